@@ -1,0 +1,170 @@
+//! Canonical lines → a [`Catalog`], with its problems.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::decode::{Blob, Body, Checks, Decoder};
+use super::link::Assembly;
+use super::names::Name;
+use super::record::{FileRecord, MetaRecord};
+use super::{Catalog, IndexError, MAX_CONTENT_BYTES, check, id, values};
+use crate::origin::Origins;
+use crate::problem::Problem;
+
+/// Indexes lines and checks them.
+pub(super) fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexError> {
+    let (mut catalog, findings) = index(content, origins, Checks::All)?;
+    let mut problems = Vec::new();
+    for file in &origins.files {
+        let path: Arc<str> = file.path.as_str().into();
+        problems.extend(file.notices.iter().map(|notice| Problem {
+            file: Some(Arc::clone(&path)),
+            line: Some(notice.line),
+            ..Problem::new(notice.code, notice.message.clone())
+        }));
+    }
+    problems.extend(
+        findings
+            .faults
+            .into_iter()
+            .map(|(meta, problem)| problem.at(catalog.meta_at(meta as usize))),
+    );
+    values::check(&catalog, &findings.misfits, &mut problems);
+    check::check(&catalog, &mut problems);
+    sort_in_catalog_order(&mut problems);
+    problems.shrink_to_fit();
+    catalog.problems = problems;
+    Ok(catalog)
+}
+
+/// Indexes lines that were checked before.
+pub(super) fn reopen(
+    content: Bytes,
+    origins: &Origins,
+    problems: Vec<Problem>,
+) -> Result<Catalog, IndexError> {
+    let (mut catalog, _) = index(content, origins, Checks::Done)?;
+    catalog.problems = problems;
+    Ok(catalog)
+}
+
+fn sort_in_catalog_order(problems: &mut [Problem]) {
+    problems.sort_by(|a, b| {
+        let by_file = match (&a.file, &b.file) {
+            (Some(a), Some(b)) => crate::ignore::compare_paths(a, b),
+            (a, b) => a.is_some().cmp(&b.is_some()),
+        };
+        by_file.then_with(|| a.line.cmp(&b.line))
+    });
+}
+
+/// What indexing found on its way.
+pub(super) struct Findings {
+    /// Problems of blobs, by the blob's place.
+    pub(super) faults: Vec<(u32, Problem)>,
+    /// Properties that upstream's decoder refuses, by place, with its words.
+    pub(super) misfits: Vec<(u32, String)>,
+}
+
+fn index(
+    content: Bytes,
+    origins: &Origins,
+    checks: Checks,
+) -> Result<(Catalog, Findings), IndexError> {
+    if content.len() > MAX_CONTENT_BYTES {
+        return Err(IndexError::TooLarge {
+            bytes: content.len(),
+        });
+    }
+    let mut drafts = Drafts {
+        decoder: Decoder::new(checks),
+        metas: Vec::new(),
+        blobs: Vec::new(),
+        schemas: HashMap::new(),
+    };
+    let files = read_lines(&content, origins, &mut drafts)?;
+    let (mut catalog, findings) = Assembly::new(drafts).assemble(files);
+    catalog.content = content;
+    let mut by_image: Vec<u32> = (0..id(catalog.bundles.len())).collect();
+    by_image.sort_by_key(|&at| catalog.bundle_at(at as usize).image().raw());
+    catalog.bundles_by_image = by_image;
+    Ok((catalog, findings))
+}
+
+/// Every decoded blob, in catalog order.
+pub(super) struct Drafts<'a> {
+    pub(super) decoder: Decoder<'a>,
+    pub(super) metas: Vec<MetaRecord>,
+    /// Those that have a body, with their place.
+    pub(super) blobs: Vec<(u32, Blob)>,
+    pub(super) schemas: HashMap<Name, u32>,
+}
+
+fn read_lines<'a>(
+    content: &'a [u8],
+    origins: &Origins,
+    drafts: &mut Drafts<'a>,
+) -> Result<Vec<FileRecord>, IndexError> {
+    let mut files = Vec::with_capacity(origins.files.len());
+    let mut at = 0;
+    for file in &origins.files {
+        let first = id(drafts.metas.len());
+        for &line_number in &file.lines {
+            let damaged = IndexError::Damaged {
+                line: drafts.metas.len() + 1,
+            };
+            let len = memchr::memchr(b'\n', &content[at..]).ok_or(damaged)?;
+            drafts
+                .line(&content[at..at + len], at, line_number)
+                .map_err(|_| damaged)?;
+            at += len + 1;
+        }
+        if !file.lines.is_empty() {
+            let count = id(drafts.metas.len()) - first;
+            files.push(FileRecord {
+                path: file.path.as_str().into(),
+                first,
+                count,
+            });
+        }
+    }
+    if at == content.len() {
+        Ok(files)
+    } else {
+        Err(IndexError::Damaged {
+            line: drafts.metas.len() + 1,
+        })
+    }
+}
+
+impl<'a> Drafts<'a> {
+    fn line(
+        &mut self,
+        line: &'a [u8],
+        start: usize,
+        number: u32,
+    ) -> Result<(), crate::json::Fault> {
+        let blob = self.decoder.decode(line)?;
+        let Blob {
+            schema,
+            package,
+            name,
+            ..
+        } = blob;
+        *self.schemas.entry(schema).or_default() += 1;
+        if !matches!(blob.body, Body::Opaque) {
+            self.blobs.push((id(self.metas.len()), blob));
+        }
+        self.metas.push(MetaRecord {
+            start: id(start),
+            len: id(line.len()),
+            line: number,
+            schema,
+            package,
+            name,
+        });
+        Ok(())
+    }
+}

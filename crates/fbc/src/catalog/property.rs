@@ -1,0 +1,150 @@
+//! Properties: the typed values that packages, channels and bundles carry.
+
+use std::ops::Range;
+
+use super::constraint::{self, Constraint};
+use super::names::Name;
+use super::package::ids;
+use super::record::{Payload, PropertyRecord};
+use super::{Catalog, JsonValue};
+
+/// A typed value that a catalog attaches to a package, a channel or a bundle.
+#[derive(Clone, Copy)]
+pub struct Property<'a> {
+    catalog: &'a Catalog,
+    /// The blob that it stands in.
+    meta: u32,
+    id: u32,
+}
+
+/// What a property of a known type says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PropertyKind<'a> {
+    /// An `olm.package`: which package and version a bundle is.
+    Package {
+        /// Name of the package.
+        package: &'a str,
+        /// Version, as it stands there.
+        version: &'a str,
+        /// Release, as it stands there.
+        release: Option<&'a str>,
+    },
+    /// An `olm.package.required`.
+    PackageRequired(PackageRequirement<'a>),
+    /// An `olm.gvk`.
+    Gvk(GroupVersionKind<'a>),
+    /// An `olm.gvk.required`.
+    GvkRequired(GroupVersionKind<'a>),
+    /// An `olm.constraint`; [`Property::constraint`] reads it.
+    Constraint,
+    /// An `olm.bundle.object`; its value is an object whose `data` is base64.
+    BundleObject,
+    /// An `olm.csv.metadata`; its value is an object.
+    CsvMetadata,
+    /// An `olm.maxOpenShiftVersion`, without quotes.
+    MaxOpenShiftVersion(&'a str),
+    /// A property of any other type, or one whose value is malformed.
+    Opaque,
+}
+
+/// A Kubernetes API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GroupVersionKind<'a> {
+    /// API group, empty for the core group.
+    pub group: &'a str,
+    /// API version, such as `v1alpha1`.
+    pub version: &'a str,
+    /// Kind, such as `EtcdCluster`.
+    pub kind: &'a str,
+}
+
+/// A package that a bundle needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PackageRequirement<'a> {
+    /// Name of the package.
+    pub package: &'a str,
+    /// Range of the versions that will do, as it stands there.
+    pub version_range: &'a str,
+}
+
+impl<'a> Property<'a> {
+    /// The type, such as `olm.gvk`.
+    pub fn type_name(self) -> &'a str {
+        self.name(self.record().type_name)
+    }
+
+    /// The value; absent only where the property has none.
+    pub fn value(self) -> Option<JsonValue<'a>> {
+        let span = self.record().value;
+        (!span.is_none()).then(|| JsonValue(self.catalog.slice(self.meta, span)))
+    }
+
+    /// What it says.
+    pub fn kind(self) -> PropertyKind<'a> {
+        let names = &self.catalog.names;
+        match self.record().payload {
+            Payload::Package(id) => {
+                let record = self.catalog.requirements[id as usize];
+                PropertyKind::Package {
+                    package: names.get(record.package),
+                    version: names.get(record.range),
+                    release: names.get_optional(record.release),
+                }
+            }
+            Payload::PackageRequired(id) => {
+                let record = self.catalog.requirements[id as usize];
+                PropertyKind::PackageRequired(PackageRequirement {
+                    package: names.get(record.package),
+                    version_range: names.get(record.range),
+                })
+            }
+            Payload::Gvk(id) => PropertyKind::Gvk(self.gvk(id)),
+            Payload::GvkRequired(id) => PropertyKind::GvkRequired(self.gvk(id)),
+            Payload::Constraint => PropertyKind::Constraint,
+            Payload::BundleObject => PropertyKind::BundleObject,
+            Payload::CsvMetadata => PropertyKind::CsvMetadata,
+            Payload::MaxOpenShiftVersion(version) => {
+                PropertyKind::MaxOpenShiftVersion(names.get(version))
+            }
+            Payload::Opaque => PropertyKind::Opaque,
+        }
+    }
+
+    /// The condition of an `olm.constraint`, read from the line; `None` when it is no well-formed one.
+    pub fn constraint(self) -> Option<Constraint<'a>> {
+        match self.record().payload {
+            Payload::Constraint => constraint::decode(self.value()?.raw()),
+            _ => None,
+        }
+    }
+
+    /// Its place among all properties of the catalog.
+    pub(super) fn place(self) -> u32 {
+        self.id
+    }
+
+    fn gvk(self, id: u32) -> GroupVersionKind<'a> {
+        let record = self.catalog.gvks[id as usize];
+        GroupVersionKind {
+            group: self.name(record.group),
+            version: self.name(record.version),
+            kind: self.name(record.kind),
+        }
+    }
+
+    fn name(self, name: Name) -> &'a str {
+        self.catalog.names.get(name)
+    }
+
+    fn record(self) -> &'a PropertyRecord {
+        &self.catalog.properties[self.id as usize]
+    }
+}
+
+pub(super) fn properties<'a>(
+    catalog: &'a Catalog,
+    meta: u32,
+    range: &Range<u32>,
+) -> impl ExactSizeIterator<Item = Property<'a>> + use<'a> {
+    ids(range).map(move |id| Property { catalog, meta, id })
+}

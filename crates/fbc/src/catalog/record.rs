@@ -1,0 +1,152 @@
+//! The records of the index: plain numbers, ranges and spans, as small as they can be.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::names::Name;
+
+/// No object, where an id is optional.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A piece of a blob's line; nothing when it is empty, as no JSON value is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// First byte, from the start of the line.
+    pub(crate) start: u32,
+    /// Bytes.
+    pub(crate) len: u32,
+}
+
+impl Span {
+    pub(crate) fn is_none(self) -> bool {
+        self.len == 0
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct FileRecord {
+    pub(crate) path: Arc<str>,
+    /// Its first blob.
+    pub(crate) first: u32,
+    /// How many blobs it has.
+    pub(crate) count: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct MetaRecord {
+    /// First byte of its line in the content.
+    pub(crate) start: u32,
+    /// Bytes of its line without the line feed.
+    pub(crate) len: u32,
+    /// Line of its file on which it begins, from 1.
+    pub(crate) line: u32,
+    pub(crate) schema: Name,
+    pub(crate) package: Name,
+    pub(crate) name: Name,
+}
+
+#[derive(Debug)]
+pub(crate) struct PackageRecord {
+    pub(crate) meta: u32,
+    pub(crate) name: Name,
+    /// As the blob says, also when there is no such channel.
+    pub(crate) default_channel_name: Name,
+    pub(crate) default_channel: u32,
+    pub(crate) description: Span,
+    pub(crate) deprecation: u32,
+    pub(crate) channels: Range<u32>,
+    pub(crate) bundles: Range<u32>,
+    pub(crate) properties: Range<u32>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ChannelRecord {
+    pub(crate) meta: u32,
+    pub(crate) package: u32,
+    pub(crate) name: Name,
+    pub(crate) deprecation: u32,
+    pub(crate) head: HeadRecord,
+    pub(crate) entries: Range<u32>,
+    pub(crate) properties: Range<u32>,
+}
+
+/// How many entries nothing replaces or skips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeadRecord {
+    None,
+    One(u32),
+    Several,
+}
+
+#[derive(Debug)]
+pub(crate) struct EntryRecord {
+    pub(crate) channel: u32,
+    pub(crate) name: Name,
+    pub(crate) bundle: u32,
+    pub(crate) replaces: Name,
+    pub(crate) skip_range: Name,
+    pub(crate) skips: Range<u32>,
+}
+
+#[derive(Debug)]
+pub(crate) struct BundleRecord {
+    pub(crate) meta: u32,
+    pub(crate) package: u32,
+    pub(crate) name: Name,
+    /// Of its `olm.package` property, when that is well-formed.
+    pub(crate) version: Name,
+    pub(crate) release: Name,
+    pub(crate) image: Span,
+    pub(crate) related_images: Span,
+    pub(crate) deprecation: u32,
+    pub(crate) placements: Range<u32>,
+    pub(crate) properties: Range<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PropertyRecord {
+    pub(crate) type_name: Name,
+    pub(crate) value: Span,
+    pub(crate) payload: Payload,
+}
+
+/// What a property of a known type says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Payload {
+    /// A requirement whose range is the bundle's version.
+    Package(u32),
+    PackageRequired(u32),
+    Gvk(u32),
+    GvkRequired(u32),
+    Constraint,
+    BundleObject,
+    CsvMetadata,
+    MaxOpenShiftVersion(Name),
+    /// Of another type, or malformed.
+    Opaque,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct GvkRecord {
+    pub(crate) group: Name,
+    pub(crate) version: Name,
+    pub(crate) kind: Name,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RequirementRecord {
+    pub(crate) package: Name,
+    /// A range, or a version for an `olm.package`.
+    pub(crate) range: Name,
+    /// The release of an `olm.package`.
+    pub(crate) release: Name,
+}
+
+#[derive(Debug)]
+pub(crate) struct DeprecationRecord {
+    pub(crate) meta: u32,
+    pub(crate) schema: Name,
+    pub(crate) name: Name,
+    /// The message, in the line of `meta`; absent when there is none.
+    pub(crate) message: Span,
+}

@@ -1,0 +1,76 @@
+//! The digest that names a content.
+
+use std::fmt;
+
+/// A sha256 digest, written `sha256:` and 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// The digest whose bytes these are.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads `sha256:<64 lower-case hexadecimal digits>`; nothing else is a digest of ours.
+    pub fn parse(text: &str) -> Option<Self> {
+        let hex = text.strip_prefix("sha256:")?.as_bytes();
+        let mut bytes = [0; 32];
+        if hex.len() != 64 {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
+            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        }
+        Some(Self(bytes))
+    }
+
+    /// The 64 hexadecimal digits without the algorithm, as used in file names.
+    pub fn hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+fn digit(hex: u8) -> Option<u8> {
+    match hex {
+        b'0'..=b'9' => Some(hex - b'0'),
+        b'a'..=b'f' => Some(hex - b'a' + 10),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}", self.hex())
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_written_as_it_was_read() {
+        let text = format!("sha256:{}", "0f".repeat(32));
+        assert_eq!(Digest::parse(&text).unwrap().to_string(), text);
+    }
+
+    #[test]
+    fn only_lower_case_sha256_of_full_length_is_a_digest() {
+        for text in [
+            "",
+            "sha256:",
+            "sha512:00",
+            &format!("sha256:{}", "0F".repeat(32)),
+            &"0f".repeat(32),
+        ] {
+            assert_eq!(Digest::parse(text), None, "{text}");
+        }
+    }
+}

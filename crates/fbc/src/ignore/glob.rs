@@ -1,0 +1,172 @@
+//! Shell patterns over one part of a path, in the dialect of Go's `filepath.Match`: `*`, `?`, `[a-z]`, `[^a-z]` and
+//! `\` before a character that is meant as it is. It knows nothing of rules and directories.
+
+/// A well-formed pattern.
+#[derive(Clone, Debug)]
+pub(super) struct Glob(Vec<Token>);
+
+#[derive(Clone, Debug)]
+enum Token {
+    /// `*`: any characters, or none.
+    Star,
+    /// `?`: any one character.
+    Any,
+    Literal(char),
+    Class {
+        negated: bool,
+        ranges: Vec<(char, char)>,
+    },
+}
+
+impl Glob {
+    /// None for a pattern that Go calls malformed.
+    pub(super) fn parse(pattern: &str) -> Option<Self> {
+        let mut tokens = Vec::new();
+        let mut rest = pattern.chars();
+        while let Some(c) = rest.next() {
+            tokens.push(match c {
+                '*' => Token::Star,
+                '?' => Token::Any,
+                '\\' => Token::Literal(rest.next()?),
+                '[' => parse_class(&mut rest)?,
+                _ => Token::Literal(c),
+            });
+        }
+        Some(Self(tokens))
+    }
+
+    /// Whether the whole name fits. The time is at most the product of both lengths.
+    pub(super) fn matches(&self, name: &str) -> bool {
+        let (mut tokens, mut rest) = (self.0.as_slice(), name.chars());
+        // What to try next when a later token does not fit: the last star takes one more character.
+        let mut star = None;
+        loop {
+            let fits = match tokens.split_first() {
+                Some((Token::Star, after)) => {
+                    tokens = after;
+                    star = Some((after, rest.clone()));
+                    continue;
+                }
+                Some((token, after)) => {
+                    let fits = rest.next().is_some_and(|c| token.matches(c));
+                    tokens = after;
+                    fits
+                }
+                None if rest.as_str().is_empty() => return true,
+                None => false,
+            };
+            if !fits {
+                let Some((after, taken)) = &mut star else {
+                    return false;
+                };
+                if taken.next().is_none() {
+                    return false;
+                }
+                (tokens, rest) = (after, taken.clone());
+            }
+        }
+    }
+}
+
+impl Token {
+    fn matches(&self, c: char) -> bool {
+        match self {
+            Self::Star | Self::Any => true,
+            Self::Literal(literal) => c == *literal,
+            Self::Class { negated, ranges } => {
+                ranges.iter().any(|&(low, high)| low <= c && c <= high) != *negated
+            }
+        }
+    }
+}
+
+/// Reads a class after its `[`.
+fn parse_class(rest: &mut std::str::Chars<'_>) -> Option<Token> {
+    let negated = take_if(rest, '^');
+    let mut ranges = Vec::new();
+    while ranges.is_empty() || !take_if(rest, ']') {
+        let low = class_char(rest)?;
+        let high = if take_if(rest, '-') {
+            class_char(rest)?
+        } else {
+            low
+        };
+        ranges.push((low, high));
+    }
+    Some(Token::Class { negated, ranges })
+}
+
+fn class_char(rest: &mut std::str::Chars<'_>) -> Option<char> {
+    match rest.next()? {
+        '-' | ']' => None,
+        '\\' => rest.next(),
+        c => Some(c),
+    }
+}
+
+fn take_if(rest: &mut std::str::Chars<'_>, wanted: char) -> bool {
+    let mut ahead = rest.clone();
+    let found = ahead.next() == Some(wanted);
+    if found {
+        *rest = ahead;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Glob;
+
+    fn matches(pattern: &str, name: &str) -> bool {
+        Glob::parse(pattern).is_some_and(|glob| glob.matches(name))
+    }
+
+    #[test]
+    fn names_are_matched_as_go_matches_them() {
+        let table = [
+            ("abc", "abc", true),
+            ("*", "abc", true),
+            ("*", "", true),
+            ("*c", "abc", true),
+            ("a*", "a", true),
+            ("a*/b", "a/c/b", true),
+            ("a*b*c*d*e*", "axbxcxdxe", true),
+            ("a*b*c*d*e*", "axbxcxdxexxf", true),
+            ("a*b?c*x", "abxbbxdbxebxczzx", true),
+            ("a*b?c*x", "abxbbxdbxebxczzy", false),
+            ("ab[c]", "abc", true),
+            ("ab[b-d]", "abc", true),
+            ("ab[e-g]", "abc", false),
+            ("ab[^c]", "abc", false),
+            ("ab[^e-g]", "abc", true),
+            ("ab[!c]", "abc", true),
+            ("a\\*b", "a*b", true),
+            ("a\\*b", "ab", false),
+            ("a?b", "a\u{263a}b", true),
+            ("a[^a]b", "a\u{263a}b", true),
+            ("[a-ζ]*", "α", true),
+            ("*[a-ζ]", "A", false),
+            ("[\\]a]", "]", true),
+            ("[\\-x]", "-", true),
+            ("[x\\-]", "x", true),
+            ("", "", true),
+            ("", "a", false),
+        ];
+        for (pattern, name, expected) in table {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_pattern_is_refused() {
+        for pattern in ["[]a]", "[-]", "[x-]", "[-x]", "a[", "[^", "[^bc", "a\\", "[a-b-c]"] {
+            assert!(Glob::parse(pattern).is_none(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn many_stars_take_no_exponential_time() {
+        let pattern = "a*".repeat(200) + "b";
+        assert!(!matches(&pattern, &"a".repeat(5_000)));
+    }
+}

@@ -1,0 +1,402 @@
+//! A cursor over the JSON of canonical lines.
+//!
+//! The lines are ours: valid JSON without white space. The cursor therefore checks only what it needs to stay inside
+//! the text; what does not fit is [`Fault::Broken`], never a panic. It visits each byte once, builds nothing, and
+//! knows nothing of catalogs.
+
+use std::borrow::Cow;
+
+use memchr::memchr2;
+
+/// Why a value could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The text is no canonical JSON: the stored line was damaged.
+    Broken,
+    /// The value is of another type than the reader asked for.
+    Mismatch,
+}
+
+/// The text of one JSON value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Value<'a>(pub(crate) &'a [u8]);
+
+/// The text of a JSON string, with its quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Text<'a>(pub(crate) &'a [u8]);
+
+/// A position in a text; each reading method consumes exactly one value.
+#[derive(Clone)]
+pub(crate) struct Cursor<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+/// What kind of value the next one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Null,
+    Bool,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+impl<'a> Text<'a> {
+    /// The characters: borrowed where nothing is escaped.
+    pub(crate) fn decode(self) -> Result<Cow<'a, str>, Fault> {
+        let body = &self.0[1..self.0.len() - 1];
+        if memchr::memchr(b'\\', body).is_none() {
+            return std::str::from_utf8(body)
+                .map(Cow::Borrowed)
+                .map_err(|_| Fault::Broken);
+        }
+        unescape(body).map(Cow::Owned).ok_or(Fault::Broken)
+    }
+
+    /// Whether the characters are exactly these; an escaped spelling of them is not recognised.
+    pub(crate) fn is(self, plain: &str) -> bool {
+        &self.0[1..self.0.len() - 1] == plain.as_bytes()
+    }
+}
+
+impl<'a> Value<'a> {
+    pub(crate) fn cursor(self) -> Cursor<'a> {
+        Cursor::new(self.0)
+    }
+
+    pub(crate) fn is_null(self) -> bool {
+        self.0 == b"null"
+    }
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(text: &'a [u8]) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// How many bytes were read.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// What was read since this cursor was copied to the other.
+    pub(crate) fn until(self, other: &Self) -> Value<'a> {
+        Value(&self.text[self.at..other.at])
+    }
+
+    pub(crate) fn kind(&self) -> Result<Kind, Fault> {
+        Ok(match self.text.get(self.at).ok_or(Fault::Broken)? {
+            b'n' => Kind::Null,
+            b't' | b'f' => Kind::Bool,
+            b'"' => Kind::String,
+            b'[' => Kind::Array,
+            b'{' => Kind::Object,
+            b'-' | b'0'..=b'9' => Kind::Number,
+            _ => return Err(Fault::Broken),
+        })
+    }
+
+    /// Reads a value of any type.
+    pub(crate) fn value(&mut self) -> Result<Value<'a>, Fault> {
+        let from = self.at;
+        match self.kind()? {
+            Kind::String => self.skip_string()?,
+            Kind::Object => self.skip_nested(b'{', b'}')?,
+            Kind::Array => self.skip_nested(b'[', b']')?,
+            Kind::Null | Kind::Bool | Kind::Number => self.skip_plain(),
+        }
+        Ok(Value(&self.text[from..self.at]))
+    }
+
+    /// Reads a string.
+    pub(crate) fn text(&mut self) -> Result<Text<'a>, Fault> {
+        if self.kind()? != Kind::String {
+            return Err(Fault::Mismatch);
+        }
+        let from = self.at;
+        self.skip_string()?;
+        Ok(Text(&self.text[from..self.at]))
+    }
+
+    /// Reads a string, or `null` as nothing.
+    pub(crate) fn optional_text(&mut self) -> Result<Option<Text<'a>>, Fault> {
+        if self.null()? {
+            Ok(None)
+        } else {
+            self.text().map(Some)
+        }
+    }
+
+    /// Reads a `null` if that is what comes next.
+    pub(crate) fn null(&mut self) -> Result<bool, Fault> {
+        let is_null = self.kind()? == Kind::Null;
+        if is_null {
+            self.skip_plain();
+        }
+        Ok(is_null)
+    }
+
+    /// Reads an object; `member` is called with each key and must read its value.
+    pub(crate) fn object<E: From<Fault>>(
+        &mut self,
+        mut member: impl FnMut(&mut Self, Text<'a>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.kind()? != Kind::Object {
+            return Err(Fault::Mismatch.into());
+        }
+        self.at += 1;
+        if self.take(b'}') {
+            return Ok(());
+        }
+        loop {
+            if self.kind()? != Kind::String {
+                return Err(Fault::Broken.into());
+            }
+            let key = self.text()?;
+            self.expect(b':')?;
+            member(self, key)?;
+            if self.take(b'}') {
+                return Ok(());
+            }
+            self.expect(b',')?;
+        }
+    }
+
+    /// Reads an array; `element` is called for each element and must read it.
+    pub(crate) fn array<E: From<Fault>>(
+        &mut self,
+        mut element: impl FnMut(&mut Self) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.kind()? != Kind::Array {
+            return Err(Fault::Mismatch.into());
+        }
+        self.at += 1;
+        if self.take(b']') {
+            return Ok(());
+        }
+        loop {
+            element(self)?;
+            if self.take(b']') {
+                return Ok(());
+            }
+            self.expect(b',')?;
+        }
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let there = self.text.get(self.at) == Some(&byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), Fault> {
+        if self.take(byte) {
+            Ok(())
+        } else {
+            Err(Fault::Broken)
+        }
+    }
+
+    fn skip_plain(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest
+            .iter()
+            .position(|byte| matches!(byte, b',' | b'}' | b']' | b'\n'))
+            .unwrap_or(rest.len());
+    }
+
+    /// Skips a string whose opening quote is next.
+    fn skip_string(&mut self) -> Result<(), Fault> {
+        self.at += 1;
+        loop {
+            self.at += plain_prefix(self.text.get(self.at..).ok_or(Fault::Broken)?);
+            match self.text.get(self.at) {
+                Some(b'"') => break,
+                Some(_) => self.at += 2,
+                None => return Err(Fault::Broken),
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Skips an object or array: outside of strings only its own kind of bracket needs counting, and there is little
+    /// else between strings.
+    fn skip_nested(&mut self, open: u8, close: u8) -> Result<(), Fault> {
+        let mut depth = 0_usize;
+        loop {
+            let byte = *self.text.get(self.at).ok_or(Fault::Broken)?;
+            if byte == b'"' {
+                self.skip_string()?;
+                continue;
+            }
+            self.at += 1;
+            if byte == open {
+                depth += 1;
+            } else if byte == close {
+                depth -= 1;
+                if depth == 0 {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// How many bytes come before the first quote or backslash.
+///
+/// Most strings are short, and many hold escaped JSON: eight bytes at a time beat a call of `memchr2` for each piece
+/// of those, and the few long pieces are left to it.
+fn plain_prefix(text: &[u8]) -> usize {
+    const WORDS: usize = 8;
+    let mut at = 0;
+    for word in text.chunks_exact(8).take(WORDS) {
+        let word = u64::from_le_bytes(word.try_into().expect("a chunk has eight bytes"));
+        let found = bytes_equal(word, b'"') | bytes_equal(word, b'\\');
+        if found != 0 {
+            return at + (found.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    at + memchr2(b'"', b'\\', &text[at..]).unwrap_or(text.len() - at)
+}
+
+/// Marks the bytes of a word that are equal to this one: the lowest mark is right, those above it need not be.
+fn bytes_equal(word: u64, byte: u8) -> u64 {
+    const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+    let zeroed = word ^ (LOW * u64::from(byte));
+    zeroed.wrapping_sub(LOW) & !zeroed & HIGH
+}
+
+/// Resolves the escapes of a string's body; `None` where an escape is none.
+fn unescape(body: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(body).ok()?;
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(slash) = rest.find('\\') {
+        out.push_str(&rest[..slash]);
+        let escape = *rest.as_bytes().get(slash + 1)?;
+        rest = &rest[slash + 2..];
+        out.push(match escape {
+            b'n' => '\n',
+            b't' => '\t',
+            b'r' => '\r',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'u' => {
+                let (unit, after) = hex_unit(rest)?;
+                rest = after;
+                code_point(unit, &mut rest)?
+            }
+            b'"' | b'\\' | b'/' => char::from(escape),
+            _ => return None,
+        });
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// The character of a UTF-16 unit, with the second half of its surrogate pair where it has one.
+fn code_point(unit: u16, rest: &mut &str) -> Option<char> {
+    if !(0xD800..0xDC00).contains(&unit) {
+        return char::from_u32(u32::from(unit));
+    }
+    let (low, after) = hex_unit(rest.strip_prefix("\\u")?)?;
+    *rest = after;
+    char::decode_utf16([unit, low]).next()?.ok()
+}
+
+fn hex_unit(text: &str) -> Option<(u16, &str)> {
+    Some((u16::from_str_radix(text.get(..4)?, 16).ok()?, &text[4..]))
+}
+
+/// Whether a key of a typed object means this field, as Go's decoder matches them: letter case does not count.
+pub(crate) fn is_field(key: Text<'_>, name: &str) -> bool {
+    let body = &key.0[1..key.0.len() - 1];
+    if body.len() <= name.len() {
+        return body.eq_ignore_ascii_case(name.as_bytes());
+    }
+    // The only characters beyond ASCII that fold to ASCII letters, the long s and the Kelvin sign, take more bytes.
+    !body.is_ascii()
+        && key
+            .decode()
+            .is_ok_and(|key| key.chars().map(fold).eq(name.chars().map(fold)))
+}
+
+fn fold(letter: char) -> char {
+    match letter {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        letter => letter.to_ascii_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_all(text: &str) -> Result<&[u8], Fault> {
+        Cursor::new(text.as_bytes()).value().map(|value| value.0)
+    }
+
+    #[test]
+    fn a_value_ends_where_its_text_ends() {
+        for (text, value) in [
+            (r#""a\"b",1"#, r#""a\"b""#),
+            (r#"{"a":{"}":"{"}},0"#, r#"{"a":{"}":"{"}}"#),
+            (r#"[["]"],[]],0"#, r#"[["]"],[]]"#),
+            ("-1.5e3}", "-1.5e3"),
+            ("null\n", "null"),
+        ] {
+            assert_eq!(read_all(text), Ok(value.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_ends_too_early_is_broken() {
+        for text in ["", "\"", "\"a\\", "{", "{\"a\"", "[1", "x", "{\"a\":\"}"] {
+            assert_eq!(read_all(text), Err(Fault::Broken), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_string_is_decoded_with_its_escapes() {
+        let text = Text(br#""\"\\\/\b\f\n\r\t\u00e9\u2028\ud83d\ude00x""#);
+        assert_eq!(text.decode().unwrap(), "\"\\/\u{8}\u{c}\n\r\té\u{2028}😀x");
+    }
+
+    #[test]
+    fn the_case_of_a_key_does_not_count() {
+        for key in [
+            r#""skips""#,
+            r#""SKIPS""#,
+            "\"\u{17f}kip\u{17f}\"",
+            "\"s\u{212a}ips\"",
+        ] {
+            assert!(is_field(Text(key.as_bytes()), "skips"), "{key}");
+        }
+        assert!(!is_field(Text(br#""skip""#), "skips"));
+    }
+
+    #[test]
+    fn members_and_elements_are_read_in_one_pass() {
+        let mut seen = Vec::new();
+        Cursor::new(br#"{"a":[1,"x"],"b":{}}"#)
+            .object(|cursor, key| {
+                seen.push(key.decode()?.into_owned());
+                if key.is("a") {
+                    cursor.array(|cursor| {
+                        seen.push(String::from_utf8_lossy(cursor.value()?.0).into_owned());
+                        Ok::<_, Fault>(())
+                    })
+                } else {
+                    cursor.value().map(drop)
+                }
+            })
+            .unwrap();
+        assert_eq!(seen, ["a", "1", "\"x\"", "b"]);
+    }
+}

@@ -1,0 +1,201 @@
+//! What is odd in a catalog's content: one record for each fault, with a stable code, a text and a place.
+//!
+//! A problem never stops a catalog from being served. It must not know how problems are found ([`crate::catalog`] and
+//! [`crate::read`] do) or shown.
+
+use std::sync::Arc;
+
+use crate::catalog::Meta;
+
+/// Something odd in the content of a catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What it is, for programs. It decides the severity too.
+    pub code: Code,
+    /// What it is, for people: upstream's text where upstream has one.
+    pub message: String,
+    /// The package it is in, when it is in one.
+    pub package: Option<Arc<str>>,
+    /// The channel it is in, when it is in one.
+    pub channel: Option<Arc<str>>,
+    /// The bundle it is in, when it is in one.
+    pub bundle: Option<Arc<str>>,
+    /// The file it is in, from the root of the catalog; absent when it is known of no file.
+    pub file: Option<Arc<str>>,
+    /// The line of that file on which the blob begins, from 1.
+    pub line: Option<u32>,
+}
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// `opm validate` refuses a catalog for it.
+    Error,
+    /// Legal, and probably not meant.
+    Warning,
+}
+
+impl Problem {
+    /// A problem of nothing in particular.
+    pub(crate) fn new(code: Code, message: String) -> Self {
+        Self {
+            code,
+            message,
+            package: None,
+            channel: None,
+            bundle: None,
+            file: None,
+            line: None,
+        }
+    }
+
+    /// The same problem, in this blob.
+    pub(crate) fn at(mut self, meta: Meta<'_>) -> Self {
+        self.file = Some(Arc::clone(meta.file()));
+        self.line = Some(meta.line());
+        self
+    }
+
+    /// How bad it is.
+    pub fn severity(&self) -> Severity {
+        self.code.severity()
+    }
+}
+
+/// Declares every code once: its name in Rust, its stable text and its severity.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $severity:ident;)+) => {
+        /// What a problem is, as a stable code. Each has the id of its rule in `docs/reference/problems.md`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum Code {
+            $($(#[$doc])* #[serde(rename = $text)] $name,)+
+        }
+
+        impl Code {
+            /// Every code.
+            pub const ALL: &'static [Code] = &[$(Code::$name),+];
+
+            /// The stable text, such as `CHANNEL_MULTIPLE_HEADS`.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $text,)+ }
+            }
+
+            /// How bad a problem with this code is.
+            pub fn severity(self) -> Severity {
+                match self { $(Code::$name => Severity::$severity,)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    // Reading a file.
+    /// A document that holds nothing, such as `---` alone.
+    DocumentEmpty = "DOCUMENT_EMPTY", Error;
+    /// Text of a document that was not read, because a document ends with its first node.
+    TextNotRead = "TEXT_NOT_READ", Error;
+    /// Keys of one mapping that are alike once they are text; the last one counts.
+    KeysCollide = "KEYS_COLLIDE", Warning;
+
+    // Layer A of validation: identity. The comment is the rule's id.
+    /// A-META-1: a blob without a `schema`.
+    SchemaMissing = "SCHEMA_MISSING", Error;
+    /// A known schema whose fields have the wrong types: the blob stays, without a typed object.
+    BlobMalformed = "BLOB_MALFORMED", Error;
+    /// A-PKG-1.
+    PackageNameMissing = "PACKAGE_NAME_MISSING", Error;
+    /// A-PKG-2.
+    PackageDuplicate = "PACKAGE_DUPLICATE", Error;
+    /// A-PKG-3.
+    PackageNameInvalid = "PACKAGE_NAME_INVALID", Error;
+    /// A-CH-1.
+    ChannelPackageUnknown = "CHANNEL_PACKAGE_UNKNOWN", Error;
+    /// A-CH-2.
+    ChannelNameMissing = "CHANNEL_NAME_MISSING", Error;
+    /// A-CH-3.
+    ChannelDuplicate = "CHANNEL_DUPLICATE", Error;
+    /// A-CH-4.
+    ChannelEntryDuplicate = "CHANNEL_ENTRY_DUPLICATE", Error;
+    /// A-B-1.
+    BundlePackageMissing = "BUNDLE_PACKAGE_MISSING", Error;
+    /// A-B-2.
+    BundlePackageUnknown = "BUNDLE_PACKAGE_UNKNOWN", Error;
+    /// A-B-3.
+    BundleDuplicate = "BUNDLE_DUPLICATE", Error;
+    /// A-B-4.
+    BundlePropertyMalformed = "BUNDLE_PROPERTY_MALFORMED", Error;
+    /// A-B-5 and B-B-9.
+    BundlePackagePropertyCount = "BUNDLE_PACKAGE_PROPERTY_COUNT", Error;
+    /// A-B-6.
+    BundlePackageMismatch = "BUNDLE_PACKAGE_MISMATCH", Error;
+    /// A-B-7.
+    BundleImageInvalid = "BUNDLE_IMAGE_INVALID", Error;
+    /// A-B-8.
+    BundleRelatedImageInvalid = "BUNDLE_RELATED_IMAGE_INVALID", Error;
+    /// A-B-9.
+    BundleVersionInvalid = "BUNDLE_VERSION_INVALID", Error;
+    /// A-B-10.
+    BundleReleaseInvalid = "BUNDLE_RELEASE_INVALID", Error;
+    /// A-B-11.
+    BundleNotInChannel = "BUNDLE_NOT_IN_CHANNEL", Error;
+    /// A-E-1.
+    ChannelEntryBundleMissing = "CHANNEL_ENTRY_BUNDLE_MISSING", Error;
+    /// A-DEP-1.
+    DeprecationPackageMissing = "DEPRECATION_PACKAGE_MISSING", Error;
+    /// A-DEP-2.
+    DeprecationPackageUnknown = "DEPRECATION_PACKAGE_UNKNOWN", Error;
+    /// A-DEP-3.
+    DeprecationDuplicate = "DEPRECATION_DUPLICATE", Error;
+    /// A-DEP-4.
+    DeprecationSchemaMissing = "DEPRECATION_SCHEMA_MISSING", Error;
+    /// A-DEP-5.
+    DeprecationEntryDuplicate = "DEPRECATION_ENTRY_DUPLICATE", Error;
+    /// A-DEP-6.
+    DeprecationBundleUnknown = "DEPRECATION_BUNDLE_UNKNOWN", Error;
+    /// A-DEP-7.
+    DeprecationChannelUnknown = "DEPRECATION_CHANNEL_UNKNOWN", Error;
+    /// A-DEP-8.
+    DeprecationPackageNamed = "DEPRECATION_PACKAGE_NAMED", Error;
+    /// A-DEP-9.
+    DeprecationSchemaUnknown = "DEPRECATION_SCHEMA_UNKNOWN", Error;
+
+    // Layer B of validation: packages, channels and bundles.
+    /// B-PKG-2.
+    PackageDefaultChannelMissing = "PACKAGE_DEFAULT_CHANNEL_MISSING", Error;
+    /// A-D-0: the default channel is none of the package's channels.
+    PackageDefaultChannelUnknown = "PACKAGE_DEFAULT_CHANNEL_UNKNOWN", Error;
+    /// B-PKG-3.
+    PackageWithoutChannels = "PACKAGE_WITHOUT_CHANNELS", Error;
+    /// B-PKG-5.
+    PackageVersionsDuplicate = "PACKAGE_VERSIONS_DUPLICATE", Error;
+    /// B-PKG-7.
+    DeprecationMessageMissing = "DEPRECATION_MESSAGE_MISSING", Error;
+    /// B-CH-3.
+    ChannelEmpty = "CHANNEL_EMPTY", Error;
+    /// B-CH-4.
+    ChannelWithoutHead = "CHANNEL_WITHOUT_HEAD", Error;
+    /// B-CH-5.
+    ChannelMultipleHeads = "CHANNEL_MULTIPLE_HEADS", Error;
+    /// B-CH-6.
+    ChannelCycle = "CHANNEL_CYCLE", Error;
+    /// B-CH-7.
+    ChannelStranded = "CHANNEL_STRANDED", Error;
+    /// B-B-1.
+    BundleNameMissing = "BUNDLE_NAME_MISSING", Error;
+    /// B-B-2.
+    BundleNameNotNormalized = "BUNDLE_NAME_NOT_NORMALIZED", Error;
+    /// B-B-7.
+    EntrySkipEmpty = "ENTRY_SKIP_EMPTY", Error;
+    /// B-B-8.
+    EntrySkipRangeInvalid = "ENTRY_SKIP_RANGE_INVALID", Error;
+    /// B-B-10.
+    BundleImageMissing = "BUNDLE_IMAGE_MISSING", Error;
+    /// B-B-11.
+    BundleBuildAndRelease = "BUNDLE_BUILD_AND_RELEASE", Error;
+
+    // What upstream allows.
+    /// An unknown schema whose name begins with the reserved `olm.`.
+    SchemaReserved = "SCHEMA_RESERVED", Warning;
+    /// A template of `opm`, not a catalog's blob.
+    SchemaTemplate = "SCHEMA_TEMPLATE", Warning;
+}

@@ -1,0 +1,119 @@
+//! What is checked in the text of a document before, or beside, the parser: it is more lenient than upstream's in some
+//! places, and can be made to hold too many tokens at once.
+
+use std::borrow::Cow;
+
+use saphyr_parser::Span;
+
+use super::super::ReadLimits;
+use super::super::error::{Fault, ReadErrorKind};
+
+/// Documents up to this size hold so few tokens that nobody counts them.
+const SMALL: usize = 256 * 1024;
+
+/// The characters that begin or end a token of their own.
+const INDICATORS: &[u8] = b",[]{}:?*&!\"'#";
+
+/// Holds for each byte whether it is an indicator.
+const IS_INDICATOR: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut i = 0;
+    while i < INDICATORS.len() {
+        table[INDICATORS[i] as usize] = true;
+        i += 1;
+    }
+    table
+};
+
+/// The text of a document, when it is UTF-8 without the characters that YAML forbids and has not too many indicators.
+pub(super) fn check<'t>(text: &'t [u8], limits: &ReadLimits) -> Result<Cow<'t, str>, Fault> {
+    let fault = |at: usize, kind| Fault {
+        line: memchr::memchr_iter(b'\n', &text[..at]).count(),
+        kind,
+    };
+    let text = std::str::from_utf8(text)
+        .map_err(|error| fault(error.valid_up_to(), ReadErrorKind::Utf8))?;
+    let has_controls = text.as_bytes().chunks(1024).any(|chunk| {
+        // Without an early end, so that it is done for many bytes at once.
+        let found = |found, &byte| found | is_control_byte(byte);
+        chunk.iter().fold(false, found)
+    });
+    if has_controls || !text.is_ascii() {
+        let mut characters = text.char_indices();
+        if let Some((at, c)) = characters.find(|&(_, c)| is_forbidden(c)) {
+            return Err(fault(at, ReadErrorKind::ControlCharacter(c.into())));
+        }
+    }
+    if text.len() > SMALL {
+        let limit = limits.indicators;
+        let indicators = text.bytes().filter(|&byte| IS_INDICATOR[usize::from(byte)]);
+        if indicators.count() > limit {
+            return Err(fault(0, ReadErrorKind::TooManyIndicators(limit)));
+        }
+    }
+    // YAML 1.1 has one more line break; within a text it is folded to a blank like the others.
+    if !text.is_ascii() && text.contains('\u{85}') {
+        return Ok(Cow::Owned(text.replace('\u{85}', " ")));
+    }
+    Ok(Cow::Borrowed(text))
+}
+
+/// Finds `\/` between double quotes: YAML 1.1 does not know it, the parser does.
+#[derive(Debug)]
+pub(super) struct EscapedSlashes<'t> {
+    text: &'t str,
+    /// The last place that was asked for: the parser counts characters, and each place is behind the one before.
+    characters: usize,
+    bytes: usize,
+}
+
+impl<'t> EscapedSlashes<'t> {
+    /// None when the document has none at all, as almost all documents.
+    pub(super) fn of(text: &'t str) -> Option<Self> {
+        memchr::memmem::find(text.as_bytes(), b"\\/")?;
+        Some(Self {
+            text,
+            characters: 0,
+            bytes: 0,
+        })
+    }
+
+    /// Refuses them in a scalar between double quotes.
+    pub(super) fn check(&mut self, scalar: Span) -> Result<(), ReadErrorKind> {
+        let (from, to) = (self.byte(scalar.start.index()), self.byte(scalar.end.index()));
+        let mut rest = &self.text[from..to];
+        while let Some(at) = rest.find('\\') {
+            match rest[at + 1..].chars().next() {
+                Some('/') => {
+                    let text = "found unknown escape character".to_owned();
+                    return Err(ReadErrorKind::Yaml(text));
+                }
+                Some(escaped) => rest = &rest[at + 1 + escaped.len_utf8()..],
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the character with this number begins.
+    fn byte(&mut self, character: usize) -> usize {
+        let ahead = character.saturating_sub(self.characters);
+        let rest = &self.text[self.bytes..];
+        let found = rest.char_indices().nth(ahead);
+        self.bytes += found.map_or(rest.len(), |(at, _)| at);
+        self.characters += ahead;
+        self.bytes
+    }
+}
+
+fn is_control_byte(byte: u8) -> bool {
+    (byte < b' ' && byte != b'\t' && byte != b'\n' && byte != b'\r') || byte == 0x7f
+}
+
+fn is_forbidden(c: char) -> bool {
+    match c {
+        '\t' | '\n' | '\r' | '\u{85}' => false,
+        '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => true,
+        _ => false,
+    }
+}
