@@ -51,6 +51,9 @@ pub struct ReadLimits {
     pub blob_bytes: usize,
     /// How deep collections may be nested, the blob itself counted.
     pub depth: usize,
+    /// How many members the objects around a place may have so far, all together: they are held until their object
+    /// ends, to be put in order, at about 100 bytes each.
+    pub members: usize,
     /// How many of the characters `,[]{}:?*&!"'#` a YAML document above 256 KiB may have. They bound the number of
     /// tokens, of which the parser may hold all of a flow collection at once, at about 200 bytes each.
     pub indicators: usize,
@@ -62,6 +65,7 @@ impl Default for ReadLimits {
             blob_bytes: 32 * 1024 * 1024,
             // Upstream's, of both its decoders.
             depth: 10_000,
+            members: 1_000_000,
             indicators: 2_000_000,
         }
     }
@@ -159,28 +163,16 @@ impl FileReader {
     }
 
     /// Hands over the next piece of the file.
-    pub fn push(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            let room = self.room();
-            let (now, later) = bytes.split_at(bytes.len().min(room.len()));
-            room[..now.len()].copy_from_slice(now);
-            self.end += now.len();
-            bytes = later;
-        }
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.make_room(bytes.len(), bytes.len());
+        self.buffer[self.end..self.end + bytes.len()].copy_from_slice(bytes);
+        self.end += bytes.len();
     }
 
     /// Room for the next piece of the file, at least 256 KiB, so that it can be read into place. What is in it has no
     /// meaning; what was written to it counts after [`FileReader::filled`].
     pub fn room(&mut self) -> &mut [u8] {
-        if self.buffer.len() - self.end < PIECE {
-            self.buffer.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
-            // Grown by doubling, so that a large blob is moved a constant number of times.
-            if self.buffer.len() - self.end < PIECE {
-                self.buffer.resize((2 * self.end).max(ROOM), 0);
-            }
-        }
+        self.make_room(PIECE, ROOM);
         &mut self.buffer[self.end..]
     }
 
@@ -200,9 +192,16 @@ impl FileReader {
     }
 
     /// What comes next. After an error there is nothing more.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "no iterator can lend its items"
+    )]
     pub fn next(&mut self) -> Result<Step<'_>, ReadError> {
         let found = self.advance();
-        if !matches!(found, Ok(Found::More | Found::Blob { .. } | Found::Notice(_))) {
+        if !matches!(
+            found,
+            Ok(Found::More | Found::Blob { .. } | Found::Notice(_))
+        ) {
             self.mode = Mode::Done;
         }
         Ok(match found? {
@@ -214,6 +213,21 @@ impl FileReader {
                 at: line_number(at),
             }),
         })
+    }
+
+    /// Makes the room at least so large, and the buffer at least so large when it must grow.
+    fn make_room(&mut self, room: usize, buffer: usize) {
+        if self.buffer.len() - self.end >= room {
+            return;
+        }
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        if self.buffer.len() - self.end < room {
+            // Grown by doubling, so that a large blob is moved a constant number of times.
+            let size = (2 * self.end).max(self.end + room).max(buffer);
+            self.buffer.resize(size, 0);
+        }
     }
 
     fn advance(&mut self) -> Result<Found, ReadError> {
@@ -273,7 +287,7 @@ impl FileReader {
         }
         let limit = self.limits.blob_bytes;
         let begin = begin.unwrap_or(text.len());
-        match json::convert(text, begin, self.limits.depth, &mut self.writer) {
+        match json::convert(text, begin, &self.limits, &mut self.writer) {
             Ok(Some(end)) if end - begin > limit => Err(self.too_large(begin)),
             Ok(Some(end)) => self.json_value(values, begin, end),
             Ok(None) if text.len() > limit => Err(self.too_large(begin)),
@@ -367,7 +381,8 @@ impl FileReader {
         let is_empty = self.writer.written() == b"null";
         let at = self.line + if is_empty { 0 } else { read.line };
         for key in self.writer.collisions() {
-            let message = format!("keys of one mapping are alike as text: {key:?}; the last one counts");
+            let message =
+                format!("keys of one mapping are alike as text: {key:?}; the last one counts");
             self.notices
                 .push_back(notice(Code::KeysCollide, message, at));
         }

@@ -159,7 +159,9 @@ mod tests {
 
     #[test]
     fn a_malformed_pattern_is_refused() {
-        for pattern in ["[]a]", "[-]", "[x-]", "[-x]", "a[", "[^", "[^bc", "a\\", "[a-b-c]"] {
+        for pattern in [
+            "[]a]", "[-]", "[x-]", "[-x]", "a[", "[^", "[^bc", "a\\", "[a-b-c]",
+        ] {
             assert!(Glob::parse(pattern).is_none(), "{pattern}");
         }
     }

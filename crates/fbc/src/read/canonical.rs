@@ -95,6 +95,12 @@ impl Canonical {
         self.open.len()
     }
 
+    /// How many members the open objects have.
+    #[inline]
+    pub(super) fn open_members(&self) -> usize {
+        self.members.len()
+    }
+
     /// Whether the innermost open collection is an object; none when nothing is open.
     #[inline]
     pub(super) fn innermost_is_object(&self) -> Option<bool> {
@@ -169,15 +175,15 @@ impl Canonical {
     }
 
     /// The members of the innermost open object, complete as they are.
-    pub(super) fn innermost_members(&self) -> Vec<Span> {
+    pub(super) fn innermost_members(&self) -> impl DoubleEndedIterator<Item = Span> {
         let first = self.open.last().map_or(0, |open| open.members);
-        let members = &self.members[first..];
-        let ends = members.iter().skip(1).map(|next| next.key - 1);
-        members
-            .iter()
-            .zip(ends.chain([self.out.len()]))
-            .map(|(&member, end)| Span { member, end })
-            .collect()
+        (first..self.members.len()).map(|member| self.span(member))
+    }
+
+    /// One of them, by its place.
+    pub(super) fn innermost_member(&self, place: usize) -> Span {
+        let first = self.open.last().map_or(0, |open| open.members);
+        self.span(first + place)
     }
 
     /// Ends the innermost open collection.
@@ -230,7 +236,8 @@ impl Canonical {
             return;
         }
         // From here on the outer before the inner.
-        self.shuffled.sort_unstable_by_key(|object| object.text.start);
+        self.shuffled
+            .sort_unstable_by_key(|object| object.text.start);
         self.line.clear();
         self.line.reserve(self.out.len() + 1);
         let mut todo = vec![Piece::Text(0..self.out.len())];
@@ -250,6 +257,16 @@ impl Canonical {
         } else {
             &self.line
         }
+    }
+
+    /// A member of the innermost open object, up to the comma before the next one.
+    fn span(&self, member: usize) -> Span {
+        let end = match self.members.get(member + 1) {
+            Some(next) => next.key - 1,
+            None => self.out.len(),
+        };
+        let member = self.members[member];
+        Span { member, end }
     }
 
     /// Copies the text up to the first object that must be put in order, and says what comes then.
@@ -299,23 +316,19 @@ impl Canonical {
     /// Remembers how the members of an object must stand: sorted, the last of equal keys.
     fn shuffle(&mut self, open: &Open) {
         let first = self.spans.len();
-        let mut sorted = {
-            let members = &self.members[open.members..];
-            let ends = members.iter().skip(1).map(|next| next.key - 1);
-            members
-                .iter()
-                .zip(ends.chain([self.out.len()]))
-                .filter(|(member, _)| member.kind != KeyKind::Merge)
-                .collect::<Vec<_>>()
-        };
-        sorted.sort_by(|(a, _), (b, _)| a.compare(b, &self.out));
+        let mut sorted: Vec<Span> = (open.members..self.members.len())
+            .map(|member| self.span(member))
+            .filter(|span| span.member.kind != KeyKind::Merge)
+            .collect();
+        sorted.sort_by(|a, b| a.member.compare(&b.member, &self.out));
         let mut rest = sorted.iter().peekable();
-        while let Some((member, end)) = rest.next() {
+        while let Some(Span { member, end }) = rest.next() {
             match rest.peek() {
-                Some((next, _)) if member.compare(next, &self.out) == Ordering::Equal => {
-                    if member.kind != next.kind {
+                Some(next) if member.compare(&next.member, &self.out) == Ordering::Equal => {
+                    if member.kind != next.member.kind {
                         let key = member.key(&self.out);
-                        self.collisions.push(String::from_utf8_lossy(&key).into_owned());
+                        self.collisions
+                            .push(String::from_utf8_lossy(&key).into_owned());
                     }
                 }
                 _ => self.spans.push(member.key..*end),
@@ -376,7 +389,9 @@ fn prefix(key: &[u8]) -> u64 {
     if let Some(first) = key.first_chunk() {
         return u64::from_be_bytes(*first);
     }
-    let number = key.iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
+    let number = key
+        .iter()
+        .fold(0, |number, &byte| number << 8 | u64::from(byte));
     // A key without bytes has no number to shift.
     number.unbounded_shl(8 * (8 - u32::try_from(key.len()).unwrap_or(0)))
 }

@@ -67,6 +67,9 @@ pub enum ReadErrorKind {
     /// Collections within collections, deeper than the limit.
     #[error("exceeded max depth of {0}")]
     Depth(usize),
+    /// Objects with more members than the limit.
+    #[error("the objects around one place have more than {0} members")]
+    TooManyMembers(usize),
     /// One blob, as text or as canonical line, larger than the limit in bytes.
     #[error("a blob is larger than {0} bytes")]
     TooLarge(usize),

@@ -6,7 +6,7 @@
 
 use super::canonical::{Canonical, KeyKind, plain_prefix, write_char};
 use super::error::{Fault, ReadErrorKind};
-use super::meta;
+use super::{ReadLimits, meta};
 
 /// Numbers with as many bytes may be larger than a double although they have no exponent.
 const LONG_NUMBER: usize = 300;
@@ -15,7 +15,7 @@ const LONG_NUMBER: usize = 300;
 pub(super) fn convert(
     text: &[u8],
     at: usize,
-    depth: usize,
+    limits: &ReadLimits,
     writer: &mut Canonical,
 ) -> Result<Option<usize>, Fault> {
     writer.clear();
@@ -23,7 +23,7 @@ pub(super) fn convert(
         text,
         begin: at,
         at,
-        depth,
+        limits,
         writer,
     };
     match scan.value() {
@@ -43,7 +43,7 @@ struct Scan<'t, 'w> {
     text: &'t [u8],
     begin: usize,
     at: usize,
-    depth: usize,
+    limits: &'w ReadLimits,
     writer: &'w mut Canonical,
 }
 
@@ -124,8 +124,9 @@ impl Scan<'_, '_> {
     }
 
     fn open(&mut self, is_object: bool) -> Result<(), Stop> {
-        if self.writer.depth() >= self.depth {
-            return Err(Stop::Fault(ReadErrorKind::Depth(self.depth)));
+        let limit = self.limits.depth;
+        if self.writer.depth() >= limit {
+            return Err(Stop::Fault(ReadErrorKind::Depth(limit)));
         }
         self.writer.open(is_object);
         self.at += 1;
@@ -141,6 +142,10 @@ impl Scan<'_, '_> {
     fn key(&mut self) -> Result<(), Stop> {
         if self.text[self.at] != b'"' {
             return Err(self.invalid("looking for beginning of object key string"));
+        }
+        let limit = self.limits.members;
+        if self.writer.open_members() >= limit {
+            return Err(Stop::Fault(ReadErrorKind::TooManyMembers(limit)));
         }
         self.writer.begin_key(KeyKind::String);
         let is_escaped = self.string()?;

@@ -1,9 +1,9 @@
 //! The rules for the top-level keys of a blob: no two alike but for their case, and `schema`, `package` and `name` are
 //! strings. That a blob has a `schema` at all is no rule of reading.
 
-use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::canonical::{Canonical, Span};
+use super::canonical::Canonical;
 use super::error::{AlikeKeys, ReadErrorKind};
 
 /// The keys that must be strings, in the order in which they are checked.
@@ -15,23 +15,18 @@ const TOLD: usize = 100;
 /// The letter whose upper case is another letter's.
 const DOTLESS: char = 'ı';
 
-/// Up to how many keys each is compared with each.
-const FEW: usize = 16;
-
 /// Checks the object that is open in `writer` and complete but for its brace.
 pub(super) fn check(writer: &Canonical) -> Result<(), ReadErrorKind> {
     let out = writer.written();
-    let members = writer.innermost_members();
-    check_keys(&members, out)?;
+    check_keys(writer)?;
     for wanted in STRINGS {
         // Of equal keys the last counts.
-        let found = members
-            .iter()
+        let found = writer
+            .innermost_members()
             .rev()
             .find(|member| is_alike(&member.key(out), wanted));
-        let Some(value) = found.map(|member| member.value(out)) else {
-            continue;
-        };
+        let Some(member) = found else { continue };
+        let value = member.value(out);
         if value.first() != Some(&b'"') {
             return Err(ReadErrorKind::KeyType {
                 key: wanted,
@@ -42,39 +37,56 @@ pub(super) fn check(writer: &Canonical) -> Result<(), ReadErrorKind> {
     Ok(())
 }
 
-fn check_keys(members: &[Span], out: &[u8]) -> Result<(), ReadErrorKind> {
-    let keys: Vec<_> = members.iter().map(|member| member.key(out)).collect();
-    if keys.len() <= FEW && keys.iter().all(|key| key.is_ascii()) {
-        let alike = |a: &Cow<'_, [u8]>, b: &Cow<'_, [u8]>| a != b && a.eq_ignore_ascii_case(b);
-        let mut rest = keys.as_slice();
-        let found = std::iter::from_fn(|| {
-            let (key, after) = rest.split_first()?;
-            rest = after;
-            Some(after.iter().any(|other| alike(key, other)))
-        });
-        if !{ found }.any(|found| found) {
-            return Ok(());
+fn check_keys(writer: &Canonical) -> Result<(), ReadErrorKind> {
+    let out = writer.written();
+    // By their hashes and places, so that many keys are not held a second time.
+    let members = writer.innermost_members().enumerate();
+    let mut hashes: Vec<(u64, usize)> = members
+        .map(|(place, member)| (hash(&member.key(out)), place))
+        .collect();
+    hashes.sort_unstable();
+    let mut alike = BTreeMap::<String, BTreeSet<String>>::new();
+    for group in hashes.chunk_by(|(a, _), (b, _)| a == b) {
+        let members = group
+            .iter()
+            .map(|&(_, place)| writer.innermost_member(place));
+        let first = writer.innermost_member(group[0].1);
+        if members
+            .clone()
+            .all(|member| member.key(out) == first.key(out))
+        {
+            continue;
+        }
+        for member in members {
+            let key = String::from_utf8_lossy(&member.key(out)).into_owned();
+            alike.entry(fold(&key)).or_default().insert(key);
         }
     }
-    let mut folded: Vec<(String, String)> = keys
-        .iter()
-        .map(|key| String::from_utf8_lossy(key))
-        .map(|key| (fold(&key), key.into_owned()))
-        .collect();
-    folded.sort_unstable();
-    folded.dedup();
-    let alike: Vec<_> = folded
-        .chunk_by(|(a, _), (b, _)| a == b)
-        .filter(|keys| keys.len() > 1)
-        .map(|keys| AlikeKeys {
-            folded: keys[0].0.clone(),
-            keys: keys.iter().map(|(_, key)| key.clone()).collect(),
+    let alike: Vec<_> = alike
+        .into_iter()
+        .filter(|(_, keys)| keys.len() > 1)
+        .map(|(folded, keys)| AlikeKeys {
+            folded,
+            keys: keys.into_iter().collect(),
         })
         .collect();
     if alike.is_empty() {
         return Ok(());
     }
     Err(ReadErrorKind::DuplicateKeys(alike))
+}
+
+/// The same number for keys that are alike but for their case, and for few others (FNV-1a).
+fn hash(key: &[u8]) -> u64 {
+    let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let begin = 0xcbf2_9ce4_8422_2325;
+    if key.is_ascii() {
+        let bytes = key.iter().map(u8::to_ascii_lowercase);
+        return bytes.fold(begin, hash);
+    }
+    fold(&String::from_utf8_lossy(key))
+        .bytes()
+        .fold(begin, hash)
 }
 
 fn is_alike(key: &[u8], wanted: &str) -> bool {
@@ -94,7 +106,10 @@ fn fold(text: &str) -> String {
         .flat_map(char::to_lowercase)
         .flat_map(|c| {
             let others = (c != DOTLESS).then(|| c.to_uppercase());
-            others.into_iter().flatten().chain((c == DOTLESS).then_some(c))
+            others
+                .into_iter()
+                .flatten()
+                .chain((c == DOTLESS).then_some(c))
         })
         .collect();
     // By character: of a whole text, the standard library would make the last sigma another one.

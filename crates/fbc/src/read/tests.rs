@@ -3,6 +3,7 @@ use super::*;
 const LIMITS: ReadLimits = ReadLimits {
     blob_bytes: 100,
     depth: 10,
+    members: 10,
     indicators: 1_000_000,
 };
 
@@ -15,7 +16,11 @@ fn read_with(limits: ReadLimits, file: &[u8]) -> Vec<String> {
     loop {
         found.push(match reader.next() {
             Ok(Step::Blob(blob)) => {
-                format!("{}: {}", blob.at, String::from_utf8_lossy(blob.line).trim_end())
+                format!(
+                    "{}: {}",
+                    blob.at,
+                    String::from_utf8_lossy(blob.line).trim_end()
+                )
             }
             Ok(Step::Notice(notice)) => format!("{} {}", notice.line, notice.code.as_str()),
             Ok(Step::End) => return found,
@@ -49,10 +54,21 @@ fn each_yaml_document_is_a_blob_with_the_line_its_first_key_stands_on() {
 fn empty_documents_and_unread_text_are_noticed_in_order() {
     assert_eq!(
         read("---\n---\na: 1\n...\nb: 2\n---\n# c\n"),
-        ["1 DOCUMENT_EMPTY", "3: {\"a\":1}", "5 TEXT_NOT_READ", "7 DOCUMENT_EMPTY"]
+        [
+            "1 DOCUMENT_EMPTY",
+            "3: {\"a\":1}",
+            "5 TEXT_NOT_READ",
+            "7 DOCUMENT_EMPTY"
+        ]
     );
-    assert_eq!(read("{\"a\":1}\nnull\n{\"b\":2}"), ["1: {\"a\":1}", "2 DOCUMENT_EMPTY", "3: {\"b\":2}"]);
-    assert_eq!(read("1: a\n'1': b\n"), ["1: {\"1\":\"b\"}", "1 KEYS_COLLIDE"]);
+    assert_eq!(
+        read("{\"a\":1}\nnull\n{\"b\":2}"),
+        ["1: {\"a\":1}", "2 DOCUMENT_EMPTY", "3: {\"b\":2}"]
+    );
+    assert_eq!(
+        read("1: a\n'1': b\n"),
+        ["1: {\"1\":\"b\"}", "1 KEYS_COLLIDE"]
+    );
 }
 
 #[test]
@@ -81,9 +97,15 @@ fn json_that_fails_early_is_read_as_yaml_and_the_rest_is_not_lost_silently() {
 fn when_a_text_is_neither_the_fault_it_has_as_json_is_told() {
     assert_eq!(
         read("{\"a\":1} x"),
-        ["1: {\"a\":1}", "line 1: invalid character 'x' looking for beginning of value"]
+        [
+            "1: {\"a\":1}",
+            "line 1: invalid character 'x' looking for beginning of value"
+        ]
     );
-    assert_eq!(read("{\"a\":[1}"), ["line 1: invalid character '}' after array element"]);
+    assert_eq!(
+        read("{\"a\":[1}"),
+        ["line 1: invalid character '}' after array element"]
+    );
     assert_eq!(read("{\"a\":1"), ["line 1: unexpected EOF"]);
     assert_eq!(
         read("\n{\"name\":\n1}"),
@@ -125,9 +147,18 @@ fn after_an_error_there_is_nothing_more() {
 fn only_what_begins_with_a_brace_in_its_first_4096_bytes_is_json() {
     let file = |blanks: usize| " ".repeat(blanks) + "{\"a\":1}\n{\"b\":2}";
     let limits = ReadLimits::default();
-    assert_eq!(read_with(limits, file(4095).as_bytes()), ["1: {\"a\":1}", "2: {\"b\":2}"]);
-    assert_eq!(read_with(limits, file(4096).as_bytes()), ["1: {\"a\":1}", "2 TEXT_NOT_READ"]);
-    assert_eq!(read("\u{feff}{\"a\":1}\n{\"b\":2}"), ["1: {\"a\":1}", "2 TEXT_NOT_READ"]);
+    assert_eq!(
+        read_with(limits, file(4095).as_bytes()),
+        ["1: {\"a\":1}", "2: {\"b\":2}"]
+    );
+    assert_eq!(
+        read_with(limits, file(4096).as_bytes()),
+        ["1: {\"a\":1}", "2 TEXT_NOT_READ"]
+    );
+    assert_eq!(
+        read("\u{feff}{\"a\":1}\n{\"b\":2}"),
+        ["1: {\"a\":1}", "2 TEXT_NOT_READ"]
+    );
 }
 
 #[test]
@@ -139,7 +170,10 @@ fn a_blob_has_bytes_up_to_the_limit() {
     assert_eq!(read(&json(101)), [format!("line 1: {too_large}")]);
     let yaml = |len: usize| format!("a: 1\n---\nb: {}\n", "x".repeat(len - 4));
     assert_eq!(read(&yaml(100)).len(), 2);
-    assert_eq!(read(&yaml(101))[1], format!("line 2: {too_large}").replace("line 2", "line 3"));
+    assert_eq!(
+        read(&yaml(101))[1],
+        format!("line 2: {too_large}").replace("line 2", "line 3")
+    );
     // The line may be larger than the text.
     let controls = |count: usize| format!("{{\"a\":\"{}\"}}", "\u{2028}".repeat(count));
     assert_eq!(read(&controls(15)).len(), 1);
@@ -152,7 +186,12 @@ fn a_blob_without_end_is_refused_with_bounded_memory() {
         blob_bytes: 1024 * 1024,
         ..ReadLimits::default()
     };
-    for (begin, piece) in [("{\"a\":\"", "x"), ("a: ", "x"), ("{\"a\":1}\n", "\n"), ("---", " ")] {
+    for (begin, piece) in [
+        ("{\"a\":\"", "x"),
+        ("a: ", "x"),
+        ("{\"a\":1}\n", "\n"),
+        ("---", " "),
+    ] {
         let mut reader = FileReader::new(limits);
         reader.push(begin.as_bytes());
         let piece = piece.repeat(64 * 1024);
@@ -171,8 +210,16 @@ fn a_blob_without_end_is_refused_with_bounded_memory() {
                 break;
             }
         }
-        assert_eq!(error, Some(ReadErrorKind::TooLarge(limits.blob_bytes)), "{begin}");
-        assert!(reader.buffer.len() <= 4 * limits.blob_bytes, "{}", reader.buffer.len());
+        assert_eq!(
+            error,
+            Some(ReadErrorKind::TooLarge(limits.blob_bytes)),
+            "{begin}"
+        );
+        assert!(
+            reader.buffer.len() <= 4 * limits.blob_bytes,
+            "{}",
+            reader.buffer.len()
+        );
     }
 }
 

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 
+use super::ReadLimits;
 use super::canonical::{Canonical, KeyKind, write_text};
 use super::error::{Fault, ReadErrorKind};
-use super::ReadLimits;
 use check::EscapedSlashes;
 use nodes::{Anchored, Anchors, Frame};
 use scalar::Scalar;
@@ -205,7 +205,9 @@ impl<'t> Reader<'t, '_> {
             Scalar::Bool(false) => out.extend_from_slice(b"false"),
             Scalar::Integer(integer) => out.extend_from_slice(integer.to_string().as_bytes()),
             Scalar::Float(float) if float.is_finite() => scalar::write_float(out, *float),
-            Scalar::Float(float) => return Err(ReadErrorKind::NonFinite(go_name(*float).to_owned())),
+            Scalar::Float(float) => {
+                return Err(ReadErrorKind::NonFinite(go_name(*float).to_owned()));
+            }
             Scalar::Text(text) => write_text(out, text),
         }
         self.value_is_complete()
@@ -222,6 +224,10 @@ impl<'t> Reader<'t, '_> {
             Scalar::Float(float) => (KeyKind::Float, scalar::float_key(*float).into()),
             Scalar::Null => return Err(ReadErrorKind::Key("null".to_owned())),
         };
+        let limit = self.limits.members;
+        if self.writer.open_members() >= limit {
+            return Err(ReadErrorKind::TooManyMembers(limit));
+        }
         let out = self.writer.begin_key(kind);
         let from = out.len();
         write_text(out, &text);

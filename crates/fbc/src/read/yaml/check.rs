@@ -80,7 +80,10 @@ impl<'t> EscapedSlashes<'t> {
 
     /// Refuses them in a scalar between double quotes.
     pub(super) fn check(&mut self, scalar: Span) -> Result<(), ReadErrorKind> {
-        let (from, to) = (self.byte(scalar.start.index()), self.byte(scalar.end.index()));
+        let (from, to) = (
+            self.byte(scalar.start.index()),
+            self.byte(scalar.end.index()),
+        );
         let mut rest = &self.text[from..to];
         while let Some(at) = rest.find('\\') {
             match rest[at + 1..].chars().next() {

@@ -156,7 +156,7 @@ impl Reader<'_, '_> {
         }
         let is_merged = self.is_merging() && frame.is_mapping;
         let members = (frame.is_mapping && (is_merged || frame.anchor != 0))
-            .then(|| self.writer.innermost_members());
+            .then(|| self.writer.innermost_members().collect::<Vec<_>>());
         self.writer.close();
         if is_merged {
             self.merge_from(members.clone())?;
@@ -213,7 +213,11 @@ impl Reader<'_, '_> {
     /// Notes the members of a mapping that is to be merged.
     fn merge_from(&mut self, members: Option<Vec<Span>>) -> Result<(), ReadErrorKind> {
         let members = members.ok_or(ReadErrorKind::Merge)?;
-        let merge = self.frames.iter_mut().rev().find_map(|frame| frame.merge.as_mut());
+        let merge = self
+            .frames
+            .iter_mut()
+            .rev()
+            .find_map(|frame| frame.merge.as_mut());
         if let Some(Merge(sources)) = merge {
             sources.push(members);
         }

@@ -64,7 +64,9 @@ fn quoted_end(text: &str, place: usize) -> Option<usize> {
     loop {
         match bytes.get(at)? {
             b'\\' if quote == b'"' => at += 2,
-            &byte if byte == quote && quote == b'\'' && bytes.get(at + 1) == Some(&quote) => at += 2,
+            &byte if byte == quote && quote == b'\'' && bytes.get(at + 1) == Some(&quote) => {
+                at += 2;
+            }
             &byte if byte == quote => return Some(at),
             _ => at += 1,
         }

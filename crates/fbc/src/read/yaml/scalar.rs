@@ -63,9 +63,10 @@ pub(super) fn resolve_tagged<'t>(
 pub(super) fn resolve_plain(text: &str) -> Option<Scalar<'static>> {
     match text.as_bytes() {
         [] => Some(Scalar::Null),
-        [b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~', ..] => {
-            word(text)
-        }
+        [
+            b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~',
+            ..,
+        ] => word(text),
         [b'.', ..] => word(text).or_else(|| point_float(text)),
         [b'0'..=b'9' | b'+' | b'-', ..] => word(text).or_else(|| number(text)),
         _ => None,
@@ -142,12 +143,17 @@ fn number(text: &str) -> Option<Scalar<'static>> {
         .map(Scalar::Integer)
         .or_else(|| {
             let fits = is_float(&plain).then(|| plain.parse::<f64>());
-            fits?.ok().filter(|float| float.is_finite()).map(Scalar::Float)
+            fits?
+                .ok()
+                .filter(|float| float.is_finite())
+                .map(Scalar::Float)
         })
         .or_else(|| {
             // Only reached by a second sign: `0b-1`.
             let digits = plain.strip_prefix("0b")?;
-            i64::from_str_radix(digits, 2).ok().map(|i| Scalar::Integer(i.into()))
+            i64::from_str_radix(digits, 2)
+                .ok()
+                .map(|i| Scalar::Integer(i.into()))
         })
 }
 
@@ -181,14 +187,12 @@ fn is_float(text: &str) -> bool {
         Some((size, exponent)) => (size, exponent.strip_prefix(['+', '-']).unwrap_or(exponent)),
         None => (text, "0"),
     };
-    let (whole, fraction) = size.split_once('.').unwrap_or((size, "0"));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    digits(whole)
-        && digits(fraction)
-        && !(whole.is_empty() && fraction.is_empty())
-        && !(whole.is_empty() && !size.starts_with('.'))
-        && !exponent.is_empty()
-        && digits(exponent)
+    let is_size = match size.split_once('.') {
+        Some((whole, fraction)) => digits(whole) && digits(fraction) && size.len() > 1,
+        None => digits(size) && !size.is_empty(),
+    };
+    is_size && digits(exponent) && !exponent.is_empty()
 }
 
 /// A float that begins with its point. Underscores may stand between digits.
@@ -224,7 +228,10 @@ fn is_timestamp(text: &str) -> bool {
 
 /// Bytes that are no UTF-8 each become U+FFFD.
 fn decode_binary(text: &str) -> Result<Cow<'static, str>, ReadErrorKind> {
-    let text: Vec<u8> = text.bytes().filter(|byte| !b"\r\n".contains(byte)).collect();
+    let text: Vec<u8> = text
+        .bytes()
+        .filter(|byte| !b"\r\n".contains(byte))
+        .collect();
     let bytes = BASE64.decode(text).map_err(|_| {
         ReadErrorKind::Tag("!!binary value contains invalid base64 data".to_owned())
     })?;

@@ -1,0 +1,82 @@
+//! Loading: files → queryable, and stored lines → queryable.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use catalogql::catalogs::{About, Catalogs, Served, catalogs};
+use catalogql::load::{CatalogName, Event, Loader, Wanted, Watch};
+use catalogql::source::Source;
+use catalogql::store::Store;
+
+use crate::measure::{at_most, least, process_cpu, report};
+
+/// How often the whole load is measured.
+const RUNS: usize = 5;
+
+/// A folder loaded and served, as `catalogql serve` does it, with its CPU time on all threads.
+pub fn load(name: &str, folder: &Path, store: &Path) -> (std::time::Duration, Arc<Served>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.expect("a runtime starts");
+    let (writer, catalogs): (_, Catalogs) = catalogs();
+    let start = process_cpu();
+    let store = Store::open(store, u64::MAX, "bench").expect("the store opens");
+    let wanted = Wanted {
+        name: CatalogName::new(name).expect("a valid name"),
+        source: Source::parse(&format!("dir:{}", folder.display()), Path::new("/")).expect("a folder"),
+        about: About::default(),
+    };
+    let observe = |event| {
+        if let Event::Tried(report) = event {
+            assert!(report.error.is_none(), "{:?}", report.error);
+        }
+    };
+    runtime.block_on(Loader::new(store, writer).run(vec![wanted], Watch::Once, observe));
+    let took = process_cpu().saturating_sub(start);
+    (took, Arc::clone(catalogs.snapshot().get(name).expect("it is served")))
+}
+
+/// A folder loaded for the benches that query it.
+pub fn serve(name: &str, folder: &Path, scratch: &Path) -> Arc<Served> {
+    load(name, folder, &scratch.join("store")).1
+}
+
+/// Measures the cold and the warm load of a folder.
+pub fn bench(name: &str, folder: &Path, scratch: &Path) {
+    println!("load {name}");
+    let (mut cold, mut warm) = (Vec::new(), Vec::new());
+    let mut last = None;
+    for run in 0..RUNS {
+        let store = scratch.join(format!("store-{name}-{run}"));
+        cold.push(load(name, folder, &store).0);
+        let (took, served) = load(name, folder, &store);
+        warm.push(took);
+        last = Some(served);
+        std::fs::remove_dir_all(&store).expect("the store can be removed");
+    }
+    let served = last.expect("at least one run");
+    let (cold, warm) = (cold.into_iter().min().expect("runs"), warm.into_iter().min().expect("runs"));
+    let content = served.catalog.content();
+    let value = least(RUNS, || {
+        let lines = content.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_slice::<serde_json::Value>(line).expect("lines are JSON")).count()
+    });
+    report("canonical lines", &format!("{:.1} MB", content.len() as f64 / 1e6), None);
+    match yaml_events(folder) {
+        Some(events) => at_most("cold load / bare YAML events", cold, events, 1.7),
+        None => at_most("cold load / serde_json::Value of the same lines", cold, value, 1.5),
+    }
+    at_most("warm load / serde_json::Value of the same lines", warm, value, 0.4);
+}
+
+/// What saphyr-parser's bare event stream takes over the same files; `None` when they are not YAML.
+fn yaml_events(folder: &Path) -> Option<std::time::Duration> {
+    let mut texts = Vec::new();
+    for package in std::fs::read_dir(folder).expect("a folder") {
+        let file = package.expect("an entry").path().join("catalog.yaml");
+        texts.extend(std::fs::read_to_string(file).ok());
+    }
+    let parse = || {
+        texts.iter().flat_map(|text| saphyr_parser::Parser::new_from_str(text)).filter(Result::is_ok).count()
+    };
+    (!texts.is_empty()).then(|| least(RUNS, parse))
+}

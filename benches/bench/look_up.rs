@@ -1,0 +1,61 @@
+//! Look-ups: one object by its name, whatever else is served.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use catalogql::catalogs::{About, Served, catalogs};
+use catalogql::views::graphql::Engine;
+use catalogql::views::graphql::limits::Limits;
+
+use crate::execute::{answer, engine};
+use crate::measure::{at_most, least_of_many, within};
+
+const RUNS: usize = 9;
+const CALLS: u32 = 1_000;
+const MOST: Duration = Duration::from_micros(20);
+
+/// Measures look-ups in one catalog, and in it among fifty.
+pub fn bench(served: &Arc<Served>) {
+    println!("look up in {} packages", served.catalog.packages().len());
+    let package = served.catalog.package_at(served.catalog.packages().len() / 2);
+    let bundle = package.bundles().next().expect("a package has bundles").name();
+    let (catalog, package) = (&served.name, package.name());
+    let queries = [
+        ("package by name", format!(r#"{{ package(catalog: "{catalog}", name: "{package}") {{ name }} }}"#)),
+        (
+            "bundle by name",
+            format!(
+                r#"{{ bundle(by: {{name: {{catalog: "{catalog}", package: "{package}", name: "{bundle}"}}}}) {{ version }} }}"#
+            ),
+        ),
+        (
+            "channel head",
+            format!(
+                r#"{{ package(catalog: "{catalog}", name: "{package}") {{ defaultChannel {{ head {{ name }} }} }} }}"#
+            ),
+        ),
+    ];
+    let (one, fifty) = (engine(served), among_fifty(served));
+    for (what, query) in queries {
+        let alone = least_of_many(RUNS, CALLS, || answer(&one, &query));
+        within(what, alone, MOST);
+        let among = least_of_many(RUNS, CALLS, || answer(&fifty, &query));
+        at_most("  among 50 catalogs / alone", among, alone, 1.3);
+    }
+}
+
+/// An engine over the catalog and 49 more of the same content.
+fn among_fifty(served: &Arc<Served>) -> Engine {
+    let (mut writer, catalogs) = catalogs();
+    for at in 0..50 {
+        writer.publish(Served {
+            name: if at == 25 { served.name.clone() } else { format!("catalog-{at:02}") },
+            catalog: Arc::clone(&served.catalog),
+            digest: served.digest,
+            image: None,
+            last_unpacked: None,
+            about: About::default(),
+        });
+    }
+    Engine::new(catalogs, Limits::default())
+}

@@ -1,0 +1,91 @@
+//! How much memory loading takes and what remains of it: counted on the heap, and as the kernel counts the server.
+//! `make bench` runs it.
+
+#[path = "../bench/generate.rs"]
+mod generate;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use cap::Cap;
+use catalogql::catalogs::{About, catalogs};
+use catalogql::load::{CatalogName, Loader, Wanted, Watch};
+use catalogql::source::Source;
+use catalogql::store::Store;
+use mimalloc::MiMalloc;
+
+#[global_allocator]
+static HEAP: Cap<MiMalloc> = Cap::new(MiMalloc, usize::MAX);
+
+const MIB: usize = 1024 * 1024;
+
+fn main() {
+    let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("heap-{}", std::process::id()));
+    let generated = scratch.join("generated");
+    generate::generate(&generated, 20_260_101).expect("the target folder can be written to");
+    let corpus = std::env::var_os("CATALOGQL_CORPUS").map_or_else(
+        || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".cache/catalogql/corpus"),
+        PathBuf::from,
+    );
+    bench("generated", &generated, &scratch, 24 * MIB);
+    for (name, live) in [("community", 24 * MIB), ("community-v4.18-yaml", 24 * MIB), ("community-objects", 4 * MIB)] {
+        let folder = corpus.join(name);
+        if folder.is_dir() {
+            bench(name, &folder, &scratch, live);
+        }
+    }
+    std::fs::remove_dir_all(&scratch).expect("the scratch folder can be removed");
+}
+
+/// Loads a folder cold and says what is live afterwards, what was live at most, and what the server's `RssAnon` is.
+fn bench(name: &str, folder: &Path, scratch: &Path, most_live: usize) {
+    println!("memory of {name}");
+    let before = HEAP.allocated();
+    let peak_before = HEAP.max_allocated();
+    let (writer, catalogs) = catalogs();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.expect("a runtime starts");
+    let wanted = Wanted {
+        name: CatalogName::new(name).expect("a valid name"),
+        source: Source::parse(&format!("dir:{}", folder.display()), Path::new("/")).expect("a folder"),
+        about: About::default(),
+    };
+    let store = Store::open(&scratch.join("store"), u64::MAX, "bench").expect("the store opens");
+    runtime.block_on(Loader::new(store, writer).run(vec![wanted], Watch::Once, |_| ()));
+    drop(runtime);
+    let served = Arc::clone(catalogs.snapshot().get(name).expect("it is served"));
+    line("live on the heap", HEAP.allocated() - before, most_live);
+    let peak = HEAP.max_allocated();
+    if peak > peak_before {
+        line("at most live while loading", peak - before, 96 * MIB);
+    }
+    drop(served);
+    line("RssAnon of the server", rss_anon(name, folder, scratch), 40 * MIB);
+}
+
+fn line(what: &str, bytes: usize, most: usize) {
+    let verdict = if bytes <= most { "ok:" } else { "MISSED:" };
+    println!("  {what:<30} {:>8.2} MiB   {verdict} at most {} MiB", bytes as f64 / MIB as f64, most / MIB);
+}
+
+/// Starts the server on the folder and asks the kernel once it serves.
+fn rss_anon(name: &str, folder: &Path, scratch: &Path) -> usize {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_catalogql"))
+        .args(["serve", &format!("{name}={}", folder.display()), "--listen", "127.0.0.1:0", "--store"])
+        .arg(scratch.join(format!("server-{name}")))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the server starts");
+    let output = BufReader::new(server.stdout.take().expect("it is piped"));
+    let is_serving = output.lines().map_while(Result::ok).any(|line| line.contains("Listening"));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).expect("the server runs");
+    server.kill().expect("the server can be ended");
+    server.wait().expect("the server ends");
+    assert!(is_serving, "the server said where it listens");
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("Linux says it");
+    let kilobytes: usize = line.trim().trim_end_matches(" kB").parse().expect("a number");
+    kilobytes * 1024
+}

@@ -1,0 +1,171 @@
+//! Each limit from both sides, and the end.
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+
+use super::*;
+
+/// Longer than anything here takes.
+const TOO_LONG: Duration = Duration::from_secs(60);
+
+/// Shorter than a limit that a test does not want to reach.
+const SHORT: Duration = Duration::from_millis(200);
+
+struct Server {
+    address: SocketAddr,
+    end: oneshot::Sender<()>,
+    done: JoinHandle<()>,
+    /// Lets a request to `/wait` be answered.
+    go: Arc<Notify>,
+    ready: Ready,
+}
+
+impl Server {
+    async fn start(limits: Limits) -> Self {
+        let go = Arc::new(Notify::new());
+        let wait = Arc::clone(&go);
+        let waiting = async move || {
+            wait.notified().await;
+            "waited\n"
+        };
+        let ready = Ready::default();
+        let routes = Router::new().route("/wait", get(waiting)).merge(probes(ready.clone()));
+        let listener = Listener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.address();
+        let (end, ended) = oneshot::channel();
+        let done = tokio::spawn(listener.serve(routes, limits, async { ended.await.unwrap_or_default() }));
+        Self { address, end, done, go, ready }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        timeout(TOO_LONG, TcpStream::connect(self.address)).await.unwrap().unwrap()
+    }
+}
+
+fn limits() -> Limits {
+    Limits { headers: TOO_LONG, request: TOO_LONG, end: TOO_LONG, ..Limits::default() }
+}
+
+async fn send(stream: &mut TcpStream, text: &str) {
+    stream.write_all(text.as_bytes()).await.unwrap();
+}
+
+/// Everything until the other side closes; what it did not send before it cut the connection is not waited for.
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let _ = timeout(TOO_LONG, stream.read_to_end(&mut bytes)).await.expect("the connection is never closed");
+    String::from_utf8(bytes).unwrap()
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_default()
+}
+
+async fn get_once(server: &Server, path: &str) -> String {
+    let mut stream = server.connect().await;
+    send(&mut stream, &format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")).await;
+    rest(&mut stream).await
+}
+
+#[tokio::test]
+async fn a_process_is_healthy_at_once_and_ready_when_it_says_so() {
+    let server = Server::start(limits()).await;
+    let ask = async |path| {
+        let answer = get_once(&server, path).await;
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        format!("{} {body}", status(&answer))
+    };
+    assert_eq!((ask("/healthz").await, ask("/readyz").await), ("200 ok\n".to_owned(), "503 loading\n".to_owned()));
+    server.ready.set();
+    assert_eq!(ask("/readyz").await, "200 ok\n");
+    assert_eq!(ask("/nothing").await, "404 ");
+}
+
+#[tokio::test]
+async fn headers_must_come_in_time() {
+    let server = Server::start(Limits { headers: SHORT, ..limits() }).await;
+    for sent in ["", "GET /healthz HTTP/1.1\r\n", "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"] {
+        let mut stream = server.connect().await;
+        send(&mut stream, sent).await;
+        let answer = rest(&mut stream).await;
+        let expected = if sent.ends_with("\r\n\r\n") { "200" } else { "" };
+        assert_eq!(status(&answer), expected, "the connection is closed after what was asked in time: {sent}");
+    }
+}
+
+#[tokio::test]
+async fn headers_have_bytes_up_to_their_limit() {
+    let server = Server::start(Limits { header_bytes: 16 * 1024, ..limits() }).await;
+    let ask = async |length: usize| {
+        let mut stream = server.connect().await;
+        let filler = "x".repeat(length);
+        let head = format!("GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\nfiller: {filler}\r\n\r\n");
+        let _ = stream.write_all(head.as_bytes()).await;
+        rest(&mut stream).await
+    };
+    assert_eq!(status(&ask(15 * 1024).await), "200");
+    assert_eq!(status(&ask(17 * 1024).await), "431");
+}
+
+#[tokio::test]
+async fn a_request_must_be_answered_in_time() {
+    let server = Server::start(Limits { request: SHORT, ..limits() }).await;
+    assert_eq!(status(&get_once(&server, "/wait").await), "408");
+    let server = Server::start(limits()).await;
+    server.go.notify_one();
+    assert_eq!(status(&get_once(&server, "/wait").await), "200");
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait_for_one_to_end() {
+    let server = Server::start(Limits { connections: 2, ..limits() }).await;
+    let (first, _second) = (server.connect().await, server.connect().await);
+    let mut third = server.connect().await;
+    send(&mut third, "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+    let mut byte = [0; 1];
+    assert!(timeout(SHORT, third.peek(&mut byte)).await.is_err(), "two connections are open");
+    drop(first);
+    assert_eq!(status(&rest(&mut third).await), "200");
+}
+
+#[tokio::test]
+async fn the_end_waits_for_requests_and_for_nothing_else() {
+    let server = Server::start(limits()).await;
+    let mut idle = server.connect().await;
+    let mut busy = server.connect().await;
+    send(&mut idle, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    let mut byte = [0; 1];
+    idle.peek(&mut byte).await.unwrap();
+    send(&mut busy, "GET /wait HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    // Answered only once the one before it was taken up.
+    assert_eq!(status(&get_once(&server, "/healthz").await), "200");
+    server.end.send(()).unwrap();
+    assert_eq!(status(&rest(&mut idle).await), "200");
+    server.go.notify_one();
+    assert_eq!(status(&rest(&mut busy).await), "200");
+    timeout(TOO_LONG, server.done).await.unwrap().unwrap();
+    assert!(TcpStream::connect(server.address).await.is_err(), "nobody listens any more");
+}
+
+#[tokio::test]
+async fn the_end_waits_no_longer_than_its_limit() {
+    let server = Server::start(Limits { end: SHORT, ..limits() }).await;
+    let mut busy = server.connect().await;
+    send(&mut busy, "GET /wait HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    assert_eq!(status(&get_once(&server, "/healthz").await), "200");
+    server.end.send(()).unwrap();
+    timeout(TOO_LONG, server.done).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn an_address_that_cannot_be_listened_on_is_named() {
+    let taken = Listener::bind("127.0.0.1:0").await.unwrap();
+    let address = taken.address().to_string();
+    for address in [address.as_str(), "nonsense"] {
+        let error = Listener::bind(address).await.unwrap_err();
+        assert_eq!(error.to_string(), format!("cannot listen on `{address}`"));
+    }
+}

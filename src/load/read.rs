@@ -1,0 +1,149 @@
+//! Reads the files of a listing into canonical lines: several files at a time, written in catalog order.
+//!
+//! Each reading thread takes the next file and sends its lines in chunks; the calling thread writes the chunks of the
+//! first file, then those of the second, and so on. Every queue is bounded, so a reader that is ahead waits, and what is
+//! held in memory does not grow with the files.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::{mem, thread};
+
+use fbc::origin::{FileOrigin, Notice, Origins};
+use fbc::read::{FileReader, ReadError, ReadLimits, Step};
+
+use super::LoadError;
+use crate::source::{ListedFile, Listing};
+use crate::store::ContentWriter;
+
+/// How many files are read at a time.
+pub const READERS: usize = 2;
+
+/// How many bytes of lines a reader collects before it hands them on.
+const CHUNK: usize = 512 * 1024;
+
+/// How many files may be waiting for the one that is being written.
+const AHEAD: usize = 4;
+
+/// A file that does not parse.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}:{}: {}", error.line, error.kind)]
+pub struct ReadFailure {
+    /// Its path from the root of the catalog.
+    pub path: String,
+    /// What is wrong with it, and on which line.
+    pub error: ReadError,
+}
+
+/// Some lines of one file, or of none at its end.
+#[derive(Default)]
+struct Chunk {
+    /// Canonical lines.
+    lines: Vec<u8>,
+    /// For each, the line of the file on which it begins.
+    begins: Vec<u32>,
+    notices: Vec<Notice>,
+    /// How many bytes of the file were read for it.
+    read: u64,
+}
+
+/// The chunks of one file, as they are read.
+type Chunks = Receiver<Result<Chunk, LoadError>>;
+
+/// The reader who sent this has nobody any more who wants it.
+struct Unwanted;
+
+/// Reads every file of the listing and writes its lines. `progress` is told how many bytes were read so far.
+pub(super) fn read(
+    listing: &Listing,
+    writer: &mut ContentWriter<'_>,
+    progress: impl Fn(u64),
+) -> Result<Origins, LoadError> {
+    let next = &Mutex::new(listing.files().iter());
+    thread::scope(|scope| {
+        let (order, ordered) = sync_channel(AHEAD);
+        for _ in 0..READERS {
+            let order = order.clone();
+            scope.spawn(move || while let Ok(Some(())) = read_next(listing, next, &order) {});
+        }
+        drop(order);
+        let mut origins = Origins::default();
+        let mut read = 0;
+        while let Ok((file, chunks)) = ordered.recv() {
+            origins.files.push(write_file(file, &chunks, writer, |bytes| {
+                read += bytes;
+                progress(read);
+            })?);
+        }
+        Ok(origins)
+    })
+}
+
+/// Writes the chunks of one file until its reader is done.
+fn write_file(
+    file: &ListedFile,
+    chunks: &Chunks,
+    writer: &mut ContentWriter<'_>,
+    mut progress: impl FnMut(u64),
+) -> Result<FileOrigin, LoadError> {
+    let mut origin = FileOrigin { path: file.path.clone(), ..FileOrigin::default() };
+    for chunk in chunks {
+        let chunk = chunk?;
+        writer.write(&chunk.lines)?;
+        origin.lines.extend(chunk.begins);
+        origin.notices.extend(chunk.notices);
+        progress(chunk.read);
+    }
+    Ok(origin)
+}
+
+/// Reads the next file that nobody reads yet; `None` when there is no more.
+fn read_next<'a>(
+    listing: &'a Listing,
+    next: &Mutex<std::slice::Iter<'a, ListedFile>>,
+    order: &SyncSender<(&'a ListedFile, Chunks)>,
+) -> Result<Option<()>, Unwanted> {
+    let (sender, chunks) = sync_channel(1);
+    let file = {
+        // Held until the file has its place in the order; the other readers would have to wait for theirs anyway.
+        let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(file) = next.next() else { return Ok(None) };
+        order.send((file, chunks)).map_err(|_| Unwanted)?;
+        file
+    };
+    if let Err(error) = read_file(listing, file, &sender) {
+        sender.send(Err(error)).map_err(|_| Unwanted)?;
+    }
+    Ok(Some(()))
+}
+
+fn read_file(
+    listing: &Listing,
+    file: &ListedFile,
+    sender: &SyncSender<Result<Chunk, LoadError>>,
+) -> Result<(), LoadError> {
+    let mut open = listing.open(file)?;
+    let mut reader = FileReader::new(ReadLimits::default());
+    let mut chunk = Chunk::default();
+    loop {
+        let failure = |error| ReadFailure { path: file.path.clone(), error };
+        match reader.next().map_err(failure)? {
+            Step::More => {
+                let read = open.read(reader.room())?;
+                reader.filled(read);
+                chunk.read += read as u64;
+            }
+            Step::Blob(blob) => {
+                chunk.lines.extend_from_slice(blob.line);
+                chunk.begins.push(blob.at);
+            }
+            Step::Notice(notice) => chunk.notices.push(notice),
+            Step::End => break,
+        }
+        if chunk.lines.len() >= CHUNK && sender.send(Ok(mem::take(&mut chunk))).is_err() {
+            return Ok(());
+        }
+    }
+    // When nobody receives it the load was given up already.
+    let _ = sender.send(Ok(chunk));
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! What is to be loaded, and under which name.
+
+use std::fmt;
+
+use crate::catalogs::About;
+use crate::source::Source;
+
+/// A catalog that is to be kept current.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// What it is called.
+    pub name: CatalogName,
+    /// Where its files are.
+    pub source: Source,
+    /// What its owner says of it.
+    pub about: About,
+}
+
+/// The name of a catalog: a DNS-1123 subdomain, as Kubernetes names its objects.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CatalogName(String);
+
+/// A text that cannot name a catalog.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` cannot name a catalog: a name has up to 253 lower-case letters, digits, `-` and `.`, and each part between \
+     dots begins and ends with a letter or a digit"
+)]
+pub struct InvalidName(String);
+
+impl CatalogName {
+    /// The longest name, in bytes.
+    pub const LENGTH: usize = 253;
+
+    /// Checks a name.
+    pub fn new(text: &str) -> Result<Self, InvalidName> {
+        let is_alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let is_label = |label: &[u8]| {
+            label.first().is_some_and(is_alphanumeric)
+                && label.last().is_some_and(is_alphanumeric)
+                && label.iter().all(|byte| is_alphanumeric(byte) || *byte == b'-')
+        };
+        let valid = text.len() <= Self::LENGTH && text.as_bytes().split(|byte| *byte == b'.').all(is_label);
+        if valid { Ok(Self(text.to_owned())) } else { Err(InvalidName(text.to_owned())) }
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for CatalogName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_dns_1123_subdomain() {
+        let longest = "a".repeat(CatalogName::LENGTH);
+        for name in ["a", "0", "community", "community-v4.18-yaml", "a.b-c.d", &longest] {
+            assert_eq!(CatalogName::new(name).unwrap().as_str(), name);
+        }
+    }
+
+    #[test]
+    fn anything_else_is_no_name() {
+        let too_long = "a".repeat(CatalogName::LENGTH + 1);
+        for name in ["", ".", "a.", ".a", "a..b", "-a", "a-", "a.-b", "A", "a_b", "a b", "é", "a/b", &too_long] {
+            assert_eq!(CatalogName::new(name), Err(InvalidName(name.to_owned())), "{name}");
+        }
+    }
+}

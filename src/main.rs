@@ -1,0 +1,14 @@
+//! The program: parses its arguments and calls [`run`](catalogql::run).
+
+use std::process::ExitCode;
+
+use catalogql::args::Args;
+use catalogql::run;
+use clap::Parser;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    run::run(Args::parse())
+}

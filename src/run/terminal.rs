@@ -1,0 +1,68 @@
+//! Progress bars while catalogs are loaded, and log lines that do not break them. Without a terminal there are no bars.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::Mutex;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::load::CatalogName;
+
+/// The bars of one run.
+pub(super) struct Terminal {
+    bars: MultiProgress,
+    by_name: Mutex<HashMap<CatalogName, ProgressBar>>,
+}
+
+/// Writes log lines above the bars.
+#[derive(Clone)]
+pub(super) struct Log(MultiProgress);
+
+impl Terminal {
+    pub(super) fn new() -> Self {
+        Self { bars: MultiProgress::new(), by_name: Mutex::default() }
+    }
+
+    /// Where the log goes.
+    pub(super) fn log(&self) -> Log {
+        Log(self.bars.clone())
+    }
+
+    /// So many of so many bytes of this catalog are read.
+    pub(super) fn progress(&self, name: &CatalogName, read: u64, total: u64) {
+        let mut by_name = self.by_name.lock().expect("no holder of this lock panics");
+        let bar = by_name.entry(name.clone()).or_insert_with(|| {
+            let template = "{prefix:24} {bar:32} {bytes:>10} of {total_bytes}";
+            let style = ProgressStyle::with_template(template).expect("the template is well-formed");
+            self.bars.add(ProgressBar::new(total).with_style(style).with_prefix(name.to_string()))
+        });
+        bar.set_length(total);
+        bar.set_position(read);
+    }
+
+    /// Nothing more is read of this catalog for now.
+    pub(super) fn done(&self, name: &CatalogName) {
+        if let Some(bar) = self.by_name.lock().expect("no holder of this lock panics").remove(name) {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl MakeWriter<'_> for Log {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.suspend(|| io::stderr().write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}

@@ -1,0 +1,148 @@
+//! `catalogql validate`: prints what is wrong with one catalog.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use console::{Style, StyledObject, style};
+use fbc::{Catalog, Problem, Severity};
+use serde::Serialize;
+
+use super::output::count;
+use crate::args::{Output, ValidateArgs};
+use crate::load::{LoadError, load_once};
+use crate::source::Source;
+
+/// What is printed for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    /// Whether `opm validate` would accept the catalog.
+    valid: bool,
+    /// Why the catalog cannot be read at all.
+    error: Option<AnswerError>,
+    packages: usize,
+    bundles: usize,
+    problems: Vec<AnswerProblem<'a>>,
+}
+
+#[derive(Serialize)]
+struct AnswerError {
+    message: String,
+    file: Option<String>,
+    line: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct AnswerProblem<'a> {
+    code: &'a str,
+    severity: &'a str,
+    message: &'a str,
+    package: Option<&'a str>,
+    channel: Option<&'a str>,
+    bundle: Option<&'a str>,
+    file: Option<&'a str>,
+    line: Option<u32>,
+}
+
+/// Prints the problems of a catalog. The exit status says whether `opm validate` would refuse it.
+pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
+    let source = Source::parse(&args.source, Path::new(""))?;
+    let content = load_once(&source, &std::env::temp_dir());
+    let catalog = content.as_ref().map(|content| &*content.catalog);
+    let mut out = io::stdout().lock();
+    match args.output {
+        Output::Text => text(&mut out, catalog)?,
+        Output::Json => json(&mut out, catalog)?,
+    }
+    out.flush()?;
+    let valid = catalog.is_ok_and(|catalog| count(catalog, Severity::Error) == 0);
+    Ok(if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn text(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Result<()> {
+    let catalog = match catalog {
+        Ok(catalog) => catalog,
+        Err(error) => return writeln!(out, "{} {}", severity_word(Severity::Error), error.chain()),
+    };
+    let mut by_package: BTreeMap<&str, Vec<&Problem>> = BTreeMap::new();
+    for problem in catalog.problems() {
+        by_package.entry(problem.package.as_deref().unwrap_or_default()).or_default().push(problem);
+    }
+    for (package, problems) in &by_package {
+        let package = if package.is_empty() { "(no package)" } else { package };
+        writeln!(out, "{}", style(package).bold())?;
+        for problem in problems {
+            one(out, problem)?;
+        }
+        writeln!(out)?;
+    }
+    let all = catalog.packages().len();
+    let (errors, warnings) = (count(catalog, Severity::Error), count(catalog, Severity::Warning));
+    writeln!(out, "{} and {} in {}", number(errors, "error"), number(warnings, "warning"), number(all, "package"))
+}
+
+/// One problem, with the further lines of its message indented below the first.
+fn one(out: &mut impl Write, problem: &Problem) -> io::Result<()> {
+    let place = match (&problem.file, problem.line) {
+        (Some(file), Some(line)) => format!("{file}:{line}: "),
+        (Some(file), None) => format!("{file}: "),
+        _ => String::new(),
+    };
+    let message = problem.message.replace('\n', "\n    ");
+    let code = Style::new().dim().apply_to(problem.code.as_str());
+    writeln!(out, "  {} {place}{message} {code}", severity_word(problem.severity()))
+}
+
+fn severity_word(severity: Severity) -> StyledObject<&'static str> {
+    match severity {
+        Severity::Error => style("error:").red().bold(),
+        Severity::Warning => style("warning:").yellow().bold(),
+    }
+}
+
+fn number(count: usize, of: &str) -> String {
+    format!("{count} {of}{}", if count == 1 { "" } else { "s" })
+}
+
+fn json(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Result<()> {
+    let answer = match catalog {
+        Ok(catalog) => Answer {
+            valid: count(catalog, Severity::Error) == 0,
+            error: None,
+            packages: catalog.packages().len(),
+            bundles: catalog.bundles().len(),
+            problems: catalog.problems().iter().map(answer_problem).collect(),
+        },
+        Err(error) => {
+            Answer { valid: false, error: Some(answer_error(error)), packages: 0, bundles: 0, problems: Vec::new() }
+        }
+    };
+    serde_json::to_writer_pretty(&mut *out, &answer)?;
+    writeln!(out)
+}
+
+fn answer_error(error: &LoadError) -> AnswerError {
+    let (file, line) = match error {
+        LoadError::Read(failure) => (Some(failure.path.clone()), Some(failure.error.line)),
+        _ => (None, None),
+    };
+    AnswerError { message: error.chain(), file, line }
+}
+
+fn answer_problem(problem: &Problem) -> AnswerProblem<'_> {
+    AnswerProblem {
+        code: problem.code.as_str(),
+        severity: match problem.severity() {
+            Severity::Error => "ERROR",
+            Severity::Warning => "WARNING",
+        },
+        message: &problem.message,
+        package: problem.package.as_deref(),
+        channel: problem.channel.as_deref(),
+        bundle: problem.bundle.as_deref(),
+        file: problem.file.as_deref(),
+        line: problem.line,
+    }
+}

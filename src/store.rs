@@ -1,0 +1,215 @@
+//! Keeps each content once, on disk: canonical lines addressed by their digest, written atomically, memory-mapped.
+//!
+//! Beside the lines stands what was found out about them, and for each source a small record of which content it gave,
+//! and when. The folder is a cache: whatever in it is damaged or of another version is made anew, never an error. It
+//! survives a kill at any moment, is locked against a second process and holds a quota. Nobody else knows of mapping.
+//!
+//! ```text
+//! FOLDER/catalogql.lock           held while a process uses the folder; marks the folder as ours
+//! FOLDER/content/<digest>.jsonl   canonical lines
+//! FOLDER/notes/<digest>.json      where lines came from and their problems, by the digest of this file
+//! FOLDER/sources/<key>.json       which content and notes a source gave, by the digest of the source's key
+//! ```
+
+mod file;
+mod notes;
+mod record;
+mod sweep;
+mod writer;
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use fbc::Digest;
+
+pub use notes::Notes;
+pub use record::Record;
+pub use writer::{ContentWriter, WrittenContent};
+
+use file::{What, io_error};
+
+/// How many bytes the folder may hold unless said otherwise.
+pub const QUOTA: u64 = 10 * 1024 * 1024 * 1024;
+
+const LOCK_FILE: &str = "catalogql.lock";
+const CONTENT: &str = "content";
+const NOTES: &str = "notes";
+const SOURCES: &str = "sources";
+
+/// A folder of contents, held by this process alone.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    /// The most bytes the folder may hold.
+    quota: u64,
+    /// What decides about lines and problems in this build; what another build found out is found out again.
+    build: String,
+    /// Keys of sources that this process serves: their contents are not given up for others.
+    in_use: Mutex<Vec<String>>,
+    /// Held by who writes or sweeps, so that nothing is swept on its way and two contents do not exceed the quota.
+    pen: Mutex<()>,
+    lock: File,
+}
+
+/// A content as the store gives it back.
+#[derive(Debug)]
+pub struct Kept {
+    /// Which source gave it, and when.
+    pub record: Record,
+    /// The canonical lines.
+    pub content: Bytes,
+    /// Where they came from and what is odd in them.
+    pub notes: Notes,
+}
+
+/// Why the store cannot do what it should.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("cannot {action} `{}`", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Another process holds the folder.
+    #[error("the store `{}` is in use by another process: end that one or name another folder with --store", .0.display())]
+    InUse(PathBuf),
+    /// The folder was not made by a store, so that nothing in it may be swept.
+    #[error("`{}` holds other files than a store's: name an empty folder with --store", .0.display())]
+    NotAStore(PathBuf),
+    /// A content does not fit.
+    #[error("the store `{}` may hold {quota} bytes and a new content does not fit: raise --store-quota", folder.display())]
+    QuotaExceeded {
+        /// The folder.
+        folder: PathBuf,
+        /// What it may hold.
+        quota: u64,
+    },
+}
+
+impl Store {
+    /// Opens the folder, makes it where it is missing, and sweeps it. `build` tells what another build wrote from what
+    /// this one did.
+    pub fn open(folder: &Path, quota: u64, build: &str) -> Result<Self, StoreError> {
+        let lock = lock(folder)?;
+        for part in [CONTENT, NOTES, SOURCES] {
+            let part = folder.join(part);
+            fs::create_dir_all(&part).map_err(|source| io_error("make the folder", &part, source))?;
+        }
+        let store = Self {
+            folder: folder.to_owned(),
+            quota,
+            build: build.to_owned(),
+            in_use: Mutex::default(),
+            pen: Mutex::default(),
+            lock,
+        };
+        store.sweep_unfinished()?;
+        store.sweep()?;
+        Ok(store)
+    }
+
+    /// What the source of this key gave last; nothing when that is unknown or no longer whole.
+    pub fn kept(&self, key: &str) -> Option<Kept> {
+        self.use_source(key);
+        let record = self.record(key)?;
+        let content = file::map(&self.content_path(&record.content)).ok()?;
+        if content.len() as u64 != record.bytes {
+            return None;
+        }
+        let notes = Notes::read(&self.notes_path(&record.notes), &self.build)?;
+        Some(Kept { record, content, notes })
+    }
+
+    /// Begins to write a content. Another one waits until something refers to this one, or it is dropped.
+    pub fn writer(&self) -> Result<ContentWriter<'_>, StoreError> {
+        ContentWriter::new(self, lock_mutex(&self.pen))
+    }
+
+    /// Forgets what a source gave: it was damaged.
+    pub fn forget(&self, key: &str) -> Result<(), StoreError> {
+        let _pen = lock_mutex(&self.pen);
+        file::remove(&self.record_path(key))?;
+        self.sweep()
+    }
+
+    /// Remembers what a source gave. A content that was there before keeps its time. The pen must be held.
+    fn keep(
+        &self,
+        key: &str,
+        revision: Option<&str>,
+        content: &WrittenContent<'_>,
+        notes: &Notes,
+    ) -> Result<Record, StoreError> {
+        self.use_source(key);
+        let text = notes.to_json(&self.build);
+        let record = Record::new(key, revision, content, record::digest(&text), self.record(key));
+        file::write(&self.notes_path(&record.notes), &text, What::Notes)?;
+        file::write(&self.record_path(key), &record.to_json(), What::Record)?;
+        self.sweep()?;
+        Ok(record)
+    }
+
+    fn record(&self, key: &str) -> Option<Record> {
+        Record::read(&self.record_path(key)).filter(|record| record.key == key)
+    }
+
+    fn use_source(&self, key: &str) {
+        let mut in_use = lock_mutex(&self.in_use);
+        if !in_use.iter().any(|other| other == key) {
+            in_use.push(key.to_owned());
+        }
+    }
+
+    fn content_path(&self, digest: &Digest) -> PathBuf {
+        self.folder.join(CONTENT).join(format!("{}.jsonl", digest.hex()))
+    }
+
+    fn notes_path(&self, digest: &Digest) -> PathBuf {
+        self.folder.join(NOTES).join(format!("{}.json", digest.hex()))
+    }
+
+    fn record_path(&self, key: &str) -> PathBuf {
+        self.folder.join(SOURCES).join(format!("{}.json", record::digest(key.as_bytes()).hex()))
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // The lock would end with the file, but a child process that is just being started may have a copy of it.
+        let _ = self.lock.unlock();
+    }
+}
+
+/// Makes the folder and takes its lock, which the system gives back when the process ends, however it ends.
+fn lock(folder: &Path) -> Result<File, StoreError> {
+    fs::create_dir_all(folder).map_err(|source| io_error("make the folder", folder, source))?;
+    let path = folder.join(LOCK_FILE);
+    let mut others = fs::read_dir(folder).map_err(|source| io_error("read the folder", folder, source))?;
+    let is_ours = path.try_exists().map_err(|source| io_error("look for", &path, source))?;
+    if !is_ours && others.next().is_some() {
+        return Err(StoreError::NotAStore(folder.to_owned()));
+    }
+    let lock = File::options().create(true).truncate(false).write(true).open(&path);
+    let lock = lock.map_err(|source| io_error("open", &path, source))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(StoreError::InUse(folder.to_owned())),
+        Err(TryLockError::Error(source)) => Err(io_error("lock", &path, source)),
+    }
+}
+
+/// What these locks guard is whole between any two statements, so a panic elsewhere does not spoil it.
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

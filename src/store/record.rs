@@ -1,0 +1,96 @@
+//! Which content a source gave, and when: one small file a source.
+
+use std::path::Path;
+
+use fbc::Digest;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::WrittenContent;
+
+/// Changes when what is written here changes its meaning; records of another format are as if they were not there.
+const FORMAT: u32 = 1;
+
+/// What a source gave last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What tells the source from others.
+    pub key: String,
+    /// Which state of the source was read; absent when an equal state does not prove an equal content.
+    pub revision: Option<String>,
+    /// Digest of the content.
+    pub content: Digest,
+    /// Length of the content in bytes.
+    pub bytes: u64,
+    /// Digest of what was found out about it.
+    pub notes: Digest,
+    /// When this content was first read from this source.
+    pub at: Timestamp,
+}
+
+/// The file, field by field.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    format: u32,
+    key: String,
+    revision: Option<String>,
+    content: String,
+    bytes: u64,
+    notes: String,
+    at: String,
+}
+
+impl Record {
+    /// A record of what was just written. Where the one before was of the same content, its time still holds.
+    pub(super) fn new(
+        key: &str,
+        revision: Option<&str>,
+        content: &WrittenContent<'_>,
+        notes: Digest,
+        before: Option<Record>,
+    ) -> Self {
+        let at = before.filter(|before| before.content == content.digest).map_or_else(Timestamp::now, |same| same.at);
+        Self {
+            key: key.to_owned(),
+            revision: revision.map(str::to_owned),
+            content: content.digest,
+            bytes: content.content.len() as u64,
+            notes,
+            at,
+        }
+    }
+
+    /// The record in a file, if there is one that can be used.
+    pub(super) fn read(path: &Path) -> Option<Self> {
+        let stored: Stored = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        if stored.format != FORMAT {
+            return None;
+        }
+        Some(Self {
+            key: stored.key,
+            revision: stored.revision,
+            content: Digest::parse(&stored.content)?,
+            bytes: stored.bytes,
+            notes: Digest::parse(&stored.notes)?,
+            at: stored.at.parse().ok()?,
+        })
+    }
+
+    pub(super) fn to_json(&self) -> Vec<u8> {
+        let stored = Stored {
+            format: FORMAT,
+            key: self.key.clone(),
+            revision: self.revision.clone(),
+            content: self.content.to_string(),
+            bytes: self.bytes,
+            notes: self.notes.to_string(),
+            at: self.at.to_string(),
+        };
+        serde_json::to_vec_pretty(&stored).expect("numbers and texts are JSON")
+    }
+}
+
+pub(super) fn digest(bytes: &[u8]) -> Digest {
+    Digest::new(Sha256::digest(bytes).into())
+}

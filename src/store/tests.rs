@@ -1,0 +1,345 @@
+//! What the folder holds after each thing that can happen to it: kills and full disks at every step, damage, quotas.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
+
+use fbc::origin::FileOrigin;
+use fbc::{Code, Origins, Problem};
+
+use super::file::Point;
+use super::*;
+
+/// Set in the process that is to die, to the step at which it does.
+const DIE_AT: &str = "CATALOGQL_TEST_DIE_AT";
+
+/// Set in the process that is to die, to the folder of its store.
+const DIE_IN: &str = "CATALOGQL_TEST_DIE_IN";
+
+/// Every step of writing a content in place of another, in order.
+const STEPS: [(What, Point); 16] = [
+    (What::Content, Point::Created),
+    (What::Content, Point::Written),
+    (What::Content, Point::Synced),
+    (What::Content, Point::Renamed),
+    (What::Content, Point::FolderSynced),
+    (What::Notes, Point::Created),
+    (What::Notes, Point::Written),
+    (What::Notes, Point::Synced),
+    (What::Notes, Point::Renamed),
+    (What::Notes, Point::FolderSynced),
+    (What::Record, Point::Created),
+    (What::Record, Point::Written),
+    (What::Record, Point::Synced),
+    (What::Record, Point::Renamed),
+    (What::Record, Point::FolderSynced),
+    (What::Content, Point::Removed),
+];
+
+
+thread_local! {
+    static DISK_FULL_AT: Cell<Option<(What, Point)>> = const { Cell::new(None) };
+}
+
+/// Called at each step of writing: kills the process or fills the disk where a test wants it.
+pub(super) fn reached(what: What, point: Point) -> io::Result<()> {
+    if std::env::var(DIE_AT).is_ok_and(|step| step == format!("{what:?} {point:?}")) {
+        std::process::abort();
+    }
+    if DISK_FULL_AT.get() == Some((what, point)) {
+        return Err(io::Error::from(io::ErrorKind::StorageFull));
+    }
+    Ok(())
+}
+
+fn open(folder: &Path) -> Store {
+    Store::open(folder, QUOTA, "build").unwrap()
+}
+
+fn notes(line: u32) -> Notes {
+    let file = FileOrigin { path: "catalog.yaml".to_owned(), lines: vec![line], notices: Vec::new() };
+    let problem = Problem {
+        code: Code::ChannelMultipleHeads,
+        message: format!("on line {line}"),
+        package: Some("etcd".into()),
+        channel: Some("stable".into()),
+        bundle: None,
+        file: Some("catalog.yaml".into()),
+        line: Some(line),
+    };
+    Notes { origins: Origins { files: vec![file] }, problems: Some(vec![problem]) }
+}
+
+/// Writes a content in two pieces and remembers it.
+fn keep(store: &Store, key: &str, revision: Option<&str>, text: &str) -> Result<Record, StoreError> {
+    let mut writer = store.writer()?;
+    let (first, rest) = text.as_bytes().split_at(text.len() / 2);
+    writer.write(first)?;
+    writer.flush()?;
+    writer.write(rest)?;
+    let written = writer.finish()?;
+    assert_eq!(written.content, text);
+    Ok(written.keep(key, revision, &notes(7))?.unwrap())
+}
+
+fn text(store: &Store, key: &str) -> Option<String> {
+    store.kept(key).map(|kept| String::from_utf8(kept.content.to_vec()).unwrap())
+}
+
+/// The names of all files, without the lock.
+fn files(folder: &Path) -> BTreeSet<String> {
+    let part = |part: &str| {
+        let names = fs::read_dir(folder.join(part)).unwrap().map(|entry| entry.unwrap().file_name());
+        names.map(|name| format!("{part}/{}", name.to_str().unwrap())).collect::<Vec<_>>()
+    };
+    [CONTENT, NOTES, SOURCES].into_iter().flat_map(part).collect()
+}
+
+/// The files of a store that holds what these records name and nothing else.
+fn files_of(records: &[&Record]) -> BTreeSet<String> {
+    let names = |record: &&Record| {
+        let key = record::digest(record.key.as_bytes()).hex();
+        [
+            format!("content/{}.jsonl", record.content.hex()),
+            format!("notes/{}.json", record.notes.hex()),
+            format!("sources/{key}.json"),
+        ]
+    };
+    records.iter().flat_map(names).collect()
+}
+
+#[test]
+fn what_was_kept_is_given_back_by_the_next_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = keep(&open(folder.path()), "dir:a", Some("1"), "{\"a\":1}\n{\"a\":2}\n").unwrap();
+    assert_eq!(record.content, record::digest(b"{\"a\":1}\n{\"a\":2}\n"));
+    let store = open(folder.path());
+    let kept = store.kept("dir:a").unwrap();
+    assert_eq!((kept.record, kept.notes), (record, notes(7)));
+    assert_eq!(kept.content, "{\"a\":1}\n{\"a\":2}\n");
+    assert!(store.kept("dir:b").is_none());
+}
+
+#[test]
+fn a_content_may_be_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    keep(&open(folder.path()), "dir:a", None, "").unwrap();
+    assert_eq!(text(&open(folder.path()), "dir:a"), Some(String::new()));
+}
+
+#[test]
+fn the_time_of_a_content_is_when_it_first_came() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let first = keep(&store, "dir:a", Some("1"), "a\n").unwrap();
+    let again = keep(&store, "dir:a", Some("2"), "a\n").unwrap();
+    assert_eq!((again.at, again.revision.as_deref()), (first.at, Some("2")));
+    assert!(keep(&store, "dir:a", Some("3"), "b\n").unwrap().at > first.at);
+}
+
+#[test]
+fn bytes_in_use_outlive_their_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    keep(&store, "dir:a", None, "former\n").unwrap();
+    let former = store.kept("dir:a").unwrap().content;
+    let latter = keep(&store, "dir:a", None, "latter\n").unwrap();
+    assert_eq!(files(folder.path()), files_of(&[&latter]));
+    drop((store, folder));
+    assert_eq!(former, "former\n");
+}
+
+#[test]
+fn a_content_that_is_given_up_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let mut writer = store.writer().unwrap();
+    writer.write(b"half").unwrap();
+    drop(writer);
+    assert_eq!(files(folder.path()), BTreeSet::new());
+}
+
+#[test]
+fn a_content_without_a_store_lives_as_long_as_its_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = ContentWriter::nowhere(folder.path()).unwrap();
+    writer.write(b"a\n").unwrap();
+    let written = writer.finish().unwrap();
+    assert_eq!((written.digest, written.content.clone()), (record::digest(b"a\n"), Bytes::from_static(b"a\n")));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(written.keep("dir:a", None, &notes(1)).unwrap(), None);
+}
+
+#[test]
+fn a_folder_belongs_to_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let error = Store::open(folder.path(), QUOTA, "build").unwrap_err();
+    let path = folder.path().display();
+    let expected =
+        format!("the store `{path}` is in use by another process: end that one or name another folder with --store");
+    assert_eq!(error.to_string(), expected);
+    drop(store);
+    open(folder.path());
+}
+
+#[test]
+fn a_folder_with_other_files_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("content")).unwrap();
+    let error = Store::open(folder.path(), QUOTA, "build").unwrap_err();
+    let path = folder.path().display();
+    let expected = format!("`{path}` holds other files than a store's: name an empty folder with --store");
+    assert_eq!(error.to_string(), expected);
+
+    fs::remove_dir(folder.path().join("content")).unwrap();
+    open(folder.path());
+    fs::write(folder.path().join("content/notes.json"), "a user's").unwrap();
+    open(folder.path());
+    assert_eq!(files(folder.path()), BTreeSet::from(["content/notes.json".to_owned()]));
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    let path = folder.path().join("file/store");
+    let error = Store::open(&path, QUOTA, "build").unwrap_err();
+    assert_eq!(error.to_string(), format!("cannot make the folder `{}`", path.display()));
+}
+
+#[test]
+fn a_kill_at_any_step_leaves_the_former_content_or_the_new_one() {
+    if let Ok(folder) = std::env::var(DIE_IN) {
+        keep(&open(Path::new(&folder)), "dir:a", Some("2"), "latter\n").unwrap();
+        return;
+    }
+    for (what, point) in STEPS {
+        let folder = tempfile::tempdir().unwrap();
+        let others = {
+            let store = open(folder.path());
+            keep(&store, "dir:a", Some("1"), "former\n").unwrap();
+            keep(&store, "dir:b", None, "other\n").unwrap()
+        };
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "store::tests::a_kill_at_any_step_leaves_the_former_content_or_the_new_one"])
+            .env(DIE_AT, format!("{what:?} {point:?}"))
+            .env(DIE_IN, folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(6), "{what:?} {point:?} was reached");
+
+        let store = open(folder.path());
+        let done = STEPS.iter().position(|step| *step == (what, point)).unwrap() >= 13;
+        let expected = if done { "latter\n" } else { "former\n" };
+        assert_eq!(text(&store, "dir:a").as_deref(), Some(expected), "{what:?} {point:?}");
+        let kept = store.kept("dir:a").unwrap().record;
+        assert_eq!(files(folder.path()), files_of(&[&kept, &others]), "{what:?} {point:?}");
+
+        let record = keep(&store, "dir:a", Some("2"), "latter\n").unwrap();
+        assert_eq!(text(&store, "dir:a").as_deref(), Some("latter\n"));
+        assert_eq!(files(folder.path()), files_of(&[&record, &others]), "{what:?} {point:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_at_any_step_is_an_error_that_names_a_path() {
+    for step in STEPS {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        keep(&store, "dir:a", Some("1"), "former\n").unwrap();
+        DISK_FULL_AT.set(Some(step));
+        let error = keep(&store, "dir:a", Some("2"), "latter\n").unwrap_err();
+        DISK_FULL_AT.set(None);
+        let StoreError::Io { path, source, .. } = error else { panic!("{step:?}: {error}") };
+        assert!(path.starts_with(folder.path()), "{step:?}: {}", path.display());
+        assert_eq!(source.kind(), io::ErrorKind::StorageFull);
+        assert!(matches!(text(&store, "dir:a").as_deref(), Some("former\n" | "latter\n")), "{step:?}");
+        let record = keep(&store, "dir:a", Some("2"), "latter\n").unwrap();
+        assert_eq!(files(folder.path()), files_of(&[&record]), "{step:?}");
+    }
+}
+
+#[test]
+fn what_another_build_found_out_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    keep(&open(folder.path()), "dir:a", Some("1"), "a\n").unwrap();
+    let kept = Store::open(folder.path(), QUOTA, "another build").unwrap().kept("dir:a").unwrap();
+    assert_eq!(kept.notes, Notes { origins: notes(7).origins, problems: None });
+}
+
+#[test]
+fn what_is_damaged_or_of_another_format_is_as_if_it_was_not_there() {
+    let damage = |text: &str, change: &dyn Fn(&Path)| {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        let record = keep(&store, "dir:a", Some("1"), "a\n").unwrap();
+        let paths = [store.content_path(&record.content), store.notes_path(&record.notes), store.record_path("dir:a")];
+        change(paths.iter().find(|path| path.starts_with(folder.path().join(text))).unwrap());
+        assert!(store.kept("dir:a").is_none(), "{text}");
+        drop(store);
+        let store = open(folder.path());
+        let record = keep(&store, "dir:a", Some("1"), "a\n").unwrap();
+        assert_eq!(files(folder.path()), files_of(&[&record]), "{text}");
+    };
+    let replace = |from: &'static str, to: &'static str| {
+        move |path: &Path| {
+            let text = fs::read_to_string(path).unwrap();
+            assert!(text.contains(from), "{text}");
+            fs::write(path, text.replacen(from, to, 1)).unwrap();
+        }
+    };
+    for part in [CONTENT, NOTES, SOURCES] {
+        damage(part, &|path| fs::remove_file(path).unwrap());
+        damage(part, &|path| fs::write(path, "").unwrap());
+    }
+    damage(NOTES, &replace("\"format\":1", "\"format\":2"));
+    damage(SOURCES, &replace("\"format\": 1", "\"format\": 2"));
+    damage(SOURCES, &replace("sha256:", "sha512:"));
+}
+
+#[test]
+fn what_is_damaged_can_be_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    keep(&store, "dir:a", None, "a\n").unwrap();
+    let other = keep(&store, "dir:b", None, "b\n").unwrap();
+    store.forget("dir:a").unwrap();
+    store.forget("dir:never").unwrap();
+    assert_eq!(files(folder.path()), files_of(&[&other]));
+}
+
+#[test]
+fn a_content_fits_up_to_the_quota() {
+    let folder = tempfile::tempdir().unwrap();
+    let fits = Store::open(folder.path(), 3, "build").unwrap();
+    keep(&fits, "dir:a", None, "ab\n").unwrap();
+    drop(fits);
+    let folder = tempfile::tempdir().unwrap();
+    let full = Store::open(folder.path(), 2, "build").unwrap();
+    let error = keep(&full, "dir:a", None, "ab\n").unwrap_err().to_string();
+    let path = folder.path().display();
+    let expected = format!("the store `{path}` may hold 2 bytes and a new content does not fit: raise --store-quota");
+    assert_eq!(error, expected);
+    assert_eq!(files(folder.path()), BTreeSet::new());
+}
+
+#[test]
+fn the_oldest_content_that_nobody_uses_makes_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let large = |letter: &str| letter.repeat(10_000);
+    let before = open(folder.path());
+    for key in ["a", "b", "c"] {
+        keep(&before, key, None, &large(key)).unwrap();
+    }
+    drop(before);
+    let store = Store::open(folder.path(), 35_000, "build").unwrap();
+    assert!(store.kept("a").is_some(), "which makes it one in use");
+    keep(&store, "d", None, &large("d")).unwrap();
+    let there = |key: &str| store.record(key).is_some();
+    assert_eq!(["a", "b", "c", "d"].map(there), [true, false, true, true]);
+    assert!(matches!(keep(&store, "e", None, &"e".repeat(20_000)), Err(StoreError::QuotaExceeded { .. })));
+    assert_eq!(["a", "b", "c", "d", "e"].map(there), [true, false, false, true, false]);
+}

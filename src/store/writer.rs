@@ -1,0 +1,114 @@
+//! Writes one content, hashing it on the way. It does not know what its lines say.
+
+use std::path::Path;
+use std::sync::MutexGuard;
+
+use bytes::Bytes;
+use fbc::Digest;
+use sha2::{Digest as _, Sha256};
+
+use super::file::{Unnamed, What};
+use super::{CONTENT, Notes, Record, Store, StoreError};
+
+/// How many bytes are written at once.
+const BUFFER: usize = 256 * 1024;
+
+/// A content on its way to the disk. Dropped before it is finished, nothing remains of it.
+#[derive(Debug)]
+pub struct ContentWriter<'a> {
+    /// Nothing for a content that no store keeps: it lives as long as its bytes are used.
+    pen: Option<Pen<'a>>,
+    file: Unnamed,
+    hash: Sha256,
+    buffer: Vec<u8>,
+    written: u64,
+    /// How many bytes the content may have.
+    room: u64,
+}
+
+/// A content that is complete, and that nobody refers to yet.
+#[derive(Debug)]
+pub struct WrittenContent<'a> {
+    /// sha256 of its lines.
+    pub digest: Digest,
+    /// Its lines.
+    pub content: Bytes,
+    pen: Option<Pen<'a>>,
+}
+
+/// The right to write into a store, held until something refers to the content: what nothing refers to is swept.
+#[derive(Debug)]
+struct Pen<'a> {
+    store: &'a Store,
+    _held: MutexGuard<'a, ()>,
+}
+
+impl<'a> ContentWriter<'a> {
+    pub(super) fn new(store: &'a Store, held: MutexGuard<'a, ()>) -> Result<Self, StoreError> {
+        let file = Unnamed::create(&store.folder.join(CONTENT), What::Content)?;
+        let room = store.quota.saturating_sub(store.used()?);
+        Ok(Self::to(Some(Pen { store, _held: held }), file, room))
+    }
+
+    /// Writes a content that no store keeps, into a file without a name on the file system of this folder.
+    pub fn nowhere(folder: &Path) -> Result<ContentWriter<'static>, StoreError> {
+        Ok(ContentWriter::to(None, Unnamed::nameless(folder)?, u64::MAX))
+    }
+
+    fn to(pen: Option<Pen<'a>>, file: Unnamed, room: u64) -> Self {
+        Self { pen, file, hash: Sha256::new(), buffer: Vec::with_capacity(BUFFER), written: 0, room }
+    }
+
+    /// Adds lines, each with its line feed.
+    pub fn write(&mut self, lines: &[u8]) -> Result<(), StoreError> {
+        self.written += lines.len() as u64;
+        if self.written > self.room {
+            self.make_room()?;
+        }
+        self.hash.update(lines);
+        if self.buffer.len() + lines.len() > BUFFER {
+            self.flush()?;
+        }
+        if lines.len() > BUFFER {
+            return self.file.write(lines);
+        }
+        self.buffer.extend_from_slice(lines);
+        Ok(())
+    }
+
+    /// Brings the content to the disk and under its name.
+    pub fn finish(mut self) -> Result<WrittenContent<'a>, StoreError> {
+        self.flush()?;
+        let digest = Digest::new(self.hash.finalize().into());
+        let content = self.file.map()?;
+        if let Some(Pen { store, .. }) = &self.pen {
+            self.file.name(&store.content_path(&digest))?;
+        }
+        Ok(WrittenContent { digest, content, pen: self.pen })
+    }
+
+    pub(super) fn flush(&mut self) -> Result<(), StoreError> {
+        let written = if self.buffer.is_empty() { Ok(()) } else { self.file.write(&self.buffer) };
+        self.buffer.clear();
+        written
+    }
+
+    fn make_room(&mut self) -> Result<(), StoreError> {
+        let Some(Pen { store, .. }) = &self.pen else { return Ok(()) };
+        self.room = store.make_room(self.written)?;
+        if self.written > self.room {
+            return Err(StoreError::QuotaExceeded { folder: store.folder.clone(), quota: store.quota });
+        }
+        Ok(())
+    }
+}
+
+impl WrittenContent<'_> {
+    /// Remembers that a source gave this content, in place of what it gave before. Nothing to remember without a store.
+    pub fn keep(self, key: &str, revision: Option<&str>, notes: &Notes) -> Result<Option<Record>, StoreError> {
+        match &self.pen {
+            Some(Pen { store, .. }) => store.keep(key, revision, &self, notes).map(Some),
+            None => Ok(None),
+        }
+    }
+}

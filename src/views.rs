@@ -1,0 +1,3 @@
+//! Views: what is served, each over its own protocol. They read snapshots and change nothing.
+
+pub mod graphql;

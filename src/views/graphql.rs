@@ -1,0 +1,207 @@
+//! GraphQL over the catalogs that are served.
+//!
+//! A document is parsed and validated once and kept; with its variables it becomes a plan; the plan writes JSON text
+//! straight from one snapshot into one buffer. Nothing here waits.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `document`, `documents` | text → a checked tree; those that are kept |
+//! | [`limits`] | what one request may ask for |
+//! | `coercion` | variables and arguments → values |
+//! | `plan` | selections → what to write; what that may cost |
+//! | `write` | a plan → JSON text; one file a family of types |
+//! | `connection`, `key` | pages, cursors, ids |
+//! | `introspection` | what the schema says of itself |
+//! | [`errors`] | codes, texts, status |
+//! | `handler` | HTTP |
+
+mod coercion;
+mod connection;
+mod document;
+mod documents;
+pub mod errors;
+mod handler;
+mod introspection;
+mod key;
+pub mod limits;
+mod output;
+mod plan;
+mod write;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::catalogs::Catalogs;
+use document::{Document, Schema};
+use documents::Documents;
+use errors::{Code, Cost, Error, Outcome};
+use introspection::Introspections;
+use limits::Limits;
+use plan::Plan;
+use write::Context;
+
+pub use document::SDL;
+pub use handler::router;
+
+/// Answers GraphQL requests.
+pub struct Engine {
+    schema: Schema,
+    catalogs: Catalogs,
+    limits: Limits,
+    documents: Documents,
+    introspections: Introspections,
+}
+
+/// A request, as GraphQL over HTTP puts it in JSON.
+#[derive(Debug, Default, Deserialize)]
+pub struct Request<'a> {
+    /// The document.
+    #[serde(borrow)]
+    pub query: Cow<'a, str>,
+    /// Which operation of the document to execute; it may be left out when there is one.
+    #[serde(borrow, default, rename = "operationName")]
+    pub operation_name: Option<Cow<'a, str>>,
+    /// Values of the operation's variables.
+    #[serde(default)]
+    pub variables: Option<Map<String, Value>>,
+    /// What is asked of this server alone: `{"cost": true}` tells what the request costs.
+    #[serde(default)]
+    pub extensions: Option<Map<String, Value>>,
+}
+
+/// An answer to a request.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// JSON text: an object with `data`, `errors`, or both.
+    pub body: Vec<u8>,
+    /// What became of the request.
+    pub outcome: Outcome,
+}
+
+/// Cost, in objects, beyond which an execution takes long enough to be kept off the threads that serve connections:
+/// about a tenth of a millisecond.
+const LONG: u64 = 500;
+
+impl Engine {
+    /// An engine over these catalogs.
+    pub fn new(catalogs: Catalogs, limits: Limits) -> Self {
+        let documents = Documents::new(limits.documents, limits.document_bytes);
+        Self { schema: Schema::load(), catalogs, limits, documents, introspections: Introspections::default() }
+    }
+
+    /// The limits of its requests.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Answers a request from what is served now.
+    pub fn execute(&self, request: &Request<'_>) -> Answer {
+        self.execute_with(request, |work| work())
+    }
+
+    /// Answers a request; what takes long is done in `long`, which must call what it is given.
+    fn execute_with(&self, request: &Request<'_>, long: impl FnOnce(&mut dyn FnMut())) -> Answer {
+        self.run(request, long).unwrap_or_else(|(errors, outcome)| {
+            let mut body = b"{".to_vec();
+            errors::write_all(&errors, &mut body);
+            body.push(b'}');
+            Answer { body, outcome }
+        })
+    }
+
+    fn run(
+        &self,
+        request: &Request<'_>,
+        long: impl FnOnce(&mut dyn FnMut()),
+    ) -> Result<Answer, (Vec<Error>, Outcome)> {
+        let refused = |error: Error| (vec![error], Outcome::Refused);
+        let document = self.document(&request.query).map_err(refused)?;
+        let operation = document.operation(request.operation_name.as_deref()).map_err(refused)?;
+        let none = Map::new();
+        let given = request.variables.as_ref().unwrap_or(&none);
+        let variables = coercion::variables(&self.schema, &document, operation, given)
+            .map_err(|errors| (errors, Outcome::Refused))?;
+        let plan = match plan::plan(&self.schema, &document, operation, &variables) {
+            Ok(plan) => plan,
+            Err(fault) => return Ok(no_data(&document, fault)),
+        };
+        let cost = self.cost(&plan).map_err(refused)?;
+        let introspection = self
+            .introspections
+            .answer(&self.schema, &document, operation, &variables, &plan)
+            .map_err(|error| (vec![error], Outcome::Abandoned))?;
+        let snapshot = self.catalogs.snapshot();
+        let context = Context {
+            snapshot: &snapshot,
+            document: &document,
+            limits: &self.limits,
+            introspection: &introspection,
+        };
+        let mut written = None;
+        let mut work = || {
+            let mut out = Vec::with_capacity(first_capacity(cost));
+            out.extend_from_slice(b"{\"data\":");
+            written = Some(write::write(&plan, context, out));
+        };
+        if cost > LONG || plan::cost::copies_json(&plan) { long(&mut work) } else { work() }
+        let written = written
+            .unwrap_or_else(|| Err(Error::request(Code::Internal, "internal server error")))
+            .map_err(|reason| (vec![reason], Outcome::Abandoned))?;
+        let asked = request.extensions.as_ref().is_some_and(|extensions| extensions.get("cost") == Some(&true.into()));
+        Ok(finish(written, asked.then_some(cost)))
+    }
+
+    fn document(&self, text: &str) -> Result<Arc<Document>, Error> {
+        if let Some(document) = self.documents.get(text) {
+            return Ok(document);
+        }
+        let document = Arc::new(self.schema.parse(text, &self.limits)?);
+        self.documents.insert(&document);
+        Ok(document)
+    }
+
+    fn cost(&self, plan: &Plan<'_>) -> Result<u64, Error> {
+        let (cost, maximum) = (plan::cost::cost(plan, &self.limits), self.limits.cost);
+        if cost <= maximum {
+            return Ok(cost);
+        }
+        let message = format!("the operation may produce {cost} objects; at most {maximum} are allowed");
+        Err(Error { cost: Some(Cost { cost, maximum }), ..Error::request(Code::CostEstimated, message) })
+    }
+}
+
+/// An answer whose root could not be planned.
+fn no_data(document: &Document, fault: coercion::Fault) -> Answer {
+    let location = document.location(fault.place);
+    let error = Error::request(Code::BadUserInput, fault.message).at(location);
+    let written = write::Written { data: b"{\"data\":null".to_vec(), errors: vec![error], objects: 0 };
+    finish(written, None)
+}
+
+/// Closes the text of an answer; `cost` is what was estimated, when it is to be told.
+fn finish(written: write::Written, cost: Option<u64>) -> Answer {
+    let write::Written { data: mut body, errors, objects } = written;
+    let outcome = if errors.is_empty() { Outcome::Complete } else { Outcome::Partial };
+    if outcome == Outcome::Partial {
+        body.push(b',');
+        errors::write_all(&errors, &mut body);
+    }
+    if let Some(estimated) = cost {
+        let cost = serde_json::json!({"cost": {"requestedQueryCost": estimated, "actualQueryCost": objects}});
+        body.extend_from_slice(b",\"extensions\":");
+        body.extend_from_slice(cost.to_string().as_bytes());
+    }
+    body.push(b'}');
+    Answer { body, outcome }
+}
+
+/// Room for the answers of most requests, and not too much for the others.
+fn first_capacity(cost: u64) -> usize {
+    usize::try_from(cost).unwrap_or(usize::MAX).saturating_mul(128).clamp(256, 64 << 10)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! Input coercion: variables and arguments to the values that their types ask for.
+//!
+//! It follows the specification of September 2025 (CoerceVariableValues, CoerceArgumentValues, input objects and
+//! `@oneOf`), and its texts are those of graphql-js 17. The values that come out are JSON: an enum is its name, an
+//! `ID` is a string, what was neither given nor has a default is absent.
+
+mod arguments;
+mod show;
+
+use apollo_compiler::ast::{InputValueDefinition, Type};
+use apollo_compiler::parser::SourceSpan;
+use apollo_compiler::schema::{ExtendedType, InputObjectType};
+use apollo_compiler::{Node, ast, executable};
+use serde_json::{Map, Value};
+
+use super::document::{Document, Schema};
+use super::errors::{Code, Error};
+use show::show;
+
+pub(super) use arguments::{Arguments, arguments, condition};
+
+/// A value that does not have its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) message: String,
+    pub(super) place: Option<SourceSpan>,
+}
+
+/// A step into a value.
+#[derive(Clone)]
+enum Step<'a> {
+    Field(&'a str),
+    Item(usize),
+}
+
+/// Coerces the variables of an operation, or tells everything that is wrong with them.
+pub(super) fn variables(
+    schema: &Schema,
+    document: &Document,
+    operation: &executable::Operation,
+    given: &Map<String, Value>,
+) -> Result<Map<String, Value>, Vec<Error>> {
+    let mut coerced = Map::new();
+    let mut errors = Vec::new();
+    for definition in &operation.variables {
+        let name = definition.name.as_str();
+        let mut inputs = Inputs { schema, path: Vec::new(), faults: Vec::new() };
+        let value = match (given.get(name), &definition.default_value) {
+            (Some(value), _) => inputs.value(&definition.ty, value),
+            (None, Some(default)) => match arguments::constant(schema, &definition.ty, default) {
+                Ok(value) => value,
+                Err(fault) => {
+                    inputs.faults.push((String::new(), fault.message));
+                    Value::Null
+                }
+            },
+            (None, None) if definition.ty.is_non_null() => {
+                inputs.fault(format!("Expected a value of non-null type \"{}\" to be provided.", definition.ty));
+                Value::Null
+            }
+            (None, None) => continue,
+        };
+        coerced.insert(name.to_owned(), value);
+        errors.extend(inputs.faults.into_iter().map(|(path, message)| {
+            let message = format!("Variable \"${name}\" has invalid value{path}: {message}");
+            Error::request(Code::BadUserInput, message).at(document.location(definition.location()))
+        }));
+    }
+    if errors.is_empty() { Ok(coerced) } else { Err(errors) }
+}
+
+/// Coerces JSON, and notes what is wrong and where.
+struct Inputs<'a> {
+    schema: &'a Schema,
+    path: Vec<Step<'a>>,
+    /// The path and what is wrong there.
+    faults: Vec<(String, String)>,
+}
+
+impl<'a> Inputs<'a> {
+    fn value(&mut self, ty: &Type, value: &'a Value) -> Value {
+        if value.is_null() {
+            if ty.is_non_null() {
+                self.fault(format!("Expected value of non-null type \"{ty}\" not to be null."));
+            }
+            return Value::Null;
+        }
+        if !ty.is_list() {
+            return self.named(ty.inner_named_type(), value);
+        }
+        match value {
+            Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .map(|(at, item)| self.within(Step::Item(at), |inputs| inputs.value(ty.item_type(), item)))
+                .collect(),
+            item => Value::Array(vec![self.value(ty.item_type(), item)]),
+        }
+    }
+
+    fn named(&mut self, name: &str, value: &'a Value) -> Value {
+        match self.schema.type_of(name) {
+            Some(ExtendedType::InputObject(definition)) => self.object(definition, value),
+            Some(ExtendedType::Enum(definition)) => match value.as_str() {
+                Some(text) if definition.values.contains_key(text) => value.clone(),
+                Some(text) => self.fault(format!("Value \"{text}\" does not exist in \"{name}\" enum.")),
+                None => self.fault(format!("Enum \"{name}\" cannot represent non-string value: {}.", show(value))),
+            },
+            _ => scalar(name, value).unwrap_or_else(|message| self.fault(message)),
+        }
+    }
+
+    fn object(&mut self, definition: &'a InputObjectType, value: &'a Value) -> Value {
+        let type_name = &definition.name;
+        let Value::Object(given) = value else {
+            let found = show(value);
+            return self.fault(format!("Expected value of type \"{type_name}\" to be an object, found: {found}."));
+        };
+        let mut coerced = Map::new();
+        for (name, field) in &definition.fields {
+            if let Some(value) = given.get(name.as_str()) {
+                let value = self.within(Step::Field(name), |inputs| inputs.value(&field.ty, value));
+                coerced.insert(name.to_string(), value);
+            } else if field.is_required() {
+                let found = show(value);
+                self.fault(format!(
+                    "Expected value of type \"{type_name}\" to include required field \"{name}\", found: {found}."
+                ));
+            } else if let Some(value) = default_of(self.schema, field) {
+                coerced.insert(name.to_string(), value);
+            }
+        }
+        for name in given.keys().filter(|name| !definition.fields.contains_key(name.as_str())) {
+            let found = show(value);
+            self.fault(format!(
+                "Expected value of type \"{type_name}\" not to include unknown field \"{name}\", found: {found}."
+            ));
+        }
+        if definition.is_one_of() {
+            self.one_of(definition, given);
+        }
+        Value::Object(coerced)
+    }
+
+    fn one_of(&mut self, definition: &'a InputObjectType, given: &'a Map<String, Value>) {
+        let mut known = given.iter().filter(|(name, _)| definition.fields.contains_key(name.as_str()));
+        match (known.next(), known.next()) {
+            (Some((name, Value::Null)), None) => {
+                self.within(Step::Field(name), |inputs| inputs.fault(exactly_one(&definition.name)));
+            }
+            (Some(_), None) => {}
+            _ => {
+                self.fault(exactly_one(&definition.name));
+            }
+        }
+    }
+
+    fn within<T>(&mut self, step: Step<'a>, inner: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(step);
+        let value = inner(self);
+        self.path.pop();
+        value
+    }
+
+    fn fault(&mut self, message: String) -> Value {
+        self.faults.push((path_text(&self.path), message));
+        Value::Null
+    }
+}
+
+fn scalar(name: &str, value: &Value) -> Result<Value, String> {
+    let found = || show(value);
+    match name {
+        "Int" => match integer(value) {
+            Some(integer) if i32::try_from(integer).is_ok() => Ok(integer.into()),
+            Some(_) => Err(format!("Int cannot represent non 32-bit signed integer value: {}", found())),
+            None if value.as_f64().is_some_and(|number| number.fract() == 0.0) => {
+                Err(format!("Int cannot represent non 32-bit signed integer value: {}", found()))
+            }
+            None => Err(format!("Int cannot represent non-integer value: {}", found())),
+        },
+        "Float" if value.is_number() => Ok(value.clone()),
+        "Float" => Err(format!("Float cannot represent non numeric value: {}", found())),
+        "String" if value.is_string() => Ok(value.clone()),
+        "String" => Err(format!("String cannot represent a non string value: {}", found())),
+        "Boolean" if value.is_boolean() => Ok(value.clone()),
+        "Boolean" => Err(format!("Boolean cannot represent a non boolean value: {}", found())),
+        "ID" if value.is_string() => Ok(value.clone()),
+        "ID" => match integer(value) {
+            Some(integer) => Ok(integer.to_string().into()),
+            None => Err(format!("ID cannot represent value: {}", found())),
+        },
+        _ => Err(format!("Expected value of type \"{name}\", found: {}.", found())),
+    }
+}
+
+/// A number without a fraction that is no larger than a double holds exactly: `1`, and `1.0` too.
+fn integer(value: &Value) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    value.as_i64().or_else(|| {
+        let number = value.as_f64()?;
+        #[expect(clippy::cast_possible_truncation, reason = "the number has no fraction and is in range")]
+        (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
+    })
+}
+
+/// The default of an input field or an argument; what the schema says is valid.
+fn default_of(schema: &Schema, definition: &InputValueDefinition) -> Option<Value> {
+    let default: &Node<ast::Value> = definition.default_value.as_ref()?;
+    arguments::constant(schema, &definition.ty, default).ok()
+}
+
+fn exactly_one(type_name: &str) -> String {
+    format!(
+        "Within OneOf Input Object type \"{type_name}\", exactly one field must be specified, and the value for that \
+         field must be non-null."
+    )
+}
+
+fn path_text(path: &[Step<'_>]) -> String {
+    let mut text = if path.is_empty() { String::new() } else { " at ".to_owned() };
+    for step in path {
+        match step {
+            Step::Field(name) => text.extend([".", name]),
+            Step::Item(at) => text.push_str(&format!("[{at}]")),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! Documents: from text to a checked tree, and the introspection of the schema.
+//!
+//! This module alone names the parser, the validator and the introspection of apollo-compiler, so that it can be
+//! replaced here. Others read the trees it gives. It knows nothing of catalogs.
+
+mod extra;
+
+use std::collections::HashMap;
+
+use apollo_compiler::diagnostic::ToCliReport;
+use apollo_compiler::parser::{Parser, SourceSpan};
+use apollo_compiler::response::JsonMap;
+use apollo_compiler::schema::{ExtendedType, FieldDefinition, Implementers};
+use apollo_compiler::validation::{DiagnosticList, Valid};
+use apollo_compiler::{ExecutableDocument, Name, executable, introspection};
+
+use super::errors::{Code, Error, Location};
+use super::limits::{self, Limits};
+
+/// The text of the schema.
+pub const SDL: &str = include_str!("../../../schema.graphql");
+
+/// The schema that documents are validated against.
+pub(super) struct Schema {
+    valid: Valid<apollo_compiler::Schema>,
+    implementers: apollo_compiler::collections::HashMap<Name, Implementers>,
+    /// The object types of each interface and union, by name.
+    possible_types: HashMap<Name, Vec<Name>>,
+}
+
+/// A document that can be executed.
+pub(super) struct Document {
+    text: Box<str>,
+    valid: Valid<ExecutableDocument>,
+}
+
+impl Schema {
+    /// Reads [`SDL`].
+    ///
+    /// # Panics
+    /// When it is no valid schema, which a test rules out.
+    pub(super) fn load() -> Self {
+        let valid = apollo_compiler::Schema::parse_and_validate(SDL, "schema.graphql")
+            .unwrap_or_else(|invalid| panic!("schema.graphql: {}", invalid.errors));
+        let implementers = valid.implementers_map();
+        let mut possible_types: HashMap<Name, Vec<Name>> = HashMap::new();
+        for (name, implementers) in &implementers {
+            possible_types.insert(name.clone(), implementers.objects.iter().cloned().collect());
+        }
+        for (name, definition) in &valid.types {
+            if let ExtendedType::Union(union) = definition {
+                possible_types.insert(name.clone(), union.members.iter().map(|member| member.as_ref().clone()).collect());
+            }
+        }
+        Self { valid, implementers, possible_types }
+    }
+
+    /// The definition of a type.
+    pub(super) fn type_of(&self, name: &str) -> Option<&ExtendedType> {
+        self.valid.types.get(name)
+    }
+
+    /// The definition of a field, `__typename` and the like included.
+    pub(super) fn field_of(&self, type_name: &str, field: &str) -> Option<&FieldDefinition> {
+        self.valid.type_field(type_name, field).ok().map(AsRef::as_ref)
+    }
+
+    /// The object types of an interface or a union.
+    pub(super) fn possible_types(&self, name: &str) -> &[Name] {
+        self.possible_types.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a fragment on `condition` applies to objects of `type_name`.
+    pub(super) fn applies(&self, type_name: &str, condition: &str) -> bool {
+        type_name == condition || self.possible_types(condition).iter().any(|possible| possible == type_name)
+    }
+
+    /// Parses a document and checks it against the limits and the schema.
+    pub(super) fn parse(&self, text: &str, limits: &Limits) -> Result<Document, Error> {
+        let mut parser = Parser::new().token_limit(limits.tokens).recursion_limit(limits.nesting);
+        let parsed = parser.parse_ast(text, "document");
+        let tree = parsed.map_err(|invalid| syntax_error(&parser, text, &invalid.errors, limits))?;
+        limits::check(&tree, limits)?;
+        extra::check(&tree).map_err(|fault| fault.into_error(text))?;
+        match tree.to_executable_validate(&self.valid) {
+            Ok(valid) => Ok(Document { text: text.into(), valid }),
+            Err(invalid) => Err(first_error(Code::ValidationFailed, text, &invalid.errors)),
+        }
+    }
+
+    /// What the introspection fields at the root of an operation say, by response key.
+    ///
+    /// `variables` are coerced already.
+    pub(super) fn introspect(
+        &self,
+        document: &Document,
+        operation: &executable::Operation,
+        variables: JsonMap,
+    ) -> Result<JsonMap, Error> {
+        let variables = Valid::assume_valid(variables);
+        introspection::partial_execute(&self.valid, &self.implementers, &document.valid, operation, &variables)
+            .map_err(|error| error.message().to_string())
+            .and_then(|answer| answer.data.ok_or_else(|| "introspection gave no data".to_owned()))
+            .map_err(|message| Error::request(Code::Internal, message))
+    }
+}
+
+impl Document {
+    /// The operation of this name, or the only one when there is no name.
+    pub(super) fn operation(&self, name: Option<&str>) -> Result<&executable::Operation, Error> {
+        let operations = &self.valid.operations;
+        operations.get(name).map(AsRef::as_ref).map_err(|_| {
+            let message = match name {
+                Some(name) => format!("Unknown operation named \"{name}\"."),
+                None if operations.is_empty() => "Must provide an operation.".to_owned(),
+                None => "Must provide operation name if query contains multiple operations.".to_owned(),
+            };
+            Error::request(Code::OperationResolutionFailure, message)
+        })
+    }
+
+    /// A fragment of the document.
+    pub(super) fn fragment(&self, name: &str) -> Option<&executable::Fragment> {
+        self.valid.fragments.get(name).map(AsRef::as_ref)
+    }
+
+    /// The place of something in the text.
+    pub(super) fn location(&self, span: Option<SourceSpan>) -> Option<Location> {
+        span.map(|span| Location::of(&self.text, span.offset()))
+    }
+
+    /// The text.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+fn syntax_error(parser: &Parser, text: &str, errors: &DiagnosticList, limits: &Limits) -> Error {
+    if parser.tokens_reached() > limits.tokens {
+        let message = format!("the document has more than {} tokens", limits.tokens);
+        return Error::request(Code::MaxTokens, message);
+    }
+    if parser.recursion_reached() > limits.nesting {
+        let message = format!("the document is nested more than {} deep", limits.nesting);
+        return Error::request(Code::MaxDepth, message);
+    }
+    first_error(Code::ParseFailed, text, errors)
+}
+
+/// The first error alone: printing them all, with pieces of the document, takes seconds for a hostile one.
+fn first_error(code: Code, text: &str, errors: &DiagnosticList) -> Error {
+    let Some(first) = errors.iter().next() else {
+        return Error::request(Code::Internal, "a refused document has no error");
+    };
+    let location = first.error.location().map(|span| Location::of(text, span.offset()));
+    Error::request(code, first.error.to_string()).at(location)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Documents that are kept parsed and validated: bounded, by text.
+//!
+//! A document that was asked for since it last stood in line gets a second turn, so that those in use outlive those
+//! that came once.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::document::Document;
+
+/// Memory of a parsed document for each byte of its text, as measured on the sample operations and on long lists of
+/// short fields.
+const BYTES_PER_BYTE: usize = 40;
+
+/// Documents that are kept.
+pub(super) struct Documents {
+    entries: usize,
+    bytes: usize,
+    kept: RwLock<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    by_text: HashMap<Arc<str>, Entry>,
+    /// Every text, the next to be dropped first.
+    line: VecDeque<Arc<str>>,
+    bytes: usize,
+}
+
+struct Entry {
+    document: Arc<Document>,
+    used: AtomicBool,
+}
+
+impl Documents {
+    /// Keeps at most so many documents, and at most so many bytes of memory, roughly.
+    pub(super) fn new(entries: usize, bytes: usize) -> Self {
+        Self { entries, bytes, kept: RwLock::default() }
+    }
+
+    /// The document of a text, if it is kept.
+    pub(super) fn get(&self, text: &str) -> Option<Arc<Document>> {
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = kept.by_text.get(text)?;
+        entry.used.store(true, Ordering::Relaxed);
+        Some(Arc::clone(&entry.document))
+    }
+
+    /// Keeps a document, unless it alone is larger than all may be.
+    pub(super) fn insert(&self, document: &Arc<Document>) {
+        let size = size(document.text());
+        if size > self.bytes || self.entries == 0 {
+            return;
+        }
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        if kept.by_text.contains_key(document.text()) {
+            return;
+        }
+        while kept.line.len() >= self.entries || kept.bytes + size > self.bytes {
+            kept.drop_one();
+        }
+        let text: Arc<str> = document.text().into();
+        kept.bytes += size;
+        kept.line.push_back(Arc::clone(&text));
+        kept.by_text.insert(text, Entry { document: Arc::clone(document), used: AtomicBool::new(false) });
+    }
+}
+
+impl Kept {
+    /// Drops the first in line that was not used; the used ones before it go to the end and count as unused.
+    fn drop_one(&mut self) {
+        while let Some(text) = self.line.pop_front() {
+            let used = self.by_text.get_mut(&text).is_some_and(|entry| std::mem::take(entry.used.get_mut()));
+            if used {
+                self.line.push_back(text);
+            } else {
+                self.bytes -= size(&text);
+                self.by_text.remove(&text);
+                return;
+            }
+        }
+    }
+}
+
+fn size(text: &str) -> usize {
+    text.len() * BYTES_PER_BYTE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::document::Schema;
+    use super::super::limits::Limits;
+    use super::*;
+
+    fn document(schema: &Schema, key: &str) -> Arc<Document> {
+        let text = format!("{{ {key}: __typename }}");
+        Arc::new(schema.parse(&text, &Limits::default()).expect("a test document is valid"))
+    }
+
+    #[test]
+    fn a_document_that_was_asked_for_outlives_one_that_was_not() {
+        let schema = Schema::load();
+        let [a, b, c] = ["a", "b", "c"].map(|key| document(&schema, key));
+        let documents = Documents::new(2, usize::MAX);
+        documents.insert(&a);
+        documents.insert(&b);
+        assert!(documents.get(a.text()).is_some());
+        documents.insert(&c);
+        let kept = [&a, &b, &c].map(|document| documents.get(document.text()).is_some());
+        assert_eq!(kept, [true, false, true]);
+    }
+
+    #[test]
+    fn the_bytes_that_are_kept_are_bounded() {
+        let schema = Schema::load();
+        let [a, b] = ["a", "b"].map(|key| document(&schema, key));
+        let fitting = Documents::new(9, 2 * size(a.text()));
+        let tight = Documents::new(9, 2 * size(a.text()) - 1);
+        for documents in [&fitting, &tight] {
+            documents.insert(&a);
+            documents.insert(&b);
+            documents.insert(&b);
+            assert!(documents.get(b.text()).is_some());
+        }
+        assert!(fitting.get(a.text()).is_some());
+        assert!(tight.get(a.text()).is_none());
+    }
+
+    #[test]
+    fn a_document_larger_than_all_may_be_is_not_kept() {
+        let schema = Schema::load();
+        let a = document(&schema, "a");
+        let documents = Documents::new(9, size(a.text()) - 1);
+        documents.insert(&a);
+        assert!(documents.get(a.text()).is_none());
+    }
+}

@@ -1,0 +1,136 @@
+//! Opaque keys: the text of ids and cursors.
+//!
+//! A key is a tag and parts, each with its length before it, in base64url. An absent part differs from an empty one.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::output;
+
+/// What a key is of. A cursor's tag tells its order too, so that one of another order is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tag {
+    /// The id of a catalog.
+    Catalog = b'C' as isize,
+    /// The id of a package.
+    Package = b'P' as isize,
+    /// The id of a channel.
+    Channel = b'H' as isize,
+    /// The id of a bundle.
+    Bundle = b'B' as isize,
+    /// A cursor of packages by name.
+    PackagesByName = b'p' as isize,
+    /// A cursor of bundles by package and version.
+    BundlesByVersion = b'b' as isize,
+    /// A cursor of blobs in catalog order.
+    MetasInOrder = b'm' as isize,
+    /// A cursor of problems in catalog order.
+    ProblemsInOrder = b'r' as isize,
+}
+
+/// A key that was read.
+pub(super) struct Key {
+    bytes: Vec<u8>,
+}
+
+impl Tag {
+    fn byte(self) -> u8 {
+        self as u8
+    }
+}
+
+/// Appends the text of a key, without quotes. `scratch` is any buffer.
+pub(super) fn write<'p>(
+    out: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
+    tag: Tag,
+    parts: impl IntoIterator<Item = Option<&'p str>>,
+) {
+    scratch.clear();
+    scratch.push(tag.byte());
+    for part in parts {
+        write_length(scratch, part.map_or(0, |part| part.len() + 1));
+        scratch.extend_from_slice(part.unwrap_or_default().as_bytes());
+    }
+    output::base64url(out, scratch);
+}
+
+impl Key {
+    /// Reads the text of a key; nothing when it is none.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        (!bytes.is_empty()).then_some(Self { bytes })
+    }
+
+    /// The parts of a key of this tag, which has exactly so many; nothing when it is another.
+    pub(super) fn parts<const N: usize>(&self, tag: Tag) -> Option<[Option<&str>; N]> {
+        let (&first, mut rest) = self.bytes.split_first()?;
+        if first != tag.byte() {
+            return None;
+        }
+        let mut parts = [None; N];
+        for part in &mut parts {
+            let length = read_length(&mut rest)?;
+            if let Some(length) = length.checked_sub(1) {
+                *part = Some(std::str::from_utf8(rest.split_off(..length)?).ok()?);
+            }
+        }
+        rest.is_empty().then_some(parts)
+    }
+}
+
+/// A length in groups of seven bits, lowest first.
+fn write_length(out: &mut Vec<u8>, mut length: usize) {
+    while length >= 0x80 {
+        out.push(u8::try_from(length & 0x7f).expect("seven bits fit in a byte") | 0x80);
+        length >>= 7;
+    }
+    out.push(u8::try_from(length).expect("seven bits fit in a byte"));
+}
+
+fn read_length(rest: &mut &[u8]) -> Option<usize> {
+    let mut length = 0;
+    for shift in [0, 7, 14, 21] {
+        let byte = *rest.split_off_first()?;
+        length |= usize::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(length);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(tag: Tag, parts: &[Option<&str>]) -> String {
+        let mut out = Vec::new();
+        write(&mut out, &mut Vec::new(), tag, parts.iter().copied());
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_key_reads_back_as_it_was_written() {
+        let long = "x".repeat(200);
+        let parts = [Some("etcd"), None, Some(""), Some(long.as_str())];
+        let key = Key::read(&text(Tag::Bundle, &parts)).unwrap();
+        assert_eq!(key.parts::<4>(Tag::Bundle), Some(parts));
+    }
+
+    #[test]
+    fn a_key_of_another_tag_or_with_other_parts_is_none() {
+        let key = Key::read(&text(Tag::Package, &[Some("a"), Some("b")])).unwrap();
+        assert_eq!(key.parts::<2>(Tag::Bundle), None);
+        assert_eq!(key.parts::<1>(Tag::Package), None);
+        assert_eq!(key.parts::<3>(Tag::Package), None);
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        for text in ["", "!", "UA==", "UP__", "UAX_", "UP______"] {
+            let parts = Key::read(text).and_then(|key| key.parts::<1>(Tag::Package).map(|_| ()));
+            assert_eq!(parts, None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Plans: what an operation asks for, settled once before anything is written.
+//!
+//! In a plan the selections are merged (CollectFields of the specification), fragments are resolved for each concrete
+//! type, `@skip` and `@include` are decided, arguments are coerced, and each field has its JSON key as text. A plan
+//! borrows from its document. It does not know what the fields mean.
+
+pub(super) mod cost;
+
+use std::collections::HashSet;
+
+use apollo_compiler::ast::FieldDefinition;
+use apollo_compiler::collections::IndexMap;
+use apollo_compiler::executable::{self, Selection, SelectionSet};
+use apollo_compiler::parser::SourceSpan;
+use apollo_compiler::schema::ExtendedType;
+use serde_json::{Map, Value};
+
+use super::coercion::{self, Arguments, Fault};
+use super::document::{Document, Schema};
+
+/// What to write of an object of one concrete type.
+#[derive(Debug)]
+pub(super) struct Plan<'d> {
+    /// The type.
+    pub(super) type_name: &'d str,
+    /// In the order of the answer.
+    pub(super) fields: Vec<Field<'d>>,
+}
+
+/// A field to write.
+#[derive(Debug)]
+pub(super) struct Field<'d> {
+    /// The brace or comma before it, its response key and the colon: `{"key":` or `,"key":`.
+    pub(super) prefix: Box<[u8]>,
+    /// Its response key.
+    pub(super) key: &'d str,
+    /// Its name in the schema.
+    pub(super) name: &'d str,
+    /// Whether it may be `null`.
+    pub(super) nullable: bool,
+    /// Whether its elements may be `null`, when it is a list.
+    pub(super) nullable_items: bool,
+    /// Whether it is a list.
+    pub(super) list: bool,
+    /// Its arguments, or what is wrong with them.
+    pub(super) arguments: Result<Arguments, Fault>,
+    /// What to write of its value.
+    pub(super) value: Selected<'d>,
+    /// Where it stands in the document.
+    pub(super) place: Option<SourceSpan>,
+}
+
+/// What to write of a field's value.
+#[derive(Debug)]
+pub(super) enum Selected<'d> {
+    /// The name of the object's type.
+    TypeName,
+    /// A scalar or an enum.
+    Leaf,
+    /// An object of one type.
+    Object(Plan<'d>),
+    /// An object of one of several types.
+    Abstract(Vec<Plan<'d>>),
+    /// The schema or a type of it.
+    Introspection(Plan<'d>),
+}
+
+impl<'d> Field<'d> {
+    /// What to write of an object of this type.
+    pub(super) fn plan(&self, type_name: &str) -> Option<&Plan<'d>> {
+        match &self.value {
+            Selected::Object(plan) | Selected::Introspection(plan) => Some(plan),
+            Selected::Abstract(plans) => plans.iter().find(|plan| plan.type_name == type_name),
+            Selected::TypeName | Selected::Leaf => None,
+        }
+    }
+}
+
+/// Plans an operation with its coerced variables.
+pub(super) fn plan<'d>(
+    schema: &'d Schema,
+    document: &'d Document,
+    operation: &'d executable::Operation,
+    variables: &Map<String, Value>,
+) -> Result<Plan<'d>, Fault> {
+    Planner { schema, document, variables }.plan(operation.object_type(), &[&operation.selection_set])
+}
+
+struct Planner<'d, 'v> {
+    schema: &'d Schema,
+    document: &'d Document,
+    variables: &'v Map<String, Value>,
+}
+
+/// The fields of one response key: the first decides what is asked, all decide what is selected of it.
+struct Group<'d> {
+    first: &'d executable::Field,
+    others: Vec<&'d executable::Field>,
+}
+
+/// The fields of an object, by response key.
+#[derive(Default)]
+struct Collected<'d> {
+    groups: IndexMap<&'d str, Group<'d>>,
+    fragments: HashSet<&'d str>,
+}
+
+impl<'d> Planner<'d, '_> {
+    fn plan(&self, type_name: &'d str, selections: &[&'d SelectionSet]) -> Result<Plan<'d>, Fault> {
+        let mut collected = Collected::default();
+        for set in selections {
+            self.collect(type_name, set, &mut collected)?;
+        }
+        let mut fields = Vec::with_capacity(collected.groups.len());
+        for (key, group) in collected.groups {
+            // Validation has seen to it that every field is defined.
+            let Some(definition) = self.schema.field_of(type_name, &group.first.name) else { continue };
+            fields.push(self.field(type_name, key, definition, &group, fields.is_empty()));
+        }
+        Ok(Plan { type_name, fields })
+    }
+
+    fn collect(&self, type_name: &str, set: &'d SelectionSet, into: &mut Collected<'d>) -> Result<(), Fault> {
+        for selection in &set.selections {
+            if !coercion::condition(self.schema, selection, self.variables)? {
+                continue;
+            }
+            let (condition, set) = match selection {
+                Selection::Field(field) => {
+                    into.add(field);
+                    continue;
+                }
+                Selection::InlineFragment(inline) => (inline.type_condition.as_ref(), &inline.selection_set),
+                Selection::FragmentSpread(spread) => {
+                    let Some(fragment) = self.document.fragment(&spread.fragment_name) else { continue };
+                    if !into.fragments.insert(&spread.fragment_name) {
+                        continue;
+                    }
+                    (Some(fragment.type_condition()), &fragment.selection_set)
+                }
+            };
+            if condition.is_none_or(|condition| self.schema.applies(type_name, condition)) {
+                self.collect(type_name, set, into)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn field(
+        &self,
+        type_name: &str,
+        key: &'d str,
+        definition: &'d FieldDefinition,
+        group: &Group<'d>,
+        first: bool,
+    ) -> Field<'d> {
+        let name = group.first.name.as_str();
+        let mut arguments =
+            coercion::arguments(self.schema, type_name, definition, group.first, self.variables);
+        let value = self.selected(definition, group).unwrap_or_else(|fault| {
+            arguments = Err(fault);
+            Selected::Leaf
+        });
+        Field {
+            prefix: prefix(key, first),
+            key,
+            name,
+            nullable: !definition.ty.is_non_null(),
+            nullable_items: !definition.ty.item_type().is_non_null(),
+            list: definition.ty.is_list(),
+            arguments,
+            value,
+            place: group.first.name.location(),
+        }
+    }
+
+    fn selected(&self, definition: &'d FieldDefinition, group: &Group<'d>) -> Result<Selected<'d>, Fault> {
+        let name = group.first.name.as_str();
+        if name == "__typename" {
+            return Ok(Selected::TypeName);
+        }
+        let sets = group.selection_sets();
+        let type_name = definition.ty.inner_named_type();
+        match self.schema.type_of(type_name) {
+            Some(ExtendedType::Object(_)) => {
+                let plan = self.plan(type_name, &sets)?;
+                let introspection = matches!(name, "__schema" | "__type");
+                Ok(if introspection { Selected::Introspection(plan) } else { Selected::Object(plan) })
+            }
+            Some(ExtendedType::Interface(_) | ExtendedType::Union(_)) => {
+                let types = self.schema.possible_types(type_name).iter();
+                types.map(|name| self.plan(name, &sets)).collect::<Result<_, _>>().map(Selected::Abstract)
+            }
+            _ => Ok(Selected::Leaf),
+        }
+    }
+}
+
+impl<'d> Collected<'d> {
+    fn add(&mut self, field: &'d executable::Field) {
+        self.groups
+            .entry(field.response_name().as_str())
+            .and_modify(|group| group.others.push(field))
+            .or_insert(Group { first: field, others: Vec::new() });
+    }
+}
+
+impl<'d> Group<'d> {
+    fn selection_sets(&self) -> Vec<&'d SelectionSet> {
+        std::iter::once(self.first)
+            .chain(self.others.iter().copied())
+            .filter_map(|field| field.selection_set.as_ref())
+            .collect()
+    }
+}
+
+/// A response key is a name, which JSON writes as it is.
+fn prefix(key: &str, first: bool) -> Box<[u8]> {
+    let mut text = Vec::with_capacity(key.len() + 4);
+    text.extend_from_slice(if first { b"{\"" } else { b",\"" });
+    text.extend_from_slice(key.as_bytes());
+    text.extend_from_slice(b"\":");
+    text.into_boxed_slice()
+}
+
+#[cfg(test)]
+mod tests;

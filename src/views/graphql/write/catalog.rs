@@ -1,0 +1,128 @@
+//! `Catalog` and what belongs to it alone.
+
+use fbc::Severity;
+use fbc::catalog::{Bundle, Meta, Package, SchemaCount};
+
+use super::problem::ProblemAt;
+use super::{Field, In, Object, Outcome, Writer, arguments};
+use crate::catalogs::Served;
+use crate::views::graphql::connection::{Places, Source};
+use crate::views::graphql::key::Tag;
+
+/// The type `Catalog`.
+#[derive(Clone, Copy)]
+pub(super) struct CatalogObject<'a>(pub(super) &'a Served);
+
+/// The type `KeyValue`.
+#[derive(Clone, Copy)]
+struct KeyValue<'a>(&'a str, &'a str);
+
+impl<'a> Object<'a> for CatalogObject<'a> {
+    fn type_name(self) -> &'static str {
+        "Catalog"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        let Self(served) = self;
+        let about = &served.about;
+        match field.name {
+            "id" => to.key(Tag::Catalog, [Some(served.name.as_str())]),
+            "name" => to.text(&served.name),
+            "digest" => to.text(&served.digest.to_string()),
+            "image" => to.maybe_text(served.image.as_deref()),
+            "priority" => to.integer(about.priority),
+            "displayName" => to.text(about.display_name.as_ref().unwrap_or(&served.name)),
+            "publisher" => to.maybe_text(about.publisher.as_deref()),
+            "labels" => return to.many(about.labels.iter().map(|(key, value)| KeyValue(key, value)), field),
+            "lastUnpacked" => to.maybe_text(served.last_unpacked.map(|at| at.to_string()).as_deref()),
+            "schemas" => return to.many(served.catalog.schemas(), field),
+            "problems" => return to.connection::<ProblemAt<'_>>(&[self.problems(field)], field),
+            "packages" => {
+                let source = Source { served, places: package_places(served) };
+                return to.connection::<In<'_, Package<'_>>>(&[source], field);
+            }
+            "package" => {
+                let package = arguments(field).text("name").and_then(|name| In::package(served, name));
+                return to.maybe(package, field);
+            }
+            "bundles" => {
+                let packages = arguments(field).texts("packages");
+                let source = Source { served, places: bundle_places(served, packages.as_deref()) };
+                return to.connection::<In<'_, Bundle<'_>>>(&[source], field);
+            }
+            "metas" => {
+                let source = Source { served, places: meta_places(served) };
+                return to.connection::<In<'_, Meta<'_>>>(&[source], field);
+            }
+            _ => return to.unknown(field),
+        }
+        Ok(())
+    }
+}
+
+impl<'a> CatalogObject<'a> {
+    /// The problems of a package, at least as bad as asked.
+    fn problems(self, field: &'a Field<'a>) -> Source<'a> {
+        let given = arguments(field);
+        let package = given.text("package");
+        let errors_only = given.text("severity") == Some("ERROR");
+        let problems = self.0.catalog.problems().iter().enumerate();
+        let wanted = problems.filter(|(_, problem)| {
+            package.is_none_or(|package| problem.package.as_deref() == Some(package))
+                && (!errors_only || problem.code.severity() == Severity::Error)
+        });
+        Source { served: self.0, places: wanted.map(|(at, _)| at..at + 1).collect() }
+    }
+}
+
+impl<'a> Object<'a> for &SchemaCount {
+    fn type_name(self) -> &'static str {
+        "SchemaCount"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match field.name {
+            "schema" => to.text(&self.schema),
+            "count" => to.count(self.count as usize),
+            "known" => to.boolean(self.known),
+            _ => return to.unknown(field),
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Object<'a> for KeyValue<'a> {
+    fn type_name(self) -> &'static str {
+        "KeyValue"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        let Self(key, value) = self;
+        match field.name {
+            "key" => to.text(key),
+            "value" => to.text(value),
+            _ => return to.unknown(field),
+        }
+        Ok(())
+    }
+}
+
+/// Every package of a catalog.
+pub(super) fn package_places(served: &Served) -> Places {
+    Places::all(served.catalog.packages().len())
+}
+
+/// Every bundle of a catalog, or those of some packages.
+pub(super) fn bundle_places(served: &Served, packages: Option<&[&str]>) -> Places {
+    let catalog = &served.catalog;
+    let Some(names) = packages else { return Places::all(catalog.bundles().len()) };
+    let mut places: Vec<usize> = names.iter().filter_map(|name| catalog.package_position(name).ok()).collect();
+    places.sort_unstable();
+    places.dedup();
+    places.into_iter().map(|at| catalog.package_at(at).bundle_places()).collect()
+}
+
+/// Every blob of a catalog.
+pub(super) fn meta_places(served: &Served) -> Places {
+    Places::all(served.catalog.meta_count())
+}

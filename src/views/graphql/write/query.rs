@@ -1,0 +1,102 @@
+//! The root: where every query begins.
+
+use fbc::catalog::{Bundle, Meta, Package};
+
+use super::catalog::{CatalogObject, bundle_places, meta_places, package_places};
+use super::{Code, Field, In, Object, Outcome, Writer, arguments, node};
+use crate::catalogs::{Served, Snapshot};
+use crate::views::graphql::connection::{Places, Source};
+
+/// The type `Query`.
+#[derive(Clone, Copy)]
+pub(super) struct Query<'a>(pub(super) &'a Snapshot);
+
+impl<'a> Object<'a> for Query<'a> {
+    fn type_name(self) -> &'static str {
+        "Query"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        let Self(snapshot) = self;
+        let given = arguments(field);
+        match field.name {
+            "catalogs" => to.many(snapshot.by_priority().map(|served| CatalogObject(served)), field),
+            "catalog" => self.catalog(field, to),
+            "packages" => {
+                let sources = self.sources(field, package_places);
+                to.connection::<In<'_, Package<'_>>>(&sources, field)
+            }
+            "package" => {
+                let [catalog, name] = ["catalog", "name"].map(|name| given.text(name).unwrap_or_default());
+                let package = snapshot.get(catalog).and_then(|served| In::package(served, name));
+                to.maybe(package, field)
+            }
+            "bundles" => {
+                let packages = given.texts("packages");
+                let sources = self.sources(field, |served| bundle_places(served, packages.as_deref()));
+                to.connection::<In<'_, Bundle<'_>>>(&sources, field)
+            }
+            "bundle" => to.maybe(self.bundle(field), field),
+            "metas" => {
+                let sources = self.sources(field, meta_places);
+                to.connection::<In<'_, Meta<'_>>>(&sources, field)
+            }
+            "node" => to.maybe(given.text("id").and_then(|id| node::find(snapshot, id)), field),
+            "nodes" => self.nodes(field, to),
+            _ => to.unknown(field),
+        }
+    }
+}
+
+impl<'a> Query<'a> {
+    /// The catalog of a name, if it has the digest that is asked for.
+    fn catalog(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        let given = arguments(field);
+        let served = given.text("name").and_then(|name| self.0.get(name));
+        if let (Some(served), Some(wanted)) = (served, given.text("digest")) {
+            let now = served.digest.to_string();
+            if now != wanted {
+                let message = format!("catalog \"{}\" now serves {now}, not \"{wanted}\"", served.name);
+                return to.fail(field, Code::CatalogChanged, message);
+            }
+        }
+        to.maybe(served.map(|served| CatalogObject(served)), field)
+    }
+
+    /// The bundle of a full name, or the first by catalog that has an image.
+    fn bundle(self, field: &'a Field<'a>) -> Option<In<'a, Bundle<'a>>> {
+        let by = arguments(field).get("by");
+        if let Some(image) = by["image"].as_str() {
+            return self.0.by_priority().find_map(|served| {
+                let it = served.catalog.bundle_by_image(image)?;
+                Some(In { served, it })
+            });
+        }
+        let [catalog, package, name] = ["catalog", "package", "name"].map(|part| by["name"][part].as_str());
+        let package = In::package(self.0.get(catalog?)?, package?)?;
+        Some(package.with(package.it.bundle(name?)?))
+    }
+
+    fn nodes(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        let ids = arguments(field).get("ids").as_array().map_or(&[][..], Vec::as_slice);
+        let maximum = to.context.limits.node_ids;
+        if ids.len() > maximum {
+            return to.bad_input(field, format!("`ids` has {} ids; at most {maximum} are allowed", ids.len()));
+        }
+        to.each(ids, field, |to, id| match id.as_str().and_then(|id| node::find(self.0, id)) {
+            Some(node) => to.of_type(node, field),
+            None => {
+                to.null();
+                Ok(())
+            }
+        })
+    }
+
+    /// The catalogs that are asked for, by name, with their places.
+    fn sources(self, field: &'a Field<'a>, places: impl Fn(&'a Served) -> Places) -> Vec<Source<'a>> {
+        let wanted = arguments(field).texts("catalogs");
+        let is_wanted = |name: &str| wanted.as_ref().is_none_or(|wanted| wanted.contains(&name));
+        let served = self.0.by_name().iter().filter(|served| is_wanted(&served.name));
+        served.map(|served| Source { served, places: places(served) }).collect()
+    }
+}

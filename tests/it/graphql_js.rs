@@ -1,0 +1,250 @@
+//! The engine answers as graphql-js does: every document of `tests/js/cases` was executed by graphql-js over a second,
+//! independent reading of the same two catalogs, and is executed here by the engine. Data is compared whole, down to the
+//! order of keys and the digits of numbers; errors by their path and code; refusals by their phase.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+
+use catalogql::catalogs::{About, Served};
+use catalogql::views::graphql::{Engine, Request};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::json::Json;
+use crate::served;
+
+const GOLDEN: &str = include_str!("../testdata/golden/graphql-js.jsonl");
+
+/// What the recording says of the catalogs besides their content.
+const CATALOGS: &str = include_str!("../testdata/golden/graphql-js-catalogs.json");
+
+/// Cases that are answered otherwise on purpose: what the engine says instead of graphql-js, and why.
+const DIFFERENCES: [(&str, &str, &str); 2] = [
+    (
+        "variables: one of two with a variable that may be null",
+        r#"{"refused": "GRAPHQL_VALIDATION_FAILED"}"#,
+        "the specification refuses it (IsNonNullPosition), and graphql-js 17.1 overlooks it below an argument that must \
+         not be null",
+    ),
+    (
+        "directives: skip with a variable that has a default and is null",
+        r#"{"data": null, "errors": [{"path": ["catalogs"], "code": "BAD_USER_INPUT"}]}"#,
+        "selections are settled once for a list and not for each of its items, so the path ends at the list",
+    ),
+];
+
+/// Lists of introspection whose order says nothing.
+const UNORDERED: [&str; 3] = ["types", "directives", "possibleTypes"];
+
+/// One line of the recording.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Case<'a> {
+    name: String,
+    query: String,
+    #[serde(borrow)]
+    variables: Option<&'a RawValue>,
+    operation_name: Option<String>,
+    /// The phase in which the request is refused, if it is.
+    refused: Option<String>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    errors: Option<Vec<FieldError<'a>>>,
+}
+
+/// A catalog that the recording was made over.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CatalogCase {
+    name: String,
+    directory: String,
+    priority: i32,
+    display_name: Option<String>,
+    publisher: Option<String>,
+    labels: BTreeMap<String, String>,
+    image: Option<String>,
+    last_unpacked: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct FieldError<'a> {
+    #[serde(borrow)]
+    path: &'a RawValue,
+    code: String,
+}
+
+/// Ids and cursors: the placeholders of the recording, and what the engine gave in their places.
+#[derive(Default)]
+struct Opaque {
+    by_placeholder: HashMap<String, String>,
+    by_text: HashMap<String, String>,
+}
+
+#[test]
+fn every_recorded_document_is_answered_as_graphql_js_answers_it() {
+    let engine = engine();
+    let mut opaque = Opaque::default();
+    let mut faults = String::new();
+    let mut count = 0;
+    for line in GOLDEN.lines() {
+        let case: Case<'_> = serde_json::from_str(line).expect("the recording is JSON");
+        let mut expected = case.expected();
+        let mut actual = normalised(&case.execute(&engine, &opaque));
+        if case.name.starts_with("introspection: ") {
+            // The specification leaves the order of these to the server.
+            [&mut expected, &mut actual].into_iter().for_each(sort_introspection);
+        }
+        let difference = opaque.compare(&expected, &actual, "");
+        match (difference, DIFFERENCES.iter().find(|(name, ..)| *name == case.name)) {
+            (None, None) => {}
+            (Some(_), Some((_, ours, _))) if actual.to_string() == *ours => {}
+            (None, Some((name, ..))) => writeln!(faults, "{name}\n  is no difference any more").unwrap(),
+            (Some(difference), _) => writeln!(faults, "{}\n  {difference}\n  got {}", case.name, cut(&actual)).unwrap(),
+        }
+        count += 1;
+    }
+    assert!(count >= 150, "only {count} cases");
+    assert!(
+        faults.is_empty(),
+        "differs from graphql-js (to record anew after a change of schema.graphql or the catalogs: \
+         make regenerate-graphql-js):\n{faults}"
+    );
+}
+
+#[test]
+fn every_known_difference_is_a_recorded_case() {
+    let names: Vec<String> =
+        GOLDEN.lines().map(|line| serde_json::from_str::<Case<'_>>(line).expect("the recording is JSON").name).collect();
+    for (name, _, reason) in DIFFERENCES {
+        assert!(names.iter().any(|other| other == name), "{name}");
+        assert!(!reason.is_empty(), "{name}");
+    }
+}
+
+fn engine() -> Engine {
+    let cases: Vec<CatalogCase> = serde_json::from_str(CATALOGS).expect("the description of the catalogs is JSON");
+    served::engine(cases.into_iter().map(|case| {
+        let about = About {
+            priority: case.priority,
+            display_name: case.display_name,
+            publisher: case.publisher,
+            labels: case.labels,
+        };
+        let last_unpacked = case.last_unpacked.map(|text| text.parse().expect("a time"));
+        Served { about, image: case.image, last_unpacked, ..served::directory(&case.name, &case.directory) }
+    }))
+}
+
+impl Case<'_> {
+    fn execute(&self, engine: &Engine, opaque: &Opaque) -> Json {
+        let variables = self.variables.map(|variables| opaque.fill(variables.get()));
+        let request = Request {
+            query: self.query.as_str().into(),
+            operation_name: self.operation_name.as_deref().map(Into::into),
+            variables: variables.map(|text| serde_json::from_str(&text).expect("variables are an object")),
+            extensions: None,
+        };
+        let answer = engine.execute(&request);
+        Json::read(std::str::from_utf8(&answer.body).expect("an answer is UTF-8"))
+    }
+
+    /// What the engine's answer must be, in the form of [`normalised`].
+    fn expected(&self) -> Json {
+        let code = match self.refused.as_deref() {
+            None => {
+                let data = self.data.map_or(Json::null(), |data| Json::read(data.get()));
+                let errors = self.errors.iter().flatten().map(|error| {
+                    let path = Json::read(error.path.get());
+                    Json::Object(vec![("path".into(), path), ("code".into(), Json::Text(error.code.clone()))])
+                });
+                return Json::Object(vec![("data".into(), data), ("errors".into(), Json::List(errors.collect()))]);
+            }
+            Some("parse") => "GRAPHQL_PARSE_FAILED",
+            Some("validation") => "GRAPHQL_VALIDATION_FAILED",
+            Some("operation") => "OPERATION_RESOLUTION_FAILURE",
+            Some("variables") => "BAD_USER_INPUT",
+            Some(phase) => panic!("unknown phase {phase}"),
+        };
+        Json::Object(vec![("refused".into(), Json::Text(code.into()))])
+    }
+}
+
+/// What counts of an answer: data and, of each error, path and code; of a refusal only its code.
+fn normalised(answer: &Json) -> Json {
+    let errors = answer.get("errors").map_or(&[][..], Json::items);
+    let code = |error: &Json| error.get("extensions").and_then(|more| more.get("code")).cloned().unwrap_or(Json::null());
+    let Some(data) = answer.get("data") else {
+        return Json::Object(vec![("refused".into(), errors.first().map_or(Json::null(), code))]);
+    };
+    let errors = errors.iter().map(|error| {
+        let path = error.get("path").cloned().unwrap_or(Json::null());
+        Json::Object(vec![("path".into(), path), ("code".into(), code(error))])
+    });
+    Json::Object(vec![("data".into(), data.clone()), ("errors".into(), Json::List(errors.collect()))])
+}
+
+/// Sorts the lists of introspection whose order says nothing.
+fn sort_introspection(json: &mut Json) {
+    match json {
+        Json::List(items) => items.iter_mut().for_each(sort_introspection),
+        Json::Object(members) => {
+            for (key, member) in members {
+                sort_introspection(member);
+                if let (true, Json::List(items)) = (UNORDERED.contains(&key.as_str()), member) {
+                    items.sort_by_key(|item| item.get("name").map(ToString::to_string));
+                }
+            }
+        }
+        Json::Plain(_) | Json::Text(_) => {}
+    }
+}
+
+impl Opaque {
+    /// A text of the recording with what the engine gave in the places of its placeholders.
+    fn fill(&self, text: &str) -> String {
+        let mut filled = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('«') {
+            let (placeholder, after) = after.split_once('»').expect("a placeholder ends");
+            // Within JSON text a placeholder is escaped as any other text.
+            let plain: String = serde_json::from_str(&format!("\"«{placeholder}»\"")).expect("a placeholder is a string");
+            let given = self.by_placeholder.get(&plain).unwrap_or_else(|| panic!("no answer had {plain} before"));
+            filled.push_str(before);
+            filled.push_str(given);
+            rest = after;
+        }
+        filled + rest
+    }
+
+    /// The first difference, if there is one.
+    fn compare(&mut self, expected: &Json, actual: &Json, path: &str) -> Option<String> {
+        match (expected, actual) {
+            (Json::Text(placeholder), Json::Text(text)) if placeholder.starts_with('«') => {
+                let before = self.by_placeholder.entry(placeholder.clone()).or_insert_with(|| text.clone());
+                let meaning = self.by_text.entry(text.clone()).or_insert_with(|| placeholder.clone());
+                let same = before == text && meaning == placeholder;
+                (!same).then(|| format!("at {path}: {placeholder} was {before}, and {text} was {meaning}"))
+            }
+            (Json::List(expected), Json::List(actual)) if expected.len() == actual.len() => {
+                let mut pairs = expected.iter().zip(actual).enumerate();
+                pairs.find_map(|(at, (expected, actual))| self.compare(expected, actual, &format!("{path}/{at}")))
+            }
+            (Json::Object(expected), Json::Object(actual)) if keys(expected) == keys(actual) => {
+                let mut pairs = expected.iter().zip(actual);
+                pairs.find_map(|((key, expected), (_, actual))| self.compare(expected, actual, &format!("{path}/{key}")))
+            }
+            _ if expected == actual => None,
+            _ => Some(format!("at {path}: expected {}\n  got {}", cut(expected), cut(actual))),
+        }
+    }
+}
+
+fn keys(members: &[(String, Json)]) -> Vec<&str> {
+    members.iter().map(|(key, _)| key.as_str()).collect()
+}
+
+/// As much of a value as a message can hold.
+fn cut(value: &Json) -> String {
+    value.to_string().chars().take(600).collect()
+}

@@ -1,0 +1,11 @@
+//! Tests of what users see, in one binary; a module is named for what it is about.
+
+mod bad_input;
+mod graphql_js;
+mod json;
+mod readme;
+mod serve;
+mod served;
+mod support;
+mod upstream_links;
+mod validate;

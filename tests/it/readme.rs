@@ -1,0 +1,212 @@
+//! What the documentation says is true: the answers in the README, the table of problems, the limits, the flags.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use catalogql::args::Args;
+use catalogql::views::graphql::Request;
+use catalogql::views::graphql::limits::Limits;
+use catalogql::{listen, load, source, store};
+use clap::CommandFactory;
+use fbc::read::ReadLimits;
+
+use crate::json::Json;
+use crate::served;
+
+/// The command that makes the documents true again.
+const REWRITE: &str = "UPDATE_EXPECT=1 cargo test --test it readme";
+
+#[test]
+fn the_answers_in_the_readme_are_what_the_example_gives() {
+    let engine = served::engine([served::directory("example", "examples/catalog")]);
+    let mut queries = 0;
+    holds("README.md", |text| {
+        rewrite_blocks(text, "graphql", "json", |query, _| {
+            queries += 1;
+            let answer = engine.execute(&Request { query: query.into(), ..Request::default() });
+            Json::read(std::str::from_utf8(&answer.body).expect("an answer is UTF-8")).pretty()
+        })
+    });
+    assert_eq!(queries, 5, "queries in the README");
+}
+
+#[test]
+fn every_problem_is_in_the_reference_with_its_severity() {
+    let text = read("docs/reference/problems.md");
+    let mut documented: Vec<_> = rows(&text).map(|cells| (cells[0].trim_matches('`'), cells[1])).collect();
+    documented.retain(|(code, _)| *code != "code");
+    let mut expected: Vec<_> = fbc::Code::ALL
+        .iter()
+        .map(|code| {
+            let severity = match code.severity() {
+                fbc::Severity::Error => "ERROR",
+                fbc::Severity::Warning => "WARNING",
+            };
+            (code.as_str(), severity)
+        })
+        .collect();
+    documented.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(documented, expected);
+}
+
+#[test]
+fn every_limit_is_in_the_reference_with_its_value() {
+    let text = read("docs/reference/limits.md");
+    let documented: Vec<_> = rows(&text).map(|cells| (cells[0], cells[1].replace(',', ""))).collect();
+    for (name, value) in limits() {
+        assert!(documented.contains(&(name, value.clone())), "docs/reference/limits.md lacks the row | {name} | {value} |");
+    }
+}
+
+#[test]
+fn the_flags_in_the_reference_are_those_of_the_program() {
+    holds("docs/reference/configuration.md", |text| {
+        rewrite_blocks(text, "sh", "text", |command, shown| {
+            let words: Vec<_> = command.split_whitespace().collect();
+            let ["catalogql", name, "--help"] = words[..] else { return shown.to_owned() };
+            let mut program = Args::command().term_width(100);
+            program.build();
+            let command = program.find_subcommand_mut(name).unwrap_or_else(|| panic!("no command `{name}`"));
+            command.render_long_help().to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+        })
+    });
+}
+
+/// Each limit by its name in the reference.
+fn limits() -> Vec<(&'static str, String)> {
+    let mut all = request_limits();
+    all.extend(connection_limits());
+    all.extend(catalog_limits());
+    all
+}
+
+fn request_limits() -> Vec<(&'static str, String)> {
+    let Limits {
+        body_bytes,
+        tokens,
+        nesting,
+        depth,
+        aliases,
+        root_fields,
+        directives,
+        fields,
+        introspection_lists,
+        cost,
+        page_size,
+        default_page_size,
+        node_ids,
+        objects,
+        answer_bytes,
+        time,
+        documents,
+        document_bytes,
+    } = Limits::default();
+    vec![
+        ("body", body_bytes.to_string()),
+        ("tokens", tokens.to_string()),
+        ("nesting", nesting.to_string()),
+        ("depth", depth.to_string()),
+        ("aliases", aliases.to_string()),
+        ("root fields", root_fields.to_string()),
+        ("directives", directives.to_string()),
+        ("fields", fields.to_string()),
+        ("introspection lists", introspection_lists.to_string()),
+        ("cost", cost.to_string()),
+        ("page size", page_size.to_string()),
+        ("default page size", default_page_size.to_string()),
+        ("node ids", node_ids.to_string()),
+        ("objects", objects.to_string()),
+        ("answer", answer_bytes.to_string()),
+        ("time", format!("{} s", time.as_secs())),
+        ("documents", documents.to_string()),
+        ("document memory", document_bytes.to_string()),
+    ]
+}
+
+fn connection_limits() -> Vec<(&'static str, String)> {
+    let listen::Limits { connections, headers, header_bytes, request, end } = listen::Limits::default();
+    vec![
+        ("connections", connections.to_string()),
+        ("headers", format!("{} s", headers.as_secs())),
+        ("header bytes", header_bytes.to_string()),
+        ("request", format!("{} s", request.as_secs())),
+        ("end", format!("{} s", end.as_secs())),
+    ]
+}
+
+fn catalog_limits() -> Vec<(&'static str, String)> {
+    let ReadLimits { blob_bytes, depth, indicators } = ReadLimits::default();
+    vec![
+        ("entries", source::ENTRIES.to_string()),
+        ("`.indexignore`", source::IGNORE_FILE_BYTES.to_string()),
+        ("blob", blob_bytes.to_string()),
+        ("blob depth", depth.to_string()),
+        ("YAML indicators", indicators.to_string()),
+        ("content", fbc::catalog::MAX_CONTENT_BYTES.to_string()),
+        ("constraint", fbc::catalog::MAX_CONSTRAINT_BYTES.to_string()),
+        ("tries", load::TRIES.to_string()),
+        ("store", store::QUOTA.to_string()),
+    ]
+}
+
+/// Asserts that rewriting changes nothing in a document, or with `UPDATE_EXPECT=1` rewrites it.
+#[track_caller]
+fn holds(document: &str, rewrite: impl FnOnce(&str) -> String) {
+    let text = read(document);
+    let rewritten = rewrite(&text);
+    if rewritten != text && std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(path(document), rewritten).expect("the document can be written");
+    } else {
+        let (left, right): (Vec<_>, Vec<_>) = (text.lines().collect(), rewritten.lines().collect());
+        let same = left.iter().zip(&right).take_while(|(left, right)| left == right).count();
+        let near = |lines: &[&str]| lines[same..].iter().take(8).fold(String::new(), |mut all, line| {
+            writeln!(all, "    {line}").expect("a string takes all text");
+            all
+        });
+        assert!(
+            rewritten == text,
+            "{document} is not true any more from line {}; run {REWRITE}\n  it says\n{}  it should say\n{}",
+            same + 1,
+            near(&left),
+            near(&right)
+        );
+    }
+}
+
+/// A text with each block of one language that follows a block of another replaced by what the block before it gives.
+fn rewrite_blocks(text: &str, of: &str, into: &str, mut give: impl FnMut(&str, &str) -> String) -> String {
+    let mut out = String::new();
+    let mut lines = text.lines();
+    let mut given: Option<String> = None;
+    while let Some(line) = lines.next() {
+        writeln!(out, "{line}").expect("a string takes all text");
+        let Some(language) = line.strip_prefix("```").filter(|language| !language.is_empty()) else { continue };
+        let block: Vec<_> = lines.by_ref().take_while(|line| *line != "```").collect();
+        let block = block.join("\n");
+        let body = match given.take() {
+            Some(source) if language == into => give(&source, &block),
+            _ => block.clone(),
+        };
+        given = (language == of).then_some(block);
+        writeln!(out, "{body}\n```").expect("a string takes all text");
+    }
+    out
+}
+
+/// The cells of every row of every table in a document, but for those that separate the head.
+fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    text.lines()
+        .filter(|line| line.starts_with('|') && !line.starts_with("|--"))
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+}
+
+fn read(document: &str) -> String {
+    let path = path(document);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn path(document: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(document)
+}

@@ -1,0 +1,189 @@
+//! `catalogql serve` as a user meets it: what it prints, answers and survives.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+
+use serde_json::{Value, json};
+
+use crate::support::{ARGO, ETCD, Folders, Server, catalogql, get, graphql, run};
+
+const CATALOGS: &str = "{ catalogs { name priority displayName publisher packages { nodes { name } } } }";
+
+/// What is served, without its label: each catalog with the names of its packages.
+const PACKAGES: &str = "{ catalogs { name packages { nodes { name } } } }";
+
+fn packages(catalogs: &[(&str, &[&str])]) -> String {
+    let catalogs = catalogs.iter().map(|(name, packages)| {
+        let nodes: Vec<_> = packages.iter().map(|name| format!(r#"{{"name":"{name}"}}"#)).collect();
+        format!(r#"{{"name":"{name}","packages":{{"nodes":[{}]}}}}"#, nodes.join(","))
+    });
+    format!(r#"{{"data":{{"catalogs":[{}]}}}}"#, catalogs.collect::<Vec<_>>().join(","))
+}
+
+/// The table of what is served, without the digest and the time.
+fn rows(server: &Server) -> Vec<String> {
+    let row = |line: &String| line.split_whitespace().take(5).collect::<Vec<_>>().join(" ");
+    server.table.iter().map(row).collect()
+}
+
+#[test]
+fn it_prints_what_is_served_and_answers() {
+    let folders = Folders::new();
+    folders.catalog("etcd", ETCD);
+    folders.catalog("faulty", "package argo default=missing\n channel alpha: v1.0.0");
+    let server = Server::start(&folders, &[&folders.text("etcd"), &format!("argo=dir:{}", folders.text("faulty"))]);
+    let expected = ["CATALOG PACKAGES BUNDLES ERRORS WARNINGS", "argo 1 1 2 0", "etcd 1 3 0 0"];
+    assert_eq!(rows(&server)[0], expected[0]);
+    assert_eq!(rows(&server)[2], expected[2]);
+    assert!(rows(&server)[1].starts_with("argo 1 1 "), "{:?}", server.table);
+
+    let answer = graphql(server.address, PACKAGES);
+    assert_eq!(answer, packages(&[("argo", &["argo"]), ("etcd", &["etcd"])]));
+    assert_eq!(get(server.address, "/healthz"), (200, "ok\n".to_owned()));
+    assert_eq!(get(server.address, "/readyz"), (200, "ok\n".to_owned()));
+    let (status, schema) = get(server.address, "/schema.graphql");
+    assert_eq!((status, schema.as_str()), (200, include_str!("../../schema.graphql")));
+}
+
+#[test]
+fn a_configuration_says_more_of_a_catalog() {
+    let folders = Folders::new();
+    folders.catalog("etcd", ETCD);
+    folders.catalog("argo", ARGO);
+    let config = "sources:\n- {source: etcd, priority: -1}\n\
+                  - {name: second, source: dir:argo, displayName: Second, publisher: Somebody}\n";
+    folders.write("catalogs.yaml", config);
+    let server = Server::start(&folders, &["--config", &folders.text("catalogs.yaml")]);
+    let answer: Value = serde_json::from_str(&graphql(server.address, CATALOGS)).unwrap();
+    let nodes = |name: &str| json!({ "nodes": [{ "name": name }] });
+    let second = json!({ "name": "second", "priority": 0, "displayName": "Second", "publisher": "Somebody", "packages": nodes("argo") });
+    let etcd = json!({ "name": "etcd", "priority": -1, "displayName": "etcd", "publisher": null, "packages": nodes("etcd") });
+    assert_eq!(answer, json!({ "data": { "catalogs": [second, etcd] } }));
+}
+
+#[test]
+fn a_signal_ends_it_gracefully() {
+    for signal in ["TERM", "INT"] {
+        let folders = Folders::new();
+        folders.catalog("etcd", ETCD);
+        let server = Server::start(&folders, &[&folders.text("etcd")]);
+        server.signal(signal);
+        let (status, printed, logged) = server.ended();
+        assert_eq!((status.code(), printed), (Some(0), Vec::new()));
+        let last: Value = serde_json::from_str(logged.last().unwrap()).expect("the log is JSON lines");
+        assert_eq!((&last["message"], &last["signal"]), (&json!("ending"), &json!(format!("SIG{signal}"))));
+    }
+}
+
+#[test]
+fn a_store_belongs_to_one_process() {
+    let folders = Folders::new();
+    folders.catalog("etcd", ETCD);
+    let _server = Server::start(&folders, &[&folders.text("etcd")]);
+    let second = run(catalogql().args(["serve", &folders.text("etcd"), "--store", &folders.text("store")]));
+    let expected = "error: the store `@/store` is in use by another process: end that one or name another folder with --store\n";
+    assert_eq!((second.status, folders.shown(&second.stderr).as_str()), (Some(1), expected));
+}
+
+#[test]
+fn a_process_that_was_killed_leaves_a_store_that_works() {
+    let folders = Folders::new();
+    folders.catalog("etcd", ETCD);
+    let server = Server::start(&folders, &[&folders.text("etcd")]);
+    server.signal("KILL");
+    assert_eq!(server.ended().0.signal(), Some(9));
+    let server = Server::start(&folders, &[&folders.text("etcd")]);
+    assert_eq!(graphql(server.address, PACKAGES), packages(&[("etcd", &["etcd"])]));
+}
+
+#[test]
+fn a_restart_serves_what_was_stored_when_the_directory_is_gone() {
+    let folders = Folders::new();
+    folders.catalog("etcd", ETCD);
+    let source = format!("dir:{}", folders.text("etcd"));
+    drop(Server::start(&folders, &[&source]));
+    fs::remove_dir_all(folders.path("etcd")).unwrap();
+    let server = Server::start(&folders, &[&source]);
+    assert_eq!(rows(&server)[1], "etcd 1 3 0 0");
+    let said = folders.shown(&server.table[2]);
+    assert!(said.starts_with("etcd is served as it was ") && said.ends_with(" ago: cannot read the source: cannot open `@/etcd`: No such file or directory (os error 2)"), "{said}");
+    assert_eq!(graphql(server.address, PACKAGES), packages(&[("etcd", &["etcd"])]));
+}
+
+#[test]
+fn a_watched_directory_is_served_as_it_is_and_a_broken_change_changes_nothing() {
+    let folders = Folders::new();
+    folders.catalog("etcd", ETCD);
+    let server = Server::start(&folders, &["--watch", &folders.text("etcd")]);
+    folders.catalog("etcd", ARGO);
+    server.answers_in_time(PACKAGES, &packages(&[("etcd", &["argo"])]));
+
+    folders.write("etcd/catalog.json", "{\"schema\":\"olm.package\",\"name\":\"x\"}\n{\"schema\":}\n");
+    let logged = server.logs("still serving the former content");
+    let logged: Value = serde_json::from_str(&logged).expect("the log is JSON lines");
+    let error = logged["error"].as_str().unwrap();
+    assert!(error.starts_with("catalog.json:2: "), "{error}");
+    assert_eq!(graphql(server.address, PACKAGES), packages(&[("etcd", &["argo"])]));
+
+    folders.catalog("etcd", &format!("{ARGO}\n{ETCD}"));
+    server.answers_in_time(PACKAGES, &packages(&[("etcd", &["argo", "etcd"])]));
+}
+
+#[test]
+fn fifty_catalogs_are_served_at_once_and_a_bad_one_harms_none() {
+    let folders = Folders::new();
+    let names: Vec<_> = (0..50).map(|number| format!("catalog-{number:02}")).collect();
+    for name in &names {
+        folders.catalog(name, &format!("package {name} default=stable\n channel stable: v1.0.0"));
+    }
+    folders.write("catalog-17/broken.yaml", "schema: [\n");
+    let sources: Vec<_> = names.iter().map(|name| folders.text(name)).collect();
+    let server = Server::start(&folders, &sources.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(server.table.len(), 1 + 49 + 1);
+    let last = server.table.last().unwrap();
+    assert!(last.starts_with("catalog-17 is not served: broken.yaml:"), "{last}");
+    let served: Vec<_> = names.iter().map(String::as_str).filter(|name| *name != "catalog-17").collect();
+    let packages: Vec<_> = served.iter().map(std::slice::from_ref).collect();
+    let expected: Vec<_> = served.iter().copied().zip(packages).collect();
+    assert_eq!(graphql(server.address, PACKAGES), self::packages(&expected));
+}
+
+#[test]
+fn what_cannot_be_served_at_all_is_said_at_the_end() {
+    let folders = Folders::new();
+    folders.write("a/catalog.json", "{");
+    folders.catalog("b", ETCD);
+    let store = folders.text("store");
+    let serve = |arguments: &[&str]| {
+        let output = run(catalogql().args(["serve", "--listen", "127.0.0.1:0", "--store", &store]).args(arguments));
+        assert_eq!((output.status, output.stdout.as_str()), (Some(1), ""), "{arguments:?}");
+        let error = output.stderr.lines().skip_while(|line| line.starts_with('{')).collect::<Vec<_>>().join("\n");
+        folders.shown(&error)
+    };
+    let (a, b) = (folders.text("a"), folders.text("b"));
+    let broken = serve(&[&a]);
+    assert!(broken.starts_with("error: no catalog can be served\n  a: catalog.json:1: "), "{broken}");
+    let full = "error: no catalog can be served\n  b: cannot store the content: the store `@/store` may hold 10 bytes \
+                and a new content does not fit: raise --store-quota";
+    assert_eq!(serve(&["--store-quota", "10", &b]), full);
+    let same = "error: two catalogs are called `b`: write NAME=SOURCE to give one of them another name";
+    assert_eq!(serve(&[&b, &b]), same);
+    let inside = run(catalogql().args(["serve", &b, "--store", &folders.text("b/store")]));
+    let expected = "error: the store `@/b/store` lies in the catalog `@/b`: name another folder with --store\n";
+    assert_eq!((inside.status, folders.shown(&inside.stderr).as_str()), (Some(1), expected));
+}
+
+#[test]
+fn the_store_is_in_the_cache_of_the_user() {
+    let folders = Folders::new();
+    folders.write("a/catalog.json", "{");
+    for (variable, folder) in [("XDG_CACHE_HOME", "cache"), ("HOME", "home/.cache")] {
+        let value = folders.path(folder.split('/').next().unwrap());
+        let output = run(catalogql().args(["serve", &folders.text("a")]).env(variable, value));
+        assert_eq!(output.status, Some(1));
+        assert!(folders.path(folder).join("catalogql/store/catalogql.lock").exists(), "{folder}");
+    }
+    let nowhere = run(catalogql().args(["serve", &folders.text("a")]));
+    let expected = "error: neither XDG_CACHE_HOME nor HOME names a folder for the store: name one with --store\n";
+    assert_eq!((nowhere.status, nowhere.stderr.as_str()), (Some(1), expected));
+}

@@ -1,0 +1,30 @@
+//! Catalogs of this repository, read once and served as they are, without a store or a socket.
+
+use std::path::Path;
+
+use catalogql::catalogs::{About, Served, catalogs};
+use catalogql::load::load_once;
+use catalogql::source::Source;
+use catalogql::views::graphql::Engine;
+use catalogql::views::graphql::limits::Limits;
+
+/// The catalog of a directory of this repository, under this name and with nothing more known of it.
+pub(crate) fn directory(name: &str, path: &str) -> Served {
+    let source = Source::parse(path, Path::new(env!("CARGO_MANIFEST_DIR"))).expect("the directory exists");
+    let content = load_once(&source, &std::env::temp_dir()).expect("the directory holds a catalog");
+    Served {
+        name: name.to_owned(),
+        catalog: content.catalog,
+        digest: content.digest,
+        image: None,
+        last_unpacked: None,
+        about: About::default(),
+    }
+}
+
+/// An engine over these catalogs.
+pub(crate) fn engine(all: impl IntoIterator<Item = Served>) -> Engine {
+    let (mut writer, readers) = catalogs();
+    all.into_iter().for_each(|served| writer.publish(served));
+    Engine::new(readers, Limits::default())
+}

@@ -1,0 +1,21 @@
+//! What several modules need: catalogs from one string, the program as a child process, and a client for it.
+
+#[path = "../../crates/fbc/tests/support/fixture.rs"]
+#[expect(dead_code, unreachable_pub, reason = "the tests of fbc use more of it, and from another place")]
+mod fixture;
+mod folders;
+mod process;
+
+pub(crate) use fixture::lines;
+pub(crate) use folders::Folders;
+pub(crate) use process::{Output, Server, catalogql, get, graphql, run};
+
+/// A catalog without a fault.
+pub(crate) const ETCD: &str = "
+    package etcd default=stable
+    channel stable: v0.9.0 <- v0.9.2 <- v0.9.4 skips=v0.9.1";
+
+/// Another one.
+pub(crate) const ARGO: &str = "
+    package argo default=alpha
+    channel alpha: v1.0.0";

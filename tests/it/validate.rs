@@ -1,0 +1,99 @@
+//! `catalogql validate`: its exit status, its text and its JSON.
+
+use serde_json::{Value, json};
+
+use crate::support::{ETCD, Folders, Output, catalogql, run};
+
+/// Two packages with faults, one without a place in a package, and a warning.
+const FAULTY: &str = r#"
+    package etcd default=stable
+    channel stable: v0.9.0 , v0.9.2
+    package vault default=alpha
+    channel alpha: v1.0.0?
+    {"schema":"olm.unknown"}"#;
+
+fn validate(folders: &Folders, arguments: &[&str]) -> Output {
+    let output = run(catalogql().arg("validate").args(arguments));
+    Output { stdout: folders.shown(&output.stdout), stderr: folders.shown(&output.stderr), ..output }
+}
+
+#[test]
+fn a_catalog_without_errors_is_valid() {
+    let folders = Folders::new();
+    folders.catalog("good", ETCD);
+    let output = validate(&folders, &[&folders.text("good")]);
+    assert_eq!((output.status, output.stdout.as_str()), (Some(0), "0 errors and 0 warnings in 1 package\n"));
+
+    folders.catalog("warned", &format!("{ETCD}\n{{\"schema\":\"olm.unknown\"}}"));
+    let output = validate(&folders, &[&folders.text("warned")]);
+    assert_eq!(output.status, Some(0));
+    assert!(output.stdout.ends_with("\n0 errors and 1 warning in 1 package\n"), "{}", output.stdout);
+}
+
+#[test]
+fn problems_are_printed_by_package_with_their_places() {
+    let folders = Folders::new();
+    folders.catalog("faulty", FAULTY);
+    let output = validate(&folders, &[&folders.text("faulty")]);
+    assert_eq!(output.status, Some(1));
+    let expected = "(no package)\n  \
+          warning: catalog.json:7: schema \"olm.unknown\" is not known here, and names that begin with \"olm.\" are reserved SCHEMA_RESERVED\n\n\
+        etcd\n  \
+          error: catalog.json:2: multiple channel heads found in graph: etcd.v0.9.0, etcd.v0.9.2 CHANNEL_MULTIPLE_HEADS\n\n\
+        vault\n  \
+          error: catalog.json:6: no olm.bundle blobs found in package \"vault\" for olm.channel entries [vault.v1.0.0] CHANNEL_ENTRY_BUNDLE_MISSING\n\n\
+        2 errors and 1 warning in 2 packages\n";
+    assert_eq!(output.stdout, expected);
+}
+
+#[test]
+fn problems_are_printed_as_json_for_programs() {
+    let folders = Folders::new();
+    folders.catalog("faulty", "package etcd default=stable\n channel stable: v0.9.0 , v0.9.2");
+    let output = validate(&folders, &["-o", "json", &folders.text("faulty")]);
+    assert_eq!(output.status, Some(1));
+    let problem = json!({
+        "code": "CHANNEL_MULTIPLE_HEADS",
+        "severity": "ERROR",
+        "message": "multiple channel heads found in graph: etcd.v0.9.0, etcd.v0.9.2",
+        "package": "etcd",
+        "channel": "stable",
+        "bundle": null,
+        "file": "catalog.json",
+        "line": 2,
+    });
+    let expected = json!({ "valid": false, "error": null, "packages": 1, "bundles": 2, "problems": [problem] });
+    assert_eq!(serde_json::from_str::<Value>(&output.stdout).unwrap(), expected);
+}
+
+#[test]
+fn a_catalog_that_cannot_be_read_is_not_valid() {
+    let folders = Folders::new();
+    folders.write("broken/sub/catalog.yaml", "schema: olm.package\nname: [a\n");
+    let output = validate(&folders, &[&folders.text("broken")]);
+    assert_eq!(output.status, Some(1));
+    assert!(output.stdout.starts_with("error: sub/catalog.yaml:"), "{}", output.stdout);
+
+    let output = validate(&folders, &["--output=json", &folders.text("broken")]);
+    assert_eq!(output.status, Some(1));
+    let answer: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!((&answer["valid"], &answer["error"]["file"]), (&json!(false), &json!("sub/catalog.yaml")));
+    assert!(answer["error"]["line"].is_u64(), "{answer}");
+
+    let output = validate(&folders, &[&folders.text("nowhere")]);
+    let expected = "error: `@/nowhere` is no source: write dir:PATH or the path of a directory that exists\n";
+    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(1), "", expected));
+}
+
+#[test]
+fn the_version_names_the_commit_and_completions_the_commands() {
+    let folders = Folders::new();
+    let version = run(catalogql().arg("--version"));
+    assert_eq!((version.status, version.stdout.trim_end()), (Some(0), concat!("catalogql ", env!("CATALOGQL_VERSION"))));
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = run(catalogql().args(["completions", shell]));
+        assert_eq!(script.status, Some(0));
+        assert!(script.stdout.contains("validate"), "{shell}");
+    }
+    assert_eq!(validate(&folders, &[]).status, Some(2), "a wrong command line has its own status");
+}

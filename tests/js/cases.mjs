@@ -1,0 +1,22 @@
+// Every case: a name, a document, and perhaps variables and the name of an operation. `{digest NAME}` stands for the
+// digest of a catalog, a text between « and » for an id or a cursor that an earlier answer gave.
+
+import catalogs from './cases/catalogs.mjs';
+import conflicts from './cases/conflicts.mjs';
+import directives from './cases/directives.mjs';
+import documents from './cases/documents.mjs';
+import errors from './cases/errors.mjs';
+import introspection from './cases/introspection.mjs';
+import nodes from './cases/nodes.mjs';
+import paging from './cases/paging.mjs';
+import selection from './cases/selection.mjs';
+import variables from './cases/variables.mjs';
+
+const families = { catalogs, nodes, paging, errors, selection, conflicts, variables, directives, introspection, documents };
+
+export default Object.entries(families).flatMap(([family, cases]) =>
+  Object.entries(cases).map(([name, request]) => ({
+    name: `${family}: ${name}`,
+    ...(typeof request === 'string' ? { query: request } : request),
+  })),
+);

@@ -1,0 +1,171 @@
+// The catalogs as an object that graphql-js executes a document on: one class or function for each type of
+// schema.graphql, written from its descriptions.
+//
+// Ids and cursors are opaque, so they are placeholders here: text between « and ». Whoever compares holds each
+// placeholder against what stands in its place, and the same placeholder must always stand for the same text.
+
+import { GraphQLError } from 'graphql';
+import { compareBytes } from './json.mjs';
+import { compareBundles } from './model.mjs';
+
+const maximumPage = 500;
+const defaultPage = 50;
+const maximumIds = 100;
+
+const fail = (code, message) => {
+  throw new GraphQLError(message, { extensions: { code } });
+};
+
+const id = (type, ...parts) => `«${[type, ...parts].join('|')}»`;
+
+/** A page of a list whose order is fixed; `key` says where an item lies in it. */
+function page(items, kind, key, { first, after, last, before }) {
+  const cursor = (item) => id(`cursor ${kind}`, ...key(item));
+  const place = (text) => {
+    const at = items.all.findIndex((item) => cursor(item) === text);
+    return at >= 0 ? at : fail('BAD_USER_INPUT', `bad cursor ${text}`);
+  };
+  if (first != null && last != null) fail('BAD_USER_INPUT', 'first and last exclude each other');
+  const size = first ?? last ?? defaultPage;
+  if (size < 0 || size > maximumPage) fail('BAD_USER_INPUT', `bad page size ${size}`);
+  // A cursor may be of an item that the list leaves out: it counts by its place among all of its order.
+  const [from, to] = [after == null ? -1 : place(after), before == null ? items.all.length : place(before)];
+  const isIn = (item) => items.keep(item);
+  const between = items.all.slice(from + 1, Math.max(from + 1, to)).filter(isIn);
+  const start = last == null ? 0 : Math.max(0, between.length - size);
+  const found = between.slice(start, last == null ? size : undefined);
+  const total = items.all.filter(isIn).length;
+  const skipped = items.all.slice(0, from + 1).filter(isIn).length + start;
+  return {
+    nodes: found,
+    edges: () => found.map((node) => ({ cursor: cursor(node), node })),
+    totalCount: total,
+    pageInfo: {
+      hasPreviousPage: skipped > 0,
+      hasNextPage: skipped + found.length < total,
+      startCursor: found.length > 0 ? cursor(found[0]) : null,
+      endCursor: found.length > 0 ? cursor(found.at(-1)) : null,
+    },
+  };
+}
+
+/** The query root over catalogs, each `{ name, digest, model, problems, … }`. */
+export function root(catalogs) {
+  const served = [...catalogs].sort((a, b) => b.priority - a.priority || compareBytes(a.name, b.name));
+  const views = new Map(served.map((catalog) => [catalog, view(catalog)]));
+  const all = served.map((catalog) => views.get(catalog));
+  const merged = (member, compare) =>
+    all.flatMap((catalog) => catalog[member]).sort((a, b) => compare(a, b) || compareBytes(a.catalog.name, b.catalog.name));
+  const packages = merged('ownPackages', (a, b) => compareBytes(a.name, b.name));
+  const bundles = merged('ownBundles', compareBundles);
+  const metas = [...all].sort((a, b) => compareBytes(a.name, b.name)).flatMap((catalog) => catalog.ownMetas);
+
+  const of = (names) => (item) => names == null || names.length === 0 || names.includes(item.catalog.name);
+  const ofPackages = (names) => (item) => names == null || names.length === 0 || names.includes(item.package.name);
+  const pages = {
+    packages: (keep, args) =>
+      page({ all: packages, keep }, 'packages', (item) => [item.name, item.catalog.name], args),
+    bundles: (keep, args) =>
+      page({ all: bundles, keep }, 'bundles', (item) => [item.package.name, item.name, item.catalog.name], args),
+    metas: (keep, args) =>
+      page({ all: metas, keep }, 'metas', (item) => [item.catalog.name, item.file, item.index], args),
+  };
+  for (const catalog of all) {
+    const own = (item) => item.catalog === catalog;
+    catalog.packages = (args) => pages.packages(own, args);
+    catalog.bundles = (args) => pages.bundles((item) => own(item) && ofPackages(args.packages)(item), args);
+    catalog.metas = (args) => pages.metas(own, args);
+    for (const item of catalog.ownPackages) {
+      item.bundles = (args) => pages.bundles((bundle) => bundle.package === item, args);
+    }
+  }
+
+  const catalogNamed = (name) => all.find((catalog) => catalog.name === name);
+  const nodes = new Map();
+  for (const catalog of all) {
+    nodes.set(catalog.id, catalog);
+    for (const item of catalog.ownPackages) {
+      nodes.set(item.id, item);
+      for (const channel of item.channels) nodes.set(channel.id, channel);
+    }
+    for (const bundle of catalog.ownBundles) nodes.set(bundle.id, bundle);
+  }
+
+  return {
+    catalogs: all,
+    catalog({ name, digest }) {
+      const found = catalogNamed(name);
+      if (found && digest != null && found.digest !== digest) fail('CATALOG_CHANGED', `${name} is now ${found.digest}`);
+      return found;
+    },
+    packages: (args) => pages.packages(of(args.catalogs), args),
+    package: ({ catalog, name }) => catalogNamed(catalog)?.package({ name }),
+    bundles(args) {
+      const [inCatalogs, inPackages] = [of(args.catalogs), ofPackages(args.packages)];
+      return pages.bundles((item) => inCatalogs(item) && inPackages(item), args);
+    },
+    bundle({ by }) {
+      if (by.image != null) return all.flatMap((catalog) => catalog.ownBundles).find((item) => item.image === by.image);
+      const found = catalogNamed(by.name.catalog)?.package({ name: by.name.package });
+      return found?.ownBundles.find((bundle) => bundle.name === by.name.name);
+    },
+    metas: (args) => pages.metas(of(args.catalogs), args),
+    node: (args) => nodes.get(args.id),
+    nodes({ ids }) {
+      if (ids.length > maximumIds) fail('BAD_USER_INPUT', `${ids.length} ids`);
+      return ids.map((item) => nodes.get(item));
+    },
+  };
+}
+
+const withProperties = (item) => {
+  const own = item.properties;
+  item.properties = ({ types }) => own.filter(({ type }) => types == null || types.length === 0 || types.includes(type));
+};
+
+/** Adds what only GraphQL has to the model of a catalog: type names, ids and fields with arguments. */
+function view(catalog) {
+  const { model } = catalog;
+  const made = {
+    __typename: 'Catalog',
+    id: id('Catalog', catalog.name),
+    name: catalog.name,
+    digest: catalog.digest,
+    image: catalog.image,
+    priority: catalog.priority,
+    displayName: catalog.displayName ?? catalog.name,
+    publisher: catalog.publisher,
+    labels: Object.entries(catalog.labels).sort(([a], [b]) => compareBytes(a, b)).map(([key, value]) => ({ key, value })),
+    lastUnpacked: catalog.lastUnpacked,
+    schemas: model.schemaCounts(),
+    problems: ({ package: of, severity, ...args }) => {
+      const keep = (item) => (of == null || item.packageName === of) && (severity !== 'ERROR' || item.severity === 'ERROR');
+      return page({ all: catalog.problems, keep }, 'problems', (item) => [catalog.name, catalog.problems.indexOf(item)], args);
+    },
+    ownPackages: model.packages,
+    ownBundles: model.bundles,
+    ownMetas: model.metas,
+    package: ({ name }) => model.packages.find((item) => item.name === name),
+  };
+  for (const meta of model.metas) meta.catalog = made;
+  for (const item of model.packages) {
+    Object.assign(item, { __typename: 'Package', id: id('Package', made.name, item.name), catalog: made, ownBundles: item.bundles });
+    item.channel = ({ name }) => item.channels.find((channel) => channel.name === name);
+    withProperties(item);
+    for (const channel of item.channels) {
+      const isDefault = channel === item.defaultChannel;
+      Object.assign(channel, { __typename: 'Channel', id: id('Channel', made.name, item.name, channel.name), isDefault });
+      withProperties(channel);
+    }
+    for (const bundle of item.bundles) {
+      const of = (type, member) => bundle.ownProperties.filter((own) => own.__typename === type).map((own) => own[member]);
+      Object.assign(bundle, { __typename: 'Bundle', id: id('Bundle', made.name, item.name, bundle.name), catalog: made });
+      bundle.ownProperties = bundle.properties;
+      bundle.providedApis = of('GvkProperty', 'gvk');
+      bundle.requiredApis = of('GvkRequiredProperty', 'gvk');
+      bundle.requiredPackages = of('PackageRequiredProperty', 'requirement');
+      withProperties(bundle);
+    }
+  }
+  return made;
+}
