@@ -125,3 +125,6 @@ impl Snapshot {
         Some(&self.by_name[at])
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
@@ -34,6 +35,8 @@ pub struct Limits {
     pub header_bytes: usize,
     /// How long a request may take until its answer begins, its body included.
     pub request: Duration,
+    /// How long a client may take to accept the next bytes of an answer.
+    pub stall: Duration,
     /// How long requests may go on after the end was asked for.
     pub end: Duration,
 }
@@ -64,6 +67,7 @@ impl Default for Limits {
             headers: Duration::from_secs(15),
             header_bytes: 32 * 1024,
             request: Duration::from_secs(30),
+            stall: Duration::from_secs(30),
             end: Duration::from_secs(10),
         }
     }
@@ -114,7 +118,7 @@ impl Listener {
         loop {
             let next = async {
                 let permit = Arc::clone(&connections).acquire_owned().await;
-                (permit, accept(&self.socket).await)
+                (permit, accept(&self.socket, limits.stall).await)
             };
             let (permit, stream) = tokio::select! {
                 next = next => next,
@@ -136,12 +140,15 @@ impl Listener {
 }
 
 /// The next connection. Refusals by the system, such as too many open files, pass when other connections end.
-async fn accept(socket: &TcpListener) -> TcpStream {
+async fn accept(socket: &TcpListener, stall: Duration) -> TcpStream {
     loop {
         match socket.accept().await {
             Ok((stream, _)) => {
+                // Both fail only where the connection ended already.
                 // Answers are written whole, so waiting for more to send only delays them.
                 let _ = stream.set_nodelay(true);
+                // Who takes an answer and never reads it would hold it in memory for as long as it likes.
+                let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(stall));
                 return stream;
             }
             Err(error) => {

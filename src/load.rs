@@ -167,11 +167,9 @@ impl Loader {
             tracing::info!(catalog = %name, digest = %content.digest, took = ?took, "serving a new content");
         }
         if let Some(error) = error {
-            let error = error.chain();
-            match content {
-                Some(content) => tracing::error!(catalog = %name, error, digest = %content.digest, "still serving the former content"),
-                None => tracing::error!(catalog = %name, error, "serving nothing"),
-            }
+            let digest = content.as_ref().map(|content| content.digest.to_string());
+            let instead = if digest.is_some() { "still serving the former content" } else { "serving nothing" };
+            tracing::error!(catalog = %name, error = error.chain(), digest, "{instead}");
         }
         Report { name, content: content.clone(), error: error.clone(), took: *took }
     }

@@ -191,12 +191,13 @@ impl Drop for Store {
 /// Makes the folder and takes its lock, which the system gives back when the process ends, however it ends.
 fn lock(folder: &Path) -> Result<File, StoreError> {
     fs::create_dir_all(folder).map_err(|source| io_error("make the folder", folder, source))?;
-    let path = folder.join(LOCK_FILE);
-    let mut others = fs::read_dir(folder).map_err(|source| io_error("read the folder", folder, source))?;
-    let is_ours = path.try_exists().map_err(|source| io_error("look for", &path, source))?;
-    if !is_ours && others.next().is_some() {
+    let names = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
+    let names: Vec<_> = names.map_err(|source| io_error("read the folder", folder, source))?;
+    // The lock is the first file that a store makes.
+    if !names.is_empty() && names.iter().all(|name| name != LOCK_FILE) {
         return Err(StoreError::NotAStore(folder.to_owned()));
     }
+    let path = folder.join(LOCK_FILE);
     let lock = File::options().create(true).truncate(false).write(true).open(&path);
     let lock = lock.map_err(|source| io_error("open", &path, source))?;
     match lock.try_lock() {

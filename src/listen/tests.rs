@@ -9,10 +9,13 @@ use tokio::task::JoinHandle;
 use super::*;
 
 /// Longer than anything here takes.
-const TOO_LONG: Duration = Duration::from_secs(60);
+const TOO_LONG: Duration = Duration::from_mins(1);
 
 /// Shorter than a limit that a test does not want to reach.
 const SHORT: Duration = Duration::from_millis(200);
+
+/// The length of an answer that no socket takes at once.
+const LARGE: usize = 32 * 1024 * 1024;
 
 struct Server {
     address: SocketAddr,
@@ -32,7 +35,9 @@ impl Server {
             "waited\n"
         };
         let ready = Ready::default();
-        let routes = Router::new().route("/wait", get(waiting)).merge(probes(ready.clone()));
+        let large = async || "x".repeat(LARGE);
+        let routes =
+            Router::new().route("/wait", get(waiting)).route("/large", get(large)).merge(probes(ready.clone()));
         let listener = Listener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.address();
         let (end, ended) = oneshot::channel();
@@ -46,7 +51,7 @@ impl Server {
 }
 
 fn limits() -> Limits {
-    Limits { headers: TOO_LONG, request: TOO_LONG, end: TOO_LONG, ..Limits::default() }
+    Limits { headers: TOO_LONG, request: TOO_LONG, stall: TOO_LONG, end: TOO_LONG, ..Limits::default() }
 }
 
 async fn send(stream: &mut TcpStream, text: &str) {
@@ -117,6 +122,18 @@ async fn a_request_must_be_answered_in_time() {
     let server = Server::start(limits()).await;
     server.go.notify_one();
     assert_eq!(status(&get_once(&server, "/wait").await), "200");
+}
+
+#[tokio::test]
+async fn an_answer_must_be_accepted_in_time() {
+    let server = Server::start(Limits { connections: 1, stall: SHORT, ..limits() }).await;
+    let request = "GET /large HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let mut reading = server.connect().await;
+    send(&mut reading, request).await;
+    assert!(rest(&mut reading).await.len() > LARGE);
+    let mut stalling = server.connect().await;
+    send(&mut stalling, request).await;
+    assert_eq!(status(&get_once(&server, "/healthz").await), "200", "the only connection is free again");
 }
 
 #[tokio::test]

@@ -19,10 +19,10 @@ use crate::store::ContentWriter;
 pub const READERS: usize = 2;
 
 /// How many bytes of lines a reader collects before it hands them on.
-const CHUNK: usize = 512 * 1024;
+const CHUNK: usize = 128 * 1024;
 
 /// How many files may be waiting for the one that is being written.
-const AHEAD: usize = 4;
+const AHEAD: usize = 2;
 
 /// A file that does not parse.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,6 @@ pub struct ReadFailure {
 }
 
 /// Some lines of one file, or of none at its end.
-#[derive(Default)]
 struct Chunk {
     /// Canonical lines.
     lines: Vec<u8>,
@@ -49,6 +48,10 @@ struct Chunk {
 /// The chunks of one file, as they are read.
 type Chunks = Receiver<Result<Chunk, LoadError>>;
 
+/// Buffers for lines that were written and may be filled again: fresh memory costs more than what is written to it.
+#[derive(Default)]
+struct Buffers(Mutex<Vec<Vec<u8>>>);
+
 /// The reader who sent this has nobody any more who wants it.
 struct Unwanted;
 
@@ -59,17 +62,21 @@ pub(super) fn read(
     progress: impl Fn(u64),
 ) -> Result<Origins, LoadError> {
     let next = &Mutex::new(listing.files().iter());
+    let buffers = &Buffers::default();
     thread::scope(|scope| {
         let (order, ordered) = sync_channel(AHEAD);
         for _ in 0..READERS {
             let order = order.clone();
-            scope.spawn(move || while let Ok(Some(())) = read_next(listing, next, &order) {});
+            scope.spawn(move || {
+                let mut reader = FileReader::new(ReadLimits::default());
+                while let Ok(Some(())) = read_next(listing, next, &order, &mut reader, buffers) {}
+            });
         }
         drop(order);
         let mut origins = Origins::default();
         let mut read = 0;
         while let Ok((file, chunks)) = ordered.recv() {
-            origins.files.push(write_file(file, &chunks, writer, |bytes| {
+            origins.files.push(write_file(file, &chunks, writer, buffers, |bytes| {
                 read += bytes;
                 progress(read);
             })?);
@@ -83,6 +90,7 @@ fn write_file(
     file: &ListedFile,
     chunks: &Chunks,
     writer: &mut ContentWriter<'_>,
+    buffers: &Buffers,
     mut progress: impl FnMut(u64),
 ) -> Result<FileOrigin, LoadError> {
     let mut origin = FileOrigin { path: file.path.clone(), ..FileOrigin::default() };
@@ -92,6 +100,7 @@ fn write_file(
         origin.lines.extend(chunk.begins);
         origin.notices.extend(chunk.notices);
         progress(chunk.read);
+        buffers.put(chunk.lines);
     }
     Ok(origin)
 }
@@ -101,8 +110,10 @@ fn read_next<'a>(
     listing: &'a Listing,
     next: &Mutex<std::slice::Iter<'a, ListedFile>>,
     order: &SyncSender<(&'a ListedFile, Chunks)>,
+    reader: &mut FileReader,
+    buffers: &Buffers,
 ) -> Result<Option<()>, Unwanted> {
-    let (sender, chunks) = sync_channel(1);
+    let (sender, chunks) = sync_channel(2);
     let file = {
         // Held until the file has its place in the order; the other readers would have to wait for theirs anyway.
         let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +121,8 @@ fn read_next<'a>(
         order.send((file, chunks)).map_err(|_| Unwanted)?;
         file
     };
-    if let Err(error) = read_file(listing, file, &sender) {
+    reader.restart();
+    if let Err(error) = read_file(listing, file, reader, buffers, &sender) {
         sender.send(Err(error)).map_err(|_| Unwanted)?;
     }
     Ok(Some(()))
@@ -119,11 +131,12 @@ fn read_next<'a>(
 fn read_file(
     listing: &Listing,
     file: &ListedFile,
+    reader: &mut FileReader,
+    buffers: &Buffers,
     sender: &SyncSender<Result<Chunk, LoadError>>,
 ) -> Result<(), LoadError> {
     let mut open = listing.open(file)?;
-    let mut reader = FileReader::new(ReadLimits::default());
-    let mut chunk = Chunk::default();
+    let mut chunk = Chunk::empty(buffers);
     loop {
         let failure = |error| ReadFailure { path: file.path.clone(), error };
         match reader.next().map_err(failure)? {
@@ -139,11 +152,28 @@ fn read_file(
             Step::Notice(notice) => chunk.notices.push(notice),
             Step::End => break,
         }
-        if chunk.lines.len() >= CHUNK && sender.send(Ok(mem::take(&mut chunk))).is_err() {
+        if chunk.lines.len() >= CHUNK && sender.send(Ok(mem::replace(&mut chunk, Chunk::empty(buffers)))).is_err() {
             return Ok(());
         }
     }
     // When nobody receives it the load was given up already.
     let _ = sender.send(Ok(chunk));
     Ok(())
+}
+
+impl Chunk {
+    fn empty(buffers: &Buffers) -> Self {
+        Self { lines: buffers.take(), begins: Vec::new(), notices: Vec::new(), read: 0 }
+    }
+}
+
+impl Buffers {
+    fn take(&self) -> Vec<u8> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn put(&self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+    }
 }

@@ -9,8 +9,8 @@ use fbc::{Catalog, Digest};
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
-use super::read::read;
 use super::LoadError;
+use super::read::read;
 use crate::source::{Listing, Source, SourceError};
 use crate::store::{ContentWriter, Kept, Notes, Record, Store, StoreError, WrittenContent};
 

@@ -19,7 +19,7 @@ const ETCD: &str = "{\"schema\":\"olm.package\",\"name\":\"etcd\",\"defaultChann
 const ARGO: &str = "{\"schema\":\"olm.package\",\"name\":\"argo\",\"defaultChannel\":\"\"}\n";
 
 /// Longer than anything here takes; a test that waits for it fails.
-const TOO_LONG: Duration = Duration::from_secs(60);
+const TOO_LONG: Duration = Duration::from_mins(1);
 
 /// Faster than in real life, where a change need not be seen within a moment.
 const PACE: Pace = Pace { poll: Duration::from_millis(20), retry: Duration::from_millis(100) };
@@ -30,7 +30,9 @@ struct Folders(TempDir);
 impl Folders {
     fn new(sources: &[(&str, &str)]) -> Self {
         let folders = Self(tempfile::tempdir().unwrap());
-        sources.iter().for_each(|(source, text)| folders.write(source, text));
+        for (source, text) in sources {
+            folders.write(source, text);
+        }
         folders
     }
 
@@ -236,11 +238,34 @@ async fn a_source_that_failed_for_another_reason_is_tried_again() {
     assert_eq!(packages(&watching.report().await), Some(vec!["argo".to_owned()]));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_of_the_program_harms_no_other_catalog() {
+    let folders = Folders::new(&[("a", ETCD), ("b", ARGO)]);
+    let (writer, catalogs) = catalogs();
+    let (sender, mut events) = unbounded_channel();
+    let observe = move |event| match event {
+        Event::Progress { name, .. } if name.as_str() == "a" => panic!("a fault"),
+        event => drop(sender.send(event)),
+    };
+    let wanted = ["a", "b"].map(|name| folders.wanted(name, name)).to_vec();
+    Loader::new(folders.store(), writer).run(wanted, Watch::Once, observe).await;
+    assert_eq!(names(&catalogs), ["b"]);
+    let mut errors = Vec::new();
+    while let Ok(event) = events.try_recv() {
+        if let Event::Tried(report) = event {
+            errors.extend(folders.shown(&report));
+        }
+    }
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].starts_with("stumbled over the content: ") && errors[0].contains("a fault"), "{errors:?}");
+}
+
 #[test]
 fn a_source_that_never_stands_still_is_refused() {
     let folders = Folders::new(&[("a", ETCD)]);
     let source = folders.wanted("a", "a").source;
-    let change = |_, _| folders.write("a", &ETCD.repeat(fs_len(&folders.0.path().join("a/catalog.json")) / ETCD.len() + 1));
+    let change =
+        |_, _| folders.write("a", &ETCD.repeat(fs_len(&folders.0.path().join("a/catalog.json")) / ETCD.len() + 1));
     let stages = Stages::new(folders.store());
     let error = stages.current(&source, change).unwrap_err();
     assert_eq!(error.to_string(), format!("`{}` changed each time it was read, {TRIES} times", source.key()));

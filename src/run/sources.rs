@@ -45,10 +45,13 @@ pub(super) fn wanted(arguments: &[String], config: Option<&Path>) -> anyhow::Res
         let read = read_config(path).with_context(|| format!("cannot use the configuration `{}`", path.display()));
         wanted.extend(read?);
     }
+    if wanted.is_empty() {
+        bail!("no catalog is named, neither as an argument nor in the configuration");
+    }
     let mut names: Vec<_> = wanted.iter().map(|wanted| &wanted.name).collect();
     names.sort();
-    if let Some(same) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        bail!("two catalogs are called `{}`: write NAME=SOURCE to give one of them another name", same[0]);
+    if let Some([same, ..]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        bail!("two catalogs are called `{same}`: write NAME=SOURCE to give one of them another name");
     }
     Ok(wanted)
 }
@@ -79,12 +82,11 @@ fn split(argument: &str) -> (Option<&str>, &str) {
 
 fn one(name: Option<&str>, source: &str, folder: &Path, about: About) -> anyhow::Result<Wanted> {
     let parsed = Source::parse(source, folder)?;
-    let name = match name {
-        Some(name) => CatalogName::new(name)?,
-        None => {
-            let part = parsed.last_part().unwrap_or_default();
-            CatalogName::new(&part).with_context(|| format!("`{source}` needs a name: write NAME={source}"))?
-        }
+    let name = if let Some(name) = name {
+        CatalogName::new(name)?
+    } else {
+        let part = parsed.last_part().unwrap_or_default();
+        CatalogName::new(&part).with_context(|| format!("`{source}` needs a name: write NAME={source}"))?
     };
     Ok(Wanted { name, source: parsed, about })
 }
@@ -95,7 +97,9 @@ mod tests {
 
     fn folder(names: &[&str]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
-        names.iter().for_each(|name| fs::create_dir_all(folder.path().join(name)).unwrap());
+        for name in names {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
         folder
     }
 
@@ -150,6 +154,12 @@ mod tests {
         let one = folder.path().join("one");
         let expected = vec![catalog("first", &one, about), catalog("one", &one, About::default())];
         assert_eq!(wanted_in(folder.path(), &[], Some(config)), Ok(expected));
+    }
+
+    #[test]
+    fn a_configuration_without_sources_is_refused() {
+        let error = wanted_in(folder(&[]).path(), &[], Some("sources: []")).unwrap_err();
+        assert_eq!(error, "no catalog is named, neither as an argument nor in the configuration");
     }
 
     #[test]

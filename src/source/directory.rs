@@ -1,7 +1,8 @@
 //! Walks a directory: which files it has, in catalog order, and what in it is refused.
 //!
-//! Links to files inside the root are followed, links to elsewhere are refused. A mounted ConfigMap keeps its files in a
-//! hidden folder beside links to them: the hidden entries are passed over, so that each file is read once.
+//! Links to files inside the root are followed, links to elsewhere are refused. A mounted
+//! `ConfigMap` keeps its files in a hidden folder beside links to them: the hidden entries are passed over, so that each
+//! file is read once.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, FileType, Metadata};
@@ -16,7 +17,7 @@ use fbc::ignore::{IGNORE_FILE, IgnoreRules, compare_paths};
 use super::revision::RevisionBuilder;
 use super::{IGNORE_FILE_BYTES, ListedFile, Listing, SourceError, beneath, io_error};
 
-/// The link by which a mounted ConfigMap or Secret changes all its files at once.
+/// The link by which a mounted `ConfigMap` or `Secret` changes all its files at once.
 const ATOMIC_LINK: &str = "..data";
 
 /// One walk over a tree.

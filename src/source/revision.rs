@@ -46,8 +46,12 @@ impl RevisionBuilder {
         self.hash.update((path.len() as u64).to_le_bytes());
         self.hash.update(path);
         let numbers = [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()];
-        numbers.iter().for_each(|number| self.hash.update(number.to_le_bytes()));
-        [file.dev(), file.ino(), file.len()].iter().for_each(|number| self.hash.update(number.to_le_bytes()));
+        for number in numbers {
+            self.hash.update(number.to_le_bytes());
+        }
+        for number in [file.dev(), file.ino(), file.len()] {
+            self.hash.update(number.to_le_bytes());
+        }
         self.time(file);
     }
 

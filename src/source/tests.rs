@@ -63,8 +63,10 @@ fn shown(folder: &tempfile::TempDir, error: &SourceError) -> String {
     format!("{error}{cause}").replace(folder.path().canonicalize().unwrap().to_str().unwrap(), "@")
 }
 
-fn files(files: &[(&str, &str)]) -> Result<Vec<(String, String)>, String> {
-    Ok(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
+#[track_caller]
+fn assert_files(folder: &tempfile::TempDir, expected: &[(&str, &str)]) {
+    let expected = expected.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    assert_eq!(read(folder), Ok(expected.collect()));
 }
 
 #[test]
@@ -77,7 +79,7 @@ fn every_file_is_listed_in_the_order_of_a_walk() {
         ("catalog/empty", Folder),
     ]);
     let expected = [("README.md", "4"), ("b/x.yaml", "1"), ("b-c/.hidden/y", "3"), ("b.yaml", "2")];
-    assert_eq!(read(&folder), files(&expected));
+    assert_files(&folder, &expected);
 }
 
 #[test]
@@ -104,7 +106,7 @@ fn ignored_files_are_not_listed_whatever_they_are() {
         ("catalog/sub/x.yaml", File("c")),
         ("catalog/x.yaml", File("d")),
     ]);
-    assert_eq!(read(&folder), files(&[("a.yaml", "a"), ("x.yaml", "d")]));
+    assert_files(&folder, &[("a.yaml", "a"), ("x.yaml", "d")]);
 }
 
 #[test]
@@ -116,8 +118,9 @@ fn a_link_to_a_file_inside_is_followed() {
         ("catalog/twice.yaml", Link("plain.yaml")),
     ]);
     let expected = [("around.yaml", "r"), ("d/real.yaml", "r"), ("plain.yaml", "r"), ("twice.yaml", "r")];
-    assert_eq!(read(&folder), files(&expected));
-    symlink(folder.path().canonicalize().unwrap().join("catalog/d/real.yaml"), folder.path().join("catalog/z")).unwrap();
+    assert_files(&folder, &expected);
+    symlink(folder.path().canonicalize().unwrap().join("catalog/d/real.yaml"), folder.path().join("catalog/z"))
+        .unwrap();
     assert_eq!(read(&folder).unwrap().last(), Some(&("z".to_owned(), "r".to_owned())));
 }
 
@@ -149,8 +152,14 @@ fn a_link_that_leads_out_is_refused_however_it_is_written() {
 #[test]
 fn a_link_that_leads_nowhere_or_to_itself_or_to_a_folder_is_refused() {
     for (target, error) in [
-        ("nowhere", "the link `@/catalog/link` to `nowhere` cannot be followed: No such file or directory (os error 2)"),
-        ("link", "the link `@/catalog/link` to `link` cannot be followed: Too many levels of symbolic links (os error 40)"),
+        (
+            "nowhere",
+            "the link `@/catalog/link` to `nowhere` cannot be followed: No such file or directory (os error 2)",
+        ),
+        (
+            "link",
+            "the link `@/catalog/link` to `link` cannot be followed: Too many levels of symbolic links (os error 40)",
+        ),
         (
             "d",
             "the link `@/catalog/link` leads to the directory `d`: name it in .indexignore or replace it by the directory",
@@ -166,7 +175,7 @@ fn the_root_may_be_a_link() {
     let folder = tree(&[("elsewhere/a.yaml", File("a"))]);
     fs::remove_dir(folder.path().join("catalog")).unwrap();
     symlink("elsewhere", folder.path().join("catalog")).unwrap();
-    assert_eq!(read(&folder), files(&[("a.yaml", "a")]));
+    assert_files(&folder, &[("a.yaml", "a")]);
 }
 
 /// Deliberately other than upstream, which fails on such a mount unless `.indexignore` names `..*`.
@@ -178,7 +187,7 @@ fn a_mounted_config_map_is_read_once() {
         ("catalog/catalog.yaml", Link("..data/catalog.yaml")),
         ("catalog/sub/..hidden/b.yaml", File("b")),
     ]);
-    assert_eq!(read(&folder), files(&[("catalog.yaml", "a"), ("sub/..hidden/b.yaml", "b")]));
+    assert_files(&folder, &[("catalog.yaml", "a"), ("sub/..hidden/b.yaml", "b")]);
 }
 
 #[test]
@@ -229,7 +238,7 @@ fn patterns_are_read_up_to_their_limit() {
     let path = folder.path().join("catalog/.indexignore");
     let limit = usize::try_from(IGNORE_FILE_BYTES).unwrap();
     fs::write(&path, "#\n".repeat(limit / 2)).unwrap();
-    assert_eq!(read(&folder), files(&[("a.yaml", "a")]));
+    assert_files(&folder, &[("a.yaml", "a")]);
     fs::write(&path, "#\n".repeat(limit / 2) + "\n").unwrap();
     assert_eq!(read(&folder), Err(format!("`@/catalog/.indexignore` has more than {limit} bytes")));
     fs::write(&path, "x".repeat(fbc::ignore::MAX_LINE + 1)).unwrap();

@@ -116,7 +116,10 @@ pub(super) fn map(path: &Path) -> Result<Bytes, StoreError> {
 }
 
 /// The bytes of an open file, mapped. The map lives as long as the bytes do, also when the file loses its name.
-#[expect(unsafe_code, reason = "a map is undefined behaviour when its file changes; these files are never written again")]
+#[expect(
+    unsafe_code,
+    reason = "a map is undefined behaviour when its file changes; these files are never written again"
+)]
 fn map_file(file: &File) -> io::Result<Bytes> {
     if file.metadata()?.len() == 0 {
         return Ok(Bytes::new());

@@ -36,7 +36,6 @@ const STEPS: [(What, Point); 16] = [
     (What::Content, Point::Removed),
 ];
 
-
 thread_local! {
     static DISK_FULL_AT: Cell<Option<(What, Point)>> = const { Cell::new(None) };
 }

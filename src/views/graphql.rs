@@ -112,11 +112,7 @@ impl Engine {
         })
     }
 
-    fn run(
-        &self,
-        request: &Request<'_>,
-        long: impl FnOnce(&mut dyn FnMut()),
-    ) -> Result<Answer, (Vec<Error>, Outcome)> {
+    fn run(&self, request: &Request<'_>, long: impl FnOnce(&mut dyn FnMut())) -> Result<Answer, (Vec<Error>, Outcome)> {
         let refused = |error: Error| (vec![error], Outcome::Refused);
         let document = self.document(&request.query).map_err(refused)?;
         let operation = document.operation(request.operation_name.as_deref()).map_err(refused)?;
@@ -134,19 +130,19 @@ impl Engine {
             .answer(&self.schema, &document, operation, &variables, &plan)
             .map_err(|error| (vec![error], Outcome::Abandoned))?;
         let snapshot = self.catalogs.snapshot();
-        let context = Context {
-            snapshot: &snapshot,
-            document: &document,
-            limits: &self.limits,
-            introspection: &introspection,
-        };
+        let context =
+            Context { snapshot: &snapshot, document: &document, limits: &self.limits, introspection: &introspection };
         let mut written = None;
         let mut work = || {
             let mut out = Vec::with_capacity(first_capacity(cost));
             out.extend_from_slice(b"{\"data\":");
             written = Some(write::write(&plan, context, out));
         };
-        if cost > LONG || plan::cost::copies_json(&plan) { long(&mut work) } else { work() }
+        if cost > LONG || plan::cost::copies_json(&plan) {
+            long(&mut work)
+        } else {
+            work()
+        }
         let written = written
             .unwrap_or_else(|| Err(Error::request(Code::Internal, "internal server error")))
             .map_err(|reason| (vec![reason], Outcome::Abandoned))?;

@@ -1,6 +1,7 @@
 //! Everything bad that a directory can hold: each gives a clear error that names its place, and another catalog of the
 //! same process is served all the same, in bounded memory.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
@@ -16,7 +17,7 @@ fn alias_bomb() -> String {
     let mut text = "schema: bomb\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..9 {
         let aliases = vec![format!("*a{}", level - 1); 10].join(", ");
-        text += &format!("a{level}: &a{level} [{aliases}]\n");
+        writeln!(text, "a{level}: &a{level} [{aliases}]").expect("a string takes all text");
     }
     text
 }
@@ -30,11 +31,26 @@ fn bad_files() -> Vec<(&'static str, &'static str, Vec<u8>, &'static str)> {
         ("broken-yaml", "b.yaml", b"schema: x\n---\nschema: y\nname: [a\n".to_vec(), "b.yaml:"),
         ("list", "b.yaml", b"- schema: x\n".to_vec(), "b.yaml:1: cannot unmarshal array into a mapping"),
         ("readme", "README.md", b"# A catalog\n\nSome words\n".to_vec(), "README.md:3: cannot unmarshal string"),
-        ("cases", "b.json", b"{\"schema\":\"x\",\"Schema\":\"y\"}".to_vec(), "b.json:1: duplicate keys for key \"schema\""),
-        ("number", "b.yaml", b"schema: x\nname: 4.10\n".to_vec(), "b.yaml:1: expected value for key \"name\" to be a string"),
+        (
+            "cases",
+            "b.json",
+            b"{\"schema\":\"x\",\"Schema\":\"y\"}".to_vec(),
+            "b.json:1: duplicate keys for key \"schema\"",
+        ),
+        (
+            "number",
+            "b.yaml",
+            b"schema: x\nname: 4.10\n".to_vec(),
+            "b.yaml:1: expected value for key \"name\" to be a string",
+        ),
         ("not-utf-8", "b.yaml", b"schema: x\nname: \"a\xff\"\n".to_vec(), "b.yaml:"),
         ("bomb", "b.yaml", alias_bomb().into_bytes(), "b.yaml:"),
-        ("deep", "b.json", "{\"schema\":\"x\",\"a\":".to_owned().into_bytes().into_iter().chain(vec![b'['; 100_000]).collect(), "b.json:1: "),
+        (
+            "deep",
+            "b.json",
+            "{\"schema\":\"x\",\"a\":".to_owned().into_bytes().into_iter().chain(vec![b'['; 100_000]).collect(),
+            "b.json:1: ",
+        ),
         ("long-json", "b.json", long("{\"schema\":\"", "\"}"), "b.json:1: a blob is larger than "),
         ("long-yaml", "b.yaml", long("schema: ", "\n"), "b.yaml:1: a blob is larger than "),
     ]
@@ -86,7 +102,8 @@ fn a_directory_that_cannot_be_used_is_named() {
     };
     let empty = "error: cannot read the source: `@/empty` has no file to read: it is empty or .indexignore leaves out every file\n";
     assert_eq!(error("empty"), empty);
-    let link = "error: cannot read the source: the link `@/links/out.json` leads out of the catalog, to `../outside.json`\n";
+    let link =
+        "error: cannot read the source: the link `@/links/out.json` leads out of the catalog, to `../outside.json`\n";
     assert_eq!(error("links"), link);
 }
 
@@ -112,8 +129,9 @@ fn what_the_user_may_not_read_is_named() {
     assert_eq!(validate().0, Some(1), "the same package twice");
     let denied = |path: &str, action: &str| {
         let before = fs::metadata(folders.path(path)).unwrap().permissions();
-        fs::set_permissions(folders.path(path), fs::Permissions::from_mode(0)).unwrap();
-        let error = format!("error: cannot read the source: cannot {action} `@/{path}`: Permission denied (os error 13)\n");
+        fs::set_permissions(folders.path(path), fs::Permissions::from_mode(0o0)).unwrap();
+        let error =
+            format!("error: cannot read the source: cannot {action} `@/{path}`: Permission denied (os error 13)\n");
         assert_eq!(validate(), (Some(1), error));
         fs::set_permissions(folders.path(path), before).unwrap();
     };

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// Columns of a line that is pleasant to read.
-const WIDTH: usize = 100;
+const WIDTH: usize = 120;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! Tests of what users see, in one binary; a module is named for what it is about.
 
 mod bad_input;
+mod corpus;
 mod graphql_js;
 mod json;
 mod readme;

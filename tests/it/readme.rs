@@ -1,5 +1,6 @@
 //! What the documentation says is true: the answers in the README, the table of problems, the limits, the flags.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,7 +57,10 @@ fn every_limit_is_in_the_reference_with_its_value() {
     let text = read("docs/reference/limits.md");
     let documented: Vec<_> = rows(&text).map(|cells| (cells[0], cells[1].replace(',', ""))).collect();
     for (name, value) in limits() {
-        assert!(documented.contains(&(name, value.clone())), "docs/reference/limits.md lacks the row | {name} | {value} |");
+        assert!(
+            documented.contains(&(name, value.clone())),
+            "docs/reference/limits.md lacks the row | {name} | {value} |"
+        );
     }
 }
 
@@ -72,6 +76,39 @@ fn the_flags_in_the_reference_are_those_of_the_program() {
             command.render_long_help().to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
         })
     });
+}
+
+#[test]
+fn every_invariant_has_its_test() {
+    let text = read("ARCHITECTURE.md");
+    let (_, table) = text.split_once("## Invariants").expect("ARCHITECTURE.md has the invariants");
+    let named: Vec<_> = rows(table).skip(1).map(|cells| cells[1].trim_matches('`')).collect();
+    assert!(named.len() >= 12, "{named:?}");
+    let mut tests = String::new();
+    ["src", "crates", "tests"].iter().for_each(|folder| read_rust(&path(folder), &mut tests));
+    let missing: Vec<_> = named.iter().filter(|name| !tests.contains(&format!("fn {name}("))).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md names tests that are not there: {missing:?}");
+}
+
+#[test]
+fn every_dependency_has_its_reason() {
+    let text = read("docs/decisions/0004-dependencies.md");
+    let named = rows(&text).flat_map(|cells| cells[0].split(", ").map(str::to_owned).collect::<Vec<_>>());
+    let named: BTreeSet<_> = named.filter(|name| name != "dependency").collect();
+    let mut used = BTreeSet::new();
+    for manifest in ["Cargo.toml", "crates/fbc/Cargo.toml"] {
+        let text = read(manifest);
+        let mut lists_dependencies = false;
+        for line in text.lines() {
+            if line.starts_with('[') {
+                lists_dependencies = ["[dependencies]", "[dev-dependencies]"].contains(&line);
+            } else if let Some((name, _)) = line.split_once(['.', ' ', '=']).filter(|_| lists_dependencies) {
+                used.insert(name.to_owned());
+            }
+        }
+    }
+    used.retain(|name| name != "fbc" && name != "#" && !name.is_empty());
+    assert_eq!(named, used, "docs/decisions/0004-dependencies.md and the manifests");
 }
 
 /// Each limit by its name in the reference.
@@ -126,24 +163,26 @@ fn request_limits() -> Vec<(&'static str, String)> {
 }
 
 fn connection_limits() -> Vec<(&'static str, String)> {
-    let listen::Limits { connections, headers, header_bytes, request, end } = listen::Limits::default();
+    let listen::Limits { connections, headers, header_bytes, request, stall, end } = listen::Limits::default();
     vec![
         ("connections", connections.to_string()),
         ("headers", format!("{} s", headers.as_secs())),
         ("header bytes", header_bytes.to_string()),
         ("request", format!("{} s", request.as_secs())),
+        ("stall", format!("{} s", stall.as_secs())),
         ("end", format!("{} s", end.as_secs())),
     ]
 }
 
 fn catalog_limits() -> Vec<(&'static str, String)> {
-    let ReadLimits { blob_bytes, depth, indicators } = ReadLimits::default();
+    let ReadLimits { blob_bytes, depth, indicators, members } = ReadLimits::default();
     vec![
         ("entries", source::ENTRIES.to_string()),
         ("`.indexignore`", source::IGNORE_FILE_BYTES.to_string()),
         ("blob", blob_bytes.to_string()),
         ("blob depth", depth.to_string()),
         ("YAML indicators", indicators.to_string()),
+        ("members", members.to_string()),
         ("content", fbc::catalog::MAX_CONTENT_BYTES.to_string()),
         ("constraint", fbc::catalog::MAX_CONSTRAINT_BYTES.to_string()),
         ("tries", load::TRIES.to_string()),
@@ -161,10 +200,12 @@ fn holds(document: &str, rewrite: impl FnOnce(&str) -> String) {
     } else {
         let (left, right): (Vec<_>, Vec<_>) = (text.lines().collect(), rewritten.lines().collect());
         let same = left.iter().zip(&right).take_while(|(left, right)| left == right).count();
-        let near = |lines: &[&str]| lines[same..].iter().take(8).fold(String::new(), |mut all, line| {
-            writeln!(all, "    {line}").expect("a string takes all text");
-            all
-        });
+        let near = |lines: &[&str]| {
+            lines[same..].iter().take(8).fold(String::new(), |mut all, line| {
+                writeln!(all, "    {line}").expect("a string takes all text");
+                all
+            })
+        };
         assert!(
             rewritten == text,
             "{document} is not true any more from line {}; run {REWRITE}\n  it says\n{}  it should say\n{}",
@@ -200,6 +241,18 @@ fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
     text.lines()
         .filter(|line| line.starts_with('|') && !line.starts_with("|--"))
         .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+}
+
+/// Adds every Rust file of a folder to a text.
+fn read_rust(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).expect("the folder can be read") {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() {
+            read_rust(&path, text);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text.push_str(&fs::read_to_string(&path).expect("the file can be read"));
+        }
+    }
 }
 
 fn read(document: &str) -> String {

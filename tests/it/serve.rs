@@ -57,7 +57,8 @@ fn a_configuration_says_more_of_a_catalog() {
     let answer: Value = serde_json::from_str(&graphql(server.address, CATALOGS)).unwrap();
     let nodes = |name: &str| json!({ "nodes": [{ "name": name }] });
     let second = json!({ "name": "second", "priority": 0, "displayName": "Second", "publisher": "Somebody", "packages": nodes("argo") });
-    let etcd = json!({ "name": "etcd", "priority": -1, "displayName": "etcd", "publisher": null, "packages": nodes("etcd") });
+    let etcd =
+        json!({ "name": "etcd", "priority": -1, "displayName": "etcd", "publisher": null, "packages": nodes("etcd") });
     assert_eq!(answer, json!({ "data": { "catalogs": [second, etcd] } }));
 }
 
@@ -81,7 +82,8 @@ fn a_store_belongs_to_one_process() {
     folders.catalog("etcd", ETCD);
     let _server = Server::start(&folders, &[&folders.text("etcd")]);
     let second = run(catalogql().args(["serve", &folders.text("etcd"), "--store", &folders.text("store")]));
-    let expected = "error: the store `@/store` is in use by another process: end that one or name another folder with --store\n";
+    let expected =
+        "error: the store `@/store` is in use by another process: end that one or name another folder with --store\n";
     assert_eq!((second.status, folders.shown(&second.stderr).as_str()), (Some(1), expected));
 }
 
@@ -106,7 +108,13 @@ fn a_restart_serves_what_was_stored_when_the_directory_is_gone() {
     let server = Server::start(&folders, &[&source]);
     assert_eq!(rows(&server)[1], "etcd 1 3 0 0");
     let said = folders.shown(&server.table[2]);
-    assert!(said.starts_with("etcd is served as it was ") && said.ends_with(" ago: cannot read the source: cannot open `@/etcd`: No such file or directory (os error 2)"), "{said}");
+    assert!(
+        said.starts_with("etcd is served as it was ")
+            && said.ends_with(
+                " ago: cannot read the source: cannot open `@/etcd`: No such file or directory (os error 2)"
+            ),
+        "{said}"
+    );
     assert_eq!(graphql(server.address, PACKAGES), packages(&[("etcd", &["etcd"])]));
 }
 
@@ -142,9 +150,9 @@ fn fifty_catalogs_are_served_at_once_and_a_bad_one_harms_none() {
     assert_eq!(server.table.len(), 1 + 49 + 1);
     let last = server.table.last().unwrap();
     assert!(last.starts_with("catalog-17 is not served: broken.yaml:"), "{last}");
-    let served: Vec<_> = names.iter().map(String::as_str).filter(|name| *name != "catalog-17").collect();
-    let packages: Vec<_> = served.iter().map(std::slice::from_ref).collect();
-    let expected: Vec<_> = served.iter().copied().zip(packages).collect();
+    let good: Vec<_> = names.iter().map(String::as_str).filter(|name| *name != "catalog-17").collect();
+    let packages: Vec<_> = good.iter().map(std::slice::from_ref).collect();
+    let expected: Vec<_> = good.iter().copied().zip(packages).collect();
     assert_eq!(graphql(server.address, PACKAGES), self::packages(&expected));
 }
 

@@ -89,7 +89,10 @@ fn a_catalog_that_cannot_be_read_is_not_valid() {
 fn the_version_names_the_commit_and_completions_the_commands() {
     let folders = Folders::new();
     let version = run(catalogql().arg("--version"));
-    assert_eq!((version.status, version.stdout.trim_end()), (Some(0), concat!("catalogql ", env!("CATALOGQL_VERSION"))));
+    assert_eq!(
+        (version.status, version.stdout.trim_end()),
+        (Some(0), concat!("catalogql ", env!("CATALOGQL_VERSION")))
+    );
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = run(catalogql().args(["completions", shell]));
         assert_eq!(script.status, Some(0));

@@ -80,6 +80,15 @@ function constraint(value) {
   return rule === undefined ? undefined : { failureMessage, [found[0][0]]: rule };
 }
 
+/** Bytes as Go reads them: base64 that may have line breaks and leftover bits, or a list of numbers. */
+function readBytes(data) {
+  if (Array.isArray(data)) return Buffer.from(data.map((byte) => Number(byte.text)));
+  if (typeof data !== 'string') return undefined;
+  const digits = data.replace(/[\r\n]/g, '');
+  const isBase64 = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(digits);
+  return isBase64 ? Buffer.from(digits, 'base64') : undefined;
+}
+
 /**
  * A manifest in base64, which is JSON or YAML, in canonical form; null when there is no data, undefined when the value
  * is malformed.
@@ -88,8 +97,9 @@ function manifest(value) {
   if (!(value instanceof Map)) return undefined;
   const data = field(value, 'data');
   if (data === undefined) return null;
-  if (typeof data !== 'string' || !/^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(data)) return undefined;
-  const decoded = Buffer.from(data, 'base64').toString('utf8');
+  const bytes = readBytes(data);
+  if (bytes === undefined) return undefined;
+  const decoded = bytes.toString('utf8');
   return sorted(decoded.trimStart().startsWith('{') ? parseAt(decoded, 0)[0] : readYamlDocument(decoded));
 }
 

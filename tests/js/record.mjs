@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSchema, execute, getOperationAST, getVariableValues, parse, specifiedRules, validate, version } from 'graphql';
 import cases from './cases.mjs';
-import { print } from './json.mjs';
+import { Num, print } from './json.mjs';
 import { Model } from './model.mjs';
 import { digest, readCatalog } from './read.mjs';
 import { root } from './resolvers.mjs';
@@ -61,6 +61,14 @@ function answer(request) {
   return { data: result.data, errors };
 }
 
+/** The value with the numbers that were written in a special way as JavaScript's own. */
+function plain(value) {
+  if (value instanceof Num) return Number(value.text);
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member)]));
+}
+
 /** Every id and cursor in a value. */
 function placeholders(value) {
   if (typeof value === 'string') return value.startsWith('«') ? [value] : [];
@@ -77,11 +85,10 @@ function record() {
       if (!given.has(used)) throw new Error(`${one.name}: no answer gave ${used} before`);
     }
     const query = withDigests(one.query);
-    const variables = one.variables && JSON.parse(withDigests(JSON.stringify(one.variables)));
-    const request = { query, variables, operationName: one.operationName };
-    const answered = answer(request);
+    const { name, variables, operationName } = one;
+    const answered = answer({ query, variables: plain(variables), operationName });
     for (const found of placeholders(answered.data)) given.add(found);
-    return print({ name: one.name, ...request, ...answered });
+    return print({ name, query, variables, operationName, ...answered });
   });
   return `${lines.join('\n')}\n`;
 }

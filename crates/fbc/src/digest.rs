@@ -63,13 +63,7 @@ mod tests {
 
     #[test]
     fn only_lower_case_sha256_of_full_length_is_a_digest() {
-        for text in [
-            "",
-            "sha256:",
-            "sha512:00",
-            &format!("sha256:{}", "0F".repeat(32)),
-            &"0f".repeat(32),
-        ] {
+        for text in ["", "sha256:", "sha512:00", &format!("sha256:{}", "0F".repeat(32)), &"0f".repeat(32)] {
             assert_eq!(Digest::parse(text), None, "{text}");
         }
     }

@@ -81,10 +81,7 @@ impl IgnoreRules {
         let mut rules = Vec::new();
         for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
             if line.len() > MAX_LINE {
-                return Err(IgnoreError::LineTooLong {
-                    dir: dir.to_owned(),
-                    line: number + 1,
-                });
+                return Err(IgnoreError::LineTooLong { dir: dir.to_owned(), line: number + 1 });
             }
             let line = String::from_utf8_lossy(line);
             let line = line.trim();
@@ -93,9 +90,7 @@ impl IgnoreRules {
             }
         }
         let path = ignore_file_in(dir);
-        let place = self
-            .files
-            .partition_point(|file| compare_paths(&ignore_file_in(&file.dir), &path).is_lt());
+        let place = self.files.partition_point(|file| compare_paths(&ignore_file_in(&file.dir), &path).is_lt());
         let dir = dir.to_owned();
         self.files.insert(place, RuleFile { dir, rules });
         Ok(())
@@ -130,11 +125,7 @@ impl Rule {
             Some(rest) => (true, rest),
             None => (false, line),
         };
-        let pattern = if pattern.ends_with("\\ ") {
-            pattern
-        } else {
-            pattern.trim_end_matches(' ')
-        };
+        let pattern = if pattern.ends_with("\\ ") { pattern } else { pattern.trim_end_matches(' ') };
         let (directories_only, pattern) = match pattern.strip_suffix('/') {
             Some(rest) => (true, rest),
             None => (false, pattern),
@@ -145,11 +136,7 @@ impl Rule {
         } else {
             Glob::parse(pattern).map_or(Matcher::Nothing, Matcher::Name)
         };
-        Self {
-            brings_back,
-            directories_only,
-            matcher,
-        }
+        Self { brings_back, directories_only, matcher }
     }
 
     /// Whether it says something about the file with these parts below the rule's directory.

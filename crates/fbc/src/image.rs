@@ -67,10 +67,7 @@ impl<'a> ImageReference<'a> {
         if is_identifier(text) {
             return Err(ImageReferenceError::Identifier(text.to_owned()));
         }
-        let algorithm = parts
-            .digest
-            .and_then(|digest| digest.split(':').next())
-            .unwrap_or("");
+        let algorithm = parts.digest.and_then(|digest| digest.split(':').next()).unwrap_or("");
         // Without a tag before it, upstream takes the algorithm of a digest for a piece of the path.
         if parts.tag.is_none() && has_capitals(algorithm) {
             return Err(ImageReferenceError::PathNotLowercase);
@@ -95,11 +92,7 @@ impl<'a> ImageReference<'a> {
 
     /// The name within the registry, such as `library/etcd`.
     pub fn path(&self) -> Cow<'a, str> {
-        if self.official {
-            format!("{OFFICIAL_PREFIX}{}", self.path).into()
-        } else {
-            self.path.into()
-        }
+        if self.official { format!("{OFFICIAL_PREFIX}{}", self.path).into() } else { self.path.into() }
     }
 
     /// The tag; none is added where the text has none.
@@ -118,22 +111,12 @@ impl<'a> ImageReference<'a> {
             Some(domain) => domain,
         };
         let official = domain == DEFAULT_DOMAIN && !parts.path.contains('/');
-        Self {
-            domain,
-            official,
-            path: parts.path,
-            tag: parts.tag,
-            digest: parts.digest,
-        }
+        Self { domain, official, path: parts.path, tag: parts.tag, digest: parts.digest }
     }
 
     fn name_len(&self) -> usize {
         let slash = usize::from(!self.domain.is_empty());
-        let prefix = if self.official {
-            OFFICIAL_PREFIX.len()
-        } else {
-            0
-        };
+        let prefix = if self.official { OFFICIAL_PREFIX.len() } else { 0 };
         self.domain.len() + slash + prefix + self.path.len()
     }
 }
@@ -174,16 +157,11 @@ fn to_lowercase(c: char) -> char {
 }
 
 fn is_identifier(text: &str) -> bool {
-    text.len() == 64
-        && text
-            .bytes()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn check_digest(digest: &str) -> Result<(), ImageReferenceError> {
-    let (algorithm, encoded) = digest
-        .split_once(':')
-        .ok_or(ImageReferenceError::DigestInvalid)?;
+    let (algorithm, encoded) = digest.split_once(':').ok_or(ImageReferenceError::DigestInvalid)?;
     let len = match algorithm {
         "sha256" => 64,
         "sha384" => 96,

@@ -38,15 +38,7 @@ pub enum Severity {
 impl Problem {
     /// A problem of nothing in particular.
     pub(crate) fn new(code: Code, message: String) -> Self {
-        Self {
-            code,
-            message,
-            package: None,
-            channel: None,
-            bundle: None,
-            file: None,
-            line: None,
-        }
+        Self { code, message, package: None, channel: None, bundle: None, file: None, line: None }
     }
 
     /// The same problem, in this blob.

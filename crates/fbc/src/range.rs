@@ -14,9 +14,7 @@ use std::cmp::Ordering;
 use thiserror::Error;
 
 pub use blang::BlangRange;
-pub use masterminds::{
-    MAX_MASTERMINDS_BYTES, MAX_MASTERMINDS_GROUPS, MAX_MASTERMINDS_VERSION_BYTES, MastermindsRange,
-};
+pub use masterminds::{MAX_MASTERMINDS_BYTES, MAX_MASTERMINDS_GROUPS, MAX_MASTERMINDS_VERSION_BYTES, MastermindsRange};
 
 use crate::quote::go_quote;
 use crate::version::{Version, VersionError};
@@ -91,18 +89,11 @@ struct Bound {
 impl Bound {
     fn new(version: &Version<'_>) -> Self {
         let (major, minor, patch) = (version.major(), version.minor(), version.patch());
-        Self {
-            major,
-            minor,
-            patch,
-            pre: version.pre().into(),
-        }
+        Self { major, minor, patch, pre: version.pre().into() }
     }
 
     /// Whether the version is before, at or after the bound.
     fn order(&self, version: &Version<'_>) -> Ordering {
-        version.precedence(&Version::from_parts(
-            self.major, self.minor, self.patch, &self.pre,
-        ))
+        version.precedence(&Version::from_parts(self.major, self.minor, self.patch, &self.pre))
     }
 }

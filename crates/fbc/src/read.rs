@@ -192,26 +192,17 @@ impl FileReader {
     }
 
     /// What comes next. After an error there is nothing more.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "no iterator can lend its items"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "no iterator can lend its items")]
     pub fn next(&mut self) -> Result<Step<'_>, ReadError> {
         let found = self.advance();
-        if !matches!(
-            found,
-            Ok(Found::More | Found::Blob { .. } | Found::Notice(_))
-        ) {
+        if !matches!(found, Ok(Found::More | Found::Blob { .. } | Found::Notice(_))) {
             self.mode = Mode::Done;
         }
         Ok(match found? {
             Found::More => Step::More,
             Found::Notice(notice) => Step::Notice(notice),
             Found::End => Step::End,
-            Found::Blob { at } => Step::Blob(Blob {
-                line: self.writer.line(),
-                at: line_number(at),
-            }),
+            Found::Blob { at } => Step::Blob(Blob { line: self.writer.line(), at: line_number(at) }),
         })
     }
 
@@ -257,15 +248,9 @@ impl FileReader {
             return Some(Found::More);
         }
         self.mode = if peeked.get(blank) == Some(&b'{') {
-            Mode::Json {
-                values: 0,
-                enough: 0,
-            }
+            Mode::Json { values: 0, enough: 0 }
         } else {
-            Mode::Yaml {
-                cut: Cut::default(),
-                json: None,
-            }
+            Mode::Yaml { cut: Cut::default(), json: None }
         };
         None
     }
@@ -307,22 +292,14 @@ impl FileReader {
     }
 
     /// Takes the JSON value that was written.
-    fn json_value(
-        &mut self,
-        values: usize,
-        begin: usize,
-        end: usize,
-    ) -> Result<Option<Found>, ReadError> {
+    fn json_value(&mut self, values: usize, begin: usize, end: usize) -> Result<Option<Found>, ReadError> {
         let line = newlines(&self.buffer[self.start..self.start + begin]);
         if let Err(kind) = self.check_blob() {
             return self.fall_back(values, Fault { line, kind });
         }
         let at = self.line + line;
         self.consume(end);
-        self.mode = Mode::Json {
-            values: values + 1,
-            enough: 0,
-        };
+        self.mode = Mode::Json { values: values + 1, enough: 0 };
         Ok(self.take_written(at))
     }
 
@@ -336,10 +313,7 @@ impl FileReader {
         let blank = leading_space(text);
         let skipped = memchr::memchr(b'\n', &text[..blank]).map_or(blank, |at| at + 1);
         self.consume(skipped);
-        self.mode = Mode::Yaml {
-            cut: Cut::default(),
-            json: Some(error),
-        };
+        self.mode = Mode::Yaml { cut: Cut::default(), json: Some(error) };
         Ok(None)
     }
 
@@ -381,22 +355,16 @@ impl FileReader {
         let is_empty = self.writer.written() == b"null";
         let at = self.line + if is_empty { 0 } else { read.line };
         for key in self.writer.collisions() {
-            let message =
-                format!("keys of one mapping are alike as text: {key:?}; the last one counts");
-            self.notices
-                .push_back(notice(Code::KeysCollide, message, at));
+            let message = format!("keys of one mapping are alike as text: {key:?}; the last one counts");
+            self.notices.push_back(notice(Code::KeysCollide, message, at));
         }
         if let Some(line) = read.unread {
             let message = "text after the first node of a document was not read".to_owned();
             let line = self.line + line;
-            self.notices
-                .push_back(notice(Code::TextNotRead, message, line));
+            self.notices.push_back(notice(Code::TextNotRead, message, line));
         }
         self.consume(next);
-        self.mode = Mode::Yaml {
-            cut: Cut::default(),
-            json: None,
-        };
+        self.mode = Mode::Yaml { cut: Cut::default(), json: None };
         Ok(self.take_written(at))
     }
 
@@ -422,8 +390,7 @@ impl FileReader {
             return Some(Found::Blob { at });
         }
         let message = "a document holds nothing".to_owned();
-        self.notices
-            .push_front(notice(Code::DocumentEmpty, message, at));
+        self.notices.push_front(notice(Code::DocumentEmpty, message, at));
         None
     }
 
@@ -440,19 +407,12 @@ impl FileReader {
 
     /// The fault with its line in the file.
     fn error(&self, fault: Fault) -> ReadError {
-        ReadError {
-            line: line_number(self.line + fault.line),
-            kind: fault.kind,
-        }
+        ReadError { line: line_number(self.line + fault.line), kind: fault.kind }
     }
 }
 
 fn notice(code: Code, message: String, line: usize) -> Notice {
-    Notice {
-        code,
-        message,
-        line: line_number(line),
-    }
+    Notice { code, message, line: line_number(line) }
 }
 
 fn newlines(text: &[u8]) -> usize {

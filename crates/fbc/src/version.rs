@@ -104,8 +104,7 @@ impl<'a> Version<'a> {
             return Err(VersionError::Empty);
         }
         let mut parts = text.splitn(3, '.');
-        let (Some(major), Some(minor), Some(rest)) = (parts.next(), parts.next(), parts.next())
-        else {
+        let (Some(major), Some(minor), Some(rest)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(VersionError::Incomplete);
         };
         let major = number(major, "major", "Major")?;
@@ -119,24 +118,12 @@ impl<'a> Version<'a> {
         if let Some(build) = build {
             build.split('.').try_for_each(check_build)?;
         }
-        Ok(Self {
-            major,
-            minor,
-            patch,
-            pre: pre.unwrap_or(""),
-            build: build.unwrap_or(""),
-        })
+        Ok(Self { major, minor, patch, pre: pre.unwrap_or(""), build: build.unwrap_or("") })
     }
 
     /// A version without build metadata. The prerelease must be well-formed; empty means none.
     pub(crate) fn from_parts(major: u64, minor: u64, patch: u64, pre: &'a str) -> Self {
-        Self {
-            major,
-            minor,
-            patch,
-            pre,
-            build: "",
-        }
+        Self { major, minor, patch, pre, build: "" }
     }
 
     /// The first number.
@@ -166,12 +153,12 @@ impl<'a> Version<'a> {
 
     /// Which version is the later one, by the rules of semver 2.0: build metadata does not count.
     pub fn precedence(&self, other: &Version<'_>) -> Ordering {
-        (self.major, self.minor, self.patch)
-            .cmp(&(other.major, other.minor, other.patch))
-            .then_with(|| match (self.pre.is_empty(), other.pre.is_empty()) {
+        (self.major, self.minor, self.patch).cmp(&(other.major, other.minor, other.patch)).then_with(|| {
+            match (self.pre.is_empty(), other.pre.is_empty()) {
                 (false, false) => compare_identifiers(self.pre, other.pre),
                 (none, other_none) => none.cmp(&other_none),
-            })
+            }
+        })
     }
 }
 
@@ -205,10 +192,7 @@ impl<'a> Release<'a> {
         if segments.is_empty() {
             Ok(Self(text))
         } else {
-            Err(ReleaseError::Invalid {
-                release: text.to_owned(),
-                segments,
-            })
+            Err(ReleaseError::Invalid { release: text.to_owned(), segments })
         }
     }
 
@@ -255,22 +239,15 @@ fn split_off(text: &str, separator: char) -> (&str, Option<&str>) {
 
 fn number(text: &str, part: &'static str, capital: &'static str) -> Result<u64, VersionError> {
     if !is_digits(text) {
-        return Err(VersionError::NotANumber {
-            part,
-            text: text.to_owned(),
-        });
+        return Err(VersionError::NotANumber { part, text: text.to_owned() });
     }
     if has_leading_zeroes(text) {
-        return Err(VersionError::LeadingZeroes {
-            part: capital,
-            text: text.to_owned(),
-        });
+        return Err(VersionError::LeadingZeroes { part: capital, text: text.to_owned() });
     }
-    text.parse()
-        .map_err(|error: std::num::ParseIntError| match error.kind() {
-            IntErrorKind::Empty => VersionError::NumberMissing,
-            _ => VersionError::NumberTooLarge(text.to_owned()),
-        })
+    text.parse().map_err(|error: std::num::ParseIntError| match error.kind() {
+        IntErrorKind::Empty => VersionError::NumberMissing,
+        _ => VersionError::NumberTooLarge(text.to_owned()),
+    })
 }
 
 fn check_prerelease(identifier: &str) -> Result<(), VersionError> {
@@ -338,8 +315,7 @@ pub(crate) fn has_leading_zeroes(text: &str) -> bool {
 }
 
 fn is_identifier(text: &str) -> bool {
-    text.bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 #[cfg(test)]

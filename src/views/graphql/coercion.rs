@@ -1,7 +1,7 @@
 //! Input coercion: variables and arguments to the values that their types ask for.
 //!
-//! It follows the specification of September 2025 (CoerceVariableValues, CoerceArgumentValues, input objects and
-//! `@oneOf`), and its texts are those of graphql-js 17. The values that come out are JSON: an enum is its name, an
+//! It follows the specification of September 2025 (`CoerceVariableValues`, `CoerceArgumentValues`, input objects
+//! and `@oneOf`), and its texts are those of graphql-js 17. The values that come out are JSON: an enum is its name, an
 //! `ID` is a string, what was neither given nor has a default is absent.
 
 mod arguments;
@@ -181,11 +181,10 @@ fn scalar(name: &str, value: &Value) -> Result<Value, String> {
         },
         "Float" if value.is_number() => Ok(value.clone()),
         "Float" => Err(format!("Float cannot represent non numeric value: {}", found())),
-        "String" if value.is_string() => Ok(value.clone()),
+        "String" | "ID" if value.is_string() => Ok(value.clone()),
         "String" => Err(format!("String cannot represent a non string value: {}", found())),
         "Boolean" if value.is_boolean() => Ok(value.clone()),
         "Boolean" => Err(format!("Boolean cannot represent a non boolean value: {}", found())),
-        "ID" if value.is_string() => Ok(value.clone()),
         "ID" => match integer(value) {
             Some(integer) => Ok(integer.to_string().into()),
             None => Err(format!("ID cannot represent value: {}", found())),
@@ -218,14 +217,11 @@ fn exactly_one(type_name: &str) -> String {
 }
 
 fn path_text(path: &[Step<'_>]) -> String {
-    let mut text = if path.is_empty() { String::new() } else { " at ".to_owned() };
-    for step in path {
-        match step {
-            Step::Field(name) => text.extend([".", name]),
-            Step::Item(at) => text.push_str(&format!("[{at}]")),
-        }
-    }
-    text
+    let steps = path.iter().map(|step| match step {
+        Step::Field(name) => format!(".{name}"),
+        Step::Item(at) => format!("[{at}]"),
+    });
+    if path.is_empty() { String::new() } else { format!(" at {}", steps.collect::<Vec<_>>().concat()) }
 }
 
 #[cfg(test)]

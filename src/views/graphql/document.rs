@@ -49,7 +49,8 @@ impl Schema {
         }
         for (name, definition) in &valid.types {
             if let ExtendedType::Union(union) = definition {
-                possible_types.insert(name.clone(), union.members.iter().map(|member| member.as_ref().clone()).collect());
+                possible_types
+                    .insert(name.clone(), union.members.iter().map(|member| member.as_ref().clone()).collect());
             }
         }
         Self { valid, implementers, possible_types }

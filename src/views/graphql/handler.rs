@@ -40,11 +40,7 @@ pub fn router(engine: Arc<Engine>) -> Router {
         .with_state(server)
 }
 
-async fn execute(
-    State(server): State<Server>,
-    headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Response {
+async fn execute(State(server): State<Server>, headers: HeaderMap, body: Result<Bytes, BytesRejection>) -> Response {
     match answer(&server, &headers, body).await {
         Ok((answer, media)) => respond(answer, media),
         Err(refusal) => refusal.into_response(),
@@ -141,9 +137,8 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 async fn schema(headers: HeaderMap) -> Response {
-    let digest = Sha256::digest(SDL.as_bytes());
-    let hex: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
-    let tag = format!("\"{hex}\"");
+    let digest = fbc::Digest::new(Sha256::digest(SDL.as_bytes()).into());
+    let tag = format!("\"{}\"", digest.hex());
     let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let fresh = known.flat_map(|value| value.split(',')).any(|known| {
         let known = known.trim();

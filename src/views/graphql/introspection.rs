@@ -80,10 +80,7 @@ impl Introspections {
 }
 
 fn to_json_map(variables: &Map<String, Value>) -> JsonMap {
-    variables
-        .iter()
-        .map(|(name, value)| (name.as_str().into(), serde_json_bytes::Value::from(value.clone())))
-        .collect()
+    variables.iter().map(|(name, value)| (name.as_str().into(), serde_json_bytes::Value::from(value.clone()))).collect()
 }
 
 fn to_texts(said: &JsonMap) -> Result<Introspection, Error> {

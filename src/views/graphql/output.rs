@@ -45,7 +45,8 @@ pub(super) fn base64url(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// Whether a byte must be escaped. It looks at every byte, because a loop without an early end is vectorised.
 fn needs_escape(bytes: &[u8]) -> bool {
-    bytes.iter().fold(false, |found, &byte| found | (byte < 0x20) | (byte == b'"') | (byte == b'\\'))
+    let is_special = |byte| u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
+    bytes.iter().fold(0, |found, &byte| found | is_special(byte)) != 0
 }
 
 fn escaped(out: &mut Vec<u8>, bytes: &[u8]) {

@@ -1,6 +1,6 @@
 //! Plans: what an operation asks for, settled once before anything is written.
 //!
-//! In a plan the selections are merged (CollectFields of the specification), fragments are resolved for each concrete
+//! In a plan the selections are merged (`CollectFields` of the specification), fragments are resolved for each concrete
 //! type, `@skip` and `@include` are decided, arguments are coerced, and each field has its JSON key as text. A plan
 //! borrows from its document. It does not know what the fields mean.
 
@@ -8,6 +8,7 @@ pub(super) mod cost;
 
 use std::collections::HashSet;
 
+use apollo_compiler::Node;
 use apollo_compiler::ast::FieldDefinition;
 use apollo_compiler::collections::IndexMap;
 use apollo_compiler::executable::{self, Selection, SelectionSet};
@@ -94,8 +95,8 @@ struct Planner<'d, 'v> {
 
 /// The fields of one response key: the first decides what is asked, all decide what is selected of it.
 struct Group<'d> {
-    first: &'d executable::Field,
-    others: Vec<&'d executable::Field>,
+    first: &'d Node<executable::Field>,
+    others: Vec<&'d Node<executable::Field>>,
 }
 
 /// The fields of an object, by response key.
@@ -155,8 +156,7 @@ impl<'d> Planner<'d, '_> {
         first: bool,
     ) -> Field<'d> {
         let name = group.first.name.as_str();
-        let mut arguments =
-            coercion::arguments(self.schema, type_name, definition, group.first, self.variables);
+        let mut arguments = coercion::arguments(self.schema, type_name, definition, group.first, self.variables);
         let value = self.selected(definition, group).unwrap_or_else(|fault| {
             arguments = Err(fault);
             Selected::Leaf
@@ -170,7 +170,7 @@ impl<'d> Planner<'d, '_> {
             list: definition.ty.is_list(),
             arguments,
             value,
-            place: group.first.name.location(),
+            place: group.first.location(),
         }
     }
 
@@ -197,7 +197,7 @@ impl<'d> Planner<'d, '_> {
 }
 
 impl<'d> Collected<'d> {
-    fn add(&mut self, field: &'d executable::Field) {
+    fn add(&mut self, field: &'d Node<executable::Field>) {
         self.groups
             .entry(field.response_name().as_str())
             .and_modify(|group| group.others.push(field))

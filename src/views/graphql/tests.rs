@@ -1,0 +1,8 @@
+//! The engine as a whole, over two small catalogs.
+
+mod answers;
+mod arms;
+mod bounds;
+pub(in crate::views::graphql) mod fixture;
+mod hostile;
+mod paging;

@@ -9,6 +9,7 @@ mod catalog;
 mod channel;
 mod connection;
 mod constraint;
+mod failure;
 mod manifest;
 mod meta;
 mod node;
@@ -17,17 +18,21 @@ mod problem;
 mod property;
 mod query;
 
+use std::collections::HashMap;
 use std::time::Instant;
 
-use super::coercion::{Arguments, Fault};
+use apollo_compiler::parser::SourceSpan;
+
+use super::coercion::Arguments;
 use super::document::Document;
-use super::errors::{Code, Error, Segment};
+use super::errors::{Code, Error, Location};
+use super::introspection::Introspection;
 use super::key::{self, Tag};
 use super::limits::Limits;
 use super::output;
-use super::introspection::Introspection;
 use super::plan::{Field, Plan, Selected};
 use crate::catalogs::{Served, Snapshot};
+use manifest::Manifests;
 
 /// Objects between two looks at the clock.
 const OBJECTS_PER_LOOK: u64 = 256;
@@ -46,11 +51,7 @@ pub(super) struct Written {
 ///
 /// # Errors
 /// The reason why the whole execution was abandoned.
-pub(super) fn write<'a>(
-    plan: &'a Plan<'a>,
-    context: Context<'a>,
-    out: Vec<u8>,
-) -> Result<Written, Error> {
+pub(super) fn write<'a>(plan: &'a Plan<'a>, context: Context<'a>, out: Vec<u8>) -> Result<Written, Error> {
     let deadline = Instant::now() + context.limits.time;
     let start = out.len();
     let mut writer = Writer {
@@ -58,8 +59,10 @@ pub(super) fn write<'a>(
         deadline,
         out,
         scratch: Vec::new(),
+        manifests: Manifests::default(),
         path: Vec::new(),
         errors: Vec::new(),
+        locations: HashMap::new(),
         error_bytes: 0,
         objects: 0,
         abandoned: None,
@@ -118,9 +121,12 @@ struct Writer<'a> {
     deadline: Instant,
     out: Vec<u8>,
     scratch: Vec<u8>,
+    manifests: Manifests,
     /// The way to the object that is being written.
     path: Vec<Step<'a>>,
     errors: Vec<Error>,
+    /// Places that errors were at: a field of a list may fail for each item, and a place takes a walk over the text.
+    locations: HashMap<SourceSpan, Option<Location>>,
     /// Bytes of the errors, roughly.
     error_bytes: usize,
     objects: u64,
@@ -175,14 +181,12 @@ impl<'a> Writer<'a> {
 
     /// Lets a `null` take the place of a value that was not written, if it may.
     fn settle(&mut self, outcome: Outcome, nullable: bool, start: usize) -> Outcome {
-        match outcome {
-            Err(Stop::Null) if nullable => {
-                self.out.truncate(start);
-                self.null();
-                Ok(())
-            }
-            outcome => outcome,
+        if nullable && matches!(outcome, Err(Stop::Null)) {
+            self.out.truncate(start);
+            self.null();
+            return Ok(());
         }
+        outcome
     }
 
     /// Writes an object that is the value of a field.
@@ -195,13 +199,11 @@ impl<'a> Writer<'a> {
 
     /// Writes an object that is the value of a field, or `null`.
     fn maybe<T: Object<'a>>(&mut self, object: Option<T>, field: &'a Field<'a>) -> Outcome {
-        match object {
-            Some(object) => self.one(object, field),
-            None => {
-                self.null();
-                Ok(())
-            }
-        }
+        let Some(object) = object else {
+            self.null();
+            return Ok(());
+        };
+        self.one(object, field)
     }
 
     /// Writes a list of objects that is the value of a field.
@@ -218,20 +220,16 @@ impl<'a> Writer<'a> {
     ) -> Outcome {
         self.path.push(Step::Key(field.key));
         self.out.push(b'[');
-        let mut outcome = Ok(());
-        for (at, value) in items.into_iter().enumerate() {
+        let outcome = items.into_iter().enumerate().try_for_each(|(at, value)| {
             if at > 0 {
                 self.out.push(b',');
             }
             self.path.push(Step::Index(at));
             let start = self.out.len();
-            outcome = item(self, value);
-            outcome = self.settle(outcome, field.nullable_items, start);
+            let outcome = item(self, value);
             self.path.pop();
-            if outcome.is_err() {
-                break;
-            }
-        }
+            self.settle(outcome, field.nullable_items, start)
+        });
         self.out.push(b']');
         self.path.pop();
         outcome
@@ -324,87 +322,7 @@ impl Writer<'_> {
     }
 
     fn maybe_raw(&mut self, json: Option<&[u8]>) -> Outcome {
-        match json {
-            Some(json) => self.raw(json),
-            None => {
-                self.null();
-                Ok(())
-            }
-        }
-    }
-}
-
-/// What goes wrong.
-impl<'a> Writer<'a> {
-    /// Notes an error of a field.
-    fn fail(&mut self, field: &'a Field<'a>, code: Code, message: String) -> Outcome {
-        let error = Error::request(code, message).at(self.context.document.location(field.place));
-        self.note(field, error)
-    }
-
-    /// Notes an error of an argument that only its field can find.
-    fn bad_input(&mut self, field: &'a Field<'a>, message: String) -> Outcome {
-        self.fail(field, Code::BadUserInput, message)
-    }
-
-    /// Notes an error that was found while planning.
-    fn fault(&mut self, field: &'a Field<'a>, fault: &Fault) -> Outcome {
-        let error = Error::request(Code::BadUserInput, fault.message.clone());
-        self.note(field, error.at(self.context.document.location(fault.place.or(field.place))))
-    }
-
-    /// Notes that a field has no code.
-    fn unknown(&mut self, field: &'a Field<'a>) -> Outcome {
-        self.bug(field, "this object")
-    }
-
-    fn bug(&mut self, field: &'a Field<'a>, of: &str) -> Outcome {
-        tracing::error!(field = field.name, of, "a field of the schema is not written");
-        self.fail(field, Code::Internal, "internal server error".to_owned())
-    }
-
-    fn note(&mut self, field: &'a Field<'a>, error: Error) -> Outcome {
-        let mut path: Vec<Segment> = self
-            .path
-            .iter()
-            .map(|step| match step {
-                Step::Key(key) => Segment::Key((*key).into()),
-                Step::Index(at) => Segment::Index(*at),
-            })
-            .collect();
-        path.push(Segment::Key(field.key.into()));
-        self.error_bytes += error.message.len() + path.len() * 16 + 128;
-        self.errors.push(Error { path, ..error });
-        if self.out.len() + self.error_bytes > self.context.limits.answer_bytes {
-            return self.too_large();
-        }
-        Err(Stop::Null)
-    }
-
-    #[cold]
-    fn look_at_limits(&mut self) -> Outcome {
-        let Limits { objects, answer_bytes, time, .. } = *self.context.limits;
-        if self.objects > objects {
-            let message = format!("the request produces more than {objects} objects");
-            return self.abandon(Code::CostActual, message);
-        }
-        if self.out.len() + self.error_bytes > answer_bytes {
-            return self.too_large();
-        }
-        if Instant::now() > self.deadline {
-            return self.abandon(Code::Timeout, format!("the request takes more than {} s", time.as_secs_f32()));
-        }
-        Ok(())
-    }
-
-    fn too_large(&mut self) -> Outcome {
-        let maximum = self.context.limits.answer_bytes;
-        self.abandon(Code::ResponseTooLarge, format!("the answer has more than {maximum} bytes"))
-    }
-
-    fn abandon(&mut self, code: Code, message: String) -> Outcome {
-        self.abandoned = Some(Error::request(code, message));
-        Err(Stop::Abandoned)
+        self.raw(json.unwrap_or(b"null"))
     }
 }
 

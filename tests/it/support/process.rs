@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::Folders;
 
 /// Longer than anything here takes, so that a test which waits in vain fails.
-const TOO_LONG: Duration = Duration::from_secs(120);
+const TOO_LONG: Duration = Duration::from_mins(2);
 
 /// What the address line begins and ends with.
 const ADDRESS: (&str, &str) = ("Listening on http://", "/graphql");
@@ -57,7 +57,8 @@ impl Server {
     pub(crate) fn start(folders: &Folders, arguments: &[&str]) -> Self {
         let mut command = catalogql();
         command.args(["serve", "--listen", "127.0.0.1:0", "--store", &folders.text("store")]).args(arguments);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
         let lines = lines_of(child.stdout.take().expect("it is a pipe"));
         let errors = lines_of(child.stderr.take().expect("it is a pipe"));
         let mut table = Vec::new();
@@ -108,7 +109,8 @@ impl Server {
     /// Waits for a log line that says this.
     pub(crate) fn logs(&self, text: &str) -> String {
         loop {
-            let line = self.errors.recv_timeout(TOO_LONG).unwrap_or_else(|error| panic!("{text} is not logged: {error}"));
+            let line =
+                self.errors.recv_timeout(TOO_LONG).unwrap_or_else(|error| panic!("{text} is not logged: {error}"));
             if line.contains(text) {
                 return line;
             }

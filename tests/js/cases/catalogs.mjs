@@ -69,9 +69,10 @@ export default {
       channels { name deprecation { schema name message } }
       bundles(first: 10) { nodes { name deprecation { schema name message } } } } }
   }`,
-  'properties of packages and channels': {
-    query: `{ packages(first: 10) { nodes { name properties { ...Value } channels { name properties { type value } } } } } ${property}`,
+  'properties of packages': {
+    query: `{ a: package(catalog: "nasty", name: "oddities") { properties { ...Value } } b: package(catalog: "example", name: "quillstore") { properties { ...Value } } } ${property}`,
   },
+  'properties of channels': `{ packages(first: 12) { nodes { name channels { name properties { __typename type value ... on MaxOpenShiftVersionProperty { version } } } } } }`,
   'properties of a bundle of a channel': {
     query: `{ catalog(name: "example") { package(name: "nightjar") { channel(name: "preview") { head { bundle { properties { ...Value } } } } } } } ${property}`,
   },
@@ -92,6 +93,10 @@ export default {
   'openshift versions in every spelling and unknown types': { query: byName, variables: name('nasty', 'oddities', 'oddities.bad') },
   'constraints that nest and constraints that are refused': { query: byName, variables: name('nasty', 'oddities', 'oddities.constraints') },
   'inline manifests in yaml and in json': { query: byName, variables: name('nasty', 'oddities', 'oddities.objects') },
+  'inline manifests in base64 as Go takes it': {
+    query: 'query ($by: BundleBy!) { bundle(by: $by) { properties(types: ["olm.bundle.object"]) { ... on BundleObjectProperty { object } } } }',
+    variables: name('nasty', 'oddities', 'oddities.base64'),
+  },
   'inline manifests that are none': {
     query: 'query ($by: BundleBy!) { bundle(by: $by) { properties(types: ["olm.bundle.object"]) { __typename ... on BundleObjectProperty { object } } } }',
     variables: name('nasty', 'oddities', 'oddities.broken'),

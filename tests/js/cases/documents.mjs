@@ -80,4 +80,8 @@ export default {
   'a fragment of itself': `{ catalogs { ...F } } fragment F on Catalog { name ...F }`,
   'fragments in a circle': `{ catalogs { ...A } } fragment A on Catalog { ...B } fragment B on Catalog { ...C } fragment C on Catalog { ...A }`,
   'fragments in a circle through a field': `{ catalogs { ...A } } fragment A on Catalog { packages { nodes { catalog { ...A } } } }`,
+  'an empty name of an operation': { query: '{ catalogs { name } }', operationName: '' },
+  'an operation name of null': { query: '{ catalogs { name } }', operationName: null },
+  'fragments between operations': { query: 'query A { ...F } fragment F on Query { catalogs { name } } query B { ...F __typename }', operationName: 'B' },
+  'a fragment that only the other operation uses': { query: 'query A { catalogs { ...F } } query B { __typename } fragment F on Catalog { name }', operationName: 'B' },
 };

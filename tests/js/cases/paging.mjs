@@ -66,4 +66,35 @@ export default {
   },
   'only the count': `{ packages { totalCount } bundles { totalCount } metas { totalCount } }`,
   'only the names of types': `{ packages(first: 1) { __typename edges { __typename node { __typename } } nodes { __typename } pageInfo { __typename } } }`,
+  'a first page before a cursor': {
+    query: after('first: 2, before: $before'),
+    variables: { before: '«cursor packages|relaybox|example»' },
+  },
+  'a last page after a cursor': {
+    query: after('last: 2, after: $after'),
+    variables: { after: '«cursor packages|relaybox|example»' },
+  },
+  'cursors the wrong way round': {
+    query: after('after: $after, before: $before'),
+    variables: { after: '«cursor packages|relaybox|example»', before: '«cursor packages|alone|nasty»' },
+  },
+  'the same cursor twice': {
+    query: after('after: $after, before: $after'),
+    variables: { after: '«cursor packages|relaybox|example»' },
+  },
+  'a cursor of what the list leaves out': {
+    query: `query ($after: String) { bundles(packages: ["relaybox", "lampglow"], after: $after, first: 2) { totalCount nodes { name } ${info} } }`,
+    variables: { after: '«cursor bundles|quillstore|quillstore.v1.4.0|example»' },
+  },
+  'packages out of order and twice': `{ bundles(packages: ["relaybox", "lampglow", "relaybox", "", "nothing"]) { totalCount nodes { name } } }`,
+  'catalogs out of order and twice': `{ packages(catalogs: ["nasty", "example", "nasty"]) { totalCount nodes { name catalog { name } } } }`,
+  'a cursor that is base64 of something else': `{ packages(after: "UA") { totalCount } }`,
+  'a cursor with padding': `{ packages(after: "UA==") { totalCount } }`,
+  'an id as a cursor': {
+    query: 'query ($after: String) { packages(after: $after) { totalCount } }',
+    variables: { after: '«Package|example|quillstore»' },
+  },
+  'a cursor as an id': { query: 'query ($id: ID!) { node(id: $id) { id } }', variables: { id: '«cursor packages|relaybox|example»' } },
+  'bundles of the last versions': `{ bundles(last: 3) { nodes { name } ${info} } }`,
+  'bundles of packages with odd versions': `{ bundles(packages: ["twisted", "oddities"], first: 5) { nodes { name version package { catalog { name } } } } }`,
 };

@@ -94,4 +94,19 @@ export default {
     b: catalog(name: "example") { package(name: "nightjar") { id } }
     c: bundle(by: {name: {catalog: "example", package: "nightjar", name: "nightjar.v0.8.0"}}) { package { id } }
   }`,
+  'fragments of several types on one list of nodes': {
+    query: `query ($ids: [ID!]!) { nodes(ids: $ids) {
+      ... on Package { b: bundles(first: 1) { totalCount } }
+      ... on Catalog { b: bundles(first: 2) { totalCount nodes { name } } }
+      ... on Node { ... on Package { b: bundles(first: 1) { nodes { name } } } id }
+    } }`,
+    variables: { ids: ['«Package|example|quillstore»', '«Catalog|example»', 'x'] },
+  },
+  'one fragment on two types that implement': {
+    query: 'query ($ids: [ID!]!) { nodes(ids: $ids) { ...A ...B } } fragment A on Node { id ...B } fragment B on Bundle { version ...C } fragment C on Node { __typename }',
+    variables: { ids: ['«Package|example|quillstore»', '«Bundle|example|quillstore|quillstore.v2.0.0-rc.1»'] },
+  },
+  'nothing is left at the root': `{ __typename @skip(if: true) }`,
+  'keys that differ by case': `{ catalog(name: "example") { Name: name name NAME: name } }`,
+  'a long alias and one that begins with underscores': `{ ${'a'.repeat(200)}: __typename _: __typename ___: __typename }`,
 };

@@ -1,5 +1,7 @@
 // Variables, arguments and input objects: defaults, coercion and what is refused.
 
+import { Num } from '../json.mjs';
+
 const first = 'query ($n: Int) { packages(first: $n) { nodes { name } } }';
 const by = 'query ($by: BundleBy!) { bundle(by: $by) { name } }';
 
@@ -132,4 +134,29 @@ export default {
   'a block string with quotes': String.raw`{ a: package(catalog: "nasty", name: """say "hi" """) { name } b: package(catalog: "nasty", name: """say \"""hi""") { name } }`,
   'a block string with quotes and a name that exists': { query: 'query ($n: String = """say "hi" """) { package(catalog: "nasty", name: $n) { name } }', variables: { n: 'say "hi"' } },
   'a block string keeps backslashes': { query: 'query { bundle(by: {name: {catalog: "nasty", package: "say \\"hi\\"", name: """\n  a\\b/"c"\n"""}}) { name } }' },
+  'a whole number written as a float in a variable': { query: first, variables: { n: new Num('2.0') } },
+  'a whole number with an exponent in a variable': { query: first, variables: { n: new Num('2e0') } },
+  'a number with an exponent that is too large in a variable': { query: first, variables: { n: new Num('1e300') } },
+  'minus zero in a variable': { query: first, variables: { n: new Num('-0') } },
+  'minus zero in the document': `{ packages(first: -0) { nodes { name } } }`,
+  'a whole float as an id in a variable': { query: 'query ($id: ID!) { node(id: $id) { id } }', variables: { id: new Num('12.0') } },
+  'a float as an id in a variable': { query: 'query ($id: ID!) { node(id: $id) { id } }', variables: { id: 1.5 } },
+  'a huge number as an id': `{ node(id: 99999999999999999999) { id } }`,
+  'a boolean as an id': `{ node(id: true) { id } }`,
+  'a boolean as an enum value': `{ catalog(name: "nasty") { problems(severity: true) { totalCount } } }`,
+  'an object for a string': `{ catalog(name: {a: 1}) { name } }`,
+  'a list for a string': `{ catalog(name: ["example"]) { name } }`,
+  'an empty list for a string in a variable': { query: 'query ($n: String!) { catalog(name: $n) { name } }', variables: { n: [] } },
+  'a list for an input object': `{ bundle(by: [{image: "a"}]) { name } }`,
+  'variables of the operation that runs': {
+    query: 'query A ($n: Int) { packages(first: $n) { totalCount } } query B ($n: String!) { catalog(name: $n) { name } }',
+    variables: { n: 'example' },
+    operationName: 'B',
+  },
+  'an absent variable in an input object': { query: 'query ($c: String!, $n: String!) { bundle(by: {name: {catalog: $c, package: "nightjar", name: $n}}) { name } }', variables: { c: 'example' } },
+  'an absent variable for an argument that may be absent': { query: 'query ($d: String) { catalog(name: "example", digest: $d) { name } }', variables: {} },
+  'an absent variable in a list where null is not allowed': { query: 'query ($a: ID!, $b: ID) { nodes(ids: [$a, $b]) { id } }', variables: { a: 'x' } },
+  'a block string with empty lines and line feeds of two kinds': { query: '{ catalog(name: """\r\n\r\n    exam\r\n   ple\n\n""") { name } b: catalog(name: """example\n""") { name } }' },
+  'an empty block string': `{ catalog(name: """""") { name } }`,
+  'an empty string': `{ catalog(name: "") { name } package(catalog: "nasty", name: "") { name } }`,
 };

@@ -1,9 +1,9 @@
 //! Canonical lines → a [`Catalog`], with its problems.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use hashbrown::HashMap;
 
 use super::decode::{Blob, Body, Checks, Decoder};
 use super::link::Assembly;
@@ -25,12 +25,7 @@ pub(super) fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexE
             ..Problem::new(notice.code, notice.message.clone())
         }));
     }
-    problems.extend(
-        findings
-            .faults
-            .into_iter()
-            .map(|(meta, problem)| problem.at(catalog.meta_at(meta as usize))),
-    );
+    problems.extend(findings.faults.into_iter().map(|(meta, problem)| problem.at(catalog.meta_at(meta as usize))));
     values::check(&catalog, &findings.misfits, &mut problems);
     check::check(&catalog, &mut problems);
     sort_in_catalog_order(&mut problems);
@@ -40,11 +35,7 @@ pub(super) fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexE
 }
 
 /// Indexes lines that were checked before.
-pub(super) fn reopen(
-    content: Bytes,
-    origins: &Origins,
-    problems: Vec<Problem>,
-) -> Result<Catalog, IndexError> {
+pub(super) fn reopen(content: Bytes, origins: &Origins, problems: Vec<Problem>) -> Result<Catalog, IndexError> {
     let (mut catalog, _) = index(content, origins, Checks::Done)?;
     catalog.problems = problems;
     Ok(catalog)
@@ -68,22 +59,12 @@ pub(super) struct Findings {
     pub(super) misfits: Vec<(u32, String)>,
 }
 
-fn index(
-    content: Bytes,
-    origins: &Origins,
-    checks: Checks,
-) -> Result<(Catalog, Findings), IndexError> {
+fn index(content: Bytes, origins: &Origins, checks: Checks) -> Result<(Catalog, Findings), IndexError> {
     if content.len() > MAX_CONTENT_BYTES {
-        return Err(IndexError::TooLarge {
-            bytes: content.len(),
-        });
+        return Err(IndexError::TooLarge { bytes: content.len() });
     }
-    let mut drafts = Drafts {
-        decoder: Decoder::new(checks),
-        metas: Vec::new(),
-        blobs: Vec::new(),
-        schemas: HashMap::new(),
-    };
+    let mut drafts =
+        Drafts { decoder: Decoder::new(checks), metas: Vec::new(), blobs: Vec::new(), schemas: HashMap::new() };
     let files = read_lines(&content, origins, &mut drafts)?;
     let (mut catalog, findings) = Assembly::new(drafts).assemble(files);
     catalog.content = content;
@@ -112,59 +93,28 @@ fn read_lines<'a>(
     for file in &origins.files {
         let first = id(drafts.metas.len());
         for &line_number in &file.lines {
-            let damaged = IndexError::Damaged {
-                line: drafts.metas.len() + 1,
-            };
+            let damaged = IndexError::Damaged { line: drafts.metas.len() + 1 };
             let len = memchr::memchr(b'\n', &content[at..]).ok_or(damaged)?;
-            drafts
-                .line(&content[at..at + len], at, line_number)
-                .map_err(|_| damaged)?;
+            drafts.line(&content[at..at + len], at, line_number).map_err(|_| damaged)?;
             at += len + 1;
         }
         if !file.lines.is_empty() {
             let count = id(drafts.metas.len()) - first;
-            files.push(FileRecord {
-                path: file.path.as_str().into(),
-                first,
-                count,
-            });
+            files.push(FileRecord { path: file.path.as_str().into(), first, count });
         }
     }
-    if at == content.len() {
-        Ok(files)
-    } else {
-        Err(IndexError::Damaged {
-            line: drafts.metas.len() + 1,
-        })
-    }
+    if at == content.len() { Ok(files) } else { Err(IndexError::Damaged { line: drafts.metas.len() + 1 }) }
 }
 
 impl<'a> Drafts<'a> {
-    fn line(
-        &mut self,
-        line: &'a [u8],
-        start: usize,
-        number: u32,
-    ) -> Result<(), crate::json::Fault> {
+    fn line(&mut self, line: &'a [u8], start: usize, number: u32) -> Result<(), crate::json::Fault> {
         let blob = self.decoder.decode(line)?;
-        let Blob {
-            schema,
-            package,
-            name,
-            ..
-        } = blob;
+        let Blob { schema, package, name, .. } = blob;
         *self.schemas.entry(schema).or_default() += 1;
         if !matches!(blob.body, Body::Opaque) {
             self.blobs.push((id(self.metas.len()), blob));
         }
-        self.metas.push(MetaRecord {
-            start: id(start),
-            len: id(line.len()),
-            line: number,
-            schema,
-            package,
-            name,
-        });
+        self.metas.push(MetaRecord { start: id(start), len: id(line.len()), line: number, schema, package, name });
         Ok(())
     }
 }

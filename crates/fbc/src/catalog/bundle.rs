@@ -89,11 +89,7 @@ impl<'a> Bundle<'a> {
     /// Image reference of its content; empty when the blob has none.
     pub fn image(self) -> JsonText<'a> {
         let span = self.record().image;
-        if span.is_none() {
-            EMPTY
-        } else {
-            JsonText(self.catalog.slice(self.record().meta, span))
-        }
+        if span.is_none() { EMPTY } else { JsonText(self.catalog.slice(self.record().meta, span)) }
     }
 
     /// Its places in the channels of its package, by channel, then in catalog order.
@@ -114,29 +110,26 @@ impl<'a> Bundle<'a> {
 
     /// APIs it provides, in catalog order.
     pub fn provided_apis(self) -> impl Iterator<Item = GroupVersionKind<'a>> {
-        self.properties()
-            .filter_map(|property| match property.kind() {
-                PropertyKind::Gvk(gvk) => Some(gvk),
-                _ => None,
-            })
+        self.properties().filter_map(|property| match property.kind() {
+            PropertyKind::Gvk(gvk) => Some(gvk),
+            _ => None,
+        })
     }
 
     /// APIs it needs some other bundle to provide, in catalog order.
     pub fn required_apis(self) -> impl Iterator<Item = GroupVersionKind<'a>> {
-        self.properties()
-            .filter_map(|property| match property.kind() {
-                PropertyKind::GvkRequired(gvk) => Some(gvk),
-                _ => None,
-            })
+        self.properties().filter_map(|property| match property.kind() {
+            PropertyKind::GvkRequired(gvk) => Some(gvk),
+            _ => None,
+        })
     }
 
     /// Packages it needs, in catalog order.
     pub fn required_packages(self) -> impl Iterator<Item = PackageRequirement<'a>> {
-        self.properties()
-            .filter_map(|property| match property.kind() {
-                PropertyKind::PackageRequired(requirement) => Some(requirement),
-                _ => None,
-            })
+        self.properties().filter_map(|property| match property.kind() {
+            PropertyKind::PackageRequired(requirement) => Some(requirement),
+            _ => None,
+        })
     }
 
     /// Images it needs, in catalog order, read from its line.
@@ -145,18 +138,14 @@ impl<'a> Bundle<'a> {
         let mut images = Vec::new();
         if !span.is_none() {
             // A list of another shape was refused when the catalog was built, so this has no fault.
-            let _: Result<(), Fault> =
-                read_images(self.catalog.slice(self.record().meta, span), &mut images);
+            let _: Result<(), Fault> = read_images(self.catalog.slice(self.record().meta, span), &mut images);
         }
         images
     }
 
     /// Its blob.
     pub fn meta(self) -> Meta<'a> {
-        Meta {
-            catalog: self.catalog,
-            id: self.record().meta,
-        }
+        Meta { catalog: self.catalog, id: self.record().meta }
     }
 
     fn record(self) -> &'a BundleRecord {
@@ -166,10 +155,7 @@ impl<'a> Bundle<'a> {
 
 fn read_images<'a>(text: &'a [u8], images: &mut Vec<RelatedImage<'a>>) -> Result<(), Fault> {
     Cursor::new(text).array(|cursor| {
-        let mut related = RelatedImage {
-            name: EMPTY,
-            image: EMPTY,
-        };
+        let mut related = RelatedImage { name: EMPTY, image: EMPTY };
         if !cursor.null()? {
             cursor.object(|cursor, key| {
                 let field = match () {
@@ -200,9 +186,7 @@ impl<'a> BundleKey<'a> {
 
     /// The order of [`Catalog::bundles`].
     pub fn order(&self, other: &BundleKey<'_>) -> Ordering {
-        self.package
-            .cmp(other.package)
-            .then_with(|| self.parse().order(&other.parse()))
+        self.package.cmp(other.package).then_with(|| self.parse().order(&other.parse()))
     }
 }
 
@@ -210,30 +194,14 @@ impl ParsedKey<'_> {
     pub(super) fn order(&self, other: &ParsedKey<'_>) -> Ordering {
         self.package
             .cmp(other.package)
-            .then_with(|| {
-                highest_first(
-                    self.version.as_ref(),
-                    other.version.as_ref(),
-                    Version::precedence,
-                )
-            })
-            .then_with(|| {
-                highest_first(
-                    self.release.as_ref(),
-                    other.release.as_ref(),
-                    Release::precedence,
-                )
-            })
+            .then_with(|| highest_first(self.version.as_ref(), other.version.as_ref(), Version::precedence))
+            .then_with(|| highest_first(self.release.as_ref(), other.release.as_ref(), Release::precedence))
             .then_with(|| self.name.cmp(other.name))
     }
 }
 
 /// Highest first, and what is absent last.
-fn highest_first<T>(
-    a: Option<&T>,
-    b: Option<&T>,
-    compare: impl Fn(&T, &T) -> Ordering,
-) -> Ordering {
+fn highest_first<T>(a: Option<&T>, b: Option<&T>, compare: impl Fn(&T, &T) -> Ordering) -> Ordering {
     match (a, b) {
         (Some(a), Some(b)) => compare(b, a),
         (a, b) => Reverse(a.is_some()).cmp(&Reverse(b.is_some())),

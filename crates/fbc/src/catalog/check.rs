@@ -44,21 +44,12 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     fn of_package(package: Package<'a>) -> Self {
-        Self {
-            meta: package.meta(),
-            package: package.name(),
-            channel: "",
-            bundle: "",
-        }
+        Self { meta: package.meta(), package: package.name(), channel: "", bundle: "" }
     }
 
     fn of_channel(channel: Channel<'a>) -> Self {
         let channel_name = channel.name();
-        Self {
-            meta: channel.meta(),
-            channel: channel_name,
-            ..Self::of_package(channel.package())
-        }
+        Self { meta: channel.meta(), channel: channel_name, ..Self::of_package(channel.package()) }
     }
 
     fn problem(self, code: Code, message: impl Into<String>) -> Problem {

@@ -68,52 +68,27 @@ fn constraint<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<Constraint<'a
         if cursor.null()? {
             return Ok(());
         }
-        let found =
-            match key {
-                key if key.is("cel") => members(cursor, ["rule"]).map(|[cel]| Rule::Cel(cel)),
-                key if key.is("package") => members(cursor, ["packageName", "versionRange"]).map(
-                    |[package, version_range]| Rule::Package {
-                        package,
-                        version_range,
-                    },
-                ),
-                key if key.is("gvk") => {
-                    members(cursor, ["group", "version", "kind"]).map(|[group, version, kind]| {
-                        Rule::Gvk {
-                            group,
-                            version,
-                            kind,
-                        }
-                    })
-                }
-                key if key.is("all") => constraints(cursor, depth).map(Rule::All),
-                key if key.is("any") => constraints(cursor, depth).map(Rule::Any),
-                key if key.is("not") => constraints(cursor, depth).map(Rule::Not),
-                _ => Err(Fault::Mismatch),
-            }?;
-        if rule.replace(found).is_some() {
-            Err(Fault::Mismatch)
-        } else {
-            Ok(())
-        }
+        let found = match key {
+            key if key.is("cel") => members(cursor, ["rule"]).map(|[cel]| Rule::Cel(cel)),
+            key if key.is("package") => members(cursor, ["packageName", "versionRange"])
+                .map(|[package, version_range]| Rule::Package { package, version_range }),
+            key if key.is("gvk") => members(cursor, ["group", "version", "kind"])
+                .map(|[group, version, kind]| Rule::Gvk { group, version, kind }),
+            key if key.is("all") => constraints(cursor, depth).map(Rule::All),
+            key if key.is("any") => constraints(cursor, depth).map(Rule::Any),
+            key if key.is("not") => constraints(cursor, depth).map(Rule::Not),
+            _ => Err(Fault::Mismatch),
+        }?;
+        if rule.replace(found).is_some() { Err(Fault::Mismatch) } else { Ok(()) }
     })?;
-    Ok(Constraint {
-        failure_message,
-        rule: rule.ok_or(Fault::Mismatch)?,
-    })
+    Ok(Constraint { failure_message, rule: rule.ok_or(Fault::Mismatch)? })
 }
 
 /// Reads an object of just these strings.
-fn members<'a, const N: usize>(
-    cursor: &mut Cursor<'a>,
-    names: [&str; N],
-) -> Result<[JsonText<'a>; N], Fault> {
+fn members<'a, const N: usize>(cursor: &mut Cursor<'a>, names: [&str; N]) -> Result<[JsonText<'a>; N], Fault> {
     let mut texts = [EMPTY; N];
     cursor.object(|cursor, key: Text<'_>| {
-        let at = names
-            .iter()
-            .position(|name| key.is(name))
-            .ok_or(Fault::Mismatch)?;
+        let at = names.iter().position(|name| key.is(name)).ok_or(Fault::Mismatch)?;
         if let Some(text) = cursor.optional_text()? {
             texts[at] = JsonText(text.0);
         }
@@ -159,10 +134,7 @@ mod tests {
                 },
                 Constraint {
                     failure_message: None,
-                    rule: Rule::Package {
-                        package: JsonText(b"\"p\""),
-                        version_range: JsonText(b"\">=1.0.0\""),
-                    },
+                    rule: Rule::Package { package: JsonText(b"\"p\""), version_range: JsonText(b"\">=1.0.0\"") },
                 },
             ]),
         };
@@ -188,11 +160,7 @@ mod tests {
     fn the_depth_of_constraints_is_bounded() {
         let nested = |levels: usize| {
             let open = r#"{"all":{"constraints":["#.repeat(levels - 1);
-            format!(
-                "{open}{}{}",
-                r#"{"cel":{"rule":"x"}}"#,
-                "]}}".repeat(levels - 1)
-            )
+            format!("{open}{}{}", r#"{"cel":{"rule":"x"}}"#, "]}}".repeat(levels - 1))
         };
         assert!(decode(nested(MAX_CONSTRAINT_DEPTH).as_bytes()).is_some());
         assert!(decode(nested(MAX_CONSTRAINT_DEPTH + 1).as_bytes()).is_none());

@@ -3,12 +3,15 @@
 //! It visits each byte of the line once, however deep the values nest. Whether packages and channels exist, and what
 //! wins, is for [`super::build`] to say.
 
+mod property;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::constraint;
+use hashbrown::HashMap;
+
 use super::names::{Interner, Name};
-use super::record::{GvkRecord, Payload, PropertyRecord, RequirementRecord, Span};
+use super::record::{GvkRecord, PropertyRecord, RequirementRecord, Span};
 use super::shape::{self, Shape};
 use crate::json::{Cursor, Fault, Kind, Text, Value, is_field};
 
@@ -70,7 +73,7 @@ pub(super) struct Decoder<'a> {
     pub(super) misfits: Vec<(u32, String)>,
     checks: Checks,
     known: Known,
-    known_gvks: std::collections::HashMap<GvkRecord, u32>,
+    known_gvks: HashMap<GvkRecord, u32>,
 }
 
 /// Whether values that are only passed over are looked at, which takes as long again.
@@ -133,19 +136,13 @@ impl<'a> Decoder<'a> {
             misfits: Vec::new(),
             checks,
             known,
-            known_gvks: std::collections::HashMap::new(),
+            known_gvks: HashMap::new(),
         }
     }
 
     /// Whether blobs of this schema have typed objects.
     pub(super) fn is_known(&self, schema: Name) -> bool {
-        [
-            self.known.package,
-            self.known.channel,
-            self.known.bundle,
-            self.known.deprecations,
-        ]
-        .contains(&schema)
+        [self.known.package, self.known.channel, self.known.bundle, self.known.deprecations].contains(&schema)
     }
 
     /// Decodes one line; fails only where it is no canonical JSON object.
@@ -157,10 +154,7 @@ impl<'a> Decoder<'a> {
             return Err(Fault::Broken);
         }
         let schema = self.optional_name(members.schema)?;
-        let (package, name) = (
-            self.optional_name(members.package)?,
-            self.optional_name(members.name)?,
-        );
+        let (package, name) = (self.optional_name(members.package)?, self.optional_name(members.name)?);
         let body = match self.body(line, schema, members) {
             Ok(body) => body,
             Err(Fault::Broken) => return Err(Fault::Broken),
@@ -171,12 +165,7 @@ impl<'a> Decoder<'a> {
             self.entries.truncate(marks.1);
             self.skips.truncate(marks.2);
         }
-        Ok(Blob {
-            schema,
-            package,
-            name,
-            body,
-        })
+        Ok(Blob { schema, package, name, body })
     }
 
     fn members(&mut self, cursor: &mut Cursor<'a>) -> Result<Members<'a>, Fault> {
@@ -190,12 +179,8 @@ impl<'a> Decoder<'a> {
                 () if is_field(key, "defaultChannel") => members.default_channel = text(cursor)?,
                 () if is_field(key, "description") => members.description = text(cursor)?,
                 () if is_field(key, "entries") => members.entries = Some(cursor.value()?),
-                () if is_field(key, "relatedImages") => {
-                    members.related_images = Some(cursor.value()?)
-                }
-                () if is_field(key, "properties") => {
-                    members.properties = self.properties(cursor)?
-                }
+                () if is_field(key, "relatedImages") => members.related_images = Some(cursor.value()?),
+                () if is_field(key, "properties") => members.properties = self.properties(cursor)?,
                 () => drop(cursor.value()?),
             }
             Ok(())
@@ -213,15 +198,8 @@ impl<'a> Decoder<'a> {
                     span(line, images.0)
                 }
             };
-            let image = members
-                .image
-                .text()?
-                .map_or(Span::default(), |text| span(line, text.0));
-            return Ok(Body::Bundle {
-                image,
-                related_images,
-                properties: members.properties.range()?,
-            });
+            let image = members.image.text()?.map_or(Span::default(), |text| span(line, text.0));
+            return Ok(Body::Bundle { image, related_images, properties: members.properties.range()? });
         }
         if schema == self.known.channel {
             let from = super::id(self.entries.len());
@@ -229,19 +207,13 @@ impl<'a> Decoder<'a> {
                 entries.cursor().array(|cursor| self.entry(cursor))?;
             }
             let entries = from..super::id(self.entries.len());
-            return Ok(Body::Channel {
-                entries,
-                properties: members.properties.range()?,
-            });
+            return Ok(Body::Channel { entries, properties: members.properties.range()? });
         }
         if schema == self.known.package {
             let default_channel = members.default_channel.text()?;
             return Ok(Body::Package {
                 default_channel: self.text_or_empty(default_channel)?,
-                description: members
-                    .description
-                    .text()?
-                    .map_or(Span::default(), |text| span(line, text.0)),
+                description: members.description.text()?.map_or(Span::default(), |text| span(line, text.0)),
                 properties: members.properties.range()?,
             });
         }
@@ -266,8 +238,7 @@ impl<'a> Decoder<'a> {
             schema if schema == self.known.bundle => ("bundle", shape::BUNDLE_BLOB),
             _ => ("deprecation", shape::DEPRECATIONS_BLOB),
         };
-        let misfit = shape::misfit(Value(line), shape)
-            .unwrap_or_else(|| "a field has the wrong type".to_owned());
+        let misfit = shape::misfit(Value(line), shape).unwrap_or_else(|| "a field has the wrong type".to_owned());
         format!("parse {what}: {misfit}")
     }
 
@@ -278,12 +249,8 @@ impl<'a> Decoder<'a> {
             cursor.object(|cursor, key| {
                 match () {
                     () if is_field(key, "name") => name = cursor.optional_text()?.or(name),
-                    () if is_field(key, "replaces") => {
-                        replaces = cursor.optional_text()?.or(replaces)
-                    }
-                    () if is_field(key, "skipRange") => {
-                        skip_range = cursor.optional_text()?.or(skip_range)
-                    }
+                    () if is_field(key, "replaces") => replaces = cursor.optional_text()?.or(replaces),
+                    () if is_field(key, "skipRange") => skip_range = cursor.optional_text()?.or(skip_range),
                     () if is_field(key, "skips") => self.skips(cursor, from)?,
                     () => drop(cursor.value()?),
                 }
@@ -314,11 +281,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    fn deprecation(
-        &mut self,
-        line: &'a [u8],
-        cursor: &mut Cursor<'a>,
-    ) -> Result<DeprecationEntry, Fault> {
+    fn deprecation(&mut self, line: &'a [u8], cursor: &mut Cursor<'a>) -> Result<DeprecationEntry, Fault> {
         let (mut schema, mut name, mut message) = (None, None, None);
         if !cursor.null()? {
             cursor.object(|cursor, key| {
@@ -329,9 +292,7 @@ impl<'a> Decoder<'a> {
                 } else if !cursor.null()? {
                     cursor.object(|cursor, key| {
                         match () {
-                            () if is_field(key, "schema") => {
-                                schema = cursor.optional_text()?.or(schema)
-                            }
+                            () if is_field(key, "schema") => schema = cursor.optional_text()?.or(schema),
                             () if is_field(key, "name") => name = cursor.optional_text()?.or(name),
                             () => drop(cursor.value()?),
                         }
@@ -346,190 +307,6 @@ impl<'a> Decoder<'a> {
             name: self.text_or_empty(name)?,
             message: message.map_or(Span::default(), |text| span(line, text.0)),
         })
-    }
-
-    /// Reads a list of properties whose blob may yet turn out to be of another schema.
-    fn properties(&mut self, cursor: &mut Cursor<'a>) -> Result<Member<Range<u32>>, Fault> {
-        let (start, from) = (cursor.clone(), self.properties.len());
-        if cursor.null()? {
-            return Ok(Member::Absent);
-        }
-        match cursor.array(|cursor| self.property(cursor)) {
-            Ok(()) => Ok(Member::Is(
-                super::id(from)..super::id(self.properties.len()),
-            )),
-            Err(Fault::Broken) => Err(Fault::Broken),
-            Err(Fault::Mismatch) => {
-                self.truncate_properties(from);
-                *cursor = start;
-                cursor.value()?;
-                Ok(Member::Wrong)
-            }
-        }
-    }
-
-    fn truncate_properties(&mut self, len: usize) {
-        self.properties.truncate(len);
-        self.misfits.retain(|&(at, _)| (at as usize) < len);
-    }
-
-    fn property(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Fault> {
-        let (mut type_name, mut value, mut is_checked) = (None, None, false);
-        if !cursor.null()? {
-            cursor.object(|cursor, key| {
-                match () {
-                    () if is_field(key, "type") => {
-                        type_name = cursor.optional_text()?.or(type_name)
-                    }
-                    () if is_field(key, "value") => {
-                        value = Some((cursor.position(), self.value(cursor, type_name)?));
-                        is_checked = type_name.is_some();
-                    }
-                    () => drop(cursor.value()?),
-                }
-                Ok::<_, Fault>(())
-            })?;
-        }
-        let payload = match (type_name, value) {
-            (Some(type_name), Some((_, value))) => {
-                self.payload(type_name, value).unwrap_or(Payload::Opaque)
-            }
-            _ => Payload::Opaque,
-        };
-        if !is_checked && self.checks == Checks::All {
-            self.check_late(type_name, value.map(|(_, value)| value));
-        }
-        let value = value.map_or(Span::default(), |(at, value)| Span {
-            start: super::id(at),
-            len: super::id(value.0.len()),
-        });
-        let type_name = self.text_or_empty(type_name)?;
-        self.properties.push(PropertyRecord {
-            type_name,
-            value,
-            payload,
-        });
-        Ok(())
-    }
-
-    /// Reads the value of the next property and checks it on the way, if its type is known already.
-    fn value(
-        &mut self,
-        cursor: &mut Cursor<'a>,
-        type_name: Option<Text<'a>>,
-    ) -> Result<Value<'a>, Fault> {
-        let start = cursor.clone();
-        let shape = type_name
-            .filter(|_| self.checks == Checks::All)
-            .and_then(shape::of_property);
-        if let Some(shape) = shape {
-            match shape::read(cursor, shape) {
-                Ok(value) => return Ok(value),
-                Err(misfit) => self.misfit(misfit),
-            }
-            *cursor = start;
-        }
-        cursor.value()
-    }
-
-    /// Checks a value whose type came after it, as the order of keys has it only where their letter case is odd.
-    fn check_late(&mut self, type_name: Option<Text<'a>>, value: Option<Value<'a>>) {
-        let Some(value) = value else {
-            return self.misfit("unexpected end of JSON input".to_owned());
-        };
-        let shape = type_name.and_then(shape::of_property);
-        if let Some(misfit) = shape.and_then(|shape| shape::misfit(value, shape)) {
-            self.misfit(misfit);
-        }
-    }
-
-    /// Remembers what is wrong with the next property.
-    fn misfit(&mut self, misfit: String) {
-        self.misfits
-            .push((super::id(self.properties.len()), misfit));
-    }
-
-    /// What a property of a known type says; a fault where its value is malformed.
-    fn payload(&mut self, type_name: Text<'a>, value: Value<'a>) -> Result<Payload, Fault> {
-        let is_object = value.cursor().kind()? == Kind::Object;
-        Ok(match () {
-            () if type_name.is("olm.gvk") => Payload::Gvk(self.gvk(value)?),
-            () if type_name.is("olm.gvk.required") => Payload::GvkRequired(self.gvk(value)?),
-            () if type_name.is("olm.package") => {
-                let [package, version, release] =
-                    texts(value, ["packageName", "version", "release"])?;
-                Payload::Package(self.requirement(package, version, release)?)
-            }
-            () if type_name.is("olm.package.required") => {
-                let [package, range] = texts(value, ["packageName", "versionRange"])?;
-                Payload::PackageRequired(self.requirement(package, range, None)?)
-            }
-            () if type_name.is("olm.csv.metadata") && is_object => Payload::CsvMetadata,
-            () if type_name.is("olm.bundle.object") && is_object => Payload::BundleObject,
-            () if type_name.is("olm.constraint") && constraint::decode(value.0).is_some() => {
-                Payload::Constraint
-            }
-            () if type_name.is("olm.maxOpenShiftVersion") => {
-                Payload::MaxOpenShiftVersion(self.max_openshift_version(value)?)
-            }
-            () => Payload::Opaque,
-        })
-    }
-
-    fn gvk(&mut self, value: Value<'a>) -> Result<u32, Fault> {
-        let [group, version, kind] = texts(value, ["group", "version", "kind"])?;
-        let record = GvkRecord {
-            group: self.text_or_empty(group)?,
-            version: self.text_or_empty(version)?,
-            kind: self.text_or_empty(kind)?,
-        };
-        let next = super::id(self.gvks.len());
-        let id = *self.known_gvks.entry(record).or_insert(next);
-        if id == next {
-            self.gvks.push(record);
-        }
-        Ok(id)
-    }
-
-    fn requirement(
-        &mut self,
-        package: Option<Text<'a>>,
-        range: Option<Text<'a>>,
-        release: Option<Text<'a>>,
-    ) -> Result<u32, Fault> {
-        let record = RequirementRecord {
-            package: self.text_or_empty(package)?,
-            range: self.text_or_empty(range)?,
-            release: self.optional_name(release)?,
-        };
-        self.requirements.push(record);
-        Ok(super::id(self.requirements.len() - 1))
-    }
-
-    /// The version, which catalogs give as a string or as a number: exactly `<major>.<minor>`.
-    fn max_openshift_version(&mut self, value: Value<'a>) -> Result<Name, Fault> {
-        let mut cursor = value.cursor();
-        let version = match cursor.kind()? {
-            Kind::String => cursor.text()?.decode()?,
-            Kind::Number => Cow::Borrowed(std::str::from_utf8(value.0).map_err(|_| Fault::Broken)?),
-            _ => return Err(Fault::Mismatch),
-        };
-        let (major, minor) = version
-            .trim_matches('"')
-            .split_once('.')
-            .ok_or(Fault::Mismatch)?;
-        let is_number =
-            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_number(major.trim_start_matches('v')) || !is_number(minor) {
-            return Err(Fault::Mismatch);
-        }
-        let quoted = version.len() != version.trim_matches('"').len();
-        let plain = if quoted {
-            Cow::Owned(version.trim_matches('"').to_owned())
-        } else {
-            version
-        };
-        Ok(self.names.intern(plain))
     }
 
     fn text_or_empty(&mut self, text: Option<Text<'a>>) -> Result<Name, Fault> {
@@ -577,31 +354,8 @@ fn text<'a>(cursor: &mut Cursor<'a>) -> Result<Member<Text<'a>>, Fault> {
     })
 }
 
-/// Reads these string fields of an object; `null`, for it or for a field, is nothing.
-fn texts<'a, const N: usize>(
-    value: Value<'a>,
-    fields: [&str; N],
-) -> Result<[Option<Text<'a>>; N], Fault> {
-    let mut texts = [None; N];
-    let mut cursor = value.cursor();
-    if cursor.null()? {
-        return Ok(texts);
-    }
-    cursor.object(|cursor, key| {
-        match fields.iter().position(|field| is_field(key, field)) {
-            Some(at) => texts[at] = cursor.optional_text()?.or(texts[at]),
-            None => drop(cursor.value()?),
-        }
-        Ok::<_, Fault>(())
-    })?;
-    Ok(texts)
-}
-
 fn check_related_images(images: Value<'_>) -> Result<(), Fault> {
-    match shape::misfit(
-        images,
-        Shape::List(&shape::RELATED_IMAGE, "[]declcfg.RelatedImage"),
-    ) {
+    match shape::misfit(images, Shape::List(&shape::RELATED_IMAGE, "[]declcfg.RelatedImage")) {
         None => Ok(()),
         Some(_) => Err(Fault::Mismatch),
     }
@@ -610,8 +364,5 @@ fn check_related_images(images: Value<'_>) -> Result<(), Fault> {
 /// The span of a piece of a line, which it was cut from.
 fn span(line: &[u8], piece: &[u8]) -> Span {
     let start = piece.as_ptr().addr() - line.as_ptr().addr();
-    Span {
-        start: super::id(start),
-        len: super::id(piece.len()),
-    }
+    Span { start: super::id(start), len: super::id(piece.len()) }
 }

@@ -1,18 +1,17 @@
 //! Decoded blobs → a [`Catalog`]: decides what wins, puts everything in its place and links names to objects.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use hashbrown::{HashMap, HashSet};
 
 use super::build::{Drafts, Findings};
 use super::bundle::ParsedKey;
 use super::decode::{Blob, Body, DeprecationEntry, Entry};
 use super::names::{Name, Names};
 use super::record::{
-    BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, FileRecord, HeadRecord, NONE,
-    PackageRecord, Payload,
+    BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, FileRecord, HeadRecord, NONE, PackageRecord, Payload,
 };
 use super::{BundleKey, Catalog, SchemaCount, id};
 use crate::problem::{Code, Problem};
@@ -35,24 +34,12 @@ pub(super) struct Assembly {
 
 impl Assembly {
     pub(super) fn new(drafts: Drafts<'_>) -> Self {
-        let Drafts {
-            decoder,
-            metas,
-            blobs,
-            schemas,
-        } = drafts;
-        let known: Vec<_> = schemas
-            .iter()
-            .map(|(&schema, &count)| (schema, count, decoder.is_known(schema)))
-            .collect();
+        let Drafts { decoder, metas, blobs, schemas } = drafts;
+        let known: Vec<_> = schemas.iter().map(|(&schema, &count)| (schema, count, decoder.is_known(schema))).collect();
         let names = decoder.names.finish();
         let mut schemas: Vec<SchemaCount> = known
             .into_iter()
-            .map(|(schema, count, known)| SchemaCount {
-                schema: names.get(schema).into(),
-                count,
-                known,
-            })
+            .map(|(schema, count, known)| SchemaCount { schema: names.get(schema).into(), count, known })
             .collect();
         schemas.sort_unstable_by(|a, b| a.schema.cmp(&b.schema));
         let catalog = Catalog {
@@ -98,13 +85,7 @@ impl Assembly {
         self.deprecations();
         self.catalog.files = files;
         self.catalog.names = self.names;
-        (
-            self.catalog,
-            Findings {
-                faults: self.faults,
-                misfits: self.misfits,
-            },
-        )
+        (self.catalog, Findings { faults: self.faults, misfits: self.misfits })
     }
 
     /// Blobs of a known schema with a value of the wrong type.
@@ -112,42 +93,24 @@ impl Assembly {
         for (meta, blob) in &self.blobs {
             if let Body::Malformed(message) = &blob.body {
                 let package = self.names.get_optional(blob.package).map(Arc::from);
-                self.faults.push((
-                    *meta,
-                    Problem {
-                        package,
-                        ..Problem::new(Code::BlobMalformed, message.clone())
-                    },
-                ));
+                self.faults.push((*meta, Problem { package, ..Problem::new(Code::BlobMalformed, message.clone()) }));
             }
         }
     }
 
     fn packages(&mut self) {
         for (meta, blob) in &self.blobs {
-            let Body::Package {
-                default_channel,
-                description,
-                properties,
-            } = &blob.body
-            else {
+            let Body::Package { default_channel, description, properties } = &blob.body else {
                 continue;
             };
             let name = self.names.get(blob.name);
             if name.is_empty() {
                 let message = "config contains package with no name".to_owned();
-                self.faults
-                    .push((*meta, Problem::new(Code::PackageNameMissing, message)));
+                self.faults.push((*meta, Problem::new(Code::PackageNameMissing, message)));
             } else if self.packages.insert(blob.name, 0).is_some() {
                 let message = format!("duplicate package {}", go_quote(name));
                 let problem = Problem::new(Code::PackageDuplicate, message);
-                self.faults.push((
-                    *meta,
-                    Problem {
-                        package: Some(name.into()),
-                        ..problem
-                    },
-                ));
+                self.faults.push((*meta, Problem { package: Some(name.into()), ..problem }));
             } else {
                 self.catalog.packages.push(PackageRecord {
                     meta: *meta,
@@ -163,9 +126,7 @@ impl Assembly {
             }
         }
         let names = &self.names;
-        self.catalog
-            .packages
-            .sort_unstable_by(|a, b| names.get(a.name).cmp(names.get(b.name)));
+        self.catalog.packages.sort_unstable_by(|a, b| names.get(a.name).cmp(names.get(b.name)));
         self.catalog.packages.shrink_to_fit();
         for (at, package) in self.catalog.packages.iter().enumerate() {
             self.packages.insert(package.name, id(at));
@@ -177,11 +138,7 @@ impl Assembly {
         let mut seen = HashSet::new();
         let mut drafts = Vec::new();
         for (meta, blob) in &self.blobs {
-            let Body::Channel {
-                entries,
-                properties,
-            } = &blob.body
-            else {
+            let Body::Channel { entries, properties } = &blob.body else {
                 continue;
             };
             let (package_name, name) = (self.names.get(blob.package), self.names.get(blob.name));
@@ -191,14 +148,12 @@ impl Assembly {
                     Code::ChannelPackageUnknown,
                     format!("unknown package {quoted_package} for channel {quoted}"),
                 )),
-                Some(_) if name.is_empty() => Some((
-                    Code::ChannelNameMissing,
-                    format!("package {quoted_package} contains channel with no name"),
-                )),
-                Some(package) if !seen.insert((*package, blob.name)) => Some((
-                    Code::ChannelDuplicate,
-                    format!("package {quoted_package} has duplicate channel {quoted}"),
-                )),
+                Some(_) if name.is_empty() => {
+                    Some((Code::ChannelNameMissing, format!("package {quoted_package} contains channel with no name")))
+                }
+                Some(package) if !seen.insert((*package, blob.name)) => {
+                    Some((Code::ChannelDuplicate, format!("package {quoted_package} has duplicate channel {quoted}")))
+                }
                 Some(&package) => {
                     let record = ChannelRecord {
                         meta: *meta,
@@ -215,21 +170,12 @@ impl Assembly {
             };
             if let Some((code, message)) = fault {
                 let (package, channel) = (optional(package_name), optional(name));
-                self.faults.push((
-                    *meta,
-                    Problem {
-                        package,
-                        channel,
-                        ..Problem::new(code, message)
-                    },
-                ));
+                self.faults.push((*meta, Problem { package, channel, ..Problem::new(code, message) }));
             }
         }
         let names = &self.names;
         drafts.sort_unstable_by(|(a, _), (b, _)| {
-            a.package
-                .cmp(&b.package)
-                .then_with(|| names.get(a.name).cmp(names.get(b.name)))
+            a.package.cmp(&b.package).then_with(|| names.get(a.name).cmp(names.get(b.name)))
         });
         for (at, (channel, _)) in drafts.iter().enumerate() {
             let package = &mut self.catalog.packages[channel.package as usize];
@@ -247,29 +193,21 @@ impl Assembly {
         let mut seen = HashSet::new();
         let mut drafts = Vec::new();
         for (meta, blob) in &self.blobs {
-            let Body::Bundle {
-                image,
-                related_images,
-                properties,
-            } = &blob.body
-            else {
+            let Body::Bundle { image, related_images, properties } = &blob.body else {
                 continue;
             };
             let (package_name, name) = (self.names.get(blob.package), self.names.get(blob.name));
             let (quoted_package, quoted) = (go_quote(package_name), go_quote(name));
             let fault = match self.packages.get(&blob.package) {
-                None if package_name.is_empty() => Some((
-                    Code::BundlePackageMissing,
-                    format!("package name must be set for bundle {quoted}"),
-                )),
-                None => Some((
-                    Code::BundlePackageUnknown,
-                    format!("unknown package {quoted_package} for bundle {quoted}"),
-                )),
-                Some(package) if !seen.insert((*package, blob.name)) => Some((
-                    Code::BundleDuplicate,
-                    format!("package {quoted_package} has duplicate bundle {quoted}"),
-                )),
+                None if package_name.is_empty() => {
+                    Some((Code::BundlePackageMissing, format!("package name must be set for bundle {quoted}")))
+                }
+                None => {
+                    Some((Code::BundlePackageUnknown, format!("unknown package {quoted_package} for bundle {quoted}")))
+                }
+                Some(package) if !seen.insert((*package, blob.name)) => {
+                    Some((Code::BundleDuplicate, format!("package {quoted_package} has duplicate bundle {quoted}")))
+                }
                 Some(&package) => {
                     let (version, release) = self.version(properties);
                     drafts.push(BundleRecord {
@@ -290,14 +228,7 @@ impl Assembly {
             };
             if let Some((code, message)) = fault {
                 let (package, bundle) = (optional(package_name), optional(name));
-                self.faults.push((
-                    *meta,
-                    Problem {
-                        package,
-                        bundle,
-                        ..Problem::new(code, message)
-                    },
-                ));
+                self.faults.push((*meta, Problem { package, bundle, ..Problem::new(code, message) }));
             }
         }
         self.place_bundles(drafts);
@@ -305,35 +236,18 @@ impl Assembly {
 
     /// The version and release of the first `olm.package` property, as far as they are well-formed.
     fn version(&self, properties: &Range<u32>) -> (Name, Name) {
-        let properties =
-            &self.catalog.properties[properties.start as usize..properties.end as usize];
-        let found = properties
-            .iter()
-            .find_map(|property| match property.payload {
-                Payload::Package(requirement) => {
-                    Some(self.catalog.requirements[requirement as usize])
-                }
-                _ => None,
-            });
+        let properties = &self.catalog.properties[properties.start as usize..properties.end as usize];
+        let found = properties.iter().find_map(|property| match property.payload {
+            Payload::Package(requirement) => Some(self.catalog.requirements[requirement as usize]),
+            _ => None,
+        });
         let Some(found) = found else {
             return (Name::NONE, Name::NONE);
         };
         let valid = |name: Name, is_valid: bool| if is_valid { name } else { Name::NONE };
-        let version = valid(
-            found.range,
-            Version::parse(self.names.get(found.range)).is_ok(),
-        );
-        let release = self
-            .names
-            .get_optional(found.release)
-            .filter(|release| !release.is_empty());
-        (
-            version,
-            valid(
-                found.release,
-                release.is_some_and(|release| Release::parse(release).is_ok()),
-            ),
-        )
+        let version = valid(found.range, Version::parse(self.names.get(found.range)).is_ok());
+        let release = self.names.get_optional(found.release).filter(|release| !release.is_empty());
+        (version, valid(found.release, release.is_some_and(|release| Release::parse(release).is_ok())))
     }
 
     fn place_bundles(&mut self, drafts: Vec<BundleRecord>) {
@@ -353,18 +267,13 @@ impl Assembly {
         keyed.sort_unstable_by(|(a, _), (b, _)| a.order(b));
         catalog.bundles = keyed.into_iter().map(|(_, bundle)| bundle).collect();
         for (at, bundle) in catalog.bundles.iter().enumerate() {
-            extend(
-                &mut catalog.packages[bundle.package as usize].bundles,
-                id(at),
-            );
+            extend(&mut catalog.packages[bundle.package as usize].bundles, id(at));
             self.bundles.insert((bundle.package, bundle.name), id(at));
         }
         let mut by_name: Vec<u32> = (0..id(catalog.bundles.len())).collect();
         by_name.sort_unstable_by(|&a, &b| {
             let (a, b) = (&catalog.bundles[a as usize], &catalog.bundles[b as usize]);
-            a.package
-                .cmp(&b.package)
-                .then_with(|| names.get(a.name).cmp(names.get(b.name)))
+            a.package.cmp(&b.package).then_with(|| names.get(a.name).cmp(names.get(b.name)))
         });
         catalog.bundles_by_name = by_name;
     }
@@ -372,20 +281,14 @@ impl Assembly {
     /// Puts the entries of each channel in their places and links them to bundles.
     fn entries(&mut self, drafts: &[Range<u32>]) {
         let catalog = &mut self.catalog;
-        catalog
-            .entries
-            .reserve_exact(drafts.iter().map(Range::len).sum());
+        catalog.entries.reserve_exact(drafts.iter().map(Range::len).sum());
         for (at, (channel, draft)) in catalog.channels.iter_mut().zip(drafts).enumerate() {
             let start = id(catalog.entries.len());
             for entry in &self.entries[draft.start as usize..draft.end as usize] {
                 catalog.entries.push(EntryRecord {
                     channel: id(at),
                     name: entry.name,
-                    bundle: self
-                        .bundles
-                        .get(&(channel.package, entry.name))
-                        .copied()
-                        .unwrap_or(NONE),
+                    bundle: self.bundles.get(&(channel.package, entry.name)).copied().unwrap_or(NONE),
                     replaces: entry.replaces,
                     skip_range: entry.skip_range,
                     skips: entry.skips.clone(),
@@ -408,12 +311,7 @@ impl Assembly {
             start += count;
         }
         catalog.placements = vec![0; start as usize];
-        for (at, entry) in catalog
-            .entries
-            .iter()
-            .enumerate()
-            .filter(|(_, entry)| entry.bundle != NONE)
-        {
+        for (at, entry) in catalog.entries.iter().enumerate().filter(|(_, entry)| entry.bundle != NONE) {
             let placements = &mut catalog.bundles[entry.bundle as usize].placements;
             catalog.placements[placements.end as usize] = id(at);
             placements.end += 1;
@@ -429,14 +327,12 @@ impl Assembly {
             let entries = channel.entries.start as usize..channel.entries.end as usize;
             for entry in &catalog.entries[entries.clone()] {
                 let skips = &catalog.skips[entry.skips.start as usize..entry.skips.end as usize];
-                let replaces =
-                    Some(entry.replaces).filter(|&name| !self.names.get(name).is_empty());
+                let replaces = Some(entry.replaces).filter(|&name| !self.names.get(name).is_empty());
                 for name in skips.iter().copied().chain(replaces) {
                     passed[name.index()] = id(at);
                 }
             }
-            let mut heads =
-                entries.filter(|&entry| passed[catalog.entries[entry].name.index()] != id(at));
+            let mut heads = entries.filter(|&entry| passed[catalog.entries[entry].name.index()] != id(at));
             channel.head = match (heads.next(), heads.next()) {
                 (None, _) => HeadRecord::None,
                 (Some(head), None) => HeadRecord::One(id(head)),
@@ -454,9 +350,7 @@ impl Assembly {
                 continue;
             };
             match self.deprecated_package(blob.package, count, &mut seen) {
-                Ok(package) => entries
-                    .iter()
-                    .for_each(|entry| self.deprecate(*meta, package, entry)),
+                Ok(package) => entries.iter().for_each(|entry| self.deprecate(*meta, package, entry)),
                 Err(problem) => self.faults.push((*meta, problem)),
             }
             count += 1;
@@ -464,33 +358,22 @@ impl Assembly {
     }
 
     /// The package that the deprecations of a name are for, unless it is unknown or had some before.
-    fn deprecated_package(
-        &self,
-        name: Name,
-        count: usize,
-        seen: &mut HashSet<u32>,
-    ) -> Result<u32, Problem> {
+    fn deprecated_package(&self, name: Name, count: usize, seen: &mut HashSet<u32>) -> Result<u32, Problem> {
         let package_name = self.names.get(name);
         let quoted = go_quote(package_name);
         let (code, message) = match self.packages.get(&name) {
-            None if package_name.is_empty() => (
-                Code::DeprecationPackageMissing,
-                format!("package name must be set for deprecation item {count}"),
-            ),
-            None => (
-                Code::DeprecationPackageUnknown,
-                format!("cannot apply deprecations to an unknown package {quoted}"),
-            ),
+            None if package_name.is_empty() => {
+                (Code::DeprecationPackageMissing, format!("package name must be set for deprecation item {count}"))
+            }
+            None => {
+                (Code::DeprecationPackageUnknown, format!("cannot apply deprecations to an unknown package {quoted}"))
+            }
             Some(&package) if seen.insert(package) => return Ok(package),
-            Some(_) => (
-                Code::DeprecationDuplicate,
-                format!("expected a maximum of one deprecation per package: {quoted}"),
-            ),
+            Some(_) => {
+                (Code::DeprecationDuplicate, format!("expected a maximum of one deprecation per package: {quoted}"))
+            }
         };
-        Err(Problem {
-            package: optional(package_name),
-            ..Problem::new(code, message)
-        })
+        Err(Problem { package: optional(package_name), ..Problem::new(code, message) })
     }
 
     /// Links a deprecation to what it names; of several the first counts, and one that names nothing is left.
@@ -502,11 +385,8 @@ impl Assembly {
                 (&mut package_record.deprecation, package_record.name)
             }
             "olm.channel" => {
-                let range =
-                    package_record.channels.start as usize..package_record.channels.end as usize;
-                let Some(channel) = catalog.channels[range]
-                    .iter_mut()
-                    .find(|channel| channel.name == entry.name)
+                let range = package_record.channels.start as usize..package_record.channels.end as usize;
+                let Some(channel) = catalog.channels[range].iter_mut().find(|channel| channel.name == entry.name)
                 else {
                     return;
                 };
@@ -516,21 +396,13 @@ impl Assembly {
                 let Some(&bundle) = self.bundles.get(&(package, entry.name)) else {
                     return;
                 };
-                (
-                    &mut catalog.bundles[bundle as usize].deprecation,
-                    entry.name,
-                )
+                (&mut catalog.bundles[bundle as usize].deprecation, entry.name)
             }
             _ => return,
         };
         if *target == NONE {
             *target = id(catalog.deprecations.len());
-            catalog.deprecations.push(DeprecationRecord {
-                meta,
-                schema: entry.schema,
-                name,
-                message: entry.message,
-            });
+            catalog.deprecations.push(DeprecationRecord { meta, schema: entry.schema, name, message: entry.message });
         }
     }
 }

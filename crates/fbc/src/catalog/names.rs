@@ -1,7 +1,8 @@
 //! Names, each kept once: strings of a catalog become numbers that compare at once.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+
+use hashbrown::HashMap;
 
 /// A string of [`Names`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,21 +51,14 @@ impl Names {
             return None;
         }
         let at = name.0 as usize;
-        let start = if at == 0 {
-            0
-        } else {
-            self.ends[at - 1] as usize
-        };
+        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
         Some(&self.text[start..self.ends[at] as usize])
     }
 }
 
 impl<'a> Interner<'a> {
     pub(crate) fn new() -> Self {
-        Self {
-            names: Names::default(),
-            known: HashMap::new(),
-        }
+        Self { names: Names::default(), known: HashMap::new() }
     }
 
     pub(crate) fn intern(&mut self, text: Cow<'a, str>) -> Name {

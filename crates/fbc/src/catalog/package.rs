@@ -3,9 +3,7 @@
 use std::ops::Range;
 
 use super::property::properties;
-use super::record::{
-    ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord,
-};
+use super::record::{ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord};
 use super::{Bundle, Catalog, JsonText, Meta, Property};
 
 /// Something that can be installed and upgraded: an `olm.package` and what belongs to it.
@@ -83,9 +81,7 @@ impl<'a> Package<'a> {
     pub fn channel(self, name: &str) -> Option<Channel<'a>> {
         let range = &self.record().channels;
         let channels = &self.catalog.channels[range.start as usize..range.end as usize];
-        let at = channels
-            .binary_search_by(|channel| self.catalog.names.get(channel.name).cmp(name))
-            .ok()?;
+        let at = channels.binary_search_by(|channel| self.catalog.names.get(channel.name).cmp(name)).ok()?;
         Some(Channel::new(self.catalog, range.start + super::id(at)))
     }
 
@@ -103,9 +99,7 @@ impl<'a> Package<'a> {
     /// One bundle, by name.
     pub fn bundle(self, name: &str) -> Option<Bundle<'a>> {
         let by_name = &self.catalog.bundles_by_name[self.bundle_places()];
-        let at = by_name
-            .binary_search_by(|&id| Bundle::new(self.catalog, id).name().cmp(name))
-            .ok()?;
+        let at = by_name.binary_search_by(|&id| Bundle::new(self.catalog, id).name().cmp(name)).ok()?;
         Some(Bundle::new(self.catalog, by_name[at]))
     }
 
@@ -121,10 +115,7 @@ impl<'a> Package<'a> {
 
     /// Its blob.
     pub fn meta(self) -> Meta<'a> {
-        Meta {
-            catalog: self.catalog,
-            id: self.record().meta,
-        }
+        Meta { catalog: self.catalog, id: self.record().meta }
     }
 
     fn record(self) -> &'a PackageRecord {
@@ -178,10 +169,7 @@ impl<'a> Channel<'a> {
 
     /// Its blob.
     pub fn meta(self) -> Meta<'a> {
-        Meta {
-            catalog: self.catalog,
-            id: self.record().meta,
-        }
+        Meta { catalog: self.catalog, id: self.record().meta }
     }
 
     fn record(self) -> &'a ChannelRecord {
@@ -212,24 +200,17 @@ impl<'a> ChannelEntry<'a> {
 
     /// Name of the bundle it replaces, which need not be in the catalog; `None` when that is absent or empty.
     pub fn replaces(self) -> Option<&'a str> {
-        self.catalog
-            .names
-            .get_optional(self.record().replaces)
-            .filter(|name| !name.is_empty())
+        self.catalog.names.get_optional(self.record().replaces).filter(|name| !name.is_empty())
     }
 
     /// Names of the bundles it lets an upgrade skip, in catalog order.
     pub fn skips(self) -> impl ExactSizeIterator<Item = &'a str> {
-        ids(&self.record().skips)
-            .map(move |at| self.catalog.names.get(self.catalog.skips[at as usize]))
+        ids(&self.record().skips).map(move |at| self.catalog.names.get(self.catalog.skips[at as usize]))
     }
 
     /// Range of the versions it can replace; `None` when that is absent or empty.
     pub fn skip_range(self) -> Option<&'a str> {
-        self.catalog
-            .names
-            .get_optional(self.record().skip_range)
-            .filter(|range| !range.is_empty())
+        self.catalog.names.get_optional(self.record().skip_range).filter(|range| !range.is_empty())
     }
 
     fn record(self) -> &'a EntryRecord {
@@ -264,8 +245,6 @@ impl<'a> Deprecation<'a> {
 }
 
 /// A range of ids that knows its length, as a range of `u32` does not.
-pub(super) fn ids(
-    range: &Range<u32>,
-) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + use<> {
+pub(super) fn ids(range: &Range<u32>) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + use<> {
     (range.start as usize..range.end as usize).map(super::id)
 }

@@ -103,9 +103,7 @@ impl<'a> Property<'a> {
             Payload::Constraint => PropertyKind::Constraint,
             Payload::BundleObject => PropertyKind::BundleObject,
             Payload::CsvMetadata => PropertyKind::CsvMetadata,
-            Payload::MaxOpenShiftVersion(version) => {
-                PropertyKind::MaxOpenShiftVersion(names.get(version))
-            }
+            Payload::MaxOpenShiftVersion(version) => PropertyKind::MaxOpenShiftVersion(names.get(version)),
             Payload::Opaque => PropertyKind::Opaque,
         }
     }

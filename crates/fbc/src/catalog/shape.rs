@@ -189,30 +189,12 @@ impl fmt::Display for Misfit {
         match self {
             Misfit::Broken => f.write_str("the stored line is damaged"),
             Misfit::Other(message) => f.write_str(message),
-            Misfit::Type {
-                found,
-                wanted,
-                within: None,
-                ..
-            } => {
-                write!(
-                    f,
-                    "json: cannot unmarshal {found} into Go value of type {wanted}"
-                )
+            Misfit::Type { found, wanted, within: None, .. } => {
+                write!(f, "json: cannot unmarshal {found} into Go value of type {wanted}")
             }
-            Misfit::Type {
-                found,
-                wanted,
-                within: Some(within),
-                path,
-            } => {
-                write!(
-                    f,
-                    "json: cannot unmarshal {found} into Go struct field {within}"
-                )?;
-                path.iter()
-                    .rev()
-                    .try_for_each(|field| write!(f, ".{field}"))?;
+            Misfit::Type { found, wanted, within: Some(within), path } => {
+                write!(f, "json: cannot unmarshal {found} into Go struct field {within}")?;
+                path.iter().rev().try_for_each(|field| write!(f, ".{field}"))?;
                 write!(f, " of type {wanted}")
             }
         }
@@ -221,10 +203,7 @@ impl fmt::Display for Misfit {
 
 fn check(cursor: &mut Cursor<'_>, shape: Shape) -> Result<(), Misfit> {
     match (shape, cursor.kind()?) {
-        (Shape::Any, _)
-        | (_, Kind::Null)
-        | (Shape::Text(_), Kind::String)
-        | (Shape::Bool, Kind::Bool) => {
+        (Shape::Any, _) | (_, Kind::Null) | (Shape::Text(_), Kind::String) | (Shape::Bool, Kind::Bool) => {
             cursor.value()?;
             Ok(())
         }
@@ -232,12 +211,8 @@ fn check(cursor: &mut Cursor<'_>, shape: Shape) -> Result<(), Misfit> {
         (Shape::Bytes, Kind::String) => check_base64(cursor.text()?),
         (Shape::Bytes, Kind::Array) => cursor.array(check_byte),
         (Shape::List(element, _), Kind::Array) => cursor.array(|cursor| check(cursor, *element)),
-        (Shape::Map(element, _), Kind::Object) => {
-            cursor.object(|cursor, _| check(cursor, *element))
-        }
-        (Shape::Struct(this), Kind::Object) => {
-            cursor.object(|cursor, key| check_field(cursor, key, this))
-        }
+        (Shape::Map(element, _), Kind::Object) => cursor.object(|cursor, _| check(cursor, *element)),
+        (Shape::Struct(this), Kind::Object) => cursor.object(|cursor, key| check_field(cursor, key, this)),
         (shape, kind) => Err(Misfit::Type {
             found: go_kind(kind).to_owned(),
             wanted: shape.go_name(),
@@ -247,15 +222,9 @@ fn check(cursor: &mut Cursor<'_>, shape: Shape) -> Result<(), Misfit> {
     }
 }
 
-fn check_field(
-    cursor: &mut Cursor<'_>,
-    key: Text<'_>,
-    this: &'static Struct,
-) -> Result<(), Misfit> {
+fn check_field(cursor: &mut Cursor<'_>, key: Text<'_>, this: &'static Struct) -> Result<(), Misfit> {
     let exact = this.fields.iter().find(|(field, _)| key.is(field));
-    let Some(&(field, shape)) =
-        exact.or_else(|| this.fields.iter().find(|(field, _)| is_field(key, field)))
-    else {
+    let Some(&(field, shape)) = exact.or_else(|| this.fields.iter().find(|(field, _)| is_field(key, field))) else {
         cursor.value()?;
         return Ok(());
     };
@@ -278,12 +247,7 @@ fn check_whole(cursor: &mut Cursor<'_>, wanted: &'static str) -> Result<(), Misf
     if fits {
         return Ok(());
     }
-    Err(Misfit::Type {
-        found: format!("number {number}"),
-        wanted,
-        within: None,
-        path: Vec::new(),
-    })
+    Err(Misfit::Type { found: format!("number {number}"), wanted, within: None, path: Vec::new() })
 }
 
 fn check_byte(cursor: &mut Cursor<'_>) -> Result<(), Misfit> {
@@ -300,9 +264,7 @@ fn check_base64(text: Text<'_>) -> Result<(), Misfit> {
     }
     match base64_fault(body) {
         None => Ok(()),
-        Some(at) => Err(Misfit::Other(format!(
-            "illegal base64 data at input byte {at}"
-        ))),
+        Some(at) => Err(Misfit::Other(format!("illegal base64 data at input byte {at}"))),
     }
 }
 
@@ -310,9 +272,7 @@ fn check_base64(text: Text<'_>) -> Result<(), Misfit> {
 fn base64_fault(body: &[u8]) -> Option<usize> {
     let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
     // Whole blocks of nothing but digits, which are nearly all there is, are counted without a look at each byte.
-    let blocks = body
-        .chunks_exact(64)
-        .take_while(|block| block.iter().fold(true, |all, &byte| all & is_digit(byte)));
+    let blocks = body.chunks_exact(64).take_while(|block| block.iter().fold(true, |all, &byte| all & is_digit(byte)));
     let (mut digits, mut padding) = (blocks.count() * 64, 0_usize);
     for (at, &byte) in body.iter().enumerate().skip(digits) {
         match byte {
@@ -336,9 +296,7 @@ impl Shape {
             Shape::Any => "interface {}",
             Shape::Bool => "bool",
             Shape::Bytes => "[]uint8",
-            Shape::Text(name) | Shape::Whole(name) | Shape::List(_, name) | Shape::Map(_, name) => {
-                name
-            }
+            Shape::Text(name) | Shape::Whole(name) | Shape::List(_, name) | Shape::Map(_, name) => name,
             Shape::Struct(this) => this.qualified,
         }
     }
@@ -361,11 +319,7 @@ mod tests {
 
     #[track_caller]
     fn misfits(shape: Shape, text: &str, message: Option<&str>) {
-        assert_eq!(
-            misfit(Value(text.as_bytes()), shape).as_deref(),
-            message,
-            "{text}"
-        );
+        assert_eq!(misfit(Value(text.as_bytes()), shape).as_deref(), message, "{text}");
     }
 
     #[test]
@@ -376,11 +330,7 @@ mod tests {
 
     #[test]
     fn the_first_value_of_another_type_is_named_with_the_way_to_it() {
-        misfits(
-            GVK,
-            "1",
-            Some("json: cannot unmarshal number into Go value of type property.GVK"),
-        );
+        misfits(GVK, "1", Some("json: cannot unmarshal number into Go value of type property.GVK"));
         misfits(
             CSV_METADATA,
             r#"{"crdDescriptions":{"owned":[{"name":"a"},{"name":1}]}}"#,
@@ -391,16 +341,12 @@ mod tests {
         misfits(
             CSV_METADATA,
             r#"{"annotations":{"a":"b","c":true}}"#,
-            Some(
-                "json: cannot unmarshal bool into Go struct field CSVMetadata.annotations of type string",
-            ),
+            Some("json: cannot unmarshal bool into Go struct field CSVMetadata.annotations of type string"),
         );
         misfits(
             CHANNEL,
             r#"{"priority":1.5}"#,
-            Some(
-                "json: cannot unmarshal number 1.5 into Go struct field Channel.priority of type int",
-            ),
+            Some("json: cannot unmarshal number 1.5 into Go struct field Channel.priority of type int"),
         );
     }
 
@@ -420,19 +366,13 @@ mod tests {
             ("QQ==QQ==", Some(4)),
         ] {
             let message = fault.map(|at: usize| format!("illegal base64 data at input byte {at}"));
-            misfits(
-                BUNDLE_OBJECT,
-                &format!(r#"{{"data":"{text}"}}"#),
-                message.as_deref(),
-            );
+            misfits(BUNDLE_OBJECT, &format!(r#"{{"data":"{text}"}}"#), message.as_deref());
         }
         misfits(BUNDLE_OBJECT, r#"{"data":[1,2]}"#, None);
         misfits(
             ICON,
             r#"{"base64data":[1,256]}"#,
-            Some(
-                "json: cannot unmarshal number 256 into Go struct field Icon.base64data of type uint8",
-            ),
+            Some("json: cannot unmarshal number 256 into Go struct field Icon.base64data of type uint8"),
         );
     }
 }

@@ -20,49 +20,29 @@ pub(super) fn check(catalog: &Catalog, misfits: &[(u32, String)], problems: &mut
         check_icon(package, problems);
     }
     if !misfits.is_empty() {
-        catalog
-            .bundles()
-            .for_each(|bundle| check_properties(bundle, misfits, problems));
+        catalog.bundles().for_each(|bundle| check_properties(bundle, misfits, problems));
     }
 }
 
 /// Every blob without a schema, and the first of each schema that is reserved.
 fn check_schemas(catalog: &Catalog, problems: &mut Vec<Problem>) {
-    if catalog
-        .schemas
-        .iter()
-        .all(|schema| schema.known || !is_odd(&schema.schema))
-    {
+    if catalog.schemas.iter().all(|schema| schema.known || !is_odd(&schema.schema)) {
         return;
     }
-    let mut seen: HashSet<&str> = catalog
-        .schemas
-        .iter()
-        .filter(|schema| schema.known)
-        .map(|schema| &*schema.schema)
-        .collect();
+    let mut seen: HashSet<&str> =
+        catalog.schemas.iter().filter(|schema| schema.known).map(|schema| &*schema.schema).collect();
     for meta in (0..catalog.meta_count()).map(|at| catalog.meta_at(at)) {
         let schema = meta.schema();
         if schema.is_empty() {
-            let message = format!(
-                "object '{}' is missing root schema field",
-                quoted_blob(meta)
-            );
+            let message = format!("object '{}' is missing root schema field", quoted_blob(meta));
             problems.push(Problem::new(Code::SchemaMissing, message).at(meta));
         } else if is_odd(schema) && seen.insert(schema) {
             let (code, what) = if is_template(schema) {
-                (
-                    Code::SchemaTemplate,
-                    "is a template for opm, not a catalog's blob",
-                )
+                (Code::SchemaTemplate, "is a template for opm, not a catalog's blob")
             } else {
-                (
-                    Code::SchemaReserved,
-                    "is not known here, and names that begin with \"olm.\" are reserved",
-                )
+                (Code::SchemaReserved, "is not known here, and names that begin with \"olm.\" are reserved")
             };
-            problems
-                .push(Problem::new(code, format!("schema {} {what}", go_quote(schema))).at(meta));
+            problems.push(Problem::new(code, format!("schema {} {what}", go_quote(schema))).at(meta));
         }
     }
 }
@@ -81,10 +61,7 @@ fn quoted_blob(meta: Meta<'_>) -> String {
     if blob.len() <= QUOTED_BYTES {
         return format!("{blob}\n");
     }
-    let end = (0..=QUOTED_BYTES)
-        .rev()
-        .find(|&at| blob.is_char_boundary(at))
-        .unwrap_or_default();
+    let end = (0..=QUOTED_BYTES).rev().find(|&at| blob.is_char_boundary(at)).unwrap_or_default();
     format!("{}…", &blob[..end])
 }
 
@@ -93,8 +70,7 @@ fn check_icon(package: Package<'_>, problems: &mut Vec<Problem>) {
     if let Some(misfit) = shape::misfit(Value(package.meta().blob().raw()), shape::PACKAGE_BLOB) {
         problems.push(Problem {
             package: Some(package.name().into()),
-            ..Problem::new(Code::BlobMalformed, format!("parse package: {misfit}"))
-                .at(package.meta())
+            ..Problem::new(Code::BlobMalformed, format!("parse package: {misfit}")).at(package.meta())
         });
     }
 }
@@ -120,9 +96,7 @@ fn check_properties(bundle: Bundle<'_>, misfits: &[(u32, String)], problems: &mu
         } else {
             is_reported = true;
             let (name, type_name) = (go_quote(name), go_quote(type_name));
-            format!(
-                "parse properties for bundle {name}: parse property[{at}] of type {type_name}: {misfit}"
-            )
+            format!("parse properties for bundle {name}: parse property[{at}] of type {type_name}: {misfit}")
         };
         problems.push(Problem {
             package: Some(package.into()),

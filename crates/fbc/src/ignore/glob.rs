@@ -73,9 +73,7 @@ impl Token {
         match self {
             Self::Star | Self::Any => true,
             Self::Literal(literal) => c == *literal,
-            Self::Class { negated, ranges } => {
-                ranges.iter().any(|&(low, high)| low <= c && c <= high) != *negated
-            }
+            Self::Class { negated, ranges } => ranges.iter().any(|&(low, high)| low <= c && c <= high) != *negated,
         }
     }
 }
@@ -86,11 +84,7 @@ fn parse_class(rest: &mut std::str::Chars<'_>) -> Option<Token> {
     let mut ranges = Vec::new();
     while ranges.is_empty() || !take_if(rest, ']') {
         let low = class_char(rest)?;
-        let high = if take_if(rest, '-') {
-            class_char(rest)?
-        } else {
-            low
-        };
+        let high = if take_if(rest, '-') { class_char(rest)? } else { low };
         ranges.push((low, high));
     }
     Some(Token::Class { negated, ranges })
@@ -159,9 +153,7 @@ mod tests {
 
     #[test]
     fn a_malformed_pattern_is_refused() {
-        for pattern in [
-            "[]a]", "[-]", "[x-]", "[-x]", "a[", "[^", "[^bc", "a\\", "[a-b-c]",
-        ] {
+        for pattern in ["[]a]", "[-]", "[x-]", "[-x]", "a[", "[^", "[^bc", "a\\", "[a-b-c]"] {
             assert!(Glob::parse(pattern).is_none(), "{pattern}");
         }
     }

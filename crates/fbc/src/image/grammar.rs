@@ -33,22 +33,13 @@ pub(super) fn match_reference(text: &str) -> Option<Parts<'_>> {
         None if tag.is_empty() => None,
         _ => return None,
     };
-    digest
-        .is_none_or(|digest| is_digest(digest.as_bytes()))
-        .then_some(Parts {
-            domain,
-            path,
-            tag,
-            digest,
-        })
+    digest.is_none_or(|digest| is_digest(digest.as_bytes())).then_some(Parts { domain, path, tag, digest })
 }
 
 /// What stands before the first slash, when it looks like a domain, and the rest.
 pub(super) fn split_domain(text: &str) -> (Option<&str>, &str) {
     match text.split_once('/') {
-        Some((domain, rest))
-            if domain == "localhost" || domain.bytes().any(|byte| matches!(byte, b'.' | b':')) =>
-        {
+        Some((domain, rest)) if domain == "localhost" || domain.bytes().any(|byte| matches!(byte, b'.' | b':')) => {
             (Some(domain), rest)
         }
         _ => (None, text),
@@ -62,9 +53,7 @@ fn is_domain(text: &[u8]) -> bool {
         let fits = match byte {
             b':' => {
                 let port = &text[at + 1..];
-                return previous.is_ascii_alphanumeric()
-                    && !port.is_empty()
-                    && port.iter().all(u8::is_ascii_digit);
+                return previous.is_ascii_alphanumeric() && !port.is_empty() && port.iter().all(u8::is_ascii_digit);
             }
             b'.' => previous.is_ascii_alphanumeric(),
             b'-' => previous != b'.',
@@ -87,10 +76,7 @@ fn split_path(text: &str) -> Option<(&str, &str)> {
     let is_alphanumeric = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9');
     let mut at = 0;
     loop {
-        let run = bytes[at..]
-            .iter()
-            .take_while(|byte| is_alphanumeric(byte))
-            .count();
+        let run = bytes[at..].iter().take_while(|byte| is_alphanumeric(byte)).count();
         if run == 0 {
             return None;
         }
@@ -108,9 +94,7 @@ fn is_tag(text: &[u8]) -> bool {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     text.len() <= MAX_TAG_BYTES
         && text.first().is_some_and(is_word)
-        && text
-            .iter()
-            .all(|byte| is_word(byte) || matches!(byte, b'.' | b'-'))
+        && text.iter().all(|byte| is_word(byte) || matches!(byte, b'.' | b'-'))
 }
 
 /// Words that begin with a letter, separated by one of `-_+.`; then `:` and hexadecimal digits.
@@ -123,8 +107,7 @@ fn is_digest(text: &[u8]) -> bool {
             b'-' | b'_' | b'+' | b'.' if !before_letter => true,
             b':' if !before_letter => {
                 let encoded = &text[at + 1..];
-                return encoded.len() >= MIN_DIGEST_DIGITS
-                    && all(encoded, |byte| byte.is_ascii_hexdigit());
+                return encoded.len() >= MIN_DIGEST_DIGITS && all(encoded, |byte| byte.is_ascii_hexdigit());
             }
             _ => return false,
         };

@@ -37,14 +37,8 @@ impl BlangRange {
         let elements = elements(text);
         let groups = split_groups(&elements)?;
         // Upstream rewrites every wildcard before it reads the first comparator, which decides the error.
-        let expanded = groups
-            .iter()
-            .map(|group| expand_group(group))
-            .collect::<Result<Vec<_>, _>>()?;
-        let groups = expanded
-            .iter()
-            .map(|group| parse_group(group))
-            .collect::<Result<Vec<_>, _>>()?;
+        let expanded = groups.iter().map(|group| expand_group(group)).collect::<Result<Vec<_>, _>>()?;
+        let groups = expanded.iter().map(|group| parse_group(group)).collect::<Result<Vec<_>, _>>()?;
         if groups.iter().any(Vec::is_empty) {
             return Err(RangeError::GroupEmpty);
         }
@@ -53,9 +47,7 @@ impl BlangRange {
 
     /// Whether the version is in the range.
     pub fn contains(&self, version: &Version<'_>) -> bool {
-        self.groups
-            .iter()
-            .any(|group| group.iter().all(|comparator| comparator.admits(version)))
+        self.groups.iter().any(|group| group.iter().all(|comparator| comparator.admits(version)))
     }
 }
 
@@ -70,10 +62,7 @@ impl Comparator {
             });
         };
         match Version::parse(text) {
-            Ok(version) => Ok(Self {
-                operator,
-                bound: Bound::new(&version),
-            }),
+            Ok(version) => Ok(Self { operator, bound: Bound::new(&version) }),
             Err(fault) => Err(RangeError::Version {
                 element: element.to_owned(),
                 version: text.to_owned(),
@@ -124,19 +113,11 @@ fn elements(text: &str) -> Vec<Cow<'_, str>> {
     };
     text.split(separates)
         .filter(|raw| raw.len() > 1)
-        .map(|raw| {
-            if raw.contains(' ') {
-                raw.replace(' ', "").into()
-            } else {
-                raw.into()
-            }
-        })
+        .map(|raw| if raw.contains(' ') { raw.replace(' ', "").into() } else { raw.into() })
         .collect()
 }
 
-fn split_groups<'a, 'b>(
-    elements: &'b [Cow<'a, str>],
-) -> Result<Vec<&'b [Cow<'a, str>]>, RangeError> {
+fn split_groups<'a, 'b>(elements: &'b [Cow<'a, str>]) -> Result<Vec<&'b [Cow<'a, str>]>, RangeError> {
     match elements {
         [first, ..] if first == "||" => Err(RangeError::FirstIsOr),
         [] => Err(RangeError::LastIsOr),
@@ -154,10 +135,7 @@ fn expand_group<'a>(group: &'a [Cow<'_, str>]) -> Result<Vec<Cow<'a, str>>, Rang
 }
 
 fn parse_group(group: &[Cow<'_, str>]) -> Result<Vec<Comparator>, RangeError> {
-    group
-        .iter()
-        .map(|element| Comparator::parse(element))
-        .collect()
+    group.iter().map(|element| Comparator::parse(element)).collect()
 }
 
 /// Writes an element with a wildcard as the comparators it stands for; adds any other as it is.
@@ -165,10 +143,7 @@ fn parse_group(group: &[Cow<'_, str>]) -> Result<Vec<Comparator>, RangeError> {
 /// Upstream takes every element with an `x` anywhere for one with a wildcard, and drops a comparator it does not
 /// know: `~1.2.x` is `1.2.0`. Where there is nothing to count up, an empty text stands for the version and becomes an
 /// error later.
-fn expand_wildcard<'a>(
-    element: &'a str,
-    expanded: &mut Vec<Cow<'a, str>>,
-) -> Result<(), RangeError> {
+fn expand_wildcard<'a>(element: &'a str, expanded: &mut Vec<Cow<'a, str>>) -> Result<(), RangeError> {
     let (comparator, version) = split_comparator(element)?;
     if !element.contains('x') {
         expanded.push(element.into());
@@ -176,8 +151,7 @@ fn expand_wildcard<'a>(
     }
     let floor = replace_wildcards(version);
     let next = next_after_wildcard(version, &floor).unwrap_or_default();
-    let mut add =
-        |comparator: &str, version: &str| expanded.push((comparator.to_owned() + version).into());
+    let mut add = |comparator: &str, version: &str| expanded.push((comparator.to_owned() + version).into());
     match comparator {
         ">" => add(">=", &next),
         ">=" => add(">=", &floor),
@@ -216,20 +190,13 @@ fn next_after_wildcard(version: &str, floor: &str) -> Option<String> {
     let mut parts: Vec<Cow<'_, str>> = floor.split('.').map(Cow::from).collect();
     let number = parts.get_mut(raised)?;
     // Go's Atoi reads a sign too, and its int wraps.
-    *number = number
-        .parse::<i64>()
-        .ok()?
-        .wrapping_add(1)
-        .to_string()
-        .into();
+    *number = number.parse::<i64>().ok()?.wrapping_add(1).to_string().into();
     Some(parts.join("."))
 }
 
 /// What stands before the first digit, trimmed, and the rest.
 fn split_comparator(element: &str) -> Result<(&str, &str), RangeError> {
-    let at = element
-        .find(is_digit)
-        .ok_or_else(|| RangeError::VersionMissing(element.to_owned()))?;
+    let at = element.find(is_digit).ok_or_else(|| RangeError::VersionMissing(element.to_owned()))?;
     let (comparator, version) = element.split_at(at);
     Ok((comparator.trim(), version))
 }

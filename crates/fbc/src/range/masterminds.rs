@@ -73,10 +73,7 @@ impl MastermindsRange {
         if text.matches("||").count() >= MAX_MASTERMINDS_GROUPS {
             return Err(RangeError::TooManyGroups);
         }
-        let groups = text
-            .split("||")
-            .map(Group::parse)
-            .collect::<Result<_, _>>()?;
+        let groups = text.split("||").map(Group::parse).collect::<Result<_, _>>()?;
         Ok(Self { groups })
     }
 
@@ -84,10 +81,7 @@ impl MastermindsRange {
     pub fn contains(&self, version: &Version<'_>) -> bool {
         self.groups.iter().any(|group| {
             (version.pre().is_empty() || group.has_prerelease)
-                && group
-                    .constraints
-                    .iter()
-                    .all(|constraint| constraint.admits(version))
+                && group.constraints.iter().all(|constraint| constraint.admits(version))
         })
     }
 }
@@ -99,23 +93,14 @@ impl Group {
             .iter()
             .map(|(operator, version)| Constraint::new(*operator, version))
             .collect::<Result<Vec<_>, _>>()?;
-        let has_prerelease = constraints
-            .iter()
-            .any(|constraint| !constraint.bound.pre.is_empty());
-        Ok(Self {
-            constraints,
-            has_prerelease,
-        })
+        let has_prerelease = constraints.iter().any(|constraint| !constraint.bound.pre.is_empty());
+        Ok(Self { constraints, has_prerelease })
     }
 }
 
 impl Constraint {
     fn new(operator: Operator, text: &VersionText<'_>) -> Result<Self, RangeError> {
-        let (major, minor, patch) = (
-            text.major,
-            text.minor.unwrap_or("x"),
-            text.patch.unwrap_or("x"),
-        );
+        let (major, minor, patch) = (text.major, text.minor.unwrap_or("x"), text.patch.unwrap_or("x"));
         let (open, [major, minor, patch]) = match () {
             () if is_wildcard(major) => (Open::Major, ["0"; 3]),
             () if is_wildcard(minor) => (Open::Minor, [major, "0", "0"]),
@@ -126,28 +111,13 @@ impl Constraint {
         // Upstream checks the length of the version it puts together, without build metadata where one is open.
         let len = match open {
             Open::Nothing => text.len,
-            _ => {
-                major.len()
-                    + minor.len()
-                    + patch.len()
-                    + 2
-                    + text.pre.map_or(0, |pre| pre.len() + 1)
-            }
+            _ => major.len() + minor.len() + patch.len() + 2 + text.pre.map_or(0, |pre| pre.len() + 1),
         };
         if len > MAX_MASTERMINDS_VERSION_BYTES || pre.split('.').any(is_bad_number) {
             return Err(RangeError::Unparsable);
         }
-        let bound = Bound {
-            major: number(major)?,
-            minor: number(minor)?,
-            patch: number(patch)?,
-            pre: pre.into(),
-        };
-        Ok(Self {
-            operator,
-            open,
-            bound,
-        })
+        let bound = Bound { major: number(major)?, minor: number(minor)?, patch: number(patch)?, pre: pre.into() };
+        Ok(Self { operator, open, bound })
     }
 
     fn admits(&self, version: &Version<'_>) -> bool {
@@ -184,8 +154,7 @@ impl Constraint {
             Open::Minor => version.major() != bound.major,
             // Upstream looks at the prereleases where one is given: `!=4.1-alpha` accepts 4.1.0.
             Open::Patch => {
-                (version.major(), version.minor()) != (bound.major, bound.minor)
-                    || version.pre() != &*bound.pre
+                (version.major(), version.minor()) != (bound.major, bound.minor) || version.pre() != &*bound.pre
             }
         }
     }
@@ -207,9 +176,7 @@ impl Constraint {
             Open::Nothing => order.is_le(),
             Open::Minor => version.major() <= bound.major,
             // `<=*` is therefore 0.0.Z only.
-            Open::Major | Open::Patch => {
-                (version.major(), version.minor()) <= (bound.major, bound.minor)
-            }
+            Open::Major | Open::Patch => (version.major(), version.minor()) <= (bound.major, bound.minor),
         }
     }
 

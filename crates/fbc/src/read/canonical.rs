@@ -129,12 +129,7 @@ impl Canonical {
 
     pub(super) fn open(&mut self, is_object: bool) {
         self.value();
-        self.open.push(Open {
-            is_object,
-            start: self.out.len(),
-            members: self.members.len(),
-            in_order: true,
-        });
+        self.open.push(Open { is_object, start: self.out.len(), members: self.members.len(), in_order: true });
         self.out.push(if is_object { b'{' } else { b'[' });
     }
 
@@ -144,13 +139,7 @@ impl Canonical {
         if self.out.last() != Some(&b'{') {
             self.out.push(b',');
         }
-        self.members.push(Member {
-            key: self.out.len(),
-            value: 0,
-            prefix: 0,
-            kind,
-            is_escaped: false,
-        });
+        self.members.push(Member { key: self.out.len(), value: 0, prefix: 0, kind, is_escaped: false });
         &mut self.out
     }
 
@@ -169,9 +158,7 @@ impl Canonical {
         member.is_escaped = is_escaped;
         member.prefix = prefix(&member.key(&self.out));
         open.in_order &= member.kind != KeyKind::Merge
-            && before
-                .last()
-                .is_none_or(|before| before.compare(member, &self.out) == Ordering::Less);
+            && before.last().is_none_or(|before| before.compare(member, &self.out) == Ordering::Less);
     }
 
     /// The members of the innermost open object, complete as they are.
@@ -208,13 +195,7 @@ impl Canonical {
 
     /// Writes a member that was written before once more, into the innermost open object.
     pub(super) fn repeat_member(&mut self, span: &Span) {
-        let Member {
-            key,
-            value,
-            kind,
-            is_escaped,
-            ..
-        } = span.member;
+        let Member { key, value, kind, is_escaped, .. } = span.member;
         if kind == KeyKind::Merge {
             return;
         }
@@ -236,8 +217,7 @@ impl Canonical {
             return;
         }
         // From here on the outer before the inner.
-        self.shuffled
-            .sort_unstable_by_key(|object| object.text.start);
+        self.shuffled.sort_unstable_by_key(|object| object.text.start);
         self.line.clear();
         self.line.reserve(self.out.len() + 1);
         let mut todo = vec![Piece::Text(0..self.out.len())];
@@ -252,11 +232,7 @@ impl Canonical {
 
     /// The line that was finished.
     pub(super) fn line(&self) -> &[u8] {
-        if self.shuffled.is_empty() {
-            &self.out
-        } else {
-            &self.line
-        }
+        if self.shuffled.is_empty() { &self.out } else { &self.line }
     }
 
     /// A member of the innermost open object, up to the comma before the next one.
@@ -271,15 +247,12 @@ impl Canonical {
 
     /// Copies the text up to the first object that must be put in order, and says what comes then.
     fn assemble(&mut self, text: Range<usize>, todo: &mut Vec<Piece>) {
-        let first = self
-            .shuffled
-            .partition_point(|object| object.text.start < text.start);
+        let first = self.shuffled.partition_point(|object| object.text.start < text.start);
         let next = self.shuffled.get(first);
         let Some(object) = next.filter(|object| object.text.start < text.end) else {
             return self.line.extend_from_slice(&self.out[text]);
         };
-        self.line
-            .extend_from_slice(&self.out[text.start..object.text.start]);
+        self.line.extend_from_slice(&self.out[text.start..object.text.start]);
         todo.push(Piece::Text(object.text.end..text.end));
         self.line.push(b'{');
         todo.push(Piece::Byte(b'}'));
@@ -293,9 +266,7 @@ impl Canonical {
 
     /// Copies text, by which many bytes further on, with the order of the objects in it.
     fn copy(&mut self, text: Range<usize>, by: usize) {
-        let last = self
-            .shuffled
-            .partition_point(|object| object.text.end <= text.end);
+        let last = self.shuffled.partition_point(|object| object.text.end <= text.end);
         let first = self.shuffled[..last].partition_point(|object| object.text.end <= text.start);
         for i in first..last {
             let Shuffled { text, spans } = &self.shuffled[i];
@@ -305,10 +276,7 @@ impl Canonical {
                 let span = &self.spans[k];
                 self.spans.push(span.start + by..span.end + by);
             }
-            self.shuffled.push(Shuffled {
-                text: start..end,
-                spans: begin..self.spans.len(),
-            });
+            self.shuffled.push(Shuffled { text: start..end, spans: begin..self.spans.len() });
         }
         self.out.extend_from_within(text);
     }
@@ -327,17 +295,13 @@ impl Canonical {
                 Some(next) if member.compare(&next.member, &self.out) == Ordering::Equal => {
                     if member.kind != next.member.kind {
                         let key = member.key(&self.out);
-                        self.collisions
-                            .push(String::from_utf8_lossy(&key).into_owned());
+                        self.collisions.push(String::from_utf8_lossy(&key).into_owned());
                     }
                 }
                 _ => self.spans.push(member.key..*end),
             }
         }
-        self.shuffled.push(Shuffled {
-            text: open.start..self.out.len() + 1,
-            spans: first..self.spans.len(),
-        });
+        self.shuffled.push(Shuffled { text: open.start..self.out.len() + 1, spans: first..self.spans.len() });
     }
 }
 
@@ -351,11 +315,7 @@ impl Member {
     #[inline]
     fn key<'o>(&self, out: &'o [u8]) -> Cow<'o, [u8]> {
         let written = &out[self.key + 1..self.value - 2];
-        if self.is_escaped {
-            unescape(written)
-        } else {
-            Cow::Borrowed(written)
-        }
+        if self.is_escaped { unescape(written) } else { Cow::Borrowed(written) }
     }
 
     /// By the bytes of the keys.
@@ -389,9 +349,7 @@ fn prefix(key: &[u8]) -> u64 {
     if let Some(first) = key.first_chunk() {
         return u64::from_be_bytes(*first);
     }
-    let number = key
-        .iter()
-        .fold(0, |number, &byte| number << 8 | u64::from(byte));
+    let number = key.iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
     // A key without bytes has no number to shift.
     number.unbounded_shl(8 * (8 - u32::try_from(key.len()).unwrap_or(0)))
 }

@@ -34,9 +34,7 @@ pub enum ReadErrorKind {
     #[error("error converting YAML to JSON: yaml: {0}")]
     Alias(String),
     /// `<<` with a value that is no mapping and no list of mappings.
-    #[error(
-        "error converting YAML to JSON: yaml: map merge requires map or sequence of maps as the value"
-    )]
+    #[error("error converting YAML to JSON: yaml: map merge requires map or sequence of maps as the value")]
     Merge,
     /// A scalar that is not what its tag says.
     #[error("error converting YAML to JSON: yaml: {0}")]

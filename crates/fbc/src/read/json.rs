@@ -19,22 +19,13 @@ pub(super) fn convert(
     writer: &mut Canonical,
 ) -> Result<Option<usize>, Fault> {
     writer.clear();
-    let mut scan = Scan {
-        text,
-        begin: at,
-        at,
-        limits,
-        writer,
-    };
+    let mut scan = Scan { text, begin: at, at, limits, writer };
     match scan.value() {
         Ok(()) => Ok(Some(scan.at)),
         Err(Stop::Ended) => Ok(None),
         Err(Stop::Fault(kind)) => {
             let before = &text[..scan.at.min(text.len())];
-            Err(Fault {
-                line: memchr::memchr_iter(b'\n', before).count(),
-                kind,
-            })
+            Err(Fault { line: memchr::memchr_iter(b'\n', before).count(), kind })
         }
     }
 }
@@ -342,8 +333,7 @@ impl Scan<'_, '_> {
 
 /// Whether bytes that are not ASCII stand in the line as they are.
 fn is_kept(run: &[u8]) -> bool {
-    std::str::from_utf8(run)
-        .is_ok_and(|text| !run.contains(&0xe2) || !text.contains(['\u{2028}', '\u{2029}']))
+    std::str::from_utf8(run).is_ok_and(|text| !run.contains(&0xe2) || !text.contains(['\u{2028}', '\u{2029}']))
 }
 
 /// Each byte that is no UTF-8 becomes U+FFFD, as in Go: not each sequence of them.

@@ -21,17 +21,11 @@ pub(super) fn check(writer: &Canonical) -> Result<(), ReadErrorKind> {
     check_keys(writer)?;
     for wanted in STRINGS {
         // Of equal keys the last counts.
-        let found = writer
-            .innermost_members()
-            .rev()
-            .find(|member| is_alike(&member.key(out), wanted));
+        let found = writer.innermost_members().rev().find(|member| is_alike(&member.key(out), wanted));
         let Some(member) = found else { continue };
         let value = member.value(out);
         if value.first() != Some(&b'"') {
-            return Err(ReadErrorKind::KeyType {
-                key: wanted,
-                got: beginning(value),
-            });
+            return Err(ReadErrorKind::KeyType { key: wanted, got: beginning(value) });
         }
     }
     Ok(())
@@ -41,20 +35,13 @@ fn check_keys(writer: &Canonical) -> Result<(), ReadErrorKind> {
     let out = writer.written();
     // By their hashes and places, so that many keys are not held a second time.
     let members = writer.innermost_members().enumerate();
-    let mut hashes: Vec<(u64, usize)> = members
-        .map(|(place, member)| (hash(&member.key(out)), place))
-        .collect();
+    let mut hashes: Vec<(u64, usize)> = members.map(|(place, member)| (hash(&member.key(out)), place)).collect();
     hashes.sort_unstable();
     let mut alike = BTreeMap::<String, BTreeSet<String>>::new();
     for group in hashes.chunk_by(|(a, _), (b, _)| a == b) {
-        let members = group
-            .iter()
-            .map(|&(_, place)| writer.innermost_member(place));
+        let members = group.iter().map(|&(_, place)| writer.innermost_member(place));
         let first = writer.innermost_member(group[0].1);
-        if members
-            .clone()
-            .all(|member| member.key(out) == first.key(out))
-        {
+        if members.clone().all(|member| member.key(out) == first.key(out)) {
             continue;
         }
         for member in members {
@@ -65,10 +52,7 @@ fn check_keys(writer: &Canonical) -> Result<(), ReadErrorKind> {
     let alike: Vec<_> = alike
         .into_iter()
         .filter(|(_, keys)| keys.len() > 1)
-        .map(|(folded, keys)| AlikeKeys {
-            folded,
-            keys: keys.into_iter().collect(),
-        })
+        .map(|(folded, keys)| AlikeKeys { folded, keys: keys.into_iter().collect() })
         .collect();
     if alike.is_empty() {
         return Ok(());
@@ -84,9 +68,7 @@ fn hash(key: &[u8]) -> u64 {
         let bytes = key.iter().map(u8::to_ascii_lowercase);
         return bytes.fold(begin, hash);
     }
-    fold(&String::from_utf8_lossy(key))
-        .bytes()
-        .fold(begin, hash)
+    fold(&String::from_utf8_lossy(key)).bytes().fold(begin, hash)
 }
 
 fn is_alike(key: &[u8], wanted: &str) -> bool {
@@ -106,10 +88,7 @@ fn fold(text: &str) -> String {
         .flat_map(char::to_lowercase)
         .flat_map(|c| {
             let others = (c != DOTLESS).then(|| c.to_uppercase());
-            others
-                .into_iter()
-                .flatten()
-                .chain((c == DOTLESS).then_some(c))
+            others.into_iter().flatten().chain((c == DOTLESS).then_some(c))
         })
         .collect();
     // By character: of a whole text, the standard library would make the last sigma another one.

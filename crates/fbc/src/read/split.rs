@@ -52,9 +52,7 @@ impl Cut {
             return Ok(next.map_or(Found::More, |next| Found::Document { len, next }));
         }
         if !is_finished {
-            self.searched = self
-                .searched
-                .max(text.len().saturating_sub(SEPARATOR.len()));
+            self.searched = self.searched.max(text.len().saturating_sub(SEPARATOR.len()));
             return Ok(Found::More);
         }
         Ok(match text.len() {

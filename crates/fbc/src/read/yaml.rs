@@ -2,6 +2,10 @@
 //!
 //! The parser is of YAML 1.2; what its scalars mean, and what a document may hold, are upstream's rules (Go's yaml.v2
 //! and the conversion to JSON around it). Only the first node of a document counts. This file knows nothing of files.
+//!
+//! Known to be refused here and read upstream: UTF-16; a byte order mark inside a document, but for text in quotes;
+//! collections in brackets or braces nested in more than 255 others; `[-]`; a comment right behind a quote; more than a
+//! hundred places of one document further left than YAML 1.2 allows. U+0085 is a blank here, wherever it stands.
 
 use std::borrow::Cow;
 
@@ -29,11 +33,7 @@ pub(super) struct Document {
 }
 
 /// Writes the first node of a document; `null` for a document without any.
-pub(super) fn convert(
-    text: &[u8],
-    limits: &ReadLimits,
-    writer: &mut Canonical,
-) -> Result<Document, Fault> {
+pub(super) fn convert(text: &[u8], limits: &ReadLimits, writer: &mut Canonical) -> Result<Document, Fault> {
     let mut text = check::check(text, limits)?;
     let mut tries = relax::Tries::default();
     loop {

@@ -73,8 +73,11 @@ impl Writer {
         let description = words.iter().find_map(|word| word.strip_prefix("description="));
         let description = description.map_or(String::new(), |text| format!(r#""description":{text:?},"#));
         let package = &self.package;
-        writeln!(self.lines, r#"{{"defaultChannel":"{default}",{description}"name":"{package}","schema":"olm.package"}}"#)
-            .unwrap();
+        writeln!(
+            self.lines,
+            r#"{{"defaultChannel":"{default}",{description}"name":"{package}","schema":"olm.package"}}"#
+        )
+        .unwrap();
     }
 
     /// Writes what the package still owes: the bundles its channels name, and its deprecations.
@@ -88,7 +91,8 @@ impl Writer {
         if !self.deprecations.is_empty() {
             let entries = std::mem::take(&mut self.deprecations).join(",");
             let package = &self.package;
-            writeln!(self.lines, r#"{{"entries":[{entries}],"package":"{package}","schema":"olm.deprecations"}}"#).unwrap();
+            writeln!(self.lines, r#"{{"entries":[{entries}],"package":"{package}","schema":"olm.deprecations"}}"#)
+                .unwrap();
         }
     }
 
@@ -170,7 +174,8 @@ impl Writer {
                 }
                 ("property", text) => properties.push(text.to_owned()),
                 ("related", images) => {
-                    let images: Vec<_> = images.split(',').map(|image| format!(r#"{{"image":"{image}","name":"x"}}"#)).collect();
+                    let images: Vec<_> =
+                        images.split(',').map(|image| format!(r#"{{"image":"{image}","name":"x"}}"#)).collect();
                     related = format!(r#""relatedImages":[{}],"#, images.join(","));
                 }
                 (other, _) => panic!("no option of a bundle: {other}"),

@@ -1,5 +1,7 @@
 //! Coercion of what is written in a document: arguments, their defaults, and the conditions of `@skip` and `@include`.
 
+use std::fmt::Display;
+
 use apollo_compiler::ast::{self, FieldDefinition, InputValueDefinition, Type};
 use apollo_compiler::executable::{self, Selection};
 use apollo_compiler::schema::{ExtendedType, InputObjectType};
@@ -167,7 +169,11 @@ impl<'a> Literals<'a> {
         Ok(Value::Array(items))
     }
 
-    fn object(&mut self, definition: &'a InputObjectType, literal: &'a Node<ast::Value>) -> Result<Option<Value>, Fault> {
+    fn object(
+        &mut self,
+        definition: &'a InputObjectType,
+        literal: &'a Node<ast::Value>,
+    ) -> Result<Option<Value>, Fault> {
         let type_name = &definition.name;
         let ast::Value::Object(written) = literal.as_ref() else {
             let message = format!("Expected value of type \"{type_name}\" to be an object, found: {literal}.");
@@ -224,7 +230,7 @@ impl<'a> Literals<'a> {
         Err(self.fault(literal, message))
     }
 
-    fn fault(&self, literal: &Node<ast::Value>, message: String) -> Fault {
+    fn fault(&self, literal: &Node<ast::Value>, message: impl Display) -> Fault {
         Fault { message: format!("{}: {message}", path_text(&self.path)), place: literal.location() }
     }
 }

@@ -24,8 +24,7 @@ fn show_at(value: &Value, depth: usize) -> String {
         Value::Array(items) if items.is_empty() => "[]".to_owned(),
         Value::Array(_) if depth > SHOWN_DEPTH => "[Array]".to_owned(),
         Value::Array(items) => {
-            let mut shown: Vec<String> =
-                items.iter().take(SHOWN_ITEMS).map(|item| show_at(item, depth + 1)).collect();
+            let mut shown: Vec<String> = items.iter().take(SHOWN_ITEMS).map(|item| show_at(item, depth + 1)).collect();
             match items.len().saturating_sub(SHOWN_ITEMS) {
                 0 => {}
                 1 => shown.push("... 1 more item".to_owned()),

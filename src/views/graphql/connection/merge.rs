@@ -26,7 +26,11 @@ struct Head<T> {
 pub(super) fn take<'a, T: Item<'a>>(runs: &mut [Run<'_, 'a>], size: usize, backwards: bool) -> Vec<T> {
     let size = runs.iter().map(|run| run.to - run.from).sum::<usize>().min(size);
     if let [run] = runs {
-        if backwards { run.from = run.to - size } else { run.to = run.from + size }
+        if backwards {
+            run.from = run.to - size
+        } else {
+            run.to = run.from + size
+        }
         return (run.from..run.to).map(|rank| run.item(rank)).collect();
     }
     let mut items = Vec::with_capacity(size);

@@ -50,19 +50,17 @@ fn selections(selections: &[Selection], place: Option<SourceSpan>) -> Result<(),
         let message = "syntax error: expected a field or a fragment, found an empty selection".to_owned();
         return Err(Fault { code: Code::ParseFailed, message, place });
     }
-    selections.iter().try_for_each(|selection| {
-        match selection {
-            Selection::Field(field) => {
-                arguments(&field.arguments)?;
-                directives(&field.directives)?;
-                field.selection_set.iter().try_for_each(|set| self::selections(set, field.location()))
-            }
-            Selection::InlineFragment(inline) => {
-                directives(&inline.directives)?;
-                self::selections(&inline.selection_set, inline.location())
-            }
-            Selection::FragmentSpread(spread) => directives(&spread.directives),
+    selections.iter().try_for_each(|selection| match selection {
+        Selection::Field(field) => {
+            arguments(&field.arguments)?;
+            directives(&field.directives)?;
+            field.selection_set.iter().try_for_each(|set| self::selections(set, field.location()))
         }
+        Selection::InlineFragment(inline) => {
+            directives(&inline.directives)?;
+            self::selections(&inline.selection_set, inline.location())
+        }
+        Selection::FragmentSpread(spread) => directives(&spread.directives),
     })
 }
 

@@ -1,0 +1,97 @@
+use super::*;
+
+fn refusal(text: &str) -> (Code, String, Option<Location>) {
+    let error = Schema::load().parse(text, &Limits::default()).map(drop).expect_err("the document is refused");
+    (error.code, error.message, error.location)
+}
+
+#[test]
+fn what_is_no_graphql_is_told_with_its_place() {
+    let (code, message, location) = refusal("{\n  a(}");
+    assert_eq!(code, Code::ParseFailed);
+    assert!(message.starts_with("syntax error: "), "{message}");
+    assert_eq!(location, Some(Location { line: 2, column: 5 }));
+}
+
+#[test]
+fn what_does_not_fit_the_schema_is_told_with_its_place() {
+    assert_eq!(
+        refusal("{ __typename\n nothing }"),
+        (
+            Code::ValidationFailed,
+            "type `Query` does not have a field `nothing`".to_owned(),
+            Some(Location { line: 2, column: 2 })
+        )
+    );
+}
+
+#[test]
+fn the_rules_of_validation_hold() {
+    for document in [
+        "{ catalogs }",
+        "{ __typename { x } }",
+        "query($a: Int) { __typename }",
+        "query($a: String) { packages(first: $a) { totalCount } }",
+        "{ packages(first: \"1\") { totalCount } }",
+        "{ packages(first: 2147483648) { totalCount } }",
+        "{ packages(none: 1) { totalCount } }",
+        "{ catalog { name } }",
+        "{ a: catalogs { name } a: __typename }",
+        "{ a: package(catalog: \"a\", name: \"b\") { name } a: package(catalog: \"a\", name: \"c\") { name } }",
+        "{ catalogs { x: name } catalogs { x: digest } }",
+        "{ catalogs { ... on Package { name } } }",
+        "{ catalogs { ...f } } fragment f on None { name }",
+        "fragment f on Query { __typename } { __typename }",
+        "{ __typename @none }",
+        "{ __typename @skip }",
+        "mutation { x }",
+        "subscription { x }",
+        "{ __typename } type T { x: Int }",
+        "{ bundle(by: {image: \"a\", name: null}) { name } }",
+        "{ bundle(by: {name: {catalog: \"a\"}}) { name } }",
+    ] {
+        assert_eq!(refusal(document).0, Code::ValidationFailed, "{document}");
+    }
+}
+
+#[test]
+fn a_selection_must_not_be_empty() {
+    for document in ["{}", "{ catalogs {} }", "{ ... {} }", "{ ...f } fragment f on Query {}"] {
+        assert_eq!(refusal(document).0, Code::ParseFailed, "{document}");
+    }
+}
+
+#[test]
+fn an_input_object_has_each_field_once() {
+    for document in [
+        "{ bundle(by: {image: \"a\", image: \"b\"}) { name } }",
+        "query($by: BundleBy! = {image: \"a\", image: \"b\"}) { bundle(by: $by) { name } }",
+    ] {
+        let (code, message, location) = refusal(document);
+        assert_eq!(code, Code::ValidationFailed);
+        assert_eq!(message, "There can be only one input field named \"image\".");
+        assert!(location.is_some());
+    }
+}
+
+#[test]
+fn no_argument_or_input_field_takes_a_scalar_of_our_own() {
+    let schema = Schema::load();
+    let built_in = ["Int", "Float", "String", "Boolean", "ID"];
+    let mut inputs = Vec::new();
+    for definition in schema.valid.types.values().filter(|definition| !definition.is_built_in()) {
+        match definition {
+            ExtendedType::Object(object) => {
+                inputs.extend(object.fields.values().flat_map(|field| &field.arguments).map(|input| input.ty.clone()));
+            }
+            ExtendedType::InputObject(object) => inputs.extend(object.fields.values().map(|input| input.ty.clone())),
+            _ => {}
+        }
+    }
+    assert!(!inputs.is_empty());
+    for ty in inputs {
+        let name = ty.inner_named_type();
+        let is_scalar = schema.type_of(name).is_none_or(ExtendedType::is_scalar);
+        assert!(!is_scalar || built_in.contains(&name.as_str()), "{name}");
+    }
+}

@@ -1,0 +1,146 @@
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::http::{Method, Request as HttpRequest};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+
+use super::*;
+use crate::views::graphql::limits::Limits;
+use crate::views::graphql::tests::fixture::engine;
+
+const QUERY: &str = r#"{"query":"{ __typename }"}"#;
+const INVALID: &str = r#"{"query":"{ nothing }"}"#;
+const JSON: &str = "application/json; charset=utf-8";
+const GRAPHQL_RESPONSE: &str = "application/graphql-response+json; charset=utf-8";
+
+/// Status, headers and body of the answer to a request.
+async fn send(method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> (u16, HeaderMap, String) {
+    let mut request = HttpRequest::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let service = TowerToHyperService::new(router(Arc::new(engine(Limits::default()))));
+    let response = service.call(request.body(body.into()).unwrap()).await.unwrap();
+    let (head, body) = response.into_parts();
+    let body = to_bytes(body, usize::MAX).await.unwrap();
+    (head.status.as_u16(), head.headers, String::from_utf8(body.to_vec()).unwrap())
+}
+
+async fn post_graphql(headers: &[(&str, &str)], body: impl Into<Body>) -> (u16, HeaderMap, String) {
+    let headers: Vec<_> = [("content-type", "application/json")].iter().chain(headers).copied().collect();
+    send(Method::POST, "/graphql", &headers, body).await
+}
+
+fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name).map(|value| value.to_str().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_is_answered_in_the_form_that_is_accepted() {
+    for (accept, content_type) in [
+        ("application/json", JSON),
+        ("application/graphql-response+json", GRAPHQL_RESPONSE),
+        ("application/graphql-response+json, application/json;q=0.9", GRAPHQL_RESPONSE),
+        ("application/graphql-response+json;q=0.5, application/json", JSON),
+        ("text/html, */*;q=0.1", JSON),
+        ("application/*", JSON),
+    ] {
+        let (status, headers, body) = post_graphql(&[("accept", accept)], QUERY).await;
+        assert_eq!((status, header(&headers, "content-type")), (200, Some(content_type)), "{accept}");
+        assert_eq!((body.as_str(), header(&headers, "vary")), (r#"{"data":{"__typename":"Query"}}"#, Some("accept")));
+    }
+    let (status, headers, _) = post_graphql(&[], QUERY).await;
+    assert_eq!((status, header(&headers, "content-type")), (200, Some(JSON)));
+    for accept in ["text/html", "application/json;q=0", ""] {
+        assert_eq!(post_graphql(&[("accept", accept)], QUERY).await.0, 406, "{accept}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_document_has_another_status_in_the_newer_form() {
+    for (accept, expected) in [("application/json", 200), ("application/graphql-response+json", 400)] {
+        let (status, headers, body) = post_graphql(&[("accept", accept)], INVALID).await;
+        assert_eq!((status, header(&headers, "cache-control")), (expected, Some("no-store")));
+        assert!(body.starts_with(r#"{"errors":["#), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn only_json_is_taken() {
+    for (content_type, expected) in [
+        ("application/json", 200),
+        ("Application/JSON; charset=UTF-8", 200),
+        ("application/json; charset=\"utf-8\"", 200),
+        ("application/json; charset=latin1", 415),
+        ("text/plain", 415),
+        ("application/graphql", 415),
+    ] {
+        let (status, ..) = send(Method::POST, "/graphql", &[("content-type", content_type)], QUERY).await;
+        assert_eq!(status, expected, "{content_type}");
+    }
+    assert_eq!(send(Method::POST, "/graphql", &[], QUERY).await.0, 415);
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_refused() {
+    for body in [
+        "",
+        "{",
+        "[]",
+        r#"[{"query":"{ __typename }"}]"#,
+        "{}",
+        r#"{"query":1}"#,
+        r#"{"query":"{ __typename }","variables":[]}"#,
+        r#"{"query":"{ __typename }","operationName":1}"#,
+        r#"{"query":"{ __typename }","extensions":"x"}"#,
+    ] {
+        assert_eq!(post_graphql(&[], body).await.0, 400, "{body}");
+    }
+    let nulls = r#"{"query":"{ __typename }","variables":null,"operationName":null,"extensions":null,"more":1}"#;
+    assert_eq!(post_graphql(&[], nulls).await.0, 200);
+}
+
+#[tokio::test]
+async fn a_body_may_have_as_many_bytes_as_the_limit_says() {
+    let of_length = |length: usize| format!("{QUERY}{}", " ".repeat(length - QUERY.len()));
+    let maximum = Limits::default().body_bytes;
+    assert_eq!(post_graphql(&[], of_length(maximum)).await.0, 200);
+    assert_eq!(post_graphql(&[], of_length(maximum + 1)).await.0, 413);
+}
+
+#[tokio::test]
+async fn other_methods_are_told_which_one_to_use() {
+    for method in [Method::GET, Method::PUT, Method::DELETE] {
+        let (status, headers, _) = send(method, "/graphql", &[], Body::empty()).await;
+        assert_eq!((status, header(&headers, "allow")), (405, Some("POST")));
+    }
+    let (status, headers, _) = send(Method::POST, "/schema.graphql", &[], Body::empty()).await;
+    assert_eq!((status, header(&headers, "allow")), (405, Some("GET,HEAD")));
+}
+
+#[tokio::test]
+async fn the_schema_is_served_as_text_and_need_not_be_sent_twice() {
+    let (status, headers, body) = send(Method::GET, "/schema.graphql", &[], Body::empty()).await;
+    assert_eq!((status, header(&headers, "content-type")), (200, Some("text/plain; charset=utf-8")));
+    assert_eq!(body, SDL);
+    let tag = header(&headers, "etag").unwrap();
+    for (known, expected) in [(tag, 304), ("\"other\"", 200), (&format!("\"other\", W/{tag}"), 304), ("*", 304)] {
+        let (status, headers, _) =
+            send(Method::GET, "/schema.graphql", &[("if-none-match", known)], Body::empty()).await;
+        assert_eq!((status, header(&headers, "etag")), (expected, Some(tag)), "{known}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_work_is_done_on_either_kind_of_runtime() {
+    let body = r#"{"query":"{ metas { nodes { blob } } bundles(first: 500) { nodes { name package { name } } } }"}"#;
+    let (status, _, answer) = post_graphql(&[], body).await;
+    assert_eq!(status, 200);
+    assert!(answer.starts_with(r#"{"data":"#));
+    let single = tokio::task::spawn_blocking(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(post_graphql(&[], body)).2
+    });
+    assert_eq!(single.await.unwrap(), answer);
+}

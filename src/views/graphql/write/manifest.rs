@@ -19,20 +19,31 @@ struct BundleObject<'a> {
     data: Cow<'a, str>,
 }
 
-/// The manifest of the value of an `olm.bundle.object`, be it JSON or YAML, as canonical JSON; nothing when it is
-/// malformed.
-pub(super) fn manifest(value: &[u8]) -> Option<Vec<u8>> {
-    let object: BundleObject<'_> = serde_json::from_slice(value).ok()?;
-    let text = STANDARD.decode(object.data.as_bytes()).ok()?;
-    let mut reader =
-        FileReader::new(ReadLimits { blob_bytes: MANIFEST_BYTES, depth: MANIFEST_DEPTH, ..ReadLimits::default() });
-    reader.push(&text);
-    reader.finish();
-    loop {
-        match reader.next().ok()? {
-            Step::Blob(blob) => return Some(blob.line.trim_ascii_end().to_vec()),
-            Step::Notice(_) => {}
-            Step::More | Step::End => return None,
+/// Decodes manifests, one after the other in the same memory.
+#[derive(Default)]
+pub(super) struct Manifests {
+    text: Vec<u8>,
+    reader: Option<FileReader>,
+}
+
+impl Manifests {
+    /// The manifest of the value of an `olm.bundle.object`, be it JSON or YAML, as canonical JSON; nothing when it is
+    /// malformed.
+    pub(super) fn decode(&mut self, value: &[u8]) -> Option<Vec<u8>> {
+        let object: BundleObject<'_> = serde_json::from_slice(value).ok()?;
+        self.text.clear();
+        STANDARD.decode_vec(object.data.as_bytes(), &mut self.text).ok()?;
+        let limits = ReadLimits { blob_bytes: MANIFEST_BYTES, depth: MANIFEST_DEPTH, ..ReadLimits::default() };
+        let reader = self.reader.get_or_insert_with(|| FileReader::new(limits));
+        reader.restart();
+        reader.push(&self.text);
+        reader.finish();
+        loop {
+            match reader.next().ok()? {
+                Step::Blob(blob) => return Some(blob.line.trim_ascii_end().to_vec()),
+                Step::Notice(_) => {}
+                Step::More | Step::End => return None,
+            }
         }
     }
 }
@@ -40,6 +51,10 @@ pub(super) fn manifest(value: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn manifest(value: &[u8]) -> Option<Vec<u8>> {
+        Manifests::default().decode(value)
+    }
 
     fn decoded(text: &str) -> Option<String> {
         let value = format!(r#"{{"data":"{}"}}"#, STANDARD.encode(text));
@@ -50,8 +65,18 @@ mod tests {
     fn a_manifest_is_canonical_json_whether_it_was_json_or_yaml() {
         let json = "{\n  \"kind\": \"A \\\" b\\\\\",\n\t\"big\": [ 1.5, 12345678901234567890 ]\r\n}";
         assert_eq!(decoded(json).unwrap(), r#"{"big":[1.5,12345678901234567890],"kind":"A \" b\\"}"#);
-        let yaml = "kind: A\nspec:\n  ports: [80, \"x\"]\n  on: true\n";
-        assert_eq!(decoded(yaml).unwrap(), r#"{"kind":"A","spec":{"on":true,"ports":[80,"x"]}}"#);
+        let yaml = "kind: A\nspec:\n  ports: [80, \"x\"]\n  enabled: yes\n";
+        assert_eq!(decoded(yaml).unwrap(), r#"{"kind":"A","spec":{"enabled":true,"ports":[80,"x"]}}"#);
+    }
+
+    #[test]
+    fn a_manifest_is_the_same_after_another_one_that_was_broken() {
+        let mut manifests = Manifests::default();
+        let value = |text: &str| format!(r#"{{"data":"{}"}}"#, STANDARD.encode(text));
+        assert_eq!(manifests.decode(value("{\"a\": ").as_bytes()), None);
+        for text in ["{\"b\": 1} {\"c\": 2}", "b: 1\n---\nc: 2\n"] {
+            assert_eq!(manifests.decode(value(text).as_bytes()).as_deref(), Some(&b"{\"b\":1}"[..]));
+        }
     }
 
     #[test]

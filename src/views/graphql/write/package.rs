@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use fbc::catalog::{Bundle, Deprecation, Package};
+use fbc::catalog::{Bundle, Deprecation, JsonText, Package};
 
 use super::catalog::CatalogObject;
 use super::connection::Node;
@@ -29,7 +29,7 @@ impl<'a> Object<'a> for In<'a, Package<'a>> {
             "id" => to.key(Tag::Package, [&self.served.name, package.name()].map(Some)),
             "catalog" => return to.one(CatalogObject(self.served), field),
             "name" => to.text(package.name()),
-            "description" => return to.maybe_raw(package.description().map(|text| text.raw())),
+            "description" => return to.maybe_raw(package.description().map(JsonText::raw)),
             "defaultChannel" => return to.maybe(package.default_channel().map(|channel| self.with(channel)), field),
             "channels" => return to.many(package.channels().map(|channel| self.with(channel)), field),
             "channel" => {
@@ -81,7 +81,7 @@ impl<'a> Object<'a> for Deprecation<'a> {
         match field.name {
             "schema" => to.text(self.schema()),
             "name" => to.text(self.name()),
-            "message" => return to.raw(self.message().map_or(b"\"\"", |text| text.raw())),
+            "message" => return to.raw(self.message().map_or(b"\"\"", JsonText::raw)),
             _ => return to.unknown(field),
         }
         Ok(())

@@ -2,7 +2,6 @@
 
 use fbc::catalog::{Constraint, JsonValue, Property, PropertyKind};
 
-use super::manifest::manifest;
 use super::{Field, Object, Outcome, Writer, arguments};
 
 /// A property with what it says.
@@ -21,8 +20,8 @@ impl<'a> Writer<'a> {
         field: &'a Field<'a>,
     ) -> Outcome {
         let wanted = arguments(field).texts("types");
-        let properties = properties
-            .filter(|property| wanted.as_ref().is_none_or(|wanted| wanted.contains(&property.type_name())));
+        let properties =
+            properties.filter(|property| wanted.as_ref().is_none_or(|wanted| wanted.contains(&property.type_name())));
         self.each(properties, field, |to, property| to.of_type(&PropertyObject::new(property), field))
     }
 }
@@ -61,7 +60,9 @@ impl<'a> Object<'a> for &PropertyObject<'_> {
             ("type", _) => to.text(self.property.type_name()),
             ("value", _) => return to.maybe_raw(self.property.value().map(JsonValue::raw)),
             ("packageName", PropertyKind::Package { package, .. }) => to.text(package),
-            ("version", PropertyKind::Package { version, .. }) => to.text(version),
+            ("version", PropertyKind::Package { version, .. } | PropertyKind::MaxOpenShiftVersion(version)) => {
+                to.text(version);
+            }
             ("release", PropertyKind::Package { release, .. }) => to.maybe_text(release),
             ("requirement", PropertyKind::PackageRequired(requirement)) => return to.one(requirement, field),
             ("gvk", PropertyKind::Gvk(gvk) | PropertyKind::GvkRequired(gvk)) => return to.one(gvk, field),
@@ -69,10 +70,9 @@ impl<'a> Object<'a> for &PropertyObject<'_> {
             ("object", PropertyKind::BundleObject) => {
                 // Decoding takes its time, so the clock is looked at for each.
                 to.look_at_limits()?;
-                let object = self.property.value().and_then(|value| manifest(value.raw()));
+                let object = self.property.value().and_then(|value| to.manifests.decode(value.raw()));
                 return to.maybe_raw(object.as_deref());
             }
-            ("version", PropertyKind::MaxOpenShiftVersion(version)) => to.text(version),
             _ => return to.unknown(field),
         }
         Ok(())

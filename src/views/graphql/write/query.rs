@@ -83,12 +83,12 @@ impl<'a> Query<'a> {
         if ids.len() > maximum {
             return to.bad_input(field, format!("`ids` has {} ids; at most {maximum} are allowed", ids.len()));
         }
-        to.each(ids, field, |to, id| match id.as_str().and_then(|id| node::find(self.0, id)) {
-            Some(node) => to.of_type(node, field),
-            None => {
+        to.each(ids, field, |to, id| {
+            let Some(node) = id.as_str().and_then(|id| node::find(self.0, id)) else {
                 to.null();
-                Ok(())
-            }
+                return Ok(());
+            };
+            to.of_type(node, field)
         })
     }
 

@@ -20,10 +20,7 @@ pub(super) fn check(channel: Channel<'_>, problems: &mut Vec<Problem>) {
         problems.push(place.problem(code, message));
     }
     for entry in channel.entries() {
-        let place = Place {
-            bundle: entry.name(),
-            ..place
-        };
+        let place = Place { bundle: entry.name(), ..place };
         check_entry(entry, place, problems);
     }
 }
@@ -34,8 +31,7 @@ fn check_names(channel: Channel<'_>, place: Place<'_>, problems: &mut Vec<Proble
     for entry in channel.entries().filter(|entry| !seen.insert(entry.name())) {
         let (package, channel) = (go_quote(place.package), go_quote(place.channel));
         let name = go_quote(entry.name());
-        let message =
-            format!("invalid package {package}, channel {channel}: duplicate entry {name}");
+        let message = format!("invalid package {package}, channel {channel}: duplicate entry {name}");
         problems.push(place.problem(Code::ChannelEntryDuplicate, message));
     }
     let missing = channel.entries().filter(|entry| entry.bundle().is_none());
@@ -56,11 +52,7 @@ fn check_entry(entry: ChannelEntry<'_>, place: Place<'_>, problems: &mut Vec<Pro
     if entry.name().is_empty() {
         problems.push(place.problem(Code::BundleNameMissing, "name must be set"));
     }
-    for (at, _) in entry
-        .skips()
-        .enumerate()
-        .filter(|(_, name)| name.is_empty())
-    {
+    for (at, _) in entry.skips().enumerate().filter(|(_, name)| name.is_empty()) {
         problems.push(place.problem(Code::EntrySkipEmpty, format!("skip[{at}] is empty")));
     }
     if let Some(range) = entry.skip_range()

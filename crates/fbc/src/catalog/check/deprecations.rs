@@ -14,11 +14,7 @@ use crate::quote::go_quote;
 const SCHEMA: &str = "olm.deprecations";
 
 pub(super) fn check(catalog: &Catalog, problems: &mut Vec<Problem>) {
-    if !catalog
-        .schemas
-        .iter()
-        .any(|schema| &*schema.schema == SCHEMA)
-    {
+    if !catalog.schemas.iter().any(|schema| &*schema.schema == SCHEMA) {
         return;
     }
     let mut seen = HashSet::new();
@@ -28,9 +24,7 @@ pub(super) fn check(catalog: &Catalog, problems: &mut Vec<Problem>) {
         }
         let mut decoder = Decoder::new(Checks::Done);
         // A blob of another shape was told as malformed, and does not count.
-        let Ok(Body::Deprecations(entries)) =
-            decoder.decode(meta.blob().raw()).map(|blob| blob.body)
-        else {
+        let Ok(Body::Deprecations(entries)) = decoder.decode(meta.blob().raw()).map(|blob| blob.body) else {
             continue;
         };
         let package = meta.package_name().and_then(|name| catalog.package(name));
@@ -56,14 +50,8 @@ fn check_entries(
 ) {
     let mut seen = HashSet::new();
     for (at, entry) in entries.iter().enumerate() {
-        let reference = Reference {
-            schema: names.get(entry.schema),
-            name: names.get(entry.name),
-        };
-        let place = Place {
-            meta,
-            ..Place::of_package(package)
-        };
+        let reference = Reference { schema: names.get(entry.schema), name: names.get(entry.name) };
+        let place = Place { meta, ..Place::of_package(package) };
         let fault = if !reference.schema.is_empty() && !seen.insert(reference) {
             let (reference, package) = (reference.in_go(), go_quote(place.package));
             let message = format!("duplicate deprecation entry {reference} for package {package}");
@@ -85,35 +73,26 @@ impl<'a> Reference<'a> {
         let (quoted, name) = (go_quote(package.name()), go_quote(self.name));
         let message = match self.schema {
             "" => {
-                let message =
-                    format!("schema must be set for deprecation entry [{at}] for package {quoted}");
+                let message = format!("schema must be set for deprecation entry [{at}] for package {quoted}");
                 (Code::DeprecationSchemaMissing, message)
             }
             "olm.package" if self.name.is_empty() => return None,
             "olm.package" => {
-                let message = format!(
-                    "package name must be empty for deprecated package {quoted} (specified {name})"
-                );
+                let message = format!("package name must be empty for deprecated package {quoted} (specified {name})");
                 (Code::DeprecationPackageNamed, message)
             }
             // An undeclared default channel can be deprecated, because upstream makes it up.
             "olm.channel" if package.channel(self.name).is_some() => return None,
-            "olm.channel"
-                if !self.name.is_empty() && self.name == package.default_channel_name() =>
-            {
+            "olm.channel" if !self.name.is_empty() && self.name == package.default_channel_name() => {
                 return None;
             }
             "olm.channel" => {
-                let message = format!(
-                    "cannot deprecate channel {name} for package {quoted}: channel not found"
-                );
+                let message = format!("cannot deprecate channel {name} for package {quoted}: channel not found");
                 (Code::DeprecationChannelUnknown, message)
             }
             "olm.bundle" if package.bundle(self.name).is_some() => return None,
             "olm.bundle" => {
-                let message = format!(
-                    "cannot deprecate bundle {name} for package {quoted}: bundle not found"
-                );
+                let message = format!("cannot deprecate bundle {name} for package {quoted}: bundle not found");
                 (Code::DeprecationBundleUnknown, message)
             }
             _ => {
@@ -136,14 +115,8 @@ impl<'a> Reference<'a> {
     /// Where it points, in its package.
     fn place(self, place: Place<'a>) -> Place<'a> {
         match self.schema {
-            "olm.channel" => Place {
-                channel: self.name,
-                ..place
-            },
-            "olm.bundle" => Place {
-                bundle: self.name,
-                ..place
-            },
+            "olm.channel" => Place { channel: self.name, ..place },
+            "olm.bundle" => Place { bundle: self.name, ..place },
             _ => place,
         }
     }
@@ -163,24 +136,15 @@ fn tell_missing_message<'a>(
     problems: &mut Vec<Problem>,
 ) {
     let place = reference.place(place);
-    let bundle = package
-        .bundle(reference.name)
-        .filter(|_| reference.schema == "olm.bundle");
+    let bundle = package.bundle(reference.name).filter(|_| reference.schema == "olm.bundle");
     let mut places: Vec<Place<'_>> = bundle
         .into_iter()
         .flat_map(Bundle::channel_entries)
-        .map(|entry| Place {
-            channel: entry.channel().name(),
-            ..place
-        })
+        .map(|entry| Place { channel: entry.channel().name(), ..place })
         .collect();
     if places.is_empty() {
         places.push(place);
     }
     let message = "invalid deprecation: message must be set";
-    problems.extend(
-        places
-            .into_iter()
-            .map(|place| place.problem(Code::DeprecationMessageMissing, message)),
-    );
+    problems.extend(places.into_iter().map(|place| place.problem(Code::DeprecationMessageMissing, message)));
 }

@@ -9,31 +9,21 @@ use crate::problem::Code;
 ///
 /// Of entries with one name the first counts. Takes time linear in the entries and their skips.
 pub(super) fn fault(channel: Channel<'_>) -> Option<(Code, String)> {
-    let mut entries: HashMap<&str, ChannelEntry<'_>> =
-        HashMap::with_capacity(channel.entries().len());
+    let mut entries: HashMap<&str, ChannelEntry<'_>> = HashMap::with_capacity(channel.entries().len());
     for entry in channel.entries() {
         entries.entry(entry.name()).or_insert(entry);
     }
     let skipped: HashSet<&str> = entries.values().flat_map(|entry| entry.skips()).collect();
-    let replaced: HashSet<&str> = entries
-        .values()
-        .filter_map(|entry| entry.replaces())
-        .collect();
+    let replaced: HashSet<&str> = entries.values().filter_map(|entry| entry.replaces()).collect();
     let is_head = |name: &&str| !skipped.contains(name) && !replaced.contains(name);
     let mut heads: Vec<&str> = entries.keys().copied().filter(is_head).collect();
     heads.sort_unstable();
     let &[head] = heads.as_slice() else {
         return Some(match heads.as_slice() {
-            [] => (
-                Code::ChannelWithoutHead,
-                "no channel head found in graph".to_owned(),
-            ),
+            [] => (Code::ChannelWithoutHead, "no channel head found in graph".to_owned()),
             heads => {
                 let heads = heads.join(", ");
-                (
-                    Code::ChannelMultipleHeads,
-                    format!("multiple channel heads found in graph: {heads}"),
-                )
+                (Code::ChannelMultipleHeads, format!("multiple channel heads found in graph: {heads}"))
             }
         });
     };
@@ -50,10 +40,7 @@ pub(super) fn fault(channel: Channel<'_>) -> Option<(Code, String)> {
     stranded.sort_unstable();
     (!stranded.is_empty()).then(|| {
         let stranded = stranded.join(", ");
-        (
-            Code::ChannelStranded,
-            format!("channel contains one or more stranded bundles: {stranded}"),
-        )
+        (Code::ChannelStranded, format!("channel contains one or more stranded bundles: {stranded}"))
     })
 }
 

@@ -68,18 +68,13 @@ fn yaml_fault(value: JsonValue<'_>) -> Option<String> {
         return None;
     }
     let fault = kind.to_string();
-    let fault = fault
-        .strip_prefix("error converting YAML to JSON: ")
-        .unwrap_or(&fault);
+    let fault = fault.strip_prefix("error converting YAML to JSON: ").unwrap_or(&fault);
     Some(fault.to_owned())
 }
 
 /// Whether the first byte that is encoded is a brace: then nothing needs to be decoded.
 fn begins_with_brace(data: Text<'_>) -> bool {
-    matches!(
-        data.0,
-        [b'"', b'e', b'w'..=b'z' | b'0'..=b'9' | b'+' | b'/', ..]
-    )
+    matches!(data.0, [b'"', b'e', b'w'..=b'z' | b'0'..=b'9' | b'+' | b'/', ..])
 }
 
 /// The member `data`, when it is a string.

@@ -33,20 +33,14 @@ pub(super) fn check(package: Package<'_>, problems: &mut Vec<Problem>) {
 fn check_default_channel(package: Package<'_>, place: Place<'_>, problems: &mut Vec<Problem>) {
     let name = package.default_channel_name();
     if name.is_empty() {
-        problems.push(place.problem(
-            Code::PackageDefaultChannelMissing,
-            "default channel must be set",
-        ));
+        problems.push(place.problem(Code::PackageDefaultChannelMissing, "default channel must be set"));
         if package.channels().len() == 0 {
             let message = "package must contain at least one channel";
             problems.push(place.problem(Code::PackageWithoutChannels, message));
         }
     } else if package.default_channel().is_none() {
         // Upstream makes up an empty channel of that name and finds it empty.
-        let channel = Place {
-            channel: name,
-            ..place
-        };
+        let channel = Place { channel: name, ..place };
         let message = "channel must contain at least one bundle";
         problems.push(channel.problem(Code::PackageDefaultChannelUnknown, message));
     }
@@ -60,25 +54,15 @@ fn label_faults(name: &str) -> Vec<&'static str> {
     }
     if !is_label(name) {
         let is_subdomain = name.split('.').all(is_label);
-        faults.push(if is_subdomain {
-            "must not contain dots"
-        } else {
-            LABEL_RULE
-        });
+        faults.push(if is_subdomain { "must not contain dots" } else { LABEL_RULE });
     }
     faults
 }
 
 fn is_label(text: &str) -> bool {
-    let is_end = |byte: Option<&u8>| {
-        byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-    };
+    let is_end = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     let bytes = text.as_bytes();
-    is_end(bytes.first())
-        && is_end(bytes.last())
-        && bytes
-            .iter()
-            .all(|&byte| byte == b'-' || is_end(Some(&byte)))
+    is_end(bytes.first()) && is_end(bytes.last()) && bytes.iter().all(|&byte| byte == b'-' || is_end(Some(&byte)))
 }
 
 /// The versions that several bundles in channels have, each with the names of those.
@@ -91,10 +75,8 @@ fn duplicate_versions(package: Package<'_>) -> Option<String> {
         .filter_map(|bundle| Some((full_version(bundle)?, bundle.name())))
         .collect();
     versions.sort_unstable();
-    let mut duplicates: Vec<&[(Cow<'_, str>, &str)]> = versions
-        .chunk_by(|(a, _), (b, _)| a == b)
-        .filter(|bundles| bundles.len() > 1)
-        .collect();
+    let mut duplicates: Vec<&[(Cow<'_, str>, &str)]> =
+        versions.chunk_by(|(a, _), (b, _)| a == b).filter(|bundles| bundles.len() > 1).collect();
     if duplicates.is_empty() {
         return None;
     }
@@ -112,10 +94,7 @@ fn duplicate_versions(package: Package<'_>) -> Option<String> {
             format!("{{{}: [{}]}}", bundles[0].0, names.join(", "))
         })
         .collect();
-    Some(format!(
-        "duplicate versions found in bundles: [{}]",
-        groups.join(" ")
-    ))
+    Some(format!("duplicate versions found in bundles: [{}]", groups.join(" ")))
 }
 
 /// Version and release as upstream writes them in one.

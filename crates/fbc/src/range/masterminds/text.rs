@@ -108,16 +108,7 @@ fn match_version(text: &str) -> Option<(VersionText<'_>, &str)> {
     let patch = if minor.is_some() { take_number() } else { None };
     let pre = take_identifiers(&mut rest, '-');
     take_identifiers(&mut rest, '+');
-    Some((
-        VersionText {
-            major,
-            minor,
-            patch,
-            pre,
-            len: text.len() - rest.len(),
-        },
-        rest,
-    ))
+    Some((VersionText { major, minor, patch, pre, len: text.len() - rest.len() }, rest))
 }
 
 /// Identifiers separated by dots, after a sign.

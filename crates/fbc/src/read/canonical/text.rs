@@ -35,10 +35,7 @@ fn long_plain_prefix(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = text[at..].first_chunk::<LONG>() {
         // Without an early end, so that it is done for many bytes at once.
-        if chunk
-            .iter()
-            .fold(false, |found, &byte| found | !is_plain(byte))
-        {
+        if chunk.iter().fold(false, |found, &byte| found | !is_plain(byte)) {
             break;
         }
         at += LONG;
@@ -133,8 +130,7 @@ fn plain_or_foreign_prefix(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = text[at..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
-        let special =
-            equals(word, b'"') | equals(word, b'\\') | controls(word) | equals(word, 0xe2);
+        let special = equals(word, b'"') | equals(word, b'\\') | controls(word) | equals(word, 0xe2);
         let special = special & HIGHS;
         if special != 0 {
             return at + special.trailing_zeros() as usize / 8;

@@ -27,12 +27,8 @@ const IS_INDICATOR: [bool; 256] = {
 
 /// The text of a document, when it is UTF-8 without the characters that YAML forbids and has not too many indicators.
 pub(super) fn check<'t>(text: &'t [u8], limits: &ReadLimits) -> Result<Cow<'t, str>, Fault> {
-    let fault = |at: usize, kind| Fault {
-        line: memchr::memchr_iter(b'\n', &text[..at]).count(),
-        kind,
-    };
-    let text = std::str::from_utf8(text)
-        .map_err(|error| fault(error.valid_up_to(), ReadErrorKind::Utf8))?;
+    let fault = |at: usize, kind| Fault { line: memchr::memchr_iter(b'\n', &text[..at]).count(), kind };
+    let text = std::str::from_utf8(text).map_err(|error| fault(error.valid_up_to(), ReadErrorKind::Utf8))?;
     let has_controls = text.as_bytes().chunks(1024).any(|chunk| {
         // Without an early end, so that it is done for many bytes at once.
         let found = |found, &byte| found | is_control_byte(byte);
@@ -71,19 +67,12 @@ impl<'t> EscapedSlashes<'t> {
     /// None when the document has none at all, as almost all documents.
     pub(super) fn of(text: &'t str) -> Option<Self> {
         memchr::memmem::find(text.as_bytes(), b"\\/")?;
-        Some(Self {
-            text,
-            characters: 0,
-            bytes: 0,
-        })
+        Some(Self { text, characters: 0, bytes: 0 })
     }
 
     /// Refuses them in a scalar between double quotes.
     pub(super) fn check(&mut self, scalar: Span) -> Result<(), ReadErrorKind> {
-        let (from, to) = (
-            self.byte(scalar.start.index()),
-            self.byte(scalar.end.index()),
-        );
+        let (from, to) = (self.byte(scalar.start.index()), self.byte(scalar.end.index()));
         let mut rest = &self.text[from..to];
         while let Some(at) = rest.find('\\') {
             match rest[at + 1..].chars().next() {

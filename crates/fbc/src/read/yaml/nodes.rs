@@ -104,9 +104,7 @@ impl Reader<'_, '_> {
 
     /// Whether what comes next is to be merged.
     pub(super) fn is_merging(&self) -> bool {
-        self.frames
-            .last()
-            .is_some_and(|frame| frame.is_merge_list || frame.merge.is_some())
+        self.frames.last().is_some_and(|frame| frame.is_merge_list || frame.merge.is_some())
     }
 
     /// Takes a merge key. What stands after it is written as a member that will be left out.
@@ -193,11 +191,7 @@ impl Reader<'_, '_> {
                 let text = "a mapping or a sequence".to_owned();
                 Err(ReadErrorKind::Key(text))
             }
-            Anchored::Collection {
-                text,
-                members,
-                nodes,
-            } => {
+            Anchored::Collection { text, members, nodes } => {
                 self.anchors.count_aliased(*nodes)?;
                 if self.is_merging() {
                     self.merge_from(members.clone())?;
@@ -213,11 +207,7 @@ impl Reader<'_, '_> {
     /// Notes the members of a mapping that is to be merged.
     fn merge_from(&mut self, members: Option<Vec<Span>>) -> Result<(), ReadErrorKind> {
         let members = members.ok_or(ReadErrorKind::Merge)?;
-        let merge = self
-            .frames
-            .iter_mut()
-            .rev()
-            .find_map(|frame| frame.merge.as_mut());
+        let merge = self.frames.iter_mut().rev().find_map(|frame| frame.merge.as_mut());
         if let Some(Merge(sources)) = merge {
             sources.push(members);
         }

@@ -22,16 +22,11 @@ pub(super) enum Scalar<'t> {
 }
 
 /// Standard base64 as Go reads it: padded, and what is left over in the last bits does not matter.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &STANDARD,
-    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
-);
+const BASE64: GeneralPurpose =
+    GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
 /// The value of a scalar with a tag, given without `tag:yaml.org,2002:`; the tag decides, however it is quoted.
-pub(super) fn resolve_tagged<'t>(
-    tag: &str,
-    text: Cow<'t, str>,
-) -> Result<Scalar<'t>, ReadErrorKind> {
+pub(super) fn resolve_tagged<'t>(tag: &str, text: Cow<'t, str>) -> Result<Scalar<'t>, ReadErrorKind> {
     if tag == "binary" {
         return decode_binary(&text).map(Scalar::Text);
     }
@@ -51,9 +46,7 @@ pub(super) fn resolve_tagged<'t>(
         ("float", Some(Scalar::Integer(integer))) if i64::try_from(integer).is_ok() => {
             Ok(Scalar::Float(to_float(integer)))
         }
-        _ if tag != found => Err(ReadErrorKind::Tag(format!(
-            "cannot decode !!{found} `{text}` as a !!{tag}"
-        ))),
+        _ if tag != found => Err(ReadErrorKind::Tag(format!("cannot decode !!{found} `{text}` as a !!{tag}"))),
         (_, Some(resolved)) => Ok(resolved),
         (_, None) => Ok(Scalar::Text(text)),
     }
@@ -63,10 +56,7 @@ pub(super) fn resolve_tagged<'t>(
 pub(super) fn resolve_plain(text: &str) -> Option<Scalar<'static>> {
     match text.as_bytes() {
         [] => Some(Scalar::Null),
-        [
-            b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~',
-            ..,
-        ] => word(text),
+        [b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~', ..] => word(text),
         [b'.', ..] => word(text).or_else(|| point_float(text)),
         [b'0'..=b'9' | b'+' | b'-', ..] => word(text).or_else(|| number(text)),
         _ => None,
@@ -87,10 +77,7 @@ pub(super) fn write_float(out: &mut Vec<u8>, float: f64) {
 }
 
 /// A float as mapping key, as upstream writes it: as `%g` of the nearest float of 32 bits.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "upstream rounds such keys to 32 bits"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "upstream rounds such keys to 32 bits")]
 pub(super) fn float_key(float: f64) -> String {
     let float = float as f32;
     if float.is_nan() {
@@ -112,12 +99,8 @@ pub(super) fn float_key(float: f64) -> String {
 fn word(text: &str) -> Option<Scalar<'static>> {
     Some(match text {
         "~" | "null" | "Null" | "NULL" => Scalar::Null,
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
-            Scalar::Bool(true)
-        }
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            Scalar::Bool(false)
-        }
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Scalar::Bool(true),
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Scalar::Bool(false),
         ".nan" | ".NaN" | ".NAN" => Scalar::Float(f64::NAN),
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Scalar::Float(f64::INFINITY),
         "-.inf" | "-.Inf" | "-.INF" => Scalar::Float(f64::NEG_INFINITY),
@@ -128,32 +111,20 @@ fn word(text: &str) -> Option<Scalar<'static>> {
 /// A number that begins with a sign or a digit; underscores count as nothing.
 fn number(text: &str) -> Option<Scalar<'static>> {
     // No number has a letter that is neither a digit of some base nor part of a prefix or exponent.
-    if !text
-        .bytes()
-        .all(|byte| byte.is_ascii_hexdigit() || b"_+-.xXoObB".contains(&byte))
-    {
+    if !text.bytes().all(|byte| byte.is_ascii_hexdigit() || b"_+-.xXoObB".contains(&byte)) {
         return None;
     }
-    let plain: Cow<'_, str> = if text.contains('_') {
-        Cow::Owned(text.replace('_', ""))
-    } else {
-        Cow::Borrowed(text)
-    };
+    let plain: Cow<'_, str> = if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(text) };
     integer(&plain)
         .map(Scalar::Integer)
         .or_else(|| {
             let fits = is_float(&plain).then(|| plain.parse::<f64>());
-            fits?
-                .ok()
-                .filter(|float| float.is_finite())
-                .map(Scalar::Float)
+            fits?.ok().filter(|float| float.is_finite()).map(Scalar::Float)
         })
         .or_else(|| {
             // Only reached by a second sign: `0b-1`.
             let digits = plain.strip_prefix("0b")?;
-            i64::from_str_radix(digits, 2)
-                .ok()
-                .map(|i| Scalar::Integer(i.into()))
+            i64::from_str_radix(digits, 2).ok().map(|i| Scalar::Integer(i.into()))
         })
 }
 
@@ -228,13 +199,10 @@ fn is_timestamp(text: &str) -> bool {
 
 /// Bytes that are no UTF-8 each become U+FFFD.
 fn decode_binary(text: &str) -> Result<Cow<'static, str>, ReadErrorKind> {
-    let text: Vec<u8> = text
-        .bytes()
-        .filter(|byte| !b"\r\n".contains(byte))
-        .collect();
-    let bytes = BASE64.decode(text).map_err(|_| {
-        ReadErrorKind::Tag("!!binary value contains invalid base64 data".to_owned())
-    })?;
+    let text: Vec<u8> = text.bytes().filter(|byte| !b"\r\n".contains(byte)).collect();
+    let bytes = BASE64
+        .decode(text)
+        .map_err(|_| ReadErrorKind::Tag("!!binary value contains invalid base64 data".to_owned()))?;
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         out.push_str(chunk.valid());

@@ -1,0 +1,83 @@
+use serde_json::json;
+
+use crate::views::graphql::document::Schema;
+use crate::views::graphql::limits::Limits;
+use crate::views::graphql::plan::plan;
+
+use super::*;
+
+fn with_plan<T>(query: &str, variables: &serde_json::Value, see: impl FnOnce(&Plan<'_>) -> T) -> T {
+    let schema = Schema::load();
+    let document = schema.parse(query, &Limits::default()).expect("a test document is valid");
+    let operation = document.operation(None).unwrap();
+    see(&plan(&schema, &document, operation, variables.as_object().unwrap()).unwrap())
+}
+
+fn cost_of(query: &str) -> u64 {
+    with_plan(query, &json!({}), |plan| cost(plan, &Limits::default()))
+}
+
+#[test]
+fn an_object_costs_one_and_a_scalar_nothing() {
+    assert_eq!(cost_of("{ __typename }"), 0);
+    assert_eq!(cost_of("{ package(catalog: \"a\", name: \"b\") { name description } }"), 1);
+    assert_eq!(cost_of("{ package(catalog: \"a\", name: \"b\") { defaultChannel { head { name skips } } } }"), 3);
+}
+
+#[test]
+fn the_items_of_a_page_cost_as_many_as_it_may_have() {
+    assert_eq!(cost_of("{ packages { totalCount } }"), 1);
+    assert_eq!(cost_of("{ packages { nodes { name } } }"), 1 + 50);
+    assert_eq!(cost_of("{ packages(first: 500) { edges { node { name } } pageInfo { endCursor } } }"), 1 + 1000 + 1);
+    assert_eq!(
+        cost_of("{ packages(last: 7) { nodes { bundles(first: 3) { nodes { name } } } } }"),
+        1 + 7 * (1 + 1 + 3)
+    );
+    assert_eq!(cost_of("{ packages(first: 9000) { nodes { name } } }"), 1 + 500);
+    let size = |variables| {
+        with_plan("query($n: Int = 4) { metas(first: $n) { nodes { name } } }", &variables, |plan| {
+            cost(plan, &Limits::default())
+        })
+    };
+    assert_eq!((size(json!({"n": 4})), size(json!({"n": 20}))), (5, 21));
+}
+
+#[test]
+fn plain_lists_cost_as_many_as_they_usually_have() {
+    let within =
+        |selection: &str| cost_of(&format!("{{ package(catalog: \"a\", name: \"b\") {{ {selection} }} }}")) - 1;
+    assert_eq!(within("channels { name }"), 10);
+    assert_eq!(within("channels { entries { name } }"), 10 * (1 + 40));
+    assert_eq!(within("properties { type }"), 30);
+    assert_eq!(within("bundles(first: 1) { nodes { relatedImages { name } providedApis { kind } } }"), 1 + 1 + 30 + 30);
+    assert_eq!(cost_of("{ nodes(ids: [\"a\", \"b\"]) { id ... on Channel { entries { name } } } }"), 2 * 41);
+}
+
+#[test]
+fn the_dearest_type_of_an_interface_counts() {
+    assert_eq!(
+        cost_of("{ node(id: \"a\") { id ... on Package { channels { name } } ... on Bundle { package { name } } } }"),
+        11
+    );
+}
+
+#[test]
+fn the_usual_introspection_is_allowed_once() {
+    let of_type = (0..9).fold("kind name".to_owned(), |inner, _| format!("kind name ofType {{ {inner} }}"));
+    let input = format!("name type {{ {of_type} }} defaultValue");
+    let whole = format!(
+        "types {{ kind name fields(includeDeprecated: true) {{ name args(includeDeprecated: true) {{ {input} }} type {{ {of_type} }} }} \
+         inputFields(includeDeprecated: true) {{ {input} }} interfaces {{ {of_type} }} enumValues {{ name }} possibleTypes {{ {of_type} }} }} \
+         directives {{ name args {{ {input} }} }}"
+    );
+    let cost = cost_of(&format!("{{ __schema {{ {whole} }} }}"));
+    assert!((50_000..100_000).contains(&cost), "{cost}");
+}
+
+#[test]
+fn raw_json_is_noticed() {
+    let copies = |query: &str| with_plan(query, &json!({}), copies_json);
+    assert!(copies("{ metas { nodes { blob } } }"));
+    assert!(copies("{ bundles { nodes { properties { ... on BundleObjectProperty { object } } } } }"));
+    assert!(!copies("{ bundles { nodes { name } } }"));
+}

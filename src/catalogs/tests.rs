@@ -1,0 +1,86 @@
+//! What readers see while the writer changes what is served.
+
+use bytes::Bytes;
+use fbc::Origins;
+
+use super::*;
+
+/// An empty catalog; its digest tells contents apart.
+fn served(name: &str, priority: i32, digest: u8) -> Served {
+    Served {
+        name: name.to_owned(),
+        catalog: Arc::new(Catalog::build(Bytes::new(), &Origins::default()).expect("nothing is a content")),
+        digest: Digest::new([digest; 32]),
+        image: None,
+        last_unpacked: None,
+        about: About { priority, ..About::default() },
+    }
+}
+
+fn contents(snapshot: &Snapshot) -> Vec<(&str, Digest)> {
+    snapshot.by_name().iter().map(|served| (served.name.as_str(), served.digest)).collect()
+}
+
+#[test]
+fn catalogs_are_found_by_name_and_in_the_order_of_their_priority() {
+    let (mut writer, catalogs) = catalogs();
+    for (name, priority) in [("b", 0), ("d", 10), ("a", -5), ("c", 10), ("e", 0)] {
+        writer.publish(served(name, priority, 0));
+    }
+    let snapshot = catalogs.snapshot();
+    let names: Vec<_> = snapshot.by_name().iter().map(|served| served.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c", "d", "e"]);
+    let names: Vec<_> = snapshot.by_priority().map(|served| served.name.as_str()).collect();
+    assert_eq!(names, ["c", "d", "b", "e", "a"]);
+    assert_eq!(snapshot.get("d").map(|served| served.about.priority), Some(10));
+    assert!(snapshot.get("f").is_none());
+}
+
+#[test]
+fn a_snapshot_stays_as_it_is_while_catalogs_are_replaced_and_withdrawn() {
+    let (mut writer, catalogs) = catalogs();
+    writer.publish(served("a", 0, 1));
+    writer.publish(served("b", 0, 1));
+    let before = catalogs.snapshot();
+    writer.publish(served("a", 0, 2));
+    writer.withdraw("b");
+    writer.withdraw("never");
+    let one = Digest::new([1; 32]);
+    assert_eq!(contents(&before), [("a", one), ("b", one)]);
+    assert_eq!(contents(&catalogs.clone().snapshot()), [("a", Digest::new([2; 32]))]);
+}
+
+#[test]
+fn each_change_is_counted() {
+    let (mut writer, catalogs) = catalogs();
+    let changes = catalogs.changes();
+    assert_eq!(*changes.borrow(), 0);
+    writer.publish(served("a", 0, 1));
+    assert!(changes.has_changed().expect("the writer is there"));
+    writer.withdraw("a");
+    assert_eq!(*changes.borrow(), 2);
+}
+
+#[test]
+fn readers_see_each_state_whole_while_the_writer_publishes() {
+    let (mut writer, catalogs) = catalogs();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let catalogs = catalogs.clone();
+            scope.spawn(move || {
+                let mut last = 0;
+                while last < 100 {
+                    let snapshot = catalogs.snapshot();
+                    let priorities: Vec<_> = snapshot.by_priority().map(|served| served.about.priority).collect();
+                    assert!(priorities.is_sorted_by(|one, other| one >= other), "{priorities:?}");
+                    let now = priorities.first().copied().unwrap_or_default();
+                    assert!(now >= last, "{now} after {last}");
+                    last = now;
+                }
+            });
+        }
+        for priority in 1..=100 {
+            writer.publish(served(if priority % 2 == 0 { "even" } else { "odd" }, priority, 0));
+        }
+    });
+}

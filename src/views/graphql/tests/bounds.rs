@@ -1,0 +1,101 @@
+//! What is decided while an answer is made: each bound is passed at its value and not beyond it.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::fixture::{ask, code, engine};
+use crate::views::graphql::Request;
+use crate::views::graphql::limits::Limits;
+
+const BUNDLES: &str = "{ bundles { nodes { name package { name } } } }";
+
+/// Asks with a limit at a value that suffices, and at one that does not.
+fn holds_on_both_sides(document: &str, enough: Limits, too_little: Limits, expected: &str) {
+    let body = ask(&engine(enough), document);
+    assert_eq!(body.get("errors"), None, "{document}");
+    let body = ask(&engine(too_little), document);
+    assert_eq!((code(&body), body.get("data")), (expected, None), "{document}");
+}
+
+#[test]
+fn tokens() {
+    // Two braces each way, three names, the white space between them, and the end.
+    let [enough, too_little] = [14, 13].map(|tokens| Limits { tokens, ..Limits::default() });
+    holds_on_both_sides("{ catalogs { name digest } }", enough, too_little, "MAX_TOKENS_LIMIT");
+}
+
+#[test]
+fn nesting() {
+    let [enough, too_little] = [3, 2].map(|nesting| Limits { nesting, ..Limits::default() });
+    holds_on_both_sides("{ packages { nodes { name } } }", enough, too_little, "MAX_DEPTH_LIMIT");
+}
+
+#[test]
+fn estimated_cost() {
+    let [enough, too_little] = [101, 100].map(|cost| Limits { cost, ..Limits::default() });
+    holds_on_both_sides(BUNDLES, enough, too_little.clone(), "COST_ESTIMATED_TOO_EXPENSIVE");
+    let body = ask(&engine(too_little), BUNDLES);
+    let expected = json!({"code": "COST_ESTIMATED_TOO_EXPENSIVE", "cost": 101, "maximum": 100});
+    assert_eq!(body["errors"][0]["extensions"], expected);
+}
+
+#[test]
+fn produced_objects() {
+    let [enough, too_little] = [12, 11].map(|objects| Limits { objects, ..Limits::default() });
+    holds_on_both_sides(BUNDLES, enough, too_little, "COST_ACTUAL_TOO_EXPENSIVE");
+}
+
+#[test]
+fn answer_bytes() {
+    let document = "{ metas(first: 1) { nodes { blob } } }";
+    let whole = engine(Limits::default()).execute(&Request { query: document.into(), ..Request::default() });
+    // The limit is looked at before the blob is copied; what closes the answer comes after.
+    let until_blob = whole.body.len() - "}]}}}".len();
+    let [enough, too_little] =
+        [until_blob, until_blob - 1].map(|answer_bytes| Limits { answer_bytes, ..Limits::default() });
+    holds_on_both_sides(document, enough, too_little, "RESPONSE_TOO_LARGE");
+}
+
+#[test]
+fn time() {
+    let document = "{ bundle(by: {name: {catalog: \"alpha\", package: \"etcd\", name: \"etcd.v1.0.0\"}}) \
+                    { properties { ... on BundleObjectProperty { object } } } }";
+    let [enough, too_little] =
+        [Duration::from_hours(1), Duration::ZERO].map(|time| Limits { time, ..Limits::default() });
+    holds_on_both_sides(document, enough, too_little, "TIMEOUT");
+}
+
+#[test]
+fn ids_of_nodes() {
+    let document = "{ nodes(ids: [\"a\", \"b\"]) { id } }";
+    let ask_with = |node_ids| ask(&engine(Limits { node_ids, ..Limits::default() }), document);
+    assert_eq!(ask_with(2), json!({"data": {"nodes": [null, null]}}));
+    let body = ask_with(1);
+    assert_eq!((code(&body), &body["data"]), ("BAD_USER_INPUT", &json!(null)));
+}
+
+#[test]
+fn page_size() {
+    let limits = || Limits { page_size: 3, default_page_size: 2, ..Limits::default() };
+    let count = |arguments: &str| {
+        let body = ask(&engine(limits()), &format!("{{ bundles{arguments} {{ nodes {{ name }} }} }}"));
+        body["data"]["bundles"]["nodes"].as_array().map(Vec::len).ok_or_else(|| code(&body).to_owned())
+    };
+    assert_eq!(count(""), Ok(2));
+    for side in ["first", "last"] {
+        assert_eq!(count(&format!("({side}: 0)")), Ok(0));
+        assert_eq!(count(&format!("({side}: 3)")), Ok(3));
+        assert_eq!(count(&format!("({side}: 4)")), Err("BAD_USER_INPUT".to_owned()));
+        assert_eq!(count(&format!("({side}: -1)")), Err("BAD_USER_INPUT".to_owned()));
+    }
+}
+
+#[test]
+fn the_cost_is_told_to_those_who_ask() {
+    let extensions = json!({"cost": true}).as_object().cloned();
+    let request = Request { query: "{ catalogs { name } }".into(), extensions, ..Request::default() };
+    let answer = engine(Limits::default()).execute(&request);
+    let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(body["extensions"], json!({"cost": {"requestedQueryCost": 10, "actualQueryCost": 3}}));
+}

@@ -1,0 +1,142 @@
+//! Real catalogs, where they are unpacked: the folder that `CATALOGQL_CORPUS` names, or `catalogql/corpus` in the
+//! user's cache folder. Where they are not, the tests say so and look at nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use catalogql::catalogs::Served;
+use fbc::{Catalog, Severity};
+use serde_json::{Value, json};
+
+use crate::served;
+
+/// The packages of `community` that `opm validate` refuses, and no other.
+const REFUSED: [&str; 8] = [
+    "dynatrace-operator",
+    "infinispan",
+    "kuadrant-operator",
+    "multicluster-operators-subscription",
+    "percona-postgresql-operator",
+    "percona-server-mongodb-operator",
+    "percona-xtradb-cluster-operator",
+    "sosivio",
+];
+
+fn folder(name: &str) -> Option<PathBuf> {
+    let cache = || {
+        let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
+        std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from).join("catalogql").join("corpus")
+    };
+    let folder = std::env::var_os("CATALOGQL_CORPUS").map_or_else(cache, PathBuf::from).join(name);
+    if !folder.is_dir() {
+        println!("{} is not there: nothing was looked at", folder.display());
+        return None;
+    }
+    Some(folder)
+}
+
+fn serve(name: &str) -> Option<Served> {
+    Some(served::directory(name, folder(name)?.to_str().expect("the path is UTF-8")))
+}
+
+fn property_counts(catalog: &Catalog) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    for property in catalog.bundles().flat_map(|bundle| bundle.properties()) {
+        *counts.entry(property.type_name()).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn every_package_of_community_is_served_and_just_the_eight_bad_ones_have_errors() {
+    let Some(Served { catalog, .. }) = serve("community") else { return };
+    let channels = catalog.packages().flat_map(|package| package.channels());
+    let totals = (
+        catalog.packages().len(),
+        channels.clone().count(),
+        channels.map(|channel| channel.entries().len()).sum::<usize>(),
+        catalog.bundles().len(),
+        catalog.meta_count(),
+    );
+    assert_eq!(totals, (333, 654, 10_011, 6_475, 7_462));
+    let expected = [
+        ("olm.constraint", 1),
+        ("olm.csv.metadata", 6_475),
+        ("olm.gvk", 33_992),
+        ("olm.gvk.required", 114),
+        ("olm.maxOpenShiftVersion", 550),
+        ("olm.package", 6_475),
+        ("olm.package.required", 151),
+    ];
+    assert_eq!(property_counts(&catalog), BTreeMap::from(expected));
+    let errors = catalog.problems().iter().filter(|problem| problem.severity() == Severity::Error);
+    let refused: BTreeSet<&str> = errors.map(|problem| problem.package.as_deref().unwrap_or("none")).collect();
+    assert_eq!(refused, BTreeSet::from(REFUSED));
+    assert!(catalog.problems().iter().all(|problem| problem.file.is_some() && problem.line.is_some()));
+}
+
+#[test]
+fn the_yaml_of_v4_18_gives_what_another_reader_makes_of_it() {
+    let Some(Served { catalog, .. }) = serve("community-v4.18-yaml") else { return };
+    let folder = folder("community-v4.18-yaml").expect("it was there before");
+    let mut expected = Vec::new();
+    for package in sorted(&folder) {
+        for file in sorted(&package) {
+            let text = fs::read_to_string(&file).expect("a readable file");
+            expected.extend(converted(&text).into_iter().map(|value| as_doubles(&value)));
+        }
+    }
+    let blobs = (0..catalog.meta_count()).map(|at| catalog.meta_at(at).blob().raw());
+    let read: Vec<Value> =
+        blobs.map(|blob| as_doubles(&serde_json::from_slice(blob).expect("a blob is JSON"))).collect();
+    assert_eq!(read.len(), 840);
+    assert_eq!((catalog.packages().len(), catalog.bundles().len()), (35, 727));
+    assert!(read == expected, "first difference: {:?}", read.iter().zip(&expected).find(|(a, b)| a != b));
+}
+
+/// The documents of a file, by a reader that shares no code with ours, set to the dialect of yaml.v2.
+fn converted(text: &str) -> Vec<Value> {
+    let budget = serde_saphyr::budget! {
+        max_events: usize::MAX, max_nodes: usize::MAX, max_documents: usize::MAX, max_total_scalar_bytes: usize::MAX,
+    };
+    let options = serde_saphyr::options! {
+        budget: budget,
+        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
+        legacy_octal_numbers: true,
+    };
+    serde_saphyr::from_multiple_with_options(text, options).expect("the file is YAML")
+}
+
+/// The value with every number as a double, as upstream reads them.
+fn as_doubles(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => json!(number.as_f64()),
+        Value::Array(list) => list.iter().map(as_doubles).collect(),
+        Value::Object(members) => members.iter().map(|(key, value)| (key.clone(), as_doubles(value))).collect(),
+        other => other.clone(),
+    }
+}
+
+fn sorted(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<_> =
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn the_real_catalogs_and_the_example_are_served_at_once() {
+    let names = ["community", "community-objects", "community-v4.18-yaml"];
+    let Some(mut all) = names.map(serve).into_iter().collect::<Option<Vec<_>>>() else { return };
+    all.push(served::directory("example", "examples/catalog"));
+    let example = all[3].catalog.packages().len();
+    let engine = served::engine(all);
+    let query = "{ catalogs { name packages { totalCount } bundles { totalCount } } packages { totalCount } }";
+    let answer = engine.execute(&catalogql::views::graphql::Request { query: query.into(), ..Default::default() });
+    let answer: Value = serde_json::from_slice(&answer.body).expect("an answer is JSON");
+    let packages = |at: usize| &answer["data"]["catalogs"][at]["packages"]["totalCount"];
+    let expected = [333, 14, 35, example].map(|count| json!(count));
+    assert_eq!([packages(0), packages(1), packages(2), packages(3)], expected.each_ref());
+    assert_eq!(answer["data"]["packages"]["totalCount"], json!(333 + 14 + 35 + example));
+}
