@@ -6,14 +6,14 @@ use async_graphql::{EmptyMutation, EmptySubscription, ID, Object, Schema};
 use fbc::Catalog;
 
 /// A schema of one query that answers a page of bundles.
-pub type Yardstick = Schema<Query, EmptyMutation, EmptySubscription>;
+pub(crate) type Yardstick = Schema<Query, EmptyMutation, EmptySubscription>;
 
 /// Builds it over a catalog.
-pub fn yardstick(catalog: Arc<Catalog>) -> Yardstick {
+pub(crate) fn yardstick(catalog: Arc<Catalog>) -> Yardstick {
     Schema::build(Query(catalog), EmptyMutation, EmptySubscription).finish()
 }
 
-pub struct Query(Arc<Catalog>);
+pub(crate) struct Query(Arc<Catalog>);
 
 struct Page {
     catalog: Arc<Catalog>,

@@ -17,7 +17,7 @@ const RUNS: usize = 7;
 const FIELDS: &str = "id name version release image a: id b: name c: version d: release e: image";
 
 /// Measures execution over one catalog.
-pub fn bench(served: &Arc<Served>) {
+pub(crate) fn bench(served: &Arc<Served>) {
     println!("execute over {} bundles", served.catalog.bundles().len());
     let engine = engine(served);
     pages(&engine, served);
@@ -29,7 +29,7 @@ pub fn bench(served: &Arc<Served>) {
 }
 
 /// An engine over one catalog, with room for the aliases of the benches.
-pub fn engine(served: &Arc<Served>) -> Engine {
+pub(crate) fn engine(served: &Arc<Served>) -> Engine {
     let (mut writer, catalogs) = catalogs();
     writer.publish(Served {
         name: served.name.clone(),
@@ -43,7 +43,7 @@ pub fn engine(served: &Arc<Served>) -> Engine {
 }
 
 /// The answer to a document without variables.
-pub fn answer(engine: &Engine, query: &str) -> Vec<u8> {
+pub(crate) fn answer(engine: &Engine, query: &str) -> Vec<u8> {
     let request = Request { query: query.into(), ..Request::default() };
     let answer = engine.execute(&request);
     assert!(!answer.body.starts_with(b"{\"errors\""), "{}", String::from_utf8_lossy(&answer.body));
@@ -74,7 +74,7 @@ fn pages(engine: &Engine, served: &Served) {
     let fields = f64::from(PAGES) * 500.0 * 10.0;
     let speed = |time: Duration| fields / time.as_secs_f64() / 1e6;
     report("20 pages × 500 bundles × 10 fields", &format!("{:.1} M/s", speed(ours)), None);
-    report("  answer", &format!("{:.2} MB", bytes as f64 / 1e6), None);
+    report("  answer", &format!("{} kB", bytes / 1000), None);
     report("  the same by async-graphql's derive macros", &format!("{:.1} M/s", speed(theirs)), None);
     at_least("  ours / theirs", speed(ours), speed(theirs), 12.0);
 }

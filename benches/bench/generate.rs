@@ -34,13 +34,34 @@ const SHAPE: Shape = Shape {
 };
 
 const WORDS: [&str; 24] = [
-    "cluster", "operator", "manages", "the", "lifecycle", "of", "a", "database", "with", "backup", "restore", "and",
-    "automatic", "failover", "\\\"quoted\\\"", "for", "every", "namespace", "it", "watches", "naïve", "metrics", "\\n",
+    "cluster",
+    "operator",
+    "manages",
+    "the",
+    "lifecycle",
+    "of",
+    "a",
+    "database",
+    "with",
+    "backup",
+    "restore",
+    "and",
+    "automatic",
+    "failover",
+    "\\\"quoted\\\"",
+    "for",
+    "every",
+    "namespace",
+    "it",
+    "watches",
+    "naïve",
+    "metrics",
+    "\\n",
     "storage",
 ];
 
 /// Writes the catalog of a seed into a folder, one folder a package.
-pub fn generate(folder: &Path, seed: u64) -> io::Result<()> {
+pub(crate) fn generate(folder: &Path, seed: u64) -> io::Result<()> {
     let mut random = Random(seed);
     for at in 0..PACKAGES {
         let name = format!("package-{at:03}");
@@ -127,9 +148,8 @@ fn write_channel(out: &mut String, package: &str, at: usize, versions: &[String]
 }
 
 fn write_bundle(out: &mut String, random: &mut Random, package: &str, version: &str) {
-    let mut properties = vec![format!(
-        r#"{{"type":"olm.package","value":{{"packageName":"{package}","version":"{version}"}}}}"#
-    )];
+    let mut properties =
+        vec![format!(r#"{{"type":"olm.package","value":{{"packageName":"{package}","version":"{version}"}}}}"#)];
     for api in 0..random.quantile(SHAPE.apis_a_bundle) {
         properties.push(format!(
             r#"{{"type":"olm.gvk","value":{{"group":"{package}.example.com","kind":"Kind{api}","version":"v1alpha1"}}}}"#

@@ -15,7 +15,7 @@ const CALLS: u32 = 1_000;
 const MOST: Duration = Duration::from_micros(20);
 
 /// Measures look-ups in one catalog, and in it among fifty.
-pub fn bench(served: &Arc<Served>) {
+pub(crate) fn bench(served: &Arc<Served>) {
     println!("look up in {} packages", served.catalog.packages().len());
     let package = served.catalog.package_at(served.catalog.packages().len() / 2);
     let bundle = package.bundles().next().expect("a package has bundles").name();

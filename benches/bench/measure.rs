@@ -5,29 +5,29 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 
 /// The CPU time that this thread has used.
-pub fn cpu() -> Duration {
+pub(crate) fn cpu() -> Duration {
     duration(clock_gettime(ClockId::ThreadCPUTime))
 }
 
 /// CPU time of one call.
-pub fn once<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+pub(crate) fn once<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     let start = cpu();
     let made = work();
     (cpu().saturating_sub(start), made)
 }
 
 /// The least CPU time of several calls.
-pub fn least<T>(runs: usize, mut work: impl FnMut() -> T) -> Duration {
+pub(crate) fn least<T>(runs: usize, mut work: impl FnMut() -> T) -> Duration {
     (0..runs).map(|_| once(|| std::hint::black_box(work())).0).min().expect("at least one run")
 }
 
 /// The least CPU time of one call among many, where one is too short for the clock.
-pub fn least_of_many<T>(runs: usize, calls: u32, mut work: impl FnMut() -> T) -> Duration {
+pub(crate) fn least_of_many<T>(runs: usize, calls: u32, mut work: impl FnMut() -> T) -> Duration {
     least(runs, || (0..calls).for_each(|_| drop(std::hint::black_box(work())))) / calls
 }
 
 /// One line of the report: what, how much, and how it stands to its bar.
-pub fn report(what: &str, figure: &str, bar: Option<(bool, &str)>) {
+pub(crate) fn report(what: &str, figure: &str, bar: Option<(bool, &str)>) {
     match bar {
         None => println!("  {what:<58} {figure:>16}"),
         Some((is_met, bar)) => println!("  {what:<58} {figure:>16}   {} {bar}", if is_met { "ok:" } else { "MISSED:" }),
@@ -35,24 +35,28 @@ pub fn report(what: &str, figure: &str, bar: Option<(bool, &str)>) {
 }
 
 /// A ratio of two times, and whether it is at most this.
-pub fn at_most(what: &str, time: Duration, yardstick: Duration, most: f64) {
+pub(crate) fn at_most(what: &str, time: Duration, yardstick: Duration, most: f64) {
     let ratio = time.as_secs_f64() / yardstick.as_secs_f64();
-    report(what, &format!("{ratio:.2} ×"), Some((ratio <= most, &format!("at most {most} × ({time:.1?} / {yardstick:.1?})"))));
+    report(
+        what,
+        &format!("{ratio:.2} ×"),
+        Some((ratio <= most, &format!("at most {most} × ({time:.1?} / {yardstick:.1?})"))),
+    );
 }
 
 /// A ratio of two speeds, and whether it is at least this.
-pub fn at_least(what: &str, speed: f64, yardstick: f64, least: f64) {
+pub(crate) fn at_least(what: &str, speed: f64, yardstick: f64, least: f64) {
     let ratio = speed / yardstick;
     report(what, &format!("{ratio:.1} ×"), Some((ratio >= least, &format!("at least {least} ×"))));
 }
 
 /// A time, and whether it is at most this.
-pub fn within(what: &str, time: Duration, most: Duration) {
+pub(crate) fn within(what: &str, time: Duration, most: Duration) {
     report(what, &format!("{time:.2?}"), Some((time <= most, &format!("at most {most:?}"))));
 }
 
 /// The CPU time that all threads of this process have used.
-pub fn process_cpu() -> Duration {
+pub(crate) fn process_cpu() -> Duration {
     duration(clock_gettime(ClockId::ProcessCPUTime))
 }
 

@@ -67,7 +67,7 @@ fn bench(name: &str, folder: &Path, scratch: &Path, most_live: usize) {
 
 fn line(what: &str, bytes: usize, most: usize) {
     let verdict = if bytes <= most { "ok:" } else { "MISSED:" };
-    println!("  {what:<30} {:>8.2} MiB   {verdict} at most {} MiB", bytes as f64 / MIB as f64, most / MIB);
+    println!("  {what:<30} {:>8} KiB   {verdict} at most {} MiB", bytes / 1024, most / MIB);
 }
 
 /// Starts the server on the folder and asks the kernel once it serves.

@@ -118,11 +118,11 @@ impl Engine {
         let operation = document.operation(request.operation_name.as_deref()).map_err(refused)?;
         let none = Map::new();
         let given = request.variables.as_ref().unwrap_or(&none);
-        let variables = coercion::variables(&self.schema, &document, operation, given)
+        let variables = coercion::variables(&self.schema, &document, operation, given, self.limits.list_items)
             .map_err(|errors| (errors, Outcome::Refused))?;
         let plan = match plan::plan(&self.schema, &document, operation, &variables) {
             Ok(plan) => plan,
-            Err(fault) => return Ok(no_data(&document, fault)),
+            Err(fault) => return Ok(no_data(&document, &fault)),
         };
         let cost = self.cost(&plan).map_err(refused)?;
         let introspection = self
@@ -139,9 +139,9 @@ impl Engine {
             written = Some(write::write(&plan, context, out));
         };
         if cost > LONG || plan::cost::copies_json(&plan) {
-            long(&mut work)
+            long(&mut work);
         } else {
-            work()
+            work();
         }
         let written = written
             .unwrap_or_else(|| Err(Error::request(Code::Internal, "internal server error")))
@@ -170,9 +170,9 @@ impl Engine {
 }
 
 /// An answer whose root could not be planned.
-fn no_data(document: &Document, fault: coercion::Fault) -> Answer {
+fn no_data(document: &Document, fault: &coercion::Fault) -> Answer {
     let location = document.location(fault.place);
-    let error = Error::request(Code::BadUserInput, fault.message).at(location);
+    let error = Error::request(Code::BadUserInput, fault.message.clone()).at(location);
     let written = write::Written { data: b"{\"data\":null".to_vec(), errors: vec![error], objects: 0 };
     finish(written, None)
 }

@@ -8,8 +8,8 @@ use std::os::unix::process::CommandExt;
 
 use crate::support::{ETCD, Folders, Server, catalogql, graphql, run};
 
-/// What one process may need at most while it refuses all of this, in KiB. Half of it is the buffer of the longest line
-/// that is allowed at all, for each of the files that are read at a time.
+/// What one process may need at most while it refuses all of this, in KiB: most of it are the buffers of the largest blob
+/// that is allowed, which grow by doubling.
 const MEMORY: u64 = 320 * 1024;
 
 /// A YAML document whose aliases stand for 10^9 scalars.

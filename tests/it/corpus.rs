@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use catalogql::catalogs::Served;
+use fbc::catalog::{Bundle, Package};
 use fbc::{Catalog, Severity};
 use serde_json::{Value, json};
 
@@ -42,7 +43,7 @@ fn serve(name: &str) -> Option<Served> {
 
 fn property_counts(catalog: &Catalog) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
-    for property in catalog.bundles().flat_map(|bundle| bundle.properties()) {
+    for property in catalog.bundles().flat_map(Bundle::properties) {
         *counts.entry(property.type_name()).or_default() += 1;
     }
     counts
@@ -51,11 +52,11 @@ fn property_counts(catalog: &Catalog) -> BTreeMap<&str, usize> {
 #[test]
 fn every_package_of_community_is_served_and_just_the_eight_bad_ones_have_errors() {
     let Some(Served { catalog, .. }) = serve("community") else { return };
-    let channels = catalog.packages().flat_map(|package| package.channels());
+    let channels = || catalog.packages().flat_map(Package::channels);
     let totals = (
         catalog.packages().len(),
-        channels.clone().count(),
-        channels.map(|channel| channel.entries().len()).sum::<usize>(),
+        channels().count(),
+        channels().map(|channel| channel.entries().len()).sum::<usize>(),
         catalog.bundles().len(),
         catalog.meta_count(),
     );

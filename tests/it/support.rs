@@ -1,7 +1,7 @@
 //! What several modules need: catalogs from one string, the program as a child process, and a client for it.
 
 #[path = "../../crates/fbc/tests/support/fixture.rs"]
-#[expect(dead_code, unreachable_pub, reason = "the tests of fbc use more of it, and from another place")]
+#[expect(dead_code, reason = "the tests of fbc use more of it, and from another place")]
 mod fixture;
 mod folders;
 mod process;

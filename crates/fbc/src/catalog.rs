@@ -195,7 +195,9 @@ impl Catalog {
     pub fn bundle_position(&self, key: &BundleKey<'_>) -> Result<usize, usize> {
         let package = match self.package_position(key.package) {
             Ok(at) => self.packages[at].bundles.clone(),
-            Err(at) => return Err(self.packages.get(at).map_or(self.bundles.len(), |next| next.bundles.start as usize)),
+            Err(at) => {
+                return Err(self.packages.get(at).map_or(self.bundles.len(), |next| next.bundles.start as usize));
+            }
         };
         let start = package.start as usize;
         let bundles = &self.bundles[start..package.end as usize];

@@ -27,7 +27,8 @@ impl Digest {
 
     /// The 64 hexadecimal digits without the algorithm, as used in file names.
     pub fn hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
     }
 }
 

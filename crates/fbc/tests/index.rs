@@ -76,11 +76,14 @@ fn entries_say_what_they_replace_and_skip() {
         .entries()
         .map(|entry| (entry.name(), entry.replaces(), entry.skips().collect::<Vec<_>>(), entry.skip_range()))
         .collect();
-    assert_eq!(entries, [
-        ("etcd.v0.9.0", None, vec![], None),
-        ("etcd.v0.9.2", Some("etcd.v0.9.0"), vec![], None),
-        ("etcd.v0.9.10", Some("etcd.v0.9.2"), vec!["etcd.v0.9.1"], Some(">=0.9.0 <0.9.10")),
-    ]);
+    assert_eq!(
+        entries,
+        [
+            ("etcd.v0.9.0", None, vec![], None),
+            ("etcd.v0.9.2", Some("etcd.v0.9.0"), vec![], None),
+            ("etcd.v0.9.10", Some("etcd.v0.9.2"), vec!["etcd.v0.9.1"], Some(">=0.9.0 <0.9.10")),
+        ]
+    );
     let bundle = stable.entries().nth(2).unwrap().bundle().unwrap();
     let places: Vec<_> = bundle.channel_entries().map(|entry| entry.channel().name()).collect();
     assert_eq!(places, ["alpha", "stable"]);
@@ -140,23 +143,32 @@ fn a_name_that_is_replaced_in_one_channel_may_head_another() {
 #[test]
 fn of_two_objects_with_one_key_the_first_in_catalog_order_wins() {
     let catalog = fixture::catalog_of(concat!(
-        r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}"#, "\n",
-        r#"{"defaultChannel":"b","name":"p","schema":"olm.package"}"#, "\n",
-        r#"{"entries":[{"name":"x"}],"name":"a","package":"p","schema":"olm.channel"}"#, "\n",
-        r#"{"entries":[],"name":"a","package":"p","schema":"olm.channel"}"#, "\n",
-        r#"{"image":"one.io/x:1","name":"x","package":"p","properties":[{"type":"olm.package","value":{"packageName":"p","version":"1.0.0"}}],"schema":"olm.bundle"}"#, "\n",
-        r#"{"image":"two.io/x:1","name":"x","package":"p","schema":"olm.bundle"}"#, "\n",
+        r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}"#,
+        "\n",
+        r#"{"defaultChannel":"b","name":"p","schema":"olm.package"}"#,
+        "\n",
+        r#"{"entries":[{"name":"x"}],"name":"a","package":"p","schema":"olm.channel"}"#,
+        "\n",
+        r#"{"entries":[],"name":"a","package":"p","schema":"olm.channel"}"#,
+        "\n",
+        r#"{"image":"one.io/x:1","name":"x","package":"p","properties":[{"type":"olm.package","value":{"packageName":"p","version":"1.0.0"}}],"schema":"olm.bundle"}"#,
+        "\n",
+        r#"{"image":"two.io/x:1","name":"x","package":"p","schema":"olm.bundle"}"#,
+        "\n",
     ));
     let package = catalog.package("p").unwrap();
     assert_eq!(package.default_channel_name(), "a");
     assert_eq!(package.channel("a").unwrap().entries().len(), 1);
     assert_eq!(package.bundle("x").unwrap().image().decode(), "one.io/x:1");
     assert_eq!(catalog.meta_count(), 6);
-    assert_eq!(messages(&catalog), [
-        (Code::PackageDuplicate, "duplicate package \"p\""),
-        (Code::ChannelDuplicate, "package \"p\" has duplicate channel \"a\""),
-        (Code::BundleDuplicate, "package \"p\" has duplicate bundle \"x\""),
-    ]);
+    assert_eq!(
+        messages(&catalog),
+        [
+            (Code::PackageDuplicate, "duplicate package \"p\""),
+            (Code::ChannelDuplicate, "package \"p\" has duplicate channel \"a\""),
+            (Code::BundleDuplicate, "package \"p\" has duplicate bundle \"x\""),
+        ]
+    );
     let places: Vec<_> = catalog.problems().iter().map(|problem| problem.line).collect();
     assert_eq!(places, [Some(2), Some(4), Some(6)]);
 }
@@ -164,36 +176,50 @@ fn of_two_objects_with_one_key_the_first_in_catalog_order_wins() {
 #[test]
 fn what_belongs_to_no_package_stays_a_blob() {
     let catalog = fixture::catalog_of(concat!(
-        r#"{"entries":[],"name":"a","package":"p","schema":"olm.channel"}"#, "\n",
-        r#"{"image":"","name":"x","package":"p","schema":"olm.bundle"}"#, "\n",
-        r#"{"name":"y","schema":"olm.bundle"}"#, "\n",
-        r#"{"entries":[],"package":"p","schema":"olm.deprecations"}"#, "\n",
+        r#"{"entries":[],"name":"a","package":"p","schema":"olm.channel"}"#,
+        "\n",
+        r#"{"image":"","name":"x","package":"p","schema":"olm.bundle"}"#,
+        "\n",
+        r#"{"name":"y","schema":"olm.bundle"}"#,
+        "\n",
+        r#"{"entries":[],"package":"p","schema":"olm.deprecations"}"#,
+        "\n",
     ));
     assert_eq!((catalog.packages().len(), catalog.bundles().len(), catalog.meta_count()), (0, 0, 4));
-    assert_eq!(messages(&catalog), [
-        (Code::ChannelPackageUnknown, "unknown package \"p\" for channel \"a\""),
-        (Code::BundlePackageUnknown, "unknown package \"p\" for bundle \"x\""),
-        (Code::BundlePackageMissing, "package name must be set for bundle \"y\""),
-        (Code::DeprecationPackageUnknown, "cannot apply deprecations to an unknown package \"p\""),
-    ]);
+    assert_eq!(
+        messages(&catalog),
+        [
+            (Code::ChannelPackageUnknown, "unknown package \"p\" for channel \"a\""),
+            (Code::BundlePackageUnknown, "unknown package \"p\" for bundle \"x\""),
+            (Code::BundlePackageMissing, "package name must be set for bundle \"y\""),
+            (Code::DeprecationPackageUnknown, "cannot apply deprecations to an unknown package \"p\""),
+        ]
+    );
 }
 
 #[test]
 fn a_known_schema_with_a_wrong_type_stays_a_blob() {
     let catalog = fixture::catalog_of(concat!(
-        r#"{"defaultChannel":1,"name":"p","schema":"olm.package"}"#, "\n",
-        r#"{"defaultChannel":"a","name":"q","schema":"olm.package"}"#, "\n",
-        r#"{"entries":{"name":"x"},"name":"a","package":"q","schema":"olm.channel"}"#, "\n",
-        r#"{"image":"","name":"x","package":"q","properties":[{"type":1}],"schema":"olm.bundle"}"#, "\n",
+        r#"{"defaultChannel":1,"name":"p","schema":"olm.package"}"#,
+        "\n",
+        r#"{"defaultChannel":"a","name":"q","schema":"olm.package"}"#,
+        "\n",
+        r#"{"entries":{"name":"x"},"name":"a","package":"q","schema":"olm.channel"}"#,
+        "\n",
+        r#"{"image":"","name":"x","package":"q","properties":[{"type":1}],"schema":"olm.bundle"}"#,
+        "\n",
     ));
     assert_eq!(names(catalog.packages(), |package| package.name()), ["q"]);
     let malformed: Vec<_> =
         messages(&catalog).into_iter().filter(|(code, _)| *code == Code::BlobMalformed).map(|(_, text)| text).collect();
-    assert_eq!(malformed, [
-        "parse package: json: cannot unmarshal number into Go struct field Package.defaultChannel of type string",
-        "parse channel: json: cannot unmarshal object into Go struct field Channel.entries of type []declcfg.ChannelEntry",
-        "parse bundle: json: cannot unmarshal number into Go struct field Property.properties.type of type string",
-    ]);
+    assert_eq!(
+        malformed,
+        [
+            "parse package: json: cannot unmarshal number into Go struct field Package.defaultChannel of type string",
+            "parse channel: json: cannot unmarshal object into Go struct field Channel.entries of type []declcfg.ChannelEntry",
+            "parse bundle: json: cannot unmarshal number into Go struct field Property.properties.type of type string",
+        ]
+    );
 }
 
 #[test]
@@ -206,49 +232,63 @@ fn properties_are_typed_where_they_are_well_formed() {
         "#,
     );
     let bundle = catalog.package("p").unwrap().bundle("p.v1").unwrap();
-    let kinds: Vec<_> = bundle.properties().map(|property| property.kind()).collect();
-    assert_eq!(kinds, [
-        PropertyKind::Package { package: "p", version: "1.0", release: Some("2") },
-        PropertyKind::Opaque,
-        PropertyKind::MaxOpenShiftVersion("4.10"),
-        PropertyKind::MaxOpenShiftVersion("4.11"),
-        PropertyKind::Opaque,
-        PropertyKind::Constraint,
-        PropertyKind::Opaque,
-        PropertyKind::CsvMetadata,
-        PropertyKind::Opaque,
-        PropertyKind::Opaque,
-    ]);
+    let kinds: Vec<_> = bundle.properties().map(fbc::catalog::Property::kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            PropertyKind::Package { package: "p", version: "1.0", release: Some("2") },
+            PropertyKind::Opaque,
+            PropertyKind::MaxOpenShiftVersion("4.10"),
+            PropertyKind::MaxOpenShiftVersion("4.11"),
+            PropertyKind::Opaque,
+            PropertyKind::Constraint,
+            PropertyKind::Opaque,
+            PropertyKind::CsvMetadata,
+            PropertyKind::Opaque,
+            PropertyKind::Opaque,
+        ]
+    );
     assert_eq!(bundle.version(), None, "1.0 is no strict version");
-    let values: Vec<_> = bundle.properties().map(|property| property.value().map(|value| value.raw())).collect();
+    let values: Vec<_> =
+        bundle.properties().map(|property| property.value().map(fbc::catalog::JsonValue::raw)).collect();
     assert_eq!(values[8..], [Some(b"[1]".as_slice()), None]);
 }
 
 #[test]
 fn blobs_of_unknown_schemas_are_counted_and_kept() {
     let catalog = fixture::catalog_of(concat!(
-        r#"{"name":"n","package":"p","schema":"example.com.x","v":1.10}"#, "\n",
-        r#"{"schema":"olm.template.basic"}"#, "\n",
-        r#"{"schema":"olm.package.v2"}"#, "\n",
-        r#"{"schema":"olm.package.v2"}"#, "\n",
-        r#"{"name":""}"#, "\n",
+        r#"{"name":"n","package":"p","schema":"example.com.x","v":1.10}"#,
+        "\n",
+        r#"{"schema":"olm.template.basic"}"#,
+        "\n",
+        r#"{"schema":"olm.package.v2"}"#,
+        "\n",
+        r#"{"schema":"olm.package.v2"}"#,
+        "\n",
+        r#"{"name":""}"#,
+        "\n",
     ));
-    let schemas: Vec<_> = catalog.schemas().iter().map(|schema| (&*schema.schema, schema.count, schema.known)).collect();
-    assert_eq!(schemas, [
-        ("", 1, false),
-        ("example.com.x", 1, false),
-        ("olm.package.v2", 2, false),
-        ("olm.template.basic", 1, false),
-    ]);
+    let schemas: Vec<_> =
+        catalog.schemas().iter().map(|schema| (&*schema.schema, schema.count, schema.known)).collect();
+    assert_eq!(
+        schemas,
+        [("", 1, false), ("example.com.x", 1, false), ("olm.package.v2", 2, false), ("olm.template.basic", 1, false),]
+    );
     let meta = catalog.meta_at(0);
     assert_eq!((meta.schema(), meta.package_name(), meta.name()), ("example.com.x", Some("p"), Some("n")));
     assert_eq!(meta.blob().raw(), br#"{"name":"n","package":"p","schema":"example.com.x","v":1.10}"#);
     assert_eq!(catalog.meta_at(4).name(), Some(""));
-    assert_eq!(messages(&catalog), [
-        (Code::SchemaTemplate, "schema \"olm.template.basic\" is a template for opm, not a catalog's blob"),
-        (Code::SchemaReserved, "schema \"olm.package.v2\" is not known here, and names that begin with \"olm.\" are reserved"),
-        (Code::SchemaMissing, "object '{\"name\":\"\"}\n' is missing root schema field"),
-    ]);
+    assert_eq!(
+        messages(&catalog),
+        [
+            (Code::SchemaTemplate, "schema \"olm.template.basic\" is a template for opm, not a catalog's blob"),
+            (
+                Code::SchemaReserved,
+                "schema \"olm.package.v2\" is not known here, and names that begin with \"olm.\" are reserved"
+            ),
+            (Code::SchemaMissing, "object '{\"name\":\"\"}\n' is missing root schema field"),
+        ]
+    );
 }
 
 #[test]
@@ -268,9 +308,14 @@ fn a_blob_knows_its_file_and_its_place_there() {
 
 #[test]
 fn damaged_lines_are_refused_by_their_number() {
-    for (lines, count, line) in
-        [("{\"a\":1}\n{\"a\"\n", 2, 2), ("{}\n", 2, 2), ("{}\n{}\n", 1, 2), ("{}", 1, 1), ("[]\n", 1, 1), ("{}x\n", 1, 1)]
-    {
+    for (lines, count, line) in [
+        ("{\"a\":1}\n{\"a\"\n", 2, 2),
+        ("{}\n", 2, 2),
+        ("{}\n{}\n", 1, 2),
+        ("{}", 1, 1),
+        ("[]\n", 1, 1),
+        ("{}x\n", 1, 1),
+    ] {
         let file = FileOrigin { path: "f".to_owned(), lines: vec![1; count], notices: vec![] };
         let built = Catalog::build(Bytes::from(lines), &Origins { files: vec![file] });
         assert_eq!(built.err(), Some(IndexError::Damaged { line }), "{lines:?}");

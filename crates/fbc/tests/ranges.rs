@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fbc::range::{
-    BlangRange, MAX_MASTERMINDS_BYTES, MAX_MASTERMINDS_GROUPS, MastermindsRange, RangeError,
-};
+use fbc::range::{BlangRange, MAX_MASTERMINDS_BYTES, MAX_MASTERMINDS_GROUPS, MastermindsRange, RangeError};
 use fbc::version::Version;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -20,20 +18,11 @@ type Answer = Result<BTreeMap<String, bool>, String>;
 #[test]
 fn blang_ranges_answer_as_upstream_does() {
     let mut checked = 0;
-    for (range, versions, expected) in
-        vectors(include_str!("testdata/golden/resolve/ranges-blang.jsonl"))
-    {
-        let expected = if EMPTY_GROUP.contains(&range.as_str()) {
-            Err(RangeError::GroupEmpty.to_string())
-        } else {
-            expected
-        };
+    for (range, versions, expected) in vectors(include_str!("testdata/golden/resolve/ranges-blang.jsonl")) {
+        let expected =
+            if EMPTY_GROUP.contains(&range.as_str()) { Err(RangeError::GroupEmpty.to_string()) } else { expected };
         let parsed = BlangRange::parse(&range);
-        assert_eq!(
-            answer(parsed, BlangRange::contains, versions),
-            expected,
-            "{range:?}"
-        );
+        assert_eq!(answer(parsed, BlangRange::contains, versions), expected, "{range:?}");
         checked += 1;
     }
     assert_eq!(checked, 1533);
@@ -42,15 +31,9 @@ fn blang_ranges_answer_as_upstream_does() {
 #[test]
 fn masterminds_ranges_answer_as_upstream_does() {
     let mut checked = 0;
-    for (range, versions, expected) in vectors(include_str!(
-        "testdata/golden/resolve/ranges-masterminds.jsonl"
-    )) {
+    for (range, versions, expected) in vectors(include_str!("testdata/golden/resolve/ranges-masterminds.jsonl")) {
         let parsed = MastermindsRange::parse(&range);
-        assert_eq!(
-            answer(parsed, MastermindsRange::contains, versions),
-            expected,
-            "{range:?}"
-        );
+        assert_eq!(answer(parsed, MastermindsRange::contains, versions), expected, "{range:?}");
         checked += 1;
     }
     assert_eq!(checked, 1533);
@@ -59,36 +42,16 @@ fn masterminds_ranges_answer_as_upstream_does() {
 #[test]
 fn masterminds_limits_hold_on_each_side() {
     let spaces = |len: usize| format!("1{}", " ".repeat(len - 1));
-    assert_eq!(
-        MastermindsRange::parse(&spaces(MAX_MASTERMINDS_BYTES)).err(),
-        None
-    );
-    assert_eq!(
-        MastermindsRange::parse(&spaces(MAX_MASTERMINDS_BYTES + 1)),
-        Err(RangeError::TooLong)
-    );
+    assert_eq!(MastermindsRange::parse(&spaces(MAX_MASTERMINDS_BYTES)).err(), None);
+    assert_eq!(MastermindsRange::parse(&spaces(MAX_MASTERMINDS_BYTES + 1)), Err(RangeError::TooLong));
     let groups = |count: usize| vec!["1"; count].join("||");
-    assert_eq!(
-        MastermindsRange::parse(&groups(MAX_MASTERMINDS_GROUPS)).err(),
-        None
-    );
-    assert_eq!(
-        MastermindsRange::parse(&groups(MAX_MASTERMINDS_GROUPS + 1)),
-        Err(RangeError::TooManyGroups)
-    );
+    assert_eq!(MastermindsRange::parse(&groups(MAX_MASTERMINDS_GROUPS)).err(), None);
+    assert_eq!(MastermindsRange::parse(&groups(MAX_MASTERMINDS_GROUPS + 1)), Err(RangeError::TooManyGroups));
     // 256 bytes: as it is written, or as upstream puts it together where a number is open.
     for (prefix, len) in [("v1.0.0-", 7), ("1-", 6), ("1.2-", 6), ("*-", 6)] {
         let version = |bytes: usize| format!("{prefix}{}", "a".repeat(bytes - len));
-        assert_eq!(
-            MastermindsRange::parse(&version(256)).err(),
-            None,
-            "{prefix}"
-        );
-        assert_eq!(
-            MastermindsRange::parse(&version(257)),
-            Err(RangeError::Unparsable),
-            "{prefix}"
-        );
+        assert_eq!(MastermindsRange::parse(&version(256)).err(), None, "{prefix}");
+        assert_eq!(MastermindsRange::parse(&version(257)), Err(RangeError::Unparsable), "{prefix}");
     }
 }
 
@@ -136,12 +99,9 @@ fn vectors(lines: &str) -> impl Iterator<Item = (String, Vec<String>, Answer)> {
     lines.lines().map(|line| {
         let vector: Value = serde_json::from_str(line).unwrap();
         let range = vector["range"].as_str().unwrap().to_owned();
-        let matches: BTreeMap<String, bool> =
-            serde_json::from_value(vector["matches"].clone()).unwrap();
+        let matches: BTreeMap<String, bool> = serde_json::from_value(vector["matches"].clone()).unwrap();
         let versions = matches.keys().cloned().collect();
-        let answer = vector["error"]
-            .as_str()
-            .map_or(Ok(matches), |error| Err(error.to_owned()));
+        let answer = vector["error"].as_str().map_or(Ok(matches), |error| Err(error.to_owned()));
         (range, versions, answer)
     })
 }
@@ -161,9 +121,5 @@ fn answer<R>(
 
 /// The same cases in every run.
 fn seeded() -> ProptestConfig {
-    ProptestConfig {
-        rng_seed: RngSeed::Fixed(0),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    ProptestConfig { rng_seed: RngSeed::Fixed(0), failure_persistence: None, ..ProptestConfig::default() }
 }

@@ -17,7 +17,7 @@ use super::document::{Document, Schema};
 use super::errors::{Code, Error};
 use show::show;
 
-pub(super) use arguments::{Arguments, arguments, condition};
+pub(super) use arguments::{Arguments, Texts, arguments, condition};
 
 /// A value that does not have its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,18 +33,19 @@ enum Step<'a> {
     Item(usize),
 }
 
-/// Coerces the variables of an operation, or tells everything that is wrong with them.
+/// Coerces the variables of an operation, or tells everything that is wrong with them. A list has at most `list_items`.
 pub(super) fn variables(
     schema: &Schema,
     document: &Document,
     operation: &executable::Operation,
     given: &Map<String, Value>,
+    list_items: usize,
 ) -> Result<Map<String, Value>, Vec<Error>> {
     let mut coerced = Map::new();
     let mut errors = Vec::new();
     for definition in &operation.variables {
         let name = definition.name.as_str();
-        let mut inputs = Inputs { schema, path: Vec::new(), faults: Vec::new() };
+        let mut inputs = Inputs { schema, list_items, path: Vec::new(), faults: Vec::new() };
         let value = match (given.get(name), &definition.default_value) {
             (Some(value), _) => inputs.value(&definition.ty, value),
             (None, Some(default)) => match arguments::constant(schema, &definition.ty, default) {
@@ -72,6 +73,7 @@ pub(super) fn variables(
 /// Coerces JSON, and notes what is wrong and where.
 struct Inputs<'a> {
     schema: &'a Schema,
+    list_items: usize,
     path: Vec<Step<'a>>,
     /// The path and what is wrong there.
     faults: Vec<(String, String)>,
@@ -89,6 +91,10 @@ impl<'a> Inputs<'a> {
             return self.named(ty.inner_named_type(), value);
         }
         match value {
+            Value::Array(items) if items.len() > self.list_items => {
+                let maximum = self.list_items;
+                self.fault(format!("Expected a list of at most {maximum} items, found {}.", items.len()))
+            }
             Value::Array(items) => items
                 .iter()
                 .enumerate()

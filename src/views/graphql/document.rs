@@ -102,7 +102,10 @@ impl Schema {
         introspection::partial_execute(&self.valid, &self.implementers, &document.valid, operation, &variables)
             .map_err(|error| error.message().to_string())
             .and_then(|answer| answer.data.ok_or_else(|| "introspection gave no data".to_owned()))
-            .map_err(|message| Error::request(Code::Internal, message))
+            .map_err(|reason| {
+                tracing::error!(reason, "introspection failed");
+                Error::request(Code::Internal, "internal server error")
+            })
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Limits {
     pub page_size: usize,
     /// Items of a page when the request does not say.
     pub default_page_size: usize,
+    /// Items of a list in a variable; the tokens of a document bound those in its text.
+    pub list_items: usize,
     /// Ids in one `nodes`.
     pub node_ids: usize,
     /// Objects that a request really produces.
@@ -66,6 +68,7 @@ impl Default for Limits {
             cost: 100_000,
             page_size: 500,
             default_page_size: 50,
+            list_items: 1_000,
             node_ids: 100,
             objects: 100_000,
             answer_bytes: 32 << 20,

@@ -6,7 +6,10 @@
 
 pub(super) mod cost;
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::ptr;
+use std::sync::Arc;
 
 use apollo_compiler::Node;
 use apollo_compiler::ast::FieldDefinition;
@@ -44,12 +47,15 @@ pub(super) struct Field<'d> {
     /// Whether it is a list.
     pub(super) list: bool,
     /// Its arguments, or what is wrong with them.
-    pub(super) arguments: Result<Arguments, Fault>,
+    pub(super) arguments: Coerced,
     /// What to write of its value.
     pub(super) value: Selected<'d>,
     /// Where it stands in the document.
     pub(super) place: Option<SourceSpan>,
 }
+
+/// The arguments of a field, or what is wrong with them.
+type Coerced = Result<Arguments, Arc<Fault>>;
 
 /// What to write of a field's value.
 #[derive(Debug)]
@@ -64,6 +70,17 @@ pub(super) enum Selected<'d> {
     Abstract(Vec<Plan<'d>>),
     /// The schema or a type of it.
     Introspection(Plan<'d>),
+}
+
+impl Plan<'_> {
+    /// The first fault of its fields, however deep.
+    fn fault(&self) -> Option<Arc<Fault>> {
+        self.fields.iter().find_map(|field| match (&field.arguments, &field.value) {
+            (Err(fault), _) => Some(Arc::clone(fault)),
+            (_, Selected::Object(plan)) => plan.fault(),
+            _ => None,
+        })
+    }
 }
 
 impl<'d> Field<'d> {
@@ -83,14 +100,18 @@ pub(super) fn plan<'d>(
     document: &'d Document,
     operation: &'d executable::Operation,
     variables: &Map<String, Value>,
-) -> Result<Plan<'d>, Fault> {
-    Planner { schema, document, variables }.plan(operation.object_type(), &[&operation.selection_set])
+) -> Result<Plan<'d>, Arc<Fault>> {
+    let planner = Planner { schema, document, variables, coerced: RefCell::default() };
+    planner.plan(operation.object_type(), &[&operation.selection_set])
 }
 
 struct Planner<'d, 'v> {
     schema: &'d Schema,
     document: &'d Document,
     variables: &'v Map<String, Value>,
+    /// The arguments of each field of the text, by the addresses of the field and its definition: a fragment that is
+    /// spread a thousand times has them once.
+    coerced: RefCell<HashMap<(usize, usize), Coerced>>,
 }
 
 /// The fields of one response key: the first decides what is asked, all decide what is selected of it.
@@ -107,7 +128,7 @@ struct Collected<'d> {
 }
 
 impl<'d> Planner<'d, '_> {
-    fn plan(&self, type_name: &'d str, selections: &[&'d SelectionSet]) -> Result<Plan<'d>, Fault> {
+    fn plan(&self, type_name: &'d str, selections: &[&'d SelectionSet]) -> Result<Plan<'d>, Arc<Fault>> {
         let mut collected = Collected::default();
         for set in selections {
             self.collect(type_name, set, &mut collected)?;
@@ -121,7 +142,7 @@ impl<'d> Planner<'d, '_> {
         Ok(Plan { type_name, fields })
     }
 
-    fn collect(&self, type_name: &str, set: &'d SelectionSet, into: &mut Collected<'d>) -> Result<(), Fault> {
+    fn collect(&self, type_name: &str, set: &'d SelectionSet, into: &mut Collected<'d>) -> Result<(), Arc<Fault>> {
         for selection in &set.selections {
             if !coercion::condition(self.schema, selection, self.variables)? {
                 continue;
@@ -156,7 +177,7 @@ impl<'d> Planner<'d, '_> {
         first: bool,
     ) -> Field<'d> {
         let name = group.first.name.as_str();
-        let mut arguments = coercion::arguments(self.schema, type_name, definition, group.first, self.variables);
+        let mut arguments = self.arguments(type_name, definition, group.first);
         let value = self.selected(definition, group).unwrap_or_else(|fault| {
             arguments = Err(fault);
             Selected::Leaf
@@ -174,7 +195,19 @@ impl<'d> Planner<'d, '_> {
         }
     }
 
-    fn selected(&self, definition: &'d FieldDefinition, group: &Group<'d>) -> Result<Selected<'d>, Fault> {
+    fn arguments(&self, type_name: &str, definition: &FieldDefinition, field: &executable::Field) -> Coerced {
+        if definition.arguments.is_empty() {
+            return Ok(Arguments::NONE);
+        }
+        let key = (ptr::from_ref(field).addr(), ptr::from_ref(definition).addr());
+        let mut coerced = self.coerced.borrow_mut();
+        let entry = coerced.entry(key).or_insert_with(|| {
+            coercion::arguments(self.schema, type_name, definition, field, self.variables).map_err(Arc::new)
+        });
+        entry.clone()
+    }
+
+    fn selected(&self, definition: &'d FieldDefinition, group: &Group<'d>) -> Result<Selected<'d>, Arc<Fault>> {
         let name = group.first.name.as_str();
         if name == "__typename" {
             return Ok(Selected::TypeName);
@@ -184,12 +217,19 @@ impl<'d> Planner<'d, '_> {
         match self.schema.type_of(type_name) {
             Some(ExtendedType::Object(_)) => {
                 let plan = self.plan(type_name, &sets)?;
-                let introspection = matches!(name, "__schema" | "__type");
-                Ok(if introspection { Selected::Introspection(plan) } else { Selected::Object(plan) })
+                if !matches!(name, "__schema" | "__type") {
+                    return Ok(Selected::Object(plan));
+                }
+                // Introspection is one value, which is there or not.
+                match plan.fault() {
+                    Some(fault) => Err(fault),
+                    None => Ok(Selected::Introspection(plan)),
+                }
             }
             Some(ExtendedType::Interface(_) | ExtendedType::Union(_)) => {
                 let types = self.schema.possible_types(type_name).iter();
-                types.map(|name| self.plan(name, &sets)).collect::<Result<_, _>>().map(Selected::Abstract)
+                let plans = types.map(|name| self.plan(name, &sets)).collect::<Result<_, _>>()?;
+                Ok(Selected::Abstract(plans))
             }
             _ => Ok(Selected::Leaf),
         }

@@ -1,3 +1,5 @@
+//! Patterns as go-git matches them, and the order of paths.
+
 use super::*;
 
 fn rules(files: &[(&str, &str)]) -> IgnoreRules {

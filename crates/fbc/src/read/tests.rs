@@ -1,3 +1,5 @@
+//! Whole files: format, pieces, limits, and the place that an error names.
+
 use super::*;
 
 const LIMITS: ReadLimits = ReadLimits { blob_bytes: 100, depth: 10, members: 10, indicators: 1_000_000 };

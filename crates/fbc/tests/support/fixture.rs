@@ -21,7 +21,7 @@ use fbc::origin::FileOrigin;
 use fbc::{Catalog, Origins};
 
 /// The canonical lines of a fixture.
-pub fn lines(fixture: &str) -> String {
+pub(crate) fn lines(fixture: &str) -> String {
     let mut writer = Writer::default();
     for line in fixture.lines().map(str::trim).filter(|line| !line.is_empty()) {
         writer.line(line);
@@ -31,12 +31,12 @@ pub fn lines(fixture: &str) -> String {
 }
 
 /// The catalog of a fixture, read from one file `catalog.json`.
-pub fn catalog(fixture: &str) -> Catalog {
+pub(crate) fn catalog(fixture: &str) -> Catalog {
     catalog_of(&lines(fixture))
 }
 
 /// The catalog of canonical lines, read from one file `catalog.json`.
-pub fn catalog_of(lines: &str) -> Catalog {
+pub(crate) fn catalog_of(lines: &str) -> Catalog {
     let count = u32::try_from(lines.lines().count()).unwrap();
     let file = FileOrigin { path: "catalog.json".to_owned(), lines: (1..=count).collect(), notices: Vec::new() };
     Catalog::build(Bytes::from(lines.to_owned()), &Origins { files: vec![file] }).unwrap()
@@ -118,13 +118,11 @@ impl Writer {
 
     /// The full name of an entry's bundle, which is owed unless the word ends in `?`.
     fn entry_name(&mut self, word: &str) -> String {
-        match word.strip_suffix('?') {
-            Some(absent) => self.full_name(absent),
-            None => {
-                self.named.insert(word.to_owned());
-                self.full_name(word)
-            }
+        if let Some(absent) = word.strip_suffix('?') {
+            return self.full_name(absent);
         }
+        self.named.insert(word.to_owned());
+        self.full_name(word)
     }
 
     fn entry(&self, name: &str, replaces: Option<&str>, options: &[String]) -> String {

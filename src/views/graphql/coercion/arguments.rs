@@ -1,6 +1,7 @@
 //! Coercion of what is written in a document: arguments, their defaults, and the conditions of `@skip` and `@include`.
 
 use std::fmt::Display;
+use std::sync::Arc;
 
 use apollo_compiler::ast::{self, FieldDefinition, InputValueDefinition, Type};
 use apollo_compiler::executable::{self, Selection};
@@ -11,17 +12,22 @@ use serde_json::{Map, Value};
 use super::{Fault, Step, default_of, exactly_one, path_text};
 use crate::views::graphql::document::Schema;
 
-/// The coerced arguments of a field; one that was neither given nor has a default is absent.
+/// The coerced arguments of a field; one that was neither given nor has a default is absent. Clones share them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::views::graphql) struct Arguments(Vec<(Name, Value)>);
+pub(in crate::views::graphql) struct Arguments(Option<Arc<[(Name, Value)]>>);
+
+/// A list of strings as the set that it means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::views::graphql) struct Texts<'a>(&'a [Value]);
 
 impl Arguments {
     /// No arguments.
-    pub(in crate::views::graphql) const NONE: Self = Self(Vec::new());
+    pub(in crate::views::graphql) const NONE: Self = Self(None);
 
     /// The value of an argument; `null` when it is absent.
     pub(in crate::views::graphql) fn get(&self, name: &str) -> &Value {
-        self.0.iter().find(|(other, _)| other == name).map_or(&Value::Null, |(_, value)| value)
+        let arguments = self.0.as_deref().unwrap_or_default();
+        arguments.iter().find(|(other, _)| other == name).map_or(&Value::Null, |(_, value)| value)
     }
 
     /// A string or an enum value.
@@ -30,14 +36,25 @@ impl Arguments {
     }
 
     /// A list of strings; an empty list is no condition, as is none at all.
-    pub(in crate::views::graphql) fn texts(&self, name: &str) -> Option<Vec<&str>> {
-        let items = self.get(name).as_array().filter(|items| !items.is_empty())?;
-        Some(items.iter().filter_map(Value::as_str).collect())
+    pub(in crate::views::graphql) fn texts(&self, name: &str) -> Option<Texts<'_>> {
+        self.get(name).as_array().filter(|items| !items.is_empty()).map(|items| Texts(items))
     }
 
     /// An `Int`.
     pub(in crate::views::graphql) fn integer(&self, name: &str) -> Option<i64> {
         self.get(name).as_i64()
+    }
+}
+
+impl<'a> Texts<'a> {
+    /// Whether a string is among them.
+    pub(in crate::views::graphql) fn contains(self, text: &str) -> bool {
+        self.0.binary_search_by(|item| item.as_str().cmp(&Some(text))).is_ok()
+    }
+
+    /// Each of them once, in order.
+    pub(in crate::views::graphql) fn iter(self) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter_map(Value::as_str)
     }
 }
 
@@ -67,9 +84,20 @@ pub(in crate::views::graphql) fn arguments(
             }
             None => default_of(schema, argument),
         };
-        coerced.extend(value.map(|value| (argument.name.clone(), value)));
+        coerced.extend(value.map(|value| (argument.name.clone(), as_set(&argument.ty, value))));
     }
-    Ok(Arguments(coerced))
+    Ok(Arguments((!coerced.is_empty()).then(|| coerced.into())))
+}
+
+/// Sorts a list of strings: wherever one is an argument, its order says nothing.
+fn as_set(ty: &Type, mut value: Value) -> Value {
+    if let Value::Array(items) = &mut value
+        && ty.inner_named_type() == "String"
+    {
+        items.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+        items.dedup();
+    }
+    value
 }
 
 /// Whether `@skip` and `@include` let a selection stand.

@@ -1,3 +1,5 @@
+//! Variables and arguments: which values are taken, and what is said of the others.
+
 use apollo_compiler::ast::Type;
 use serde_json::{Value, json};
 
@@ -8,7 +10,7 @@ use crate::views::graphql::tests::fixture::{ask_with, engine};
 fn faults(ty: &str, value: &Value) -> Vec<String> {
     let schema = Schema::load();
     let ty = Type::parse(ty, "type").unwrap();
-    let mut inputs = Inputs { schema: &schema, path: Vec::new(), faults: Vec::new() };
+    let mut inputs = Inputs { schema: &schema, list_items: 12, path: Vec::new(), faults: Vec::new() };
     inputs.value(&ty, value);
     inputs.faults.into_iter().map(|(path, message)| format!("{path}: {message}")).collect()
 }
@@ -17,7 +19,7 @@ fn faults(ty: &str, value: &Value) -> Vec<String> {
 fn coerced(ty: &str, value: &Value) -> Value {
     let schema = Schema::load();
     let ty = Type::parse(ty, "type").unwrap();
-    let mut inputs = Inputs { schema: &schema, path: Vec::new(), faults: Vec::new() };
+    let mut inputs = Inputs { schema: &schema, list_items: 12, path: Vec::new(), faults: Vec::new() };
     let coerced = inputs.value(&ty, value);
     assert_eq!(inputs.faults, []);
     coerced
@@ -33,6 +35,7 @@ fn values_become_what_their_type_asks_for() {
         ("ID", json!(4), json!("4")),
         ("[Int]", json!([1, null]), json!([1, null])),
         ("[Int!]", json!(7), json!([7])),
+        ("[Int]", json!(vec![0; 12]), json!(vec![0; 12])),
         ("[[String!]!]", json!("x"), json!([["x"]])),
         ("ProblemSeverity", json!("ERROR"), json!("ERROR")),
         ("BundleBy", json!({"image": "i"}), json!({"image": "i"})),
@@ -59,6 +62,7 @@ fn what_does_not_have_its_type_is_told_as_graphql_js_tells_it() {
         ("ID", json!(1.5), ": ID cannot represent value: 1.5".to_owned()),
         ("Float", json!("1"), ": Float cannot represent non numeric value: \"1\"".to_owned()),
         ("[Int!]", json!([1, null]), " at [1]: Expected value of non-null type \"Int!\" not to be null.".to_owned()),
+        ("[Int]", json!(vec![0; 13]), ": Expected a list of at most 12 items, found 13.".to_owned()),
         ("ProblemSeverity", json!("BAD"), ": Value \"BAD\" does not exist in \"ProblemSeverity\" enum.".to_owned()),
         ("ProblemSeverity", json!(1), ": Enum \"ProblemSeverity\" cannot represent non-string value: 1.".to_owned()),
         ("BundleBy", json!("x"), ": Expected value of type \"BundleBy\" to be an object, found: \"x\".".to_owned()),

@@ -27,9 +27,9 @@ pub(super) fn take<'a, T: Item<'a>>(runs: &mut [Run<'_, 'a>], size: usize, backw
     let size = runs.iter().map(|run| run.to - run.from).sum::<usize>().min(size);
     if let [run] = runs {
         if backwards {
-            run.from = run.to - size
+            run.from = run.to - size;
         } else {
-            run.to = run.from + size
+            run.to = run.from + size;
         }
         return (run.from..run.to).map(|rank| run.item(rank)).collect();
     }

@@ -1,3 +1,5 @@
+//! Pages and cursors: every page size, both directions, cursors of things that are gone.
+
 use serde_json::json;
 
 use crate::views::graphql::limits::Limits;

@@ -1,3 +1,5 @@
+//! Which documents are accepted, and what is said of the others.
+
 use super::*;
 
 fn refusal(text: &str) -> (Code, String, Option<Location>) {

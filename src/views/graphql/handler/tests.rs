@@ -1,3 +1,5 @@
+//! Requests over HTTP: methods, media types, status codes, bodies.
+
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};

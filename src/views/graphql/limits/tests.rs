@@ -1,3 +1,5 @@
+//! Each static limit from both sides, and documents that are made to be expensive.
+
 use std::fmt::Write as _;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! How selections are merged into a plan.
+
 use serde_json::json;
 
 use super::*;

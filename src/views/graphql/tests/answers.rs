@@ -250,6 +250,14 @@ fn introspection_is_merged_with_the_rest_in_the_order_asked() {
 }
 
 #[test]
+fn introspection_that_cannot_be_is_an_error_of_its_field() {
+    let query = "query($on: Boolean = true) { __typename __type(name: \"Node\") { kind @include(if: $on) } }";
+    let body = ask_with(&engine(Limits::default()), query, &json!({"on": null}));
+    assert_eq!(body["data"], json!({"__typename": "Query", "__type": null}));
+    assert_eq!((code(&body), &body["errors"][0]["path"]), ("BAD_USER_INPUT", &json!(["__type"])));
+}
+
+#[test]
 fn an_error_nulls_its_field_or_what_must_not_be_null_around_it() {
     let engine = engine(Limits::default());
     let body =

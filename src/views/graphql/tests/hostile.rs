@@ -3,7 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
-use super::fixture::{ask, code, engine, engine_of, served};
+use serde_json::json;
+
+use super::fixture::{ask, ask_with, code, engine, engine_of, served};
 use crate::views::graphql::Engine;
 use crate::views::graphql::limits::Limits;
 
@@ -103,6 +105,28 @@ fn many_fields_that_could_conflict_are_refused_or_answered_quickly() {
     let body = ask(&engine, &format!("{{packages{{nodes{{{}}}}}}}", "catalog{name id digest}".repeat(200)));
     assert_eq!(body.get("errors"), None);
     assert!(processor_time().saturating_sub(before) < 2 * QUICK);
+}
+
+#[test]
+fn long_lists_in_arguments_are_read_once_however_often_their_fragment_is_spread() {
+    let engine = engine(Limits::default());
+    let spread = doubling(
+        5,
+        |next| {
+            format!(
+                "Package {{ properties(types: $t) {{ type }} catalog {{ package(name: \"etcd\") {{ ...f{next} }} }} \
+                 defaultChannel {{ package {{ ...f{next} }} }} }}"
+            )
+        },
+        "Package { bundles { nodes { properties(types: $t) { type } } } }",
+    );
+    let query = format!("query($t: [String!]) {{ package(catalog: \"alpha\", name: \"etcd\") {{ ...f0 }} }} {spread}");
+    let types: Vec<String> = (0..1_000).map(|at| format!("type{at}")).collect();
+    let before = processor_time();
+    let body = ask_with(&engine, &query, &json!({ "t": types }));
+    let taken = processor_time().saturating_sub(before);
+    assert_eq!(body.get("errors"), None);
+    assert!(taken < QUICK, "{taken:?}");
 }
 
 #[test]

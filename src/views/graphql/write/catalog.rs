@@ -6,6 +6,7 @@ use fbc::catalog::{Bundle, Meta, Package, SchemaCount};
 use super::problem::ProblemAt;
 use super::{Field, In, Object, Outcome, Writer, arguments};
 use crate::catalogs::Served;
+use crate::views::graphql::coercion::Texts;
 use crate::views::graphql::connection::{Places, Source};
 use crate::views::graphql::key::Tag;
 
@@ -47,7 +48,7 @@ impl<'a> Object<'a> for CatalogObject<'a> {
             }
             "bundles" => {
                 let packages = arguments(field).texts("packages");
-                let source = Source { served, places: bundle_places(served, packages.as_deref()) };
+                let source = Source { served, places: bundle_places(served, packages) };
                 return to.connection::<In<'_, Bundle<'_>>>(&[source], field);
             }
             "metas" => {
@@ -66,8 +67,11 @@ impl<'a> CatalogObject<'a> {
         let given = arguments(field);
         let package = given.text("package");
         let errors_only = given.text("severity") == Some("ERROR");
-        let problems = self.0.catalog.problems().iter().enumerate();
-        let wanted = problems.filter(|(_, problem)| {
+        let problems = self.0.catalog.problems();
+        if package.is_none() && !errors_only {
+            return Source { served: self.0, places: Places::all(problems.len()) };
+        }
+        let wanted = problems.iter().enumerate().filter(|(_, problem)| {
             package.is_none_or(|package| problem.package.as_deref() == Some(package))
                 && (!errors_only || problem.code.severity() == Severity::Error)
         });
@@ -113,13 +117,11 @@ pub(super) fn package_places(served: &Served) -> Places {
 }
 
 /// Every bundle of a catalog, or those of some packages.
-pub(super) fn bundle_places(served: &Served, packages: Option<&[&str]>) -> Places {
+pub(super) fn bundle_places(served: &Served, packages: Option<Texts<'_>>) -> Places {
     let catalog = &served.catalog;
     let Some(names) = packages else { return Places::all(catalog.bundles().len()) };
-    let mut places: Vec<usize> = names.iter().filter_map(|name| catalog.package_position(name).ok()).collect();
-    places.sort_unstable();
-    places.dedup();
-    places.into_iter().map(|at| catalog.package_at(at).bundle_places()).collect()
+    let packages = names.iter().filter_map(|name| catalog.package(name));
+    packages.map(Package::bundle_places).collect()
 }
 
 /// Every blob of a catalog.

@@ -50,7 +50,7 @@ impl<'a> Writer<'a> {
             .collect();
         path.push(Segment::Key(field.key.into()));
         self.error_bytes += error.message.len() + path.len() * 16 + 128;
-        self.errors.push(Error { path, location, ..error });
+        self.errors.push(Error { location, path, ..error });
         if self.out.len() + self.error_bytes > self.context.limits.answer_bytes {
             return self.too_large();
         }

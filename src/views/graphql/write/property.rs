@@ -21,7 +21,7 @@ impl<'a> Writer<'a> {
     ) -> Outcome {
         let wanted = arguments(field).texts("types");
         let properties =
-            properties.filter(|property| wanted.as_ref().is_none_or(|wanted| wanted.contains(&property.type_name())));
+            properties.filter(|property| wanted.is_none_or(|wanted| wanted.contains(property.type_name())));
         self.each(properties, field, |to, property| to.of_type(&PropertyObject::new(property), field))
     }
 }

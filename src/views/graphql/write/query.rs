@@ -33,7 +33,7 @@ impl<'a> Object<'a> for Query<'a> {
             }
             "bundles" => {
                 let packages = given.texts("packages");
-                let sources = self.sources(field, |served| bundle_places(served, packages.as_deref()));
+                let sources = self.sources(field, |served| bundle_places(served, packages));
                 to.connection::<In<'_, Bundle<'_>>>(&sources, field)
             }
             "bundle" => to.maybe(self.bundle(field), field),
@@ -95,7 +95,7 @@ impl<'a> Query<'a> {
     /// The catalogs that are asked for, by name, with their places.
     fn sources(self, field: &'a Field<'a>, places: impl Fn(&'a Served) -> Places) -> Vec<Source<'a>> {
         let wanted = arguments(field).texts("catalogs");
-        let is_wanted = |name: &str| wanted.as_ref().is_none_or(|wanted| wanted.contains(&name));
+        let is_wanted = |name: &str| wanted.is_none_or(|wanted| wanted.contains(name));
         let served = self.0.by_name().iter().filter(|served| is_wanted(&served.name));
         served.map(|served| Source { served, places: places(served) }).collect()
     }

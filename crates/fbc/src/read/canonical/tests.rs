@@ -1,3 +1,5 @@
+//! What a canonical line looks like: the order of its members, repeated keys, escapes.
+
 use super::*;
 
 /// Writes an object from its members: name, and a number or an object of its own.

@@ -1,3 +1,5 @@
+//! JSON texts and the lines they give, whole or in pieces; those that are none.
+
 use super::*;
 
 /// The line of a text, or what is wrong with it; `…` where it may go on.

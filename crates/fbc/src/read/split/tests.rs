@@ -1,3 +1,5 @@
+//! Where YAML documents begin and end in a file.
+
 use super::*;
 
 /// The documents of a text that comes in pieces of this size.

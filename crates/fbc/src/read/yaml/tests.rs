@@ -1,3 +1,5 @@
+//! YAML documents and the JSON they mean; anchors, merges, faults.
+
 use std::fmt::Write;
 
 use super::*;

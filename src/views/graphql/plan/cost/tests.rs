@@ -1,3 +1,5 @@
+//! What selections cost before they are executed.
+
 use serde_json::json;
 
 use crate::views::graphql::document::Schema;

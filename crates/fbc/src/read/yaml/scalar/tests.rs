@@ -1,3 +1,5 @@
+//! Plain scalars and tags as yaml.v2 resolves them.
+
 use super::*;
 
 fn float(text: &str) -> String {
