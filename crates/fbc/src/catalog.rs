@@ -17,6 +17,7 @@ mod check;
 mod constraint;
 mod decode;
 mod link;
+mod manifest;
 mod names;
 mod package;
 mod property;
@@ -31,6 +32,7 @@ use bytes::Bytes;
 
 pub use bundle::{Bundle, BundleKey, RelatedImage};
 pub use constraint::{Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_DEPTH, Rule};
+pub use manifest::read_manifest;
 pub use package::{Channel, ChannelEntry, Deprecation, Head, Package};
 pub use property::{GroupVersionKind, PackageRequirement, Property, PropertyKind};
 

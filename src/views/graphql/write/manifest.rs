@@ -1,9 +1,6 @@
 //! The manifest of an `olm.bundle.object`, decoded.
 
-use std::borrow::Cow;
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use fbc::catalog::read_manifest;
 use fbc::read::{FileReader, ReadLimits, Step};
 
 /// Bytes of a manifest: etcd takes objects of 1.5 MiB.
@@ -11,13 +8,6 @@ const MANIFEST_BYTES: usize = 4 << 20;
 
 /// How deep a manifest may be nested, so that every client can read it.
 const MANIFEST_DEPTH: usize = 100;
-
-/// The member of an `olm.bundle.object` that holds the manifest.
-#[derive(serde::Deserialize)]
-struct BundleObject<'a> {
-    #[serde(borrow)]
-    data: Cow<'a, str>,
-}
 
 /// Decodes manifests, one after the other in the same memory.
 #[derive(Default)]
@@ -30,9 +20,8 @@ impl Manifests {
     /// The manifest of the value of an `olm.bundle.object`, be it JSON or YAML, as canonical JSON; nothing when it is
     /// malformed.
     pub(super) fn decode(&mut self, value: &[u8]) -> Option<Vec<u8>> {
-        let object: BundleObject<'_> = serde_json::from_slice(value).ok()?;
         self.text.clear();
-        STANDARD.decode_vec(object.data.as_bytes(), &mut self.text).ok()?;
+        read_manifest(value, &mut self.text)?;
         let limits = ReadLimits { blob_bytes: MANIFEST_BYTES, depth: MANIFEST_DEPTH, ..ReadLimits::default() };
         let reader = self.reader.get_or_insert_with(|| FileReader::new(limits));
         reader.restart();
@@ -50,6 +39,9 @@ impl Manifests {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
     use super::*;
 
     fn manifest(value: &[u8]) -> Option<Vec<u8>> {

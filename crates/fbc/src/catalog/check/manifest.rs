@@ -1,23 +1,12 @@
 //! Inline manifests: what an `olm.bundle.object` holds is JSON or YAML.
 
-use base64::alphabet::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use base64::prelude::Engine;
-
 use super::Place;
+use crate::catalog::manifest::{Data, data, read_manifest};
 use crate::catalog::{Bundle, JsonValue};
-use crate::json::{Cursor, Fault, Kind, Text, is_field};
+use crate::json::Text;
 use crate::problem::{Code, Problem};
 use crate::quote::go_quote;
 use crate::read::{FileReader, ReadErrorKind, ReadLimits};
-
-/// As Go reads base64: padding must be there, and the bits left over may be anything.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::RequireCanonical)
-        .with_decode_allow_trailing_bits(true),
-);
 
 /// Tells each manifest that is no YAML. What is no base64 was told already.
 pub(super) fn check(bundle: Bundle<'_>, place: Place<'_>, problems: &mut Vec<Problem>) {
@@ -39,12 +28,13 @@ pub(super) fn check(bundle: Bundle<'_>, place: Place<'_>, problems: &mut Vec<Pro
 
 /// Why a manifest is no YAML. Upstream takes one that begins with a brace for JSON and does not look at it.
 fn yaml_fault(value: JsonValue<'_>) -> Option<String> {
-    let data = data(value).ok()??;
-    if begins_with_brace(data) {
+    if let Data::Base64(text) = data(value.raw()).ok()??
+        && begins_with_brace(text)
+    {
         return None;
     }
-    let base64 = data.decode().ok()?.replace(['\r', '\n'], "");
-    let manifest = BASE64.decode(base64).ok()?;
+    let mut manifest = Vec::new();
+    read_manifest(value.raw(), &mut manifest)?;
     let begins_with = |byte| manifest.trim_ascii_start().first() == Some(&byte);
     // What a directive says is for YAML's own parser; the reader of catalogs refuses it.
     if begins_with(b'{') || begins_with(b'%') {
@@ -63,6 +53,7 @@ fn yaml_fault(value: JsonValue<'_>) -> Option<String> {
             | ReadErrorKind::Separator(_)
             | ReadErrorKind::TooLarge(_)
             | ReadErrorKind::TooManyIndicators(_)
+            | ReadErrorKind::TooManyMembers(_)
     );
     if is_fault_of_blobs {
         return None;
@@ -75,21 +66,4 @@ fn yaml_fault(value: JsonValue<'_>) -> Option<String> {
 /// Whether the first byte that is encoded is a brace: then nothing needs to be decoded.
 fn begins_with_brace(data: Text<'_>) -> bool {
     matches!(data.0, [b'"', b'e', b'w'..=b'z' | b'0'..=b'9' | b'+' | b'/', ..])
-}
-
-/// The member `data`, when it is a string.
-fn data(value: JsonValue<'_>) -> Result<Option<Text<'_>>, Fault> {
-    let mut cursor = Cursor::new(value.raw());
-    let mut data = None;
-    if cursor.kind()? == Kind::Object {
-        cursor.object(|cursor, key| {
-            if is_field(key, "data") && cursor.kind()? == Kind::String {
-                data = Some(cursor.text()?);
-            } else {
-                cursor.value()?;
-            }
-            Ok::<_, Fault>(())
-        })?;
-    }
-    Ok(data)
 }
