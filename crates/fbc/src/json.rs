@@ -47,7 +47,7 @@ impl<'a> Text<'a> {
     /// The characters: borrowed where nothing is escaped.
     pub(crate) fn decode(self) -> Result<Cow<'a, str>, Fault> {
         let body = &self.0[1..self.0.len() - 1];
-        if plain_prefix(&self.0[1..]) == body.len() {
+        if !body.contains(&b'\\') {
             return std::str::from_utf8(body).map(Cow::Borrowed).map_err(|_| Fault::Broken);
         }
         unescape(body).map(Cow::Owned).ok_or(Fault::Broken)

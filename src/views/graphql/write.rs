@@ -313,8 +313,9 @@ impl Writer<'_> {
             return self.too_large();
         }
         if self.out.capacity() - self.out.len() < json.len() {
-            // Doubling, but not beyond what an answer may have.
-            let wanted = (self.out.capacity() * 2).max(self.out.len() + json.len()).min(maximum);
+            // In steps of four, so that what was outgrown is a third of the answer and not as much again; what is not
+            // written to takes no memory. Never beyond what an answer may have.
+            let wanted = (self.out.capacity() * 4).max(self.out.len() + json.len()).min(maximum);
             self.out.reserve_exact(wanted - self.out.len());
         }
         self.out.extend_from_slice(json);
