@@ -8,6 +8,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+/// The seed.
+const SEED: u64 = 20_260_101;
+
 /// How many packages a generated catalog has.
 const PACKAGES: usize = 333;
 
@@ -60,9 +63,9 @@ const WORDS: [&str; 24] = [
     "storage",
 ];
 
-/// Writes the catalog of a seed into a folder, one folder a package.
-pub(crate) fn generate(folder: &Path, seed: u64) -> io::Result<()> {
-    let mut random = Random(seed);
+/// Writes the catalog into a folder, one folder a package.
+pub(crate) fn generate(folder: &Path) -> io::Result<()> {
+    let mut random = Random(SEED);
     for at in 0..PACKAGES {
         let name = format!("package-{at:03}");
         let text = package(&mut random, &name);

@@ -4,6 +4,7 @@
 //! CPU time, mimalloc for every side, the least of several runs. Catalogs: a generated one, and real ones where the
 //! folder that `CATALOGQL_CORPUS` names (or `~/.cache/catalogql/corpus`) holds them.
 
+mod corpus;
 mod derive;
 mod execute;
 mod generate;
@@ -11,20 +12,17 @@ mod load;
 mod look_up;
 mod measure;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The seed of the generated catalog.
-const SEED: u64 = 20_260_101;
-
 fn main() {
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("bench-{}", std::process::id()));
     let generated = scratch.join("generated");
-    generate::generate(&generated, SEED).expect("the target folder can be written to");
+    generate::generate(&generated).expect("the target folder can be written to");
     load::bench("generated", &generated, &scratch);
-    let corpus = corpus();
+    let corpus = corpus::folder();
     for name in ["community", "community-v4.18-yaml", "community-objects"] {
         if corpus.join(name).is_dir() {
             load::bench(name, &corpus.join(name), &scratch);
@@ -35,12 +33,4 @@ fn main() {
     let community = corpus.join("community");
     look_up::bench(&if community.is_dir() { load::serve("community", &community, &scratch) } else { served });
     std::fs::remove_dir_all(&scratch).expect("the scratch folder can be removed");
-}
-
-/// Where the real catalogs are unpacked, if they are.
-fn corpus() -> PathBuf {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-    std::env::var_os("CATALOGQL_CORPUS")
-        .map_or_else(|| cache.unwrap_or_else(home).join("catalogql").join("corpus"), PathBuf::from)
 }

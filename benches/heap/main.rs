@@ -1,6 +1,8 @@
 //! How much memory loading takes and what remains of it: counted on the heap, and as the kernel counts the server.
 //! `make bench` runs it.
 
+#[path = "../bench/corpus.rs"]
+mod corpus;
 #[path = "../bench/generate.rs"]
 mod generate;
 
@@ -24,11 +26,8 @@ const MIB: usize = 1024 * 1024;
 fn main() {
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("heap-{}", std::process::id()));
     let generated = scratch.join("generated");
-    generate::generate(&generated, 20_260_101).expect("the target folder can be written to");
-    let corpus = std::env::var_os("CATALOGQL_CORPUS").map_or_else(
-        || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".cache/catalogql/corpus"),
-        PathBuf::from,
-    );
+    generate::generate(&generated).expect("the target folder can be written to");
+    let corpus = corpus::folder();
     bench("generated", &generated, &scratch, 24 * MIB);
     for (name, live) in [("community", 24 * MIB), ("community-v4.18-yaml", 24 * MIB), ("community-objects", 4 * MIB)] {
         let folder = corpus.join(name);

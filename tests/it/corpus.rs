@@ -1,6 +1,9 @@
 //! Real catalogs, where they are unpacked: the folder that `CATALOGQL_CORPUS` names, or `catalogql/corpus` in the
 //! user's cache folder. Where they are not, the tests say so and look at nothing.
 
+#[path = "../../benches/bench/corpus.rs"]
+mod unpacked;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,11 +28,7 @@ const REFUSED: [&str; 8] = [
 ];
 
 fn folder(name: &str) -> Option<PathBuf> {
-    let cache = || {
-        let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-        std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from).join("catalogql").join("corpus")
-    };
-    let folder = std::env::var_os("CATALOGQL_CORPUS").map_or_else(cache, PathBuf::from).join(name);
+    let folder = unpacked::folder().join(name);
     if !folder.is_dir() {
         println!("{} is not there: nothing was looked at", folder.display());
         return None;
