@@ -4,9 +4,11 @@
 //! This room does not know where catalogs come from or who reads them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use fbc::catalog::{FoundIcon, Icons};
 use fbc::{Catalog, Digest};
 use tokio::sync::watch;
 
@@ -40,11 +42,17 @@ pub struct About {
     pub labels: BTreeMap<String, String>,
 }
 
+/// How many contents of a catalog before the one that is served have icons that can still be had: who was given a URL
+/// a moment ago may follow it.
+pub const FORMER_ICONS: usize = 2;
+
 /// Every catalog served at one moment.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Snapshot {
     /// By name.
     by_name: Vec<Arc<Served>>,
+    /// The icons of the contents before, of each catalog of `by_name`, latest first.
+    former_icons: Vec<Vec<Arc<Icons>>>,
     /// Places in `by_name`: highest priority first, then by name.
     by_priority: Vec<usize>,
 }
@@ -85,25 +93,39 @@ impl Catalogs {
 impl CatalogsWriter {
     /// Serves a catalog, in place of the one of the same name.
     pub fn publish(&mut self, served: Served) {
-        let mut by_name = self.current.load().by_name.clone();
+        let current = self.current.load();
+        let (mut by_name, mut icons) = (current.by_name.clone(), current.former_icons.clone());
         match by_name.binary_search_by(|other| other.name.cmp(&served.name)) {
-            Ok(at) => by_name[at] = Arc::new(served),
-            Err(at) => by_name.insert(at, Arc::new(served)),
+            Ok(at) => {
+                if by_name[at].digest != served.digest {
+                    icons[at].insert(0, Arc::clone(by_name[at].catalog.icons()));
+                    icons[at].truncate(FORMER_ICONS);
+                }
+                by_name[at] = Arc::new(served);
+            }
+            Err(at) => {
+                by_name.insert(at, Arc::new(served));
+                icons.insert(at, Vec::new());
+            }
         }
-        self.swap(by_name);
+        self.swap(by_name, icons);
     }
 
     /// Serves no catalog of this name any more.
     pub fn withdraw(&mut self, name: &str) {
-        let mut by_name = self.current.load().by_name.clone();
-        by_name.retain(|served| served.name != name);
-        self.swap(by_name);
+        let current = self.current.load();
+        let (mut by_name, mut icons) = (current.by_name.clone(), current.former_icons.clone());
+        if let Ok(at) = by_name.binary_search_by(|other| other.name.as_str().cmp(name)) {
+            by_name.remove(at);
+            icons.remove(at);
+        }
+        self.swap(by_name, icons);
     }
 
-    fn swap(&mut self, by_name: Vec<Arc<Served>>) {
+    fn swap(&mut self, by_name: Vec<Arc<Served>>, former_icons: Vec<Vec<Arc<Icons>>>) {
         let mut by_priority: Vec<usize> = (0..by_name.len()).collect();
         by_priority.sort_by_key(|&at| std::cmp::Reverse(by_name[at].about.priority));
-        self.current.store(Arc::new(Snapshot { by_name, by_priority }));
+        self.current.store(Arc::new(Snapshot { by_name, former_icons, by_priority }));
         self.changes.send_modify(|count| *count += 1);
     }
 }
@@ -123,6 +145,18 @@ impl Snapshot {
     pub fn get(&self, name: &str) -> Option<&Arc<Served>> {
         let at = self.by_name.binary_search_by(|served| served.name.as_str().cmp(name)).ok()?;
         Some(&self.by_name[at])
+    }
+
+    /// The icon whose image has this digest, of any catalog that is served or of its [`FORMER_ICONS`] contents before.
+    pub fn icon(&self, digest: &Digest) -> Option<FoundIcon> {
+        let now = self.by_name.iter().map(|served| served.catalog.icons());
+        now.chain(self.former_icons.iter().flatten()).find_map(|icons| icons.find(digest))
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.by_name).finish()
     }
 }
 

@@ -164,6 +164,9 @@ impl Loader {
                 last_unpacked: content.at,
                 about: wanted.about.clone(),
             });
+            // It is served already; who asks before this is done waits a little longer.
+            let catalog = Arc::clone(&content.catalog);
+            tokio::task::spawn_blocking(move || catalog.prepare());
             tracing::info!(catalog = %name, digest = %content.digest, took = ?took, "serving a new content");
         }
         if let Some(error) = error {

@@ -1,3 +1,7 @@
 //! Views: what is served, each over its own protocol. They read snapshots and change nothing.
 
 pub mod graphql;
+pub mod http;
+
+/// Where icons are served, each by the digest of its image.
+pub const ICONS: &str = "/icons/";

@@ -20,12 +20,13 @@ const ROOMS: [(&str, u32); 9] = [
 ];
 
 /// What the crate `fbc` must not know: the world outside of the bytes that it is given.
-const OUTSIDE: [&str; 12] = [
+const OUTSIDE: [&str; 13] = [
     "tokio",
     "axum",
     "hyper",
     "kube",
-    "jiff",
+    "Timestamp::now",
+    "Zoned",
     "memmap2",
     "std::fs",
     "std::net",
@@ -91,7 +92,10 @@ fn a_view_does_not_know_another() {
         let Some(own) = file.path.strip_prefix("src/views/").and_then(|path| path.split(['/', '.']).next()) else {
             continue;
         };
-        for other in names_after(&file.code, "views::").iter().filter(|other| *other != own) {
+        for other in names_after(&file.code, "views::")
+            .iter()
+            .filter(|other| *other != own && !other.starts_with(char::is_uppercase))
+        {
             faults.push(format!("{}: the view `{own}` imports `{other}`: move what both need to the left", file.path));
         }
     }
@@ -117,12 +121,20 @@ fn the_catalog_format_knows_nothing_of_the_world() {
     none(&faults);
 }
 
+/// What a caller of a catalog fills, and no part of it.
+const FILLED: [&str; 1] = ["FacetCounts"];
+
 #[test]
 fn a_catalog_offers_nothing_that_changes_it() {
     let mut faults = Vec::new();
     for file in rust_files().iter().filter(|file| file.path.starts_with("crates/fbc/src/catalog")) {
-        for line in file.code.lines().filter(|line| line.contains("pub fn ") && line.contains("&mut self")) {
-            faults.push(format!("{}: `{}`: make a new catalog instead", file.path, line.trim()));
+        let mut of = "";
+        for line in file.code.lines() {
+            of = if line.starts_with("impl") { line } else { of };
+            let changes = line.contains("pub fn ") && line.contains("&mut self");
+            if changes && !FILLED.iter().any(|name| mentions(of, name)) {
+                faults.push(format!("{}: `{}`: make a new catalog instead", file.path, line.trim()));
+            }
         }
     }
     none(&faults);

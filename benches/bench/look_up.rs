@@ -45,7 +45,7 @@ pub(crate) fn bench(served: &Arc<Served>) {
 }
 
 /// An engine over the catalog and 49 more of the same content.
-fn among_fifty(served: &Arc<Served>) -> Engine {
+pub(crate) fn among_fifty(served: &Arc<Served>) -> Engine {
     let (mut writer, catalogs) = catalogs();
     for at in 0..50 {
         writer.publish(Served {

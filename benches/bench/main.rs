@@ -1,4 +1,5 @@
-//! How long things take: loading, looking up, executing. `make bench` runs it.
+//! How long things take: loading, executing, looking up, finding. `make bench` runs it all, and
+//! `cargo bench --bench bench -- find look-up` some parts.
 //!
 //! Each figure is a ratio to a yardstick that is measured in the same run, or a time that the design sets a bar for.
 //! CPU time, mimalloc for every side, the least of several runs. Catalogs: a generated one, and real ones where the
@@ -7,6 +8,7 @@
 mod corpus;
 mod derive;
 mod execute;
+mod find;
 mod generate;
 mod load;
 mod look_up;
@@ -21,16 +23,28 @@ fn main() {
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("bench-{}", std::process::id()));
     let generated = scratch.join("generated");
     generate::generate(&generated).expect("the target folder can be written to");
-    load::bench("generated", &generated, &scratch);
+    let parts: Vec<String> = std::env::args().skip(1).filter(|part| !part.starts_with('-')).collect();
+    let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
     let corpus = corpus::folder();
+    if is_wanted("load") {
+        load::bench("generated", &generated, &scratch);
+    }
     for name in ["community", "community-v4.18-yaml", "community-objects"] {
-        if corpus.join(name).is_dir() {
+        if is_wanted("load") && corpus.join(name).is_dir() {
             load::bench(name, &corpus.join(name), &scratch);
         }
     }
     let served = load::serve("generated", &generated, &scratch);
-    execute::bench(&served);
+    if is_wanted("execute") {
+        execute::bench(&served);
+    }
     let community = corpus.join("community");
-    look_up::bench(&if community.is_dir() { load::serve("community", &community, &scratch) } else { served });
+    let served = if community.is_dir() { load::serve("community", &community, &scratch) } else { served };
+    if is_wanted("look-up") {
+        look_up::bench(&served);
+    }
+    if is_wanted("find") {
+        find::bench(&served);
+    }
     std::fs::remove_dir_all(&scratch).expect("the scratch folder can be removed");
 }

@@ -26,6 +26,13 @@ pub(crate) fn least_of_many<T>(runs: usize, calls: u32, mut work: impl FnMut() -
     least(runs, || (0..calls).for_each(|_| drop(std::hint::black_box(work())))) / calls
 }
 
+/// The time that so many of a hundred calls do not exceed.
+pub(crate) fn percentile(percent: usize, times: impl IntoIterator<Item = Duration>) -> Duration {
+    let mut times: Vec<_> = times.into_iter().collect();
+    times.sort_unstable();
+    times[(times.len() * percent).div_ceil(100) - 1]
+}
+
 /// One line of the report: what, how much, and how it stands to its bar.
 pub(crate) fn report(what: &str, figure: &str, bar: Option<(bool, &str)>) {
     match bar {

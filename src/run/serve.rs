@@ -21,6 +21,7 @@ use crate::store::Store;
 use crate::telemetry;
 use crate::views::graphql::limits::Limits;
 use crate::views::graphql::{self, Engine};
+use crate::views::http;
 
 /// What tells contents that this build found out about from those of another.
 const BUILD: &str = env!("CATALOGQL_BUILD");
@@ -45,8 +46,8 @@ async fn serve_catalogs(args: ServeArgs, wanted: Vec<Wanted>, store: Store, term
     let address = listener.address();
     let (writer, catalogs) = catalogs();
     let ready = Ready::default();
-    let engine = Arc::new(Engine::new(catalogs, Limits::default()));
-    let routes = graphql::router(engine).merge(listen::probes(ready.clone()));
+    let engine = Arc::new(Engine::new(catalogs.clone(), Limits::default()));
+    let routes = graphql::router(engine).merge(http::router(catalogs)).merge(listen::probes(ready.clone()));
 
     let watch = if args.watch { Watch::Changes(Pace::default()) } else { Watch::Once };
     let (events, mut received) = mpsc::unbounded_channel();

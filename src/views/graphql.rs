@@ -10,6 +10,7 @@
 //! | `coercion` | variables and arguments → values |
 //! | `plan` | selections → what to write; what that may cost |
 //! | `write` | a plan → JSON text; one file a family of types |
+//! | `filter` | arguments → conditions on what a catalog holds |
 //! | `connection`, `key` | pages, cursors, ids |
 //! | `introspection` | what the schema says of itself |
 //! | [`errors`] | codes, texts, status |
@@ -20,6 +21,7 @@ mod connection;
 mod document;
 mod documents;
 pub mod errors;
+mod filter;
 mod handler;
 mod introspection;
 mod key;

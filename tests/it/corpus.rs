@@ -27,7 +27,8 @@ const REFUSED: [&str; 8] = [
     "sosivio",
 ];
 
-fn folder(name: &str) -> Option<PathBuf> {
+/// Where a catalog is unpacked; says so where it is not.
+pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let folder = unpacked::folder().join(name);
     if !folder.is_dir() {
         println!("{} is not there: nothing was looked at", folder.display());
@@ -36,7 +37,8 @@ fn folder(name: &str) -> Option<PathBuf> {
     Some(folder)
 }
 
-fn serve(name: &str) -> Option<Served> {
+/// Such a catalog, served.
+pub(crate) fn serve(name: &str) -> Option<Served> {
     Some(served::directory(name, folder(name)?.to_str().expect("the path is UTF-8")))
 }
 
@@ -118,7 +120,8 @@ fn as_doubles(value: &Value) -> Value {
     }
 }
 
-fn sorted(folder: &Path) -> Vec<PathBuf> {
+/// What is in a folder, by name.
+pub(crate) fn sorted(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> =
         fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();

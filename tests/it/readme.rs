@@ -117,6 +117,7 @@ fn every_dependency_has_its_reason() {
 fn limits() -> Vec<(&'static str, String)> {
     let mut all = request_limits();
     all.extend(connection_limits());
+    all.extend(search_limits());
     all.extend(catalog_limits());
     all
 }
@@ -175,6 +176,16 @@ fn connection_limits() -> Vec<(&'static str, String)> {
         ("request", format!("{} s", request.as_secs())),
         ("stall", format!("{} s", stall.as_secs())),
         ("end", format!("{} s", end.as_secs())),
+    ]
+}
+
+fn search_limits() -> Vec<(&'static str, String)> {
+    vec![
+        ("search letters", fbc::catalog::MAX_SEARCH_LETTERS.to_string()),
+        ("search words", fbc::catalog::MAX_SEARCH_WORDS.to_string()),
+        ("word letters", fbc::catalog::MAX_WORD_LETTERS.to_string()),
+        ("package words", fbc::catalog::MAX_PACKAGE_WORDS.to_string()),
+        ("description", fbc::catalog::MAX_DESCRIPTION_BYTES.to_string()),
     ]
 }
 

@@ -2,6 +2,7 @@
 // format's documentation, apart from the Rust code, so that the two check each other.
 
 import { compareBytes, Num, parseAt, sorted } from './json.mjs';
+import { metadataOf, valueOfManifest } from './metadata.mjs';
 import { readYamlDocument } from './read.mjs';
 
 const schemas = ['olm.package', 'olm.channel', 'olm.bundle', 'olm.deprecations'];
@@ -142,6 +143,7 @@ function property(item) {
       const found = manifest(value);
       return typed('BundleObjectProperty', found !== undefined && { object: found });
     },
+    'olm.csv.metadata': () => typed('CsvMetadataProperty', value instanceof Map && { metadata: metadataOf(value) }),
     'olm.maxOpenShiftVersion': () => {
       const found = maxOpenShiftVersion(value);
       return typed('MaxOpenShiftVersionProperty', found && { version: found });
@@ -149,6 +151,15 @@ function property(item) {
   };
   const found = value !== undefined && Object.hasOwn(known, type) ? known[type]() : undefined;
   return found ?? { __typename: 'OpaqueProperty', type, value };
+}
+
+/** The display metadata that the properties of a bundle give. */
+function metadata(own) {
+  const typed = own.find((item) => item.__typename === 'CsvMetadataProperty');
+  if (typed) return typed.metadata;
+  const manifests = own.filter((item) => item.__typename === 'BundleObjectProperty' && item.object instanceof Map);
+  const value = manifests.map((item) => valueOfManifest(item.object)).find((item) => item !== undefined);
+  return value && metadataOf(value);
 }
 
 const properties = (blob) => list(blob, 'properties').map(property);
@@ -302,6 +313,7 @@ export class Model {
       const identity = made.properties.find((item) => item.__typename === 'PackageProperty');
       if (identity && parseVersion(identity.version)) made.version = identity.version;
       if (identity?.release && isRelease(identity.release)) made.release = identity.release;
+      made.metadata = metadata(made.properties);
       made.package = owner;
       owner.bundles.push(made);
     });
@@ -309,6 +321,7 @@ export class Model {
       owner.bundles.sort(compareBundles);
       const entries = owner.channels.flatMap((channel) => channel.entries);
       for (const entry of entries) entry.bundle = owner.bundles.find((bundle) => bundle.name === entry.name);
+      owner.metadata = (owner.defaultChannel?.head?.bundle?.metadata ?? owner.bundles.find((bundle) => bundle.metadata)?.metadata);
       for (const bundle of owner.bundles) bundle.channelEntries = entries.filter((entry) => entry.bundle === bundle);
     }
   }

@@ -6,6 +6,7 @@
 
 import { GraphQLError } from 'graphql';
 import { compareBytes } from './json.mjs';
+import { part } from './metadata.mjs';
 import { compareBundles } from './model.mjs';
 
 const maximumPage = 500;
@@ -60,15 +61,33 @@ export function root(catalogs) {
   const bundles = merged('ownBundles', compareBundles);
   const metas = [...all].sort((a, b) => compareBytes(a.name, b.name)).flatMap((catalog) => catalog.ownMetas);
 
+  const known = (filter, ...members) => {
+    const other = Object.keys(filter ?? {}).find((name) => filter[name] != null && filter[name].length !== 0 && !members.includes(name));
+    if (other) throw new Error(`the model has no condition ${other}`);
+  };
+  const named = (filter) => (item) => !filter?.names?.length || filter.names.includes(item.name);
+  const like = (filter) => (item) =>
+    (filter?.schema == null || item.schema === filter.schema) && (filter?.name == null || item.name === filter.name);
   const of = (names) => (item) => names == null || names.length === 0 || names.includes(item.catalog.name);
   const ofPackages = (names) => (item) => names == null || names.length === 0 || names.includes(item.package.name);
   const pages = {
-    packages: (keep, args) =>
-      page({ all: packages, keep }, 'packages', (item) => [item.name, item.catalog.name], args),
-    bundles: (keep, args) =>
-      page({ all: bundles, keep }, 'bundles', (item) => [item.package.name, item.name, item.catalog.name], args),
-    metas: (keep, args) =>
-      page({ all: metas, keep }, 'metas', (item) => [item.catalog.name, item.file, item.index], args),
+    packages(keep, args) {
+      known(args.filter, 'names');
+      const isBackwards = args.orderBy?.direction === 'DESC';
+      const all = isBackwards ? [...packages].sort((a, b) => compareBytes(b.name, a.name)) : packages;
+      const kept = (item) => keep(item) && named(args.filter)(item);
+      return page({ all, keep: kept }, isBackwards ? 'packages backwards' : 'packages', (item) => [item.name, item.catalog.name], args);
+    },
+    bundles(keep, args) {
+      known(args.filter, 'names');
+      const kept = (item) => keep(item) && named(args.filter)(item);
+      return page({ all: bundles, keep: kept }, 'bundles', (item) => [item.package.name, item.name, item.catalog.name], args);
+    },
+    metas(keep, args) {
+      known(args.filter, 'schema', 'name');
+      const kept = (item) => keep(item) && like(args.filter)(item);
+      return page({ all: metas, keep: kept }, 'metas', (item) => [item.catalog.name, item.file, item.index], args);
+    },
   };
   for (const catalog of all) {
     const own = (item) => item.catalog === catalog;
@@ -118,8 +137,18 @@ export function root(catalogs) {
   };
 }
 
+const picked = (value) => ({ pointer }) => {
+  if (value === undefined) return undefined;
+  const found = part(value, pointer);
+  return found === undefined ? fail('BAD_USER_INPUT', `bad pointer ${pointer}`) : found;
+};
+
 const withProperties = (item) => {
-  const own = item.properties;
+  const own = item.properties.map((property) => ({
+    ...property,
+    value: picked(property.value),
+    ...('object' in property ? { object: picked(property.object ?? undefined) } : {}),
+  }));
   item.properties = ({ types }) => own.filter(({ type }) => types == null || types.length === 0 || types.includes(type));
 };
 
@@ -147,7 +176,7 @@ function view(catalog) {
     ownMetas: model.metas,
     package: ({ name }) => model.packages.find((item) => item.name === name),
   };
-  for (const meta of model.metas) meta.catalog = made;
+  for (const meta of model.metas) Object.assign(meta, { catalog: made, blob: picked(meta.blob) });
   for (const item of model.packages) {
     Object.assign(item, { __typename: 'Package', id: id('Package', made.name, item.name), catalog: made, ownBundles: item.bundles });
     item.channel = ({ name }) => item.channels.find((channel) => channel.name === name);

@@ -8,6 +8,9 @@
 //! reference to the catalog and a number, free to copy. A catalog does not know its own name, its source or its
 //! readers.
 //!
+//! What lists need of each package ([`Summary`]) and its icon are decoded once, when they are first asked for; all else
+//! that a bundle says of itself ([`CsvMetadata`]) whenever it is asked for.
+//!
 //! What wins: of two packages, channels or bundles with one key the first in catalog order is the typed object. The
 //! other, and whatever belongs to a package that is not there, is a [`Problem`] and stays among [`Catalog::metas`].
 
@@ -16,13 +19,18 @@ mod bundle;
 mod check;
 mod constraint;
 mod decode;
+mod derived;
+mod find;
+mod icon;
 mod link;
-mod manifest;
+mod metadata;
 mod names;
 mod package;
+mod pointer;
 mod property;
 mod record;
 mod shape;
+mod summary;
 mod values;
 
 use std::fmt;
@@ -30,14 +38,26 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-pub use bundle::{Bundle, BundleKey, RelatedImage};
+pub use bundle::{Bundle, BundleKey, BundleVersion, RelatedImage};
 pub use constraint::{Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_DEPTH, Rule};
-pub use manifest::read_manifest;
+pub use find::{
+    ApiFilter, BundleFilter, Facet, FacetCounts, FacetValue, FoundPackages, MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS,
+    MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, MetaFilter, PackageFilter,
+};
+pub use icon::{FoundIcon, Icon, Icons};
+pub use metadata::{
+    CapabilityLevel, CrdDescription, CsvMetadata, InstallMode, InstallModes, Link, Maintainer, NativeApi,
+};
 pub use package::{Channel, ChannelEntry, Deprecation, Head, Package};
+pub use pointer::{BadPointer, part_at};
 pub use property::{GroupVersionKind, PackageRequirement, Property, PropertyKind};
+pub use summary::Summary;
+
+pub use crate::manifest::{MAX_MANIFEST_BYTES, MAX_MANIFEST_DEPTH, Manifests, read_manifest};
 
 use crate::origin::Origins;
 use crate::problem::Problem;
+use derived::Derived;
 use names::{Name, Names};
 use record::{
     BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, FileRecord, GvkRecord, MetaRecord, PackageRecord,
@@ -71,6 +91,7 @@ pub struct Catalog {
     deprecations: Vec<DeprecationRecord>,
     schemas: Vec<SchemaCount>,
     problems: Vec<Problem>,
+    derived: Derived,
 }
 
 /// How many blobs of one schema a catalog holds.
@@ -193,22 +214,6 @@ impl Catalog {
         Bundle::new(self, id(at))
     }
 
-    /// Where the bundle of this key stands in the order of [`Catalog::bundles`], or else where it would stand.
-    pub fn bundle_position(&self, key: &BundleKey<'_>) -> Result<usize, usize> {
-        let package = match self.package_position(key.package) {
-            Ok(at) => self.packages[at].bundles.clone(),
-            Err(at) => {
-                return Err(self.packages.get(at).map_or(self.bundles.len(), |next| next.bundles.start as usize));
-            }
-        };
-        let start = package.start as usize;
-        let bundles = &self.bundles[start..package.end as usize];
-        let key = key.parse();
-        let at = bundles.partition_point(|record| self.bundle_key(record).parse().order(&key).is_lt());
-        let found = bundles.get(at).is_some_and(|record| self.names.get(record.name) == key.name);
-        if found { Ok(start + at) } else { Err(start + at) }
-    }
-
     /// The first bundle with this image, in the order of [`Catalog::bundles`].
     pub fn bundle_by_image(&self, image: &str) -> Option<Bundle<'_>> {
         // What needs escapes in JSON is no image reference, so the quoted text is what stands in the line.
@@ -230,30 +235,6 @@ impl Catalog {
     pub fn meta_at(&self, at: usize) -> Meta<'_> {
         assert!(at < self.metas.len(), "blob {at} of {}", self.metas.len());
         Meta { catalog: self, id: id(at) }
-    }
-
-    /// Where a blob of this place stands in catalog order, or else where it would stand.
-    ///
-    /// `index` counts the blobs of the file from 0.
-    pub fn meta_position(&self, file: &str, index: u32) -> Result<usize, usize> {
-        let compare = |record: &FileRecord| crate::ignore::compare_paths(&record.path, file);
-        match self.files.binary_search_by(compare) {
-            Ok(at) => {
-                let file = &self.files[at];
-                let found = file.first + index.min(file.count);
-                if index < file.count { Ok(found as usize) } else { Err(found as usize) }
-            }
-            Err(at) => Err(self.files.get(at).map_or(self.metas.len(), |file| file.first as usize)),
-        }
-    }
-
-    fn bundle_key<'a>(&'a self, record: &BundleRecord) -> BundleKey<'a> {
-        BundleKey {
-            package: self.names.get(self.packages[record.package as usize].name),
-            version: self.names.get_optional(record.version),
-            release: self.names.get_optional(record.release),
-            name: self.names.get(record.name),
-        }
     }
 
     /// The value at a span of a blob's line.
@@ -325,9 +306,16 @@ impl<'a> Meta<'a> {
 }
 
 impl<'a> JsonText<'a> {
+    pub(crate) const EMPTY: JsonText<'static> = JsonText(b"\"\"");
+
     /// The text with its quotes and escapes.
     pub fn raw(self) -> &'a [u8] {
         self.0
+    }
+
+    /// Whether it has no characters.
+    pub fn is_empty(self) -> bool {
+        self.0.len() <= Self::EMPTY.0.len()
     }
 
     /// The characters.

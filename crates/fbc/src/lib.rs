@@ -20,6 +20,7 @@ pub mod digest;
 pub mod ignore;
 pub mod image;
 mod json;
+mod manifest;
 pub mod origin;
 pub mod problem;
 mod quote;

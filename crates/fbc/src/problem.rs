@@ -186,6 +186,8 @@ codes! {
     BundleBuildAndRelease = "BUNDLE_BUILD_AND_RELEASE", Error;
 
     // What upstream allows.
+    /// An install mode of an `olm.csv.metadata` that is none of the four.
+    InstallModeUnknown = "INSTALL_MODE_UNKNOWN", Warning;
     /// An unknown schema whose name begins with the reserved `olm.`.
     SchemaReserved = "SCHEMA_RESERVED", Warning;
     /// A template of `opm`, not a catalog's blob.

@@ -411,6 +411,31 @@ impl FileReader {
     }
 }
 
+/// The one JSON value that a text is, in canonical form; `None` when it is none, more than one, or nested deeper.
+///
+/// Unlike a blob it may be of any type, and its keys are bound by no rule.
+pub(crate) fn json_value(text: &str, depth: usize) -> Option<Vec<u8>> {
+    // In an array, a number has an end and an object is no blob.
+    let array = format!("[{text}]");
+    let limits = ReadLimits { depth: depth + 1, ..ReadLimits::default() };
+    let mut writer = Canonical::default();
+    let end = json::convert(array.as_bytes(), 0, &limits, &mut writer).ok()??;
+    if end < array.len() {
+        return None;
+    }
+    writer.finish();
+    let mut values = Vec::new();
+    let mut cursor = crate::json::Cursor::new(writer.line());
+    let elements = cursor.array(|cursor| {
+        values.push(cursor.value()?.0);
+        Ok::<_, crate::json::Fault>(())
+    });
+    match (elements, values.as_slice()) {
+        (Ok(()), [value]) => Some(value.to_vec()),
+        _ => None,
+    }
+}
+
 fn notice(code: Code, message: String, line: usize) -> Notice {
     Notice { code, message, line: line_number(line) }
 }

@@ -4,7 +4,7 @@
 mod fixture;
 
 use bytes::Bytes;
-use fbc::catalog::{BundleKey, GroupVersionKind, Head, IndexError, PackageRequirement, PropertyKind};
+use fbc::catalog::{GroupVersionKind, Head, IndexError, PackageRequirement, PropertyKind};
 use fbc::origin::FileOrigin;
 use fbc::{Catalog, Code, Origins};
 
@@ -51,21 +51,14 @@ fn bundles_come_by_package_then_highest_version_first() {
 }
 
 #[test]
-fn a_bundle_is_found_by_name_image_and_key() {
+fn a_bundle_is_found_by_name_and_image() {
     let catalog = fixture::catalog(ETCD);
     for bundle in catalog.bundles() {
         assert_eq!(bundle.package().bundle(bundle.name()).unwrap().place(), bundle.place());
-        assert_eq!(catalog.bundle_position(&bundle.key()), Ok(bundle.place()));
         assert_eq!(catalog.bundle_by_image(&bundle.image().decode()).unwrap().place(), bundle.place());
     }
     assert!(catalog.package("etcd").unwrap().bundle("v0.9.0").is_none());
     assert!(catalog.bundle_by_image("quay.io/example/other").is_none());
-    let key = BundleKey { package: "etcd", version: Some("0.9.5"), release: None, name: "etcd.v0.9.5" };
-    assert_eq!(catalog.bundle_position(&key), Err(3));
-    let key = BundleKey { package: "b", ..key };
-    assert_eq!(catalog.bundle_position(&key), Err(1));
-    let key = BundleKey { package: "z", ..key };
-    assert_eq!(catalog.bundle_position(&key), Err(5));
 }
 
 #[test]
@@ -300,10 +293,6 @@ fn a_blob_knows_its_file_and_its_place_there() {
     let places: Vec<_> =
         (0..3).map(|at| catalog.meta_at(at)).map(|meta| (&**meta.file(), meta.index(), meta.line())).collect();
     assert_eq!(places, [("a/x.json", 0, 1), ("a/x.json", 1, 7), ("b.json", 0, 3)]);
-    assert_eq!(catalog.meta_position("a/x.json", 1), Ok(1));
-    assert_eq!(catalog.meta_position("a/x.json", 5), Err(2));
-    assert_eq!(catalog.meta_position("a/y.json", 0), Err(2));
-    assert_eq!(catalog.meta_position("c.json", 0), Err(3));
 }
 
 #[test]

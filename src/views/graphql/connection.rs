@@ -1,13 +1,15 @@
 //! Connections: which items a page has, and the cursors that lead from one page to the next.
 //!
 //! Cursors are keys, not places: a cursor says after which key to go on, so that it survives an update of the catalog
-//! and never expires. The pages of several catalogs are merged from places in each, found by binary search; nothing
-//! outside the page is looked at.
+//! and never expires. The pages of several catalogs are merged from lists that are in order, each entered by binary
+//! search; outside of the page only the keys on the way of that search are looked at.
 
 mod merge;
 mod places;
 
 use std::cmp::Ordering;
+
+use serde_json::Value;
 
 use crate::catalogs::Served;
 
@@ -15,38 +17,63 @@ use super::coercion::Arguments;
 use super::key::Key;
 use super::limits::Limits;
 
-pub(super) use places::Places;
+pub(super) use places::{Listed, Places};
 
 /// What a connection is over.
 pub(super) trait Item<'a>: Copy {
-    /// The item at a place of a catalog.
-    fn at(served: &'a Served, place: usize) -> Self;
+    /// An order that such items can come in.
+    type Order: Copy;
+    /// What an item is ordered by, and what a cursor says of one. It is unique: it ends with the catalog.
+    type Key<'k>;
 
-    /// The order of the connection: by key, then by catalog.
-    fn order(self, other: Self) -> Ordering;
+    /// Something of a catalog.
+    fn at(served: &'a Served, listed: Listed, order: Self::Order) -> Self;
 
-    /// Where the item of a cursor stands in a catalog, or else where it would stand.
-    fn find(served: &'a Served, cursor: &Key) -> Option<Found>;
+    /// What it is ordered by.
+    fn key(self) -> Self::Key<'a>;
+
+    /// What a cursor of this order says.
+    fn read(order: Self::Order, cursor: &Key) -> Option<Self::Key<'_>>;
+
+    /// The order.
+    fn compare(order: Self::Order, a: &Self::Key<'_>, b: &Self::Key<'_>) -> Ordering;
 }
 
-/// Where a cursor points in one catalog.
+/// Which way to order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// At the item itself.
-    At(usize),
-    /// At an item with the same key that comes earlier by its catalog.
-    After(usize),
-    /// Between items: the next one is here.
-    Before(usize),
+pub(super) enum Direction {
+    Ascending,
+    Descending,
 }
 
-impl Found {
-    /// From where the key stands in a catalog, and the catalog of the cursor.
-    pub(super) fn of(position: Result<usize, usize>, served: &Served, catalog: &str) -> Self {
-        match (position, served.name.as_str().cmp(catalog)) {
-            (Ok(place), Ordering::Equal) => Self::At(place),
-            (Ok(place), Ordering::Less) => Self::After(place),
-            (Ok(place), Ordering::Greater) | (Err(place), _) => Self::Before(place),
+impl Direction {
+    /// The direction of an order that is asked for.
+    pub(super) fn of(order: &Value, default: Self) -> Self {
+        match order["direction"].as_str() {
+            Some("ASC") => Self::Ascending,
+            Some("DESC") => Self::Descending,
+            _ => default,
+        }
+    }
+
+    /// What comes first this way.
+    pub(super) fn apply(self, order: Ordering) -> Ordering {
+        match self {
+            Self::Ascending => order,
+            Self::Descending => order.reverse(),
+        }
+    }
+
+    /// What comes first this way; what has no value comes last both ways.
+    pub(super) fn present_first<T>(
+        self,
+        a: Option<&T>,
+        b: Option<&T>,
+        compare: impl FnOnce(&T, &T) -> Ordering,
+    ) -> Ordering {
+        match (a, b) {
+            (Some(a), Some(b)) => self.apply(compare(a, b)),
+            (a, b) => b.is_some().cmp(&a.is_some()),
         }
     }
 }
@@ -76,38 +103,41 @@ struct Window<'q> {
 /// The items of a page, or what is wrong with its arguments.
 pub(super) fn page<'a, T: Item<'a>>(
     sources: &[Source<'a>],
+    order: T::Order,
     arguments: &Arguments,
     limits: &Limits,
 ) -> Result<Page<T>, String> {
     let window = Window::read(arguments, limits)?;
     let after = window.after.map(|text| read_cursor("after", text)).transpose()?;
     let before = window.before.map(|text| read_cursor("before", text)).transpose()?;
+    let after = after.as_ref().map(|key| T::read(order, key).ok_or_else(|| wrong_order("after"))).transpose()?;
+    let before = before.as_ref().map(|key| T::read(order, key).ok_or_else(|| wrong_order("before"))).transpose()?;
     let mut runs = Vec::with_capacity(sources.len());
     for source in sources {
-        let from = match &after {
-            Some(cursor) => match T::find(source.served, cursor).ok_or_else(|| wrong_order("after"))? {
-                Found::At(place) | Found::After(place) => source.places.rank(place + 1),
-                Found::Before(place) => source.places.rank(place),
-            },
-            None => 0,
-        };
-        let to = match &before {
-            Some(cursor) => match T::find(source.served, cursor).ok_or_else(|| wrong_order("before"))? {
-                Found::At(place) | Found::Before(place) => source.places.rank(place),
-                Found::After(place) => source.places.rank(place + 1),
-            },
-            None => source.places.count(),
-        };
+        let compare = |listed, key| T::compare(order, &T::at(source.served, listed, order).key(), key);
+        let from = after.as_ref().map_or(0, |key| source.places.partition_point(|listed| compare(listed, key).is_le()));
+        let to = before
+            .as_ref()
+            .map_or(source.places.count(), |key| source.places.partition_point(|listed| compare(listed, key).is_lt()));
         runs.push(merge::Run { source, from, to: to.max(from) });
     }
     let total = sources.iter().map(|source| source.places.count()).sum();
-    let items = merge::take(&mut runs, window.size, window.backwards);
+    let items = merge::take(&mut runs, order, window.size, window.backwards);
     Ok(Page {
         items,
         total,
         has_previous: runs.iter().any(|run| run.from > 0),
         has_next: runs.iter().any(|run| run.to < run.source.places.count()),
     })
+}
+
+/// Puts what was found in a catalog into an order.
+pub(super) fn sort<'a, T: Item<'a>>(served: &'a Served, list: &mut [Listed], order: T::Order) {
+    let mut keyed: Vec<_> = list.iter().map(|&listed| (T::at(served, listed, order).key(), listed)).collect();
+    keyed.sort_unstable_by(|(a, _), (b, _)| T::compare(order, a, b));
+    for (listed, (_, sorted)) in list.iter_mut().zip(keyed) {
+        *listed = sorted;
+    }
 }
 
 /// How many items a page has at most, for its cost; a size that is refused later counts as it is allowed.

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -146,7 +146,8 @@ async fn schema(headers: HeaderMap) -> Response {
     });
     let head = [(ETAG, tag), (CACHE_CONTROL, "public, no-cache".to_owned())];
     if fresh {
-        return (StatusCode::NOT_MODIFIED, head).into_response();
+        // Or else it would be said to be 0, which caches take for the length of what they have.
+        return (StatusCode::NOT_MODIFIED, head, [(CONTENT_LENGTH, SDL.len())]).into_response();
     }
     (head, [(CONTENT_TYPE, "text/plain; charset=utf-8")], SDL).into_response()
 }

@@ -9,34 +9,34 @@ use super::output;
 
 /// What a key is of. A cursor's tag tells its order too, so that one of another order is noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tag {
-    /// The id of a catalog.
-    Catalog = b'C' as isize,
-    /// The id of a package.
-    Package = b'P' as isize,
-    /// The id of a channel.
-    Channel = b'H' as isize,
-    /// The id of a bundle.
-    Bundle = b'B' as isize,
-    /// A cursor of packages by name.
-    PackagesByName = b'p' as isize,
-    /// A cursor of bundles by package and version.
-    BundlesByVersion = b'b' as isize,
-    /// A cursor of blobs in catalog order.
-    MetasInOrder = b'm' as isize,
-    /// A cursor of problems in catalog order.
-    ProblemsInOrder = b'r' as isize,
-}
+pub(super) struct Tag(u8);
 
 /// A key that was read.
 pub(super) struct Key {
     bytes: Vec<u8>,
 }
 
+/// Ids.
 impl Tag {
-    fn byte(self) -> u8 {
-        self as u8
-    }
+    pub(super) const CATALOG: Self = Self(b'C');
+    pub(super) const PACKAGE: Self = Self(b'P');
+    pub(super) const CHANNEL: Self = Self(b'H');
+    pub(super) const BUNDLE: Self = Self(b'B');
+}
+
+/// Cursors; of two tags one is for the ascending and one for the descending order.
+impl Tag {
+    pub(super) const PACKAGES_BY_NAME: [Self; 2] = [Self(b'p'), Self(b'q')];
+    pub(super) const PACKAGES_BY_RELEVANCE: [Self; 2] = [Self(b's'), Self(b't')];
+    pub(super) const PACKAGES_BY_CREATION: [Self; 2] = [Self(b'u'), Self(b'v')];
+    /// By package, then highest version first.
+    pub(super) const BUNDLES: Self = Self(b'b');
+    pub(super) const BUNDLES_BY_VERSION: [Self; 2] = [Self(b'c'), Self(b'd')];
+    pub(super) const BUNDLES_BY_NAME: [Self; 2] = [Self(b'e'), Self(b'f')];
+    /// In catalog order.
+    pub(super) const METAS: Self = Self(b'm');
+    /// In catalog order.
+    pub(super) const PROBLEMS: Self = Self(b'r');
 }
 
 /// Appends the text of a key, without quotes. `scratch` is any buffer.
@@ -47,7 +47,7 @@ pub(super) fn write<'p>(
     parts: impl IntoIterator<Item = Option<&'p str>>,
 ) {
     scratch.clear();
-    scratch.push(tag.byte());
+    scratch.push(tag.0);
     for part in parts {
         write_length(scratch, part.map_or(0, |part| part.len() + 1));
         scratch.extend_from_slice(part.unwrap_or_default().as_bytes());
@@ -65,7 +65,7 @@ impl Key {
     /// The parts of a key of this tag, which has exactly so many; nothing when it is another.
     pub(super) fn parts<const N: usize>(&self, tag: Tag) -> Option<[Option<&str>; N]> {
         let (&first, mut rest) = self.bytes.split_first()?;
-        if first != tag.byte() {
+        if first != tag.0 {
             return None;
         }
         let mut parts = [None; N];
@@ -114,22 +114,22 @@ mod tests {
     fn a_key_reads_back_as_it_was_written() {
         let long = "x".repeat(200);
         let parts = [Some("etcd"), None, Some(""), Some(long.as_str())];
-        let key = Key::read(&text(Tag::Bundle, &parts)).unwrap();
-        assert_eq!(key.parts::<4>(Tag::Bundle), Some(parts));
+        let key = Key::read(&text(Tag::BUNDLE, &parts)).unwrap();
+        assert_eq!(key.parts::<4>(Tag::BUNDLE), Some(parts));
     }
 
     #[test]
     fn a_key_of_another_tag_or_with_other_parts_is_none() {
-        let key = Key::read(&text(Tag::Package, &[Some("a"), Some("b")])).unwrap();
-        assert_eq!(key.parts::<2>(Tag::Bundle), None);
-        assert_eq!(key.parts::<1>(Tag::Package), None);
-        assert_eq!(key.parts::<3>(Tag::Package), None);
+        let key = Key::read(&text(Tag::PACKAGE, &[Some("a"), Some("b")])).unwrap();
+        assert_eq!(key.parts::<2>(Tag::BUNDLE), None);
+        assert_eq!(key.parts::<1>(Tag::PACKAGE), None);
+        assert_eq!(key.parts::<3>(Tag::PACKAGE), None);
     }
 
     #[test]
     fn what_is_no_key_is_refused() {
         for text in ["", "!", "UA==", "UP__", "UAX_", "UP______"] {
-            let parts = Key::read(text).and_then(|key| key.parts::<1>(Tag::Package).map(|_| ()));
+            let parts = Key::read(text).and_then(|key| key.parts::<1>(Tag::PACKAGE).map(|_| ()));
             assert_eq!(parts, None, "{text}");
         }
     }

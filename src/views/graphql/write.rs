@@ -5,15 +5,18 @@
 //! limits on objects, bytes and time.
 
 mod bundle;
+mod bundles;
 mod catalog;
 mod channel;
 mod connection;
 mod constraint;
 mod failure;
-mod manifest;
+mod icon;
 mod meta;
+mod metadata;
 mod node;
 mod package;
+pub(super) mod packages;
 mod problem;
 mod property;
 mod query;
@@ -22,6 +25,8 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use apollo_compiler::parser::SourceSpan;
+use fbc::catalog::Manifests;
+use fbc::catalog::part_at;
 
 use super::coercion::Arguments;
 use super::document::Document;
@@ -32,7 +37,6 @@ use super::limits::Limits;
 use super::output;
 use super::plan::{Field, Plan, Selected};
 use crate::catalogs::{Served, Snapshot};
-use manifest::Manifests;
 
 /// Objects between two looks at the clock.
 const OBJECTS_PER_LOOK: u64 = 256;
@@ -324,6 +328,18 @@ impl Writer<'_> {
 
     fn maybe_raw(&mut self, json: Option<&[u8]>) -> Outcome {
         self.raw(json.unwrap_or(b"null"))
+    }
+}
+
+/// Raw values.
+impl<'a> Writer<'a> {
+    /// Writes the part of a value that a field asks for, or `null` where there is none.
+    fn part(&mut self, json: Option<&[u8]>, field: &'a Field<'a>) -> Outcome {
+        let Some(pointer) = arguments(field).text("pointer") else { return self.maybe_raw(json) };
+        match json.map(|json| part_at(json, pointer)).transpose() {
+            Ok(part) => self.maybe_raw(part.flatten()),
+            Err(error) => self.bad_input(field, format!("`pointer` is malformed: {error}")),
+        }
     }
 }
 

@@ -55,7 +55,7 @@ export default {
   'an unknown field': `{ operators { name } }`,
   'an unknown field of an object': `{ catalogs { nam } }`,
   'an unknown field of an interface': `{ node(id: "x") { version } }`,
-  'a field of the schema that is not there yet': `{ catalogs { packages(filter: {search: "x"}) { totalCount } } }`,
+  'a field of the schema that is not there yet': `{ diff(from: {name: "a"}, to: {name: "b"}) { fromDigest } }`,
   'an object without a selection': `{ catalogs }`,
   'a list of objects without a selection': `{ packages { nodes } }`,
   'an interface without a selection': `{ node(id: "x") }`,

@@ -15,7 +15,7 @@ use crate::problem::Problem;
 
 /// Indexes lines and checks them.
 pub(super) fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexError> {
-    let (mut catalog, findings) = index(content, origins, Checks::All)?;
+    let (mut catalog, mut findings) = index(content, origins, Checks::All)?;
     let mut problems = Vec::new();
     for file in &origins.files {
         let path: Arc<str> = file.path.as_str().into();
@@ -25,8 +25,9 @@ pub(super) fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexE
             ..Problem::new(notice.code, notice.message.clone())
         }));
     }
-    problems.extend(findings.faults.into_iter().map(|(meta, problem)| problem.at(catalog.meta_at(meta as usize))));
-    values::check(&catalog, &findings.misfits, &mut problems);
+    let faults = std::mem::take(&mut findings.faults);
+    problems.extend(faults.into_iter().map(|(meta, problem)| problem.at(catalog.meta_at(meta as usize))));
+    values::check(&catalog, &findings, &mut problems);
     check::check(&catalog, &mut problems);
     sort_in_catalog_order(&mut problems);
     problems.shrink_to_fit();
@@ -57,6 +58,8 @@ pub(super) struct Findings {
     pub(super) faults: Vec<(u32, Problem)>,
     /// Properties that upstream's decoder refuses, by place, with its words.
     pub(super) misfits: Vec<(u32, String)>,
+    /// Properties with an install mode that nobody knows, by place, with its first.
+    pub(super) unknown_modes: Vec<(u32, String)>,
 }
 
 fn index(content: Bytes, origins: &Origins, checks: Checks) -> Result<(Catalog, Findings), IndexError> {
@@ -100,8 +103,7 @@ fn read_lines<'a>(
             at += len + 1;
         }
         if !file.lines.is_empty() {
-            let count = id(drafts.metas.len()) - first;
-            files.push(FileRecord { path: file.path.as_str().into(), first, count });
+            files.push(FileRecord { path: file.path.as_str().into(), first });
         }
     }
     if at == content.len() { Ok(files) } else { Err(IndexError::Damaged { line: drafts.metas.len() + 1 }) }

@@ -1,6 +1,6 @@
 //! Bundles and their order.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 
 use super::package::ids;
 use super::property::{GroupVersionKind, PackageRequirement, Property, PropertyKind, properties};
@@ -16,28 +16,24 @@ pub struct Bundle<'a> {
     id: u32,
 }
 
-/// What a bundle is ordered by: package, then highest version and release first, then name.
-///
-/// A version counts only if it is strict semver; what has none comes last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a bundle is ordered by: package, then highest version first, then name; what has no version comes last.
+#[derive(Clone, Copy, Debug)]
 pub struct BundleKey<'a> {
     /// Name of the package.
     pub package: &'a str,
-    /// Version, when there is one.
-    pub version: Option<&'a str>,
-    /// Release of the version, when there is one.
-    pub release: Option<&'a str>,
+    /// Version, when there is a well-formed one.
+    pub version: Option<BundleVersion<'a>>,
     /// Name of the bundle.
     pub name: &'a str,
 }
 
-/// A [`BundleKey`] whose version is read, so that it compares quickly.
-#[derive(Clone, Copy)]
-pub(super) struct ParsedKey<'a> {
-    package: &'a str,
-    version: Option<Version<'a>>,
-    release: Option<Release<'a>>,
-    pub(super) name: &'a str,
+/// A version with its release, as bundles are compared by them.
+#[derive(Clone, Copy, Debug)]
+pub struct BundleVersion<'a> {
+    /// The version, which is strict semver.
+    pub version: Version<'a>,
+    /// The release of that version, when there is a well-formed one.
+    pub release: Option<Release<'a>>,
 }
 
 /// An image that a bundle needs.
@@ -48,8 +44,6 @@ pub struct RelatedImage<'a> {
     /// Image reference.
     pub image: JsonText<'a>,
 }
-
-const EMPTY: JsonText<'static> = JsonText(b"\"\"");
 
 impl<'a> Bundle<'a> {
     pub(super) fn new(catalog: &'a Catalog, id: u32) -> Self {
@@ -78,7 +72,7 @@ impl<'a> Bundle<'a> {
 
     /// What it is ordered by.
     pub fn key(self) -> BundleKey<'a> {
-        self.catalog.bundle_key(self.record())
+        BundleKey::new(self.package().name(), self.version(), self.release(), self.name())
     }
 
     /// Its place in the order of [`Catalog::bundles`].
@@ -89,7 +83,7 @@ impl<'a> Bundle<'a> {
     /// Image reference of its content; empty when the blob has none.
     pub fn image(self) -> JsonText<'a> {
         let span = self.record().image;
-        if span.is_none() { EMPTY } else { JsonText(self.catalog.slice(self.record().meta, span)) }
+        if span.is_none() { JsonText::EMPTY } else { JsonText(self.catalog.slice(self.record().meta, span)) }
     }
 
     /// Its places in the channels of its package, by channel, then in catalog order.
@@ -155,7 +149,7 @@ impl<'a> Bundle<'a> {
 
 fn read_images<'a>(text: &'a [u8], images: &mut Vec<RelatedImage<'a>>) -> Result<(), Fault> {
     Cursor::new(text).array(|cursor| {
-        let mut related = RelatedImage { name: EMPTY, image: EMPTY };
+        let mut related = RelatedImage { name: JsonText::EMPTY, image: JsonText::EMPTY };
         if !cursor.null()? {
             cursor.object(|cursor, key| {
                 let field = match () {
@@ -175,35 +169,31 @@ fn read_images<'a>(text: &'a [u8], images: &mut Vec<RelatedImage<'a>>) -> Result
 }
 
 impl<'a> BundleKey<'a> {
-    pub(super) fn parse(&self) -> ParsedKey<'a> {
-        ParsedKey {
-            package: self.package,
-            version: self.version.and_then(|text| Version::parse(text).ok()),
-            release: self.release.and_then(|text| Release::parse(text).ok()),
-            name: self.name,
-        }
+    /// The key of a bundle from texts; what is malformed in them is absent.
+    pub fn new(package: &'a str, version: Option<&'a str>, release: Option<&'a str>, name: &'a str) -> Self {
+        let version = version.and_then(|text| Version::parse(text).ok()).map(|version| {
+            let release = release.and_then(|text| Release::parse(text).ok());
+            BundleVersion { version, release }
+        });
+        Self { package, version, name }
     }
 
     /// The order of [`Catalog::bundles`].
     pub fn order(&self, other: &BundleKey<'_>) -> Ordering {
-        self.package.cmp(other.package).then_with(|| self.parse().order(&other.parse()))
+        let highest_first = || match (&self.version, &other.version) {
+            (Some(a), Some(b)) => b.precedence(a),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        };
+        self.package.cmp(other.package).then_with(highest_first).then_with(|| self.name.cmp(other.name))
     }
 }
 
-impl ParsedKey<'_> {
-    pub(super) fn order(&self, other: &ParsedKey<'_>) -> Ordering {
-        self.package
-            .cmp(other.package)
-            .then_with(|| highest_first(self.version.as_ref(), other.version.as_ref(), Version::precedence))
-            .then_with(|| highest_first(self.release.as_ref(), other.release.as_ref(), Release::precedence))
-            .then_with(|| self.name.cmp(other.name))
-    }
-}
-
-/// Highest first, and what is absent last.
-fn highest_first<T>(a: Option<&T>, b: Option<&T>, compare: impl Fn(&T, &T) -> Ordering) -> Ordering {
-    match (a, b) {
-        (Some(a), Some(b)) => compare(b, a),
-        (a, b) => Reverse(a.is_some()).cmp(&Reverse(b.is_some())),
+impl BundleVersion<'_> {
+    /// The order of versions, lowest first; of equal ones the one without a release is the lowest.
+    pub fn precedence(&self, other: &BundleVersion<'_>) -> Ordering {
+        self.version.precedence(&other.version).then_with(|| match (&self.release, &other.release) {
+            (Some(a), Some(b)) => a.precedence(b),
+            (a, b) => a.is_some().cmp(&b.is_some()),
+        })
     }
 }

@@ -71,6 +71,8 @@ pub(super) struct Decoder<'a> {
     pub(super) requirements: Vec<RequirementRecord>,
     /// Properties that upstream's decoder refuses, by place, with its words; none where nothing is checked.
     pub(super) misfits: Vec<(u32, String)>,
+    /// Properties with an install mode that nobody knows, by place, with its first; none where nothing is checked.
+    pub(super) unknown_modes: Vec<(u32, String)>,
     checks: Checks,
     known: Known,
     known_gvks: HashMap<GvkRecord, u32>,
@@ -134,6 +136,7 @@ impl<'a> Decoder<'a> {
             gvks: Vec::new(),
             requirements: Vec::new(),
             misfits: Vec::new(),
+            unknown_modes: Vec::new(),
             checks,
             known,
             known_gvks: HashMap::new(),

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
 
 use super::build::{Drafts, Findings};
-use super::bundle::ParsedKey;
 use super::decode::{Blob, Body, DeprecationEntry, Entry};
+use super::derived::Derived;
 use super::names::{Name, Names};
 use super::record::{
     BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, FileRecord, HeadRecord, NONE, PackageRecord, Payload,
@@ -26,6 +26,7 @@ pub(super) struct Assembly {
     entries: Vec<Entry>,
     faults: Vec<(u32, Problem)>,
     misfits: Vec<(u32, String)>,
+    unknown_modes: Vec<(u32, String)>,
     /// The place of each package, by name.
     packages: HashMap<Name, u32>,
     /// The place of each bundle, by package and name.
@@ -61,6 +62,7 @@ impl Assembly {
             deprecations: Vec::new(),
             schemas,
             problems: Vec::new(),
+            derived: Derived::default(),
         };
         Self {
             names,
@@ -69,6 +71,7 @@ impl Assembly {
             entries: decoder.entries,
             faults: Vec::new(),
             misfits: decoder.misfits,
+            unknown_modes: decoder.unknown_modes,
             packages: HashMap::new(),
             bundles: HashMap::new(),
         }
@@ -85,7 +88,8 @@ impl Assembly {
         self.deprecations();
         self.catalog.files = files;
         self.catalog.names = self.names;
-        (self.catalog, Findings { faults: self.faults, misfits: self.misfits })
+        let findings = Findings { faults: self.faults, misfits: self.misfits, unknown_modes: self.unknown_modes };
+        (self.catalog, findings)
     }
 
     /// Blobs of a known schema with a value of the wrong type.
@@ -252,16 +256,12 @@ impl Assembly {
 
     fn place_bundles(&mut self, drafts: Vec<BundleRecord>) {
         let (names, catalog) = (&self.names, &mut self.catalog);
-        let mut keyed: Vec<(ParsedKey<'_>, BundleRecord)> = drafts
+        let mut keyed: Vec<(BundleKey<'_>, BundleRecord)> = drafts
             .into_iter()
             .map(|bundle| {
-                let key = BundleKey {
-                    package: names.get(catalog.packages[bundle.package as usize].name),
-                    version: names.get_optional(bundle.version),
-                    release: names.get_optional(bundle.release),
-                    name: names.get(bundle.name),
-                };
-                (key.parse(), bundle)
+                let package = names.get(catalog.packages[bundle.package as usize].name);
+                let [version, release] = [bundle.version, bundle.release].map(|name| names.get_optional(name));
+                (BundleKey::new(package, version, release, names.get(bundle.name)), bundle)
             })
             .collect();
         keyed.sort_unstable_by(|(a, _), (b, _)| a.order(b));

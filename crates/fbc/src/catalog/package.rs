@@ -118,6 +118,15 @@ impl<'a> Package<'a> {
         Meta { catalog: self.catalog, id: self.record().meta }
     }
 
+    /// Its place in the order of [`Catalog::packages`].
+    pub fn place(self) -> usize {
+        self.id as usize
+    }
+
+    pub(super) fn catalog(self) -> &'a Catalog {
+        self.catalog
+    }
+
     fn record(self) -> &'a PackageRecord {
         &self.catalog.packages[self.id as usize]
     }

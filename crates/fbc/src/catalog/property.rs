@@ -116,6 +116,10 @@ impl<'a> Property<'a> {
         }
     }
 
+    pub(super) fn payload(self) -> Payload {
+        self.record().payload
+    }
+
     /// Its place among all properties of the catalog.
     pub(super) fn place(self) -> u32 {
         self.id

@@ -28,8 +28,6 @@ pub(crate) struct FileRecord {
     pub(crate) path: Arc<str>,
     /// Its first blob.
     pub(crate) first: u32,
-    /// How many blobs it has.
-    pub(crate) count: u32,
 }
 
 #[derive(Debug)]

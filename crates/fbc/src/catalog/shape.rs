@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use super::metadata::InstallMode;
 use crate::json::{Cursor, Fault, Kind, Text, Value, is_field};
 
 /// The type that a value must have.
@@ -17,6 +18,8 @@ pub(crate) enum Shape {
     Bool,
     /// A whole number; the name of its Go type.
     Whole(&'static str),
+    /// A string that should be a known install mode.
+    InstallMode,
     /// Base64 in the standard alphabet, or an array of bytes.
     Bytes,
     List(&'static Shape, &'static str),
@@ -82,7 +85,7 @@ structs! {
     LINK = "AppLink", "v1alpha1.AppLink" { "name": STRING, "url": STRING }
     MAINTAINER = "Maintainer", "v1alpha1.Maintainer" { "name": STRING, "email": STRING }
     INSTALL_MODE = "InstallMode", "v1alpha1.InstallMode" {
-        "type": Shape::Text("v1alpha1.InstallModeType"), "supported": Shape::Bool,
+        "type": Shape::InstallMode, "supported": Shape::Bool,
     }
     NATIVE_API = "GroupVersionKind", "v1.GroupVersionKind" { "group": STRING, "version": STRING, "kind": STRING }
     RESOURCE = "APIResourceReference", "v1alpha1.APIResourceReference" {
@@ -172,13 +175,18 @@ pub(crate) fn of_property(type_name: Text<'_>) -> Option<Shape> {
 
 /// What does not fit, in Go's words; `None` when everything does.
 pub(crate) fn misfit(value: Value<'_>, shape: Shape) -> Option<String> {
-    read(&mut value.cursor(), shape).err()
+    read(&mut value.cursor(), shape, &mut None).err()
 }
 
-/// Reads a value, or says what does not fit and leaves the cursor there.
-pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, shape: Shape) -> Result<Value<'a>, String> {
+/// Reads a value, or says what does not fit and leaves the cursor there. The first install mode on the way that nobody
+/// knows, which fits all the same, goes to `unknown_mode`.
+pub(crate) fn read<'a>(
+    cursor: &mut Cursor<'a>,
+    shape: Shape,
+    unknown_mode: &mut Option<String>,
+) -> Result<Value<'a>, String> {
     let start = cursor.clone();
-    match check(cursor, shape) {
+    match check(cursor, shape, unknown_mode) {
         Ok(()) => Ok(start.until(cursor)),
         Err(misfit) => Err(misfit.to_string()),
     }
@@ -201,18 +209,27 @@ impl fmt::Display for Misfit {
     }
 }
 
-fn check(cursor: &mut Cursor<'_>, shape: Shape) -> Result<(), Misfit> {
+fn check(cursor: &mut Cursor<'_>, shape: Shape, unknown_mode: &mut Option<String>) -> Result<(), Misfit> {
     match (shape, cursor.kind()?) {
         (Shape::Any, _) | (_, Kind::Null) | (Shape::Text(_), Kind::String) | (Shape::Bool, Kind::Bool) => {
             cursor.value()?;
             Ok(())
         }
         (Shape::Whole(wanted), Kind::Number) => check_whole(cursor, wanted),
+        (Shape::InstallMode, Kind::String) => {
+            let mode = cursor.text()?.decode()?;
+            if unknown_mode.is_none() && InstallMode::read(&mode).is_none() {
+                *unknown_mode = Some(mode.into_owned());
+            }
+            Ok(())
+        }
         (Shape::Bytes, Kind::String) => check_base64(cursor.text()?),
         (Shape::Bytes, Kind::Array) => cursor.array(check_byte),
-        (Shape::List(element, _), Kind::Array) => cursor.array(|cursor| check(cursor, *element)),
-        (Shape::Map(element, _), Kind::Object) => cursor.object(|cursor, _| check(cursor, *element)),
-        (Shape::Struct(this), Kind::Object) => cursor.object(|cursor, key| check_field(cursor, key, this)),
+        (Shape::List(element, _), Kind::Array) => cursor.array(|cursor| check(cursor, *element, unknown_mode)),
+        (Shape::Map(element, _), Kind::Object) => cursor.object(|cursor, _| check(cursor, *element, unknown_mode)),
+        (Shape::Struct(this), Kind::Object) => {
+            cursor.object(|cursor, key| check_field(cursor, key, this, unknown_mode))
+        }
         (shape, kind) => Err(Misfit::Type {
             found: go_kind(kind).to_owned(),
             wanted: shape.go_name(),
@@ -222,13 +239,18 @@ fn check(cursor: &mut Cursor<'_>, shape: Shape) -> Result<(), Misfit> {
     }
 }
 
-fn check_field(cursor: &mut Cursor<'_>, key: Text<'_>, this: &'static Struct) -> Result<(), Misfit> {
+fn check_field(
+    cursor: &mut Cursor<'_>,
+    key: Text<'_>,
+    this: &'static Struct,
+    unknown_mode: &mut Option<String>,
+) -> Result<(), Misfit> {
     let exact = this.fields.iter().find(|(field, _)| key.is(field));
     let Some(&(field, shape)) = exact.or_else(|| this.fields.iter().find(|(field, _)| is_field(key, field))) else {
         cursor.value()?;
         return Ok(());
     };
-    check(cursor, shape).map_err(|mut misfit| {
+    check(cursor, shape, unknown_mode).map_err(|mut misfit| {
         if let Misfit::Type { within, path, .. } = &mut misfit {
             within.get_or_insert(this.name);
             path.push(field);
@@ -251,7 +273,7 @@ fn check_whole(cursor: &mut Cursor<'_>, wanted: &'static str) -> Result<(), Misf
 }
 
 fn check_byte(cursor: &mut Cursor<'_>) -> Result<(), Misfit> {
-    check(cursor, Shape::Whole("uint8"))
+    check(cursor, Shape::Whole("uint8"), &mut None)
 }
 
 /// Base64 as Go reads it: line breaks are skipped, padding must be there, leftover bits may be anything.
@@ -296,6 +318,7 @@ impl Shape {
             Shape::Any => "interface {}",
             Shape::Bool => "bool",
             Shape::Bytes => "[]uint8",
+            Shape::InstallMode => "v1alpha1.InstallModeType",
             Shape::Text(name) | Shape::Whole(name) | Shape::List(_, name) | Shape::Map(_, name) => name,
             Shape::Struct(this) => this.qualified,
         }
@@ -348,6 +371,21 @@ mod tests {
             r#"{"priority":1.5}"#,
             Some("json: cannot unmarshal number 1.5 into Go struct field Channel.priority of type int"),
         );
+    }
+
+    #[test]
+    fn the_first_unknown_install_mode_is_found_on_the_way() {
+        let found = |modes: &str| {
+            let mut unknown = None;
+            let value = format!(r#"{{"installModes":{modes}}}"#);
+            let fits = read(&mut Cursor::new(value.as_bytes()), CSV_METADATA, &mut unknown).is_ok();
+            (fits, unknown)
+        };
+        let all = r#"[{"type":"OwnNamespace"},{"type":"AllNamespaces"},{"supported":true},{"type":null}]"#;
+        assert_eq!(found(all), (true, None));
+        let two = r#"[{"type":"MultiNamespace"},{"type":"a\"b"},{"type":"c"}]"#;
+        assert_eq!(found(two), (true, Some("a\"b".to_owned())));
+        assert_eq!(found(r#"[{"type":""},{"type":1}]"#), (false, Some(String::new())));
     }
 
     #[test]

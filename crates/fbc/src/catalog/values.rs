@@ -3,7 +3,9 @@
 
 use std::collections::HashSet;
 
+use super::build::Findings;
 use super::bundle::Bundle;
+use super::property::Property;
 use super::shape;
 use super::{Catalog, Meta, Package};
 use crate::json::Value;
@@ -14,14 +16,22 @@ use crate::quote::go_quote;
 const QUOTED_BYTES: usize = 256;
 
 /// Adds the problems of single blobs.
-pub(super) fn check(catalog: &Catalog, misfits: &[(u32, String)], problems: &mut Vec<Problem>) {
+pub(super) fn check(catalog: &Catalog, findings: &Findings, problems: &mut Vec<Problem>) {
     check_schemas(catalog, problems);
     for package in catalog.packages() {
         check_icon(package, problems);
     }
-    if !misfits.is_empty() {
-        catalog.bundles().for_each(|bundle| check_properties(bundle, misfits, problems));
+    if !findings.misfits.is_empty() {
+        catalog.bundles().for_each(|bundle| check_properties(bundle, &findings.misfits, problems));
     }
+    if !findings.unknown_modes.is_empty() {
+        catalog.bundles().for_each(|bundle| check_install_modes(bundle, &findings.unknown_modes, problems));
+    }
+}
+
+/// What was found in a property.
+fn found_in<'f>(findings: &'f [(u32, String)], property: Property<'_>) -> Option<&'f String> {
+    findings.binary_search_by_key(&property.place(), |&(place, _)| place).ok().map(|at| &findings[at].1)
 }
 
 /// Every blob without a schema, and the first of each schema that is reserved.
@@ -79,10 +89,9 @@ fn check_icon(package: Package<'_>, problems: &mut Vec<Problem>) {
 fn check_properties(bundle: Bundle<'_>, misfits: &[(u32, String)], problems: &mut Vec<Problem>) {
     let mut is_reported = false;
     for (at, property) in bundle.properties().enumerate() {
-        let Ok(found) = misfits.binary_search_by_key(&property.place(), |&(place, _)| place) else {
+        let Some(misfit) = found_in(misfits, property) else {
             continue;
         };
-        let misfit = &misfits[found].1;
         let (package, name) = (bundle.package().name(), bundle.name());
         let type_name = property.type_name();
         let message = if type_name == "olm.bundle.object" {
@@ -102,6 +111,19 @@ fn check_properties(bundle: Bundle<'_>, misfits: &[(u32, String)], problems: &mu
             package: Some(package.into()),
             bundle: Some(name.into()),
             ..Problem::new(Code::BundlePropertyMalformed, message).at(bundle.meta())
+        });
+    }
+}
+
+/// The first install mode of each `olm.csv.metadata` that nobody knows.
+fn check_install_modes(bundle: Bundle<'_>, unknown: &[(u32, String)], problems: &mut Vec<Problem>) {
+    for mode in bundle.properties().filter_map(|property| found_in(unknown, property)) {
+        let (package, name) = (bundle.package().name(), bundle.name());
+        let message = format!("bundle {} has the unknown install mode {}", go_quote(name), go_quote(mode));
+        problems.push(Problem {
+            package: Some(package.into()),
+            bundle: Some(name.into()),
+            ..Problem::new(Code::InstallModeUnknown, message).at(bundle.meta())
         });
     }
 }

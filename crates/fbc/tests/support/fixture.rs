@@ -4,16 +4,17 @@
 //! package etcd default=stable
 //! channel stable: v0.9.0 <- v0.9.2 <- v0.9.4 skips=v0.9.1 range=">=0.9.0 <0.9.4"
 //! channel alpha: v0.9.4
-//! bundle v0.9.4 provides=etcd.io/v1/Etcd needs=vault@>=1.0.0
+//! bundle v0.9.4 provides=etcd.io/v1/Etcd needs=vault@>=1.0.0 display="etcd" keywords=store,database
 //! deprecated channel alpha "use stable"
 //! {"schema":"example.com.extra","package":"etcd"}
 //! ```
 //!
 //! A bundle `v0.9.4` of package `etcd` is named `etcd.v0.9.4`, has version `0.9.4` and an image of its own. A name
 //! that a channel gives has a bundle unless it ends in `?`. `<-` means that what follows replaces what went before;
-//! a `,` begins a new chain. A line that begins with `{` is taken as it is.
+//! a `,` begins a new chain. What a bundle displays (`display`, `describes`, `provider`, `keywords`, `categories`,
+//! `features`, `level`, `modes`) becomes an `olm.csv.metadata`. A line that begins with `{` is taken as it is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use bytes::Bytes;
@@ -158,6 +159,7 @@ impl Writer {
         let mut image = format!("quay.io/example/{package}:{}", words[0].replace('+', "-"));
         let mut properties = Vec::new();
         let mut related = String::new();
+        let mut display = Display::default();
         for option in &words[1..] {
             match option.split_once('=').expect("an option has a value") {
                 ("version", text) => text.clone_into(&mut version),
@@ -176,13 +178,14 @@ impl Writer {
                         images.split(',').map(|image| format!(r#"{{"image":"{image}","name":"x"}}"#)).collect();
                     related = format!(r#""relatedImages":[{}],"#, images.join(","));
                 }
-                (other, _) => panic!("no option of a bundle: {other}"),
+                (other, text) => display.set(other, text),
             }
         }
         properties.insert(
             0,
             format!(r#"{{"type":"olm.package","value":{{"packageName":"{package}","version":"{version}"}}}}"#),
         );
+        properties.extend(display.property());
         writeln!(
             self.lines,
             r#"{{"image":"{image}","name":"{name}","package":"{package}","properties":[{}],{related}"schema":"olm.bundle"}}"#,
@@ -206,6 +209,54 @@ impl Writer {
     fn full_name(&self, short: &str) -> String {
         format!("{}.{short}", self.package)
     }
+}
+
+/// What a bundle displays, as members of its `olm.csv.metadata`.
+#[derive(Default)]
+struct Display {
+    annotations: BTreeMap<String, String>,
+    members: BTreeMap<&'static str, String>,
+}
+
+impl Display {
+    fn set(&mut self, option: &str, text: &str) {
+        let list = |item: fn(&str) -> String| format!("[{}]", text.split(',').map(item).collect::<Vec<_>>().join(","));
+        let member = match option {
+            "display" => ("displayName", quoted(text)),
+            "describes" => ("description", quoted(text)),
+            "provider" => ("provider", format!(r#"{{"name":"{text}"}}"#)),
+            "keywords" => ("keywords", list(quoted)),
+            "modes" => ("installModes", list(|mode| format!(r#"{{"supported":true,"type":"{mode}"}}"#))),
+            "categories" => return self.annotate("categories", text),
+            "level" => return self.annotate("capabilities", text),
+            "features" => {
+                let annotation = |feature| format!("features.operators.openshift.io/{feature}");
+                return text.split(',').for_each(|feature| self.annotate(&annotation(feature), "true"));
+            }
+            other => panic!("no option of a bundle: {other}"),
+        };
+        self.members.insert(member.0, member.1);
+    }
+
+    fn annotate(&mut self, key: &str, value: &str) {
+        self.annotations.insert(key.to_owned(), quoted(value));
+    }
+
+    fn property(mut self) -> Option<String> {
+        let object = |members: Vec<String>| format!("{{{}}}", members.join(","));
+        if !self.annotations.is_empty() {
+            let annotations = self.annotations.iter().map(|(key, value)| format!(r#""{key}":{value}"#)).collect();
+            self.members.insert("annotations", object(annotations));
+        }
+        let members: Vec<_> = self.members.iter().map(|(key, value)| format!(r#""{key}":{value}"#)).collect();
+        let value = (!members.is_empty()).then(|| object(members));
+        value.map(|value| format!(r#"{{"type":"olm.csv.metadata","value":{value}}}"#))
+    }
+}
+
+/// A JSON string of text without quotes, as [`words`] leaves it.
+fn quoted(text: &str) -> String {
+    format!(r#""{text}""#)
 }
 
 fn gvk(property: &str, api: &str) -> String {

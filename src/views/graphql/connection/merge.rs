@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::{Item, Source};
 
-/// The ranks of a source that lie between the cursors; [`take`] narrows it to those on the page.
+/// What of a source lies between the cursors, by index; [`take`] narrows it to what is on the page.
 pub(super) struct Run<'s, 'a> {
     pub(super) source: &'s Source<'a>,
     pub(super) from: usize,
@@ -14,16 +14,18 @@ pub(super) struct Run<'s, 'a> {
 }
 
 /// The next item of a run.
-struct Head<T> {
+struct Head<'a, T: Item<'a>> {
     item: T,
+    key: T::Key<'a>,
     run: usize,
+    order: T::Order,
     backwards: bool,
 }
 
 /// Takes the first items of all runs together, or the last ones, in order.
 ///
 /// Afterwards each run is where its items on the page begin and end.
-pub(super) fn take<'a, T: Item<'a>>(runs: &mut [Run<'_, 'a>], size: usize, backwards: bool) -> Vec<T> {
+pub(super) fn take<'a, T: Item<'a>>(runs: &mut [Run<'_, 'a>], order: T::Order, size: usize, backwards: bool) -> Vec<T> {
     let size = runs.iter().map(|run| run.to - run.from).sum::<usize>().min(size);
     if let [run] = runs {
         if backwards {
@@ -31,18 +33,19 @@ pub(super) fn take<'a, T: Item<'a>>(runs: &mut [Run<'_, 'a>], size: usize, backw
         } else {
             run.to = run.from + size;
         }
-        return (run.from..run.to).map(|rank| run.item(rank)).collect();
+        return (run.from..run.to).map(|index| run.item(index, order)).collect();
     }
     let mut items = Vec::with_capacity(size);
     let mut left: Vec<_> = runs.iter().map(|run| run.from..run.to).collect();
-    let mut heads: BinaryHeap<Head<T>> =
-        left.iter_mut().enumerate().filter_map(|(at, left)| runs[at].head(at, left, backwards)).collect();
+    let next = |run: usize, left: &mut Range<usize>| runs[run].head(run, left, order, backwards);
+    let mut heads: BinaryHeap<Head<'a, T>> =
+        left.iter_mut().enumerate().filter_map(|(run, left)| next(run, left)).collect();
     let mut taken = vec![0; runs.len()];
     while items.len() < size {
         let Some(Head { item, run, .. }) = heads.pop() else { break };
         items.push(item);
         taken[run] += 1;
-        heads.extend(runs[run].head(run, &mut left[run], backwards));
+        heads.extend(next(run, &mut left[run]));
     }
     for (run, taken) in runs.iter_mut().zip(taken) {
         if backwards { run.from = run.to - taken } else { run.to = run.from + taken }
@@ -54,35 +57,42 @@ pub(super) fn take<'a, T: Item<'a>>(runs: &mut [Run<'_, 'a>], size: usize, backw
 }
 
 impl<'a> Run<'_, 'a> {
-    fn item<T: Item<'a>>(&self, rank: usize) -> T {
-        T::at(self.source.served, self.source.places.place(rank))
+    fn item<T: Item<'a>>(&self, index: usize, order: T::Order) -> T {
+        T::at(self.source.served, self.source.places.get(index), order)
     }
 
-    /// Takes the next rank of what is left of this run.
-    fn head<T: Item<'a>>(&self, run: usize, left: &mut Range<usize>, backwards: bool) -> Option<Head<T>> {
-        let rank = if backwards { left.next_back() } else { left.next() }?;
-        Some(Head { item: self.item(rank), run, backwards })
+    /// Takes the next index of what is left of this run.
+    fn head<T: Item<'a>>(
+        &self,
+        run: usize,
+        left: &mut Range<usize>,
+        order: T::Order,
+        backwards: bool,
+    ) -> Option<Head<'a, T>> {
+        let index = if backwards { left.next_back() } else { left.next() }?;
+        let item: T = self.item(index, order);
+        Some(Head { item, key: item.key(), run, order, backwards })
     }
 }
 
-impl<'a, T: Item<'a>> Ord for Head<T> {
+impl<'a, T: Item<'a>> Ord for Head<'a, T> {
     /// The greatest is the next to be taken.
     fn cmp(&self, other: &Self) -> Ordering {
-        let order = self.item.order(other.item);
+        let order = T::compare(self.order, &self.key, &other.key);
         if self.backwards { order } else { order.reverse() }
     }
 }
 
-impl<'a, T: Item<'a>> PartialOrd for Head<T> {
+impl<'a, T: Item<'a>> PartialOrd for Head<'a, T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<'a, T: Item<'a>> PartialEq for Head<T> {
+impl<'a, T: Item<'a>> PartialEq for Head<'a, T> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl<'a, T: Item<'a>> Eq for Head<T> {}
+impl<'a, T: Item<'a>> Eq for Head<'a, T> {}

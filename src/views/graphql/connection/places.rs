@@ -1,55 +1,67 @@
-//! Places of a catalog's order that a connection is over: ranges that rise and do not touch one another.
+//! Places of a catalog that a connection is over, in its order.
 
 use std::ops::Range;
 
-/// Places, in rising order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::views::graphql) struct Places {
-    /// Each with the number of places before it.
-    ranges: Vec<(usize, Range<usize>)>,
-    count: usize,
+/// Places, in the order of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::views::graphql) enum Places {
+    /// All from one place to another.
+    Range(Range<u32>),
+    /// These.
+    List(Vec<Listed>),
+}
+
+/// Something that a connection is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::views::graphql) struct Listed {
+    /// Its place in the catalog.
+    pub(in crate::views::graphql) place: u32,
+    /// How well it matches what is searched for, 0 best; 0 where nothing is.
+    pub(in crate::views::graphql) rank: u32,
 }
 
 impl Places {
     /// The places from 0.
     pub(in crate::views::graphql) fn all(count: usize) -> Self {
-        std::iter::once(0..count).collect()
+        Self::range(0..count)
+    }
+
+    /// All from one place to another; no catalog has more than 2^32 objects.
+    pub(in crate::views::graphql) fn range(range: Range<usize>) -> Self {
+        let place = |place| u32::try_from(place).unwrap_or(u32::MAX);
+        Self::Range(place(range.start)..place(range.end))
     }
 
     /// How many there are.
-    pub(super) fn count(&self) -> usize {
-        self.count
-    }
-
-    /// How many lie before a place.
-    pub(super) fn rank(&self, place: usize) -> usize {
-        match self.ranges.partition_point(|(_, range)| range.start < place).checked_sub(1) {
-            Some(at) => {
-                let (before, range) = &self.ranges[at];
-                before + place.min(range.end) - range.start
-            }
-            None => 0,
+    pub(in crate::views::graphql) fn count(&self) -> usize {
+        match self {
+            Self::Range(range) => range.len(),
+            Self::List(list) => list.len(),
         }
     }
 
-    /// The place of a rank.
-    pub(super) fn place(&self, rank: usize) -> usize {
-        let at = self.ranges.partition_point(|(before, _)| *before <= rank) - 1;
-        let (before, range) = &self.ranges[at];
-        range.start + rank - before
+    /// The one at an index below [`Places::count`].
+    pub(super) fn get(&self, index: usize) -> Listed {
+        match self {
+            Self::Range(range) => Listed { place: range.start + u32::try_from(index).unwrap_or(u32::MAX), rank: 0 },
+            Self::List(list) => list[index],
+        }
+    }
+
+    /// The first index whose place does not come before something.
+    pub(super) fn partition_point(&self, mut is_before: impl FnMut(Listed) -> bool) -> usize {
+        let (mut from, mut to) = (0, self.count());
+        while from < to {
+            let middle = usize::midpoint(from, to);
+            if is_before(self.get(middle)) { from = middle + 1 } else { to = middle }
+        }
+        from
     }
 }
 
-impl FromIterator<Range<usize>> for Places {
-    /// The ranges must rise and must not overlap; empty ones are left out.
-    fn from_iter<I: IntoIterator<Item = Range<usize>>>(ranges: I) -> Self {
-        let mut places = Self::default();
-        for range in ranges.into_iter().filter(|range| !range.is_empty()) {
-            let before = places.count;
-            places.count += range.len();
-            places.ranges.push((before, range));
-        }
-        places
+impl FromIterator<u32> for Places {
+    fn from_iter<I: IntoIterator<Item = u32>>(places: I) -> Self {
+        Self::List(places.into_iter().map(|place| Listed { place, rank: 0 }).collect())
     }
 }
 
@@ -58,11 +70,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_and_places_lead_to_one_another() {
-        let places: Places = [2..4, 4..4, 7..10].into_iter().collect();
-        assert_eq!(places.count(), 5);
-        assert_eq!((0..5).map(|rank| places.place(rank)).collect::<Vec<_>>(), [2, 3, 7, 8, 9]);
-        let ranks: Vec<_> = (0..12).map(|place| places.rank(place)).collect();
-        assert_eq!(ranks, [0, 0, 0, 1, 2, 2, 2, 2, 3, 4, 5, 5]);
+    fn an_index_leads_to_its_place() {
+        let places = |places: &Places| (0..places.count()).map(|at| places.get(at).place).collect::<Vec<_>>();
+        assert_eq!(places(&Places::range(3..6)), [3, 4, 5]);
+        assert_eq!(places(&[7, 2].into_iter().collect()), [7, 2]);
+    }
+
+    #[test]
+    fn what_comes_before_is_counted_by_halves() {
+        let places = Places::range(10..20);
+        for end in 9..=20 {
+            assert_eq!(places.partition_point(|listed| listed.place < end), (end.max(10) - 10) as usize);
+        }
     }
 }

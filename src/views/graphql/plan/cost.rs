@@ -6,6 +6,7 @@
 use super::{Field, Plan, Selected};
 use crate::views::graphql::connection::page_size;
 use crate::views::graphql::limits::Limits;
+use crate::views::graphql::write::packages::FACET_VALUES;
 
 /// The cost of a plan, in objects.
 pub(in crate::views::graphql) fn cost(plan: &Plan<'_>, limits: &Limits) -> u64 {
@@ -15,7 +16,7 @@ pub(in crate::views::graphql) fn cost(plan: &Plan<'_>, limits: &Limits) -> u64 {
 /// Whether a plan copies raw JSON, whose size no cost tells.
 pub(in crate::views::graphql) fn copies_json(plan: &Plan<'_>) -> bool {
     plan.fields.iter().any(|field| match &field.value {
-        Selected::Leaf => matches!(field.name, "blob" | "value" | "object"),
+        Selected::Leaf => matches!(field.name, "blob" | "value" | "object" | "examples" | "annotations"),
         Selected::Object(plan) => copies_json(plan),
         Selected::Abstract(plans) => plans.iter().any(copies_json),
         Selected::TypeName | Selected::Introspection(_) => false,
@@ -42,6 +43,12 @@ fn items(field: &Field<'_>, limits: &Limits) -> u64 {
     field.arguments.as_ref().map_or(1, |arguments| page_size(arguments, limits) as u64)
 }
 
+/// How many values a facet has at most.
+fn facet_values(field: &Field<'_>) -> u64 {
+    let first = field.arguments.as_ref().ok().and_then(|arguments| arguments.integer("first")).unwrap_or_default();
+    u64::try_from(first.min(FACET_VALUES)).unwrap_or_default()
+}
+
 /// How long a list is assumed to be: at or above the 95th percentile of real catalogs.
 fn length(type_name: &str, field: &Field<'_>, page: u64) -> u64 {
     match (type_name, field.name) {
@@ -49,9 +56,11 @@ fn length(type_name: &str, field: &Field<'_>, page: u64) -> u64 {
             field.arguments.as_ref().map_or(1, |arguments| arguments.get("ids").as_array().map_or(1, Vec::len) as u64)
         }
         ("PackageConnection" | "BundleConnection" | "ProblemConnection" | "MetaConnection", "nodes" | "edges") => page,
+        ("PackageFacets", _) => facet_values(field),
         ("Channel", "entries") => 40,
         ("Package" | "Channel" | "Bundle", "properties")
-        | ("Bundle", "providedApis" | "requiredApis" | "requiredPackages" | "relatedImages") => 30,
+        | ("Bundle", "providedApis" | "requiredApis" | "requiredPackages" | "relatedImages")
+        | ("CsvMetadata", "annotations") => 30,
         ("__Schema", "types") => 100,
         ("__Type", "interfaces") => 1,
         ("__Field" | "__Directive", "args") | ("__Type", "inputFields") => 4,

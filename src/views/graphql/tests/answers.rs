@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::fixture::{ALPHA_DIGEST, ask, ask_with, code, data, engine};
+use super::fixture::{ALPHA_DIGEST, ask, ask_with, code, data, engine, engine_of, served};
 use crate::views::graphql::Request;
 use crate::views::graphql::limits::Limits;
 
@@ -128,7 +128,7 @@ fn each_property_has_the_type_of_what_it_says() {
          ... on ConstraintProperty { constraint { failureMessage cel any { cel package { packageName versionRange } \
          gvk { group version kind } all { cel } not { cel } any { cel } } } } \
          ... on BundleObjectProperty { object } ... on MaxOpenShiftVersionProperty { version } \
-         ... on OpaqueProperty { type value } } } }",
+         ... on CsvMetadataProperty { metadata { displayName } } ... on OpaqueProperty { type value } } } }",
     );
     let none = json!({"cel": null, "package": null, "gvk": null, "all": null, "not": null, "any": null});
     let with = |key: &str, value: serde_json::Value| {
@@ -151,10 +151,93 @@ fn each_property_has_the_type_of_what_it_says() {
         {"__typename": "OpaqueProperty", "type": "olm.constraint", "value": {"unknown": {}}},
         {"__typename": "BundleObjectProperty", "object": {"kind": "Service"}},
         {"__typename": "MaxOpenShiftVersionProperty", "version": "4.18"},
-        {"__typename": "OpaqueProperty", "type": "olm.csv.metadata", "value": {"displayName": "Etcd"}},
+        {"__typename": "CsvMetadataProperty", "metadata": {"displayName": "Étcd"}},
         {"__typename": "OpaqueProperty", "type": "custom", "value": "x"},
     ]);
     assert_eq!(body["bundle"]["properties"], expected);
+}
+
+#[test]
+fn metadata_says_everything_that_the_bundle_says() {
+    let body = data(
+        &engine(Limits::default()),
+        "{ bundle(by: {name: {catalog: \"alpha\", package: \"etcd\", name: \"etcd.v1.0.0\"}}) { metadata { displayName \
+         description provider { name url } maintainers { name email } links { name url } keywords categories capabilityLevel \
+         maturity minKubeVersion installModes infrastructureFeatures certified createdAt containerImage repository support \
+         ownedCrds { name version kind displayName description } requiredCrds { name version kind displayName description } \
+         nativeApis { group version kind } examples labels { key value } annotations(keys: [\"support\", \"none\"]) { key value } } } }",
+    );
+    let expected = json!({
+        "displayName": "Étcd", "description": "Keeps *keys*",
+        "provider": {"name": "Etcd makers", "url": "https://etcd.io"},
+        "maintainers": [{"name": "Us", "email": "us@etcd.io"}], "links": [{"name": "Home", "url": "https://etcd.io"}],
+        "keywords": ["keys", "values"], "categories": ["Database", "Storage"], "capabilityLevel": "FULL_LIFECYCLE",
+        "maturity": "stable", "minKubeVersion": "1.30.0", "installModes": ["OWN_NAMESPACE", "ALL_NAMESPACES"],
+        "infrastructureFeatures": ["disconnected"], "certified": false, "createdAt": "2026-01-02T03:04:05Z",
+        "containerImage": "quay.io/etcd", "repository": "https://etcd.io/code", "support": "Us & you",
+        "ownedCrds": [
+            {"name": "etcds.etcd.io", "version": "v1", "kind": "Etcd", "displayName": "Etcd", "description": null},
+        ],
+        "requiredCrds": [
+            {"name": "issuers.cert.io", "version": "v2", "kind": "Issuer", "displayName": null, "description": "who signs"},
+        ],
+        "nativeApis": [{"group": "apps", "version": "v1", "kind": "Deployment"}],
+        "examples": [{"kind": "Etcd"}],
+        "labels": [{"key": "a", "value": "b"}],
+        "annotations": [{"key": "support", "value": "Us & you"}],
+    });
+    assert_eq!(body["bundle"]["metadata"], expected);
+}
+
+#[test]
+fn a_package_shows_the_metadata_of_its_head_or_of_the_highest_version_that_has_any() {
+    let engine = engine(Limits::default());
+    let body = data(
+        &engine,
+        "{ packages(catalogs: [\"alpha\"]) { nodes { name metadata { displayName } icon { mediaType } } } }",
+    );
+    let expected = json!([
+        {"name": "etcd", "metadata": {"displayName": "Étcd"}, "icon": {"mediaType": "image/png"}},
+        {"name": "zoo", "metadata": null, "icon": null},
+    ]);
+    assert_eq!(body["packages"]["nodes"], expected);
+}
+
+#[test]
+fn an_icon_is_named_by_the_digest_of_its_image() {
+    let body = data(
+        &engine(Limits::default()),
+        "{ package(catalog: \"alpha\", name: \"etcd\") { icon { url mediaType data } } }",
+    );
+    let digest = "4c4b6a3be1314ab86138bef4314dde022e600960d8689a2c8f8631802d20dab6";
+    let expected = json!({"url": format!("/icons/{digest}"), "mediaType": "image/png", "data": "iVBORw0KGgo="});
+    assert_eq!(body["package"]["icon"], expected);
+}
+
+#[test]
+fn a_pointer_picks_a_part_of_a_raw_value() {
+    let engine = engine(Limits::default());
+    let parts = |pointer: &str| {
+        let query = "query($p: String!) { metas(filter: {schema: \"example.com/custom\"}) { nodes { blob(pointer: $p) } } \
+                     package(catalog: \"alpha\", name: \"etcd\") { properties { value(pointer: $p) } } }";
+        ask_with(&engine, query, &json!({"p": pointer}))
+    };
+    for (pointer, blob, value) in [
+        (
+            "",
+            json!({"name": "x", "package": "etcd", "schema": "example.com/custom", "z": [1.5, {}]}),
+            json!({"a": [1]}),
+        ),
+        ("/z/1", json!({}), json!(null)),
+        ("/a/0", json!(null), json!(1)),
+    ] {
+        let expected = json!({"metas": {"nodes": [{"blob": blob}]}, "package": {"properties": [{"value": value}]}});
+        assert_eq!(parts(pointer), json!({"data": expected}), "{pointer}");
+    }
+    let bad = parts("z");
+    let expected = json!({"metas": {"nodes": [{"blob": null}]}, "package": {"properties": [{"value": null}]}});
+    assert_eq!((code(&bad), &bad["data"]), ("BAD_USER_INPUT", &expected));
+    assert_eq!(bad["errors"][0]["path"], json!(["metas", "nodes", 0, "blob"]));
 }
 
 #[test]
@@ -186,6 +269,17 @@ fn a_bundle_is_found_by_image_in_the_catalog_of_the_highest_priority() {
     );
     assert_eq!(by_image("quay.io/etcd@sha256:1")["package"]["catalog"]["name"], "alpha");
     assert_eq!(by_image("none"), json!(null));
+}
+
+#[test]
+fn a_bundle_without_an_image_is_not_found_by_none() {
+    let lines = [
+        r#"{"defaultChannel":"c","name":"a","schema":"olm.package"}"#,
+        r#"{"name":"a.v1","package":"a","schema":"olm.bundle"}"#,
+    ];
+    let engine = engine_of([served("one", &lines, 1)], Limits::default());
+    assert_eq!(data(&engine, "{ bundles { nodes { image } } }")["bundles"]["nodes"], json!([{"image": ""}]));
+    assert_eq!(data(&engine, "{ bundle(by: {image: \"\"}) { name } }"), json!({"bundle": null}));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::views::graphql::{Engine, Request};
 
 /// Package `etcd` with everything, and a blob of a custom schema.
 pub(in crate::views::graphql) const ALPHA: &[&str] = &[
-    r#"{"defaultChannel":"stable","description":"A \"store\"","name":"etcd","properties":[{"type":"custom","value":{"a":[1]}}],"schema":"olm.package"}"#,
+    r#"{"defaultChannel":"stable","description":"A \"store\"","icon":{"base64data":"iVBORw0KGgo=","mediatype":"image/png"},"name":"etcd","properties":[{"type":"custom","value":{"a":[1]}}],"schema":"olm.package"}"#,
     r#"{"entries":[{"name":"etcd.v1.0.0"},{"name":"etcd.v1.1.0","replaces":"etcd.v1.0.0","skipRange":"<1.1.0","skips":["etcd.v0.9.0"]}],"name":"stable","package":"etcd","properties":[{"type":"custom","value":1}],"schema":"olm.channel"}"#,
     r#"{"entries":[{"name":"etcd.v1.0.0"},{"name":"etcd.v1.1.0"}],"name":"beta","package":"etcd","schema":"olm.channel"}"#,
     concat!(
@@ -24,7 +24,16 @@ pub(in crate::views::graphql) const ALPHA: &[&str] = &[
         r#"{"type":"olm.constraint","value":{"unknown":{}}},"#,
         r#"{"type":"olm.bundle.object","value":{"data":"eyAia2luZCI6ICJTZXJ2aWNlIiB9"}},"#,
         r#"{"type":"olm.maxOpenShiftVersion","value":"4.18"},"#,
-        r#"{"type":"olm.csv.metadata","value":{"displayName":"Etcd"}},"#,
+        r#"{"type":"olm.csv.metadata","value":{"annotations":{"alm-examples":"[ {\"kind\": \"Etcd\"} ]","capabilities":"full lifecycle","#,
+        r#""categories":"Database, Storage","certified":"False","containerImage":"quay.io/etcd","createdAt":"2026-01-02 03:04:05","#,
+        r#""features.operators.openshift.io/disconnected":"true","repository":"https://etcd.io/code","support":"Us \u0026 you"},"#,
+        r#""crdDescriptions":{"owned":[{"displayName":"Etcd","kind":"Etcd","name":"etcds.etcd.io","version":"v1"}],"#,
+        r#""required":[{"description":"who signs","kind":"Issuer","name":"issuers.cert.io","version":"v2"}]},"#,
+        r#""description":"Keeps *keys*","displayName":"Étcd","installModes":[{"supported":true,"type":"AllNamespaces"},"#,
+        r#"{"supported":false,"type":"MultiNamespace"},{"supported":true,"type":"OwnNamespace"}],"keywords":["keys","values"],"#,
+        r#""labels":{"a":"b"},"links":[{"name":"Home","url":"https://etcd.io"}],"maintainers":[{"email":"us@etcd.io","name":"Us"}],"#,
+        r#""maturity":"stable","minKubeVersion":"1.30.0","nativeAPIs":[{"group":"apps","kind":"Deployment","version":"v1"}],"#,
+        r#""provider":{"name":"Etcd makers","url":"https://etcd.io"}}},"#,
         r#"{"type":"custom","value":"x"}"#,
         r#"],"relatedImages":[{"image":"quay.io/etcd@sha256:1","name":"etcd"}],"schema":"olm.bundle"}"#,
     ),

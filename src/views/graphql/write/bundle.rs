@@ -1,14 +1,9 @@
 //! `Bundle`, and the small types that only bundles have.
 
-use std::cmp::Ordering;
+use fbc::catalog::{Bundle, GroupVersionKind, PackageRequirement, RelatedImage};
 
-use fbc::catalog::{Bundle, BundleKey, GroupVersionKind, PackageRequirement, RelatedImage};
-
-use super::connection::Node;
 use super::{Field, In, Object, Outcome, Writer};
-use crate::catalogs::Served;
-use crate::views::graphql::connection::{Found, Item};
-use crate::views::graphql::key::{Key, Tag};
+use crate::views::graphql::key::Tag;
 
 impl<'a> Object<'a> for In<'a, Bundle<'a>> {
     fn type_name(self) -> &'static str {
@@ -20,7 +15,7 @@ impl<'a> Object<'a> for In<'a, Bundle<'a>> {
         match field.name {
             "id" => {
                 let parts = [&self.served.name, bundle.package().name(), bundle.name()];
-                to.key(Tag::Bundle, parts.map(Some));
+                to.key(Tag::BUNDLE, parts.map(Some));
             }
             "package" => return to.one(self.with(bundle.package()), field),
             "name" => to.text(bundle.name()),
@@ -28,6 +23,11 @@ impl<'a> Object<'a> for In<'a, Bundle<'a>> {
             "release" => to.maybe_text(bundle.release()),
             "image" => return to.raw(bundle.image().raw()),
             "channelEntries" => return to.many(bundle.channel_entries().map(|entry| self.with(entry)), field),
+            "metadata" => {
+                // Decoding a manifest takes its time, so the clock is looked at for each.
+                to.look_at_limits()?;
+                return to.maybe(bundle.metadata().as_ref(), field);
+            }
             "deprecation" => return to.maybe(bundle.deprecation(), field),
             "providedApis" => return to.many(bundle.provided_apis(), field),
             "requiredApis" => return to.many(bundle.required_apis(), field),
@@ -37,33 +37,6 @@ impl<'a> Object<'a> for In<'a, Bundle<'a>> {
             _ => return to.unknown(field),
         }
         Ok(())
-    }
-}
-
-impl<'a> Item<'a> for In<'a, Bundle<'a>> {
-    fn at(served: &'a Served, place: usize) -> Self {
-        In { served, it: served.catalog.bundle_at(place) }
-    }
-
-    fn order(self, other: Self) -> Ordering {
-        self.it.key().order(&other.it.key()).then_with(|| self.served.name.cmp(&other.served.name))
-    }
-
-    fn find(served: &'a Served, cursor: &Key) -> Option<Found> {
-        let [package, version, release, name, catalog] = cursor.parts(Tag::BundlesByVersion)?;
-        let key = BundleKey { package: package?, version, release, name: name? };
-        Some(Found::of(served.catalog.bundle_position(&key), served, catalog?))
-    }
-}
-
-impl<'a> Node<'a> for In<'a, Bundle<'a>> {
-    const CONNECTION: &'static str = "BundleConnection";
-    const EDGE: &'static str = "BundleEdge";
-
-    fn cursor(self, to: &mut Writer<'a>) {
-        let BundleKey { package, version, release, name } = self.it.key();
-        let parts = [Some(package), version, release, Some(name), Some(&self.served.name)];
-        to.key(Tag::BundlesByVersion, parts);
     }
 }
 

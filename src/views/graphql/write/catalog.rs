@@ -1,12 +1,11 @@
 //! `Catalog` and what belongs to it alone.
 
 use fbc::Severity;
-use fbc::catalog::{Bundle, Meta, Package, SchemaCount};
+use fbc::catalog::SchemaCount;
 
 use super::problem::ProblemAt;
 use super::{Field, In, Object, Outcome, Writer, arguments};
 use crate::catalogs::Served;
-use crate::views::graphql::coercion::Texts;
 use crate::views::graphql::connection::{Places, Source};
 use crate::views::graphql::key::Tag;
 
@@ -27,7 +26,7 @@ impl<'a> Object<'a> for CatalogObject<'a> {
         let Self(served) = self;
         let about = &served.about;
         match field.name {
-            "id" => to.key(Tag::Catalog, [Some(served.name.as_str())]),
+            "id" => to.key(Tag::CATALOG, [Some(served.name.as_str())]),
             "name" => to.text(&served.name),
             "digest" => to.text(&served.digest.to_string()),
             "image" => to.maybe_text(served.image.as_deref()),
@@ -37,24 +36,18 @@ impl<'a> Object<'a> for CatalogObject<'a> {
             "labels" => return to.many(about.labels.iter().map(|(key, value)| KeyValue(key, value)), field),
             "lastUnpacked" => to.maybe_text(served.last_unpacked.map(|at| at.to_string()).as_deref()),
             "schemas" => return to.many(served.catalog.schemas(), field),
-            "problems" => return to.connection::<ProblemAt<'_>>(&[self.problems(field)], field),
+            "problems" => return to.connection::<ProblemAt<'_>>(&[self.problems(field)], (), field),
             "packages" => {
-                let source = Source { served, places: package_places(served) };
-                return to.connection::<In<'_, Package<'_>>>(&[source], field);
+                return to.packages(vec![served], Vec::new(), field);
             }
             "package" => {
                 let package = arguments(field).text("name").and_then(|name| In::package(served, name));
                 return to.maybe(package, field);
             }
             "bundles" => {
-                let packages = arguments(field).texts("packages");
-                let source = Source { served, places: bundle_places(served, packages) };
-                return to.connection::<In<'_, Bundle<'_>>>(&[source], field);
+                return to.bundles(vec![served], packages(field), field);
             }
-            "metas" => {
-                let source = Source { served, places: meta_places(served) };
-                return to.connection::<In<'_, Meta<'_>>>(&[source], field);
-            }
+            "metas" => return to.metas(vec![served], field),
             _ => return to.unknown(field),
         }
         Ok(())
@@ -71,11 +64,11 @@ impl<'a> CatalogObject<'a> {
         if package.is_none() && !errors_only {
             return Source { served: self.0, places: Places::all(problems.len()) };
         }
-        let wanted = problems.iter().enumerate().filter(|(_, problem)| {
+        let wanted = problems.iter().zip(0..).filter(|(problem, _)| {
             package.is_none_or(|package| problem.package.as_deref() == Some(package))
                 && (!errors_only || problem.code.severity() == Severity::Error)
         });
-        Source { served: self.0, places: wanted.map(|(at, _)| at..at + 1).collect() }
+        Source { served: self.0, places: wanted.map(|(_, place)| place).collect() }
     }
 }
 
@@ -111,20 +104,7 @@ impl<'a> Object<'a> for KeyValue<'a> {
     }
 }
 
-/// Every package of a catalog.
-pub(super) fn package_places(served: &Served) -> Places {
-    Places::all(served.catalog.packages().len())
-}
-
-/// Every bundle of a catalog, or those of some packages.
-pub(super) fn bundle_places(served: &Served, packages: Option<Texts<'_>>) -> Places {
-    let catalog = &served.catalog;
-    let Some(names) = packages else { return Places::all(catalog.bundles().len()) };
-    let packages = names.iter().filter_map(|name| catalog.package(name));
-    packages.map(Package::bundle_places).collect()
-}
-
-/// Every blob of a catalog.
-pub(super) fn meta_places(served: &Served) -> Places {
-    Places::all(served.catalog.meta_count())
+/// The packages whose bundles a field asks for; of every one when absent.
+pub(super) fn packages<'a>(field: &'a Field<'a>) -> Option<Vec<&'a str>> {
+    Some(arguments(field).texts("packages")?.iter().collect())
 }

@@ -15,7 +15,7 @@ impl<'a> Object<'a> for In<'a, Channel<'a>> {
         match field.name {
             "id" => {
                 let parts = [&self.served.name, channel.package().name(), channel.name()];
-                to.key(Tag::Channel, parts.map(Some));
+                to.key(Tag::CHANNEL, parts.map(Some));
             }
             "package" => return to.one(self.with(channel.package()), field),
             "name" => to.text(channel.name()),

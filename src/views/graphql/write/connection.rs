@@ -1,5 +1,6 @@
 //! Connections and their parts, the same for every kind of item.
 
+use super::packages::PackageFacets;
 use super::{Field, Object, Outcome, Writer, arguments};
 use crate::views::graphql::connection::{Item, Page, Source, page};
 
@@ -14,7 +15,12 @@ pub(super) trait Node<'a>: Item<'a> + Object<'a> {
     fn cursor(self, to: &mut Writer<'a>);
 }
 
-struct Connection<'p, T>(&'p Page<T>);
+/// A connection, with what else its type has.
+pub(super) struct Connection<'p, 'a, T> {
+    pub(super) page: &'p Page<T>,
+    /// Of packages.
+    pub(super) facets: Option<&'p PackageFacets<'a>>,
+}
 
 #[derive(Clone, Copy)]
 struct Edge<T>(T);
@@ -23,9 +29,14 @@ struct PageInfo<'p, T>(&'p Page<T>);
 
 impl<'a> Writer<'a> {
     /// Writes a connection over some places of some catalogs.
-    pub(super) fn connection<T: Node<'a>>(&mut self, sources: &[Source<'a>], field: &'a Field<'a>) -> Outcome {
-        match page::<T>(sources, arguments(field), self.context.limits) {
-            Ok(page) => self.one(Connection(&page), field),
+    pub(super) fn connection<T: Node<'a>>(
+        &mut self,
+        sources: &[Source<'a>],
+        order: T::Order,
+        field: &'a Field<'a>,
+    ) -> Outcome {
+        match page::<T>(sources, order, arguments(field), self.context.limits) {
+            Ok(page) => self.one(Connection { page: &page, facets: None }, field),
             Err(message) => self.bad_input(field, message),
         }
     }
@@ -38,17 +49,21 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl<'a, T: Node<'a>> Object<'a> for Connection<'_, T> {
+impl<'a, T: Node<'a>> Object<'a> for Connection<'_, 'a, T> {
     fn type_name(self) -> &'static str {
         T::CONNECTION
     }
 
     fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        let Self(page) = self;
+        let Self { page, facets } = self;
         match field.name {
             "edges" => to.many(page.items.iter().map(|&item| Edge(item)), field),
             "nodes" => to.many(page.items.iter().copied(), field),
             "pageInfo" => to.one(PageInfo(page), field),
+            "facets" => match facets {
+                Some(facets) => to.one(facets, field),
+                None => to.unknown(field),
+            },
             "totalCount" => {
                 to.count(page.total);
                 Ok(())
@@ -91,13 +106,13 @@ impl<'a, T: Node<'a>> Object<'a> for PageInfo<'_, T> {
     }
 }
 
-impl<T> Clone for Connection<'_, T> {
+impl<T> Clone for Connection<'_, '_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Connection<'_, T> {}
+impl<T> Copy for Connection<'_, '_, T> {}
 
 impl<T> Clone for PageInfo<'_, T> {
     fn clone(&self) -> Self {

@@ -3,12 +3,14 @@
 use std::cmp::Ordering;
 
 use fbc::catalog::Meta;
+use fbc::ignore::compare_paths;
 
 use super::catalog::CatalogObject;
 use super::connection::Node;
-use super::{Field, In, Object, Outcome, Writer};
+use super::{Field, In, Object, Outcome, Writer, arguments};
 use crate::catalogs::Served;
-use crate::views::graphql::connection::{Found, Item};
+use crate::views::graphql::connection::{Item, Listed, Places, Source};
+use crate::views::graphql::filter;
 use crate::views::graphql::key::{Key, Tag};
 
 impl<'a> Object<'a> for In<'a, Meta<'a>> {
@@ -23,31 +25,53 @@ impl<'a> Object<'a> for In<'a, Meta<'a>> {
             "schema" => to.text(meta.schema()),
             "name" => to.maybe_text(meta.name()),
             "packageName" => to.maybe_text(meta.package_name()),
-            "blob" => return to.raw(meta.blob().raw()),
+            "blob" => return to.part(Some(meta.blob().raw()), field),
             _ => return to.unknown(field),
         }
         Ok(())
     }
 }
 
+/// What a blob is ordered by: its catalog, then its place there.
+pub(super) struct MetaKey<'k> {
+    catalog: &'k str,
+    file: &'k str,
+    index: u32,
+}
+
+impl<'a> Writer<'a> {
+    /// Writes the blobs of some catalogs, as a field asks for them.
+    pub(super) fn metas(&mut self, asked: Vec<&'a Served>, field: &'a Field<'a>) -> Outcome {
+        let filter = filter::metas(arguments(field));
+        let places = |served: &Served| match &filter {
+            Some(filter) => served.catalog.find_metas(filter).into_iter().collect(),
+            None => Places::all(served.catalog.meta_count()),
+        };
+        let sources: Vec<_> = asked.into_iter().map(|served| Source { served, places: places(served) }).collect();
+        self.connection::<In<'_, Meta<'_>>>(&sources, (), field)
+    }
+}
+
 impl<'a> Item<'a> for In<'a, Meta<'a>> {
-    fn at(served: &'a Served, place: usize) -> Self {
-        In { served, it: served.catalog.meta_at(place) }
+    type Order = ();
+    type Key<'k> = MetaKey<'k>;
+
+    fn at(served: &'a Served, listed: Listed, (): ()) -> Self {
+        In { served, it: served.catalog.meta_at(listed.place as usize) }
     }
 
-    /// Two blobs of one catalog are never compared: a catalog's own run is in order.
-    fn order(self, other: Self) -> Ordering {
-        self.served.name.cmp(&other.served.name)
+    fn key(self) -> MetaKey<'a> {
+        MetaKey { catalog: &self.served.name, file: self.it.file(), index: self.it.index() }
     }
 
-    fn find(served: &'a Served, cursor: &Key) -> Option<Found> {
-        let [catalog, file, index] = cursor.parts(Tag::MetasInOrder)?;
-        let (catalog, file, index) = (catalog?, file?, index?.parse().ok()?);
-        Some(match served.name.as_str().cmp(catalog) {
-            Ordering::Less => Found::Before(served.catalog.meta_count()),
-            Ordering::Equal => Found::of(served.catalog.meta_position(file, index), served, catalog),
-            Ordering::Greater => Found::Before(0),
-        })
+    fn read((): (), cursor: &Key) -> Option<MetaKey<'_>> {
+        let [catalog, file, index] = cursor.parts(Tag::METAS)?;
+        Some(MetaKey { catalog: catalog?, file: file?, index: index?.parse().ok()? })
+    }
+
+    fn compare((): (), a: &MetaKey<'_>, b: &MetaKey<'_>) -> Ordering {
+        let by_place = || compare_paths(a.file, b.file).then(a.index.cmp(&b.index));
+        a.catalog.cmp(b.catalog).then_with(by_place)
     }
 }
 
@@ -56,7 +80,7 @@ impl<'a> Node<'a> for In<'a, Meta<'a>> {
     const EDGE: &'static str = "MetaEdge";
 
     fn cursor(self, to: &mut Writer<'a>) {
-        let index = self.it.index().to_string();
-        to.key(Tag::MetasInOrder, [&self.served.name, &**self.it.file(), &index].map(Some));
+        let MetaKey { catalog, file, index } = self.key();
+        to.key(Tag::METAS, [catalog, file, &index.to_string()].map(Some));
     }
 }

@@ -19,18 +19,18 @@ pub(super) enum NodeObject<'a> {
 /// The object of an id; nothing when it no longer exists or the id is none.
 pub(super) fn find<'a>(snapshot: &'a Snapshot, id: &str) -> Option<NodeObject<'a>> {
     let key = Key::read(id)?;
-    if let Some([name]) = key.parts(Tag::Catalog) {
+    if let Some([name]) = key.parts(Tag::CATALOG) {
         return Some(NodeObject::Catalog(CatalogObject(snapshot.get(name?)?)));
     }
     let package = |catalog: Option<&str>, name: Option<&str>| In::package(snapshot.get(catalog?)?, name?);
-    if let Some([catalog, name]) = key.parts(Tag::Package) {
+    if let Some([catalog, name]) = key.parts(Tag::PACKAGE) {
         return package(catalog, name).map(NodeObject::Package);
     }
-    if let Some([catalog, name, channel]) = key.parts(Tag::Channel) {
+    if let Some([catalog, name, channel]) = key.parts(Tag::CHANNEL) {
         let package = package(catalog, name)?;
         return Some(NodeObject::Channel(package.with(package.it.channel(channel?)?)));
     }
-    let [catalog, name, bundle] = key.parts(Tag::Bundle)?;
+    let [catalog, name, bundle] = key.parts(Tag::BUNDLE)?;
     let package = package(catalog, name)?;
     Some(NodeObject::Bundle(package.with(package.it.bundle(bundle?)?)))
 }

@@ -1,15 +1,11 @@
 //! `Package` and `Deprecation`.
 
-use std::cmp::Ordering;
-
 use fbc::catalog::{Bundle, Deprecation, JsonText, Package};
 
 use super::catalog::CatalogObject;
-use super::connection::Node;
 use super::{Field, In, Object, Outcome, Writer, arguments};
 use crate::catalogs::Served;
-use crate::views::graphql::connection::{Found, Item, Source};
-use crate::views::graphql::key::{Key, Tag};
+use crate::views::graphql::key::Tag;
 
 impl<'a> In<'a, Package<'a>> {
     /// The package of a name.
@@ -26,10 +22,16 @@ impl<'a> Object<'a> for In<'a, Package<'a>> {
     fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let package = self.it;
         match field.name {
-            "id" => to.key(Tag::Package, [&self.served.name, package.name()].map(Some)),
+            "id" => to.key(Tag::PACKAGE, [&self.served.name, package.name()].map(Some)),
             "catalog" => return to.one(CatalogObject(self.served), field),
             "name" => to.text(package.name()),
             "description" => return to.maybe_raw(package.description().map(JsonText::raw)),
+            "icon" => return to.maybe(package.icon(), field),
+            "metadata" => {
+                to.look_at_limits()?;
+                let metadata = package.metadata_bundle().and_then(Bundle::metadata);
+                return to.maybe(metadata.as_ref(), field);
+            }
             "defaultChannel" => return to.maybe(package.default_channel().map(|channel| self.with(channel)), field),
             "channels" => return to.many(package.channels().map(|channel| self.with(channel)), field),
             "channel" => {
@@ -39,36 +41,11 @@ impl<'a> Object<'a> for In<'a, Package<'a>> {
             "deprecation" => return to.maybe(package.deprecation(), field),
             "properties" => return to.properties(package.properties(), field),
             "bundles" => {
-                let places = std::iter::once(package.bundle_places()).collect();
-                return to.connection::<In<'_, Bundle<'_>>>(&[Source { served: self.served, places }], field);
+                return to.bundles(vec![self.served], Some(vec![package.name()]), field);
             }
             _ => return to.unknown(field),
         }
         Ok(())
-    }
-}
-
-impl<'a> Item<'a> for In<'a, Package<'a>> {
-    fn at(served: &'a Served, place: usize) -> Self {
-        In { served, it: served.catalog.package_at(place) }
-    }
-
-    fn order(self, other: Self) -> Ordering {
-        (self.it.name(), &self.served.name).cmp(&(other.it.name(), &other.served.name))
-    }
-
-    fn find(served: &'a Served, cursor: &Key) -> Option<Found> {
-        let [name, catalog] = cursor.parts(Tag::PackagesByName)?;
-        Some(Found::of(served.catalog.package_position(name?), served, catalog?))
-    }
-}
-
-impl<'a> Node<'a> for In<'a, Package<'a>> {
-    const CONNECTION: &'static str = "PackageConnection";
-    const EDGE: &'static str = "PackageEdge";
-
-    fn cursor(self, to: &mut Writer<'a>) {
-        to.key(Tag::PackagesByName, [self.it.name(), &self.served.name].map(Some));
     }
 }
 

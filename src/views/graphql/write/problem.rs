@@ -8,7 +8,7 @@ use fbc::{Problem, Severity};
 use super::connection::Node;
 use super::{Field, Object, Outcome, Writer};
 use crate::catalogs::Served;
-use crate::views::graphql::connection::{Found, Item};
+use crate::views::graphql::connection::{Item, Listed};
 use crate::views::graphql::key::{Key, Tag};
 
 /// A problem and its place among those of its catalog.
@@ -25,8 +25,8 @@ impl<'a> ProblemAt<'a> {
 
     /// Where the problems of its file and line begin.
     fn first_of_line(self) -> usize {
-        let Problem { file, line, .. } = self.problem();
-        position(self.served, file.as_deref(), *line)
+        let own = place(self.problem());
+        self.served.catalog.problems().partition_point(|problem| by_place(place(problem), own).is_lt())
     }
 }
 
@@ -58,24 +58,33 @@ impl<'a> Object<'a> for ProblemAt<'a> {
     }
 }
 
+/// What a problem is ordered by: its file, its line, and how many problems of that line come before.
+pub(super) struct ProblemKey<'k> {
+    file: Option<&'k str>,
+    line: Option<u32>,
+    nth: usize,
+}
+
 impl<'a> Item<'a> for ProblemAt<'a> {
-    fn at(served: &'a Served, place: usize) -> Self {
-        Self { served, place }
+    type Order = ();
+    type Key<'k> = ProblemKey<'k>;
+
+    fn at(served: &'a Served, listed: Listed, (): ()) -> Self {
+        Self { served, place: listed.place as usize }
     }
 
-    fn order(self, other: Self) -> Ordering {
-        self.place.cmp(&other.place)
+    fn key(self) -> ProblemKey<'a> {
+        let (file, line) = place(self.problem());
+        ProblemKey { file, line, nth: self.place - self.first_of_line() }
     }
 
-    /// A cursor is the file, the line, and how many problems of that line come before.
-    fn find(served: &'a Served, cursor: &Key) -> Option<Found> {
-        let [file, line, nth] = cursor.parts(Tag::ProblemsInOrder)?;
-        let line = line.map(str::parse).transpose().ok()?;
-        let nth: usize = nth?.parse().ok()?;
-        let first = position(served, file, line);
-        let of_line = &served.catalog.problems()[first..];
-        let count = of_line.iter().take_while(|problem| compare(problem, file, line).is_eq()).count();
-        Some(if nth < count { Found::At(first + nth) } else { Found::Before(first + count) })
+    fn read((): (), cursor: &Key) -> Option<ProblemKey<'_>> {
+        let [file, line, nth] = cursor.parts(Tag::PROBLEMS)?;
+        Some(ProblemKey { file, line: line.map(str::parse).transpose().ok()?, nth: nth?.parse().ok()? })
+    }
+
+    fn compare((): (), a: &ProblemKey<'_>, b: &ProblemKey<'_>) -> Ordering {
+        by_place((a.file, a.line), (b.file, b.line)).then(a.nth.cmp(&b.nth))
     }
 }
 
@@ -84,23 +93,22 @@ impl<'a> Node<'a> for ProblemAt<'a> {
     const EDGE: &'static str = "ProblemEdge";
 
     fn cursor(self, to: &mut Writer<'a>) {
-        let Problem { file, line, .. } = self.problem();
+        let ProblemKey { file, line, nth } = self.key();
         let line = line.map(|line| line.to_string());
-        let nth = (self.place - self.first_of_line()).to_string();
-        to.key(Tag::ProblemsInOrder, [file.as_deref(), line.as_deref(), Some(&nth)]);
+        to.key(Tag::PROBLEMS, [file, line.as_deref(), Some(&nth.to_string())]);
     }
 }
 
-/// The first problem at this file and line, or else where it would be.
-fn position(served: &Served, file: Option<&str>, line: Option<u32>) -> usize {
-    served.catalog.problems().partition_point(|problem| compare(problem, file, line).is_lt())
+/// The file and the line of a problem.
+fn place(problem: &Problem) -> (Option<&str>, Option<u32>) {
+    (problem.file.as_deref(), problem.line)
 }
 
 /// The order of a catalog's problems; what is known of no file comes first.
-fn compare(problem: &Problem, file: Option<&str>, line: Option<u32>) -> Ordering {
-    let by_file = match (&problem.file, file) {
+fn by_place((a, a_line): (Option<&str>, Option<u32>), (b, b_line): (Option<&str>, Option<u32>)) -> Ordering {
+    let by_file = match (a, b) {
         (Some(a), Some(b)) => compare_paths(a, b),
         (a, b) => a.is_some().cmp(&b.is_some()),
     };
-    by_file.then_with(|| problem.line.cmp(&line))
+    by_file.then_with(|| a_line.cmp(&b_line))
 }

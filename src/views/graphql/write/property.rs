@@ -34,7 +34,6 @@ impl<'a> PropertyObject<'a> {
                 Some(constraint) => (PropertyKind::Constraint, Some(constraint)),
                 None => (PropertyKind::Opaque, None),
             },
-            PropertyKind::CsvMetadata => (PropertyKind::Opaque, None),
             kind => (kind, None),
         };
         Self { property, kind, constraint }
@@ -51,14 +50,15 @@ impl<'a> Object<'a> for &PropertyObject<'_> {
             PropertyKind::Constraint => "ConstraintProperty",
             PropertyKind::BundleObject => "BundleObjectProperty",
             PropertyKind::MaxOpenShiftVersion(_) => "MaxOpenShiftVersionProperty",
-            PropertyKind::CsvMetadata | PropertyKind::Opaque => "OpaqueProperty",
+            PropertyKind::CsvMetadata => "CsvMetadataProperty",
+            PropertyKind::Opaque => "OpaqueProperty",
         }
     }
 
     fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         match (field.name, self.kind) {
             ("type", _) => to.text(self.property.type_name()),
-            ("value", _) => return to.maybe_raw(self.property.value().map(JsonValue::raw)),
+            ("value", _) => return to.part(self.property.value().map(JsonValue::raw), field),
             ("packageName", PropertyKind::Package { package, .. }) => to.text(package),
             ("version", PropertyKind::Package { version, .. } | PropertyKind::MaxOpenShiftVersion(version)) => {
                 to.text(version);
@@ -67,11 +67,12 @@ impl<'a> Object<'a> for &PropertyObject<'_> {
             ("requirement", PropertyKind::PackageRequired(requirement)) => return to.one(requirement, field),
             ("gvk", PropertyKind::Gvk(gvk) | PropertyKind::GvkRequired(gvk)) => return to.one(gvk, field),
             ("constraint", PropertyKind::Constraint) => return to.maybe(self.constraint.as_ref(), field),
+            ("metadata", PropertyKind::CsvMetadata) => return to.maybe(self.property.metadata().as_ref(), field),
             ("object", PropertyKind::BundleObject) => {
                 // Decoding takes its time, so the clock is looked at for each.
                 to.look_at_limits()?;
                 let object = self.property.value().and_then(|value| to.manifests.decode(value.raw()));
-                return to.maybe_raw(object.as_deref());
+                return to.part(object.as_deref(), field);
             }
             _ => return to.unknown(field),
         }

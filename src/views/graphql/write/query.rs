@@ -1,11 +1,10 @@
 //! The root: where every query begins.
 
-use fbc::catalog::{Bundle, Meta, Package};
+use fbc::catalog::Bundle;
 
-use super::catalog::{CatalogObject, bundle_places, meta_places, package_places};
+use super::catalog::{CatalogObject, packages};
 use super::{Code, Field, In, Object, Outcome, Writer, arguments, node};
 use crate::catalogs::{Served, Snapshot};
-use crate::views::graphql::connection::{Places, Source};
 
 /// The type `Query`.
 #[derive(Clone, Copy)]
@@ -23,8 +22,8 @@ impl<'a> Object<'a> for Query<'a> {
             "catalogs" => to.many(snapshot.by_priority().map(|served| CatalogObject(served)), field),
             "catalog" => self.catalog(field, to),
             "packages" => {
-                let sources = self.sources(field, package_places);
-                to.connection::<In<'_, Package<'_>>>(&sources, field)
+                let (asked, others) = self.catalogs(field);
+                to.packages(asked, others, field)
             }
             "package" => {
                 let [catalog, name] = ["catalog", "name"].map(|name| given.text(name).unwrap_or_default());
@@ -32,14 +31,13 @@ impl<'a> Object<'a> for Query<'a> {
                 to.maybe(package, field)
             }
             "bundles" => {
-                let packages = given.texts("packages");
-                let sources = self.sources(field, |served| bundle_places(served, packages));
-                to.connection::<In<'_, Bundle<'_>>>(&sources, field)
+                let (asked, _) = self.catalogs(field);
+                to.bundles(asked, packages(field), field)
             }
             "bundle" => to.maybe(self.bundle(field), field),
             "metas" => {
-                let sources = self.sources(field, meta_places);
-                to.connection::<In<'_, Meta<'_>>>(&sources, field)
+                let (asked, _) = self.catalogs(field);
+                to.metas(asked, field)
             }
             "node" => to.maybe(given.text("id").and_then(|id| node::find(snapshot, id)), field),
             "nodes" => self.nodes(field, to),
@@ -67,7 +65,8 @@ impl<'a> Query<'a> {
     fn bundle(self, field: &'a Field<'a>) -> Option<In<'a, Bundle<'a>>> {
         let by = arguments(field).get("by");
         if let Some(image) = by["image"].as_str() {
-            return self.0.by_priority().find_map(|served| {
+            // A bundle without an image has none to be found by.
+            return self.0.by_priority().filter(|_| !image.is_empty()).find_map(|served| {
                 let it = served.catalog.bundle_by_image(image)?;
                 Some(In { served, it })
             });
@@ -92,11 +91,10 @@ impl<'a> Query<'a> {
         })
     }
 
-    /// The catalogs that are asked for, by name, with their places.
-    fn sources(self, field: &'a Field<'a>, places: impl Fn(&'a Served) -> Places) -> Vec<Source<'a>> {
+    /// The catalogs that a field asks for, and the others, each by name.
+    fn catalogs(self, field: &'a Field<'a>) -> (Vec<&'a Served>, Vec<&'a Served>) {
         let wanted = arguments(field).texts("catalogs");
-        let is_wanted = |name: &str| wanted.is_none_or(|wanted| wanted.contains(name));
-        let served = self.0.by_name().iter().filter(|served| is_wanted(&served.name));
-        served.map(|served| Source { served, places: places(served) }).collect()
+        let all = self.0.by_name().iter().map(|served| &**served);
+        all.partition(|served| wanted.is_none_or(|wanted| wanted.contains(&served.name)))
     }
 }

@@ -1,9 +1,9 @@
 //! Inline manifests: what an `olm.bundle.object` holds is JSON or YAML.
 
 use super::Place;
-use crate::catalog::manifest::{Data, data, read_manifest};
 use crate::catalog::{Bundle, JsonValue};
 use crate::json::Text;
+use crate::manifest::{Data, data, read_manifest};
 use crate::problem::{Code, Problem};
 use crate::quote::go_quote;
 use crate::read::{FileReader, ReadErrorKind, ReadLimits};

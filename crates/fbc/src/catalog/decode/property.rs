@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::{Checks, Decoder, Member};
 use crate::catalog::names::Name;
 use crate::catalog::record::{GvkRecord, Payload, PropertyRecord, RequirementRecord, Span};
-use crate::catalog::{constraint, id, shape};
+use crate::catalog::shape::{self, Shape};
+use crate::catalog::{constraint, id};
 use crate::json::{Cursor, Fault, Kind, Text, Value, is_field};
 
 impl<'a> Decoder<'a> {
@@ -30,7 +31,9 @@ impl<'a> Decoder<'a> {
 
     pub(super) fn truncate_properties(&mut self, len: usize) {
         self.properties.truncate(len);
-        self.misfits.retain(|&(at, _)| (at as usize) < len);
+        for findings in [&mut self.misfits, &mut self.unknown_modes] {
+            findings.retain(|&(at, _)| (at as usize) < len);
+        }
     }
 
     fn property(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Fault> {
@@ -66,9 +69,8 @@ impl<'a> Decoder<'a> {
         let start = cursor.clone();
         let shape = type_name.filter(|_| self.checks == Checks::All).and_then(shape::of_property);
         if let Some(shape) = shape {
-            match shape::read(cursor, shape) {
-                Ok(value) => return Ok(value),
-                Err(misfit) => self.misfit(misfit),
+            if let Some(value) = self.check(cursor, shape) {
+                return Ok(value);
             }
             *cursor = start;
         }
@@ -81,9 +83,17 @@ impl<'a> Decoder<'a> {
             return self.misfit("unexpected end of JSON input".to_owned());
         };
         let shape = type_name.and_then(shape::of_property);
-        if let Some(misfit) = shape.and_then(|shape| shape::misfit(value, shape)) {
-            self.misfit(misfit);
+        if let Some(shape) = shape {
+            self.check(&mut value.cursor(), shape);
         }
+    }
+
+    /// Reads a value and remembers what is odd in it; `None` where it does not fit.
+    fn check(&mut self, cursor: &mut Cursor<'a>, shape: Shape) -> Option<Value<'a>> {
+        let mut unknown_mode = None;
+        let read = shape::read(cursor, shape, &mut unknown_mode);
+        self.unknown_modes.extend(unknown_mode.map(|mode| (id(self.properties.len()), mode)));
+        read.map_err(|misfit| self.misfit(misfit)).ok()
     }
 
     /// Remembers what is wrong with the next property.

@@ -1,0 +1,78 @@
+//! Which bundles provide or need an API.
+
+use std::cmp::Ordering;
+
+use super::super::names::Names;
+use super::super::record::{GvkRecord, Payload};
+use super::super::{Catalog, id};
+use super::ApiFilter;
+use super::tables::{Postings, equal_range};
+
+/// The bundles of each API.
+#[derive(Debug)]
+pub(super) struct ApiIndex {
+    /// The APIs by group, kind and version.
+    order: Box<[u32]>,
+    /// The bundles that provide an API, rising, by its place in `order`.
+    provided: Postings,
+    /// The bundles that need an API, rising, by its place in `order`.
+    required: Postings,
+}
+
+impl ApiIndex {
+    pub(super) fn new(catalog: &Catalog) -> Self {
+        let (names, gvks) = (&catalog.names, &catalog.gvks);
+        let mut order: Vec<u32> = (0..id(gvks.len())).collect();
+        order.sort_unstable_by_key(|&at| parts(names, gvks[at as usize]));
+        let mut rank = vec![0; gvks.len()];
+        for (at, &gvk) in order.iter().enumerate() {
+            rank[gvk as usize] = id(at);
+        }
+        let rank = &rank;
+        let postings = |api: fn(Payload) -> Option<u32>| {
+            let apis = bundle_payloads(catalog)
+                .filter_map(move |(bundle, payload)| api(payload).map(|gvk| (rank[gvk as usize], bundle)));
+            Postings::new(gvks.len(), apis)
+        };
+        let provided = postings(|payload| if let Payload::Gvk(gvk) = payload { Some(gvk) } else { None });
+        let required = postings(|payload| if let Payload::GvkRequired(gvk) = payload { Some(gvk) } else { None });
+        Self { order: order.into_boxed_slice(), provided, required }
+    }
+
+    /// The bundles that provide this API, rising.
+    pub(super) fn providing(&self, catalog: &Catalog, api: ApiFilter<'_>) -> Vec<u32> {
+        self.find(&self.provided, catalog, api)
+    }
+
+    /// The bundles that need this API, rising.
+    pub(super) fn requiring(&self, catalog: &Catalog, api: ApiFilter<'_>) -> Vec<u32> {
+        self.find(&self.required, catalog, api)
+    }
+
+    fn find(&self, postings: &Postings, catalog: &Catalog, api: ApiFilter<'_>) -> Vec<u32> {
+        let keys = equal_range(&self.order, |&at| compare(parts(&catalog.names, catalog.gvks[at as usize]), api));
+        // A bundle may name an API twice, or several versions of it.
+        let mut bundles = postings.of(keys).to_vec();
+        bundles.sort_unstable();
+        bundles.dedup();
+        bundles
+    }
+}
+
+/// What each property of each bundle says, by bundle.
+pub(super) fn bundle_payloads(catalog: &Catalog) -> impl Iterator<Item = (u32, Payload)> + Clone {
+    catalog.bundles.iter().enumerate().flat_map(|(at, bundle)| {
+        let properties = &catalog.properties[bundle.properties.start as usize..bundle.properties.end as usize];
+        properties.iter().map(move |property| (id(at), property.payload))
+    })
+}
+
+/// Group, kind and version of an API: the versions of one kind lie together.
+fn parts(names: &Names, gvk: GvkRecord) -> [&str; 3] {
+    [names.get(gvk.group), names.get(gvk.kind), names.get(gvk.version)]
+}
+
+fn compare([group, kind, version]: [&str; 3], api: ApiFilter<'_>) -> Ordering {
+    let order = group.cmp(api.group).then_with(|| kind.cmp(api.kind));
+    order.then_with(|| api.version.map_or(Ordering::Equal, |wanted| version.cmp(wanted)))
+}

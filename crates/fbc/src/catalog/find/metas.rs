@@ -1,0 +1,73 @@
+//! Which blobs have a given schema, package and name, found in sorted tables.
+
+use super::super::names::{Name, Names};
+use super::super::record::MetaRecord;
+use super::super::{Catalog, id};
+use super::MetaFilter;
+use super::tables::equal_range;
+
+/// The blobs by their schema, by their package and by their name.
+#[derive(Debug)]
+pub(in crate::catalog) struct MetaIndex {
+    schemas: Table,
+    packages: Table,
+    names: Table,
+}
+
+/// The blobs that have a field, by its text and then in catalog order.
+#[derive(Debug)]
+struct Table {
+    field: fn(&MetaRecord) -> Name,
+    places: Box<[u32]>,
+}
+
+impl Catalog {
+    /// The places of the blobs that meet these conditions, in catalog order.
+    pub fn find_metas(&self, filter: &MetaFilter<'_>) -> Vec<u32> {
+        if *filter == MetaFilter::default() {
+            return (0..id(self.metas.len())).collect();
+        }
+        let index = self.meta_index();
+        let lists = [
+            filter.schema.map(|text| index.schemas.find(self, text)),
+            filter.package.map(|text| index.packages.find(self, text)),
+            filter.name.map(|text| index.names.find(self, text)),
+        ];
+        let shortest = lists.into_iter().flatten().min_by_key(|list| list.len()).unwrap_or_default();
+        let is = |name: Name, text: Option<&str>| text.is_none_or(|text| self.names.get(name) == text);
+        let meets = |&place: &u32| {
+            let meta = &self.metas[place as usize];
+            !self.names.get(meta.schema).is_empty()
+                && is(meta.schema, filter.schema)
+                && is(meta.package, filter.package)
+                && is(meta.name, filter.name)
+        };
+        shortest.iter().copied().filter(meets).collect()
+    }
+}
+
+impl MetaIndex {
+    pub(in crate::catalog) fn new(metas: &[MetaRecord], names: &Names) -> Self {
+        Self {
+            schemas: Table::new(metas, names, |meta| meta.schema),
+            packages: Table::new(metas, names, |meta| meta.package),
+            names: Table::new(metas, names, |meta| meta.name),
+        }
+    }
+}
+
+impl Table {
+    fn new(metas: &[MetaRecord], names: &Names, field: fn(&MetaRecord) -> Name) -> Self {
+        let text = |at: u32| names.get(field(&metas[at as usize]));
+        // What is absent or empty is never looked for.
+        let mut places: Vec<u32> = (0..id(metas.len())).filter(|&at| !text(at).is_empty()).collect();
+        places.sort_by_key(|&at| text(at));
+        Self { field, places: places.into_boxed_slice() }
+    }
+
+    /// The blobs that have this text, in catalog order.
+    fn find(&self, catalog: &Catalog, text: &str) -> &[u32] {
+        let compare = |&at: &u32| catalog.names.get((self.field)(&catalog.metas[at as usize])).cmp(text);
+        &self.places[equal_range(&self.places, compare)]
+    }
+}

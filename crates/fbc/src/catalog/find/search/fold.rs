@@ -1,0 +1,69 @@
+//! Text → words that are equal where people take them for equal: without letter case, accents and other marks, in
+//! Unicode's compatibility decomposition.
+
+use unicode_normalization::char::{decompose_compatible, is_combining_mark};
+
+use super::{MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, shortened};
+
+/// The words of a text to search for, within the limits.
+pub(super) fn fold(text: &str) -> Vec<String> {
+    let text = text.char_indices().nth(MAX_SEARCH_LETTERS).map_or(text, |(end, _)| &text[..end]);
+    let mut words = Vec::new();
+    for_each_word(text, |word| {
+        if words.len() < MAX_SEARCH_WORDS {
+            words.push(shortened(word).to_owned());
+        }
+    });
+    words
+}
+
+/// Calls with each word, folded. Words are what letters and digits make up; marks belong to them and are left out.
+pub(super) fn for_each_word(text: &str, mut each: impl FnMut(&str)) {
+    let mut word = String::new();
+    for letter in text.chars() {
+        if letter.is_ascii_alphanumeric() {
+            word.push(letter.to_ascii_lowercase());
+        } else if !letter.is_ascii() && (letter.is_alphanumeric() || is_combining_mark(letter)) {
+            decompose_compatible(letter, |part| fold_part(part, &mut word));
+        } else if !word.is_empty() {
+            each(&word);
+            word.clear();
+        }
+    }
+    if !word.is_empty() {
+        each(&word);
+    }
+}
+
+/// Adds what a decomposed letter folds to.
+fn fold_part(part: char, word: &mut String) {
+    if is_combining_mark(part) || !part.is_alphanumeric() {
+        return;
+    }
+    // By way of upper case as full case folding has it: ß is ss, and a final sigma is a sigma.
+    for letter in part.to_uppercase().flat_map(char::to_lowercase) {
+        match plain(letter) {
+            Some(plain) => word.push_str(plain),
+            None => word.push(letter),
+        }
+    }
+}
+
+/// The letters that people type for one which Unicode does not take apart, although its accent is a stroke or it is
+/// two in one.
+fn plain(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        'æ' => "ae",
+        'ð' | 'đ' => "d",
+        'ħ' => "h",
+        'ł' => "l",
+        'ø' => "o",
+        'œ' => "oe",
+        'þ' => "th",
+        'ŧ' => "t",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,293 @@
+//! Which packages, bundles and blobs meet which conditions, and how facets count.
+
+#[path = "support/fixture.rs"]
+mod fixture;
+
+use fbc::Catalog;
+use fbc::catalog::{
+    ApiFilter, BundleFilter, CapabilityLevel, Facet, FacetCounts, FacetValue, InstallMode, MetaFilter, PackageFilter,
+};
+use fbc::range::MastermindsRange;
+
+const CATALOG: &str = r#"
+    package argo default=stable
+    channel stable: v1.0.0 <- v2.0.0
+    channel beta: v2.1.0
+    bundle v1.0.0 provides=argo.io/v1alpha1/App
+    bundle v2.0.0 provides=argo.io/v1/App provider="Argo Team" keywords=ci,git,ci categories="Delivery" level="Deep Insights" modes=AllNamespaces,OwnNamespace features=disconnected,fips
+    bundle v2.1.0 provides=argo.io/v1/App provides=argo.io/v1/Run requires=etcd.io/v1/Etcd
+    deprecated bundle v1.0.0 "old"
+    package etcd default=stable
+    channel stable: v0.9.0 <- v0.9.2
+    channel two: v0.9.0 , v0.9.2
+    bundle v0.9.0 provides=etcd.io/v1/Etcd
+    bundle v0.9.2 provides=etcd.io/v1/Etcd needs=vault@>=1.0.0 provider="CNCF" keywords=git,store categories="Database,Delivery" level="basic install" modes=OwnNamespace features=disconnected
+    deprecated package "gone"
+    package vault default=missing
+    channel stable: v1.0.0-rc.1
+    bundle v1.0.0-rc.1 provides=vault.io/v1/Vault requires=etcd.io/v1/Etcd needs=etcd@>=0.9.0 provider="CNCF" keywords=secret
+    {"name":"argo","schema":"example.com.extra","package":"argo"}
+    {"name":"argo","schema":"example.com.extra","package":""}
+    {"name":"argo","package":"argo"}
+"#;
+
+fn packages<'c>(catalog: &'c Catalog, filter: &PackageFilter<'_>) -> Vec<&'c str> {
+    let found = catalog.find_packages(filter);
+    found.matches().map(|(place, _)| catalog.package_at(place as usize).name()).collect()
+}
+
+fn bundles<'c>(catalog: &'c Catalog, filter: &BundleFilter<'_>) -> Vec<&'c str> {
+    catalog.find_bundles(filter).into_iter().map(|place| catalog.bundle_at(place as usize).name()).collect()
+}
+
+fn facet(catalog: &Catalog, filter: &PackageFilter<'_>, facet: Facet) -> Vec<(String, u32)> {
+    let mut counts = FacetCounts::default();
+    catalog.find_packages(filter).count(facet, &mut counts);
+    counts.top(9).into_iter().map(|(value, count)| (text(value), count)).collect()
+}
+
+fn text(value: FacetValue<'_>) -> String {
+    match value {
+        FacetValue::Text(text) => text.to_owned(),
+        FacetValue::CapabilityLevel(level) => format!("{level:?}"),
+        FacetValue::InstallMode(mode) => format!("{mode:?}"),
+    }
+}
+
+fn api(text: &str) -> ApiFilter<'_> {
+    let (group, kind) = text.split_once('/').unwrap();
+    match kind.split_once('/') {
+        Some((version, kind)) => ApiFilter { group, version: Some(version), kind },
+        None => ApiFilter { group, version: None, kind },
+    }
+}
+
+#[test]
+fn each_condition_on_packages_selects_what_meets_it() {
+    let all = PackageFilter::default;
+    let catalog = fixture::catalog(CATALOG);
+    let cases = [
+        (all(), ["argo", "etcd", "vault"].as_slice()),
+        (PackageFilter { search: Some("vault"), ..all() }, &["vault"]),
+        (PackageFilter { search: Some(" - "), ..all() }, &["argo", "etcd", "vault"]),
+        (PackageFilter { names: vec!["vault", "none", "argo", "vault"], ..all() }, &["argo", "vault"]),
+        (PackageFilter { names: vec!["none", "Argo", ""], ..all() }, &[]),
+        (PackageFilter { categories: vec!["Delivery"], ..all() }, &["argo", "etcd"]),
+        (PackageFilter { categories: vec!["Database", "Security"], ..all() }, &["etcd"]),
+        (PackageFilter { categories: vec!["delivery"], ..all() }, &[]),
+        (PackageFilter { providers: vec!["CNCF"], ..all() }, &["etcd", "vault"]),
+        (PackageFilter { providers: vec!["CNCF", "Argo Team"], ..all() }, &["argo", "etcd", "vault"]),
+        (PackageFilter { keywords: vec!["git"], ..all() }, &["argo", "etcd"]),
+        (PackageFilter { keywords: vec!["secret", "ci"], ..all() }, &["argo", "vault"]),
+        (PackageFilter { capability_levels: vec![CapabilityLevel::BasicInstall], ..all() }, &["etcd"]),
+        (PackageFilter { install_modes: vec![InstallMode::OwnNamespace], ..all() }, &["argo", "etcd"]),
+        (
+            PackageFilter { install_modes: vec![InstallMode::AllNamespaces, InstallMode::MultiNamespace], ..all() },
+            &["argo"],
+        ),
+        (PackageFilter { infrastructure_features: vec!["disconnected"], ..all() }, &["argo", "etcd"]),
+        (
+            PackageFilter { infrastructure_features: vec!["disconnected", "fips-compliant", "disconnected"], ..all() },
+            &["argo"],
+        ),
+        (PackageFilter { infrastructure_features: vec!["disconnected", "cnf"], ..all() }, &[]),
+        (PackageFilter { deprecated: Some(true), ..all() }, &["etcd"]),
+        (PackageFilter { deprecated: Some(false), ..all() }, &["argo", "vault"]),
+    ];
+    for (filter, expected) in cases {
+        assert_eq!(packages(&catalog, &filter), expected, "{filter:?}");
+    }
+}
+
+#[test]
+fn a_package_provides_what_the_head_of_its_default_channel_provides() {
+    let catalog = fixture::catalog(CATALOG);
+    let providing = |text| packages(&catalog, &PackageFilter { provides: Some(api(text)), ..Default::default() });
+    assert_eq!(providing("argo.io/v1/App"), ["argo"]);
+    assert_eq!(providing("argo.io/App"), ["argo"]);
+    assert_eq!(providing("etcd.io/v1/Etcd"), ["etcd"]);
+    let nobody: [&str; 0] = [];
+    assert_eq!(providing("argo.io/v1alpha1/App"), nobody, "not at the head");
+    assert_eq!(providing("argo.io/v1/Run"), nobody, "not in the default channel");
+    assert_eq!(providing("vault.io/Vault"), nobody, "without a default channel");
+    assert_eq!(providing("etcd.io/v2/Etcd"), nobody);
+    assert_eq!(providing("/v1/Etcd"), nobody);
+}
+
+#[test]
+fn conditions_on_packages_must_all_hold_and_each_facet_ignores_its_own() {
+    let catalog = fixture::catalog(CATALOG);
+    let filter = PackageFilter {
+        search: Some("git"),
+        names: vec!["argo", "etcd"],
+        categories: vec!["Delivery"],
+        providers: vec!["CNCF"],
+        keywords: vec!["git"],
+        capability_levels: vec![CapabilityLevel::BasicInstall],
+        install_modes: vec![InstallMode::OwnNamespace],
+        infrastructure_features: vec!["disconnected"],
+        provides: Some(api("etcd.io/Etcd")),
+        deprecated: Some(true),
+    };
+    assert_eq!(packages(&catalog, &filter), ["etcd"]);
+    for broken in [
+        PackageFilter { search: Some("argo"), ..filter.clone() },
+        PackageFilter { names: vec!["argo"], ..filter.clone() },
+        PackageFilter { categories: vec!["x"], ..filter.clone() },
+        PackageFilter { providers: vec!["x"], ..filter.clone() },
+        PackageFilter { keywords: vec!["x"], ..filter.clone() },
+        PackageFilter { capability_levels: vec![CapabilityLevel::AutoPilot], ..filter.clone() },
+        PackageFilter { install_modes: vec![InstallMode::MultiNamespace], ..filter.clone() },
+        PackageFilter { infrastructure_features: vec!["x"], ..filter.clone() },
+        PackageFilter { provides: Some(api("argo.io/App")), ..filter.clone() },
+        PackageFilter { deprecated: Some(false), ..filter.clone() },
+    ] {
+        assert!(packages(&catalog, &broken).is_empty(), "{broken:?}");
+    }
+    let own = PackageFilter { keywords: vec!["secret"], ..Default::default() };
+    let pairs = |facet_of| facet(&catalog, &own, facet_of);
+    let pair = |value: &str, count| (value.to_owned(), count);
+    let expected = [pair("git", 2), pair("ci", 1), pair("secret", 1), pair("store", 1)];
+    assert_eq!(pairs(Facet::Keywords), expected, "its own condition does not count");
+    assert_eq!(pairs(Facet::Providers), [pair("CNCF", 1)], "the others' do");
+    assert_eq!(pairs(Facet::Categories), []);
+}
+
+#[test]
+fn facets_count_packages_by_each_of_their_values() {
+    let catalog = fixture::catalog(CATALOG);
+    let all = |of| facet(&catalog, &PackageFilter::default(), of);
+    let pair = |value: &str, count| (value.to_owned(), count);
+    assert_eq!(all(Facet::Categories), [pair("Delivery", 2), pair("Database", 1)]);
+    assert_eq!(all(Facet::Providers), [pair("CNCF", 2), pair("Argo Team", 1)]);
+    assert_eq!(all(Facet::Keywords), [pair("git", 2), pair("ci", 1), pair("secret", 1), pair("store", 1)]);
+    assert_eq!(all(Facet::CapabilityLevels), [pair("BasicInstall", 1), pair("DeepInsights", 1)]);
+    assert_eq!(all(Facet::InstallModes), [pair("OwnNamespace", 2), pair("AllNamespaces", 1)]);
+    assert_eq!(all(Facet::InfrastructureFeatures), [pair("disconnected", 2), pair("fips-compliant", 1)]);
+}
+
+#[test]
+fn facets_add_up_over_catalogs_and_show_the_most_frequent() {
+    let (one, two) = (fixture::catalog(CATALOG), fixture::catalog(CATALOG));
+    let mut counts = FacetCounts::default();
+    for catalog in [&one, &two] {
+        catalog.find_packages(&PackageFilter::default()).count(Facet::Keywords, &mut counts);
+    }
+    let expected = [("git", 4), ("ci", 2), ("secret", 2), ("store", 2)].map(|(key, at)| (FacetValue::Text(key), at));
+    for first in 0..6 {
+        assert_eq!(counts.top(first), expected[..first.min(4)]);
+    }
+}
+
+#[test]
+fn each_condition_on_bundles_selects_what_meets_it() {
+    let all = BundleFilter::default;
+    let catalog = fixture::catalog(CATALOG);
+    let range = MastermindsRange::parse(">=0.9.1 <2.0.1").unwrap();
+    let prereleases = MastermindsRange::parse(">=1.0.0-0").unwrap();
+    let cases = [
+        (
+            all(),
+            ["argo.v2.1.0", "argo.v2.0.0", "argo.v1.0.0", "etcd.v0.9.2", "etcd.v0.9.0", "vault.v1.0.0-rc.1"].as_slice(),
+        ),
+        (
+            BundleFilter { packages: vec!["vault", "none", "etcd"], ..all() },
+            &["etcd.v0.9.2", "etcd.v0.9.0", "vault.v1.0.0-rc.1"],
+        ),
+        (BundleFilter { packages: vec!["none"], ..all() }, &[]),
+        (BundleFilter { names: vec!["etcd.v0.9.0", "argo.v2.0.0", "x"], ..all() }, &["argo.v2.0.0", "etcd.v0.9.0"]),
+        (BundleFilter { names: vec!["etcd.v0.9"], ..all() }, &[]),
+        (
+            BundleFilter { property_types: vec!["olm.package.required", "x"], ..all() },
+            &["etcd.v0.9.2", "vault.v1.0.0-rc.1"],
+        ),
+        (BundleFilter { property_types: vec!["x"], ..all() }, &[]),
+        (BundleFilter { channels: vec!["beta", "two", "x"], ..all() }, &["argo.v2.1.0", "etcd.v0.9.2", "etcd.v0.9.0"]),
+        (BundleFilter { channels: vec!["missing"], ..all() }, &[]),
+        (BundleFilter { version_range: Some(range.clone()), ..all() }, &["argo.v2.0.0", "argo.v1.0.0", "etcd.v0.9.2"]),
+        (
+            BundleFilter { version_range: Some(prereleases.clone()), ..all() },
+            &["argo.v2.1.0", "argo.v2.0.0", "argo.v1.0.0", "vault.v1.0.0-rc.1"],
+        ),
+        (BundleFilter { provides: Some(api("argo.io/v1/App")), ..all() }, &["argo.v2.1.0", "argo.v2.0.0"]),
+        (BundleFilter { provides: Some(api("argo.io/App")), ..all() }, &["argo.v2.1.0", "argo.v2.0.0", "argo.v1.0.0"]),
+        (BundleFilter { provides: Some(api("argo.io/v1/Ap")), ..all() }, &[]),
+        (BundleFilter { requires: Some(api("etcd.io/v1/Etcd")), ..all() }, &["argo.v2.1.0", "vault.v1.0.0-rc.1"]),
+        (BundleFilter { requires: Some(api("argo.io/App")), ..all() }, &[]),
+        (BundleFilter { requires_package: Some("vault"), ..all() }, &["etcd.v0.9.2"]),
+        (BundleFilter { requires_package: Some("argo"), ..all() }, &[]),
+        (
+            BundleFilter { channel_head: Some(true), ..all() },
+            &["argo.v2.1.0", "argo.v2.0.0", "etcd.v0.9.2", "vault.v1.0.0-rc.1"],
+        ),
+        (BundleFilter { channel_head: Some(false), ..all() }, &["argo.v1.0.0", "etcd.v0.9.0"]),
+        (BundleFilter { deprecated: Some(true), ..all() }, &["argo.v1.0.0"]),
+        (BundleFilter { deprecated: Some(false), packages: vec!["argo"], ..all() }, &["argo.v2.1.0", "argo.v2.0.0"]),
+    ];
+    for (filter, expected) in cases {
+        assert_eq!(bundles(&catalog, &filter), expected, "{filter:?}");
+    }
+}
+
+#[test]
+fn conditions_on_bundles_must_all_hold() {
+    let catalog = fixture::catalog(CATALOG);
+    let (range, other) = (MastermindsRange::parse("0.9.2").unwrap(), MastermindsRange::parse("1").unwrap());
+    let filter = BundleFilter {
+        packages: vec!["etcd"],
+        names: vec!["etcd.v0.9.2"],
+        property_types: vec!["olm.gvk"],
+        channels: vec!["stable"],
+        version_range: Some(range.clone()),
+        provides: Some(api("etcd.io/Etcd")),
+        requires: None,
+        requires_package: Some("vault"),
+        channel_head: Some(true),
+        deprecated: Some(false),
+    };
+    assert_eq!(bundles(&catalog, &filter), ["etcd.v0.9.2"]);
+    for broken in [
+        BundleFilter { packages: vec!["argo"], ..filter.clone() },
+        BundleFilter { names: vec!["etcd.v0.9.0"], ..filter.clone() },
+        BundleFilter { property_types: vec!["olm.gvk.required"], ..filter.clone() },
+        BundleFilter { channels: vec!["beta"], ..filter.clone() },
+        BundleFilter { version_range: Some(other.clone()), ..filter.clone() },
+        BundleFilter { provides: Some(api("argo.io/App")), ..filter.clone() },
+        BundleFilter { requires: Some(api("etcd.io/Etcd")), ..filter.clone() },
+        BundleFilter { requires_package: Some("etcd"), ..filter.clone() },
+        BundleFilter { channel_head: Some(false), ..filter.clone() },
+        BundleFilter { deprecated: Some(true), ..filter.clone() },
+    ] {
+        assert!(bundles(&catalog, &broken).is_empty(), "{broken:?}");
+    }
+}
+
+#[test]
+fn blobs_are_found_as_catalogd_finds_them() {
+    let catalog = fixture::catalog(CATALOG);
+    let count = u32::try_from(catalog.meta_count()).unwrap();
+    assert_eq!(catalog.find_metas(&MetaFilter::default()), (0..count).collect::<Vec<_>>());
+    let found = |schema, package, name| {
+        let places = catalog.find_metas(&MetaFilter { schema, package, name });
+        let metas = places.iter().map(|&place| catalog.meta_at(place as usize));
+        metas.map(|meta| format!("{} {}", meta.schema(), meta.name().unwrap_or("-"))).collect::<Vec<_>>()
+    };
+    assert_eq!(found(Some("olm.package"), None, None), ["olm.package argo", "olm.package etcd", "olm.package vault"]);
+    assert_eq!(
+        found(None, Some("vault"), None),
+        ["olm.channel stable", "olm.bundle vault.v1.0.0-rc.1"],
+        "the blob of the package itself names none"
+    );
+    assert_eq!(
+        found(None, None, Some("argo")),
+        ["olm.package argo", "example.com.extra argo", "example.com.extra argo"],
+        "one without a schema meets no condition"
+    );
+    assert_eq!(found(None, Some("argo"), Some("argo")), ["example.com.extra argo"]);
+    assert_eq!(found(Some("olm.channel"), Some("etcd"), Some("two")), ["olm.channel two"]);
+    let nothing: [&str; 0] = [];
+    assert_eq!(found(Some("olm.channel"), Some("vault"), Some("two")), nothing);
+    assert_eq!(found(Some(""), None, None), nothing, "what is empty is absent");
+    assert_eq!(found(None, Some(""), None), nothing);
+    assert_eq!(found(Some("OLM.package"), None, None), nothing);
+}

@@ -1,0 +1,345 @@
+//! What metadata says, in either of its forms, and what it says where it is odd.
+
+#[path = "support/fixture.rs"]
+mod fixture;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use fbc::catalog::{CapabilityLevel, CrdDescription, CsvMetadata, InstallMode, JsonText, Link};
+use fbc::{Catalog, Code};
+use serde_json::{Value, json};
+
+/// Metadata with something in every member.
+fn full() -> Value {
+    json!({
+        "annotations": {
+            "alm-examples": "[ {\"b\": 1.50, \"a\": \"é\"} ]",
+            "capabilities": " deep insights ",
+            "categories": "Networking, Security,,Networking",
+            "certified": "False",
+            "containerImage": " quay.io/a/b:1 ",
+            "createdAt": "2020-11-02T22:40:00Z",
+            "features.operators.openshift.io/disconnected": "\u{201c}true\u{201d}",
+            "operators.openshift.io/infrastructure-features": "[\"Proxy\"]",
+            "repository": "https://a.io",
+            "support": "A, Inc.",
+        },
+        "crdDescriptions": {
+            "owned": [{"description": "d", "displayName": "A", "kind": "A", "name": "as.a.io", "version": "v1"}],
+            "required": [{"kind": "B", "name": "bs.b.io", "version": "v2"}],
+        },
+        "description": "# A \"b\"",
+        "displayName": "An operator",
+        "installModes": [
+            {"supported": true, "type": "AllNamespaces"},
+            {"supported": true, "type": "OwnNamespace"},
+            {"supported": false, "type": "MultiNamespace"},
+        ],
+        "keywords": ["one", "two"],
+        "labels": {"x": "y"},
+        "links": [{"name": "docs", "url": "https://a.io/docs"}],
+        "maintainers": [{"email": "a@a.io", "name": "A"}],
+        "maturity": "stable",
+        "minKubeVersion": "1.20.0",
+        "nativeAPIs": [{"group": "apps", "kind": "Deployment", "version": "v1"}],
+        "provider": {"name": "A", "url": "https://a.io"},
+    })
+}
+
+/// The `ClusterServiceVersion` that upstream makes this metadata of.
+fn cluster_service_version(metadata: &Value) -> Value {
+    let (mut meta, mut spec) = (json!({"name": "a.v1.0.0"}), json!({"install": {}}));
+    for (key, value) in metadata.as_object().unwrap() {
+        match key.as_str() {
+            "annotations" | "labels" => meta[key] = value.clone(),
+            "crdDescriptions" => spec["customresourcedefinitions"] = value.clone(),
+            _ => spec[key] = value.clone(),
+        }
+    }
+    json!({"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "metadata": meta, "spec": spec})
+}
+
+fn property(metadata: &Value) -> Value {
+    json!({"type": "olm.csv.metadata", "value": metadata})
+}
+
+fn manifest(text: &str) -> Value {
+    json!({"type": "olm.bundle.object", "value": {"data": BASE64_STANDARD.encode(text)}})
+}
+
+/// A catalog of one package with one bundle that has these properties.
+fn catalog(properties: &[Value]) -> Catalog {
+    let identity = json!({"type": "olm.package", "value": {"packageName": "a", "version": "1.0.0"}});
+    let properties: Vec<_> = std::iter::once(&identity).chain(properties).collect();
+    let bundle = json!({
+        "image": "a.io/a:1", "name": "a.v1.0.0", "package": "a", "properties": properties, "schema": "olm.bundle",
+    });
+    fixture::catalog(&format!("package a default=stable\nchannel stable: v1.0.0?\n{bundle}"))
+}
+
+/// Everything that the metadata of such a catalog's bundle says.
+fn told(properties: &[Value]) -> Option<Value> {
+    let catalog = catalog(properties);
+    catalog.bundle_at(0).metadata().as_ref().map(everything)
+}
+
+fn text(text: JsonText<'_>) -> Value {
+    serde_json::from_slice(text.raw()).unwrap()
+}
+
+fn link(link: &Link<'_>) -> Value {
+    json!([link.name.map(text), link.url.map(text)])
+}
+
+fn crd(crd: &CrdDescription<'_>) -> Value {
+    let CrdDescription { name, version, kind, display_name, description } = *crd;
+    json!([text(name), text(version), text(kind), display_name.map(text), description.map(text)])
+}
+
+fn everything(metadata: &CsvMetadata<'_>) -> Value {
+    let pairs = |pairs: Vec<(JsonText<'_>, JsonText<'_>)>| -> Value {
+        pairs.into_iter().map(|(key, value)| json!([text(key), text(value)])).collect()
+    };
+    let examples = metadata.examples().map(|examples| String::from_utf8(examples).unwrap());
+    let native = metadata.native_apis().into_iter();
+    let maintainers = metadata.maintainers().into_iter();
+    json!({
+        "displayName": metadata.display_name().map(text),
+        "description": metadata.description().map(text),
+        "provider": metadata.provider().as_ref().map(link),
+        "maintainers": maintainers.map(|it| json!([it.name.map(text), it.email.map(text)])).collect::<Vec<_>>(),
+        "links": metadata.links().iter().map(link).collect::<Vec<_>>(),
+        "keywords": metadata.keywords().into_iter().map(text).collect::<Vec<_>>(),
+        "categories": metadata.categories(),
+        "capabilityLevel": metadata.capability_level().map(CapabilityLevel::as_str),
+        "maturity": metadata.maturity().map(text),
+        "minKubeVersion": metadata.min_kube_version().map(text),
+        "installModes": metadata.install_modes().iter().map(InstallMode::as_str).collect::<Vec<_>>(),
+        "infrastructureFeatures": metadata.infrastructure_features(),
+        "certified": metadata.certified(),
+        "createdAt": metadata.created_at().map(|at| at.to_string()),
+        "containerImage": metadata.container_image(),
+        "repository": metadata.repository(),
+        "support": metadata.support(),
+        "ownedCrds": metadata.owned_crds().iter().map(crd).collect::<Vec<_>>(),
+        "requiredCrds": metadata.required_crds().iter().map(crd).collect::<Vec<_>>(),
+        "nativeApis": native.map(|it| json!([text(it.group), text(it.version), text(it.kind)])).collect::<Vec<_>>(),
+        "examples": examples,
+        "labels": pairs(metadata.labels()),
+        "annotations": pairs(metadata.annotations()).as_array().unwrap().len(),
+    })
+}
+
+/// What [`full`] says.
+fn told_in_full() -> Value {
+    json!({
+        "displayName": "An operator",
+        "description": "# A \"b\"",
+        "provider": ["A", "https://a.io"],
+        "maintainers": [["A", "a@a.io"]],
+        "links": [["docs", "https://a.io/docs"]],
+        "keywords": ["one", "two"],
+        "categories": ["Networking", "Security"],
+        "capabilityLevel": "Deep Insights",
+        "maturity": "stable",
+        "minKubeVersion": "1.20.0",
+        "installModes": ["OwnNamespace", "AllNamespaces"],
+        "infrastructureFeatures": ["disconnected", "proxy-aware"],
+        "certified": false,
+        "createdAt": "2020-11-02T22:40:00Z",
+        "containerImage": "quay.io/a/b:1",
+        "repository": "https://a.io",
+        "support": "A, Inc.",
+        "ownedCrds": [["as.a.io", "v1", "A", "A", "d"]],
+        "requiredCrds": [["bs.b.io", "v2", "B", null, null]],
+        "nativeApis": [["apps", "v1", "Deployment"]],
+        "examples": "[{\"a\":\"é\",\"b\":1.50}]",
+        "labels": [["x", "y"]],
+        "annotations": 10,
+    })
+}
+
+/// What metadata without anything in it says.
+fn told_of_nothing() -> Value {
+    told(&[property(&json!({}))]).unwrap()
+}
+
+#[test]
+fn both_forms_of_metadata_say_the_same() {
+    let csv = cluster_service_version(&full());
+    let yaml = "kind: ClusterServiceVersion\nspec:\n  displayName: An operator\n  keywords: [one, two]\n";
+    assert_eq!(told(&[property(&full())]).unwrap(), told_in_full());
+    assert_eq!(told(&[manifest(&csv.to_string())]).unwrap(), told_in_full());
+    assert_eq!(told(&[manifest(&format!("{csv:#}"))]).unwrap(), told_in_full());
+    let expected = json!({"displayName": "An operator", "keywords": ["one", "two"]});
+    assert_eq!(told(&[manifest(yaml)]).unwrap(), told(&[property(&expected)]).unwrap());
+}
+
+#[test]
+fn the_first_metadata_counts_and_a_manifest_only_without_it() {
+    let named = |name: &str| json!({"displayName": name});
+    let csv = |name: &str| manifest(&cluster_service_version(&named(name)).to_string());
+    let name = |properties: &[Value]| {
+        let catalog = catalog(properties);
+        catalog.bundle_at(0).metadata().map(|metadata| metadata.display_name().unwrap().decode().into_owned())
+    };
+    assert_eq!(name(&[csv("x"), property(&json!([])), property(&named("a")), property(&named("b"))]).unwrap(), "a");
+    let config_map = manifest(r#"{"data":{"a":"ClusterServiceVersion"},"kind":"ConfigMap"}"#);
+    let broken = manifest("{\"kind\": \"ClusterServiceVersion\"");
+    assert_eq!(name(&[config_map.clone(), broken, property(&json!(1)), csv("b"), csv("c")]).unwrap(), "b");
+    assert_eq!(name(&[config_map, property(&json!(null))]), None);
+    let catalog = catalog(&[csv("x"), property(&named("a"))]);
+    let of_each: Vec<_> = catalog.bundle_at(0).properties().map(|property| property.metadata().is_some()).collect();
+    assert_eq!(of_each, [false, false, true]);
+}
+
+#[test]
+fn a_member_of_the_wrong_type_is_as_good_as_absent() {
+    let values = [json!(null), json!(true), json!(1.5), json!("x"), json!([]), json!({})];
+    let kind = |value: &Value| std::mem::discriminant(value);
+    let mut tried = 0;
+    for pointer in pointers(&full(), "") {
+        let right = kind(full().pointer(&pointer).unwrap());
+        let mut without = full();
+        remove(&mut without, &pointer);
+        for wrong in values.iter().filter(|value| kind(value) != right) {
+            let mut odd = full();
+            *odd.pointer_mut(&pointer).unwrap() = wrong.clone();
+            let expected = told(&[property(&without)]).unwrap();
+            assert_eq!(told(&[property(&odd)]).unwrap(), expected, "{wrong} at {pointer}");
+            let csv = cluster_service_version(&odd).to_string();
+            assert_eq!(told(&[manifest(&csv)]).unwrap(), expected, "{wrong} at {pointer} of a manifest");
+            let is_refused = !wrong.is_null();
+            let problems = catalog(&[property(&odd)]).problems().iter().map(|problem| problem.code).collect::<Vec<_>>();
+            let refused: &[Code] = if is_refused { &[Code::BundlePropertyMalformed] } else { &[] };
+            assert_eq!(problems, refused, "{wrong} at {pointer}");
+            tried += 1;
+        }
+    }
+    assert_eq!(tried, 5 * 59);
+}
+
+/// Where every value below this one is.
+fn pointers(value: &Value, at: &str) -> Vec<String> {
+    let escape = |key: &str| key.replace('~', "~0").replace('/', "~1");
+    let below: Vec<(String, &Value)> = match value {
+        Value::Object(members) => members.iter().map(|(key, value)| (escape(key), value)).collect(),
+        Value::Array(elements) => elements.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect(),
+        _ => Vec::new(),
+    };
+    let mut found = Vec::new();
+    for (key, value) in below {
+        let at = format!("{at}/{key}");
+        found.extend(pointers(value, &at));
+        found.push(at);
+    }
+    found
+}
+
+fn remove(value: &mut Value, pointer: &str) {
+    let (parent, key) = pointer.rsplit_once('/').unwrap();
+    let key = key.replace("~1", "/");
+    match value.pointer_mut(parent).unwrap() {
+        Value::Object(members) => drop(members.remove(&key)),
+        Value::Array(elements) => drop(elements.remove(key.parse().unwrap())),
+        other => panic!("{other} has no parts"),
+    }
+}
+
+#[test]
+fn an_empty_text_is_as_good_as_absent() {
+    let empty = json!({
+        "annotations": {
+            "alm-examples": " ", "capabilities": "", "categories": " , ", "certified": "", "containerImage": " ",
+            "createdAt": "", "repository": "", "support": "\n",
+        },
+        "displayName": "", "description": "", "links": [{"name": "", "url": ""}, {}], "maintainers": [{}],
+        "maturity": "", "minKubeVersion": "", "provider": {"name": "", "url": ""},
+    });
+    let mut expected = told_of_nothing();
+    expected["annotations"] = json!(8);
+    assert_eq!(told(&[property(&empty)]).unwrap(), expected);
+    let parts = json!({
+        "crdDescriptions": {"owned": [{}]}, "links": [{"url": "u"}], "maintainers": [{"name": "n"}],
+        "nativeAPIs": [{"kind": "Pod"}], "provider": {"url": "u"},
+    });
+    let mut expected = told_of_nothing();
+    expected["ownedCrds"] = json!([["", "", "", null, null]]);
+    expected["links"] = json!([[null, "u"]]);
+    expected["maintainers"] = json!([["n", null]]);
+    expected["nativeApis"] = json!([["", "", "Pod"]]);
+    expected["provider"] = json!([null, "u"]);
+    assert_eq!(told(&[property(&parts)]).unwrap(), expected);
+}
+
+#[test]
+fn the_letter_case_of_keys_does_not_count_but_in_annotations() {
+    let odd = json!({
+        "Annotations": {"Certified": "true", "createdAt": "2020-11-02"}, "DISPLAYNAME": "A",
+        "CRDDescriptions": {"Owned": [{"KIND": "A"}]}, "InstallModes": [{"Supported": true, "Type": "OwnNamespace"}],
+    });
+    let mut expected = told_of_nothing();
+    expected["annotations"] = json!(2);
+    expected["createdAt"] = json!("2020-11-02T00:00:00Z");
+    expected["displayName"] = json!("A");
+    expected["ownedCrds"] = json!([["", "", "A", null, null]]);
+    expected["installModes"] = json!(["OwnNamespace"]);
+    assert_eq!(told(&[property(&odd)]).unwrap(), expected);
+}
+
+#[test]
+fn an_unknown_install_mode_is_left_out_and_told() {
+    let modes = json!({"installModes": [
+        {"supported": true, "type": "OwnNamespacejl"}, {"supported": true, "type": "allnamespaces"},
+        {"supported": true, "type": "SingleNamespace"}, {"type": "OwnNamespace"}, {"supported": true},
+        {"supported": true, "type": "SingleNamespace"},
+    ]});
+    let catalog = catalog(&[property(&modes), manifest(&cluster_service_version(&modes).to_string())]);
+    let metadata = catalog.bundle_at(0).metadata().unwrap();
+    assert_eq!(metadata.install_modes().iter().collect::<Vec<_>>(), [InstallMode::SingleNamespace]);
+    let problems: Vec<_> =
+        catalog.problems().iter().map(|it| (it.code, it.message.as_str(), it.bundle.as_deref())).collect();
+    let message = "bundle \"a.v1.0.0\" has the unknown install mode \"OwnNamespacejl\"";
+    assert_eq!(problems, [(Code::InstallModeUnknown, message, Some("a.v1.0.0"))]);
+}
+
+#[test]
+fn examples_are_one_json_value_or_nothing() {
+    let examples = |text: &str| {
+        let catalog = catalog(&[property(&json!({"annotations": {"alm-examples": text}}))]);
+        let examples = catalog.bundle_at(0).metadata().unwrap().examples();
+        examples.map(|json| String::from_utf8(json).unwrap())
+    };
+    for (text, json) in [
+        ("[]", "[]"),
+        ("\n {\"b\" : 1, \"a\": [null]}\t", "{\"a\":[null],\"b\":1}"),
+        ("{\"name\": 1, \"Name\": 2}", "{\"Name\":2,\"name\":1}"),
+        ("1", "1"),
+        ("\"]\"", "\"]\""),
+        ("12345678901234567890.50", "12345678901234567890.50"),
+    ] {
+        assert_eq!(examples(text).as_deref(), Some(json), "{text}");
+    }
+    let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    assert_eq!(examples(&deep(100)), Some(deep(100)));
+    let rest = ["", "[", "a: b", "[] []", "1, 2", "1], [2", "[{a: b}]", "{\"a\": 1,}", "nul", "]"];
+    for text in rest.into_iter().chain([deep(101).as_str()]) {
+        assert_eq!(examples(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_long_description_stays_where_it_is_and_many_keywords_are_all_there() {
+    let description = "x\\n".repeat(10 << 20);
+    let keywords: Vec<String> = (0..911).map(|at| format!("word {at}")).collect();
+    let line = format!(
+        r#"{{"name":"a.v1.0.0","package":"a","properties":[{{"type":"olm.package","value":{{"packageName":"a","version":"1.0.0"}}}},{{"type":"olm.csv.metadata","value":{{"annotations":{{"createdAt":"2021-05-19"}},"description":"{description}","keywords":{}}}}}],"schema":"olm.bundle"}}"#,
+        json!(keywords)
+    );
+    let catalog = fixture::catalog(&format!("package a default=stable\nchannel stable: v1.0.0?\n{line}"));
+    let metadata = catalog.bundle_at(0).metadata().unwrap();
+    let raw = metadata.description().unwrap().raw();
+    assert_eq!(raw.len(), description.len() + 2);
+    assert!(catalog.content().as_ptr_range().contains(&raw.as_ptr()), "it is cut from the content");
+    assert_eq!(metadata.keywords().into_iter().map(JsonText::decode).collect::<Vec<_>>(), keywords);
+    assert_eq!(catalog.package("a").unwrap().summary().keywords().collect::<Vec<_>>(), keywords);
+}

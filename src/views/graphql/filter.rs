@@ -1,0 +1,96 @@
+//! Filters: the arguments of a field as conditions on the objects of a catalog.
+
+use fbc::catalog::{ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, PackageFilter};
+use fbc::range::{MastermindsRange, RangeError};
+use serde_json::{Map, Value};
+
+use super::coercion::Arguments;
+
+/// The words of the schema for capability levels.
+pub(super) const CAPABILITY_LEVELS: [(CapabilityLevel, &str); 5] = [
+    (CapabilityLevel::BasicInstall, "BASIC_INSTALL"),
+    (CapabilityLevel::SeamlessUpgrades, "SEAMLESS_UPGRADES"),
+    (CapabilityLevel::FullLifecycle, "FULL_LIFECYCLE"),
+    (CapabilityLevel::DeepInsights, "DEEP_INSIGHTS"),
+    (CapabilityLevel::AutoPilot, "AUTO_PILOT"),
+];
+
+/// The words of the schema for install modes.
+pub(super) const INSTALL_MODES: [(InstallMode, &str); 4] = [
+    (InstallMode::OwnNamespace, "OWN_NAMESPACE"),
+    (InstallMode::SingleNamespace, "SINGLE_NAMESPACE"),
+    (InstallMode::MultiNamespace, "MULTI_NAMESPACE"),
+    (InstallMode::AllNamespaces, "ALL_NAMESPACES"),
+];
+
+/// The word of the schema for a value.
+pub(super) fn word<T: PartialEq>(words: &[(T, &'static str)], value: &T) -> &'static str {
+    words.iter().find(|(known, _)| known == value).map_or("", |(_, word)| word)
+}
+
+/// The conditions on packages; nothing when there are none.
+pub(super) fn packages(given: &Arguments) -> Option<PackageFilter<'_>> {
+    let filter = given.get("filter");
+    filter.as_object().filter(|members| !members.is_empty())?;
+    Some(PackageFilter {
+        search: filter["search"].as_str(),
+        names: texts(&filter["names"]),
+        categories: texts(&filter["categories"]),
+        providers: texts(&filter["providers"]),
+        keywords: texts(&filter["keywords"]),
+        capability_levels: values(&CAPABILITY_LEVELS, &filter["capabilityLevels"]),
+        install_modes: values(&INSTALL_MODES, &filter["installModes"]),
+        infrastructure_features: texts(&filter["infrastructureFeatures"]),
+        provides: api(&filter["provides"]),
+        deprecated: filter["deprecated"].as_bool(),
+    })
+}
+
+/// The conditions on bundles but that on their packages; nothing when there are none.
+///
+/// # Errors
+/// When the version range is malformed.
+pub(super) fn bundles(given: &Arguments) -> Result<Option<BundleFilter<'_>>, RangeError> {
+    let filter = given.get("filter");
+    if filter.as_object().is_none_or(Map::is_empty) {
+        return Ok(None);
+    }
+    Ok(Some(BundleFilter {
+        packages: Vec::new(),
+        names: texts(&filter["names"]),
+        property_types: texts(&filter["propertyTypes"]),
+        channels: texts(&filter["channels"]),
+        version_range: filter["versionRange"].as_str().map(MastermindsRange::parse).transpose()?,
+        provides: api(&filter["provides"]),
+        requires: api(&filter["requires"]),
+        requires_package: filter["requiresPackage"].as_str(),
+        channel_head: filter["channelHead"].as_bool(),
+        deprecated: filter["deprecated"].as_bool(),
+    }))
+}
+
+/// The conditions on blobs; nothing when there are none.
+pub(super) fn metas(given: &Arguments) -> Option<MetaFilter<'_>> {
+    let filter = given.get("filter");
+    filter.as_object().filter(|members| !members.is_empty())?;
+    let [schema, package, name] = ["schema", "package", "name"].map(|member| filter[member].as_str());
+    Some(MetaFilter { schema, package, name })
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    items(value).filter_map(Value::as_str).collect()
+}
+
+fn values<T: Copy>(words: &[(T, &str)], value: &Value) -> Vec<T> {
+    let known = |text: &str| words.iter().find(|(_, word)| *word == text).map(|(value, _)| *value);
+    items(value).filter_map(|item| known(item.as_str()?)).collect()
+}
+
+fn items(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().map_or(&[][..], Vec::as_slice).iter()
+}
+
+fn api(value: &Value) -> Option<ApiFilter<'_>> {
+    let [group, kind] = ["group", "kind"].map(|member| value[member].as_str());
+    Some(ApiFilter { group: group?, version: value["version"].as_str(), kind: kind? })
+}

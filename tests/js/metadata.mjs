@@ -1,0 +1,80 @@
+// What a bundle says of itself for people, and parts of raw values by JSON pointers. Written from the descriptions in
+// schema.graphql, apart from the Rust code.
+
+import { compareBytes } from './json.mjs';
+
+/** The part of a canonical value at a JSON pointer (RFC 6901); null where it leads nowhere, undefined when it is none. */
+export function part(value, pointer) {
+  if (pointer == null) return value;
+  if (pointer !== '' && !pointer.startsWith('/')) return undefined;
+  if (/~([^01]|$)/.test(pointer)) return undefined;
+  let found = value;
+  for (const token of pointer.split('/').slice(1).map((text) => text.replaceAll('~1', '/').replaceAll('~0', '~'))) {
+    if (found instanceof Map) found = found.get(token);
+    else if (Array.isArray(found) && /^(0|[1-9]\d*)$/.test(token)) found = found[token];
+    else return null;
+    if (found === undefined) return null;
+  }
+  return found;
+}
+
+const text = (object, name) => (object instanceof Map && typeof object.get(name) === 'string' ? object.get(name) : undefined);
+const items = (object, name) => {
+  const value = object instanceof Map ? object.get(name) : undefined;
+  return Array.isArray(value) ? value : [];
+};
+const objects = (object, name) => items(object, name).filter((item) => item instanceof Map);
+const member = (object, name) => (object instanceof Map && object.get(name) instanceof Map ? object.get(name) : new Map());
+const pairs = (map) =>
+  [...map].filter(([, value]) => typeof value === 'string').map(([key, value]) => ({ key, value })).sort((a, b) => compareBytes(a.key, b.key));
+const trimmed = (value) => value?.trim() || undefined;
+
+const link = (object) => ({ name: text(object, 'name'), url: text(object, 'url') });
+const crd = (object) => ({
+  name: text(object, 'name') ?? '',
+  version: text(object, 'version') ?? '',
+  kind: text(object, 'kind') ?? '',
+  displayName: text(object, 'displayName'),
+  description: text(object, 'description'),
+});
+const api = (object) => ({ group: text(object, 'group') ?? '', version: text(object, 'version') ?? '', kind: text(object, 'kind') ?? '' });
+
+/** The metadata of an `olm.csv.metadata`, without what takes a table to read. */
+export function metadataOf(value) {
+  const annotations = member(value, 'annotations');
+  const annotation = (name) => trimmed(text(annotations, name));
+  const provider = link(member(value, 'provider'));
+  const crds = member(value, 'crdDescriptions');
+  return {
+    displayName: text(value, 'displayName'),
+    description: text(value, 'description'),
+    provider: provider.name === undefined && provider.url === undefined ? undefined : provider,
+    maintainers: objects(value, 'maintainers').map((item) => ({ name: text(item, 'name'), email: text(item, 'email') })),
+    links: objects(value, 'links').map(link),
+    keywords: items(value, 'keywords').filter((item) => typeof item === 'string'),
+    categories: [...new Set((annotation('categories') ?? '').split(',').map((item) => item.trim()).filter((item) => item !== ''))],
+    maturity: text(value, 'maturity'),
+    minKubeVersion: text(value, 'minKubeVersion'),
+    containerImage: annotation('containerImage'),
+    repository: annotation('repository'),
+    support: annotation('support'),
+    ownedCrds: objects(crds, 'owned').map(crd),
+    requiredCrds: objects(crds, 'required').map(crd),
+    nativeApis: objects(value, 'nativeAPIs').map(api),
+    labels: pairs(member(value, 'labels')),
+    annotations: ({ keys }) => pairs(annotations).filter(({ key }) => !keys?.length || keys.includes(key)),
+  };
+}
+
+/** The value of an `olm.csv.metadata` that says what a ClusterServiceVersion says. */
+export function valueOfManifest(manifest) {
+  if (text(manifest, 'kind') !== 'ClusterServiceVersion') return undefined;
+  const [metadata, spec] = [member(manifest, 'metadata'), member(manifest, 'spec')];
+  return new Map([
+    ...spec,
+    ['annotations', member(metadata, 'annotations')],
+    ['labels', member(metadata, 'labels')],
+    ['crdDescriptions', member(spec, 'customresourcedefinitions')],
+    ['apiServiceDefinitions', member(spec, 'apiservicedefinitions')],
+  ]);
+}
