@@ -5,6 +5,7 @@ mod corpus;
 mod graphql_js;
 mod json;
 mod metadata;
+mod operations;
 mod readme;
 mod serve;
 mod served;

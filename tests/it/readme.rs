@@ -1,13 +1,15 @@
 //! What the documentation says is true: the answers in the README, the table of problems, the limits, the flags.
 
+mod schema;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use catalogql::args::Args;
-use catalogql::views::graphql::Request;
 use catalogql::views::graphql::limits::Limits;
+use catalogql::views::graphql::{Engine, Request};
 use catalogql::{listen, load, source, store};
 use clap::CommandFactory;
 use fbc::read::ReadLimits;
@@ -25,11 +27,30 @@ fn the_answers_in_the_readme_are_what_the_example_gives() {
     holds("README.md", |text| {
         rewrite_blocks(text, "graphql", "json", |query, _| {
             queries += 1;
-            let answer = engine.execute(&Request { query: query.into(), ..Request::default() });
-            Json::read(std::str::from_utf8(&answer.body).expect("an answer is UTF-8")).pretty()
+            answer(&engine, query)
         })
     });
     assert_eq!(queries, 5, "queries in the README");
+}
+
+#[test]
+fn the_answers_in_the_how_to_pages_are_what_the_example_gives() {
+    let engine = served::engine([served::directory("example", "examples/catalog")]);
+    let pages = fs::read_dir(path("docs/how-to")).expect("the folder can be read");
+    let mut pages: Vec<_> = pages.map(|page| page.expect("the folder can be read").file_name()).collect();
+    pages.sort();
+    for page in &pages {
+        let mut answers = 0;
+        let page = page.to_str().expect("its name is UTF-8");
+        holds(&format!("docs/how-to/{page}"), |text| {
+            rewrite_blocks(text, "graphql", "json", |query, _| {
+                answers += 1;
+                answer(&engine, query)
+            })
+        });
+        assert!(answers > 0, "docs/how-to/{page} has no query with its answer");
+    }
+    assert!(pages.len() >= 3, "{pages:?}");
 }
 
 #[test]
@@ -111,6 +132,12 @@ fn every_dependency_has_its_reason() {
     }
     used.retain(|name| name != "fbc" && name != "#" && !name.is_empty());
     assert_eq!(named, used, "docs/decisions/0004-dependencies.md and the manifests");
+}
+
+/// The answer to a query, as the documents show it.
+fn answer(engine: &Engine, query: &str) -> String {
+    let answer = engine.execute(&Request { query: query.into(), ..Request::default() });
+    Json::read(std::str::from_utf8(&answer.body).expect("an answer is UTF-8")).pretty()
 }
 
 /// Each limit by its name in the reference.
@@ -231,7 +258,8 @@ fn holds(document: &str, rewrite: impl FnOnce(&str) -> String) {
     }
 }
 
-/// A text with each block of one language that follows a block of another replaced by what the block before it gives.
+/// A text with each block of one language that follows a block of another, with blocks of no matter which languages
+/// between them, replaced by what the block before it gives.
 fn rewrite_blocks(text: &str, of: &str, into: &str, mut give: impl FnMut(&str, &str) -> String) -> String {
     let mut out = String::new();
     let mut lines = text.lines();
@@ -241,11 +269,13 @@ fn rewrite_blocks(text: &str, of: &str, into: &str, mut give: impl FnMut(&str, &
         let Some(language) = line.strip_prefix("```").filter(|language| !language.is_empty()) else { continue };
         let block: Vec<_> = lines.by_ref().take_while(|line| *line != "```").collect();
         let block = block.join("\n");
-        let body = match given.take() {
-            Some(source) if language == into => give(&source, &block),
-            _ => block.clone(),
+        let body = match given.take_if(|_| language == into) {
+            Some(source) => give(&source, &block),
+            None => block.clone(),
         };
-        given = (language == of).then_some(block);
+        if language == of {
+            given = Some(block);
+        }
         writeln!(out, "{body}\n```").expect("a string takes all text");
     }
     out

@@ -5,8 +5,9 @@ use std::path::Path;
 use catalogql::catalogs::{About, Served, catalogs};
 use catalogql::load::load_once;
 use catalogql::source::Source;
-use catalogql::views::graphql::Engine;
 use catalogql::views::graphql::limits::Limits;
+use catalogql::views::graphql::{Engine, Request};
+use serde_json::Value;
 
 /// The catalog of a directory of this repository, under this name and with nothing more known of it.
 pub(crate) fn directory(name: &str, path: &str) -> Served {
@@ -27,4 +28,15 @@ pub(crate) fn engine(all: impl IntoIterator<Item = Served>) -> Engine {
     let (mut writer, readers) = catalogs();
     all.into_iter().for_each(|served| writer.publish(served));
     Engine::new(readers, Limits::default())
+}
+
+/// The data of the answer to a document, which has no errors.
+#[track_caller]
+pub(crate) fn data(engine: &Engine, query: &str, variables: &Value) -> Value {
+    let variables = variables.as_object().cloned();
+    let answer = engine.execute(&Request { query: query.into(), variables, ..Request::default() });
+    let text = std::str::from_utf8(&answer.body).expect("an answer is UTF-8");
+    let mut answer: Value = text.parse().expect("an answer is JSON");
+    assert_eq!(answer.get("errors"), None, "{query}");
+    answer["data"].take()
 }

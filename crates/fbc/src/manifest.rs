@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::prelude::Engine;
+use memchr::memmem;
 
 use crate::json::{Cursor, Fault, Kind, Text, is_field};
 use crate::read::{FileReader, ReadLimits, Step};
@@ -22,6 +23,10 @@ pub struct Manifests {
     text: Vec<u8>,
     reader: Option<FileReader>,
 }
+
+/// A word to look for in manifests, as it stands in base64 at each of the three places that it can have in a group of
+/// bytes.
+pub(crate) struct Word([memmem::Finder<'static>; 3]);
 
 /// As Go reads base64: padding must be there, and the bits left over may be anything.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -43,16 +48,18 @@ impl Manifests {
     /// The manifest of the value of an `olm.bundle.object`, be it JSON or YAML, as canonical JSON; nothing when it is
     /// malformed, larger than [`MAX_MANIFEST_BYTES`] or deeper than [`MAX_MANIFEST_DEPTH`].
     pub fn decode(&mut self, value: &[u8]) -> Option<Vec<u8>> {
-        self.decode_if(value, |_| true)
+        self.decode_data(data(value).ok()??)
     }
 
-    /// The same, but nothing when the bytes of the manifest are not wanted.
-    pub(crate) fn decode_if(&mut self, value: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+    /// The same, but nothing when a word is not in the manifest. Most often that shows without decoding it.
+    pub(crate) fn decode_with(&mut self, value: &[u8], word: &Word) -> Option<Vec<u8>> {
+        let data = data(value).ok()??;
+        if word.is_in(&data) { self.decode_data(data) } else { None }
+    }
+
+    fn decode_data(&mut self, data: Data<'_>) -> Option<Vec<u8>> {
         self.text.clear();
-        read_manifest(value, &mut self.text)?;
-        if !is_wanted(&self.text) {
-            return None;
-        }
+        data.read(&mut self.text)?;
         let limits = ReadLimits { blob_bytes: MAX_MANIFEST_BYTES, depth: MAX_MANIFEST_DEPTH, ..ReadLimits::default() };
         let reader = self.reader.get_or_insert_with(|| FileReader::new(limits));
         reader.restart();
@@ -65,6 +72,28 @@ impl Manifests {
                 Step::More | Step::End => return None,
             }
         }
+    }
+}
+
+impl Word {
+    pub(crate) fn new(word: &str) -> Self {
+        let shifted = |shift: usize| {
+            let mut bytes = vec![0; shift];
+            bytes.extend_from_slice(word.as_bytes());
+            // What the bytes before and after it have no part in.
+            let (from, to) = ((shift * 8).div_ceil(6), bytes.len() * 8 / 6);
+            let text = BASE64.encode(&bytes);
+            memmem::Finder::new(&text.as_bytes()[from..to]).into_owned()
+        };
+        Self([0, 1, 2].map(shifted))
+    }
+
+    /// Whether it may be in some data: it is not where this says so.
+    fn is_in(&self, data: &Data<'_>) -> bool {
+        let Data::Base64(text) = data else { return true };
+        // A line break or an escape may stand in the middle of it.
+        let has_breaks = memchr::memchr(b'\\', text.0).is_some();
+        has_breaks || self.0.iter().any(|finder| finder.find(text.0).is_some())
     }
 }
 
@@ -81,7 +110,7 @@ impl Data<'_> {
             Data::Bytes(bytes) => into.extend(bytes),
             Data::Base64(text) => {
                 let mut base64 = text.decode().ok()?;
-                if base64.contains(['\r', '\n']) {
+                if memchr::memchr2(b'\r', b'\n', base64.as_bytes()).is_some() {
                     base64 = Cow::Owned(base64.replace(['\r', '\n'], ""));
                 }
                 BASE64.decode_vec(base64.as_bytes(), into).ok()?;
@@ -134,6 +163,21 @@ mod tests {
     fn manifest(value: &str) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         read_manifest(value.as_bytes(), &mut bytes).map(|()| bytes)
+    }
+
+    #[test]
+    fn a_word_is_found_wherever_it_stands_in_base64() {
+        let word = Word::new("Word");
+        let is_in = |text: &str| word.is_in(&Data::Base64(Text(text.as_bytes())));
+        for before in 0..7 {
+            for after in 0..7 {
+                let quoted = |text: &str| format!("\"{}\"", BASE64.encode(text));
+                let text = format!("{}Word{}", "x".repeat(before), "y".repeat(after));
+                assert!(is_in(&quoted(&text)), "{text}");
+                assert!(!is_in(&quoted(&text.replace("Word", "Wort"))), "{text}");
+            }
+        }
+        assert!(is_in("\"V29\\nyZA==\""));
     }
 
     #[test]

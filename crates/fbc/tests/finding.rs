@@ -5,7 +5,8 @@ mod fixture;
 
 use fbc::Catalog;
 use fbc::catalog::{
-    ApiFilter, BundleFilter, CapabilityLevel, Facet, FacetCounts, FacetValue, InstallMode, MetaFilter, PackageFilter,
+    ApiFilter, Bundle, BundleFilter, CapabilityLevel, Facet, FacetCounts, FacetValue, InstallMode, MetaFilter,
+    PackageFilter,
 };
 use fbc::range::MastermindsRange;
 
@@ -290,4 +291,28 @@ fn blobs_are_found_as_catalogd_finds_them() {
     assert_eq!(found(Some(""), None, None), nothing, "what is empty is absent");
     assert_eq!(found(None, Some(""), None), nothing);
     assert_eq!(found(Some("OLM.package"), None, None), nothing);
+}
+
+#[test]
+fn ranks_are_the_order_of_versions_and_of_names() {
+    let catalog = fixture::catalog(CATALOG);
+    let mut ranked: Vec<_> =
+        catalog.bundles().zip(catalog.version_ranks()).map(|(bundle, rank)| (rank, bundle.name())).collect();
+    ranked.sort();
+    let expected = [
+        (Some(0), "etcd.v0.9.0"),
+        (Some(1), "etcd.v0.9.2"),
+        (Some(2), "vault.v1.0.0-rc.1"),
+        (Some(3), "argo.v1.0.0"),
+        (Some(4), "argo.v2.0.0"),
+        (Some(5), "argo.v2.1.0"),
+    ];
+    assert_eq!(ranked, expected.each_ref().map(|(rank, name)| (rank, *name)));
+    let mut names: Vec<_> = catalog.name_ranks().iter().zip(catalog.bundles().map(Bundle::name)).collect();
+    names.sort();
+    assert!(names.is_sorted_by_key(|(_, name)| *name), "{names:?}");
+    let twins = fixture::catalog(
+        "package a default=c\nchannel c: v1.0.0\nbundle v1.0.0\npackage b default=c\nchannel c: v1.0.0 <- v1.1.0\nbundle v1.0.0\nbundle v1.1.0",
+    );
+    assert_eq!(twins.version_ranks(), [Some(0), Some(2), Some(0)]);
 }

@@ -5,7 +5,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::Catalog;
-use super::find::{BundleIndex, MetaIndex, SearchIndex};
+use super::find::{BundleIndex, BundleRanks, MetaIndex, SearchIndex};
 use super::icon::Icons;
 use super::summary::Summaries;
 
@@ -15,6 +15,7 @@ pub(super) struct Derived {
     summaries: OnceLock<Summaries>,
     icons: OnceLock<Arc<Icons>>,
     bundles: OnceLock<BundleIndex>,
+    ranks: OnceLock<BundleRanks>,
     metas: OnceLock<MetaIndex>,
     search: OnceLock<SearchIndex>,
 }
@@ -25,6 +26,7 @@ impl Catalog {
         self.summaries();
         self.icons();
         self.bundle_index();
+        self.bundle_ranks();
         self.meta_index();
         self.search_index();
     }
@@ -40,6 +42,10 @@ impl Catalog {
 
     pub(super) fn bundle_index(&self) -> &BundleIndex {
         self.derived.bundles.get_or_init(|| BundleIndex::new(self))
+    }
+
+    pub(super) fn bundle_ranks(&self) -> &BundleRanks {
+        self.derived.ranks.get_or_init(|| BundleRanks::new(self))
     }
 
     pub(super) fn meta_index(&self) -> &MetaIndex {

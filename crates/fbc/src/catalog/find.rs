@@ -10,6 +10,7 @@ mod bundles;
 mod facets;
 mod metas;
 mod packages;
+mod ranks;
 mod search;
 mod tables;
 
@@ -22,6 +23,7 @@ pub use search::{MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, MAX_SEARCH_LETTERS, M
 
 pub(super) use bundles::BundleIndex;
 pub(super) use metas::MetaIndex;
+pub(super) use ranks::BundleRanks;
 pub(super) use search::SearchIndex;
 
 /// Conditions on packages; without any, every package meets them.

@@ -11,20 +11,24 @@ mod layout;
 mod lists;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
-use memchr::memmem;
 
 pub use kinds::{CapabilityLevel, InstallMode, InstallModes};
 
 use super::record::Payload;
 use super::{Bundle, JsonText, MAX_MANIFEST_DEPTH, Manifests, Property};
 use crate::json::Cursor;
+use crate::manifest::Word;
 use crate::read;
 use layout::{Layout, Member, Members};
 
 /// The kind of the manifest that metadata is read from.
 const KIND: &str = "ClusterServiceVersion";
+
+/// Most manifests do not have it in them, and need not be decoded.
+static KIND_WORD: LazyLock<Word> = LazyLock::new(|| Word::new(KIND));
 
 /// What the author of a bundle says of it.
 #[derive(Clone, Debug)]
@@ -103,9 +107,7 @@ impl<'a> Property<'a> {
         if self.payload() != Payload::BundleObject {
             return None;
         }
-        // Most manifests do not have the word in them, and need not be made JSON.
-        let is_likely = |manifest: &[u8]| memmem::find(manifest, KIND.as_bytes()).is_some();
-        let manifest = manifests.decode_if(self.value()?.raw(), is_likely)?;
+        let manifest = manifests.decode_with(self.value()?.raw(), &KIND_WORD)?;
         let kind = lists::texts(&mut Cursor::new(&manifest), ["kind"]).ok()?;
         if kind[0].is_none_or(|kind| kind.decode() != KIND) {
             return None;

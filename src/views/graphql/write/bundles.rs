@@ -8,7 +8,7 @@ use super::connection::Node;
 use super::{Field, In, Object, Outcome, Writer, arguments};
 use crate::catalogs::Served;
 use crate::views::graphql::coercion::Arguments;
-use crate::views::graphql::connection::{Direction, Item, Listed, Places, Source, sort};
+use crate::views::graphql::connection::{Direction, Item, Listed, Places, Source};
 use crate::views::graphql::filter;
 use crate::views::graphql::key::{Key, Tag};
 
@@ -65,10 +65,20 @@ fn listed<'a>(served: &'a Served, filter: Option<&BundleFilter<'_>>, order: Bund
     }
     let places = catalog.find_bundles(filter.unwrap_or(&BundleFilter::default()));
     let mut list: Vec<_> = places.into_iter().map(|place| Listed { place, rank: 0 }).collect();
-    if order != BundleOrder::Natural {
-        sort::<ListedBundle<'_>>(served, &mut list, order);
+    match order {
+        BundleOrder::Natural => {}
+        BundleOrder::Version(direction) => by_rank(&mut list, direction, |place| catalog.version_ranks()[place]),
+        BundleOrder::Name(direction) => by_rank(&mut list, direction, |place| Some(catalog.name_ranks()[place])),
     }
     Source { served, places: Places::List(list) }
+}
+
+/// Puts bundles in the order of ranks; what is equal in it keeps the order of the catalog.
+fn by_rank(list: &mut [Listed], direction: Direction, rank: impl Fn(usize) -> Option<u32>) {
+    let rank = |listed: &Listed| rank(listed.place as usize);
+    list.sort_unstable_by(|a, b| {
+        direction.present_first(rank(a).as_ref(), rank(b).as_ref(), u32::cmp).then(a.place.cmp(&b.place))
+    });
 }
 
 impl BundleOrder {

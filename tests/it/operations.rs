@@ -1,0 +1,171 @@
+//! The operations of `examples/operations.graphql` over the real catalog `community`, field by field: everything that
+//! is answered is compared with what a second, plain reading of the same files makes of it.
+//!
+//! Where the catalog is not unpacked the tests say so and look at nothing.
+
+mod bundles;
+mod display;
+mod filters;
+mod model;
+mod packages;
+mod search;
+
+use std::sync::LazyLock;
+
+use catalogql::views::graphql::{Engine, Request};
+use serde_json::{Value, json};
+
+use crate::{corpus, served};
+use model::Model;
+
+const OPERATIONS: &str = include_str!("../../examples/operations.graphql");
+
+/// The catalog behind an engine, and a second reading of it; both are made once for all tests.
+struct Community {
+    engine: Engine,
+    model: Model,
+}
+
+/// The catalog, where it is unpacked.
+fn community() -> Option<&'static Community> {
+    static COMMUNITY: LazyLock<Option<Community>> = LazyLock::new(|| {
+        let folder = corpus::folder("community")?;
+        let catalog = served::directory("community", folder.to_str().expect("the path is UTF-8"));
+        Some(Community { engine: served::engine([catalog]), model: Model::read(&folder) })
+    });
+    COMMUNITY.as_ref()
+}
+
+impl Community {
+    /// The answer to one of the operations, with its errors.
+    fn answer(&self, operation: &str, variables: Value) -> Value {
+        let Value::Object(variables) = variables else { panic!("variables are an object") };
+        let answer = self.engine.execute(&Request {
+            query: OPERATIONS.into(),
+            operation_name: Some(operation.into()),
+            variables: Some(variables),
+            extensions: None,
+        });
+        std::str::from_utf8(&answer.body).expect("an answer is UTF-8").parse().expect("an answer is JSON")
+    }
+
+    /// The data of the answer to one of the operations, which has no errors.
+    #[track_caller]
+    fn ask(&self, operation: &str, variables: &Value) -> Value {
+        let mut answer = self.answer(operation, variables.clone());
+        assert_eq!(answer.get("errors"), None, "{operation} {variables}");
+        answer["data"].take()
+    }
+
+    /// Every page of a connection: where the connection is in the data, and the first page without a variable `after`.
+    #[track_caller]
+    fn pages(&self, operation: &str, variables: &Value, connection: &str) -> Vec<Value> {
+        let (mut variables, mut pages) = (variables.clone(), Vec::new());
+        loop {
+            let mut data = self.ask(operation, &variables);
+            let mut page = data.pointer_mut(connection).expect("the connection is there").take();
+            let info = page["pageInfo"].take();
+            pages.push(page);
+            if info["hasNextPage"] == false {
+                return pages;
+            }
+            variables["after"] = info["endCursor"].clone();
+        }
+    }
+
+    /// The nodes of every page of a connection.
+    #[track_caller]
+    fn nodes(&self, operation: &str, variables: &Value, connection: &str) -> Vec<Value> {
+        self.pages(operation, variables, connection).iter_mut().flat_map(take_nodes).collect()
+    }
+}
+
+/// The nodes of a page.
+fn take_nodes(page: &mut Value) -> Vec<Value> {
+    match page["nodes"].take() {
+        Value::Array(nodes) => nodes,
+        other => panic!("{other} is no list"),
+    }
+}
+
+/// Asserts that two lists are equal, and says where they are not.
+#[track_caller]
+fn assert_all_equal(actual: &[Value], expected: &[Value], what: &str) {
+    let differs = actual.iter().zip(expected).position(|(actual, expected)| actual != expected);
+    if let Some(at) = differs {
+        assert_eq!(actual[at], expected[at], "{what}: at {at}");
+    }
+    assert_eq!(actual.len(), expected.len(), "{what}");
+}
+
+/// Some of a list, the same in every run and from all over it.
+fn some<T: Clone>(all: &[T], count: usize) -> Vec<T> {
+    let mut chance = Chance::new(2);
+    (0..count).map(|_| chance.of(all).clone()).collect()
+}
+
+/// Chance that is the same in every run: a linear congruential generator with Knuth's constants.
+struct Chance(u64);
+
+impl Chance {
+    fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).expect("31 bits are an index") % end
+    }
+
+    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+
+    /// Once in three times.
+    fn in_three(&mut self) -> bool {
+        self.below(3) == 0
+    }
+}
+
+#[test]
+fn an_object_is_found_again_by_its_id() {
+    let Some(community) = community() else { return };
+    let query = "query($package: String!) {
+        catalog(name: \"community\") { id digest }
+        package(catalog: \"community\", name: $package) {
+            id channels { id name } bundles(first: 500) { nodes { id name } }
+        }
+    }";
+    let mut ids = std::collections::BTreeSet::new();
+    for package in some(&community.model.packages.values().collect::<Vec<_>>(), 40) {
+        let mut data = served::data(&community.engine, query, &json!({ "package": package.name }));
+        let catalog = data["catalog"].take();
+        let expected = json!({ "__typename": "Catalog", "name": "community", "digest": catalog["digest"] });
+        community.assert_refetched(&catalog["id"], expected);
+        let display_name = package.metadata().and_then(|metadata| model::text(metadata, "displayName"));
+        let metadata = json!({ "displayName": display_name });
+        let mut data = data["package"].take();
+        let expected = json!({ "__typename": "Package", "name": package.name, "metadata": metadata });
+        community.assert_refetched(&data["id"], expected);
+        for (kind, objects) in [("Channel", data["channels"].take()), ("Bundle", data["bundles"]["nodes"].take())] {
+            for object in objects.as_array().expect("a list") {
+                let of = json!({ "name": package.name });
+                let expected = json!({ "__typename": kind, "name": object["name"], "package": of });
+                community.assert_refetched(&object["id"], expected);
+                ids.insert(object["id"].to_string());
+            }
+        }
+    }
+    assert!(ids.len() > 500, "only {} objects", ids.len());
+    let none = community.ask("Refetch", &json!({ "id": "bm90aGluZw" }));
+    assert_eq!(none, json!({ "node": null }));
+}
+
+impl Community {
+    /// Asserts that an id leads to an object.
+    #[track_caller]
+    fn assert_refetched(&self, id: &Value, mut expected: Value) {
+        expected["id"] = id.clone();
+        assert_eq!(self.ask("Refetch", &json!({ "id": id })), json!({ "node": expected }));
+    }
+}
