@@ -15,6 +15,7 @@ run: ## Serve the example catalog (LISTEN=HOST:PORT says where)
 test: tests/js/node_modules ## Run every test
 	cargo test --workspace --locked
 	npm --prefix tests/js run check
+	npm --prefix tests/js run audit
 
 bench: ## Measure loading, look-ups and execution
 	cargo bench --workspace --locked

@@ -1,12 +1,15 @@
 //! Subcommands and flags: what a user may write, and what its help says. Nothing is opened or checked here beyond form.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use axum::http::HeaderValue;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 use crate::store::QUOTA;
+use crate::views::graphql::limits::Limits;
 
 /// The version with the commit it was built from, where that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
@@ -23,7 +26,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Load catalogs and answer GraphQL over them
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Say what is wrong with a catalog
     ///
     /// The exit status is 1 when `opm validate` would refuse the catalog, 0 otherwise.
@@ -56,6 +59,78 @@ pub struct ServeArgs {
     /// Load a catalog again when its directory changed
     #[arg(long)]
     pub watch: bool,
+    /// An origin whose pages may read answers, such as `https://console.example.com`; `*` is every one. May be repeated
+    #[arg(long, value_name = "ORIGIN")]
+    pub cors_origin: Vec<HeaderValue>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// What one GraphQL request may ask for.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Limits of a request")]
+pub struct LimitArgs {
+    /// Bytes of a request's body
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body_bytes)]
+    pub max_body: usize,
+    /// Bytes of the parameters of a URL
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().url_bytes)]
+    pub max_url: usize,
+    /// Tokens of a document
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().tokens)]
+    pub max_tokens: usize,
+    /// Fields within one another
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().depth)]
+    pub max_depth: u64,
+    /// Fields with an alias
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().aliases)]
+    pub max_aliases: u64,
+    /// Fields at the root
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().root_fields)]
+    pub max_root_fields: u64,
+    /// Directives
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().directives)]
+    pub max_directives: u64,
+    /// Objects that a request may produce by its page sizes
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().cost)]
+    pub max_cost: u64,
+    /// Objects that a request really produces
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().objects)]
+    pub max_objects: u64,
+    /// Items of a page
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().page_size)]
+    pub max_page_size: usize,
+    /// Bytes of an answer
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().answer_bytes)]
+    pub max_answer: usize,
+    /// Bytes of answers that clients have not taken yet
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().in_flight_bytes)]
+    pub max_in_flight: usize,
+    /// Seconds for writing an answer
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().time.as_secs())]
+    pub max_seconds: u64,
+}
+
+impl LimitArgs {
+    /// These limits, and the fixed ones.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            body_bytes: self.max_body,
+            url_bytes: self.max_url,
+            tokens: self.max_tokens,
+            depth: self.max_depth,
+            aliases: self.max_aliases,
+            root_fields: self.max_root_fields,
+            directives: self.max_directives,
+            cost: self.max_cost,
+            objects: self.max_objects,
+            page_size: self.max_page_size,
+            answer_bytes: self.max_answer,
+            in_flight_bytes: self.max_in_flight,
+            time: Duration::from_secs(self.max_seconds),
+            ..Limits::default()
+        }
+    }
 }
 
 /// Flags of `validate`.

@@ -16,7 +16,7 @@ use crate::args::{Args, Command};
 /// Does what the arguments say. What goes wrong is printed.
 pub fn run(args: Args) -> ExitCode {
     let done = match args.command {
-        Command::Serve(args) => serve::serve(args),
+        Command::Serve(args) => serve::serve(*args),
         Command::Validate(args) => validate::validate(&args),
         Command::Completions { shell } => completions(shell),
     };

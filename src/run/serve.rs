@@ -19,7 +19,6 @@ use crate::load::{Event, Loader, Pace, Report, Wanted, Watch};
 use crate::source::Source;
 use crate::store::Store;
 use crate::telemetry;
-use crate::views::graphql::limits::Limits;
 use crate::views::graphql::{self, Engine};
 use crate::views::http;
 
@@ -46,8 +45,9 @@ async fn serve_catalogs(args: ServeArgs, wanted: Vec<Wanted>, store: Store, term
     let address = listener.address();
     let (writer, catalogs) = catalogs();
     let ready = Ready::default();
-    let engine = Arc::new(Engine::new(catalogs.clone(), Limits::default()));
-    let routes = graphql::router(engine).merge(http::router(catalogs)).merge(listen::probes(ready.clone()));
+    let engine = Arc::new(Engine::new(catalogs.clone(), args.limits.limits()));
+    let routes =
+        graphql::router(engine, &args.cors_origin).merge(http::router(catalogs)).merge(listen::probes(ready.clone()));
 
     let watch = if args.watch { Watch::Changes(Pace::default()) } else { Watch::Once };
     let (events, mut received) = mpsc::unbounded_channel();

@@ -152,6 +152,7 @@ fn limits() -> Vec<(&'static str, String)> {
 fn request_limits() -> Vec<(&'static str, String)> {
     let Limits {
         body_bytes,
+        url_bytes,
         tokens,
         nesting,
         depth,
@@ -167,12 +168,14 @@ fn request_limits() -> Vec<(&'static str, String)> {
         node_ids,
         objects,
         answer_bytes,
+        in_flight_bytes,
         time,
         documents,
         document_bytes,
     } = Limits::default();
     vec![
         ("body", body_bytes.to_string()),
+        ("URL", url_bytes.to_string()),
         ("tokens", tokens.to_string()),
         ("nesting", nesting.to_string()),
         ("depth", depth.to_string()),
@@ -188,6 +191,7 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("node ids", node_ids.to_string()),
         ("objects", objects.to_string()),
         ("answer", answer_bytes.to_string()),
+        ("in flight", in_flight_bytes.to_string()),
         ("time", format!("{} s", time.as_secs())),
         ("documents", documents.to_string()),
         ("document memory", document_bytes.to_string()),

@@ -1,21 +1,25 @@
-//! GraphQL over HTTP: `POST /graphql`, and the schema as text.
+//! GraphQL over HTTP: `GET` and `POST /graphql`, and the schema as text.
 //!
 //! What a request means is the engine's; here is only what HTTP says around it.
 
+mod request;
+
 use std::num::NonZero;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, State};
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::extract::{DefaultBodyLimit, RawQuery, State};
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER, VARY};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::errors::{Media, Outcome, status};
 use super::{Answer, Engine, Request, SDL};
@@ -27,63 +31,116 @@ struct Server {
     /// Bounds the executions at one time, and with them the memory of their answers. They never wait, so that more of
     /// them than processors would gain nothing.
     running: Arc<Semaphore>,
+    /// Bounds the bytes of answers that clients have not taken yet, in units of [`IN_FLIGHT_UNIT`].
+    in_flight: Arc<Semaphore>,
 }
 
-/// `POST /graphql` and `GET /schema.graphql`.
-pub fn router(engine: Arc<Engine>) -> Router {
+/// An answer on its way to a client.
+struct InFlight {
+    body: Vec<u8>,
+    /// Given back with the memory.
+    _held: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for InFlight {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+/// Bytes of answers are counted in kibibytes: a semaphore counts to 2^29 on small machines.
+const IN_FLIGHT_UNIT: usize = 1024;
+
+/// How long a browser may remember which origins are allowed.
+const CORS_AGE: Duration = Duration::from_hours(1);
+
+/// `GET` and `POST /graphql`, and `GET /schema.graphql`.
+///
+/// Pages of `origins` may read the answers; `*` is every origin. Requests change nothing and carry no credentials, so
+/// an origin that is not named can neither do harm nor see anything.
+pub fn router(engine: Arc<Engine>, origins: &[HeaderValue]) -> Router {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let server = Server { engine, running: Arc::new(Semaphore::new(2 * processors)) };
+    let limits = engine.limits();
+    let (body_bytes, in_flight) = (limits.body_bytes, limits.in_flight_bytes.div_ceil(IN_FLIGHT_UNIT));
+    let server = Server {
+        engine,
+        running: Arc::new(Semaphore::new(2 * processors)),
+        in_flight: Arc::new(Semaphore::new(in_flight)),
+    };
     Router::new()
-        .route("/graphql", post(execute))
+        .route("/graphql", get(by_url).post(by_body))
         .route("/schema.graphql", get(schema))
-        .layer(DefaultBodyLimit::max(server.engine.limits().body_bytes))
+        .layer(cors(origins))
+        .layer(DefaultBodyLimit::max(body_bytes))
         .with_state(server)
 }
 
-async fn execute(State(server): State<Server>, headers: HeaderMap, body: Result<Bytes, BytesRejection>) -> Response {
-    match answer(&server, &headers, body).await {
-        Ok((answer, media)) => respond(answer, media),
-        Err(refusal) => refusal.into_response(),
-    }
+fn cors(origins: &[HeaderValue]) -> CorsLayer {
+    let allowed = if origins.iter().any(|origin| origin == "*") {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::list(origins.iter().cloned())
+    };
+    let cors = CorsLayer::new().allow_origin(allowed).allow_methods([Method::GET, Method::POST]);
+    cors.allow_headers([ACCEPT, CONTENT_TYPE, IF_NONE_MATCH]).expose_headers([ETAG]).max_age(CORS_AGE)
 }
 
 /// A status and a text, for what is not told in GraphQL.
 type Refusal = (StatusCode, String);
 
-async fn answer(
-    server: &Server,
-    headers: &HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<(Answer, Media), Refusal> {
-    let media = accepted(headers).ok_or_else(|| {
-        let text = "accept application/graphql-response+json or application/json";
-        (StatusCode::NOT_ACCEPTABLE, text.to_owned())
-    })?;
-    if !is_json(headers) {
-        let text = "the content type must be application/json, in UTF-8";
-        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, text.to_owned()));
+async fn by_url(State(server): State<Server>, RawQuery(parameters): RawQuery, headers: HeaderMap) -> Response {
+    let parameters = parameters.unwrap_or_default();
+    let maximum = server.engine.limits().url_bytes;
+    if parameters.len() > maximum {
+        let text = format!("the URL has more than {maximum} bytes of parameters: send the request in a body");
+        return (StatusCode::URI_TOO_LONG, text).into_response();
     }
-    let body = body.map_err(|refusal| (refusal.status(), refusal.body_text()))?;
-    let request = parse(&body)?;
+    answer(&server, &headers, request::of_url(&parameters)).await
+}
+
+async fn by_body(State(server): State<Server>, headers: HeaderMap, body: Result<Bytes, BytesRejection>) -> Response {
+    if !request::is_json(&headers) {
+        let text = "the content type must be application/json, in UTF-8";
+        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response();
+    }
+    match &body {
+        Ok(body) => answer(&server, &headers, request::of_body(body)).await,
+        Err(refusal) => (refusal.status(), refusal.body_text()).into_response(),
+    }
+}
+
+async fn answer(server: &Server, headers: &HeaderMap, request: Result<Request<'_>, Refusal>) -> Response {
+    let Some(media) = request::accepted(headers) else {
+        let text = "accept application/graphql-response+json or application/json";
+        return (StatusCode::NOT_ACCEPTABLE, text).into_response();
+    };
+    let request = match request {
+        Ok(request) => request,
+        Err(refusal) => return refusal.into_response(),
+    };
     // The semaphore is never closed; a permit is held until the answer is written.
     let _permit = server.running.acquire().await;
-    Ok((server.engine.execute_with(&request, off_the_worker), media))
-}
-
-fn parse(body: &[u8]) -> Result<Request<'_>, Refusal> {
-    let bad = |text: String| (StatusCode::BAD_REQUEST, text);
-    if body.trim_ascii_start().first() == Some(&b'[') {
-        return Err(bad("one request at a time: batches are not answered".to_owned()));
+    let answer = server.engine.execute_with(&request, off_the_worker);
+    let units = u32::try_from(answer.body.len().div_ceil(IN_FLIGHT_UNIT)).unwrap_or(u32::MAX);
+    match Arc::clone(&server.in_flight).try_acquire_many_owned(units) {
+        Ok(held) => respond(answer, media, held),
+        Err(_) => overload(),
     }
-    serde_json::from_slice(body).map_err(|error| bad(format!("the body is no GraphQL request: {error}")))
 }
 
-fn respond(Answer { body, outcome }: Answer, media: Media) -> Response {
+/// What is answered while others take their time to read what they asked for.
+fn overload() -> Response {
+    let text = "too many bytes of answers wait to be read: try again";
+    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "1"), (CACHE_CONTROL, "no-store")], text).into_response()
+}
+
+fn respond(Answer { body, outcome }: Answer, media: Media, held: OwnedSemaphorePermit) -> Response {
     let status = StatusCode::from_u16(status(outcome, media)).unwrap_or(StatusCode::OK);
     let content_type = match media {
         Media::Json => "application/json; charset=utf-8",
         Media::GraphqlResponse => "application/graphql-response+json; charset=utf-8",
     };
+    let body = Bytes::from_owner(InFlight { body, _held: held });
     let mut response = (status, body).into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -103,37 +160,6 @@ fn off_the_worker(work: &mut dyn FnMut()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         _ => work(),
     }
-}
-
-/// The form of the answer: the one that the client ranks highest, `application/json` when it does not mind.
-fn accepted(headers: &HeaderMap) -> Option<Media> {
-    let mut ranges = headers.get_all(ACCEPT).iter().peekable();
-    if ranges.peek().is_none() {
-        return Some(Media::Json);
-    }
-    let mut best = None;
-    for range in ranges.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {
-        let mut parts = range.split(';').map(str::trim);
-        let media = match parts.next().map(str::to_ascii_lowercase).as_deref() {
-            Some("application/graphql-response+json") => Media::GraphqlResponse,
-            Some("application/json" | "application/*" | "*/*") => Media::Json,
-            _ => continue,
-        };
-        let rank = parts.find_map(|part| part.strip_prefix("q=")).map_or(1.0, |q| q.parse().unwrap_or(0.0));
-        if rank > best.map_or(0.0, |(_, other)| other) {
-            best = Some((media, rank));
-        }
-    }
-    best.map(|(media, _)| media)
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
-    let mut parts = value.split(';').map(str::trim);
-    let json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
-    json && parts.filter_map(|part| part.split_once('=')).all(|(name, value)| {
-        !name.eq_ignore_ascii_case("charset") || value.trim_matches('"').eq_ignore_ascii_case("utf-8")
-    })
 }
 
 async fn schema(headers: HeaderMap) -> Response {

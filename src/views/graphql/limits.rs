@@ -15,6 +15,8 @@ use super::errors::{Code, Cost, Error};
 pub struct Limits {
     /// Bytes of a request's body.
     pub body_bytes: usize,
+    /// Bytes of the parameters of a URL.
+    pub url_bytes: usize,
     /// Tokens of a document; white space, commas and comments between others count too.
     pub tokens: usize,
     /// How deep selections, values and types may be nested in the text, fragments apart: it bounds the stack.
@@ -45,6 +47,8 @@ pub struct Limits {
     pub objects: u64,
     /// Bytes of an answer.
     pub answer_bytes: usize,
+    /// Bytes of answers that clients have not taken yet, all together.
+    pub in_flight_bytes: usize,
     /// Time for writing an answer.
     pub time: Duration,
     /// Documents that are kept parsed.
@@ -57,6 +61,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body_bytes: 100_000,
+            url_bytes: 16_000,
             tokens: 2_000,
             nesting: 64,
             depth: 15,
@@ -72,6 +77,7 @@ impl Default for Limits {
             node_ids: 100,
             objects: 100_000,
             answer_bytes: 32 << 20,
+            in_flight_bytes: 256 << 20,
             time: Duration::from_secs(5),
             documents: 1_000,
             document_bytes: 4 << 20,

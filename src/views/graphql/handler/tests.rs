@@ -16,14 +16,18 @@ const INVALID: &str = r#"{"query":"{ nothing }"}"#;
 const JSON: &str = "application/json; charset=utf-8";
 const GRAPHQL_RESPONSE: &str = "application/graphql-response+json; charset=utf-8";
 
+fn service(limits: Limits, origins: &[&'static str]) -> TowerToHyperService<Router> {
+    let origins: Vec<_> = origins.iter().map(|origin| HeaderValue::from_static(origin)).collect();
+    TowerToHyperService::new(router(Arc::new(engine(limits)), &origins))
+}
+
 /// Status, headers and body of the answer to a request.
 async fn send(method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> (u16, HeaderMap, String) {
     let mut request = HttpRequest::builder().method(method).uri(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let service = TowerToHyperService::new(router(Arc::new(engine(Limits::default()))));
-    let response = service.call(request.body(body.into()).unwrap()).await.unwrap();
+    let response = service(Limits::default(), &[]).call(request.body(body.into()).unwrap()).await.unwrap();
     let (head, body) = response.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap();
     (head.status.as_u16(), head.headers, String::from_utf8(body.to_vec()).unwrap())
@@ -111,11 +115,95 @@ async fn a_body_may_have_as_many_bytes_as_the_limit_says() {
     assert_eq!(post_graphql(&[], of_length(maximum + 1)).await.0, 413);
 }
 
+async fn get_graphql(parameters: &str) -> (u16, String) {
+    let (status, _, body) = send(Method::GET, &format!("/graphql{parameters}"), &[], Body::empty()).await;
+    (status, body)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_may_stand_in_the_url() {
+    let named = r#"{"data":{"__typename":"Query"}}"#.to_owned();
+    for parameters in [
+        "?query=%7B__typename%7D",
+        "?query={+__typename+}&operationName=&variables=&extensions=&more=1",
+        "?operationName=B&query=query+A{catalogs{name}}+query+B{__typename}",
+        "?query=query($a:Boolean!){__typename+@include(if:$a)}&variables=%7B%22a%22:true%7D&extensions={}",
+    ] {
+        assert_eq!(get_graphql(parameters).await, (200, named.clone()), "{parameters}");
+    }
+    let cost = get_graphql("?query={__typename}&extensions={\"cost\":true}".replace('"', "%22").as_str()).await.1;
+    assert!(cost.contains(r#""requestedQueryCost":0"#), "{cost}");
+}
+
+#[tokio::test]
+async fn parameters_that_are_none_are_refused() {
+    for (parameters, expected) in [
+        ("", "the parameter `query` is missing"),
+        ("?operationName=A", "the parameter `query` is missing"),
+        ("?query={a}&query={b}", "the parameter `query` is given twice"),
+        ("?query={a}&variables=[]", "the parameter `variables` is no JSON object: "),
+        ("?query={a}&variables={", "the parameter `variables` is no JSON object: "),
+        ("?query={a}&extensions=1", "the parameter `extensions` is no JSON object: "),
+    ] {
+        let (status, body) = get_graphql(parameters).await;
+        assert_eq!(status, 400, "{parameters}");
+        assert!(body.starts_with(expected), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_url_may_be_as_long_as_the_limit_says() {
+    let of_length = |length: usize| format!("?query={{__typename}}{}", "+".repeat(length - "query={__typename}".len()));
+    let maximum = Limits::default().url_bytes;
+    // So much white space has more tokens than a document may have, and is refused as such.
+    assert_eq!(get_graphql(&of_length(maximum)).await.0, 200);
+    assert_eq!(get_graphql(&of_length(maximum + 1)).await.0, 414);
+}
+
+#[tokio::test]
+async fn answers_that_nobody_takes_are_bounded() {
+    let limits = Limits { in_flight_bytes: 2 * IN_FLIGHT_UNIT, ..Limits::default() };
+    let service = service(limits, &[]);
+    let ask = async || {
+        let request = HttpRequest::builder().uri("/graphql?query={__typename}").body(Body::empty()).unwrap();
+        service.call(request).await.unwrap()
+    };
+    let (first, second, third) = (ask().await, ask().await, ask().await);
+    assert_eq!([first.status(), second.status(), third.status()].map(|status| status.as_u16()), [200, 200, 503]);
+    assert_eq!(header(third.headers(), "retry-after"), Some("1"));
+    to_bytes(first.into_body(), usize::MAX).await.unwrap();
+    assert_eq!(ask().await.status().as_u16(), 200);
+}
+
+#[tokio::test]
+async fn only_pages_of_named_origins_may_read_answers() {
+    let allowed = async |origins: &[&'static str], method: Method| {
+        let request = HttpRequest::builder()
+            .method(method)
+            .uri("/graphql?query={__typename}")
+            .header("origin", "https://console.example.com")
+            .header("access-control-request-method", "POST")
+            .header("access-control-request-headers", "content-type");
+        let response = service(Limits::default(), origins).call(request.body(Body::empty()).unwrap()).await.unwrap();
+        let header = |name| header(response.headers(), name).map(str::to_owned);
+        (response.status().as_u16(), header("access-control-allow-origin"), header("access-control-allow-headers"))
+    };
+    let own = Some("https://console.example.com".to_owned());
+    let headers = Some("accept,content-type,if-none-match".to_owned());
+    let one = ["https://other.example.com", "https://console.example.com"];
+    assert_eq!(allowed(&one, Method::OPTIONS).await, (200, own.clone(), headers.clone()));
+    assert_eq!(allowed(&one, Method::GET).await, (200, own, None));
+    assert_eq!(allowed(&["*"], Method::OPTIONS).await, (200, Some("*".to_owned()), headers));
+    for origins in [&[][..], &["https://other.example.com"]] {
+        assert_eq!(allowed(origins, Method::GET).await, (200, None, None), "{origins:?}");
+    }
+}
+
 #[tokio::test]
 async fn other_methods_are_told_which_one_to_use() {
-    for method in [Method::GET, Method::PUT, Method::DELETE] {
+    for method in [Method::PUT, Method::DELETE, Method::PATCH] {
         let (status, headers, _) = send(method, "/graphql", &[], Body::empty()).await;
-        assert_eq!((status, header(&headers, "allow")), (405, Some("POST")));
+        assert_eq!((status, header(&headers, "allow")), (405, Some("GET,HEAD,POST")));
     }
     let (status, headers, _) = send(Method::POST, "/schema.graphql", &[], Body::empty()).await;
     assert_eq!((status, header(&headers, "allow")), (405, Some("GET,HEAD")));

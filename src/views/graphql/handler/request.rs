@@ -1,0 +1,85 @@
+//! What a request over HTTP asks, and in which form it wants the answer.
+
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use serde_json::{Map, Value};
+
+use super::Refusal;
+use crate::views::graphql::Request;
+use crate::views::graphql::errors::Media;
+
+/// The request in a body of JSON.
+pub(super) fn of_body(body: &[u8]) -> Result<Request<'_>, Refusal> {
+    if body.trim_ascii_start().first() == Some(&b'[') {
+        return Err(bad("one request at a time: batches are not answered"));
+    }
+    serde_json::from_slice(body).map_err(|error| bad(format!("the body is no GraphQL request: {error}")))
+}
+
+/// The request in the parameters of a URL: `query`, `operationName`, and `variables` and `extensions` as JSON.
+pub(super) fn of_url(parameters: &str) -> Result<Request<'_>, Refusal> {
+    let mut request = Request::default();
+    let mut seen = [false; 4];
+    for (name, value) in form_urlencoded::parse(parameters.as_bytes()) {
+        let at = match &*name {
+            "query" => 0,
+            "operationName" => 1,
+            "variables" => 2,
+            "extensions" => 3,
+            _ => continue,
+        };
+        if std::mem::replace(&mut seen[at], true) {
+            return Err(bad(format!("the parameter `{name}` is given twice")));
+        }
+        match at {
+            0 => request.query = value,
+            1 => request.operation_name = Some(value).filter(|name| !name.is_empty()),
+            2 => request.variables = object(&name, &value)?,
+            _ => request.extensions = object(&name, &value)?,
+        }
+    }
+    if seen[0] { Ok(request) } else { Err(bad("the parameter `query` is missing")) }
+}
+
+fn object(name: &str, text: &str) -> Result<Option<Map<String, Value>>, Refusal> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_str(text).map_err(|error| bad(format!("the parameter `{name}` is no JSON object: {error}")))
+}
+
+fn bad(text: impl Into<String>) -> Refusal {
+    (StatusCode::BAD_REQUEST, text.into())
+}
+
+/// The form of the answer: the one that the client ranks highest, `application/json` when it does not mind.
+pub(super) fn accepted(headers: &HeaderMap) -> Option<Media> {
+    let mut ranges = headers.get_all(ACCEPT).iter().peekable();
+    if ranges.peek().is_none() {
+        return Some(Media::Json);
+    }
+    let mut best = None;
+    for range in ranges.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {
+        let mut parts = range.split(';').map(str::trim);
+        let media = match parts.next().map(str::to_ascii_lowercase).as_deref() {
+            Some("application/graphql-response+json") => Media::GraphqlResponse,
+            Some("application/json" | "application/*" | "*/*") => Media::Json,
+            _ => continue,
+        };
+        let rank = parts.find_map(|part| part.strip_prefix("q=")).map_or(1.0, |q| q.parse().unwrap_or(0.0));
+        if rank > best.map_or(0.0, |(_, other)| other) {
+            best = Some((media, rank));
+        }
+    }
+    best.map(|(media, _)| media)
+}
+
+/// Whether a body is JSON in UTF-8. A page of another origin cannot send this type without asking first.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
+    let mut parts = value.split(';').map(str::trim);
+    let json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
+    json && parts.filter_map(|part| part.split_once('=')).all(|(name, value)| {
+        !name.eq_ignore_ascii_case("charset") || value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+    })
+}
