@@ -31,6 +31,15 @@ pub enum Command {
     ///
     /// The exit status is 1 when `opm validate` would refuse the catalog, 0 otherwise.
     Validate(ValidateArgs),
+    /// Show what can be upgraded to what in a package
+    ///
+    /// Heads of channels and deprecated and stranded bundles are marked. A bundle is stranded when no run of upgrades
+    /// leads from it to the head of its channel.
+    Graph(GraphArgs),
+    /// Say which bundle an install or an upgrade of a package would pick, and why not another
+    ///
+    /// The rules are those of the OLM v1 controller. The exit status is 1 when nothing would be picked.
+    Resolve(ResolveArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -144,6 +153,73 @@ pub struct ValidateArgs {
     pub output: Output,
 }
 
+/// Flags of `graph`.
+#[derive(Debug, clap::Args)]
+pub struct GraphArgs {
+    /// The catalog: dir:PATH or PATH
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub source: String,
+    /// Name of the package
+    pub package: String,
+    /// Only this channel; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub channel: Vec<String>,
+    /// How to print it [default: table on a terminal, json elsewhere]
+    #[arg(short, long, value_enum)]
+    pub output: Option<GraphOutput>,
+}
+
+/// How an update graph is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphOutput {
+    /// For Mermaid, which draws it
+    Mermaid,
+    /// For programs: bundles and single upgrades
+    Json,
+    /// For people: the entries of each channel
+    Table,
+}
+
+/// Flags of `resolve`.
+#[derive(Debug, clap::Args)]
+pub struct ResolveArgs {
+    /// Catalogs: dir:PATH or PATH, named after the last part of the path unless NAME says otherwise
+    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::DirPath, required = true, num_args = 1..)]
+    pub sources: Vec<String>,
+    /// Name of the package
+    pub package: String,
+    /// Only versions in this range, such as `>=1.2, <2`
+    #[arg(long, value_name = "RANGE")]
+    pub version: Option<String>,
+    /// Only bundles and upgrades of this channel; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub channel: Vec<String>,
+    /// What is installed now
+    #[arg(long, value_name = "NAME@VERSION", value_parser = parse_installed)]
+    pub installed: Option<InstalledArg>,
+    /// How to print it [default: table on a terminal, json elsewhere]
+    #[arg(short, long, value_enum)]
+    pub output: Option<ResolveOutput>,
+}
+
+/// How a resolution is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ResolveOutput {
+    /// For programs
+    Json,
+    /// For people
+    Table,
+}
+
+/// A bundle that is installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstalledArg {
+    /// Name of the bundle.
+    pub name: String,
+    /// Its version, as it was written.
+    pub version: String,
+}
+
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Output {
@@ -158,6 +234,11 @@ const STYLES: Styles = Styles::styled()
     .usage(AnsiColor::Green.on_default().bold())
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
+
+fn parse_installed(text: &str) -> Result<InstalledArg, String> {
+    let (name, version) = text.rsplit_once('@').ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
+    Ok(InstalledArg { name: name.to_owned(), version: version.to_owned() })
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,8 @@
 //! Where the parts meet, and nowhere else: one function a subcommand, each in its own file.
 
+mod graph;
 mod output;
+mod resolve;
 mod serve;
 mod sources;
 mod terminal;
@@ -18,6 +20,8 @@ pub fn run(args: Args) -> ExitCode {
     let done = match args.command {
         Command::Serve(args) => serve::serve(*args),
         Command::Validate(args) => validate::validate(&args),
+        Command::Graph(args) => graph::graph(&args),
+        Command::Resolve(args) => resolve::resolve(&args),
         Command::Completions { shell } => completions(shell),
     };
     done.unwrap_or_else(|error| {

@@ -1,4 +1,4 @@
-//! How long things take: loading, executing, looking up, finding. `make bench` runs it all, and
+//! How long things take: loading, executing, looking up, finding, planning. `make bench` runs it all, and
 //! `cargo bench --bench bench -- find look-up` some parts.
 //!
 //! Each figure is a ratio to a yardstick that is measured in the same run, or a time that the design sets a bar for.
@@ -13,6 +13,7 @@ mod generate;
 mod load;
 mod look_up;
 mod measure;
+mod plan;
 
 use std::path::PathBuf;
 
@@ -45,6 +46,9 @@ fn main() {
     }
     if is_wanted("find") {
         find::bench(&served);
+    }
+    if is_wanted("plan") {
+        plan::bench(&served);
     }
     std::fs::remove_dir_all(&scratch).expect("the scratch folder can be removed");
 }

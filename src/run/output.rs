@@ -1,4 +1,4 @@
-//! What is printed for people: the table of what is served.
+//! What is printed for people: tables, and that of what is served.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -20,23 +20,27 @@ pub(super) fn count(catalog: &Catalog, severity: Severity) -> usize {
     catalog.problems().iter().filter(|problem| problem.severity() == severity).count()
 }
 
+/// A table without lines. Only the last column may hold colours, which count as letters.
+pub(super) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(header);
+    table.add_rows(rows);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table
+}
+
 /// Prints what is served, and what is not and why.
 pub(super) fn served(out: &mut impl Write, reports: &[Report]) -> io::Result<()> {
     let mut reports: Vec<_> = reports.iter().collect();
     reports.sort_by(|one, other| one.name.cmp(&other.name));
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["CATALOG", "PACKAGES", "BUNDLES", "ERRORS", "WARNINGS", "CONTENT", "TOOK"]);
-    for report in &reports {
-        if let Some(content) = &report.content {
-            table.add_row(row(report, content));
-        }
-    }
-    for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if COUNTS.contains(&at) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+    let header = ["CATALOG", "PACKAGES", "BUNDLES", "ERRORS", "WARNINGS", "CONTENT", "TOOK"];
+    let rows = reports.iter().filter_map(|report| Some(row(report, report.content.as_ref()?)));
+    let mut table = table(header, rows);
+    for column in table.column_iter_mut().enumerate().filter(|(at, _)| COUNTS.contains(at)).map(|(_, column)| column) {
+        column.set_cell_alignment(CellAlignment::Right);
     }
     if table.row_count() > 0 {
         writeln!(out, "{}", table.trim_fmt())?;

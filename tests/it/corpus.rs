@@ -3,6 +3,7 @@
 
 #[path = "../../benches/bench/corpus.rs"]
 mod unpacked;
+mod upgrades;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

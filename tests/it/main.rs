@@ -2,10 +2,12 @@
 
 mod bad_input;
 mod corpus;
+mod fuzz;
 mod graphql_js;
 mod json;
 mod metadata;
 mod operations;
+mod plan;
 mod readme;
 mod serve;
 mod served;

@@ -10,13 +10,16 @@
 //! | [`read`] | the bytes of one file → canonical lines |
 //! | [`origin`] | where each line came from, and what reading it noticed |
 //! | [`catalog`] | canonical lines → an indexed, immutable catalog |
+//! | [`graph`] | which bundles of a package can be upgraded to which |
+//! | [`resolve`] | which bundle an install or an upgrade would pick |
 //! | [`problem`] | what is odd in a catalog's content |
-//! | [`version`], [`range`], [`image`] | the grammars of versions, version ranges and image references |
+//! | [`version`], [`range`], [`image`], [`selector`] | the grammars of versions, version ranges, image references and label selectors |
 
 #![deny(missing_docs)]
 
 pub mod catalog;
 pub mod digest;
+pub mod graph;
 pub mod ignore;
 pub mod image;
 mod json;
@@ -26,6 +29,8 @@ pub mod problem;
 mod quote;
 pub mod range;
 pub mod read;
+pub mod resolve;
+pub mod selector;
 pub mod version;
 
 pub use catalog::Catalog;

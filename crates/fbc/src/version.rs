@@ -4,11 +4,15 @@
 //! no leading zeros, numbers below 2^64. A release is a list of prerelease identifiers that orders equal versions.
 //! The errors read as upstream's. Nothing here knows of ranges or of what carries a version.
 
+mod identity;
+
 use std::cmp::Ordering;
 use std::fmt::{self, Display};
 use std::num::IntErrorKind;
 
 use thiserror::Error;
+
+pub use identity::{VersionRelease, VersionReleaseError};
 
 use crate::quote::go_quote;
 

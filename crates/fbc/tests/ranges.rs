@@ -39,6 +39,21 @@ fn masterminds_ranges_answer_as_upstream_does() {
     assert_eq!(checked, 1533);
 }
 
+/// `npm --prefix tests/js run record` asks npm's semver anew.
+#[test]
+fn masterminds_ranges_agree_with_npm_where_the_grammars_coincide() {
+    let mut checked = 0;
+    for line in include_str!("testdata/npm-semver.txt").lines() {
+        let [range, versions, answers] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("no row: {line}") };
+        let parsed = MastermindsRange::parse(range).unwrap();
+        let holds = |version| parsed.contains(&Version::parse(version).unwrap());
+        let found: String = versions.split(' ').map(|version| if holds(version) { '1' } else { '0' }).collect();
+        assert_eq!(found, answers, "{range:?} over {versions}");
+        checked += answers.len();
+    }
+    assert_eq!(checked, 10_000);
+}
+
 #[test]
 fn masterminds_limits_hold_on_each_side() {
     let spaces = |len: usize| format!("1{}", " ".repeat(len - 1));
@@ -61,6 +76,30 @@ fn a_blang_range_of_a_megabyte_is_read() {
     let range = BlangRange::parse(&range).unwrap();
     assert!(!range.contains(&Version::parse("0.9.0").unwrap()));
     assert!(range.contains(&Version::parse("1.0.0").unwrap()));
+}
+
+/// The places that [`BlangRange::places`] answers are those of the versions that the range contains.
+fn check_places(range: &BlangRange, versions: &[Version<'_>]) {
+    let places: Vec<_> = range.places(versions).into_iter().flatten().collect();
+    let expected: Vec<_> = (0..versions.len()).filter(|&at| range.contains(&versions[at])).collect();
+    assert_eq!(places, expected, "{range:?}");
+}
+
+#[test]
+fn places_are_those_of_the_versions_that_a_range_contains() {
+    let texts: Vec<_> = (0..4)
+        .flat_map(|major| {
+            (0..3).flat_map(move |minor| ["-rc.1", "", "+a"].map(|end| format!("{major}.{minor}.0{end}")))
+        })
+        .collect();
+    let mut versions: Vec<_> = texts.iter().map(|text| Version::parse(text).unwrap()).collect();
+    versions.sort_by(|a, b| b.precedence(a));
+    for (range, ..) in vectors(include_str!("testdata/golden/resolve/ranges-blang.jsonl")) {
+        if let Ok(range) = BlangRange::parse(&range) {
+            check_places(&range, &versions);
+        }
+    }
+    check_places(&BlangRange::parse("!=1.0.0 !=1.1.0 !=1.0.0 >0.1.0 <=3.0.0 || 0.x || =3.2.0").unwrap(), &versions);
 }
 
 proptest! {

@@ -17,7 +17,7 @@ use super::document::{Document, Schema};
 use super::errors::{Code, Error};
 use show::show;
 
-pub(super) use arguments::{Arguments, arguments, condition};
+pub(super) use arguments::{Arguments, Texts, arguments, condition};
 
 /// A value that does not have its type.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,4 +6,6 @@ mod bounds;
 mod finding;
 pub(in crate::views::graphql) mod fixture;
 mod hostile;
+mod odd;
 mod paging;
+mod upgrades;

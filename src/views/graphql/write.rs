@@ -11,6 +11,7 @@ mod channel;
 mod connection;
 mod constraint;
 mod failure;
+mod graph;
 mod icon;
 mod meta;
 mod metadata;
@@ -20,6 +21,7 @@ pub(super) mod packages;
 mod problem;
 mod property;
 mod query;
+mod resolve;
 
 use std::collections::HashMap;
 use std::time::Instant;

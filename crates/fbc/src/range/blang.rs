@@ -1,6 +1,7 @@
 //! The grammar of `skipRange`: comparators joined by spaces (and) and by `||` (or).
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::{Bound, RangeError};
 use crate::version::Version;
@@ -49,6 +50,49 @@ impl BlangRange {
     pub fn contains(&self, version: &Version<'_>) -> bool {
         self.groups.iter().any(|group| group.iter().all(|comparator| comparator.admits(version)))
     }
+
+    /// Which of the versions are in the range, as places in ascending order that do not touch.
+    ///
+    /// The versions must come highest first. A comparator takes time in the logarithm of their number.
+    pub fn places(&self, versions: &[Version<'_>]) -> Vec<Range<usize>> {
+        let mut places: Vec<_> = self.groups.iter().flat_map(|group| group_places(group, versions)).collect();
+        places.sort_unstable_by_key(|range| range.start);
+        places.dedup_by(|next, range| {
+            let touches = next.start <= range.end;
+            if touches {
+                range.end = range.end.max(next.end);
+            }
+            touches
+        });
+        places
+    }
+}
+
+/// Which of the versions, highest first, every comparator admits: an interval with gaps where `!=` stands.
+fn group_places(group: &[Comparator], versions: &[Version<'_>]) -> Vec<Range<usize>> {
+    let (mut start, mut end) = (0, versions.len());
+    let mut gaps = Vec::new();
+    for Comparator { operator, bound } in group {
+        let above = || versions.partition_point(|version| bound.order(version).is_gt());
+        let not_below = || versions.partition_point(|version| bound.order(version).is_ge());
+        match operator {
+            Operator::Greater => end = end.min(above()),
+            Operator::GreaterOrEqual => end = end.min(not_below()),
+            Operator::Less => start = start.max(not_below()),
+            Operator::LessOrEqual => start = start.max(above()),
+            Operator::Equal => (start, end) = (start.max(above()), end.min(not_below())),
+            Operator::NotEqual => gaps.push(above()..not_below()),
+        }
+    }
+    gaps.sort_unstable_by_key(|gap| gap.start);
+    let mut places = Vec::with_capacity(gaps.len() + 1);
+    for gap in gaps {
+        places.push(start..gap.start.min(end));
+        start = start.max(gap.end);
+    }
+    places.push(start..end);
+    places.retain(|range| range.start < range.end);
+    places
 }
 
 impl Comparator {

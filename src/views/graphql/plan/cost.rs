@@ -1,7 +1,8 @@
 //! What a plan may cost: how many objects it produces when every list is as long as it may be, or as long as such
 //! lists usually are.
 //!
-//! An object counts 1 and a scalar nothing. The fields of a list count for each of its elements.
+//! An object counts 1 and a scalar nothing. The fields of a list count for each of its elements. What takes work beside
+//! its objects counts that too.
 
 use super::{Field, Plan, Selected};
 use crate::views::graphql::connection::page_size;
@@ -35,7 +36,19 @@ fn value(type_name: &str, field: &Field<'_>, page: u64, limits: &Limits) -> u64 
         Selected::Object(plan) | Selected::Introspection(plan) => inner(plan),
         Selected::Abstract(plans) => plans.iter().map(inner).max().unwrap_or(1),
     };
-    if field.list { each.saturating_mul(length(type_name, field, page)) } else { each }
+    let objects = if field.list { each.saturating_mul(length(type_name, field, page)) } else { each };
+    objects.saturating_add(work(type_name, field.name))
+}
+
+/// What a field takes beside the objects that it produces: about a microsecond each.
+fn work(type_name: &str, name: &str) -> u64 {
+    match (type_name, name) {
+        ("Package", "updateGraph") => 1_000,
+        ("Bundle", "upgradePath") => 500,
+        ("Query", "resolve") => 200,
+        ("Package" | "Bundle", "successors") => 50,
+        _ => 0,
+    }
 }
 
 /// How many items a page of this field has, when its value is a connection.
@@ -58,6 +71,8 @@ fn length(type_name: &str, field: &Field<'_>, page: u64) -> u64 {
         ("PackageConnection" | "BundleConnection" | "ProblemConnection" | "MetaConnection", "nodes" | "edges") => page,
         ("PackageFacets", _) => facet_values(field),
         ("Channel", "entries") => 40,
+        ("UpdateGraph", "nodes") | ("Resolution" | "ResolutionFailure", "considered") => 80,
+        ("UpdateGraph", "edges") => 200,
         ("Package" | "Channel" | "Bundle", "properties")
         | ("Bundle", "providedApis" | "requiredApis" | "requiredPackages" | "relatedImages")
         | ("CsvMetadata", "annotations") => 30,

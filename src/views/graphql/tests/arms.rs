@@ -51,7 +51,7 @@ fn types_of(text: &str) -> Names {
         return all.filter(|name| name.ends_with("Connection")).collect();
     }
     if text.contains("T::EDGE") {
-        return all.filter(|name| name.ends_with("Edge")).collect();
+        return all.filter(|name| name.ends_with("Edge") && name != "UpdateEdge").collect();
     }
     quoted(text)
 }
@@ -93,8 +93,11 @@ fn everything(schema: &Schema, type_name: &str, depth: usize) -> String {
                 select(schema, type_name, name, field, depth, &mut text);
             }
         }
-        ExtendedType::Interface(_) => {
-            let mut possible: Vec<_> = schema.implementers_map()[type_name].objects.iter().cloned().collect();
+        definition @ (ExtendedType::Interface(_) | ExtendedType::Union(_)) => {
+            let mut possible: Vec<_> = match definition {
+                ExtendedType::Union(union) => union.members.iter().map(|member| (**member).clone()).collect(),
+                _ => schema.implementers_map()[type_name].objects.iter().cloned().collect(),
+            };
             possible.sort();
             for name in possible {
                 write!(text, " ... on {name} {}", everything(schema, &name, depth)).unwrap();
@@ -113,6 +116,8 @@ fn select(schema: &Schema, type_name: &str, name: &str, field: &FieldDefinition,
         ("Query", "node") => r#"(id: "UAVldGNk")"#,
         ("Query", "nodes") => r#"(ids: ["UAVldGNk"])"#,
         ("Catalog", "package") => r#"(name: "etcd")"#,
+        ("Query", "resolve") => r#"(request: {packageName: "zoo"})"#,
+        ("Package", "successors") => r#"(of: {name: "etcd.v1.0.0", version: "1.0.0"})"#,
         ("Package", "channel") => r#"(name: "stable")"#,
         _ => "",
     };
@@ -147,7 +152,8 @@ fn every_field_of_every_type_is_written() {
         ..Limits::default()
     };
     let schema = schema();
-    let selection = everything(&schema, "Query", 6);
+    let failed = r#"failed: resolve(request: {packageName: "none"}) { __typename }"#;
+    let selection = everything(&schema, "Query", 6).replacen('{', &format!("{{ {failed}"), 1);
     let body = ask(&engine(limits), &selection);
     assert_eq!(body.get("errors"), None);
     let mut seen = Names::new();

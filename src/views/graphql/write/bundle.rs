@@ -34,6 +34,8 @@ impl<'a> Object<'a> for In<'a, Bundle<'a>> {
             "requiredPackages" => return to.many(bundle.required_packages(), field),
             "relatedImages" => return to.many(bundle.related_images(), field),
             "properties" => return to.properties(bundle.properties(), field),
+            "successors" => return to.successors_of_bundle(self, field),
+            "upgradePath" => return to.upgrade_path(self, field),
             _ => return to.unknown(field),
         }
         Ok(())

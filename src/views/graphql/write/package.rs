@@ -43,6 +43,8 @@ impl<'a> Object<'a> for In<'a, Package<'a>> {
             "bundles" => {
                 return to.bundles(vec![self.served], Some(vec![package.name()]), field);
             }
+            "updateGraph" => return to.update_graph(self, field),
+            "successors" => return to.successors_of_installed(self, field),
             _ => return to.unknown(field),
         }
         Ok(())

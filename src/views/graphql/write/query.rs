@@ -39,6 +39,7 @@ impl<'a> Object<'a> for Query<'a> {
                 let (asked, _) = self.catalogs(field);
                 to.metas(asked, field)
             }
+            "resolve" => to.resolution(snapshot, field),
             "node" => to.maybe(given.text("id").and_then(|id| node::find(snapshot, id)), field),
             "nodes" => self.nodes(field, to),
             _ => to.unknown(field),

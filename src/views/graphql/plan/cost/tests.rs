@@ -56,6 +56,21 @@ fn plain_lists_cost_as_many_as_they_usually_have() {
 }
 
 #[test]
+fn what_takes_work_costs_more_than_its_objects() {
+    let package =
+        |selection: &str| cost_of(&format!("{{ package(catalog: \"a\", name: \"b\") {{ {selection} }} }}")) - 1;
+    assert_eq!(package("updateGraph { __typename }"), 1_000 + 1);
+    assert_eq!(package("updateGraph { nodes { name } edges { from { name } } }"), 1_000 + 1 + 80 + 200 * 2);
+    assert_eq!(package("successors(of: {name: \"a\", version: \"1.0.0\"}) { name }"), 50 + 10);
+    let bundles = |selection: &str| package(&format!("bundles(first: 1) {{ nodes {{ {selection} }} }}")) - 2;
+    assert_eq!(bundles("successors { name }"), 50 + 10);
+    assert_eq!(bundles("upgradePath { name }"), 500 + 10);
+    let resolve =
+        |selection: &str| cost_of(&format!("{{ resolve(request: {{packageName: \"a\"}}) {{ {selection} }} }}"));
+    assert_eq!(resolve("... on ResolutionFailure { message considered { rejection } }"), 200 + 1 + 80);
+}
+
+#[test]
 fn the_dearest_type_of_an_interface_counts() {
     assert_eq!(
         cost_of("{ node(id: \"a\") { id ... on Package { channels { name } } ... on Bundle { package { name } } } }"),

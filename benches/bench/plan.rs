@@ -1,0 +1,46 @@
+//! Planning upgrades: successors, paths, graphs and resolutions of every package, in process.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use catalogql::catalogs::Served;
+use fbc::catalog::Package;
+use fbc::graph::{Installed, UpdateGraph, successors};
+use fbc::resolve::{InstalledBundle, Offer, Request, resolve};
+
+use crate::measure::{least, once, percentile, report, within};
+
+const ALL: &[&str] = &[];
+const MS: Duration = Duration::from_millis(1);
+
+/// Measures what planners ask of one catalog.
+pub(crate) fn bench(served: &Served) {
+    println!("plan in {} packages and {} bundles", served.catalog.packages().len(), served.catalog.bundles().len());
+    let bundles = || served.catalog.bundles();
+    let next = bundles().map(|bundle| once(|| successors(bundle.package(), &Installed::of(bundle), ALL)).0);
+    within("successors of each bundle, p99", percentile(99, next), Duration::from_micros(200));
+    let labels = BTreeMap::new();
+    let offers = [Offer { name: &served.name, priority: 0, labels: &labels, content: Ok(&served.catalog) }];
+    let pick = |request: Request<'_>| once(|| resolve(&request, &offers).is_ok()).0;
+    let installs =
+        served.catalog.packages().map(|package| pick(Request { package: package.name(), ..Request::default() }));
+    within("resolve an install of each package, p99", percentile(99, installs), MS);
+    let upgrades = bundles().map(|bundle| {
+        let version = bundle.version().unwrap_or("0.0.0");
+        let installed = Some(InstalledBundle { name: bundle.name(), version, release: bundle.release() });
+        pick(Request { package: bundle.package().name(), version: ">=0.0.0", installed, ..Request::default() })
+    });
+    within("resolve an upgrade of each bundle, p99", percentile(99, upgrades), MS);
+    let edges = |package: Package<'_>| UpdateGraph::new(package, ALL).edges().count();
+    let largest = served.catalog.packages().max_by_key(|&package| edges(package)).expect("a catalog has packages");
+    let name = format!("{}, {} bundles and {} edges", largest.name(), largest.bundles().len(), edges(largest));
+    report("  the largest graph", &name, None);
+    within("update graph of the largest package", least(9, || edges(largest)), Duration::from_millis(5));
+    let drawn = least(9, || UpdateGraph::new(largest, ALL).mermaid().to_string());
+    within("  drawn", drawn, Duration::from_millis(20));
+    let paths = served.catalog.packages().filter_map(|package| {
+        let (from, to) = (package.bundles().next_back()?, package.bundles().next()?);
+        Some(once(|| UpdateGraph::new(package, ALL).path(from, to).is_some()).0)
+    });
+    within("path from the lowest to the highest version of each package, p99", percentile(99, paths), 5 * MS);
+}

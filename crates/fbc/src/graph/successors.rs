@@ -1,0 +1,128 @@
+//! What an installed bundle can be upgraded to in one step. Reads the channels once and builds no graph.
+
+use std::borrow::Cow;
+
+use hashbrown::HashMap;
+
+use super::in_scope;
+use crate::catalog::{Bundle, ChannelEntry, Package, PropertyKind};
+use crate::range::BlangRange;
+use crate::version::{VersionRelease, VersionReleaseError};
+
+/// A bundle that is installed; it need not be in a catalog any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Installed<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its version; `None` when that is malformed, which only happens to bundles of catalogs.
+    pub version: Option<VersionRelease<'a>>,
+}
+
+/// Whether the `release` in a bundle's `olm.package` property counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Releases {
+    /// Only build metadata of the version becomes a release: what the OLM v1 controller does unless its feature gate
+    /// `BundleReleaseSupport` is on.
+    #[default]
+    FromBuildMetadata,
+    /// A release that is given counts.
+    Given,
+}
+
+impl<'a> Installed<'a> {
+    /// Reads what a client says of the installed bundle.
+    ///
+    /// # Errors
+    /// When the version or the release is malformed.
+    pub fn parse(name: &'a str, version: &'a str, release: Option<&'a str>) -> Result<Self, VersionReleaseError> {
+        Ok(Self { name, version: Some(VersionRelease::parse(version, release)?) })
+    }
+
+    /// What is installed when this bundle is.
+    pub fn of(bundle: Bundle<'a>) -> Self {
+        Self { name: bundle.name(), version: identity(bundle, Releases::Given).ok() }
+    }
+}
+
+/// The bundles that can replace an installed one in a single upgrade: highest version and release first, then by name.
+///
+/// As the OLM v1 controller has it, these are the bundles of entries that replace or skip the installed bundle by name,
+/// or whose skip range holds its version, and the bundles of the same version and release under another name. Only
+/// entries of these channels count, or those of every channel when none is named. The installed bundle itself is not
+/// among them. Takes time in the number of bundles, entries and skips of the package.
+pub fn successors<'a>(
+    package: Package<'a>,
+    installed: &Installed<'_>,
+    channels: &[impl AsRef<str>],
+) -> Vec<Bundle<'a>> {
+    let mut bundles: Vec<_> = allowed(package, installed, channels, Releases::Given)
+        .into_iter()
+        .filter(|bundle| bundle.name() != installed.name)
+        .map(|bundle| (identity(bundle, Releases::Given).ok(), bundle))
+        .collect();
+    bundles.sort_by(|(a, _), (b, _)| match (a, b) {
+        (Some(a), Some(b)) => b.precedence(a),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    });
+    bundles.into_iter().map(|(_, bundle)| bundle).collect()
+}
+
+/// The bundles that an upgrade may choose, the installed one included, in catalog order.
+pub(crate) fn allowed<'a>(
+    package: Package<'a>,
+    installed: &Installed<'_>,
+    channels: &[impl AsRef<str>],
+    releases: Releases,
+) -> Vec<Bundle<'a>> {
+    let first = package.bundle_places().start;
+    let mut is_allowed = vec![false; package.bundle_places().len()];
+    // The same range often stands in several channels.
+    let mut ranges: HashMap<&str, bool> = HashMap::new();
+    let mut is_in_range = |range: &'a str| {
+        *ranges.entry(range).or_insert_with(|| {
+            let Some(version) = &installed.version else { return false };
+            BlangRange::parse(range).is_ok_and(|range| range.contains(&version.version))
+        })
+    };
+    let mut admits = |entry: ChannelEntry<'a>| {
+        // An absent `replaces` is an empty name upstream.
+        entry.replaces().unwrap_or_default() == installed.name
+            || entry.skips().any(|name| name == installed.name)
+            || entry.skip_range().is_some_and(&mut is_in_range)
+    };
+    for channel in in_scope(package, channels) {
+        for entry in channel.entries() {
+            if let Some(bundle) = entry.bundle()
+                && !is_allowed[bundle.place() - first]
+                && admits(entry)
+            {
+                is_allowed[bundle.place() - first] = true;
+            }
+        }
+    }
+    let is_same = |bundle: Bundle<'_>| {
+        let Some(version) = &installed.version else { return false };
+        identity(bundle, releases).is_ok_and(|other| other.precedence(version).is_eq())
+    };
+    package
+        .bundles()
+        .zip(is_allowed)
+        .filter(|&(bundle, allowed)| allowed || is_same(bundle))
+        .map(|(bundle, _)| bundle)
+        .collect()
+}
+
+/// The version and release of a bundle, by the first property of type `olm.package`.
+///
+/// # Errors
+/// What upstream says of the property.
+pub(crate) fn identity(bundle: Bundle<'_>, releases: Releases) -> Result<VersionRelease<'_>, Cow<'static, str>> {
+    let Some(property) = bundle.properties().find(|property| property.type_name() == "olm.package") else {
+        return Err(format!("no package property found in bundle {}", crate::quote::go_quote(bundle.name())).into());
+    };
+    let PropertyKind::Package { version, release, .. } = property.kind() else {
+        return Err("error unmarshalling package property".into());
+    };
+    let release = release.filter(|_| releases == Releases::Given);
+    VersionRelease::parse(version, release).map_err(|fault| fault.to_string().into())
+}

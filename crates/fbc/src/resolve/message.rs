@@ -1,0 +1,78 @@
+//! What a resolution says when it finds nothing, or too much: upstream's texts.
+
+use super::{Considered, Failure, FailureCode, Offer, Request};
+use crate::catalog::Bundle;
+use crate::quote::go_quote;
+use crate::range::RangeError;
+use crate::version::VersionReleaseError;
+
+impl<'a> Failure<'a> {
+    pub(super) fn invalid(message: String) -> Self {
+        Self { code: FailureCode::InvalidRequest, message, considered: Vec::new() }
+    }
+
+    pub(super) fn of_range(text: &str, fault: &RangeError) -> Self {
+        Self::invalid(format!("desired version range {} is invalid: {fault}", go_quote(text)))
+    }
+
+    pub(super) fn of_catalog(request: &Request<'_>, offer: &Offer<'_>, reason: &str) -> Self {
+        let (package, catalog) = (go_quote(request.package), go_quote(offer.name));
+        let message =
+            format!("error walking catalogs: error getting package {package} from catalog {catalog}: {reason}");
+        Self { code: FailureCode::PackageNotFound, message, considered: Vec::new() }
+    }
+
+    pub(super) fn of_installed(fault: &VersionReleaseError) -> Self {
+        let what = match fault {
+            VersionReleaseError::Plain(_) => "get version and release of installed bundle",
+            VersionReleaseError::Version { .. } | VersionReleaseError::Release { .. } => {
+                "parse installed bundle version and release"
+            }
+        };
+        Self::invalid(format!("error walking catalogs: error finding upgrade edges: failed to {what}: {fault}"))
+    }
+
+    /// No bundle was found, or one in each of these catalogs, the best of which have the same priority.
+    pub(super) fn of_nothing(
+        request: &Request<'_>,
+        offers: &[Offer<'_>],
+        is_found: bool,
+        tied: &[usize],
+        considered: Vec<Considered<'a>>,
+    ) -> Self {
+        let installed = request.installed.map(|installed| {
+            format!("error upgrading from currently installed version {}: ", go_quote(installed.version))
+        });
+        let found = if tied.is_empty() { "no bundles found" } else { "found bundles" };
+        let version = Some(request.version).filter(|version| !version.is_empty());
+        let version = version.map(|version| format!(" matching version {}", go_quote(version)));
+        let channels = Some(request.channels).filter(|channels| !channels.is_empty());
+        let channels = channels.map(|channels| format!(" in channels [{}]", channels.join(" ")));
+        let mut names: Vec<_> = tied.iter().map(|&at| offers[at].name).collect();
+        names.sort_unstable();
+        let catalogs = Some(names).filter(|names| !names.is_empty());
+        let catalogs =
+            catalogs.map(|names| format!(" in multiple catalogs with the same priority [{}]", names.join(" ")));
+        let subject = format!("{found} for package {}", go_quote(request.package));
+        let parts = [installed, Some(subject), version, channels, catalogs];
+        let message: String = parts.into_iter().flatten().collect();
+        let code = match () {
+            () if !tied.is_empty() => FailureCode::Ambiguous,
+            () if is_found => FailureCode::NoMatchingBundle,
+            () => FailureCode::PackageNotFound,
+        };
+        Self { code, message: message.trim().to_owned(), considered }
+    }
+}
+
+pub(super) fn of_version(bundle: Bundle<'_>, fault: &str) -> String {
+    format!("error getting resolved bundle version for bundle {}: {fault}", go_quote(bundle.name()))
+}
+
+pub(super) fn of_dependency(bundle: Bundle<'_>, property: &str) -> String {
+    let (bundle, property) = (go_quote(bundle.name()), go_quote(property));
+    format!(
+        "validating bundle {bundle}: bundle {bundle} has a dependency declared via property {property} \
+         which is currently not supported"
+    )
+}

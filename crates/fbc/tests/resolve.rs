@@ -1,0 +1,302 @@
+//! Resolution: upstream's own table, and the reasons that are given.
+
+#[path = "support/fixture.rs"]
+mod fixture;
+#[path = "resolve/golden.rs"]
+mod golden;
+
+use std::collections::BTreeMap;
+
+use fbc::Catalog;
+use fbc::resolve::{
+    Considered, Failure, FailureCode, InstalledBundle, MAX_CONSIDERED, Offer, Request, UpgradePolicy, resolve,
+};
+use fbc::selector::{MatchExpression, Selector};
+
+/// The package of upstream's own test.
+const PACKAGE: &str = "
+    package P default=beta
+    channel alpha: v0.1.0 , v1.0.0 range=<1.0.0 , v1.0.1 range=<1.0.1 , v1.0.2 range=<1.0.2 , \
+        v2.0.0 range=\">=1.0.0 <2.0.0\"
+    channel beta: v0.1.0 , v1.0.2 range=<1.0.2
+    channel gamma: v3.0.0 range=\">=2.0.0 <3.0.0\"
+    deprecated package \"p\"
+    deprecated channel alpha \"a\"
+    deprecated bundle v1.0.0 \"b\"
+    deprecated bundle v1.0.1 \"c\"
+";
+
+/// Catalogs in the order in which they are listed: name, priority, content.
+struct Offers {
+    labels: Vec<BTreeMap<String, String>>,
+    catalogs: Vec<(&'static str, i32, Catalog)>,
+}
+
+impl Offers {
+    fn new<const N: usize>(catalogs: [(&'static str, i32, &str); N]) -> Self {
+        let catalogs = catalogs.map(|(name, priority, fixture)| (name, priority, fixture::catalog(fixture)));
+        let label = |name: &str| ("olm.operatorframework.io/metadata.name".to_owned(), name.to_owned());
+        Self {
+            labels: catalogs.iter().map(|(name, ..)| BTreeMap::from([label(name)])).collect(),
+            catalogs: catalogs.into(),
+        }
+    }
+
+    /// As in upstream's table: two that do not have the package, and one that does.
+    fn usual() -> Self {
+        Self::new([("a", 0, ""), ("b", 0, ""), ("c", 0, PACKAGE)])
+    }
+
+    fn list(&self) -> Vec<Offer<'_>> {
+        let offers = self.catalogs.iter().zip(&self.labels);
+        offers
+            .map(|((name, priority, catalog), labels)| Offer {
+                name,
+                priority: *priority,
+                labels,
+                content: Ok(catalog),
+            })
+            .collect()
+    }
+
+    /// The bundle picked, with its catalog, or the message.
+    fn answer(&self, request: &Request<'_>) -> String {
+        let offers = self.list();
+        match resolve(&Request { package: "P", ..*request }, &offers) {
+            Ok(found) => format!("{} {}", offers[found.offer].name, found.bundle.name()),
+            Err(failure) => failure.message,
+        }
+    }
+
+    /// What was looked at, best first: catalog, bundle and the reason for not choosing it.
+    fn reasons(&self, request: &Request<'_>) -> Vec<String> {
+        let offers = self.list();
+        let considered = match resolve(&Request { package: "P", ..*request }, &offers) {
+            Ok(found) => found.considered,
+            Err(failure) => failure.considered,
+        };
+        let reason = |considered: Considered<'_>| {
+            let reason = considered.rejection.map_or("chosen".to_owned(), |rejection| format!("{rejection:?}"));
+            format!("{} {} {reason}", offers[considered.offer].name, considered.bundle.name())
+        };
+        considered.into_iter().map(reason).collect()
+    }
+}
+
+fn of_version(version: &str) -> Request<'_> {
+    Request { version, ..Request::default() }
+}
+
+fn upgrade<'a>(name: &'a str, version: &'a str) -> Request<'a> {
+    Request { installed: Some(InstalledBundle { name, version, release: None }), ..Request::default() }
+}
+
+/// Upstream's table, but for the rows in which what cannot happen here is injected; see the recorded worlds for those.
+#[test]
+fn upstreams_own_table_holds() {
+    let usual = Offers::usual();
+    let table: [(&str, Request<'_>, &str); 17] = [
+        (
+            "InvalidClusterExtensionVersionRange",
+            of_version("foobar"),
+            "desired version range \"foobar\" is invalid: improper constraint: \"foobar\"",
+        ),
+        ("PackageExists", Request::default(), "c P.v3.0.0"),
+        ("VersionDoesNotExist", of_version("4.0.0"), "no bundles found for package \"P\" matching version \"4.0.0\""),
+        ("VersionExists", of_version(">=1.0.0 <2.0.0"), "c P.v1.0.2"),
+        (
+            "ChannelDoesNotExist",
+            Request { channels: &["stable"], ..Request::default() },
+            "no bundles found for package \"P\" in channels [stable]",
+        ),
+        ("ChannelExists", Request { channels: &["beta"], ..Request::default() }, "c P.v1.0.2"),
+        (
+            "ChannelExistsButNotVersion",
+            Request { channels: &["beta"], ..of_version("3.0.0") },
+            "no bundles found for package \"P\" matching version \"3.0.0\" in channels [beta]",
+        ),
+        (
+            "VersionExistsButNotChannel",
+            Request { channels: &["stable"], ..of_version("1.0.0") },
+            "no bundles found for package \"P\" matching version \"1.0.0\" in channels [stable]",
+        ),
+        ("ChannelAndVersionExist", Request { channels: &["alpha"], ..of_version("0.1.0") }, "c P.v0.1.0"),
+        ("PreferNonDeprecated", of_version(">=0.1.0 <=1.0.0"), "c P.v0.1.0"),
+        ("AcceptDeprecated", of_version(">=1.0.0 <=1.0.1"), "c P.v1.0.1"),
+        ("UpgradeFoundLegacy", upgrade("P.v0.1.0", "0.1.0"), "c P.v1.0.2"),
+        (
+            "UpgradeNotFoundLegacy",
+            Request { version: "<1.0.0 >=2.0.0", ..upgrade("P.v0.1.0", "0.1.0") },
+            "error upgrading from currently installed version \"0.1.0\": \
+             no bundles found for package \"P\" matching version \"<1.0.0 >=2.0.0\"",
+        ),
+        (
+            "DowngradeFound",
+            Request { version: "<1.0.2", policy: UpgradePolicy::SelfCertified, ..upgrade("P.v1.0.2", "1.0.2") },
+            "c P.v0.1.0",
+        ),
+        (
+            "DowngradeNotFound",
+            Request { version: ">0.1.0 <1.0.0", policy: UpgradePolicy::SelfCertified, ..upgrade("P.v1.0.2", "1.0.2") },
+            "error upgrading from currently installed version \"1.0.2\": \
+             no bundles found for package \"P\" matching version \">0.1.0 <1.0.0\"",
+        ),
+        ("MultipleChannels", Request { channels: &["beta", "alpha"], ..Request::default() }, "c P.v2.0.0"),
+        (
+            "MultipleChannels, in the order of the request",
+            Request { channels: &["x", "alpha"], ..of_version("9") },
+            "no bundles found for package \"P\" matching version \"9\" in channels [x alpha]",
+        ),
+    ];
+    for (name, request, expected) in table {
+        assert_eq!(usual.answer(&request), expected, "{name}");
+    }
+    let nowhere = Offers::new([("a", 0, ""), ("b", 0, ""), ("c", 0, "")]);
+    assert_eq!(nowhere.answer(&Request::default()), "no bundles found for package \"P\"");
+    // All catalogs are disabled: nothing is offered.
+    assert_eq!(
+        Offers::new([]).answer(&of_version(">=1.0.0")),
+        "no bundles found for package \"P\" matching version \">=1.0.0\""
+    );
+}
+
+#[test]
+fn upstreams_rows_of_several_catalogs_hold() {
+    let one = |version: &str| format!("package P default=x\nbundle {version}");
+    let deprecated = |version: &str| format!("{}\ndeprecated bundle {version} \"old\"", one(version));
+    let offers = Offers::new([
+        ("b", 0, &deprecated("v1.0.0")),
+        ("c", 0, &deprecated("v1.0.1")),
+        ("d", 0, &one("v1.0.2")),
+        ("e", 0, &deprecated("v1.0.3")),
+        ("f", 0, "package P default=x\nbundle v1.0.4\nbundle v1.0.5"),
+    ]);
+    let tied = |range: &str, names: &str| {
+        format!(
+            "found bundles for package \"P\" matching version \"{range}\" \
+             in multiple catalogs with the same priority [{names}]"
+        )
+    };
+    assert_eq!(offers.answer(&of_version(">=1.0.0 <=1.0.3")), "d P.v1.0.2");
+    assert_eq!(offers.answer(&of_version(">=1.0.0 <=1.0.1")), tied(">=1.0.0 <=1.0.1", "b c"));
+    assert_eq!(offers.answer(&of_version(">=1.0.0 <=1.0.4")), tied(">=1.0.0 <=1.0.4", "d f"));
+    assert_eq!(offers.answer(&of_version(">=1.0.4 <=1.0.5")), "f P.v1.0.5");
+    let unequal = Offers::new([("a", 1, &one("v1.0.0")), ("b", 0, &one("v1.1.0"))]);
+    assert_eq!(unequal.answer(&Request::default()), "a P.v1.0.0");
+    let multiple = Offers::new([("a", 1, PACKAGE), ("b", 0, PACKAGE), ("c", 1, PACKAGE)]);
+    assert_eq!(multiple.answer(&of_version(">=1.0.0 <=1.0.1")), tied(">=1.0.0 <=1.0.1", "a b c"));
+}
+
+#[test]
+fn upstreams_rows_of_selectors_hold() {
+    let offers = Offers::new([("a", 0, PACKAGE), ("b", 0, PACKAGE)]);
+    let read =
+        |key: &str, value: &str| Selector::from_kubernetes(&BTreeMap::from([(key.to_owned(), value.to_owned())]), &[]);
+    let selector = read("olm.operatorframework.io/metadata.name", "b").unwrap();
+    let request = Request { selector: Some(&selector), ..Request::default() };
+    assert_eq!(offers.answer(&request), "b P.v3.0.0");
+    let selector = read("olm.operatorframework.io/metadata.name", "z").unwrap();
+    let request = Request { selector: Some(&selector), ..Request::default() };
+    assert_eq!(offers.answer(&request), "no bundles found for package \"P\"");
+
+    let message = |failed: Result<Selector, _>| {
+        let failure = Failure::from(failed.unwrap_err());
+        assert_eq!(failure.code, FailureCode::InvalidRequest);
+        failure.message
+    };
+    let bad = MatchExpression { key: "name", operator: "bad", values: &["value".to_owned()] };
+    assert_eq!(
+        message(Selector::from_kubernetes(&BTreeMap::new(), &[bad])),
+        "desired catalog selector is invalid: \"bad\" is not a valid label selector operator"
+    );
+    let start = "desired catalog selector is invalid: key: Invalid value: \"\": name part must be non-empty; ";
+    assert!(message(read("", "value")).starts_with(start));
+    let start = "desired catalog selector is invalid: values[0][name]: Invalid value: \"&value\": a valid label must ";
+    assert!(message(read("name", "&value")).starts_with(start));
+}
+
+#[test]
+fn a_catalog_that_cannot_be_read_stops_the_resolution() {
+    let usual = Offers::usual();
+    let mut offers = usual.list();
+    offers[0].content = Err("fake error");
+    let failure = resolve(&Request { package: "P", ..Request::default() }, &offers).err().unwrap();
+    assert_eq!(failure.message, "error walking catalogs: error getting package \"P\" from catalog \"a\": fake error");
+}
+
+#[test]
+fn a_choice_says_the_deprecations_of_what_was_chosen() {
+    let usual = Offers::usual();
+    let offers = usual.list();
+    let deprecations = |request: Request<'_>| {
+        let found = resolve(&Request { package: "P", ..request }, &offers).ok().unwrap();
+        let deprecations = found.deprecations.iter();
+        deprecations.map(|deprecation| format!("{} {}", deprecation.schema(), deprecation.name())).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        deprecations(of_version(">=1.0.0 <=1.0.1")),
+        ["olm.bundle P.v1.0.1", "olm.package P", "olm.channel alpha"]
+    );
+    assert_eq!(deprecations(Request { channels: &["beta"], ..Request::default() }), ["olm.package P"]);
+}
+
+#[test]
+fn each_bundle_is_told_why_it_was_not_chosen() {
+    let usual = Offers::usual();
+    assert_eq!(
+        usual.reasons(&Request { channels: &["alpha"], version: "<2", ..upgrade("P.v0.1.0", "0.1.0") }),
+        [
+            "c P.v1.0.2 chosen",
+            "c P.v0.1.0 LowerVersion",
+            "c P.v1.0.1 Deprecated",
+            "c P.v1.0.0 Deprecated",
+            "c P.v3.0.0 Channel",
+            "c P.v2.0.0 Version",
+        ]
+    );
+    assert_eq!(
+        usual.reasons(&upgrade("P.v2.0.0", "2.0.0"))[..3],
+        ["c P.v3.0.0 chosen", "c P.v2.0.0 LowerVersion", "c P.v1.0.2 NotASuccessor"]
+    );
+    let several = Offers::new([
+        ("a", 1, "package P default=x\nbundle v1.0.0"),
+        ("b", 1, "package P default=x\nbundle v1.5.0\nbundle vlatest version=latest"),
+        ("c", 0, "package P default=x\nbundle v2.0.0"),
+        ("d", 9, "package P default=x\nbundle v3.0.0\ndeprecated bundle v3.0.0 \"old\""),
+    ]);
+    assert_eq!(
+        several.reasons(&Request::default()),
+        [
+            "b P.v1.5.0 Ambiguous",
+            "a P.v1.0.0 Ambiguous",
+            "c P.v2.0.0 LowerPriority",
+            "d P.v3.0.0 Deprecated",
+            "b P.vlatest Version",
+        ]
+    );
+    let needy = Offers::new([("a", 0, "package P default=x\nbundle v1.0.0\nbundle v2.0.0 needs=q@>=1.0.0")]);
+    assert_eq!(needy.reasons(&Request::default()), ["a P.v2.0.0 HasDependencies", "a P.v1.0.0 LowerVersion"]);
+}
+
+#[test]
+fn a_failure_has_the_code_of_its_cause() {
+    let usual = Offers::usual();
+    let offers = usual.list();
+    let code = |request: Request<'_>| resolve(&request, &offers).err().map(|failure| failure.code);
+    let of_p = |request: Request<'static>| code(Request { package: "P", ..request });
+    assert_eq!(of_p(Request::default()), None);
+    assert_eq!(of_p(of_version("~~")), Some(FailureCode::InvalidRequest));
+    assert_eq!(of_p(upgrade("P.v1", "1")), Some(FailureCode::InvalidRequest));
+    assert_eq!(of_p(of_version("9")), Some(FailureCode::NoMatchingBundle));
+    assert_eq!(code(Request { package: "Q", ..Request::default() }), Some(FailureCode::PackageNotFound));
+    // As upstream has it, what is installed is only read where the package is found.
+    assert_eq!(code(Request { package: "Q", ..upgrade("Q.v1", "1") }), Some(FailureCode::PackageNotFound));
+}
+
+#[test]
+fn at_most_a_hundred_reasons_are_given() {
+    let bundles: Vec<_> = (0..=MAX_CONSIDERED).map(|at| format!("bundle v1.{at}.0")).collect();
+    let offers = Offers::new([("a", 0, format!("package P default=x\n{}", bundles.join("\n")).as_str())]);
+    let reasons = offers.reasons(&of_version("1.0.0"));
+    assert_eq!((reasons.len(), reasons[0].as_str()), (MAX_CONSIDERED, "a P.v1.0.0 chosen"));
+}

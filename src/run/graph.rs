@@ -1,0 +1,178 @@
+//! `catalogql graph`: prints what can be upgraded to what in a package.
+
+use std::collections::HashSet;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{anyhow, bail};
+use console::style;
+use fbc::Catalog;
+use fbc::catalog::{Bundle, Channel, ChannelEntry, Package};
+use fbc::graph::{Edge, UpdateGraph, heads};
+use serde::{Serialize, Serializer};
+
+use super::output::table;
+use crate::args::{GraphArgs, GraphOutput};
+use crate::load::load_once;
+use crate::source::Source;
+
+/// How many skipped bundles a table names.
+const NAMED_SKIPS: usize = 2;
+
+/// What is printed for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    package: &'a str,
+    deprecated: bool,
+    channels: Vec<AnswerChannel<'a>>,
+    /// The bundles of these channels, highest version first.
+    bundles: Vec<AnswerBundle<'a>>,
+    /// Single upgrades, also from bundles that the catalog does not have.
+    edges: Edges<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AnswerChannel<'a> {
+    name: &'a str,
+    is_default: bool,
+    deprecated: bool,
+    /// What nothing in the channel replaces or skips; one, in a valid channel.
+    heads: Vec<&'a str>,
+    /// The bundles from which no run of upgrades leads to a head.
+    stranded: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct AnswerBundle<'a> {
+    name: &'a str,
+    version: Option<&'a str>,
+    deprecated: bool,
+}
+
+#[derive(Serialize)]
+struct AnswerEdge<'a> {
+    from: &'a str,
+    to: &'a str,
+    channel: &'a str,
+    reason: &'a str,
+}
+
+/// The edges, which are written one by one: there can be as many as pairs of bundles.
+struct Edges<'a>(UpdateGraph<'a>);
+
+/// Prints the update graph of a package.
+pub(super) fn graph(args: &GraphArgs) -> anyhow::Result<ExitCode> {
+    let source = Source::parse(&args.source, Path::new(""))?;
+    let content = load_once(&source, &std::env::temp_dir()).map_err(|error| anyhow!(error.chain()))?;
+    let package = package(&content.catalog, args)?;
+    let stdout = io::stdout();
+    let default = if stdout.is_terminal() { GraphOutput::Table } else { GraphOutput::Json };
+    let mut out = BufWriter::new(stdout.lock());
+    let graph = UpdateGraph::new(package, &args.channel);
+    match args.output.unwrap_or(default) {
+        GraphOutput::Mermaid => write!(out, "{}", graph.mermaid())?,
+        GraphOutput::Json => {
+            serde_json::to_writer_pretty(&mut out, &answer(package, graph))?;
+            writeln!(out)?;
+        }
+        GraphOutput::Table => tables(&mut out, package, &graph)?,
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The package, and that it has the channels asked for.
+fn package<'a>(catalog: &'a Catalog, args: &GraphArgs) -> anyhow::Result<Package<'a>> {
+    let Some(package) = catalog.package(&args.package) else { bail!("package {:?} not found", args.package) };
+    match args.channel.iter().find(|name| package.channel(name).is_none()) {
+        Some(channel) => bail!("package {:?}, channel {channel:?} not found", args.package),
+        None => Ok(package),
+    }
+}
+
+fn answer<'a>(package: Package<'a>, graph: UpdateGraph<'a>) -> Answer<'a> {
+    let channel = |channel: Channel<'a>| AnswerChannel {
+        name: channel.name(),
+        is_default: channel.is_default(),
+        deprecated: channel.deprecation().is_some(),
+        heads: heads(channel).collect(),
+        stranded: stranded(channel),
+    };
+    let bundle = |bundle: Bundle<'a>| AnswerBundle {
+        name: bundle.name(),
+        version: bundle.version(),
+        deprecated: bundle.deprecation().is_some(),
+    };
+    Answer {
+        package: package.name(),
+        deprecated: package.deprecation().is_some(),
+        channels: graph.channels().map(channel).collect(),
+        bundles: graph.nodes().map(bundle).collect(),
+        edges: Edges(graph),
+    }
+}
+
+impl Serialize for Edges<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.edges().map(|Edge { from, to, reason, .. }| AnswerEdge {
+            from,
+            to: to.name(),
+            channel: to.channel().name(),
+            reason: reason.as_str(),
+        }))
+    }
+}
+
+/// The bundles of a channel from which no upgrades within it lead to its head, highest version first.
+fn stranded(channel: Channel<'_>) -> Vec<&str> {
+    let graph = UpdateGraph::new(channel.package(), &[channel.name()]);
+    graph.stranded().into_iter().map(Bundle::name).collect()
+}
+
+/// One table a channel, highest version first.
+fn tables(out: &mut impl Write, package: Package<'_>, graph: &UpdateGraph<'_>) -> io::Result<()> {
+    let deprecated = if package.deprecation().is_some() { " (deprecated)" } else { "" };
+    writeln!(out, "package {}{}", style(package.name()).bold(), style(deprecated).yellow())?;
+    for channel in graph.channels() {
+        let default = if channel.is_default() { " (default)" } else { "" };
+        let deprecated = if channel.deprecation().is_some() { " (deprecated)" } else { "" };
+        writeln!(out, "\nchannel {}{default}{}", style(channel.name()).bold(), style(deprecated).yellow())?;
+        let heads: HashSet<_> = heads(channel).collect();
+        let stranded: HashSet<_> = stranded(channel).into_iter().collect();
+        let mut entries: Vec<_> = channel.entries().collect();
+        // What the catalog has no bundle of comes last.
+        entries.sort_by_key(|entry| entry.bundle().map_or(usize::MAX, Bundle::place));
+        let marks = |entry: ChannelEntry<'_>| marks(entry, &heads, &stranded);
+        let rows = entries.into_iter().map(|entry| {
+            let version = entry.bundle().and_then(Bundle::version).unwrap_or_default();
+            let replaces = entry.replaces().unwrap_or_default();
+            let range = entry.skip_range().unwrap_or_default();
+            [entry.name(), version, replaces, &skips(entry), range, &marks(entry)].map(str::to_owned)
+        });
+        writeln!(out, "{}", table(["BUNDLE", "VERSION", "REPLACES", "SKIPS", "SKIP RANGE", "MARKS"], rows).trim_fmt())?;
+    }
+    Ok(())
+}
+
+fn skips(entry: ChannelEntry<'_>) -> String {
+    let named: Vec<_> = entry.skips().take(NAMED_SKIPS).collect();
+    match entry.skips().len() - named.len() {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+fn marks(entry: ChannelEntry<'_>, heads: &HashSet<&str>, stranded: &HashSet<&str>) -> String {
+    let is_deprecated = entry.bundle().is_some_and(|bundle| bundle.deprecation().is_some());
+    let marks = [
+        (style("head").green(), heads.contains(entry.name())),
+        (style("deprecated").yellow(), is_deprecated),
+        (style("stranded").red(), stranded.contains(entry.name())),
+        (style("no bundle").red(), entry.bundle().is_none()),
+    ];
+    let marks: Vec<_> = marks.into_iter().filter_map(|(mark, holds)| holds.then(|| mark.to_string())).collect();
+    marks.join(", ")
+}

@@ -1,0 +1,185 @@
+//! `catalogql resolve`: prints which bundle would be installed, and why not the others.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use console::style;
+use fbc::catalog::Deprecation;
+use fbc::resolve::{
+    Considered, Failure, InstalledBundle, MAX_CONSIDERED, Offer, Rejection, Request, Resolution, resolve as pick,
+};
+use serde::Serialize;
+
+use super::output::table;
+use super::sources;
+use crate::args::{ResolveArgs, ResolveOutput};
+use crate::load::{Wanted, load_once};
+
+/// What is printed for programs.
+#[derive(Serialize)]
+struct Answer<'a> {
+    /// What would be picked.
+    resolution: Option<AnswerResolution<'a>>,
+    /// Why nothing would be.
+    failure: Option<AnswerFailure<'a>>,
+    /// What was looked at, best first.
+    considered: Vec<AnswerConsidered<'a>>,
+}
+
+#[derive(Serialize)]
+struct AnswerResolution<'a> {
+    catalog: &'a str,
+    bundle: &'a str,
+    version: Option<&'a str>,
+    release: Option<&'a str>,
+    image: String,
+    deprecations: Vec<AnswerDeprecation<'a>>,
+}
+
+#[derive(Serialize)]
+struct AnswerDeprecation<'a> {
+    schema: &'a str,
+    name: &'a str,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct AnswerFailure<'a> {
+    code: &'a str,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct AnswerConsidered<'a> {
+    catalog: &'a str,
+    bundle: &'a str,
+    version: Option<&'a str>,
+    /// Why it was not chosen.
+    rejection: Option<&'a str>,
+}
+
+/// Prints what would be picked. The exit status says whether anything would.
+pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
+    let mut wanted = sources::wanted(&args.sources, None)?;
+    wanted.sort_by(|one, other| one.name.cmp(&other.name));
+    let load = |wanted: &Wanted| load_once(&wanted.source, &std::env::temp_dir()).map_err(|error| error.chain());
+    let contents: Vec<_> = wanted.iter().map(load).collect();
+    let names: Vec<_> = wanted.iter().map(|wanted| wanted.name.to_string()).collect();
+    let offers: Vec<_> = wanted
+        .iter()
+        .zip(&names)
+        .zip(&contents)
+        .map(|((wanted, name), content)| Offer {
+            name,
+            priority: wanted.about.priority,
+            labels: &wanted.about.labels,
+            content: content.as_ref().map(|content| &*content.catalog).map_err(String::as_str),
+        })
+        .collect();
+    let channels: Vec<_> = args.channel.iter().map(String::as_str).collect();
+    let request = Request {
+        package: &args.package,
+        version: args.version.as_deref().unwrap_or_default(),
+        channels: &channels,
+        installed: args.installed.as_ref().map(|installed| InstalledBundle {
+            name: &installed.name,
+            version: &installed.version,
+            release: None,
+        }),
+        ..Request::default()
+    };
+    let found = pick(&request, &offers);
+    let stdout = io::stdout();
+    let default = if stdout.is_terminal() { ResolveOutput::Table } else { ResolveOutput::Json };
+    let mut out = stdout.lock();
+    match args.output.unwrap_or(default) {
+        ResolveOutput::Json => {
+            serde_json::to_writer_pretty(&mut out, &answer(&found, &offers))?;
+            writeln!(out)?;
+        }
+        ResolveOutput::Table => text(&mut out, &found, &offers)?,
+    }
+    out.flush()?;
+    Ok(if found.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn considered<'f, 'a>(found: &'f Result<Resolution<'a>, Failure<'a>>) -> &'f [Considered<'a>] {
+    match found {
+        Ok(resolution) => &resolution.considered,
+        Err(failure) => &failure.considered,
+    }
+}
+
+fn message(deprecation: &Deprecation<'_>) -> String {
+    deprecation.message().map(|message| message.decode().into_owned()).unwrap_or_default()
+}
+
+fn answer<'a>(found: &'a Result<Resolution<'a>, Failure<'a>>, offers: &[Offer<'a>]) -> Answer<'a> {
+    let deprecation = |deprecation: &Deprecation<'a>| AnswerDeprecation {
+        schema: deprecation.schema(),
+        name: deprecation.name(),
+        message: message(deprecation),
+    };
+    let resolution = found.as_ref().ok().map(|Resolution { offer, bundle, deprecations, .. }| AnswerResolution {
+        catalog: offers[*offer].name,
+        bundle: bundle.name(),
+        version: bundle.version(),
+        release: bundle.release(),
+        image: bundle.image().decode().into_owned(),
+        deprecations: deprecations.iter().map(deprecation).collect(),
+    });
+    let failure = found.as_ref().err();
+    let reason = |&Considered { offer, bundle, rejection }: &Considered<'a>| AnswerConsidered {
+        catalog: offers[offer].name,
+        bundle: bundle.name(),
+        version: bundle.version(),
+        rejection: rejection.map(Rejection::as_str),
+    };
+    Answer {
+        resolution,
+        failure: failure.map(|Failure { code, message, .. }| AnswerFailure { code: code.as_str(), message }),
+        considered: considered(found).iter().map(reason).collect(),
+    }
+}
+
+/// The choice or why there is none, then a table of what was looked at.
+fn text(out: &mut impl Write, found: &Result<Resolution<'_>, Failure<'_>>, offers: &[Offer<'_>]) -> io::Result<()> {
+    match found {
+        Ok(Resolution { offer, bundle, deprecations, .. }) => {
+            writeln!(out, "{} of catalog {}", style(bundle.name()).bold(), offers[*offer].name)?;
+            writeln!(out, "{}", bundle.image().decode())?;
+            for deprecation in deprecations {
+                let word = style("deprecated:").yellow().bold();
+                writeln!(out, "{word} {} {}: {}", deprecation.schema(), deprecation.name(), message(deprecation))?;
+            }
+        }
+        Err(failure) => writeln!(out, "{} {}", style("error:").red().bold(), failure.message)?,
+    }
+    let considered = considered(found);
+    if considered.is_empty() {
+        return Ok(());
+    }
+    let rows = considered.iter().map(|&Considered { offer, bundle, rejection }| {
+        let why = rejection.map_or(style("chosen").green(), |rejection| style(why_not(rejection)));
+        let version = bundle.version().unwrap_or_default();
+        [offers[offer].name, bundle.name(), version, &why.to_string()].map(str::to_owned)
+    });
+    writeln!(out, "\n{}", table(["CATALOG", "BUNDLE", "VERSION", "WHY NOT"], rows).trim_fmt())?;
+    if considered.len() == MAX_CONSIDERED {
+        writeln!(out, "These are the {MAX_CONSIDERED} best.")?;
+    }
+    Ok(())
+}
+
+fn why_not(rejection: Rejection) -> &'static str {
+    match rejection {
+        Rejection::Channel => "in none of the channels asked for",
+        Rejection::Version => "version not in the range asked for, or malformed",
+        Rejection::NotASuccessor => "nothing lets the installed bundle be upgraded to it",
+        Rejection::Deprecated => "deprecated, and another is not",
+        Rejection::LowerVersion => "the catalog has a higher version",
+        Rejection::LowerPriority => "another catalog has a higher priority",
+        Rejection::Ambiguous => "another catalog of the same priority has one that is equally good",
+        Rejection::HasDependencies => "needs other bundles, which cannot be installed with it",
+    }
+}

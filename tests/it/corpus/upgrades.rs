@@ -1,0 +1,201 @@
+//! The update graphs of a real catalog, against a plain search that is written here.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use catalogql::catalogs::Served;
+use catalogql::views::graphql::{Engine, Request};
+use fbc::Catalog;
+use fbc::catalog::{Bundle, Channel, Head, Package};
+use fbc::graph::{Installed, UpdateGraph, successors};
+use fbc::range::BlangRange;
+use fbc::version::Version;
+use serde_json::{Value, json};
+
+use super::{REFUSED, serve};
+use crate::served;
+
+/// How many steps each bundle of the package is away from the head of a channel, by a plain breadth-first search over
+/// its entries as they stand: names, and ranges evaluated for every version.
+fn distances<'a>(channel: Channel<'a>, head: &'a str) -> BTreeMap<&'a str, usize> {
+    let versions: Vec<(&str, Version<'_>)> = channel
+        .package()
+        .bundles()
+        .map(|bundle| (bundle.name(), Version::parse(bundle.version().expect("a valid bundle has one")).unwrap()))
+        .collect();
+    let mut distances = BTreeMap::from([(head, 0)]);
+    let mut queue = VecDeque::from([head]);
+    while let Some(to) = queue.pop_front() {
+        let next = distances[to] + 1;
+        for entry in channel.entries().filter(|entry| entry.name() == to) {
+            let range = entry.skip_range().map(|range| BlangRange::parse(range).expect("a valid range"));
+            let in_range = versions.iter().filter(|(_, version)| range.as_ref().is_some_and(|it| it.contains(version)));
+            let named = entry.replaces().into_iter().chain(entry.skips());
+            for from in named.chain(in_range.map(|(name, _)| *name)) {
+                if channel.package().bundle(from).is_some() && !distances.contains_key(from) {
+                    distances.insert(from, next);
+                    queue.push_back(from);
+                }
+            }
+        }
+    }
+    distances
+}
+
+#[test]
+fn in_each_channel_of_a_valid_package_every_bundle_reaches_the_head_or_is_stranded() {
+    let Some(Served { catalog, .. }) = serve("community") else { return };
+    let valid: Vec<Package<'_>> = catalog.packages().filter(|package| !REFUSED.contains(&package.name())).collect();
+    assert_eq!(valid.len(), 325);
+    let (mut channels, mut reaching, mut stranded, mut longest) = (0, 0, 0, 0);
+    for channel in valid.into_iter().flat_map(Package::channels) {
+        let place = format!("{} {}", channel.package().name(), channel.name());
+        let Head::One(head) = channel.head() else { panic!("{place} has not one head") };
+        let head = head.bundle().expect("a valid entry has a bundle");
+        let distances = distances(channel, head.name());
+        let graph = UpdateGraph::new(channel.package(), &[channel.name()]);
+        let is_stranded: BTreeSet<_> = graph.stranded().into_iter().map(Bundle::name).collect();
+        for bundle in channel.entries().map(|entry| entry.bundle().expect("a valid entry has a bundle")) {
+            let path = graph.path(bundle, head);
+            let length = path.as_ref().map(|path| path.len() - 1);
+            assert_eq!(length, distances.get(bundle.name()).copied(), "{place} {}", bundle.name());
+            assert_eq!(length.is_none(), is_stranded.contains(bundle.name()), "{place} {}", bundle.name());
+            for step in path.iter().flat_map(|path| path.windows(2)) {
+                let next = successors(channel.package(), &Installed::of(step[0]), &[channel.name()]);
+                assert!(next.iter().any(|bundle| bundle.name() == step[1].name()), "{place} {}", step[1].name());
+            }
+            longest = longest.max(length.unwrap_or_default());
+            *if length.is_some() { &mut reaching } else { &mut stranded } += 1;
+        }
+        channels += 1;
+    }
+    // Channels, bundles that reach the head of theirs, stranded ones, and the most steps it takes.
+    assert_eq!((channels, reaching, stranded, longest), (629, 9_561, 0, 198));
+}
+
+/// The blobs of one schema and package, as JSON.
+fn blobs(catalog: &Catalog, schema: &str, package: &str) -> Vec<Value> {
+    let metas = (0..catalog.meta_count()).map(|at| catalog.meta_at(at));
+    let of = metas.filter(|meta| meta.schema() == schema && meta.package_name() == Some(package));
+    of.map(|meta| serde_json::from_slice(meta.blob().raw()).expect("a blob is JSON")).collect()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// The version of each bundle, from its blob.
+fn versions(bundles: &[Value]) -> BTreeMap<&str, Version<'_>> {
+    let mut versions = BTreeMap::new();
+    for bundle in bundles {
+        let mut properties = bundle["properties"].as_array().expect("a bundle has properties").iter();
+        let own = properties.find(|property| property["type"] == "olm.package").expect("a bundle has a version");
+        let version = Version::parse(text(&own["value"]["version"])).expect("a valid version");
+        versions.insert(text(&bundle["name"]), version);
+    }
+    versions
+}
+
+/// Every step between two bundles, as `channel: from -> to reason`, from the blobs of the channels.
+fn expected_edges(channels: &[Value], versions: &BTreeMap<&str, Version<'_>>) -> BTreeSet<String> {
+    let mut edges = BTreeSet::new();
+    for channel in channels {
+        let entries = channel["entries"].as_array().expect("a channel has entries");
+        for entry in entries {
+            let to = text(&entry["name"]);
+            let mut add = |from: &str, reason: &str| {
+                let is_node = channels.iter().any(|channel| {
+                    channel["entries"].as_array().is_some_and(|entries| entries.iter().any(|it| it["name"] == from))
+                });
+                if is_node && versions.contains_key(from) && from != to {
+                    edges.insert(format!("{}: {from} -> {to} {reason}", text(&channel["name"])));
+                }
+            };
+            add(text(&entry["replaces"]), "REPLACES");
+            entry["skips"].as_array().into_iter().flatten().for_each(|name| add(text(name), "SKIPS"));
+            if let Ok(range) = BlangRange::parse(text(&entry["skipRange"])) {
+                let in_range = versions.iter().filter(|(_, version)| range.contains(version));
+                in_range.for_each(|(from, _)| add(from, "SKIP_RANGE"));
+            }
+        }
+    }
+    edges
+}
+
+/// The data of the answer to an operation of `examples/operations.graphql`.
+fn ask(engine: &Engine, operation: &str, variables: &Value) -> Value {
+    let request = Request {
+        query: include_str!("../../../examples/operations.graphql").into(),
+        operation_name: Some(operation.into()),
+        variables: variables.as_object().cloned(),
+        extensions: None,
+    };
+    let mut body: Value = serde_json::from_slice(&engine.execute(&request).body).expect("an answer is JSON");
+    assert_eq!(body.get("errors"), None, "{operation} {variables}");
+    body["data"].take()
+}
+
+#[test]
+fn graphs_and_successors_are_those_that_the_blobs_of_community_say() {
+    let Some(served) = serve("community") else { return };
+    let catalog = Arc::clone(&served.catalog);
+    let engine = served::engine([served]);
+    // Every eighth package, and those that take longest.
+    let mut packages: Vec<_> = catalog.packages().collect();
+    packages.sort_by_key(|package| std::cmp::Reverse(package.channels().map(|it| it.entries().len()).sum::<usize>()));
+    let packages = packages.iter().take(3).chain(packages.iter().skip(3).step_by(8)).map(|package| package.name());
+    let mut total = 0;
+    for name in packages {
+        let (bundles, channels) = (blobs(&catalog, "olm.bundle", name), blobs(&catalog, "olm.channel", name));
+        let expected = expected_edges(&channels, &versions(&bundles));
+        let answer = ask(&engine, "Graph", &json!({"catalog": "community", "package": name}));
+        let graph = &answer["package"]["updateGraph"];
+        let edges = graph["edges"].as_array().expect("a list");
+        let edge = |edge: &Value| {
+            let [from, to] = ["from", "to"].map(|side| text(&edge[side]["name"]).to_owned());
+            format!("{}: {from} -> {to} {}", text(&edge["channel"]["name"]), text(&edge["reason"]))
+        };
+        assert_eq!(edges.iter().map(edge).collect::<BTreeSet<_>>(), expected, "{name}");
+        assert_eq!(edges.len(), expected.len(), "{name}");
+        total += edges.len();
+        for bundle in graph["nodes"].as_array().expect("a list").iter().map(|node| text(&node["name"])) {
+            let by = json!({"name": {"catalog": "community", "package": name, "name": bundle}});
+            let answer = ask(&engine, "Successors", &json!({ "by": by }));
+            let found = answer["bundle"]["successors"].as_array().expect("a list");
+            let from = format!(": {bundle} -> ");
+            let next = expected.iter().filter_map(|edge| edge.split_once(&from)?.1.split(' ').next());
+            let found: BTreeSet<_> = found.iter().map(|next| text(&next["name"])).collect();
+            assert_eq!(found, next.collect(), "{name} {bundle}");
+        }
+    }
+    assert!(total > 20_000, "{total} edges");
+}
+
+#[test]
+fn an_install_of_each_package_of_community_picks_its_highest_version_unless_that_needs_others() {
+    let Some(served) = serve("community") else { return };
+    let catalog = Arc::clone(&served.catalog);
+    let engine = served::engine([served]);
+    let (mut picked, mut needy) = (0, 0);
+    for package in catalog.packages() {
+        let bundles = blobs(&catalog, "olm.bundle", package.name());
+        let versions = versions(&bundles);
+        // Of equal versions the least name comes first.
+        let highest = versions.iter().rev().max_by(|(_, a), (_, b)| a.precedence(b)).map(|(name, _)| *name);
+        let best = bundles.iter().find(|bundle| Some(text(&bundle["name"])) == highest).expect("a package has bundles");
+        let is_needy = best["properties"].as_array().into_iter().flatten().any(|property| {
+            ["olm.package.required", "olm.gvk.required", "olm.constraint"].contains(&text(&property["type"]))
+        });
+        let request = json!({"packageName": package.name(), "catalogs": ["community"]});
+        let answer = &ask(&engine, "Resolve", &json!({ "request": request }))["resolve"];
+        let (found, code) = match &answer["bundle"] {
+            Value::Null => (&answer["considered"][0]["bundle"], text(&answer["code"])),
+            bundle => (bundle, ""),
+        };
+        let expected = if is_needy { "HAS_DEPENDENCIES" } else { "" };
+        assert_eq!((found["name"].as_str(), code), (highest, expected), "{}", package.name());
+        *if is_needy { &mut needy } else { &mut picked } += 1;
+    }
+    assert_eq!(picked + needy, 333, "{needy} need others");
+    assert!(needy > 0, "no package needs others");
+}

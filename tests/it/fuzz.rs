@@ -1,0 +1,190 @@
+//! The targets of `fuzz`, run for a moment over seeded mutations of what is well-formed. docs/fuzzing.md says how
+//! to run them for longer, and how with coverage.
+
+#[path = "../../fuzz/targets.rs"]
+mod targets;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use serde_json::Value;
+
+/// How many inputs each target gets; `CATALOGQL_FUZZ` asks for another number.
+const INPUTS: u64 = 1_000;
+
+/// What no input may take.
+const TOO_LONG: Duration = Duration::from_secs(10);
+
+/// Numbers that are the same in every run (splitmix64).
+struct Seeded(u64);
+
+impl Seeded {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % u64::try_from(bound.max(1)).expect("a length fits"))
+            .expect("it is below a length")
+    }
+
+    /// One of some things.
+    fn pick<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
+        of[self.below(of.len())]
+    }
+
+    /// A seed, changed in a few places.
+    fn mutate(&mut self, seeds: &[&[u8]], words: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = self.pick(seeds).to_vec();
+        for _ in 0..=self.below(6) {
+            let at = self.below(bytes.len() + 1);
+            let end = at + self.below((bytes.len() - at).min(16) + 1);
+            match self.below(7) {
+                0 => drop(bytes.drain(at..end)),
+                1 => bytes.insert(at, self.next().to_le_bytes()[0]),
+                2 | 3 => drop(bytes.splice(at..at, self.pick(words).iter().copied())),
+                4 => {
+                    let piece = bytes[at..end].to_vec();
+                    let at = self.below(bytes.len() + 1);
+                    drop(bytes.splice(at..at, piece));
+                }
+                5 => {
+                    let other = self.pick(seeds);
+                    let from = self.below(other.len() + 1);
+                    bytes.truncate(at);
+                    bytes.extend_from_slice(&other[from..]);
+                }
+                _ => {
+                    if let Some(byte) = bytes.get_mut(at) {
+                        *byte ^= 1 << self.below(8);
+                    }
+                }
+            }
+        }
+        bytes
+    }
+}
+
+/// Gives a target its inputs; whatever panics or takes too long is named with its input.
+fn run(seed: u64, target: impl Fn(&[u8]), seeds: &[&[u8]], words: &[&[u8]]) {
+    let inputs = std::env::var("CATALOGQL_FUZZ").map_or(INPUTS, |count| count.parse().expect("a number of inputs"));
+    let mut seeded = Seeded(seed);
+    for seed in seeds {
+        target(seed);
+    }
+    for _ in 0..inputs {
+        let input = seeded.mutate(seeds, words);
+        let start = Instant::now();
+        let ended = catch_unwind(AssertUnwindSafe(|| target(&input)));
+        assert!(ended.is_ok(), "panicked at the input {:?}", String::from_utf8_lossy(&input));
+        assert!(start.elapsed() < TOO_LONG, "took too long over {:?}", String::from_utf8_lossy(&input));
+    }
+}
+
+const RANGE_SEEDS: [&[u8]; 6] =
+    [b">=1.0.0 <2.0.0", b"1.2.x || >3.0.0 !=3.1.0", b"~1.2.3 || ^2", b"1.0.0 - 2.3", b">=1.2.x, <2", b"!1.0.0-rc.1+b"];
+const RANGE_WORDS: [&[u8]; 16] = [
+    b"||",
+    b" ",
+    b">=",
+    b"<",
+    b"~",
+    b"^",
+    b"!=",
+    b"x",
+    b"*",
+    b".",
+    b"1",
+    b"0",
+    b"-rc.1",
+    b" - ",
+    b"v",
+    b"18446744073709551616",
+];
+
+#[test]
+fn ranges_of_both_grammars_hold_for_any_text() {
+    run(1, targets::blang, &RANGE_SEEDS, &RANGE_WORDS);
+    run(2, targets::masterminds, &RANGE_SEEDS, &RANGE_WORDS);
+}
+
+#[test]
+fn selectors_hold_for_any_text() {
+    let seeds: [&[u8]; 4] = [b"a=b,c!=d", b"a in (b,c),!d", b"a.io/b notin (1)", b"x>5,y<6,z"];
+    run(
+        3,
+        targets::selectors,
+        &seeds,
+        &[b",", b"(", b")", b"in", b"notin", b"!", b"=", b"==", b" ", b"a", b"\0", b"/"],
+    );
+}
+
+const JSON: &[u8] = br#"{"schema":"olm.bundle","name":"p.v1","package":"p","image":"i","relatedImages":[{"name":"n","image":"m"}],
+"properties":[{"type":"olm.package","value":{"packageName":"p","version":"1.0.0"}},{"type":"x","value":[1.50,-0,1e400,null]}]}"#;
+const YAML: &[u8] = b"---\nschema: olm.channel\nname: a\npackage: p\nentries:\n- name: p.v1\n  skips: [p.v0, \"p\\u00e9\"]\n\
+- &x {name: p.v2, replaces: p.v1, skipRange: '<1.0.0'}\n- *x\ntext: |\n  line\n  ---\n...\n---\n# none\n---\nschema: olm.package\nname: p\n";
+
+#[test]
+fn files_hold_for_any_bytes() {
+    let words: [&[u8]; 20] = [
+        b"\n",
+        b": ",
+        b"- ",
+        b"---\n",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b",",
+        b"\"",
+        b"'",
+        b"&a ",
+        b"*a",
+        b"<<: ",
+        b"!!str ",
+        b"|\n",
+        b"#",
+        b"\xef\xbb\xbf",
+        b"\xff",
+        b"\\ud800",
+    ];
+    run(4, targets::files, &[JSON, YAML], &words);
+}
+
+#[test]
+fn stored_lines_hold_for_any_bytes() {
+    let package = br#"{"defaultChannel":"a","name":"p","schema":"olm.package"}
+{"entries":[{"name":"p.v1","replaces":"p.v0","skipRange":"<1.0.0","skips":["p.v2"]}],"name":"a","package":"p","schema":"olm.channel"}
+{"entries":[{"message":"m","reference":{"name":"p.v1","schema":"olm.bundle"}}],"package":"p","schema":"olm.deprecations"}
+"#;
+    let bundle = br#"{"image":"i","name":"p.v1","package":"p","properties":[{"type":"olm.package","value":{"packageName":"p","version":"1.0.0"}},{"type":"olm.constraint","value":{"all":{"constraints":[]},"failureMessage":"f"}}],"relatedImages":[{"image":"m","name":"n"}],"schema":"olm.bundle"}
+"#;
+    let words: [&[u8]; 12] = [b"\n", b"{", b"}", b"[", b"]", b",", b":", b"\"", b"null", b"1", b"\\u0000", b"{}"];
+    run(5, targets::lines, &[package, bundle], &words);
+}
+
+#[test]
+fn ids_and_cursors_hold_for_any_text() {
+    let page = "{ nodes { id } pageInfo { startCursor endCursor } }";
+    let answer = targets::ask(&format!("{{ catalogs {{ id }} packages {page} bundles {page} }}"), "");
+    let mut texts = Vec::new();
+    let mut gather = vec![&answer["data"]];
+    while let Some(value) = gather.pop() {
+        match value {
+            Value::String(text) => texts.push(text.clone()),
+            Value::Array(items) => gather.extend(items),
+            Value::Object(fields) => gather.extend(fields.values()),
+            _ => {}
+        }
+    }
+    assert_eq!(texts.len(), 2 + (4 + 2) + (4 + 2), "{answer}");
+    let decoded: Vec<_> =
+        texts.iter().map(|text| BASE64_URL_SAFE_NO_PAD.decode(text).expect("ids are base64")).collect();
+    let seeds: Vec<&[u8]> = texts.iter().map(String::as_bytes).chain(decoded.iter().map(Vec::as_slice)).collect();
+    run(6, targets::ids, &seeds, &[b"A", b"_", b"-", b"=", b"/", b"\0", b"\x01", b"\xff", b"one", b"p.v1", b"2.0.0"]);
+}

@@ -1,0 +1,162 @@
+//! `catalogql graph` and `catalogql resolve`: what they print, for people and for programs, and how they end.
+
+use serde_json::{Value, json};
+
+use crate::support::{ETCD, Folders, Output, catalogql, run};
+
+/// A package with a deprecated bundle, a stranded one and an entry without a bundle.
+const MARKED: &str = "
+    package etcd default=stable
+    channel stable: v0.9.0 <- v0.9.2 <- v0.9.4 skips=v0.9.1,v0.9.3,v0.8.0 , v1.0.0? , \
+        v1.1.0 replaces=v0.9.4 skips=v1.0.0 range=\">=0.9.2 <1.1.0\" , v0.8.5
+    channel old: v0.9.0
+    deprecated bundle v0.9.0 \"too old\"
+    deprecated channel old \"use stable\"";
+
+/// Runs the program; an argument that begins with `@` is a folder of the test.
+fn ask(folders: &Folders, arguments: &[&str]) -> Output {
+    let argument = |argument: &&str| match argument.strip_prefix('@') {
+        Some(folder) => folders.text(folder),
+        None => (*argument).to_owned(),
+    };
+    let arguments: Vec<_> = arguments.iter().map(argument).collect();
+    let output = run(catalogql().args(arguments));
+    Output { stdout: folders.shown(&output.stdout), stderr: folders.shown(&output.stderr), ..output }
+}
+
+#[test]
+fn a_graph_is_printed_as_a_table_with_heads_and_deprecated_and_stranded_bundles_marked() {
+    let folders = Folders::new();
+    folders.catalog("marked", MARKED);
+    let output = ask(&folders, &["graph", "@marked", "etcd", "-o", "table"]);
+    let expected = "\
+package etcd
+
+channel old (deprecated)
+BUNDLE       VERSION  REPLACES  SKIPS  SKIP RANGE  MARKS
+etcd.v0.9.0  0.9.0                                 head, deprecated
+
+channel stable (default)
+BUNDLE       VERSION  REPLACES     SKIPS                                SKIP RANGE      MARKS
+etcd.v1.1.0  1.1.0    etcd.v0.9.4  etcd.v1.0.0                          >=0.9.2 <1.1.0  head
+etcd.v0.9.4  0.9.4    etcd.v0.9.2  etcd.v0.9.1, etcd.v0.9.3 and 1 more
+etcd.v0.9.2  0.9.2    etcd.v0.9.0
+etcd.v0.9.0  0.9.0                                                                      deprecated
+etcd.v0.8.5  0.8.5                                                                      head
+etcd.v1.0.0                                                                             no bundle
+";
+    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+
+    folders.catalog("lost", "package p default=a\nchannel a: v1.0.0 replaces=v2.0.0 , v2.0.0 replaces=v1.0.0");
+    let output = ask(&folders, &["graph", "@lost", "p", "-o", "table"]);
+    assert_eq!(output.stdout.matches("  stranded\n").count(), 2, "{}", output.stdout);
+}
+
+#[test]
+fn a_graph_is_json_where_nobody_looks() {
+    let folders = Folders::new();
+    folders.catalog("marked", MARKED);
+    let output = ask(&folders, &["graph", "@marked", "etcd", "--channel", "old", "--channel", "stable"]);
+    let answer: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
+    assert_eq!(answer["bundles"].as_array().map(Vec::len), Some(5));
+    assert_eq!(
+        answer["channels"][1],
+        json!({
+            "name": "stable",
+            "isDefault": true,
+            "deprecated": false,
+            "heads": ["etcd.v1.1.0", "etcd.v0.8.5"],
+            "stranded": [],
+        })
+    );
+    let edges = answer["edges"].as_array().expect("a list");
+    let edge = |from, reason| json!({"from": from, "to": "etcd.v1.1.0", "channel": "stable", "reason": reason});
+    assert_eq!(
+        edges[edges.len() - 4..],
+        [
+            edge("etcd.v0.9.4", "REPLACES"),
+            edge("etcd.v1.0.0", "SKIPS"),
+            edge("etcd.v0.9.4", "SKIP_RANGE"),
+            edge("etcd.v0.9.2", "SKIP_RANGE"),
+        ]
+    );
+}
+
+#[test]
+fn an_unknown_package_or_channel_is_named() {
+    let folders = Folders::new();
+    folders.catalog("etcd", ETCD);
+    let error = |arguments: &[&str]| {
+        let output = ask(&folders, arguments);
+        (output.status, output.stdout, output.stderr)
+    };
+    let failed = |message: &str| (Some(1), String::new(), format!("error: {message}\n"));
+    assert_eq!(error(&["graph", "@etcd", "argo"]), failed("package \"argo\" not found"));
+    let arguments = ["graph", "@etcd", "etcd", "--channel", "alpha"];
+    assert_eq!(error(&arguments), failed("package \"etcd\", channel \"alpha\" not found"));
+}
+
+#[test]
+fn a_resolution_is_printed_with_the_choice_and_why_not_the_others() {
+    let folders = Folders::new();
+    folders.catalog("marked", MARKED);
+    let arguments = ["resolve", "@marked", "etcd", "--installed", "etcd.v0.9.0@0.9.0", "-o", "table"];
+    let output = ask(&folders, &arguments);
+    let expected = "\
+etcd.v0.9.2 of catalog marked
+quay.io/example/etcd:v0.9.2
+
+CATALOG  BUNDLE       VERSION  WHY NOT
+marked   etcd.v0.9.2  0.9.2    chosen
+marked   etcd.v0.9.0  0.9.0    deprecated, and another is not
+marked   etcd.v1.1.0  1.1.0    nothing lets the installed bundle be upgraded to it
+marked   etcd.v0.9.4  0.9.4    nothing lets the installed bundle be upgraded to it
+marked   etcd.v0.8.5  0.8.5    nothing lets the installed bundle be upgraded to it
+";
+    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+
+    let output = ask(&folders, &["resolve", "@marked", "etcd", "--channel", "old", "-o", "table"]);
+    let start = "etcd.v0.9.0 of catalog marked\nquay.io/example/etcd:v0.9.0\n\
+        deprecated: olm.bundle etcd.v0.9.0: too old\ndeprecated: olm.channel old: use stable\n";
+    assert!(output.stdout.starts_with(start), "{}", output.stdout);
+}
+
+#[test]
+fn a_resolution_that_fails_says_so_in_upstreams_words_and_by_its_status() {
+    let folders = Folders::new();
+    folders.catalog("one", ETCD);
+    folders.catalog("two", ETCD);
+    let output = ask(&folders, &["resolve", "@two", "@one", "etcd"]);
+    let answer: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
+    assert_eq!(output.status, Some(1));
+    let message = "found bundles for package \"etcd\" in multiple catalogs with the same priority [one two]";
+    assert_eq!(
+        (&answer["resolution"], &answer["failure"]),
+        (&Value::Null, &json!({"code": "AMBIGUOUS", "message": message}))
+    );
+    let first = json!({"catalog": "one", "bundle": "etcd.v0.9.4", "version": "0.9.4", "rejection": "AMBIGUOUS"});
+    assert_eq!(answer["considered"][0], first);
+
+    let output = ask(&folders, &["resolve", "@one", "etcd", "--version", "9.x", "-o", "table"]);
+    assert_eq!(output.status, Some(1));
+    let start = "error: no bundles found for package \"etcd\" matching version \"9.x\"\n\nCATALOG";
+    assert!(output.stdout.starts_with(start), "{}", output.stdout);
+
+    folders.write("broken/catalog.json", "{");
+    let output = ask(&folders, &["resolve", "@broken", "@one", "etcd", "-o", "table"]);
+    let start = "error: error walking catalogs: error getting package \"etcd\" from catalog \"broken\": ";
+    assert!(output.stdout.starts_with(start), "{}", output.stdout);
+}
+
+#[test]
+fn what_is_installed_is_a_name_and_a_version() {
+    let folders = Folders::new();
+    folders.catalog("etcd", ETCD);
+    let output = ask(&folders, &["resolve", "@etcd", "etcd", "--installed", "etcd.v0.9.0"]);
+    assert_eq!(output.status, Some(2));
+    assert!(output.stderr.contains("write NAME@VERSION"), "{}", output.stderr);
+    let output = ask(&folders, &["resolve", "@etcd", "etcd", "--installed", "a@b@1.0", "-o", "table"]);
+    let message = "error: error walking catalogs: error finding upgrade edges: \
+        failed to get version and release of installed bundle: No Major.Minor.Patch elements found\n";
+    assert_eq!((output.status, output.stdout.as_str()), (Some(1), message));
+}
