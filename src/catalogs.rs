@@ -10,6 +10,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use fbc::catalog::{FoundIcon, Icons};
 use fbc::{Catalog, Digest};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
 /// One catalog being served, with what is known of it besides its content.
@@ -55,7 +56,12 @@ pub struct Snapshot {
     former_icons: Vec<Vec<Arc<Icons>>>,
     /// Places in `by_name`: highest priority first, then by name.
     by_priority: Vec<usize>,
+    revision: Revision,
 }
+
+/// What tells one state of the published set from another: equal ones give equal answers, also in another process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Revision([u8; 32]);
 
 /// Reads what is served; clones are cheap and see the same.
 #[derive(Clone, Debug)]
@@ -125,7 +131,8 @@ impl CatalogsWriter {
     fn swap(&mut self, by_name: Vec<Arc<Served>>, former_icons: Vec<Vec<Arc<Icons>>>) {
         let mut by_priority: Vec<usize> = (0..by_name.len()).collect();
         by_priority.sort_by_key(|&at| std::cmp::Reverse(by_name[at].about.priority));
-        self.current.store(Arc::new(Snapshot { by_name, former_icons, by_priority }));
+        let revision = Revision::of(&by_name);
+        self.current.store(Arc::new(Snapshot { by_name, former_icons, by_priority, revision }));
         self.changes.send_modify(|count| *count += 1);
     }
 }
@@ -147,10 +154,35 @@ impl Snapshot {
         Some(&self.by_name[at])
     }
 
+    /// What tells it from another.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
     /// The icon whose image has this digest, of any catalog that is served or of its [`FORMER_ICONS`] contents before.
     pub fn icon(&self, digest: &Digest) -> Option<FoundIcon> {
         let now = self.by_name.iter().map(|served| served.catalog.icons());
         now.chain(self.former_icons.iter().flatten()).find_map(|icons| icons.find(digest))
+    }
+}
+
+impl Revision {
+    /// Everything that an answer can depend on: the contents, where their problems are, and what is known of each
+    /// catalog besides.
+    fn of(by_name: &[Arc<Served>]) -> Self {
+        let mut hash = Sha256::new();
+        for served in by_name {
+            let Served { name, catalog, digest, image, last_unpacked, about } = &**served;
+            // Each part ends where the next begins: `Debug` quotes texts.
+            let known = format!("{name:?}{digest:?}{image:?}{last_unpacked:?}{about:?}{:?}", catalog.problems());
+            hash.update(known);
+        }
+        Self(hash.finalize().into())
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
     }
 }
 

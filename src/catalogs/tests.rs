@@ -51,6 +51,36 @@ fn a_snapshot_stays_as_it_is_while_catalogs_are_replaced_and_withdrawn() {
 }
 
 #[test]
+fn a_revision_is_that_of_everything_that_is_known_of_the_catalogs() {
+    let revision = |all: &dyn Fn() -> Vec<Served>| {
+        let (mut writer, catalogs) = catalogs();
+        all().into_iter().for_each(|served| writer.publish(served));
+        catalogs.snapshot().revision()
+    };
+    let about = |about: About| move || vec![Served { about: about.clone(), ..served("a", 0, 1) }];
+    let one = || vec![served("a", 0, 1)];
+    assert_eq!(revision(&one), revision(&one));
+    let both = || vec![served("a", 0, 1), served("b", 0, 1)];
+    assert_eq!(revision(&both), revision(&|| vec![served("b", 0, 1), served("a", 0, 1)]));
+    let others: [&dyn Fn() -> Vec<Served>; 9] = [
+        &Vec::new,
+        &both,
+        &|| vec![served("b", 0, 1)],
+        &|| vec![served("a", 1, 1)],
+        &|| vec![served("a", 0, 2)],
+        &|| vec![Served { image: Some("i".to_owned()), ..served("a", 0, 1) }],
+        &|| vec![Served { last_unpacked: Some(jiff::Timestamp::UNIX_EPOCH), ..served("a", 0, 1) }],
+        &about(About { display_name: Some("A".to_owned()), ..About::default() }),
+        &about(About { labels: [("k".to_owned(), "v".to_owned())].into(), ..About::default() }),
+    ];
+    let mut revisions: Vec<_> = others.iter().map(|other| revision(*other).as_bytes().to_vec()).collect();
+    revisions.push(revision(&one).as_bytes().to_vec());
+    revisions.sort();
+    revisions.dedup();
+    assert_eq!(revisions.len(), 10);
+}
+
+#[test]
 fn each_change_is_counted() {
     let (mut writer, catalogs) = catalogs();
     let changes = catalogs.changes();

@@ -14,6 +14,7 @@
 //! | `connection`, `key` | pages, cursors, ids |
 //! | `introspection` | what the schema says of itself |
 //! | [`errors`] | codes, texts, status |
+//! | `validator` | what names an answer before it is made |
 //! | `handler` | HTTP |
 
 mod coercion;
@@ -28,6 +29,7 @@ mod key;
 pub mod limits;
 mod output;
 mod plan;
+mod validator;
 mod write;
 
 use std::borrow::Cow;
@@ -36,7 +38,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::catalogs::Catalogs;
+use crate::catalogs::{Catalogs, Snapshot};
 use document::{Document, Schema};
 use documents::Documents;
 use errors::{Code, Cost, Error, Outcome};
@@ -101,12 +103,12 @@ impl Engine {
 
     /// Answers a request from what is served now.
     pub fn execute(&self, request: &Request<'_>) -> Answer {
-        self.execute_with(request, |work| work())
+        self.execute_in(&self.catalogs.snapshot(), request, |work| work())
     }
 
-    /// Answers a request; what takes long is done in `long`, which must call what it is given.
-    fn execute_with(&self, request: &Request<'_>, long: impl FnOnce(&mut dyn FnMut())) -> Answer {
-        self.run(request, long).unwrap_or_else(|(errors, outcome)| {
+    /// Answers a request from one snapshot; what takes long is done in `long`, which must call what it is given.
+    fn execute_in(&self, snapshot: &Snapshot, request: &Request<'_>, long: impl FnOnce(&mut dyn FnMut())) -> Answer {
+        self.run(snapshot, request, long).unwrap_or_else(|(errors, outcome)| {
             let mut body = b"{".to_vec();
             errors::write_all(&errors, &mut body);
             body.push(b'}');
@@ -114,7 +116,12 @@ impl Engine {
         })
     }
 
-    fn run(&self, request: &Request<'_>, long: impl FnOnce(&mut dyn FnMut())) -> Result<Answer, (Vec<Error>, Outcome)> {
+    fn run(
+        &self,
+        snapshot: &Snapshot,
+        request: &Request<'_>,
+        long: impl FnOnce(&mut dyn FnMut()),
+    ) -> Result<Answer, (Vec<Error>, Outcome)> {
         let refused = |error: Error| (vec![error], Outcome::Refused);
         let document = self.document(&request.query).map_err(refused)?;
         let operation = document.operation(request.operation_name.as_deref()).map_err(refused)?;
@@ -131,9 +138,7 @@ impl Engine {
             .introspections
             .answer(&self.schema, &document, operation, &variables, &plan)
             .map_err(|error| (vec![error], Outcome::Abandoned))?;
-        let snapshot = self.catalogs.snapshot();
-        let context =
-            Context { snapshot: &snapshot, document: &document, limits: &self.limits, introspection: &introspection };
+        let context = Context { snapshot, document: &document, limits: &self.limits, introspection: &introspection };
         let mut written = None;
         let mut work = || {
             let mut out = Vec::with_capacity(first_capacity(cost));

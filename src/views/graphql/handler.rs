@@ -22,6 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::errors::{Media, Outcome, status};
+use super::validator::tag;
 use super::{Answer, Engine, Request, SDL};
 
 /// What a request over HTTP is answered with.
@@ -50,6 +51,9 @@ impl AsRef<[u8]> for InFlight {
 
 /// Bytes of answers are counted in kibibytes: a semaphore counts to 2^29 on small machines.
 const IN_FLIGHT_UNIT: usize = 1024;
+
+/// A cache may keep it, and asks whether it still holds.
+const CURRENT: &str = "public, no-cache";
 
 /// How long a browser may remember which origins are allowed.
 const CORS_AGE: Duration = Duration::from_hours(1);
@@ -95,7 +99,7 @@ async fn by_url(State(server): State<Server>, RawQuery(parameters): RawQuery, he
         let text = format!("the URL has more than {maximum} bytes of parameters: send the request in a body");
         return (StatusCode::URI_TOO_LONG, text).into_response();
     }
-    answer(&server, &headers, request::of_url(&parameters)).await
+    answer(&server, &headers, request::of_url(&parameters), Method::GET).await
 }
 
 async fn by_body(State(server): State<Server>, headers: HeaderMap, body: Result<Bytes, BytesRejection>) -> Response {
@@ -104,12 +108,17 @@ async fn by_body(State(server): State<Server>, headers: HeaderMap, body: Result<
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response();
     }
     match &body {
-        Ok(body) => answer(&server, &headers, request::of_body(body)).await,
+        Ok(body) => answer(&server, &headers, request::of_body(body), Method::POST).await,
         Err(refusal) => (refusal.status(), refusal.body_text()).into_response(),
     }
 }
 
-async fn answer(server: &Server, headers: &HeaderMap, request: Result<Request<'_>, Refusal>) -> Response {
+async fn answer(
+    server: &Server,
+    headers: &HeaderMap,
+    request: Result<Request<'_>, Refusal>,
+    method: Method,
+) -> Response {
     let Some(media) = request::accepted(headers) else {
         let text = "accept application/graphql-response+json or application/json";
         return (StatusCode::NOT_ACCEPTABLE, text).into_response();
@@ -118,12 +127,19 @@ async fn answer(server: &Server, headers: &HeaderMap, request: Result<Request<'_
         Ok(request) => request,
         Err(refusal) => return refusal.into_response(),
     };
+    let snapshot = server.engine.catalogs.snapshot();
+    // Only what is asked for by its URL is kept by caches.
+    let tag = (method == Method::GET).then(|| tag(&snapshot, server.engine.limits(), &request, media));
+    if let Some(tag) = tag.as_ref().filter(|tag| request::is_known(headers, tag)) {
+        return (StatusCode::NOT_MODIFIED, [(ETAG, tag.as_str()), (CACHE_CONTROL, CURRENT), (VARY, "accept")])
+            .into_response();
+    }
     // The semaphore is never closed; a permit is held until the answer is written.
     let _permit = server.running.acquire().await;
-    let answer = server.engine.execute_with(&request, off_the_worker);
+    let answer = server.engine.execute_in(&snapshot, &request, off_the_worker);
     let units = u32::try_from(answer.body.len().div_ceil(IN_FLIGHT_UNIT)).unwrap_or(u32::MAX);
     match Arc::clone(&server.in_flight).try_acquire_many_owned(units) {
-        Ok(held) => respond(answer, media, held),
+        Ok(held) => respond(answer, media, tag, held),
         Err(_) => overload(),
     }
 }
@@ -134,7 +150,12 @@ fn overload() -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "1"), (CACHE_CONTROL, "no-store")], text).into_response()
 }
 
-fn respond(Answer { body, outcome }: Answer, media: Media, held: OwnedSemaphorePermit) -> Response {
+fn respond(
+    Answer { body, outcome }: Answer,
+    media: Media,
+    tag: Option<String>,
+    held: OwnedSemaphorePermit,
+) -> Response {
     let status = StatusCode::from_u16(status(outcome, media)).unwrap_or(StatusCode::OK);
     let content_type = match media {
         Media::Json => "application/json; charset=utf-8",
@@ -147,6 +168,9 @@ fn respond(Answer { body, outcome }: Answer, media: Media, held: OwnedSemaphoreP
     headers.insert(VARY, HeaderValue::from_static("accept"));
     if outcome != Outcome::Complete {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    } else if let Some(Ok(tag)) = tag.map(HeaderValue::try_from) {
+        headers.insert(ETAG, tag);
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(CURRENT));
     }
     response
 }
@@ -165,13 +189,9 @@ fn off_the_worker(work: &mut dyn FnMut()) {
 async fn schema(headers: HeaderMap) -> Response {
     let digest = fbc::Digest::new(Sha256::digest(SDL.as_bytes()).into());
     let tag = format!("\"{}\"", digest.hex());
-    let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    let fresh = known.flat_map(|value| value.split(',')).any(|known| {
-        let known = known.trim();
-        known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag
-    });
-    let head = [(ETAG, tag), (CACHE_CONTROL, "public, no-cache".to_owned())];
-    if fresh {
+    let is_known = request::is_known(&headers, &tag);
+    let head = [(ETAG, tag), (CACHE_CONTROL, CURRENT.to_owned())];
+    if is_known {
         // Or else it would be said to be 0, which caches take for the length of what they have.
         return (StatusCode::NOT_MODIFIED, head, [(CONTENT_LENGTH, SDL.len())]).into_response();
     }

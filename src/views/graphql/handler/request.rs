@@ -1,6 +1,6 @@
 //! What a request over HTTP asks, and in which form it wants the answer.
 
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
 use serde_json::{Map, Value};
 
@@ -81,5 +81,14 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
     json && parts.filter_map(|part| part.split_once('=')).all(|(name, value)| {
         !name.eq_ignore_ascii_case("charset") || value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+    })
+}
+
+/// Whether the client has the answer of this tag already.
+pub(super) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+    let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    known.flat_map(|value| value.split(',')).any(|known| {
+        let known = known.trim();
+        known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag
     })
 }

@@ -136,6 +136,36 @@ async fn a_query_may_stand_in_the_url() {
 }
 
 #[tokio::test]
+async fn an_answer_by_its_url_has_a_tag_and_need_not_be_sent_twice() {
+    let ask = async |headers: &[(&str, &str)], parameters: &str| {
+        let path = format!("/graphql?query=query($a:Int){{packages(first:$a){{totalCount}}}}{parameters}");
+        let (status, headers, body) = send(Method::GET, &path, headers, Body::empty()).await;
+        let header = |name| header(&headers, name).unwrap_or("-").to_owned();
+        (status, header("etag"), header("cache-control"), header("vary"), body)
+    };
+    let (status, tag, control, vary, body) = ask(&[], "").await;
+    assert_eq!((status, control.as_str(), vary.as_str()), (200, "public, no-cache", "accept"));
+    assert!(tag.ends_with("-json\"") && body.starts_with("{\"data\""), "{tag} {body}");
+    let kept = (304, tag.clone(), "public, no-cache".to_owned(), "accept".to_owned(), String::new());
+    for known in [tag.as_str(), &format!("\"x\", W/{tag}"), "*"] {
+        assert_eq!(ask(&[("if-none-match", known)], "").await, kept, "{known}");
+    }
+    // Whatever changes the answer, its form or what it costs to say has another tag.
+    let mut tags = vec![tag.clone()];
+    tags.push(ask(&[("accept", "application/graphql-response+json")], "").await.1);
+    tags.push(ask(&[], "&variables={%22a%22:1}").await.1);
+    tags.push(ask(&[], "&extensions={%22cost%22:true}").await.1);
+    tags.push(ask(&[], "%20").await.1);
+    tags.sort();
+    tags.dedup();
+    assert_eq!(tags.len(), 5, "{tags:?}");
+    // What has errors is not kept, and what is not asked for by a URL cannot be.
+    let (status, tag, control, ..) = ask(&[], "&variables={%22a%22:501}").await;
+    assert_eq!((status, tag.as_str(), control.as_str()), (200, "-", "no-store"));
+    assert_eq!(header(&post_graphql(&[], QUERY).await.1, "etag"), None);
+}
+
+#[tokio::test]
 async fn parameters_that_are_none_are_refused() {
     for (parameters, expected) in [
         ("", "the parameter `query` is missing"),
