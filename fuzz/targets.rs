@@ -114,8 +114,11 @@ pub(crate) fn ids(data: &[u8]) {
 /// The answer of an engine over two small catalogs.
 pub(crate) fn ask(document: &str, text: &str) -> serde_json::Value {
     let variables = ["text", "id"].map(|name| (name.to_owned(), text.into()));
-    let request =
-        Request { query: document.into(), variables: Some(variables.into_iter().collect()), ..Request::default() };
+    let request = Request {
+        query: Some(document.into()),
+        variables: Some(variables.into_iter().collect()),
+        ..Request::default()
+    };
     let body = String::from_utf8(ENGINE.execute(&request).body).expect("an answer is UTF-8");
     assert!(!body.contains("INTERNAL_SERVER_ERROR"), "{body}");
     serde_json::from_str(&body).expect("an answer is JSON")

@@ -44,7 +44,7 @@ pub(crate) fn engine(served: &Arc<Served>) -> Engine {
 
 /// The answer to a document without variables.
 pub(crate) fn answer(engine: &Engine, query: &str) -> Vec<u8> {
-    let request = Request { query: query.into(), ..Request::default() };
+    let request = Request { query: Some(query.into()), ..Request::default() };
     let answer = engine.execute(&request);
     assert!(!answer.body.starts_with(b"{\"errors\""), "{}", String::from_utf8_lossy(&answer.body));
     answer.body

@@ -99,7 +99,7 @@ fn ask(engine: &Engine, query: &str, variables: Value) -> (Duration, Vec<u8>) {
     let query = format!("{query}#{:?}", std::time::Instant::now());
     let Value::Object(variables) = variables else { return (Duration::ZERO, Vec::new()) };
     let variables: Option<Map<String, Value>> = Some(variables);
-    let request = Request { query: query.into(), variables, ..Request::default() };
+    let request = Request { query: Some(query.into()), variables, ..Request::default() };
     let (took, answer) = once(|| engine.execute(&request));
     assert!(!answer.body.starts_with(b"{\"errors\""), "{}", String::from_utf8_lossy(&answer.body));
     (took, answer.body)

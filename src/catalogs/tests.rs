@@ -54,7 +54,9 @@ fn a_snapshot_stays_as_it_is_while_catalogs_are_replaced_and_withdrawn() {
 fn a_revision_is_that_of_everything_that_is_known_of_the_catalogs() {
     let revision = |all: &dyn Fn() -> Vec<Served>| {
         let (mut writer, catalogs) = catalogs();
-        all().into_iter().for_each(|served| writer.publish(served));
+        for served in all() {
+            writer.publish(served);
+        }
         catalogs.snapshot().revision()
     };
     let about = |about: About| move || vec![Served { about: about.clone(), ..served("a", 0, 1) }];

@@ -35,6 +35,7 @@ mod write;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use fbc::Digest;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -62,16 +63,20 @@ pub struct Engine {
 /// A request, as GraphQL over HTTP puts it in JSON.
 #[derive(Debug, Default, Deserialize)]
 pub struct Request<'a> {
-    /// The document.
-    #[serde(borrow)]
-    pub query: Cow<'a, str>,
+    /// The document; it may be left out when a digest names one that is kept.
+    #[serde(borrow, default)]
+    pub query: Option<Cow<'a, str>>,
+    /// `sha256:` and the digest of a document that is kept.
+    #[serde(borrow, default, rename = "documentId")]
+    pub document_id: Option<Cow<'a, str>>,
     /// Which operation of the document to execute; it may be left out when there is one.
     #[serde(borrow, default, rename = "operationName")]
     pub operation_name: Option<Cow<'a, str>>,
     /// Values of the operation's variables.
     #[serde(default)]
     pub variables: Option<Map<String, Value>>,
-    /// What is asked of this server alone: `{"cost": true}` tells what the request costs.
+    /// What is asked of this server alone: `{"cost": true}` tells what the request costs, and `persistedQuery` names a
+    /// document by its digest, as Apollo's clients do.
     #[serde(default)]
     pub extensions: Option<Map<String, Value>>,
 }
@@ -123,7 +128,7 @@ impl Engine {
         long: impl FnOnce(&mut dyn FnMut()),
     ) -> Result<Answer, (Vec<Error>, Outcome)> {
         let refused = |error: Error| (vec![error], Outcome::Refused);
-        let document = self.document(&request.query).map_err(refused)?;
+        let document = self.document(request).map_err(refused)?;
         let operation = document.operation(request.operation_name.as_deref()).map_err(refused)?;
         let none = Map::new();
         let given = request.variables.as_ref().unwrap_or(&none);
@@ -157,12 +162,29 @@ impl Engine {
         Ok(finish(written, asked.then_some(cost)))
     }
 
-    fn document(&self, text: &str) -> Result<Arc<Document>, Error> {
-        if let Some(document) = self.documents.get(text) {
+    /// The document of a request: the one that is kept, or else the one that is sent, which is then kept.
+    fn document(&self, request: &Request<'_>) -> Result<Arc<Document>, Error> {
+        let named = request.named()?;
+        let digest = match (&request.query, named) {
+            (Some(text), named) => {
+                let digest = documents::digest(text);
+                if named.is_some_and(|named| named != digest) {
+                    let message = "provided sha does not match query";
+                    return Err(Error::request(Code::PersistedQueryHashMismatch, message));
+                }
+                digest
+            }
+            (None, Some(named)) => named,
+            (None, None) => return Err(Error::request(Code::ParseFailed, "the request has no document")),
+        };
+        if let Some(document) = self.documents.get(&digest) {
             return Ok(document);
         }
+        // The words that Apollo's clients wait for before they send the text.
+        let not_found = || Error::request(Code::PersistedQueryNotFound, "PersistedQueryNotFound");
+        let text = request.query.as_ref().ok_or_else(not_found)?;
         let document = Arc::new(self.schema.parse(text, &self.limits)?);
-        self.documents.insert(&document);
+        self.documents.insert(digest, &document);
         Ok(document)
     }
 
@@ -173,6 +195,29 @@ impl Engine {
         }
         let message = format!("the operation may produce {cost} objects; at most {maximum} are allowed");
         Err(Error { cost: Some(Cost { cost, maximum }), ..Error::request(Code::CostEstimated, message) })
+    }
+}
+
+impl Request<'_> {
+    /// Whether it has a document, or names one.
+    fn has_document(&self) -> bool {
+        let extension = || self.extensions.as_ref().is_some_and(|extensions| extensions.contains_key("persistedQuery"));
+        self.query.is_some() || self.document_id.is_some() || extension()
+    }
+
+    /// The digest that it names a document by.
+    fn named(&self) -> Result<Option<Digest>, Error> {
+        let bad = |what: &str| Error::request(Code::BadUserInput, what);
+        if let Some(id) = &self.document_id {
+            let digest = Digest::parse(id).ok_or_else(|| bad("`documentId` must be sha256: and 64 lower-case digits"));
+            return digest.map(Some);
+        }
+        let Some(persisted) = self.extensions.as_ref().and_then(|extensions| extensions.get("persistedQuery")) else {
+            return Ok(None);
+        };
+        let hash = persisted["sha256Hash"].as_str().filter(|_| persisted["version"] == 1);
+        let digest = hash.and_then(|hash| Digest::parse(&format!("sha256:{hash}")));
+        digest.map(Some).ok_or_else(|| bad("`persistedQuery` must have version 1 and a sha256Hash of 64 digits"))
     }
 }
 

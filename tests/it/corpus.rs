@@ -137,7 +137,8 @@ fn the_real_catalogs_and_the_example_are_served_at_once() {
     let example = all[3].catalog.packages().len();
     let engine = served::engine(all);
     let query = "{ catalogs { name packages { totalCount } bundles { totalCount } } packages { totalCount } }";
-    let answer = engine.execute(&catalogql::views::graphql::Request { query: query.into(), ..Default::default() });
+    let answer =
+        engine.execute(&catalogql::views::graphql::Request { query: Some(query.into()), ..Default::default() });
     let answer: Value = serde_json::from_slice(&answer.body).expect("an answer is JSON");
     let packages = |at: usize| &answer["data"]["catalogs"][at]["packages"]["totalCount"];
     let expected = [333, 14, 35, example].map(|count| json!(count));

@@ -153,7 +153,8 @@ impl Case<'_> {
     fn execute(&self, engine: &Engine, opaque: &Opaque) -> Json {
         let variables = self.variables.map(|variables| opaque.fill(variables.get()));
         let request = Request {
-            query: self.query.as_str().into(),
+            query: Some(self.query.as_str().into()),
+            document_id: None,
             operation_name: self.operation_name.as_deref().map(Into::into),
             variables: variables.map(|text| serde_json::from_str(&text).expect("variables are an object")),
             extensions: None,

@@ -41,7 +41,8 @@ impl Community {
     fn answer(&self, operation: &str, variables: Value) -> Value {
         let Value::Object(variables) = variables else { panic!("variables are an object") };
         let answer = self.engine.execute(&Request {
-            query: OPERATIONS.into(),
+            query: Some(OPERATIONS.into()),
+            document_id: None,
             operation_name: Some(operation.into()),
             variables: Some(variables),
             extensions: None,

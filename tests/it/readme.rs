@@ -147,7 +147,7 @@ fn every_dependency_has_its_reason() {
 
 /// The answer to a query, as the documents show it.
 fn answer(engine: &Engine, query: &str) -> String {
-    let answer = engine.execute(&Request { query: query.into(), ..Request::default() });
+    let answer = engine.execute(&Request { query: Some(query.into()), ..Request::default() });
     Json::read(std::str::from_utf8(&answer.body).expect("an answer is UTF-8")).pretty()
 }
 

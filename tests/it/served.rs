@@ -34,7 +34,7 @@ pub(crate) fn engine(all: impl IntoIterator<Item = Served>) -> Engine {
 #[track_caller]
 pub(crate) fn data(engine: &Engine, query: &str, variables: &Value) -> Value {
     let variables = variables.as_object().cloned();
-    let answer = engine.execute(&Request { query: query.into(), variables, ..Request::default() });
+    let answer = engine.execute(&Request { query: Some(query.into()), variables, ..Request::default() });
     let text = std::str::from_utf8(&answer.body).expect("an answer is UTF-8");
     let mut answer: Value = text.parse().expect("an answer is JSON");
     assert_eq!(answer.get("errors"), None, "{query}");

@@ -51,7 +51,7 @@ impl Server {
             "query($cursor: String) {{ catalog(name: \"c\") {{ {field}({given} {window}) {{ edges {{ cursor node {{ {item} }} }} }} }} }}"
         );
         let variables = json!({ "cursor": cursor }).as_object().cloned();
-        let answer = self.engine.execute(&Request { query: query.into(), variables, ..Request::default() });
+        let answer = self.engine.execute(&Request { query: Some(query.into()), variables, ..Request::default() });
         let mut body: Value = serde_json::from_slice(&answer.body).expect("an answer is JSON");
         assert_eq!(body.get("errors"), None, "{field} {given} {window}");
         let Value::Array(edges) = body["data"]["catalog"][field]["edges"].take() else { panic!("no edges: {body}") };

@@ -1,4 +1,5 @@
-//! Documents that are kept parsed and validated: bounded, by text.
+//! Documents that are kept parsed and validated: bounded, by the sha256 of their text, which is also how clients name
+//! those that they need not send again.
 //!
 //! A document that was asked for since it last stood in line gets a second turn, so that those in use outlive those
 //! that came once.
@@ -6,6 +7,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+
+use fbc::Digest;
+use sha2::{Digest as _, Sha256};
 
 use super::document::Document;
 
@@ -24,9 +28,9 @@ pub(super) struct Documents {
 
 #[derive(Default)]
 struct Kept {
-    by_text: HashMap<Arc<str>, Entry>,
-    /// Every text, the next to be dropped first.
-    line: VecDeque<Arc<str>>,
+    by_digest: HashMap<Digest, Entry>,
+    /// Every digest, the next to be dropped first.
+    line: VecDeque<Digest>,
     bytes: usize,
 }
 
@@ -41,48 +45,51 @@ impl Documents {
         Self { entries, bytes, kept: RwLock::default() }
     }
 
-    /// The document of a text, if it is kept.
-    pub(super) fn get(&self, text: &str) -> Option<Arc<Document>> {
+    /// The document whose text has this digest, if it is kept.
+    pub(super) fn get(&self, digest: &Digest) -> Option<Arc<Document>> {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
-        let entry = kept.by_text.get(text)?;
+        let entry = kept.by_digest.get(digest)?;
         entry.used.store(true, Ordering::Relaxed);
         Some(Arc::clone(&entry.document))
     }
 
-    /// Keeps a document, unless it alone is larger than all may be.
-    pub(super) fn insert(&self, document: &Arc<Document>) {
+    /// Keeps a document with the digest of its text, unless it alone is larger than all may be.
+    pub(super) fn insert(&self, digest: Digest, document: &Arc<Document>) {
         let size = size(document.text());
         if size > self.bytes || self.entries == 0 {
             return;
         }
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-        if kept.by_text.contains_key(document.text()) {
+        if kept.by_digest.contains_key(&digest) {
             return;
         }
         while kept.line.len() >= self.entries || kept.bytes + size > self.bytes {
             kept.drop_one();
         }
-        let text: Arc<str> = document.text().into();
         kept.bytes += size;
-        kept.line.push_back(Arc::clone(&text));
-        kept.by_text.insert(text, Entry { document: Arc::clone(document), used: AtomicBool::new(false) });
+        kept.line.push_back(digest);
+        kept.by_digest.insert(digest, Entry { document: Arc::clone(document), used: AtomicBool::new(false) });
     }
 }
 
 impl Kept {
     /// Drops the first in line that was not used; the used ones before it go to the end and count as unused.
     fn drop_one(&mut self) {
-        while let Some(text) = self.line.pop_front() {
-            let used = self.by_text.get_mut(&text).is_some_and(|entry| std::mem::take(entry.used.get_mut()));
+        while let Some(digest) = self.line.pop_front() {
+            let used = self.by_digest.get_mut(&digest).is_some_and(|entry| std::mem::take(entry.used.get_mut()));
             if used {
-                self.line.push_back(text);
-            } else {
-                self.bytes -= size(&text);
-                self.by_text.remove(&text);
+                self.line.push_back(digest);
+            } else if let Some(entry) = self.by_digest.remove(&digest) {
+                self.bytes -= size(entry.document.text());
                 return;
             }
         }
     }
+}
+
+/// The digest by which the document of a text is kept.
+pub(super) fn digest(text: &str) -> Digest {
+    Digest::new(Sha256::digest(text.as_bytes()).into())
 }
 
 fn size(text: &str) -> usize {
@@ -105,11 +112,11 @@ mod tests {
         let schema = Schema::load();
         let [a, b, c] = ["a", "b", "c"].map(|key| document(&schema, key));
         let documents = Documents::new(2, usize::MAX);
-        documents.insert(&a);
-        documents.insert(&b);
-        assert!(documents.get(a.text()).is_some());
-        documents.insert(&c);
-        let kept = [&a, &b, &c].map(|document| documents.get(document.text()).is_some());
+        documents.insert(digest(a.text()), &a);
+        documents.insert(digest(b.text()), &b);
+        assert!(documents.get(&digest(a.text())).is_some());
+        documents.insert(digest(c.text()), &c);
+        let kept = [&a, &b, &c].map(|document| documents.get(&digest(document.text())).is_some());
         assert_eq!(kept, [true, false, true]);
     }
 
@@ -120,13 +127,13 @@ mod tests {
         let fitting = Documents::new(9, 2 * size(a.text()));
         let tight = Documents::new(9, 2 * size(a.text()) - 1);
         for documents in [&fitting, &tight] {
-            documents.insert(&a);
-            documents.insert(&b);
-            documents.insert(&b);
-            assert!(documents.get(b.text()).is_some());
+            documents.insert(digest(a.text()), &a);
+            documents.insert(digest(b.text()), &b);
+            documents.insert(digest(b.text()), &b);
+            assert!(documents.get(&digest(b.text())).is_some());
         }
-        assert!(fitting.get(a.text()).is_some());
-        assert!(tight.get(a.text()).is_none());
+        assert!(fitting.get(&digest(a.text())).is_some());
+        assert!(tight.get(&digest(a.text())).is_none());
     }
 
     #[test]
@@ -134,7 +141,7 @@ mod tests {
         let schema = Schema::load();
         let a = document(&schema, "a");
         let documents = Documents::new(9, size(a.text()) - 1);
-        documents.insert(&a);
-        assert!(documents.get(a.text()).is_none());
+        documents.insert(digest(a.text()), &a);
+        assert!(documents.get(&digest(a.text())).is_none());
     }
 }

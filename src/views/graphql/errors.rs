@@ -27,6 +27,10 @@ pub enum Code {
     MaxDirectives,
     /// Too many tokens.
     MaxTokens,
+    /// No document of the digest that was named is kept.
+    PersistedQueryNotFound,
+    /// The document that was sent has another digest than the one that was named.
+    PersistedQueryHashMismatch,
     /// The document may produce too many objects.
     CostEstimated,
     /// The document did produce too many objects.
@@ -126,6 +130,8 @@ impl Code {
             Code::MaxRootFields => "MAX_ROOT_FIELDS_LIMIT",
             Code::MaxDirectives => "MAX_DIRECTIVES_LIMIT",
             Code::MaxTokens => "MAX_TOKENS_LIMIT",
+            Code::PersistedQueryNotFound => "PERSISTED_QUERY_NOT_FOUND",
+            Code::PersistedQueryHashMismatch => "PERSISTED_QUERY_HASH_MISMATCH",
             Code::CostEstimated => "COST_ESTIMATED_TOO_EXPENSIVE",
             Code::CostActual => "COST_ACTUAL_TOO_EXPENSIVE",
             Code::ResponseTooLarge => "RESPONSE_TOO_LARGE",

@@ -20,12 +20,11 @@ const TAG_BYTES: usize = 16;
 
 /// The strong entity tag of the answer to a request, with its quotes.
 pub(super) fn tag(snapshot: &Snapshot, limits: &Limits, request: &Request<'_>, media: Media) -> String {
-    let Request { query, operation_name, variables, extensions } = request;
+    let Request { query, document_id, operation_name, variables, extensions } = request;
     let mut hash = Sha256::new();
     hash.update(snapshot.revision().as_bytes());
-    hash.update(Sha256::digest(query.as_bytes()));
     // `Debug` quotes texts, so that each part ends where the next begins. The members of objects are sorted.
-    hash.update(format!("{BUILD:?}{limits:?}{operation_name:?}{variables:?}{extensions:?}"));
+    hash.update(format!("{BUILD:?}{limits:?}{query:?}{document_id:?}{operation_name:?}{variables:?}{extensions:?}"));
     let hash = URL_SAFE_NO_PAD.encode(&hash.finalize()[..TAG_BYTES]);
     let form = match media {
         Media::Json => "json",

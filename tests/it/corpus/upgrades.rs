@@ -125,7 +125,8 @@ fn expected_edges(channels: &[Value], versions: &BTreeMap<&str, Version<'_>>) ->
 /// The data of the answer to an operation of `examples/operations.graphql`.
 fn ask(engine: &Engine, operation: &str, variables: &Value) -> Value {
     let request = Request {
-        query: include_str!("../../../examples/operations.graphql").into(),
+        query: Some(include_str!("../../../examples/operations.graphql").into()),
+        document_id: None,
         operation_name: Some(operation.into()),
         variables: variables.as_object().cloned(),
         extensions: None,

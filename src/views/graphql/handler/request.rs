@@ -13,32 +13,37 @@ pub(super) fn of_body(body: &[u8]) -> Result<Request<'_>, Refusal> {
     if body.trim_ascii_start().first() == Some(&b'[') {
         return Err(bad("one request at a time: batches are not answered"));
     }
-    serde_json::from_slice(body).map_err(|error| bad(format!("the body is no GraphQL request: {error}")))
+    let request: Request<'_> =
+        serde_json::from_slice(body).map_err(|error| bad(format!("the body is no GraphQL request: {error}")))?;
+    if request.has_document() { Ok(request) } else { Err(bad("the body has no `query`")) }
 }
 
-/// The request in the parameters of a URL: `query`, `operationName`, and `variables` and `extensions` as JSON.
+/// The request in the parameters of a URL: `query`, `documentId`, `operationName`, and `variables` and `extensions` as
+/// JSON.
 pub(super) fn of_url(parameters: &str) -> Result<Request<'_>, Refusal> {
     let mut request = Request::default();
-    let mut seen = [false; 4];
+    let mut seen = [false; 5];
     for (name, value) in form_urlencoded::parse(parameters.as_bytes()) {
         let at = match &*name {
             "query" => 0,
             "operationName" => 1,
             "variables" => 2,
             "extensions" => 3,
+            "documentId" => 4,
             _ => continue,
         };
         if std::mem::replace(&mut seen[at], true) {
             return Err(bad(format!("the parameter `{name}` is given twice")));
         }
         match at {
-            0 => request.query = value,
+            0 => request.query = Some(value),
             1 => request.operation_name = Some(value).filter(|name| !name.is_empty()),
             2 => request.variables = object(&name, &value)?,
-            _ => request.extensions = object(&name, &value)?,
+            3 => request.extensions = object(&name, &value)?,
+            _ => request.document_id = Some(value),
         }
     }
-    if seen[0] { Ok(request) } else { Err(bad("the parameter `query` is missing")) }
+    if request.has_document() { Ok(request) } else { Err(bad("the parameter `query` is missing")) }
 }
 
 fn object(name: &str, text: &str) -> Result<Option<Map<String, Value>>, Refusal> {

@@ -166,6 +166,33 @@ async fn an_answer_by_its_url_has_a_tag_and_need_not_be_sent_twice() {
 }
 
 #[tokio::test]
+async fn a_document_may_be_named_by_its_digest_once_it_was_sent() {
+    const HASH: &str = "ecf4edb46db40b5132295c0291d62fb65d6759a9eedfa4d5d612dd5ec54a6b38";
+    let service = service(Limits::default(), &[]);
+    let ask = async |parameters: &str| {
+        let request = HttpRequest::builder().uri(format!("/graphql?{parameters}")).body(Body::empty()).unwrap();
+        let body = service.call(request).await.unwrap().into_body();
+        String::from_utf8(to_bytes(body, usize::MAX).await.unwrap().to_vec()).unwrap()
+    };
+    let extension =
+        |hash: &str| format!("extensions={{%22persistedQuery%22:{{%22version%22:1,%22sha256Hash%22:%22{hash}%22}}}}");
+    let answer = r#"{"data":{"__typename":"Query"}}"#;
+    let not_found =
+        r#"{"errors":[{"message":"PersistedQueryNotFound","extensions":{"code":"PERSISTED_QUERY_NOT_FOUND"}}]}"#;
+    assert_eq!(ask(&extension(HASH)).await, not_found);
+    assert_eq!(ask(&format!("documentId=sha256:{HASH}")).await, not_found);
+    let wrong = ask(&format!("query={{__typename%20}}&{}", extension(HASH))).await;
+    assert!(wrong.contains("\"PERSISTED_QUERY_HASH_MISMATCH\""), "{wrong}");
+    assert_eq!(ask(&format!("query={{__typename}}&{}", extension(HASH))).await, answer);
+    assert_eq!(ask(&extension(HASH)).await, answer);
+    assert_eq!(ask(&format!("documentId=sha256:{HASH}")).await, answer);
+    for named in ["documentId=x", "documentId=sha256:ECF4", &extension("x"), "extensions={%22persistedQuery%22:1}"] {
+        let refused = ask(named).await;
+        assert!(refused.contains("\"BAD_USER_INPUT\""), "{named} {refused}");
+    }
+}
+
+#[tokio::test]
 async fn parameters_that_are_none_are_refused() {
     for (parameters, expected) in [
         ("", "the parameter `query` is missing"),

@@ -331,7 +331,7 @@ fn introspection_is_merged_with_the_rest_in_the_order_asked() {
         let query = "query($name: String!) { a: __typename __type(name: $name) { kind } catalogs { name } \
                      schema: __schema { queryType { name } } }";
         let variables = json!({"name": "Node"}).as_object().cloned();
-        let answer = engine.execute(&Request { query: query.into(), variables, ..Request::default() });
+        let answer = engine.execute(&Request { query: Some(query.into()), variables, ..Request::default() });
         assert_eq!(
             String::from_utf8(answer.body).unwrap(),
             r#"{"data":{"a":"Query","__type":{"kind":"INTERFACE"},"catalogs":[{"name":"beta"},{"name":"alpha"}],"#
@@ -379,7 +379,7 @@ fn an_operation_is_chosen_by_its_name() {
     let document = "query a { catalogs { name } } query b { __typename }";
     let run = |document: &str, name: Option<&str>| {
         let request = Request {
-            query: document.to_owned().into(),
+            query: Some(document.to_owned().into()),
             operation_name: name.map(|name| name.to_owned().into()),
             ..Request::default()
         };

@@ -49,7 +49,7 @@ fn produced_objects() {
 #[test]
 fn answer_bytes() {
     let document = "{ metas(first: 1) { nodes { blob } } }";
-    let whole = engine(Limits::default()).execute(&Request { query: document.into(), ..Request::default() });
+    let whole = engine(Limits::default()).execute(&Request { query: Some(document.into()), ..Request::default() });
     // The limit is looked at before the blob is copied; what closes the answer comes after.
     let until_blob = whole.body.len() - "}]}}}".len();
     let [enough, too_little] =
@@ -94,7 +94,7 @@ fn page_size() {
 #[test]
 fn the_cost_is_told_to_those_who_ask() {
     let extensions = json!({"cost": true}).as_object().cloned();
-    let request = Request { query: "{ catalogs { name } }".into(), extensions, ..Request::default() };
+    let request = Request { query: Some("{ catalogs { name } }".into()), extensions, ..Request::default() };
     let answer = engine(Limits::default()).execute(&request);
     let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!(body["extensions"], json!({"cost": {"requestedQueryCost": 10, "actualQueryCost": 3}}));

@@ -113,7 +113,7 @@ pub(in crate::views::graphql) fn ask(engine: &Engine, query: &str) -> Value {
 /// The answer to a document with variables.
 pub(in crate::views::graphql) fn ask_with(engine: &Engine, query: &str, variables: &Value) -> Value {
     let variables: Option<Map<String, Value>> = variables.as_object().cloned();
-    let answer = engine.execute(&Request { query: query.into(), variables, ..Request::default() });
+    let answer = engine.execute(&Request { query: Some(query.into()), variables, ..Request::default() });
     let body: Value = serde_json::from_slice(&answer.body).expect("an answer is JSON");
     let has_errors = body.get("errors").is_some();
     assert_eq!(has_errors, answer.outcome != Outcome::Complete, "{body}");
