@@ -311,8 +311,13 @@ impl FileReader {
         }
         let text = &self.buffer[self.start..self.end];
         let blank = leading_space(text);
-        let skipped = memchr::memchr(b'\n', &text[..blank]).map_or(blank, |at| at + 1);
-        self.consume(skipped);
+        let line_end = memchr::memchr(b'\n', &text[..blank]);
+        if line_end.is_none() && blank == text.len() && !self.is_finished && blank <= self.limits.blob_bytes {
+            // How much white space there is decides where YAML begins.
+            self.mode = Mode::Json { values, enough: blank + 1 };
+            return Ok(Some(Found::More));
+        }
+        self.consume(line_end.map_or(blank, |at| at + 1));
         self.mode = Mode::Yaml { cut: Cut::default(), json: Some(error) };
         Ok(None)
     }

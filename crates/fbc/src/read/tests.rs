@@ -33,6 +33,37 @@ fn each_json_object_is_a_blob_with_the_line_it_begins_on() {
 }
 
 #[test]
+fn white_space_before_yaml_counts_as_a_whole_in_whatever_pieces_it_comes() {
+    let file = "\n{}\t\t\u{b}\t\t?s: null\r\nt: 1\n";
+    let whole = read(file);
+    assert_eq!(whole.first().map(String::as_str), Some("2: {}"));
+    for size in 1..file.len() {
+        let mut reader = FileReader::new(LIMITS);
+        let mut found = Vec::new();
+        let mut pieces = file.as_bytes().chunks(size);
+        loop {
+            found.push(match reader.next() {
+                Ok(Step::More) => {
+                    match pieces.next() {
+                        Some(piece) => reader.push(piece),
+                        None => reader.finish(),
+                    }
+                    continue;
+                }
+                Ok(Step::Blob(blob)) => format!("{}: {}", blob.at, String::from_utf8_lossy(blob.line).trim_end()),
+                Ok(Step::Notice(notice)) => format!("{} {}", notice.line, notice.code.as_str()),
+                Ok(Step::End) => break,
+                Err(error) => {
+                    found.push(error.to_string());
+                    break;
+                }
+            });
+        }
+        assert_eq!(found, whole, "{size}");
+    }
+}
+
+#[test]
 fn each_yaml_document_is_a_blob_with_the_line_its_first_key_stands_on() {
     assert_eq!(read("---\n# c\na: 1\n---\nb: 2\n---\n\n\nc: 3\n"), ["3: {\"a\":1}", "5: {\"b\":2}", "9: {\"c\":3}"]);
 }
