@@ -1,7 +1,7 @@
 # Thin names for what cargo and npm do. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench format regenerate-graphql-js
+.PHONY: help run test bench bench-http conformance format regenerate-graphql-js
 
 # Where `make run` listens; port 0 is any that is free.
 LISTEN ?= 127.0.0.1:8080
@@ -19,6 +19,14 @@ test: tests/js/node_modules ## Run every test
 
 bench: ## Measure loading, look-ups and execution
 	cargo bench --workspace --locked
+
+bench-http: ## Measure plain HTTP against nginx (needs nginx and wrk)
+	cargo build --release --locked
+	python3 benches/http/run.py target/release/catalogql
+
+conformance: ## Hold a server to its OpenAPI document (schemathesis)
+	cargo build --locked
+	tests/conformance/schemathesis.sh target/debug/catalogql
 
 format: ## Format the code
 	cargo fmt --all

@@ -45,6 +45,7 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
             name: name.to_owned(),
             catalog: Arc::clone(&catalog),
             digest: Digest::new([0; 32]),
+            encodings: Arc::default(),
             image: None,
             last_unpacked: None,
             about: About::default(),

@@ -5,13 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
+use bytes::Bytes;
 use fbc::catalog::{FoundIcon, Icons};
 use fbc::{Catalog, Digest};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
+
+use crate::coding::Coding;
 
 /// One catalog being served, with what is known of it besides its content.
 #[derive(Debug)]
@@ -22,12 +25,21 @@ pub struct Served {
     pub catalog: Arc<Catalog>,
     /// Digest of the content: sha256 of its canonical lines.
     pub digest: Digest,
+    /// The content compressed, as far as that is done.
+    pub encodings: Arc<Encodings>,
     /// Image reference the content was unpacked from, by digest.
     pub image: Option<String>,
     /// When the content was unpacked, when that is known.
     pub last_unpacked: Option<jiff::Timestamp>,
     /// What its owner says of it.
     pub about: About,
+}
+
+/// Compressed forms of a content. They come after it: it is served before they are made, and where they are not made.
+#[derive(Debug, Default)]
+pub struct Encodings {
+    zstd: OnceLock<Bytes>,
+    gzip: OnceLock<Bytes>,
 }
 
 /// What the owner of a catalog says of it.
@@ -82,6 +94,25 @@ pub fn catalogs() -> (CatalogsWriter, Catalogs) {
     let current = Arc::new(ArcSwap::default());
     let (sender, receiver) = watch::channel(0);
     (CatalogsWriter { current: Arc::clone(&current), changes: sender }, Catalogs { current, changes: receiver })
+}
+
+impl Encodings {
+    /// The form in this coding, when it is there.
+    pub fn get(&self, coding: Coding) -> Option<&Bytes> {
+        self.cell(coding).get()
+    }
+
+    /// Offers the form in this coding to whoever asks from now on. The first one stays; all would say the same.
+    pub fn offer(&self, coding: Coding, bytes: Bytes) {
+        let _ = self.cell(coding).set(bytes);
+    }
+
+    fn cell(&self, coding: Coding) -> &OnceLock<Bytes> {
+        match coding {
+            Coding::Zstd => &self.zstd,
+            Coding::Gzip => &self.gzip,
+        }
+    }
 }
 
 impl Catalogs {
@@ -172,7 +203,8 @@ impl Revision {
     fn of(by_name: &[Arc<Served>]) -> Self {
         let mut hash = Sha256::new();
         for served in by_name {
-            let Served { name, catalog, digest, image, last_unpacked, about } = &**served;
+            // Compressed forms say the same.
+            let Served { name, catalog, digest, encodings: _, image, last_unpacked, about } = &**served;
             // Each part ends where the next begins: `Debug` quotes texts.
             let known = format!("{name:?}{digest:?}{image:?}{last_unpacked:?}{about:?}{:?}", catalog.problems());
             hash.update(known);

@@ -4,8 +4,9 @@
 //!
 //! | 0 facts | 1 parts | 2 load | 3 ends | 4 wiring |
 //! |---|---|---|---|---|
-//! | `fbc`, [`telemetry`] | [`source`], [`store`], [`catalogs`], [`listen`] | [`load`] | [`views`] | [`run`], [`args`] |
+//! | `fbc`, [`coding`], [`telemetry`] | [`source`], [`store`], [`catalogs`], [`listen`] | [`load`] | [`views`] | [`run`], [`args`] |
 
+pub mod coding;
 pub mod telemetry;
 
 pub mod catalogs;

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::StatusCode;
+use axum::http::header::{CONNECTION, HOST};
+use axum::http::{StatusCode, Version};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -63,7 +64,7 @@ pub struct ListenError {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            connections: 1024,
+            connections: 4096,
             headers: Duration::from_secs(15),
             header_bytes: 32 * 1024,
             request: Duration::from_secs(30),
@@ -160,9 +161,26 @@ async fn accept(socket: &TcpListener, stall: Duration) -> TcpStream {
 }
 
 async fn answer(request: Request, next: Next, limit: Duration) -> Response {
+    if let Some(fault) = host_fault(&request) {
+        let text = format!("400 Bad Request: {fault} Host header");
+        return (StatusCode::BAD_REQUEST, [(CONNECTION, "close")], text).into_response();
+    }
     match timeout(limit, next.run(request)).await {
         Ok(response) => response,
         Err(_) => (StatusCode::REQUEST_TIMEOUT, "the request took too long\n").into_response(),
+    }
+}
+
+/// What is wrong with the host that a request names, in Go's words: RFC 9112 §3.2.
+fn host_fault(request: &Request) -> Option<&'static str> {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (None, _) => (request.version() >= Version::HTTP_11).then_some("missing required"),
+        (Some(_), Some(_)) => Some("too many"),
+        (Some(host), None) => {
+            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"!$%&'()*+,-.:;=[]_~".contains(byte);
+            (!host.as_bytes().iter().all(is_part)).then_some("malformed")
+        }
     }
 }
 

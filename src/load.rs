@@ -35,6 +35,8 @@ use stages::Stages;
 pub struct Loader {
     stages: Arc<Stages>,
     writer: CatalogsWriter,
+    /// Contents that are served, and not finished yet.
+    finishing: JoinSet<()>,
 }
 
 /// Whether sources are looked at again once they were loaded.
@@ -118,7 +120,7 @@ impl Default for Pace {
 impl Loader {
     /// A loader that publishes through this writer and keeps contents in this store.
     pub fn new(store: Store, writer: CatalogsWriter) -> Self {
-        Self { stages: Arc::new(Stages::new(store)), writer }
+        Self { stages: Arc::new(Stages::new(store)), writer, finishing: JoinSet::new() }
     }
 
     /// Loads every catalog, and again whenever its source changed if it is to watch. Without watching it returns after
@@ -149,6 +151,7 @@ impl Loader {
                 }
             }
         }
+        while self.finishing.join_next().await.is_some() {}
     }
 
     /// Publishes what an attempt gave for one of the names of its source, and logs how it ended.
@@ -160,13 +163,13 @@ impl Loader {
                 name: name.as_str().to_owned(),
                 catalog: Arc::clone(&content.catalog),
                 digest: content.digest,
+                encodings: Arc::clone(&content.encodings),
                 image: None,
                 last_unpacked: content.at,
                 about: wanted.about.clone(),
             });
-            // It is served already; who asks before this is done waits a little longer.
-            let catalog = Arc::clone(&content.catalog);
-            tokio::task::spawn_blocking(move || catalog.prepare());
+            while self.finishing.try_join_next().is_some() {}
+            self.finishing.spawn(finish(Arc::clone(&self.stages), content.clone()));
             tracing::info!(catalog = %name, digest = %content.digest, took = ?took, "serving a new content");
         }
         if let Some(error) = error {
@@ -175,6 +178,21 @@ impl Loader {
             tracing::error!(catalog = %name, error = error.chain(), digest, "{instead}");
         }
         Report { name, content: content.clone(), error: error.clone(), took: *took }
+    }
+}
+
+/// Does what a content that is served already is the better for: makes what it finds things by, and compresses it once
+/// nothing waits to be loaded. Who asks before that waits a little longer, or gets more bytes.
+async fn finish(stages: Arc<Stages>, content: Content) {
+    let Content { catalog, .. } = content.clone();
+    let prepared = tokio::task::spawn_blocking(move || catalog.prepare()).await;
+    let Ok(permit) = stages.heavy.clone().acquire_owned().await else { return };
+    let compressed = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        stages.encode(&content);
+    });
+    if let Err(error) = prepared.and(compressed.await) {
+        tracing::error!(%error, "stumbled over a content that is served");
     }
 }
 

@@ -7,10 +7,12 @@
 //! ```text
 //! FOLDER/catalogql.lock           held while a process uses the folder; marks the folder as ours
 //! FOLDER/content/<digest>.jsonl   canonical lines
+//! FOLDER/content/<digest>.jsonl.gz, .jsonl.zst   the same compressed, where there was room and time for it
 //! FOLDER/notes/<digest>.json      where lines came from and their problems, by the digest of this file
 //! FOLDER/sources/<key>.json       which content and notes a source gave, by the digest of the source's key
 //! ```
 
+mod encoded;
 mod file;
 mod notes;
 mod record;

@@ -35,6 +35,7 @@ pub(crate) fn engine(served: &Arc<Served>) -> Engine {
         name: served.name.clone(),
         catalog: Arc::clone(&served.catalog),
         digest: served.digest,
+        encodings: Arc::default(),
         image: None,
         last_unpacked: None,
         about: served.about.clone(),

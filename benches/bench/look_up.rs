@@ -52,6 +52,7 @@ pub(crate) fn among_fifty(served: &Arc<Served>) -> Engine {
             name: if at == 25 { served.name.clone() } else { format!("catalog-{at:02}") },
             catalog: Arc::clone(&served.catalog),
             digest: served.digest,
+            encodings: Arc::default(),
             image: None,
             last_unpacked: None,
             about: About::default(),

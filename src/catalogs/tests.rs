@@ -11,6 +11,7 @@ fn served(name: &str, priority: i32, digest: u8) -> Served {
         name: name.to_owned(),
         catalog: Arc::new(Catalog::build(Bytes::new(), &Origins::default()).expect("nothing is a content")),
         digest: Digest::new([digest; 32]),
+        encodings: std::sync::Arc::default(),
         image: None,
         last_unpacked: None,
         about: About { priority, ..About::default() },

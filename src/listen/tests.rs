@@ -102,6 +102,24 @@ async fn headers_must_come_in_time() {
 }
 
 #[tokio::test]
+async fn a_request_names_one_host() {
+    let server = Server::start(limits()).await;
+    let ask = async |version: &str, hosts: &str| {
+        let mut stream = server.connect().await;
+        send(&mut stream, &format!("GET /healthz HTTP/{version}\r\nconnection: close\r\n{hosts}\r\n")).await;
+        let answer = rest(&mut stream).await;
+        format!("{} {}", status(&answer), answer.split_once("\r\n\r\n").unwrap().1)
+    };
+    for hosts in ["host: x\r\n", "host: [::1]:80\r\n", "host: \r\n"] {
+        assert_eq!(ask("1.1", hosts).await, "200 ok\n", "{hosts}");
+    }
+    assert_eq!(ask("1.0", "").await, "200 ok\n");
+    assert_eq!(ask("1.1", "").await, "400 400 Bad Request: missing required Host header");
+    assert_eq!(ask("1.1", "host: x\r\nhost: x\r\n").await, "400 400 Bad Request: too many Host header");
+    assert_eq!(ask("1.1", "host: a b/c\r\n").await, "400 400 Bad Request: malformed Host header");
+}
+
+#[tokio::test]
 async fn headers_have_bytes_up_to_their_limit() {
     let server = Server::start(Limits { header_bytes: 16 * 1024, ..limits() }).await;
     let ask = async |length: usize| {

@@ -11,6 +11,8 @@ use tokio::sync::Semaphore;
 
 use super::LoadError;
 use super::read::read;
+use crate::catalogs::Encodings;
+use crate::coding::{Coding, MIN_ENCODED_BYTES};
 use crate::source::{Listing, Source, SourceError};
 use crate::store::{ContentWriter, Kept, Notes, Record, Store, StoreError, WrittenContent};
 
@@ -23,6 +25,8 @@ pub(super) struct Stages {
     store: Store,
     /// Catalogs in use, by their content and by what was found out about it: equal ones are held once.
     catalogs: Mutex<HashMap<(Digest, Digest), Weak<Catalog>>>,
+    /// Their compressed forms, by their content.
+    encodings: Mutex<HashMap<Digest, Weak<Encodings>>>,
     /// Held while a content is read or indexed, so that only one of them is in memory in parts.
     pub(super) heavy: Arc<Semaphore>,
 }
@@ -34,6 +38,8 @@ pub struct Content {
     pub catalog: Arc<Catalog>,
     /// sha256 of its lines.
     pub digest: Digest,
+    /// Its lines compressed, as far as that is done.
+    pub encodings: Arc<Encodings>,
     /// When it was first read from its source; unknown when no store keeps it.
     pub at: Option<Timestamp>,
 }
@@ -43,7 +49,7 @@ pub fn load_once(source: &Source, folder: &Path) -> Result<Content, LoadError> {
     let writer = || ContentWriter::nowhere(folder);
     let (_, written, origins) = read_whole(source, source.list()?, writer, |_, _| ())?;
     let catalog = Arc::new(Catalog::build(written.content.clone(), &origins)?);
-    Ok(Content { catalog, digest: written.digest, at: None })
+    Ok(Content { catalog, digest: written.digest, encodings: Arc::default(), at: None })
 }
 
 impl Content {
@@ -55,7 +61,7 @@ impl Content {
 
 impl Stages {
     pub(super) fn new(store: Store) -> Self {
-        Self { store, catalogs: Mutex::default(), heavy: Arc::new(Semaphore::new(1)) }
+        Self { store, catalogs: Mutex::default(), encodings: Mutex::default(), heavy: Arc::new(Semaphore::new(1)) }
     }
 
     /// What the source holds now. `progress` is told how many of how many bytes were read.
@@ -75,7 +81,7 @@ impl Stages {
             Some(record) => self.share(&record, || Ok(catalog))?,
             None => Arc::new(catalog),
         };
-        Ok(Content { catalog, digest, at })
+        Ok(Content { catalog, digest, encodings: self.encodings(digest), at })
     }
 
     /// What the source held when it could last be read.
@@ -109,7 +115,31 @@ impl Stages {
             Some(problems) => Catalog::reopen(content, &notes.origins, problems),
             None => Catalog::build(content, &notes.origins),
         })?;
-        Ok(Content { catalog, digest: record.content, at: Some(record.at) })
+        Ok(Content { catalog, digest: record.content, encodings: self.encodings(record.content), at: Some(record.at) })
+    }
+
+    /// Compresses a content, or takes from the store what was compressed before. It takes seconds; what fails is logged,
+    /// because a content can be served without.
+    pub(super) fn encode(&self, content: &Content) {
+        let lines = content.catalog.content();
+        for coding in Coding::ALL.into_iter().filter(|_| lines.len() >= MIN_ENCODED_BYTES) {
+            match self.store.encoded(&content.digest, lines, coding) {
+                Ok(Some(bytes)) => content.encodings.offer(coding, bytes),
+                Ok(None) => tracing::info!(digest = %content.digest, "there is no room for a compressed form"),
+                Err(error) => tracing::warn!(digest = %content.digest, %error, "serving a content without compression"),
+            }
+        }
+    }
+
+    fn encodings(&self, digest: Digest) -> Arc<Encodings> {
+        let mut encodings = self.encodings.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(encodings) = encodings.get(&digest).and_then(Weak::upgrade) {
+            return encodings;
+        }
+        encodings.retain(|_, encodings| encodings.strong_count() > 0);
+        let new = Arc::default();
+        encodings.insert(digest, Arc::downgrade(&new));
+        new
     }
 
     /// The catalog of this record that is in use already, or else the one that `open` makes.

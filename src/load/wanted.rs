@@ -34,14 +34,19 @@ impl CatalogName {
 
     /// Checks a name.
     pub fn new(text: &str) -> Result<Self, InvalidName> {
+        let valid = text.len() <= Self::LENGTH && Self::is_subdomain(text.as_bytes());
+        if valid { Ok(Self(text.to_owned())) } else { Err(InvalidName(text.to_owned())) }
+    }
+
+    /// Whether a text is a name but for its length.
+    pub fn is_subdomain(text: &[u8]) -> bool {
         let is_alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let is_label = |label: &[u8]| {
             label.first().is_some_and(is_alphanumeric)
                 && label.last().is_some_and(is_alphanumeric)
                 && label.iter().all(|byte| is_alphanumeric(byte) || *byte == b'-')
         };
-        let valid = text.len() <= Self::LENGTH && text.as_bytes().split(|byte| *byte == b'.').all(is_label);
-        if valid { Ok(Self(text.to_owned())) } else { Err(InvalidName(text.to_owned())) }
+        text.split(|byte| *byte == b'.').all(is_label)
     }
 
     /// Its text.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -33,6 +34,7 @@ pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let folder = args.store.clone().map_or_else(default_store, Ok)?;
     refuse_store_in_source(&folder, &wanted)?;
     let store = Store::open(&folder, args.store_quota, BUILD)?;
+    allow_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(serve_catalogs(args, wanted, store, terminal));
     // A load that is under way is given up: the store survives that.
@@ -92,6 +94,15 @@ fn refuse_nothing(reports: &[Report], watch: Watch) -> anyhow::Result<()> {
         bail!("no catalog can be served{}", errors.concat());
     }
     Ok(())
+}
+
+/// Takes as many open files as the system lets this process have: each connection is one, and the usual first limit is
+/// below [`listen::Limits::connections`]. Where that fails, connections wait for others to end.
+fn allow_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::debug!(%error, "cannot raise the limit of open files");
+    }
 }
 
 /// Done when the process is asked to end.

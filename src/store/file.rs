@@ -22,6 +22,7 @@ const TEMPORARY: &str = ".tmp";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Content,
+    Encoded,
     Notes,
     Record,
 }
@@ -66,6 +67,12 @@ impl Unnamed {
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let written = self.file.write_all(bytes).and_then(|()| reached(self.what, Point::Written));
+        written.map_err(|source| io_error("write", &self.shown, source))
+    }
+
+    /// Lets something write.
+    pub(super) fn write_with(&mut self, write: impl FnOnce(&File) -> io::Result<()>) -> Result<(), StoreError> {
+        let written = write(&self.file).and_then(|()| reached(self.what, Point::Written));
         written.map_err(|source| io_error("write", &self.shown, source))
     }
 

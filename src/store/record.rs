@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fbc::Digest;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -42,7 +42,8 @@ struct Stored {
 }
 
 impl Record {
-    /// A record of what was just written. Where the one before was of the same content, its time still holds.
+    /// A record of what was just written. Where the one before was of the same content, its time still holds. Another
+    /// content has a time of another second, and a later one whatever the clock says: HTTP counts changes in seconds.
     pub(super) fn new(
         key: &str,
         revision: Option<&str>,
@@ -50,7 +51,12 @@ impl Record {
         notes: Digest,
         before: Option<Record>,
     ) -> Self {
-        let at = before.filter(|before| before.content == content.digest).map_or_else(Timestamp::now, |same| same.at);
+        let now = Timestamp::now();
+        let at = match before {
+            Some(before) if before.content == content.digest => before.at,
+            Some(before) => before.at.checked_add(SignedDuration::from_secs(1)).map_or(now, |next| next.max(now)),
+            None => now,
+        };
         Self {
             key: key.to_owned(),
             revision: revision.map(str::to_owned),

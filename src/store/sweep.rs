@@ -9,6 +9,7 @@ use fbc::Digest;
 use super::file::{self, Point, What, io_error, reached};
 use super::record::Record;
 use super::{CONTENT, NOTES, SOURCES, Store, StoreError, lock_mutex};
+use crate::coding::Coding;
 
 impl Store {
     /// Removes what a process left unfinished. Nothing may be on its way now.
@@ -28,6 +29,7 @@ impl Store {
             match Record::read(&path) {
                 Some(record) => {
                     wanted.insert(self.content_path(&record.content));
+                    wanted.extend(Coding::ALL.map(|coding| self.encoded_path(&record.content, coding)));
                     wanted.insert(self.notes_path(&record.notes));
                 }
                 None => file::remove(&path)?,
@@ -51,8 +53,8 @@ impl Store {
         lengths.sum()
     }
 
-    /// Gives up contents that this process does not serve, oldest first, until a new one of this length fits or nothing
-    /// more can be given up. Says how long the new one may be.
+    /// Gives up contents that this process does not serve, oldest first, and then compressed forms, until a new one of
+    /// this length fits or nothing more can be given up. Says how long the new one may be.
     pub(super) fn make_room(&self, needed: u64) -> Result<u64, StoreError> {
         let in_use = lock_mutex(&self.in_use).clone();
         let records = self.records()?.into_iter().filter_map(|path| Some((Record::read(&path)?, path)));
@@ -61,10 +63,21 @@ impl Store {
         loop {
             let room = self.quota.saturating_sub(self.used()?);
             let oldest = if room < needed { unused.pop() } else { None };
-            let Some((_, path)) = oldest else { return Ok(room) };
+            let Some((_, path)) = oldest else { break };
             file::remove(&path)?;
             self.sweep()?;
         }
+        for path in self
+            .files(&[CONTENT])?
+            .iter()
+            .filter(|path| is_ours(path) && path.extension().is_some_and(|end| end != "jsonl"))
+        {
+            if self.quota.saturating_sub(self.used()?) >= needed {
+                break;
+            }
+            file::remove(path)?;
+        }
+        Ok(self.quota.saturating_sub(self.used()?))
     }
 
     fn records(&self) -> Result<Vec<PathBuf>, StoreError> {
@@ -93,5 +106,7 @@ fn name(path: &Path) -> Option<&str> {
 /// Whether a store gives whole files names like this one.
 fn is_ours(path: &Path) -> bool {
     let parts = name(path).and_then(|name| name.split_once('.'));
-    parts.is_some_and(|(hex, end)| Digest::parse(&format!("sha256:{hex}")).is_some() && matches!(end, "json" | "jsonl"))
+    parts.is_some_and(|(hex, end)| {
+        Digest::parse(&format!("sha256:{hex}")).is_some() && matches!(end, "json" | "jsonl" | "jsonl.gz" | "jsonl.zst")
+    })
 }

@@ -137,6 +137,15 @@ fn the_time_of_a_content_is_when_it_first_came() {
 }
 
 #[test]
+fn another_content_comes_in_another_second_whatever_the_clock_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let texts = ["{}\n", "{\"a\":1}\n", "{}\n", "{\"a\":1}\n"];
+    let seconds: Vec<_> = texts.map(|text| keep(&store, "key", None, text).unwrap().at.as_second()).into();
+    assert!(seconds.is_sorted_by(|before, after| before < after), "{seconds:?}");
+}
+
+#[test]
 fn bytes_in_use_outlive_their_file() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());

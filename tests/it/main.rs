@@ -1,9 +1,12 @@
 //! Tests of what users see, in one binary; a module is named for what it is about.
 
 mod bad_input;
+mod canonical;
+mod catalogd;
 mod corpus;
 mod fuzz;
 mod graphql_js;
+mod hostile_clients;
 mod json;
 mod metadata;
 mod operations;
@@ -12,6 +15,7 @@ mod readme;
 mod serve;
 mod served;
 mod support;
+mod swaps;
 mod upstream_links;
 mod validate;
 mod walks;

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use catalogql::args::Args;
 use catalogql::views::graphql::limits::Limits;
 use catalogql::views::graphql::{Engine, Request};
-use catalogql::{listen, load, source, store};
+use catalogql::views::http;
+use catalogql::{coding, listen, load, source, store};
 use clap::CommandFactory;
 use fbc::read::ReadLimits;
 
@@ -155,6 +156,7 @@ fn answer(engine: &Engine, query: &str) -> String {
 fn limits() -> Vec<(&'static str, String)> {
     let mut all = request_limits();
     all.extend(connection_limits());
+    all.extend(http_limits());
     all.extend(search_limits());
     all.extend(catalog_limits());
     all
@@ -218,6 +220,15 @@ fn connection_limits() -> Vec<(&'static str, String)> {
         ("request", format!("{} s", request.as_secs())),
         ("stall", format!("{} s", stall.as_secs())),
         ("end", format!("{} s", end.as_secs())),
+    ]
+}
+
+fn http_limits() -> Vec<(&'static str, String)> {
+    vec![
+        ("target", http::MAX_TARGET_BYTES.to_string()),
+        ("ranges", http::MAX_RANGES.to_string()),
+        ("compressed blobs", http::MAX_ENCODED_BYTES.to_string()),
+        ("compressed at least", coding::MIN_ENCODED_BYTES.to_string()),
     ]
 }
 

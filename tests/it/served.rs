@@ -17,6 +17,7 @@ pub(crate) fn directory(name: &str, path: &str) -> Served {
         name: name.to_owned(),
         catalog: content.catalog,
         digest: content.digest,
+        encodings: std::sync::Arc::default(),
         image: None,
         last_unpacked: None,
         about: About::default(),

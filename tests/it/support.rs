@@ -4,11 +4,13 @@
 #[expect(dead_code, reason = "the tests of fbc use more of it, and from another place")]
 mod fixture;
 mod folders;
+mod http;
 mod process;
 
 pub(crate) use fixture::lines;
 pub(crate) use folders::Folders;
-pub(crate) use process::{Output, Server, catalogql, get, graphql, run};
+pub(crate) use http::{Answer, ask, exchange};
+pub(crate) use process::{Output, Server, catalogql, eventually, get, graphql, run};
 
 /// A catalog without a fault.
 pub(crate) const ETCD: &str = "

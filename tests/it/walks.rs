@@ -81,6 +81,7 @@ fn part(whole: &Catalog, digest: u8, is_kept: impl Fn(usize) -> bool) -> Served 
         name: "c".to_owned(),
         catalog: catalog.into(),
         digest: Digest::new([digest; 32]),
+        encodings: std::sync::Arc::default(),
         image: None,
         last_unpacked: None,
         about: About::default(),
@@ -96,6 +97,7 @@ fn again(served: &Served) -> Served {
         name: served.name.clone(),
         catalog: served.catalog.clone(),
         about: About::default(),
+        encodings: std::sync::Arc::default(),
         image: None,
         ..*served
     }

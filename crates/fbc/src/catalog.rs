@@ -34,6 +34,7 @@ mod summary;
 mod values;
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -278,6 +279,12 @@ impl<'a> Meta<'a> {
     /// The whole blob, without its line feed.
     pub fn blob(self) -> JsonValue<'a> {
         JsonValue(self.catalog.slice(self.id, Span { start: 0, len: self.record().len }))
+    }
+
+    /// Where its line is in [`Catalog::content`], its line feed included.
+    pub fn line_span(self) -> Range<usize> {
+        let MetaRecord { start, len, .. } = *self.record();
+        start as usize..start as usize + len as usize + 1
     }
 
     /// The file it is in, from the root of the catalog.

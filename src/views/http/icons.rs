@@ -5,12 +5,13 @@
 
 use axum::extract::{Path, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use fbc::Digest;
 
+use super::conditional::{Validators, Verdict};
 use crate::catalogs::Catalogs;
 
 /// The icon of a digest in hexadecimal digits, of a content that is served or was a short while ago.
@@ -20,27 +21,19 @@ pub(super) async fn icon(State(catalogs): State<Catalogs>, Path(digest): Path<St
         let head = [(CACHE_CONTROL, "no-store")];
         return (StatusCode::NOT_FOUND, head, "no catalog has this icon\n").into_response();
     };
-    let tag = format!("\"{digest}\"");
+    let validators = Validators::new(&digest, None);
     let head = [
-        (ETAG, tag.as_str()),
+        (ETAG, validators.tag.as_str()),
         (CACHE_CONTROL, "public, max-age=31536000, immutable"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
     ];
-    if is_known(&headers, &tag) {
+    if validators.judge(&headers) == Verdict::NotModified {
         // Or else it would be said to be 0, which caches take for the length of what they have.
         let length = [(CONTENT_LENGTH, icon.bytes.len())];
         return (StatusCode::NOT_MODIFIED, head, length).into_response();
     }
     (head, [(CONTENT_TYPE, icon.media_type)], icon.bytes).into_response()
-}
-
-/// Whether the client has the icon with this tag already.
-fn is_known(headers: &HeaderMap, tag: &str) -> bool {
-    let tags = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    tags.flat_map(|tags| tags.split(','))
-        .map(str::trim)
-        .any(|known| known == "*" || known.trim_start_matches("W/") == tag)
 }
 
 #[cfg(test)]

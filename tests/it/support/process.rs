@@ -158,7 +158,7 @@ fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
     lines
 }
 
-fn eventually<T>(mut condition: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(mut condition: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
         if let Some(value) = condition() {

@@ -23,6 +23,7 @@ fn publish(writer: &mut CatalogsWriter, text: &str) -> String {
         name: "one".into(),
         catalog: catalog.into(),
         digest,
+        encodings: std::sync::Arc::default(),
         image: None,
         last_unpacked: None,
         about: About::default(),

@@ -1,0 +1,24 @@
+//! What the routes of this view are, for programs: an `OpenAPI` document.
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, ETAG};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use fbc::Digest;
+use sha2::{Digest as _, Sha256};
+
+use super::body::Untold;
+use super::conditional::{Validators, Verdict};
+
+/// The document.
+pub const OPENAPI: &str = include_str!("../../../openapi.json");
+
+pub(super) async fn openapi(headers: HeaderMap) -> Response {
+    let validators = Validators::new(&Digest::new(Sha256::digest(OPENAPI).into()).hex(), None);
+    let tag = [(ETAG, validators.tag.as_str())];
+    match validators.judge(&headers) {
+        Verdict::Proceed => (tag, [(CONTENT_TYPE, "application/json")], OPENAPI).into_response(),
+        Verdict::NotModified => (StatusCode::NOT_MODIFIED, tag, Body::from(Untold)).into_response(),
+        Verdict::Failed => (StatusCode::PRECONDITION_FAILED, tag).into_response(),
+    }
+}
