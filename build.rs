@@ -1,5 +1,7 @@
-//! Tells the program what it was built from: its version with the commit, and a digest of the code that reads catalogs.
+//! Tells the program what it was built from: its version with the commit, and a digest of the code that reads catalogs;
+//! and embeds the playground, where it was built.
 
+use std::fmt::Write;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -7,6 +9,9 @@ use std::process::Command;
 
 /// The code whose change can give the same files another content or other problems.
 const READING_CODE: &str = "crates/fbc/src";
+
+/// Where the playground is built to: always there, so that this program runs again when it changes and only then.
+const PLAYGROUND: &str = "playground/dist";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -19,6 +24,24 @@ fn main() {
     let mut hasher = DefaultHasher::new();
     hash_folder(Path::new(READING_CODE), &mut hasher);
     println!("cargo::rustc-env=CATALOGQL_BUILD={version}+{:016x}", hasher.finish());
+
+    println!("cargo::rerun-if-changed={PLAYGROUND}");
+    let out = std::env::var_os("OUT_DIR").expect("cargo names a folder");
+    let out = Path::new(&out).join("playground.rs");
+    fs::write(&out, playground()).unwrap_or_else(|error| panic!("cannot write {}: {error}", out.display()));
+}
+
+/// The table of the playground's files, as `src/views/playground.rs` takes it.
+fn playground() -> String {
+    let site = Path::new(PLAYGROUND).join("site");
+    let site = std::path::absolute(&site).expect("there is a current folder");
+    let mut text = String::from("const FILES: Files = &[\n");
+    for path in if site.is_dir() { files(&site) } else { Vec::new() } {
+        let name = path.strip_prefix(&site).expect("it is below the folder").with_extension("");
+        let [name, path] = [&name, &path].map(|path| path.to_str().expect("paths of the project are UTF-8"));
+        writeln!(text, "({name:?}, include_bytes!({path:?})),").expect("a string takes all text");
+    }
+    text + "];\n"
 }
 
 /// The commit, from the environment where there is no repository, such as in image builds.
@@ -38,15 +61,16 @@ fn commit() -> Option<String> {
 }
 
 fn hash_folder(folder: &Path, hasher: &mut DefaultHasher) {
+    for path in files(folder) {
+        path.hash(hasher);
+        fs::read(&path).unwrap_or_default().hash(hasher);
+    }
+}
+
+/// Every file below a folder, in the order of names.
+fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            hash_folder(&path, hasher);
-        } else {
-            path.hash(hasher);
-            fs::read(&path).unwrap_or_default().hash(hasher);
-        }
-    }
+    paths.into_iter().flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }

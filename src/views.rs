@@ -2,6 +2,7 @@
 
 pub mod graphql;
 pub mod http;
+pub mod playground;
 
 /// Where icons are served, each by the digest of its image.
 pub const ICONS: &str = "/icons/";

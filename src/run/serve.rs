@@ -21,7 +21,7 @@ use crate::source::Source;
 use crate::store::Store;
 use crate::telemetry;
 use crate::views::graphql::{self, Engine};
-use crate::views::http;
+use crate::views::{http, playground};
 
 /// What tells contents that this build found out about from those of another.
 const BUILD: &str = env!("CATALOGQL_BUILD");
@@ -48,8 +48,8 @@ async fn serve_catalogs(args: ServeArgs, wanted: Vec<Wanted>, store: Store, term
     let (writer, catalogs) = catalogs();
     let ready = Ready::default();
     let engine = Arc::new(Engine::new(catalogs.clone(), args.limits.limits()));
-    let routes =
-        graphql::router(engine, &args.cors_origin).merge(http::router(catalogs)).merge(listen::probes(ready.clone()));
+    let routes = graphql::router(engine, &args.cors_origin).merge(http::router(catalogs)).merge(playground::router());
+    let routes = routes.merge(listen::probes(ready.clone()));
 
     let watch = if args.watch { Watch::Changes(Pace::default()) } else { Watch::Once };
     let (events, mut received) = mpsc::unbounded_channel();
@@ -76,6 +76,9 @@ async fn serve_catalogs(args: ServeArgs, wanted: Vec<Wanted>, store: Store, term
                     let mut out = io::stdout().lock();
                     output::served(&mut out, &std::mem::take(&mut reports))?;
                     writeln!(out, "Listening on http://{address}/graphql")?;
+                    if playground::is_built() {
+                        writeln!(out, "Playground at http://{address}/")?;
+                    }
                     out.flush()?;
                 }
             },

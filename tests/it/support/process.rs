@@ -15,6 +15,9 @@ const TOO_LONG: Duration = Duration::from_mins(2);
 /// What the address line begins and ends with.
 const ADDRESS: (&str, &str) = ("Listening on http://", "/graphql");
 
+/// What the line after it begins with, where the playground was built.
+const PLAYGROUND: &str = "Playground at http://";
+
 /// How the program ended, and what it printed.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -86,10 +89,12 @@ impl Server {
         assert!(sent.expect("there is a shell").success());
     }
 
-    /// Waits until it ends by itself. Gives its status, and what it printed besides its table, both as lines.
+    /// Waits until it ends by itself. Gives its status, and what it printed besides its table and its addresses, both as
+    /// lines.
     pub(crate) fn ended(mut self) -> (ExitStatus, Vec<String>, Vec<String>) {
         let status = eventually(|| self.child.try_wait().expect("it is a child"));
-        (status, self.lines.iter().collect(), self.errors.iter().collect())
+        let printed = self.lines.iter().filter(|line| !line.starts_with(PLAYGROUND)).collect();
+        (status, printed, self.errors.iter().collect())
     }
 
     /// Asks until the answer is this one.

@@ -1,0 +1,191 @@
+// The playground as a person meets it, in Chromium, with the network cut.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+
+import { launch, openPage, serve } from "./setup.mjs";
+
+/** @type {Awaited<ReturnType<typeof serve>>} */
+let server;
+/** @type {import("playwright-core").Browser} */
+let browser;
+/** @type {import("playwright-core").BrowserContext} */
+let context;
+/** @type {import("playwright-core").Page} */
+let page;
+/** @type {string[]} */
+let faults;
+
+before(async () => {
+  server = await serve();
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  server?.end();
+});
+
+beforeEach(async () => {
+  context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  ({ page, faults } = await openPage(context, server.address));
+  await settled();
+});
+
+afterEach(async () => {
+  await context.close();
+  assert.deepEqual(faults, []);
+});
+
+test("the first query answers", async () => {
+  const answer = await run("WhatWouldBeInstalled");
+  const names = answer.data.packages.nodes.map((/** @type {{ name: string }} */ { name }) => name);
+  assert.deepEqual(names, ["lampglow", "nightjar", "quillstore", "relaybox", "sealwright"]);
+  await page.locator(".result-window", { hasText: '"lampglow"' }).waitFor();
+});
+
+test("a field is completed as it is typed", async () => {
+  await write("{ nmae }");
+  await mistakeMarked();
+  await write("{ packages { nodes { ");
+  await page.keyboard.type("defaultCh");
+  const suggestion = page.locator(".suggest-widget .monaco-list-row", { hasText: "defaultChannel" });
+  await suggestion.waitFor();
+  await page.keyboard.press("Tab");
+  await page.locator(".graphiql-query-editor .view-line", { hasText: "nodes { defaultChannel" }).waitFor();
+});
+
+test("a field that is not there is marked", async () => {
+  await write("{ packages { nodes { nmae } } }");
+  await mistakeMarked();
+});
+
+test("every example answers without errors", async () => {
+  const panel = page.getByRole("region", { name: "Examples", exact: true });
+  assert.deepEqual(await panel.getByRole("heading", { level: 3 }).allInnerTexts(), [
+    "Consoles",
+    "Resolvers",
+    "Mirroring",
+    "Anything else",
+  ]);
+  const names = await panel.getByRole("button").locator("b").allInnerTexts();
+  assert.ok(names.length >= 11, `${names}`);
+  for (const name of names) {
+    await example(name);
+    const answer = await run(name);
+    assert.equal(answer.errors, undefined, `${name}: ${JSON.stringify(answer.errors)}`);
+    const empty = Object.entries(answer.data).filter(([, value]) => value === null);
+    assert.deepEqual(empty, [], name);
+  }
+});
+
+test("an example is opened once", async () => {
+  await example("Tiles");
+  await example("Images");
+  await example("Tiles");
+  assert.deepEqual(await tabs(), ["WhatWouldBeInstalled", "Tiles", "Images"]);
+});
+
+test("tabs are there again after a reload", async () => {
+  await example("GetBundle");
+  await stored("GetBundle");
+  await page.reload();
+  await settled();
+  assert.deepEqual(await tabs(), ["WhatWouldBeInstalled", "GetBundle"]);
+  const answer = await run("GetBundle");
+  assert.equal(answer.errors, undefined);
+});
+
+test("fields can be chosen in the explorer", async () => {
+  await page.getByRole("button", { name: /GraphiQL Explorer/ }).click();
+  await page.locator(".graphiql-explorer-root", { hasText: "facets" }).waitFor();
+});
+
+test("the description of a type is shown", async () => {
+  await page.getByRole("button", { name: /Documentation Explorer/ }).click();
+  await page.locator(".graphiql-doc-explorer a", { hasText: /^Query$/ }).click();
+  await page.locator(".graphiql-doc-explorer", { hasText: "packages" }).waitFor();
+});
+
+test("what the server says in plain text is shown as an error", async () => {
+  const text = "too many requests at once\n";
+  await page.route("**/graphql", (route) => route.fulfill({ status: 503, contentType: "text/plain", body: text }));
+  await page.getByRole("button", { name: /Execute query/ }).click();
+  await page.locator(".result-window", { hasText: '"message": "too many requests at once"' }).waitFor();
+  assert.deepEqual(faults.splice(0).map((fault) => fault.slice(0, 5)).sort(), ["503: ", "error"]);
+});
+
+test("what the server streams is shown as it comes", async () => {
+  /** @type {string | undefined} */
+  let accepted;
+  await page.route("**/graphql", (route) => {
+    accepted = route.request().headers().accept;
+    const body = 'event: next\ndata: {"data":{"first":1}}\n\nevent: next\ndata: {"data":{"last":2}}\n\nevent: complete\n\n';
+    return route.fulfill({ headers: { "content-type": "text/event-stream" }, body });
+  });
+  await write("subscription Changes { changes }");
+  await page.locator(".graphiql-tab-active", { hasText: "Changes" }).waitFor();
+  await page.getByRole("button", { name: /Execute query/ }).click();
+  await page.locator(".result-window", { hasText: '"last": 2' }).waitFor();
+  assert.equal(accepted, "text/event-stream");
+});
+
+/** Waits until the editors are there and know the schema. */
+async function settled() {
+  await page.locator(".graphiql-query-editor .view-line").first().waitFor();
+  await page.locator(".graphiql-spinner").waitFor({ state: "detached" });
+}
+
+/**
+ * Opens an example.
+ *
+ * @param {string} name
+ */
+async function example(name) {
+  await page.locator(".examples button b", { hasText: new RegExp(`^${name}$`) }).click();
+  await page.locator(".graphiql-tab-active", { hasText: name }).waitFor();
+}
+
+/**
+ * Runs the operation of this name. Gives what the server answers.
+ *
+ * @param {string} name
+ */
+async function run(name) {
+  const asked = page.waitForResponse((answer) => answer.request().postDataJSON()?.operationName === name);
+  await page.getByRole("button", { name: /Execute query/ }).click();
+  return (await asked).json();
+}
+
+/**
+ * Replaces what is in the editor, at once: nothing is completed meanwhile.
+ *
+ * @param {string} text
+ */
+async function write(text) {
+  await page.locator(".graphiql-query-editor .view-lines").click();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText(text);
+}
+
+/** The titles of the tabs. */
+function tabs() {
+  return page.locator(".graphiql-tab-button").allInnerTexts();
+}
+
+/** Waits until the editor marks a mistake, so that what completes and checks in the background knows the schema. */
+async function mistakeMarked() {
+  await page.locator(".graphiql-query-editor .squiggly-error").waitFor();
+}
+
+/**
+ * Waits until the browser keeps this operation in a tab, with its variables.
+ *
+ * @param {string} name
+ */
+async function stored(name) {
+  await page.waitForFunction((name) => {
+    const { tabs } = JSON.parse(localStorage.getItem("catalogql:graphiql:tabState") ?? '{"tabs":[]}');
+    return tabs.some((/** @type {any} */ tab) => tab.operationName === name && tab.variables);
+  }, name);
+}

@@ -1,0 +1,47 @@
+// Builds the playground into `dist/site`, each file compressed, as the server embeds it.
+
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { defineConfig, type Plugin } from "vite";
+
+export default defineConfig({
+  // Relative, so that the playground works under any path that a proxy puts before it.
+  base: "./",
+  build: {
+    outDir: "dist/site",
+    emptyOutDir: true,
+    // The page is at `/`, everything else below `/playground/`.
+    assetsDir: "playground",
+    assetsInlineLimit: 0,
+    target: "es2022",
+    // The editor alone is larger than what Vite warns of.
+    chunkSizeWarningLimit: 8000,
+    rolldownOptions: {
+      // Libraries say `use client` to servers that render them; here is none.
+      onwarn: (warning, warn) => warning.code === "MODULE_LEVEL_DIRECTIVE" || warn(warning),
+    },
+  },
+  worker: { format: "es" },
+  plugins: [compressed()],
+  // `npm run dev` asks the server that `make run` starts, and reads the examples of the repository.
+  server: {
+    fs: { allow: [".."] },
+    proxy: { "/graphql": "http://127.0.0.1:8080", "/icons": "http://127.0.0.1:8080" },
+  },
+});
+
+/** Leaves of each file that was written its compressed form only. */
+function compressed(): Plugin {
+  return {
+    name: "compressed",
+    apply: "build",
+    writeBundle({ dir = "" }, bundle) {
+      for (const name of Object.keys(bundle)) {
+        const path = join(dir, name);
+        writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }));
+        rmSync(path);
+      }
+    },
+  };
+}
