@@ -267,7 +267,8 @@ fn unescape(body: &[u8]) -> Option<String> {
     while let Some(slash) = rest.find('\\') {
         out.push_str(&rest[..slash]);
         let escape = *rest.as_bytes().get(slash + 1)?;
-        rest = &rest[slash + 2..];
+        // What follows the backslash may be half of a character, where the text is damaged.
+        rest = rest.get(slash + 2..)?;
         out.push(match escape {
             b'n' => '\n',
             b't' => '\t',
@@ -298,7 +299,8 @@ fn code_point(unit: u16, rest: &mut &str) -> Option<char> {
 }
 
 fn hex_unit(text: &str) -> Option<(u16, &str)> {
-    Some((u16::from_str_radix(text.get(..4)?, 16).ok()?, &text[4..]))
+    let digits = text.get(..4).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
+    Some((u16::from_str_radix(digits, 16).ok()?, &text[4..]))
 }
 
 /// Whether a key of a typed object means this field, as Go's decoder matches them: letter case does not count.
@@ -322,6 +324,14 @@ fn fold(letter: char) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_escape_that_is_none_is_damage_whatever_follows_the_backslash() {
+        for body in ["\\ħ", "\\x", "\\u12", "\\u+12f", "\\u12ħ4", "\\ud800", "\\ud800\\u0041", "\\"] {
+            assert_eq!(unescape(body.as_bytes()), None, "{body}");
+        }
+        assert_eq!(unescape("a\\u0127\\ud83d\\ude00\\n".as_bytes()).as_deref(), Some("aħ😀\n"));
+    }
 
     fn read_all(text: &str) -> Result<&[u8], Fault> {
         Cursor::new(text.as_bytes()).value().map(|value| value.0)
