@@ -4,7 +4,7 @@
 //!
 //! | 0 facts | 1 parts | 2 load | 3 ends | 4 wiring |
 //! |---|---|---|---|---|
-//! | `fbc`, [`coding`], [`telemetry`] | [`source`], [`store`], [`catalogs`], [`listen`] | [`load`] | [`views`] | [`run`], [`args`] |
+//! | `fbc`, [`coding`], [`telemetry`] | [`source`], [`unpack`], [`store`], [`catalogs`], [`listen`] | [`load`] | [`views`] | [`run`], [`args`] |
 
 pub mod coding;
 pub mod telemetry;
@@ -13,6 +13,7 @@ pub mod catalogs;
 pub mod listen;
 pub mod source;
 pub mod store;
+pub mod unpack;
 
 pub mod load;
 

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// The rooms of the server, each with its column: a room imports only from columns to the left of its own.
-const ROOMS: [(&str, u32); 10] = [
+const ROOMS: [(&str, u32); 11] = [
     ("coding", 0),
     ("telemetry", 0),
     ("source", 1),
+    ("unpack", 1),
     ("store", 1),
     ("catalogs", 1),
     ("listen", 1),

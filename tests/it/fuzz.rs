@@ -1,6 +1,8 @@
 //! The targets of `fuzz`, run for a moment over seeded mutations of what is well-formed. docs/fuzzing.md says how
 //! to run them for longer, and how with coverage.
 
+#[path = "../../fuzz/layers.rs"]
+mod layers;
 #[path = "../../fuzz/targets.rs"]
 mod targets;
 
@@ -11,33 +13,15 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde_json::Value;
 
+use crate::support::{Archive, Seeded};
+
 /// How many inputs each target gets; `CATALOGQL_FUZZ` asks for another number.
 const INPUTS: u64 = 1_000;
 
 /// What no input may take.
 const TOO_LONG: Duration = Duration::from_secs(10);
 
-/// Numbers that are the same in every run (splitmix64).
-struct Seeded(u64);
-
 impl Seeded {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(bound.max(1)).expect("a length fits"))
-            .expect("it is below a length")
-    }
-
-    /// One of some things.
-    fn pick<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
-        of[self.below(of.len())]
-    }
-
     /// A seed, changed in a few places.
     fn mutate(&mut self, seeds: &[&[u8]], words: &[&[u8]]) -> Vec<u8> {
         let mut bytes = self.pick(seeds).to_vec();
@@ -154,6 +138,41 @@ fn files_hold_for_any_bytes() {
         b"\\ud800",
     ];
     run(4, targets::files, &[JSON, YAML], &words);
+}
+
+#[test]
+fn layers_hold_for_any_bytes() {
+    // A line is an entry: its kind, its name, its target, its content.
+    let entries = b"5configs\n0configs/a\t\tone\n0configs/b/c\t\ttwo\n1configs/d\tconfigs/a\n2configs/l\tb/c\n\
+        0configs/.wh.a\n0configs/b/.wh..wh..opq\n3dev/null\n0etc/passwd\t\troot\nx\t\t19 path=configs/e\n\n0f\t\tthree";
+    let links = b"5configs/b\n2configs/l\t/configs/b\n2configs/m\tl/../../x\n1configs/n\tconfigs/m\n2configs\t/etc\n0.wh.configs\n\
+        0configs/b\t\t1\n0configs/b/c\t\t2\n5configs/l\n0configs/l/x";
+    let archive = Archive::default().folder("configs").file("configs/a", "one").link("configs/l", "a");
+    let coded = [archive.clone().plain(), archive.clone().gzip(), archive.zstd()];
+    let words: [&[u8]; 20] = [
+        b"configs/",
+        b"\n",
+        b"\t",
+        b"/",
+        b"..",
+        b".",
+        b".wh.",
+        b".wh..wh..opq",
+        b"\0",
+        b"\xff",
+        b"0configs/a\t\tx\n",
+        b"L",
+        b"K",
+        b"x",
+        b"g",
+        b"S",
+        b"1",
+        b"2",
+        b"5",
+        b"configs/l/x",
+    ];
+    let seeds = [&entries[..], links, &coded[0], &coded[1], &coded[2]];
+    run(7, layers::layers, &seeds, &words);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use catalogql::args::Args;
 use catalogql::views::graphql::limits::Limits;
 use catalogql::views::graphql::{Engine, Request};
 use catalogql::views::http;
-use catalogql::{coding, listen, load, source, store};
+use catalogql::{coding, listen, load, source, store, unpack};
 use clap::CommandFactory;
 use fbc::read::ReadLimits;
 
@@ -158,6 +158,7 @@ fn limits() -> Vec<(&'static str, String)> {
     all.extend(connection_limits());
     all.extend(http_limits());
     all.extend(search_limits());
+    all.extend(layer_limits());
     all.extend(catalog_limits());
     all
 }
@@ -239,6 +240,38 @@ fn search_limits() -> Vec<(&'static str, String)> {
         ("word letters", fbc::catalog::MAX_WORD_LETTERS.to_string()),
         ("package words", fbc::catalog::MAX_PACKAGE_WORDS.to_string()),
         ("description", fbc::catalog::MAX_DESCRIPTION_BYTES.to_string()),
+    ]
+}
+
+fn layer_limits() -> Vec<(&'static str, String)> {
+    let unpack::Limits {
+        layers,
+        headers,
+        header_bytes,
+        uncompressed,
+        ratio,
+        ratio_from,
+        entries,
+        links,
+        path_bytes,
+        file_bytes,
+        bytes,
+    } = unpack::Limits::default();
+    vec![
+        ("layers", layers.to_string()),
+        ("headers", headers.to_string()),
+        ("header bytes of an entry", header_bytes.to_string()),
+        ("uncompressed", uncompressed.to_string()),
+        ("ratio", ratio.to_string()),
+        ("ratio from", ratio_from.to_string()),
+        ("zstd window", unpack::ZSTD_WINDOW_LOG.to_string()),
+        ("image entries", entries.to_string()),
+        ("image links", links.to_string()),
+        ("links in a row", unpack::LINKS_IN_A_ROW.to_string()),
+        ("image path", path_bytes.to_string()),
+        ("image name", unpack::NAME_BYTES.to_string()),
+        ("image file", file_bytes.to_string()),
+        ("image files", bytes.to_string()),
     ]
 }
 

@@ -1,16 +1,21 @@
 //! What several modules need: catalogs from one string, the program as a child process, and a client for it.
 
+#[expect(dead_code, reason = "the tests of the room itself use more of it")]
+mod archive;
 #[path = "../../crates/fbc/tests/support/fixture.rs"]
 #[expect(dead_code, reason = "the tests of fbc use more of it, and from another place")]
 mod fixture;
 mod folders;
 mod http;
 mod process;
+mod seeded;
 
+pub(crate) use archive::Archive;
 pub(crate) use fixture::lines;
 pub(crate) use folders::Folders;
 pub(crate) use http::{Answer, ask, exchange};
 pub(crate) use process::{Output, Server, catalogql, eventually, get, graphql, run};
+pub(crate) use seeded::Seeded;
 
 /// A catalog without a fault.
 pub(crate) const ETCD: &str = "

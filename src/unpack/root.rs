@@ -1,0 +1,87 @@
+//! Which directory of an image is its catalog: what labels and users say of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::UnpackError;
+
+/// The label that names the directory of a file-based catalog.
+pub(super) const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
+
+/// The label that names the database of an `SQLite` index.
+const DATABASE_LABEL: &str = "operators.operatorframework.io.index.database.v1";
+
+/// What the labels of a bundle begin with, and the one of them that names its package.
+const BUNDLE_LABELS: &str = "operators.operatorframework.io.bundle.";
+const BUNDLE_PACKAGE_LABEL: &str = "operators.operatorframework.io.bundle.package.v1";
+
+/// How many bytes the path of the directory may have: as many as those below it.
+const ROOT_BYTES: usize = 1024;
+
+/// A directory within an image.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Root {
+    /// The names on the way to it, from the top of the image; empty for the top itself.
+    parts: Vec<String>,
+}
+
+/// How a path in an image lies to its root.
+pub(super) enum Relation {
+    /// It is the root, or on the way to it.
+    Above,
+    /// It is under the root.
+    Below,
+    Elsewhere,
+}
+
+impl Root {
+    /// The directory that a user gave, or else the one that the labels of an image name.
+    pub fn of_image(labels: &BTreeMap<String, String>, given: Option<&str>) -> Result<Self, UnpackError> {
+        let label = |name: &str| labels.get(name).filter(|value| !value.is_empty());
+        if let Some(path) = given.or(label(CONFIGS_LABEL).map(String::as_str)) {
+            return Self::parse(path);
+        }
+        if let Some(database) = label(DATABASE_LABEL) {
+            return Err(UnpackError::SqliteIndex { database: database.clone() });
+        }
+        if labels.keys().any(|name| name.starts_with(BUNDLE_LABELS)) {
+            return Err(UnpackError::Bundle { package: label(BUNDLE_PACKAGE_LABEL).cloned() });
+        }
+        Err(UnpackError::NoRoot)
+    }
+
+    /// The directory that a user gave, or else all of an artifact: it has no labels and holds nothing but a catalog.
+    pub fn of_artifact(given: Option<&str>) -> Result<Self, UnpackError> {
+        Self::parse(given.unwrap_or("/"))
+    }
+
+    /// Its names, from the top of the image.
+    pub(super) fn parts(&self) -> &[String] {
+        &self.parts
+    }
+
+    /// How a path, given by its parts, lies to it.
+    pub(super) fn relation(&self, path: &[&[u8]]) -> Relation {
+        if path.iter().zip(&self.parts).any(|(one, other)| *one != other.as_bytes()) {
+            Relation::Elsewhere
+        } else if path.len() > self.parts.len() {
+            Relation::Below
+        } else {
+            Relation::Above
+        }
+    }
+
+    fn parse(path: &str) -> Result<Self, UnpackError> {
+        let parts: Vec<_> = path.split('/').filter(|part| !matches!(*part, "" | ".")).map(str::to_owned).collect();
+        if path.is_empty() || path.len() > ROOT_BYTES || path.contains('\0') || parts.iter().any(|part| part == "..") {
+            return Err(UnpackError::BadRoot(path.to_owned()));
+        }
+        Ok(Self { parts })
+    }
+}
+
+impl fmt::Display for Root {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}", self.parts.join("/"))
+    }
+}

@@ -1,0 +1,243 @@
+//! Layers become what `umoci unpack` makes of them, which follows the specification of OCI images to the letter: stacks
+//! that were thought of, and stacks by chance.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use catalogql::unpack::{Layer, Limits, Root, unpack};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::support::{Archive, Folders, Seeded};
+
+/// How many stacks by chance are compared.
+const STACKS: u64 = 100;
+
+/// An OCI layout in a folder, with an image for each stack of layers.
+struct Layout {
+    folders: Folders,
+    images: Vec<Value>,
+}
+
+impl Layout {
+    fn new() -> Self {
+        let folders = Folders::new();
+        folders.write("layout/oci-layout", r#"{"imageLayoutVersion":"1.0.0"}"#);
+        Self { folders, images: Vec::new() }
+    }
+
+    /// Adds a blob, and says what refers to it.
+    fn blob(&self, media_type: &str, bytes: &[u8]) -> Value {
+        let digest = hex(bytes);
+        self.folders.write(&format!("layout/blobs/sha256/{digest}"), bytes);
+        json!({"mediaType": media_type, "digest": format!("sha256:{digest}"), "size": bytes.len()})
+    }
+
+    /// Adds an image, whose tag is its number.
+    fn image(&mut self, layers: &[Archive]) -> usize {
+        let plain = layers.iter().map(|layer| format!("sha256:{}", hex(&layer.clone().plain())));
+        let diff_ids = plain.collect::<Vec<_>>();
+        let config = json!({"architecture": "amd64", "os": "linux", "config": {},
+            "rootfs": {"type": "layers", "diff_ids": diff_ids}});
+        let config = self.blob("application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
+        let gzip = "application/vnd.oci.image.layer.v1.tar+gzip";
+        let layers: Vec<_> = layers.iter().map(|layer| self.blob(gzip, &layer.clone().gzip())).collect();
+        let manifest = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "config": config, "layers": layers});
+        let mut manifest = self.blob("application/vnd.oci.image.manifest.v1+json", manifest.to_string().as_bytes());
+        manifest["annotations"] = json!({"org.opencontainers.image.ref.name": self.images.len().to_string()});
+        self.images.push(manifest);
+        self.folders.write("layout/index.json", json!({"schemaVersion": 2, "manifests": self.images}).to_string());
+        self.images.len() - 1
+    }
+
+    /// What umoci makes of `/configs` of an image, or what it says instead.
+    fn by_umoci(&self, image: usize) -> Result<BTreeMap<String, String>, String> {
+        let bundle = self.folders.path(&format!("bundle-{image}"));
+        let image = format!("{}:{image}", self.folders.text("layout"));
+        let run = Command::new("umoci").args(["unpack", "--rootless", "--image", &image]).arg(&bundle).output();
+        let run = run.expect("umoci is missing: install it (Debian: apt-get install umoci)");
+        if !run.status.success() {
+            return Err(String::from_utf8_lossy(&run.stderr).into_owned());
+        }
+        Ok(files(&bundle.join("rootfs/configs")))
+    }
+
+    /// What we make of it.
+    fn by_us(&self, layers: &[Archive]) -> Result<BTreeMap<String, String>, String> {
+        let work = tempfile::tempdir().expect("the temporary folder can be written");
+        let to = work.path().join("to");
+        fs::create_dir(&to).expect("folders can be made");
+        let layers = layers.iter().map(|layer| {
+            let blob = self.folders.path("layout/blobs/sha256").join(hex(&layer.clone().gzip()));
+            let diff_id = fbc::Digest::parse(&format!("sha256:{}", hex(&layer.clone().plain())));
+            Layer { blob, diff_id }
+        });
+        let layers: Vec<_> = layers.collect();
+        let root = Root::of_artifact(Some("/configs")).expect("it is a directory");
+        let done = unpack(&layers, &root, &to, &Limits::default(), drop);
+        done.map(|()| files(&to)).map_err(|error| error.to_string())
+    }
+
+    #[track_caller]
+    fn is_as_umoci_has_it(&mut self, layers: &[Archive]) -> BTreeMap<String, String> {
+        let image = self.image(layers);
+        let ours = self.by_us(layers);
+        assert_eq!(ours, self.by_umoci(image), "image {image}");
+        ours.expect("it is an image")
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    fbc::Digest::new(Sha256::digest(bytes).into()).hex()
+}
+
+/// Every entry below a folder: a file with its text, a link with the text that it leads to.
+fn files(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(at) = folders.pop() {
+        for entry in fs::read_dir(&at).into_iter().flatten() {
+            let path = entry.expect("what was unpacked can be read").path();
+            let kind = fs::symlink_metadata(&path).expect("what was unpacked can be read").file_type();
+            let name = path.strip_prefix(folder).expect("it is below").to_str().expect("names are UTF-8").to_owned();
+            let what = if kind.is_dir() {
+                folders.push(path);
+                "folder".to_owned()
+            } else {
+                let text = fs::read_to_string(&path).unwrap_or_else(|_| "nothing".to_owned());
+                format!("{} {text}", if kind.is_symlink() { "link to" } else { "file" })
+            };
+            found.insert(name, what);
+        }
+    }
+    found
+}
+
+fn tar() -> Archive {
+    Archive::default()
+}
+
+#[test]
+fn three_layers_that_add_replace_remove_and_add_again_give_what_umoci_gives() {
+    let mut layout = Layout::new();
+    let base = tar()
+        .folder("configs")
+        .file("configs/kept.json", "1")
+        .file("configs/replaced.json", "2")
+        .file("configs/removed.json", "3")
+        .file("configs/back.json", "4")
+        .file("configs/etcd/channel.json", "5")
+        .file("configs/etcd/package.json", "6")
+        .file("configs/argo/catalog.json", "7")
+        .file("configs/dir/x", "8")
+        .file("etc/passwd", "root");
+    let upper = tar()
+        .file("configs/replaced.json", "9")
+        .file("configs/.wh.removed.json", "")
+        .file("configs/.wh.back.json", "")
+        .file("configs/etcd/package.json", "10")
+        .file("configs/etcd/.wh..wh..opq", "")
+        .file("configs/argo/.wh.catalog.json", "")
+        .file("configs/dir", "11")
+        .hard_link("configs/hard.json", "configs/kept.json")
+        .link("configs/link.json", "replaced.json");
+    let last = tar()
+        .file("configs/back.json", "12")
+        .file("configs/argo/catalog.json", "13")
+        .folder("configs/dir")
+        .file("configs/dir/y", "14")
+        .file("configs/.wh.dir", "")
+        .file("configs/.wh.kept.json", "");
+    let found = layout.is_as_umoci_has_it(&[base.clone(), upper.clone(), last.clone()]);
+    let expected = [
+        ("argo", "folder"),
+        ("argo/catalog.json", "file 13"),
+        ("back.json", "file 12"),
+        ("dir", "folder"),
+        ("dir/y", "file 14"),
+        ("etcd", "folder"),
+        ("etcd/package.json", "file 10"),
+        ("hard.json", "file 1"),
+        ("link.json", "link to 9"),
+        ("replaced.json", "file 9"),
+    ];
+    assert_eq!(found, expected.map(|(name, what)| (name.to_owned(), what.to_owned())).into());
+    // The directory itself removed, and made again.
+    let again = tar().file(".wh.configs", "").file("configs/new.json", "15");
+    let found = layout.is_as_umoci_has_it(&[base, upper, last, again]);
+    assert_eq!(found, [("new.json".to_owned(), "file 15".to_owned())].into());
+}
+
+#[test]
+fn stacks_by_chance_give_what_umoci_gives() {
+    let mut layout = Layout::new();
+    let mut same = 0;
+    for seed in 0..3 * STACKS {
+        if same == STACKS {
+            return;
+        }
+        let mut seeded = Seeded(seed);
+        let layers: Vec<_> = (0..2 + seeded.below(3)).map(|_| layer(&mut seeded)).collect();
+        let image = layout.image(&layers);
+        match layout.by_us(&layers) {
+            Ok(ours) => match layout.by_umoci(image) {
+                Ok(umocis) => {
+                    assert_eq!(ours, umocis, "seed {seed}");
+                    same += 1;
+                }
+                // A layer that does not say that a file became a folder is not for umoci.
+                Err(error) => assert!(error.contains("not a directory"), "seed {seed}: {error}"),
+            },
+            // What is not under the root counts for umoci; a link to a folder is a folder to it.
+            Err(error) if error.contains(" is below the link ") || error.contains("too many other links") => {}
+            Err(error)
+                if error.starts_with("the image has no directory ") || error.contains(" of the image is empty") =>
+            {
+                assert_eq!(layout.by_umoci(image), Ok(BTreeMap::new()), "seed {seed}: {error}");
+            }
+            Err(error) => assert!(layout.by_umoci(image).is_err(), "seed {seed}: {error}"),
+        }
+    }
+    panic!("only {same} of {} images are catalogs", 3 * STACKS);
+}
+
+/// A layer by chance, with few names so that much is replaced and removed. Most say of every folder that it is one.
+fn layer(seeded: &mut Seeded) -> Archive {
+    let names = ["a", "b", "c"];
+    let says_folders = seeded.below(4) > 0;
+    let mut files = Vec::new();
+    let mut layer = tar();
+    for _ in 0..=seeded.below(11) {
+        let mut folder = "configs".to_owned();
+        for _ in 0..seeded.below(3) {
+            folder = format!("{folder}/{}", seeded.pick(&names));
+            if says_folders {
+                layer = layer.folder(&folder);
+            }
+        }
+        let name = seeded.pick(&names);
+        let path = format!("{folder}/{name}");
+        layer = match seeded.below(24) {
+            0..10 => {
+                files.push(path.clone());
+                layer.file(&path, &seeded.below(1000).to_string())
+            }
+            10..13 => layer.folder(&path),
+            13..17 => layer.file(&format!("{folder}/.wh.{name}"), ""),
+            17..19 => layer.file(&format!("{folder}/.wh..wh..opq"), ""),
+            19 => layer.link(&path, seeded.pick(&names)),
+            20 => layer.file(".wh.configs", ""),
+            21 => layer.folder("configs"),
+            _ => match files.get(seeded.below(files.len())) {
+                Some(file) if !Path::new(file).starts_with(&path) && !Path::new(&path).starts_with(file) => {
+                    layer.hard_link(&path, file)
+                }
+                _ => layer.file("etc/other", ""),
+            },
+        };
+    }
+    layer
+}
