@@ -17,6 +17,7 @@ playground: playground/dist/site/index.html.gz ## Build the page that is served 
 	@:
 
 test: tests/js/node_modules playground ## Run every test
+	tests/setup.sh
 	cargo test --workspace --locked
 	npm --prefix tests/js run check
 	npm --prefix tests/js run audit

@@ -7,6 +7,7 @@ use axum::http::HeaderValue;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use jiff::SignedDuration;
 
 use crate::store::QUOTA;
 use crate::views::graphql::limits::Limits;
@@ -50,8 +51,9 @@ pub enum Command {
 /// Flags of `serve`.
 #[derive(Debug, clap::Args)]
 pub struct ServeArgs {
-    /// Catalogs: dir:PATH or PATH, named after the last part of the path unless NAME says otherwise
-    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::DirPath, required_unless_present = "config")]
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
+    /// part of the path unless NAME says otherwise
+    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required_unless_present = "config")]
     pub sources: Vec<String>,
     /// More catalogs, with priorities, labels, display names and publishers (YAML)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -68,11 +70,37 @@ pub struct ServeArgs {
     /// Load a catalog again when its directory changed
     #[arg(long)]
     pub watch: bool,
+    /// How often it is asked which image a tag names now, such as `30s`, `10m` or `1h`; `0` is never
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
+    pub poll: Duration,
     /// An origin whose pages may read answers, such as `https://console.example.com`; `*` is every one. May be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub cors_origin: Vec<HeaderValue>,
     #[command(flatten)]
+    pub images: ImageArgs,
+    #[command(flatten)]
     pub limits: LimitArgs,
+}
+
+/// How images are reached, and where their catalogs are.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Images")]
+pub struct ImageArgs {
+    /// A registry that may be asked over plain HTTP, or have any certificate. May be repeated
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub insecure_registry: Vec<String>,
+    /// Certificate authorities that registries are believed by, besides the system's (PEM). May be repeated
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub registry_ca: Vec<PathBuf>,
+    /// Credentials of registries [default: what `podman login` and `docker login` wrote]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub authfile: Option<PathBuf>,
+    /// Mirrors, blocked and insecure registries [default: the registries.conf of the user or the system]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub registries_conf: Option<PathBuf>,
+    /// Which directory of an image holds its catalog [default: what its label says]
+    #[arg(long, value_name = "PATH")]
+    pub configs_dir: Option<String>,
 }
 
 /// What one GraphQL request may ask for.
@@ -145,19 +173,21 @@ impl LimitArgs {
 /// Flags of `validate`.
 #[derive(Debug, clap::Args)]
 pub struct ValidateArgs {
-    /// The catalog: dir:PATH or PATH
-    #[arg(value_hint = ValueHint::DirPath)]
+    /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH
+    #[arg(value_hint = ValueHint::AnyPath)]
     pub source: String,
     /// How to print what is wrong
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
+    #[command(flatten)]
+    pub images: ImageArgs,
 }
 
 /// Flags of `graph`.
 #[derive(Debug, clap::Args)]
 pub struct GraphArgs {
-    /// The catalog: dir:PATH or PATH
-    #[arg(value_hint = ValueHint::DirPath)]
+    /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH
+    #[arg(value_hint = ValueHint::AnyPath)]
     pub source: String,
     /// Name of the package
     pub package: String,
@@ -167,6 +197,8 @@ pub struct GraphArgs {
     /// How to print it [default: table on a terminal, json elsewhere]
     #[arg(short, long, value_enum)]
     pub output: Option<GraphOutput>,
+    #[command(flatten)]
+    pub images: ImageArgs,
 }
 
 /// How an update graph is printed.
@@ -183,8 +215,9 @@ pub enum GraphOutput {
 /// Flags of `resolve`.
 #[derive(Debug, clap::Args)]
 pub struct ResolveArgs {
-    /// Catalogs: dir:PATH or PATH, named after the last part of the path unless NAME says otherwise
-    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::DirPath, required = true, num_args = 1..)]
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
+    /// part of the path unless NAME says otherwise
+    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
     pub sources: Vec<String>,
     /// Name of the package
     pub package: String,
@@ -200,6 +233,8 @@ pub struct ResolveArgs {
     /// How to print it [default: table on a terminal, json elsewhere]
     #[arg(short, long, value_enum)]
     pub output: Option<ResolveOutput>,
+    #[command(flatten)]
+    pub images: ImageArgs,
 }
 
 /// How a resolution is printed.
@@ -235,6 +270,16 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
+/// A duration with its unit, or 0.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let parsed: Option<SignedDuration> = text.parse().ok();
+    let duration = parsed.and_then(|duration| Duration::try_from(duration).ok());
+    duration.ok_or_else(|| "write a number with its unit, such as 30s, 10m or 1h".to_owned())
+}
+
 fn parse_installed(text: &str) -> Result<InstalledArg, String> {
     let (name, version) = text.rsplit_once('@').ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
     Ok(InstalledArg { name: name.to_owned(), version: version.to_owned() })
@@ -249,6 +294,21 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn tags_are_polled_as_the_loader_polls_them_unless_said_otherwise() {
+        let Command::Serve(args) = Args::parse_from(["catalogql", "serve", "examples"]).command else { panic!() };
+        assert_eq!(args.poll, crate::load::POLL);
+    }
+
+    #[test]
+    fn a_duration_has_a_unit() {
+        let parsed = |text: &str| parse_duration(text).map(|duration| duration.as_millis());
+        assert_eq!(["0", "100ms", "30s", "10m", "1h30m"].map(parsed), [0, 100, 30_000, 600_000, 5_400_000].map(Ok));
+        for text in ["", "10", "-1s", "m", "ten minutes"] {
+            assert_eq!(parsed(text), Err("write a number with its unit, such as 30s, 10m or 1h".to_owned()), "{text}");
+        }
     }
 
     #[test]

@@ -1,31 +1,39 @@
-//! Keeps catalogs current: source → reading → store → index → published set.
+//! Keeps catalogs current: source → unpacking → reading → store → index → published set.
 //!
 //! This is the only room that knows the order of the stages. One task keeps one source current; a source that several
-//! catalogs name is loaded once for all of them. What is slow on the processor or the disk runs off the async threads,
-//! one content at a time. A content that cannot be loaded leaves the former one served. This room does not know who asks
-//! for catalogs or who shows its reports.
+//! catalogs name is loaded once for all of them, and so are references to one image. What is slow on the processor or
+//! the disk runs off the async threads, one content at a time. A content that cannot be loaded leaves the former one
+//! served. This room does not know who asks for catalogs or who shows its reports.
 
 mod keeper;
+mod pull;
 mod read;
 mod stages;
+mod upkeep;
 mod wanted;
 
 use std::error::Error;
+use std::fmt;
 use std::iter;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use fbc::catalog::IndexError;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::catalogs::{CatalogsWriter, Served};
-use crate::source::SourceError;
+use crate::source::{Registries, Source, SourceError};
 use crate::store::{Store, StoreError};
+use crate::unpack::UnpackError;
 
+pub use pull::PULLS;
 pub use read::{READERS, ReadFailure};
-pub use stages::{Content, TRIES, load_once};
-pub use wanted::{CatalogName, InvalidName, Wanted};
+pub use stages::{Content, TRIES, read_once};
+pub use upkeep::{JITTER, POLL, Pace, Polling, RETRY, Upkeep};
+pub use wanted::{CatalogName, InvalidName, Place, Wanted};
 
 use keeper::{Keeper, Update};
 use stages::Stages;
@@ -39,33 +47,17 @@ pub struct Loader {
     finishing: JoinSet<()>,
 }
 
-/// Whether sources are looked at again once they were loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watch {
-    /// Load once.
-    Once,
-    /// Load again whenever a source changed, and look for that at this pace.
-    Changes(Pace),
-}
-
-/// How often watched sources are looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// Between two looks.
-    pub poll: Duration,
-    /// Until a source that failed is tried again although it looks unchanged.
-    pub retry: Duration,
-}
-
 /// What a loader says while it works.
 #[derive(Debug)]
 pub enum Event {
-    /// So many of so many bytes of a source are read.
+    /// So many of so many bytes of a source have come so far.
     Progress {
         /// The first of the catalogs of that source.
         name: CatalogName,
-        /// Bytes read.
-        read: u64,
+        /// How far.
+        step: Step,
+        /// Bytes done.
+        done: u64,
         /// Bytes in all.
         total: u64,
     },
@@ -75,6 +67,17 @@ pub enum Event {
     AllTried,
 }
 
+/// What happens to the bytes of a source, in this order. Only images are fetched and unpacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// They come from a registry or a layout.
+    Fetch,
+    /// Files are made of layers.
+    Unpack,
+    /// Lines are made of files.
+    Read,
+}
+
 /// How an attempt to load a catalog ended.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -82,10 +85,21 @@ pub struct Report {
     pub name: CatalogName,
     /// What is served of it now, if anything is.
     pub content: Option<Content>,
-    /// Why its source could not be loaded; what is served then is an earlier content.
-    pub error: Option<Arc<LoadError>>,
+    /// How that stands to its source.
+    pub standing: Standing,
     /// How long the attempt took.
     pub took: Duration,
+}
+
+/// How what is served stands to its source.
+#[derive(Clone, Debug)]
+pub enum Standing {
+    /// It is what the source has.
+    Current,
+    /// It is what the source had when it was last asked; it will be asked now.
+    Unasked,
+    /// The source could not be loaded. What is served, if anything is, is an earlier content.
+    Failed(Arc<LoadError>),
 }
 
 /// Why a content could not be loaded.
@@ -94,6 +108,17 @@ pub enum LoadError {
     /// The source cannot be read.
     #[error("cannot read the source")]
     Source(#[from] SourceError),
+    /// The image cannot be unpacked.
+    #[error("cannot unpack the image")]
+    Unpack(#[from] UnpackError),
+    /// There is nothing to read in an image.
+    #[error("`{image}` has no file to read below `{root}`: name another directory of it with --configs-dir")]
+    NoFiles {
+        /// The image.
+        image: String,
+        /// The directory of it that counts.
+        root: String,
+    },
     /// A file of the source does not parse.
     #[error(transparent)]
     Read(#[from] ReadFailure),
@@ -104,38 +129,45 @@ pub enum LoadError {
     #[error("cannot index the content")]
     Index(#[from] IndexError),
     /// The source did not stand still.
-    #[error("`{0}` changed each time it was read, {TRIES} times")]
-    Changing(String),
+    #[error("`{}` changed each time it was read, {TRIES} times", .0.display())]
+    Changing(PathBuf),
     /// The program stumbled over the content: a fault of ours.
     #[error("stumbled over the content: {0}")]
     Panicked(String),
 }
 
-impl Default for Pace {
-    fn default() -> Self {
-        Self { poll: Duration::from_secs(1), retry: Duration::from_secs(30) }
+/// Loads a source without a store, in temporary files in this folder that are gone afterwards.
+pub async fn load_once(
+    place: &Place,
+    registries: &Registries,
+    folder: &Path,
+    progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
+) -> Result<Content, LoadError> {
+    match &place.source {
+        Source::Directory(root) => read_once(root, folder),
+        Source::Image(_) | Source::Layout(_) => pull::pull_once(place, registries, folder, progress).await,
     }
 }
 
 impl Loader {
-    /// A loader that publishes through this writer and keeps contents in this store.
-    pub fn new(store: Store, writer: CatalogsWriter) -> Self {
-        Self { stages: Arc::new(Stages::new(store)), writer, finishing: JoinSet::new() }
+    /// A loader that pulls from these registries, publishes through this writer and keeps contents in this store.
+    pub fn new(store: Store, registries: Registries, writer: CatalogsWriter) -> Self {
+        Self { stages: Arc::new(Stages::new(store, registries)), writer, finishing: JoinSet::new() }
     }
 
-    /// Loads every catalog, and again whenever its source changed if it is to watch. Without watching it returns after
-    /// each was tried once. `observe` is called from several threads.
+    /// Loads every catalog, and again when its upkeep says so. It returns once nothing is to be done any more. `observe` is
+    /// called from several threads.
     pub async fn run(
         &mut self,
         wanted: Vec<Wanted>,
-        watch: Watch,
+        upkeep: Upkeep,
         observe: impl Fn(Event) + Clone + Send + Sync + 'static,
     ) {
         let (updates, mut received) = mpsc::channel(1);
         let mut untried = wanted.len();
         // They end when this does.
         let mut keepers = JoinSet::new();
-        for keeper in Keeper::each(wanted, &self.stages, watch) {
+        for keeper in Keeper::each(wanted, &self.stages, upkeep) {
             keepers.spawn(keeper.run(updates.clone(), observe.clone()));
         }
         drop(updates);
@@ -156,7 +188,7 @@ impl Loader {
 
     /// Publishes what an attempt gave for one of the names of its source, and logs how it ended.
     fn apply(&mut self, wanted: &Wanted, update: &Update) -> Report {
-        let Update { content, error, took, .. } = update;
+        let Update { content, standing, took, .. } = update;
         let name = wanted.name.clone();
         if let Some(content) = content.as_ref().filter(|_| update.is_new) {
             self.writer.publish(Served {
@@ -164,20 +196,16 @@ impl Loader {
                 catalog: Arc::clone(&content.catalog),
                 digest: content.digest,
                 encodings: Arc::clone(&content.encodings),
-                image: None,
+                image: content.image.as_deref().map(str::to_owned),
                 last_unpacked: content.at,
                 about: wanted.about.clone(),
             });
             while self.finishing.try_join_next().is_some() {}
             self.finishing.spawn(finish(Arc::clone(&self.stages), content.clone()));
-            tracing::info!(catalog = %name, digest = %content.digest, took = ?took, "serving a new content");
         }
-        if let Some(error) = error {
-            let digest = content.as_ref().map(|content| content.digest.to_string());
-            let instead = if digest.is_some() { "still serving the former content" } else { "serving nothing" };
-            tracing::error!(catalog = %name, error = error.chain(), digest, "{instead}");
-        }
-        Report { name, content: content.clone(), error: error.clone(), took: *took }
+        let report = Report { name, content: content.clone(), standing: standing.clone(), took: *took };
+        report.log(update.is_new);
+        report
     }
 }
 
@@ -193,6 +221,53 @@ async fn finish(stages: Arc<Stages>, content: Content) {
     });
     if let Err(error) = prepared.and(compressed.await) {
         tracing::error!(%error, "stumbled over a content that is served");
+    }
+}
+
+impl Content {
+    /// How long ago it was first read from its source, to the second, when that is known.
+    pub fn age(&self) -> Option<SignedDuration> {
+        let age = Timestamp::now().duration_since(self.at?);
+        Some(SignedDuration::from_secs(age.as_secs()))
+    }
+}
+
+impl Report {
+    /// Why the source could not be loaded.
+    pub fn error(&self) -> Option<&LoadError> {
+        match &self.standing {
+            Standing::Failed(error) => Some(error),
+            Standing::Current | Standing::Unasked => None,
+        }
+    }
+
+    fn log(&self, is_new: bool) {
+        let Self { name: catalog, content, standing, took } = self;
+        let content = content.as_ref();
+        let (digest, image) =
+            (content.map(|content| content.digest.to_string()), content.and_then(|it| it.image.as_deref()));
+        let age = content.and_then(Content::age).map(|age| format!("{age:#}"));
+        match standing {
+            Standing::Current if is_new => tracing::info!(%catalog, digest, image, ?took, "serving a new content"),
+            Standing::Current => tracing::info!(%catalog, digest, image, "what is served is current"),
+            Standing::Unasked => {
+                tracing::info!(%catalog, digest, image, age, "serving the former content until its source was asked");
+            }
+            Standing::Failed(error) => {
+                let instead = if content.is_some() { "still serving the former content" } else { "serving nothing" };
+                tracing::error!(%catalog, error = error.chain(), digest, age, "{instead}");
+            }
+        }
+    }
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Current => f.write_str("current"),
+            Self::Unasked => f.write_str("not asked yet"),
+            Self::Failed(error) => f.write_str(&error.chain()),
+        }
     }
 }
 

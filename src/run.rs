@@ -1,7 +1,9 @@
 //! Where the parts meet, and nowhere else: one function a subcommand, each in its own file.
 
 mod graph;
+mod once;
 mod output;
+mod registries;
 mod resolve;
 mod serve;
 mod sources;

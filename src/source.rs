@@ -1,10 +1,18 @@
-//! Where the files of a catalog come from: a reference → a list of files → their bytes, piece by piece.
+//! Where the files of a catalog come from: a directory → a list of files → their bytes, piece by piece; an image in a
+//! registry or a layout on disk → a digest → its layers, verified.
 //!
-//! A source is a directory today; images come as further variants. This room does not know what the files hold, beyond
-//! which of them `.indexignore` leaves out, and never holds a whole file in memory.
+//! This room does not know what the files hold, beyond which of them `.indexignore` leaves out, nor what is in a layer,
+//! and never holds a whole file or layer in memory. It reads no configuration: credentials, mirrors and authorities are
+//! given to it.
 
 mod beneath;
 mod directory;
+mod error;
+mod layout;
+mod manifest;
+mod reference;
+mod registries;
+mod resolved;
 mod revision;
 
 use std::fs::File;
@@ -12,6 +20,15 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+pub use error::SourceError;
+pub use layout::LAYOUT_ENTRIES;
+pub use manifest::NESTED_INDEXES;
+pub use reference::{Chosen, Image, Layout};
+pub use registries::{
+    Credentials, HELPER_BYTES, HELPER_PATIENCE, Limits, Patience, REDIRECTS, REFUSAL_BYTES, Registries, RegistriesConf,
+    Settings, TOKEN_BYTES,
+};
+pub use resolved::{Kind, LayerDescriptor, Resolved};
 pub use revision::Revision;
 
 /// How many entries a directory tree may have, of every kind. The list of them is held in memory.
@@ -25,6 +42,10 @@ pub const IGNORE_FILE_BYTES: u64 = 1024 * 1024;
 pub enum Source {
     /// Every file below this directory; the path is absolute.
     Directory(PathBuf),
+    /// An image in a registry.
+    Image(Image),
+    /// An image in an OCI layout on disk.
+    Layout(Layout),
 }
 
 /// The files of a source at one moment, in catalog order.
@@ -56,109 +77,24 @@ pub struct OpenFile {
     path: PathBuf,
 }
 
-/// Why a source cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum SourceError {
-    /// The text is no reference to a catalog.
-    #[error("`{0}` is no source: write dir:PATH or the path of a directory that exists")]
-    Unknown(String),
-    /// The root of the catalog is something else than a directory.
-    #[error("`{}` is not a directory", .0.display())]
-    NotADirectory(PathBuf),
-    /// The operating system refused.
-    #[error("cannot {action} `{}`", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// There is no file to read.
-    #[error("`{}` has no file to read: it is empty or .indexignore leaves out every file", .0.display())]
-    Empty(PathBuf),
-    /// The tree is larger than it may be.
-    #[error("`{}` has more than {limit} entries", root.display())]
-    TooManyEntries {
-        /// The root of the catalog.
-        root: PathBuf,
-        /// How many it may have.
-        limit: usize,
-    },
-    /// A name that is not UTF-8 cannot be shown or matched.
-    #[error("the name of `{}` is not UTF-8", .0.display())]
-    NameNotUtf8(PathBuf),
-    /// A link that leads out of the catalog.
-    #[error("the link `{}` leads out of the catalog, to `{}`", link.display(), target.display())]
-    LinkEscapes {
-        /// The link.
-        link: PathBuf,
-        /// What it says.
-        target: PathBuf,
-    },
-    /// A link to a directory, which is not descended into.
-    #[error("the link `{}` leads to the directory `{}`: name it in .indexignore or replace it by the directory", link.display(), target.display())]
-    LinkToDirectory {
-        /// The link.
-        link: PathBuf,
-        /// What it says.
-        target: PathBuf,
-    },
-    /// A link that leads nowhere or to itself.
-    #[error("the link `{}` to `{}` cannot be followed", link.display(), target.display())]
-    LinkBroken {
-        /// The link.
-        link: PathBuf,
-        /// What it says.
-        target: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A device, a pipe or a socket.
-    #[error("`{}` is no regular file but a {kind}", path.display())]
-    NotAFile {
-        /// Where it is.
-        path: PathBuf,
-        /// What it is.
-        kind: &'static str,
-    },
-    /// The patterns of an `.indexignore` cannot be read.
-    #[error("cannot use the patterns in `{}`", path.display())]
-    IgnoreFile {
-        /// Where it is.
-        path: PathBuf,
-        /// Why not.
-        source: fbc::ignore::IgnoreError,
-    },
-    /// An `.indexignore` that is larger than [`IGNORE_FILE_BYTES`].
-    #[error("`{}` has more than {IGNORE_FILE_BYTES} bytes", .0.display())]
-    IgnoreFileTooLarge(PathBuf),
+/// Finds every file of the catalog below a directory, without opening any but `.indexignore`.
+pub fn list(directory: &Path) -> Result<Listing, SourceError> {
+    directory::list(directory, ENTRIES)
 }
 
 impl Source {
-    /// Reads `dir:PATH`, or the path of something that exists. A relative path starts at `base`.
+    /// Reads `dir:PATH`, `oci:PATH[:TAG|@DIGEST]`, `docker://REFERENCE`, the path of something that exists, or a
+    /// reference that begins with the name of a registry. A relative path starts at `base`.
     pub fn parse(text: &str, base: &Path) -> Result<Self, SourceError> {
-        let path = match text.strip_prefix("dir:") {
-            Some("") => return Err(SourceError::Unknown(text.to_owned())),
-            Some(path) => base.join(path),
-            None => {
-                let path = base.join(text);
-                let there = path.try_exists().map_err(|source| io_error("look for", &path, source))?;
-                if text.is_empty() || !there {
-                    return Err(SourceError::Unknown(text.to_owned()));
-                }
-                path
-            }
-        };
-        let path = std::path::absolute(&path).map_err(|source| io_error("find", &path, source))?;
-        Ok(Self::Directory(path))
+        reference::parse(text, base)
     }
 
     /// What tells this source from every other.
     pub fn key(&self) -> String {
         match self {
             Self::Directory(path) => format!("dir:{}", path.display()),
+            Self::Image(image) => format!("docker://{image}"),
+            Self::Layout(layout) => layout.to_string(),
         }
     }
 
@@ -169,13 +105,28 @@ impl Source {
                 let path = path.canonicalize().unwrap_or_else(|_| path.clone());
                 Some(path.file_name()?.to_string_lossy().into_owned())
             }
+            Self::Image(image) => image.path().rsplit('/').next().map(str::to_owned),
+            Self::Layout(layout) => {
+                let name = layout.path().file_name()?.to_string_lossy().into_owned();
+                Some(name.strip_suffix(".tar").map_or(name.clone(), str::to_owned))
+            }
         }
     }
 
-    /// Finds every file of the catalog, without opening any but `.indexignore`.
+    /// Whether it names one content for ever, by its digest.
+    pub fn is_pinned(&self) -> bool {
+        match self {
+            Self::Directory(_) => false,
+            Self::Image(image) => image.digest().is_some(),
+            Self::Layout(layout) => matches!(layout.chosen(), Chosen::Digest(_)),
+        }
+    }
+
+    /// Finds every file of a directory.
     pub fn list(&self) -> Result<Listing, SourceError> {
         match self {
-            Self::Directory(path) => directory::list(path, ENTRIES),
+            Self::Directory(path) => list(path),
+            Self::Image(_) | Self::Layout(_) => Err(SourceError::NotADirectory(self.key().into())),
         }
     }
 }

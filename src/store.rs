@@ -10,12 +10,14 @@
 //! FOLDER/content/<digest>.jsonl.gz, .jsonl.zst   the same compressed, where there was room and time for it
 //! FOLDER/notes/<digest>.json      where lines came from and their problems, by the digest of this file
 //! FOLDER/sources/<key>.json       which content and notes a source gave, by the digest of the source's key
+//! FOLDER/scratch/                 layers and files of images that are being read
 //! ```
 
 mod encoded;
 mod file;
 mod notes;
 mod record;
+mod scratch;
 mod sweep;
 mod writer;
 
@@ -28,7 +30,8 @@ use bytes::Bytes;
 use fbc::Digest;
 
 pub use notes::Notes;
-pub use record::Record;
+pub use record::{Record, State};
+pub use scratch::Scratch;
 pub use writer::{ContentWriter, WrittenContent};
 
 use file::{What, io_error};
@@ -40,6 +43,7 @@ const LOCK_FILE: &str = "catalogql.lock";
 const CONTENT: &str = "content";
 const NOTES: &str = "notes";
 const SOURCES: &str = "sources";
+const SCRATCH: &str = "scratch";
 
 /// A folder of contents, held by this process alone.
 #[derive(Debug)]
@@ -114,6 +118,7 @@ impl Store {
             lock,
         };
         store.sweep_unfinished()?;
+        store.sweep_scratch()?;
         store.sweep()?;
         Ok(store)
     }
@@ -121,7 +126,25 @@ impl Store {
     /// What the source of this key gave last; nothing when that is unknown or no longer whole.
     pub fn kept(&self, key: &str) -> Option<Kept> {
         self.use_source(key);
-        let record = self.record(key)?;
+        self.open_record(self.record(key)?)
+    }
+
+    /// What some source gave when it was in this very state, remembered for the source of this key too. Nothing when
+    /// none did, or this build has not looked at it.
+    pub fn adopt(&self, key: &str, state: &State<'_>) -> Result<Option<Kept>, StoreError> {
+        self.use_source(key);
+        let _pen = lock_mutex(&self.pen);
+        let others = self.records()?.into_iter().filter_map(|path| Record::read(&path));
+        let mut others = others.filter(|other| other.key != key && other.revision.as_deref() == state.revision);
+        let usable = |other| self.open_record(other).filter(|kept| kept.notes.problems.is_some());
+        let Some(Kept { record, content, notes }) = others.find_map(usable) else { return Ok(None) };
+        let record = Record::new(key, state, (record.content, record.bytes), record.notes, self.record(key));
+        file::write(&self.record_path(key), &record.to_json(), What::Record)?;
+        self.sweep()?;
+        Ok(Some(Kept { record, content, notes }))
+    }
+
+    fn open_record(&self, record: Record) -> Option<Kept> {
         let content = file::map(&self.content_path(&record.content)).ok()?;
         if content.len() as u64 != record.bytes {
             return None;
@@ -146,13 +169,14 @@ impl Store {
     fn keep(
         &self,
         key: &str,
-        revision: Option<&str>,
+        state: &State<'_>,
         content: &WrittenContent<'_>,
         notes: &Notes,
     ) -> Result<Record, StoreError> {
         self.use_source(key);
         let text = notes.to_json(&self.build);
-        let record = Record::new(key, revision, content, record::digest(&text), self.record(key));
+        let content = (content.digest, content.content.len() as u64);
+        let record = Record::new(key, state, content, record::digest(&text), self.record(key));
         file::write(&self.notes_path(&record.notes), &text, What::Notes)?;
         file::write(&self.record_path(key), &record.to_json(), What::Record)?;
         self.sweep()?;

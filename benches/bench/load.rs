@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use catalogql::catalogs::{About, Catalogs, Served, catalogs};
-use catalogql::load::{CatalogName, Event, Loader, Wanted, Watch};
-use catalogql::source::Source;
+use catalogql::load::{CatalogName, Event, Loader, Place, Upkeep, Wanted};
+use catalogql::source::{Registries, Settings, Source, list};
 use catalogql::store::{ContentWriter, Store};
 use fbc::Catalog;
 use fbc::origin::{FileOrigin, Origins};
@@ -25,15 +25,16 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
     let start = process_cpu();
     let store = Store::open(store, u64::MAX, "bench").expect("the store opens");
     let wanted =
-        Wanted { name: CatalogName::new(name).expect("a valid name"), source: source(folder), about: About::default() };
+        Wanted { name: CatalogName::new(name).expect("a valid name"), place: place(folder), about: About::default() };
     let served_at = Arc::new(OnceLock::new());
     let seen = Arc::clone(&served_at);
     let observe = move |event| match event {
-        Event::Tried(report) => assert!(report.error.is_none(), "{:?}", report.error),
+        Event::Tried(report) => assert!(report.error().is_none(), "{:?}", report.error()),
         Event::AllTried => drop(seen.set(process_cpu())),
         Event::Progress { .. } => {}
     };
-    runtime.block_on(Loader::new(store, writer).run(vec![wanted], Watch::Once, observe));
+    let registries = Registries::new(Settings::default()).expect("nothing is set");
+    runtime.block_on(Loader::new(store, registries, writer).run(vec![wanted], Upkeep::ONCE, observe));
     let took = served_at.get().expect("it is served").saturating_sub(start);
     (took, Arc::clone(catalogs.snapshot().get(name).expect("it is served")))
 }
@@ -41,7 +42,7 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
 /// Files → a catalog that can be queried, on one thread, with the lines written to a file that is never synced: what
 /// syncing costs is the disk's matter.
 fn load_on_one_thread(folder: &Path, scratch: &Path) -> Catalog {
-    let listing = source(folder).list().expect("the folder can be listed");
+    let listing = list(folder).expect("the folder can be listed");
     let mut writer = ContentWriter::nowhere(scratch).expect("a file without a name");
     let mut reader = FileReader::new(ReadLimits::default());
     let mut origins = Origins::default();
@@ -69,8 +70,8 @@ fn load_on_one_thread(folder: &Path, scratch: &Path) -> Catalog {
     Catalog::build(written.content, &origins).expect("lines are indexed")
 }
 
-fn source(folder: &Path) -> Source {
-    Source::parse(&format!("dir:{}", folder.display()), Path::new("/")).expect("a folder")
+fn place(folder: &Path) -> Place {
+    Source::Directory(folder.to_owned()).into()
 }
 
 /// A folder loaded for the benches that query it.

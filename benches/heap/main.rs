@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use cap::Cap;
 use catalogql::catalogs::{About, catalogs};
-use catalogql::load::{CatalogName, Loader, Wanted, Watch};
-use catalogql::source::Source;
+use catalogql::load::{CatalogName, Loader, Upkeep, Wanted};
+use catalogql::source::{Registries, Settings, Source};
 use catalogql::store::Store;
 use mimalloc::MiMalloc;
 
@@ -48,11 +48,12 @@ fn bench(name: &str, folder: &Path, scratch: &Path, most_live: usize) {
     let runtime = runtime.expect("a runtime starts");
     let wanted = Wanted {
         name: CatalogName::new(name).expect("a valid name"),
-        source: Source::parse(&format!("dir:{}", folder.display()), Path::new("/")).expect("a folder"),
+        place: Source::Directory(folder.to_owned()).into(),
         about: About::default(),
     };
     let store = Store::open(&scratch.join("store"), u64::MAX, "bench").expect("the store opens");
-    runtime.block_on(Loader::new(store, writer).run(vec![wanted], Watch::Once, |_| ()));
+    let registries = Registries::new(Settings::default()).expect("nothing is set");
+    runtime.block_on(Loader::new(store, registries, writer).run(vec![wanted], Upkeep::ONCE, |_| ()));
     drop(runtime);
     let served = Arc::clone(catalogs.snapshot().get(name).expect("it is served"));
     line("live on the heap", HEAP.allocated() - before, most_live);

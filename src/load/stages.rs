@@ -1,28 +1,33 @@
-//! One attempt to load a source: from the store when it holds what the source has, by reading it otherwise.
+//! One attempt to load files: from the store when it holds what the source has, by reading them otherwise.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use fbc::catalog::IndexError;
-use fbc::{Catalog, Digest};
+use fbc::{Catalog, Digest, Origins};
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 
 use super::LoadError;
+use super::pull::Turns;
 use super::read::read;
 use crate::catalogs::Encodings;
 use crate::coding::{Coding, MIN_ENCODED_BYTES};
-use crate::source::{Listing, Source, SourceError};
-use crate::store::{ContentWriter, Kept, Notes, Record, Store, StoreError, WrittenContent};
+use crate::source::{self, Listing, Registries, SourceError};
+use crate::store::{ContentWriter, Kept, Notes, Record, State, Store, StoreError, WrittenContent};
 
-/// How often a source is read that changes while it is read.
+/// How often a directory is read that changes while it is read.
 pub const TRIES: usize = 3;
 
 /// What every attempt shares.
 #[derive(Debug)]
 pub(super) struct Stages {
-    store: Store,
+    pub(super) store: Store,
+    pub(super) registries: Registries,
+    /// Whose turn it is to pull.
+    pub(super) turns: Turns,
     /// Catalogs in use, by their content and by what was found out about it: equal ones are held once.
     catalogs: Mutex<HashMap<(Digest, Digest), Weak<Catalog>>>,
     /// Their compressed forms, by their content.
@@ -40,82 +45,131 @@ pub struct Content {
     pub digest: Digest,
     /// Its lines compressed, as far as that is done.
     pub encodings: Arc<Encodings>,
+    /// The image that it was read from, by digest; absent when its source is none.
+    pub image: Option<Arc<str>>,
     /// When it was first read from its source; unknown when no store keeps it.
     pub at: Option<Timestamp>,
 }
 
-/// Loads a source without a store: its lines lie in a file without a name on the file system of `folder`.
-pub fn load_once(source: &Source, folder: &Path) -> Result<Content, LoadError> {
-    let writer = || ContentWriter::nowhere(folder);
-    let (_, written, origins) = read_whole(source, source.list()?, writer, |_, _| ())?;
-    let catalog = Arc::new(Catalog::build(written.content.clone(), &origins)?);
-    Ok(Content { catalog, digest: written.digest, encodings: Arc::default(), at: None })
+/// The files of a directory as they were when nothing changed, and their lines.
+pub(super) type Whole<'a> = (Listing, WrittenContent<'a>, Origins);
+
+/// Loads a directory without a store: its lines lie in a file without a name on the file system of `folder`.
+pub fn read_once(root: &Path, folder: &Path) -> Result<Content, LoadError> {
+    let (_, written, origins) = read_whole(root, source::list(root)?, || ContentWriter::nowhere(folder), |_, _| ())?;
+    build(&written, &origins)
+}
+
+/// A content that no store keeps.
+pub(super) fn build(written: &WrittenContent<'_>, origins: &Origins) -> Result<Content, LoadError> {
+    let catalog = Arc::new(Catalog::build(written.content.clone(), origins)?);
+    Ok(Content { catalog, digest: written.digest, encodings: Arc::default(), image: None, at: None })
 }
 
 impl Content {
-    /// Whether it is the very same catalog: equal ones in use are one.
+    /// Whether it is the very same catalog of the very same image: equal catalogs in use are one.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.catalog, &other.catalog)
+        Arc::ptr_eq(&self.catalog, &other.catalog) && self.image == other.image
     }
 }
 
 impl Stages {
-    pub(super) fn new(store: Store) -> Self {
-        Self { store, catalogs: Mutex::default(), encodings: Mutex::default(), heavy: Arc::new(Semaphore::new(1)) }
+    pub(super) fn new(store: Store, registries: Registries) -> Self {
+        Self {
+            store,
+            registries,
+            turns: Turns::default(),
+            catalogs: Mutex::default(),
+            encodings: Mutex::default(),
+            heavy: Arc::new(Semaphore::new(1)),
+        }
     }
 
-    /// What the source holds now. `progress` is told how many of how many bytes were read.
-    pub(super) fn current(&self, source: &Source, progress: impl Fn(u64, u64)) -> Result<Content, LoadError> {
-        let listing = source.list()?;
-        if let Some(content) = self.unchanged(source, &listing)? {
+    /// Does something off the async threads once its turn has come.
+    pub(super) async fn heavily<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
+    ) -> Result<T, LoadError> {
+        let permit = self.heavy.clone().acquire_owned().await;
+        let stages = Arc::clone(self);
+        let done = spawn_blocking(move || {
+            let _permit = permit;
+            work(&stages)
+        });
+        done.await.unwrap_or_else(|error| Err(LoadError::Panicked(error.to_string())))
+    }
+
+    /// What a directory holds now. `progress` is told how many of how many bytes were read.
+    pub(super) fn current(&self, root: &Path, key: &str, progress: impl Fn(u64, u64)) -> Result<Content, LoadError> {
+        let listing = source::list(root)?;
+        if let Some(content) = self.known(key, listing.revision().as_str())? {
             return Ok(content);
         }
-        let (listing, written, origins) = read_whole(source, listing, || self.store.writer(), progress)?;
+        let (listing, written, origins) = read_whole(root, listing, || self.store.writer(), progress)?;
+        let revision = listing.is_settled().then(|| listing.revision().as_str());
+        self.keep(key, &State { revision, image: None }, written, origins)
+    }
+
+    /// Indexes what was written and remembers which source gave it.
+    pub(super) fn keep(
+        &self,
+        key: &str,
+        state: &State<'_>,
+        written: WrittenContent<'_>,
+        origins: Origins,
+    ) -> Result<Content, LoadError> {
         let digest = written.digest;
         let catalog = Catalog::build(written.content.clone(), &origins)?;
         let notes = Notes { origins, problems: Some(catalog.problems().to_vec()) };
-        let revision = listing.is_settled().then(|| listing.revision().as_str());
-        let record = written.keep(&source.key(), revision, &notes)?;
+        let record = written.keep(key, state, &notes)?;
         let at = record.as_ref().map(|record| record.at);
         let catalog = match record {
             Some(record) => self.share(&record, || Ok(catalog))?,
             None => Arc::new(catalog),
         };
-        Ok(Content { catalog, digest, encodings: self.encodings(digest), at })
+        let image = state.image.map(Arc::from);
+        Ok(Content { catalog, digest, encodings: self.encodings(digest), image, at })
     }
 
-    /// What the source held when it could last be read.
-    pub(super) fn former(&self, source: &Source) -> Option<Content> {
-        let kept = self.store.kept(&source.key())?;
-        self.reopen(kept).ok()
+    /// What a source held when it could last be read, and whether this build has looked at it.
+    pub(super) fn former(&self, key: &str) -> Option<(Content, bool)> {
+        let kept = self.store.kept(key)?;
+        let is_known = kept.notes.problems.is_some();
+        Some((self.reopen(kept).ok()?, is_known))
     }
 
-    /// The stored content, when it is what the source has now.
-    fn unchanged(&self, source: &Source, listing: &Listing) -> Result<Option<Content>, StoreError> {
-        let key = source.key();
-        let Some(kept) = self.store.kept(&key) else { return Ok(None) };
-        let same_revision = kept.record.revision.as_deref() == Some(listing.revision().as_str());
+    /// What the store has of a source, when the source was in this state.
+    pub(super) fn known(&self, key: &str, revision: &str) -> Result<Option<Content>, StoreError> {
+        let Some(kept) = self.store.kept(key) else { return Ok(None) };
         // Another build may have read the same files otherwise.
-        if !same_revision || kept.notes.problems.is_none() {
+        if kept.record.revision.as_deref() != Some(revision) || kept.notes.problems.is_none() {
             return Ok(None);
         }
         match self.reopen(kept) {
             Ok(content) => Ok(Some(content)),
             Err(damaged) => {
                 tracing::warn!(source = key, %damaged, "reading the source again");
-                self.store.forget(&key)?;
+                self.store.forget(key)?;
                 Ok(None)
             }
         }
     }
 
+    /// What another source gave in this very state.
+    pub(super) fn adopt(&self, key: &str, state: &State<'_>) -> Result<Option<Content>, LoadError> {
+        let kept = self.store.adopt(key, state)?;
+        Ok(kept.map(|kept| self.reopen(kept)).transpose()?)
+    }
+
     fn reopen(&self, kept: Kept) -> Result<Content, IndexError> {
         let Kept { record, content, notes } = kept;
+        let image = record.image.as_deref().map(Arc::from);
         let catalog = self.share(&record, || match notes.problems {
             Some(problems) => Catalog::reopen(content, &notes.origins, problems),
             None => Catalog::build(content, &notes.origins),
         })?;
-        Ok(Content { catalog, digest: record.content, encodings: self.encodings(record.content), at: Some(record.at) })
+        let encodings = self.encodings(record.content);
+        Ok(Content { catalog, digest: record.content, encodings, image, at: Some(record.at) })
     }
 
     /// Compresses a content, or takes from the store what was compressed before. It takes seconds; what fails is logged,
@@ -160,18 +214,18 @@ impl Stages {
     }
 }
 
-/// Reads a source that stands still meanwhile, so that no mixture of two states is taken for a content.
-fn read_whole<'a>(
-    source: &Source,
+/// Reads a directory that stands still meanwhile, so that no mixture of two states is taken for a content.
+pub(super) fn read_whole<'a>(
+    root: &Path,
     mut listing: Listing,
     writer: impl Fn() -> Result<ContentWriter<'a>, StoreError>,
     progress: impl Fn(u64, u64),
-) -> Result<(Listing, WrittenContent<'a>, fbc::Origins), LoadError> {
+) -> Result<Whole<'a>, LoadError> {
     for _ in 0..TRIES {
         let mut writer = writer()?;
         let total = listing.bytes();
         let result = read(&listing, &mut writer, |read| progress(read, total));
-        let now: Result<Listing, SourceError> = source.list();
+        let now: Result<Listing, SourceError> = source::list(root);
         let stood_still = now.as_ref().is_ok_and(|now| now.revision() == listing.revision());
         match (result, now) {
             (Ok(origins), _) if stood_still => return Ok((listing, writer.finish()?, origins)),
@@ -182,5 +236,5 @@ fn read_whole<'a>(
             (_, Err(error)) => return Err(error.into()),
         }
     }
-    Err(LoadError::Changing(source.key()))
+    Err(LoadError::Changing(root.to_owned()))
 }

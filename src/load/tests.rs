@@ -1,5 +1,10 @@
 //! One source through all stages: what is served after each thing that can happen to it.
 
+mod images;
+mod kills;
+#[path = "../../tests/it/support/layout.rs"]
+mod layout;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
@@ -12,7 +17,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::catalogs::{About, Catalogs, catalogs};
-use crate::source::Source;
+use crate::source::{self, Settings, Source};
 use crate::store::QUOTA;
 
 const ETCD: &str = "{\"schema\":\"olm.package\",\"name\":\"etcd\",\"defaultChannel\":\"\"}\n";
@@ -23,6 +28,11 @@ const TOO_LONG: Duration = Duration::from_mins(1);
 
 /// Faster than in real life, where a change need not be seen within a moment.
 const PACE: Pace = Pace { poll: Duration::from_millis(20), retry: Duration::from_millis(100) };
+
+const UPKEEP: Upkeep = Upkeep {
+    directories: Some(PACE),
+    images: Some(Polling { interval: Some(Duration::from_millis(20)), retry: Duration::from_millis(20) }),
+};
 
 /// Folders for sources and a store.
 struct Folders(TempDir);
@@ -43,11 +53,15 @@ impl Folders {
 
     fn wanted(&self, name: &str, source: &str) -> Wanted {
         let name = CatalogName::new(name).unwrap();
-        Wanted { name, source: Source::Directory(self.0.path().join(source)), about: About::default() }
+        Wanted { name, place: Source::Directory(self.0.path().join(source)).into(), about: About::default() }
     }
 
     fn store(&self) -> Store {
         Store::open(&self.0.path().join("store"), QUOTA, "build").unwrap()
+    }
+
+    fn stages(&self) -> Stages {
+        Stages::new(self.store(), registries())
     }
 
     /// Loads each of these once and says how that went, by name.
@@ -60,14 +74,14 @@ impl Folders {
                 tried.lock().unwrap().push(report);
             }
         };
-        Loader::new(self.store(), writer).run(wanted, Watch::Once, observe).await;
+        Loader::new(self.store(), registries(), writer).run(wanted, Upkeep::ONCE, observe).await;
         let mut reports = std::mem::take(&mut *reports.lock().unwrap());
         reports.sort_by(|one, other| one.name.cmp(&other.name));
         (reports, catalogs)
     }
 
     fn shown(&self, report: &Report) -> Option<String> {
-        let error = report.error.as_ref()?.chain();
+        let error = report.error()?.chain();
         Some(error.replace(self.0.path().canonicalize().unwrap().to_str().unwrap(), "@"))
     }
 }
@@ -82,10 +96,10 @@ struct Watching {
 impl Watching {
     fn start(folders: &Folders, wanted: Vec<Wanted>) -> Self {
         let (writer, catalogs) = catalogs();
-        let mut loader = Loader::new(folders.store(), writer);
+        let mut loader = Loader::new(folders.store(), registries(), writer);
         let (sender, events) = unbounded_channel();
         let task = tokio::spawn(async move {
-            loader.run(wanted, Watch::Changes(PACE), move |event| drop(sender.send(event))).await;
+            loader.run(wanted, UPKEEP, move |event| drop(sender.send(event))).await;
         });
         Self { events, catalogs, task }
     }
@@ -104,6 +118,15 @@ impl Drop for Watching {
     fn drop(&mut self) {
         self.task.abort();
     }
+}
+
+fn registries() -> Registries {
+    Registries::new(Settings::default()).unwrap()
+}
+
+/// Loads a directory of these folders as the task does that keeps it current.
+fn current(stages: &Stages, folders: &Folders, progress: impl Fn(u64, u64)) -> Result<Content, LoadError> {
+    stages.current(&folders.0.path().join("a"), "dir:a", progress)
 }
 
 fn packages(report: &Report) -> Option<Vec<String>> {
@@ -166,22 +189,21 @@ async fn a_restart_serves_the_stored_content_when_the_source_cannot_be_read() {
 #[test]
 fn a_source_that_settled_and_did_not_change_is_not_read_again() {
     let folders = Folders::new(&[("a", ETCD)]);
-    let source = folders.wanted("a", "a").source;
     let deadline = Instant::now() + TOO_LONG;
-    while !source.list().unwrap().is_settled() {
+    while !source::list(&folders.0.path().join("a")).unwrap().is_settled() {
         assert!(Instant::now() < deadline, "the source never settles");
         std::thread::yield_now();
     }
-    let first = Stages::new(folders.store()).current(&source, |_, _| ()).unwrap();
+    let first = current(&folders.stages(), &folders, |_, _| ()).unwrap();
     let unread = |_, _| panic!("the source is read again");
-    let second = Stages::new(folders.store()).current(&source, unread).unwrap();
+    let second = current(&folders.stages(), &folders, unread).unwrap();
     assert_eq!((second.digest, second.at), (first.digest, first.at));
     assert_eq!(second.catalog.problems(), first.catalog.problems());
 
     // What another build found out is not believed while the source can be read.
     let read = Mutex::new(false);
     let another = Store::open(&folders.0.path().join("store"), QUOTA, "another build").unwrap();
-    Stages::new(another).current(&source, |_, _| *read.lock().unwrap() = true).unwrap();
+    current(&Stages::new(another, registries()), &folders, |_, _| *read.lock().unwrap() = true).unwrap();
     assert!(read.into_inner().unwrap());
 }
 
@@ -218,7 +240,7 @@ async fn a_source_that_fails_at_first_is_served_when_it_is_mended() {
     let folders = Folders::new(&[]);
     let mut watching = Watching::start(&folders, vec![folders.wanted("a", "a")]);
     let missing = watching.report().await;
-    assert!(missing.content.is_none() && missing.error.is_some());
+    assert!(missing.content.is_none() && missing.error().is_some());
     folders.write("a", ETCD);
     assert_eq!(packages(&watching.report().await), Some(vec!["etcd".to_owned()]));
 }
@@ -248,7 +270,7 @@ async fn a_fault_of_the_program_harms_no_other_catalog() {
         event => drop(sender.send(event)),
     };
     let wanted = ["a", "b"].map(|name| folders.wanted(name, name)).to_vec();
-    Loader::new(folders.store(), writer).run(wanted, Watch::Once, observe).await;
+    Loader::new(folders.store(), registries(), writer).run(wanted, Upkeep::ONCE, observe).await;
     assert_eq!(names(&catalogs), ["b"]);
     let mut errors = Vec::new();
     while let Ok(event) = events.try_recv() {
@@ -263,25 +285,23 @@ async fn a_fault_of_the_program_harms_no_other_catalog() {
 #[test]
 fn a_source_that_never_stands_still_is_refused() {
     let folders = Folders::new(&[("a", ETCD)]);
-    let source = folders.wanted("a", "a").source;
     let change =
         |_, _| folders.write("a", &ETCD.repeat(fs_len(&folders.0.path().join("a/catalog.json")) / ETCD.len() + 1));
-    let stages = Stages::new(folders.store());
-    let error = stages.current(&source, change).unwrap_err();
-    assert_eq!(error.to_string(), format!("`{}` changed each time it was read, {TRIES} times", source.key()));
+    let error = current(&folders.stages(), &folders, change).unwrap_err();
+    let root = folders.0.path().join("a");
+    assert_eq!(error.to_string(), format!("`{}` changed each time it was read, {TRIES} times", root.display()));
 }
 
 #[test]
 fn a_source_that_changes_once_while_it_is_read_gives_its_new_content() {
     let folders = Folders::new(&[("a", ETCD)]);
-    let source = folders.wanted("a", "a").source;
     let changed = Mutex::new(false);
     let change = |_, _| {
         if !std::mem::replace(&mut *changed.lock().unwrap(), true) {
             folders.write("a", &format!("{ARGO}{ARGO}"));
         }
     };
-    let content = Stages::new(folders.store()).current(&source, change).unwrap();
+    let content = current(&folders.stages(), &folders, change).unwrap();
     let packages: Vec<_> = content.catalog.packages().map(|package| package.name().to_owned()).collect();
     assert_eq!(packages, ["argo"]);
 }
@@ -299,8 +319,7 @@ fn files_are_written_in_catalog_order_however_long_each_takes_to_read() {
         fs::write(root.join(format!("{file:02}/catalog.json")), line.repeat(count)).unwrap();
         expected.extend(line.repeat(count).into_bytes());
     }
-    let source = folders.wanted("a", "a").source;
-    let content = load_once(&source, folders.0.path()).unwrap();
+    let content = read_once(&root, folders.0.path()).unwrap();
     assert!(content.catalog.content() == &expected, "the lines are in another order");
     let last = content.catalog.meta_at(content.catalog.meta_count() - 1);
     assert_eq!((&**last.file(), last.line()), ("39/catalog.json", 2_000));

@@ -11,9 +11,18 @@ pub struct Wanted {
     /// What it is called.
     pub name: CatalogName,
     /// Where its files are.
-    pub source: Source,
+    pub place: Place,
     /// What its owner says of it.
     pub about: About,
+}
+
+/// Where the files of a catalog are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// A directory or an image.
+    pub source: Source,
+    /// Which directory of an image holds the catalog, in place of what the image says itself.
+    pub configs_dir: Option<String>,
 }
 
 /// The name of a catalog: a DNS-1123 subdomain, as Kubernetes names its objects.
@@ -27,6 +36,20 @@ pub struct CatalogName(String);
      dots begins and ends with a letter or a digit"
 )]
 pub struct InvalidName(String);
+
+impl From<Source> for Place {
+    fn from(source: Source) -> Self {
+        Self { source, configs_dir: None }
+    }
+}
+
+impl Place {
+    /// What tells this place from every other.
+    pub(super) fn key(&self) -> String {
+        let source = self.source.key();
+        self.configs_dir.as_ref().map_or(source.clone(), |folder| format!("{source} {folder}"))
+    }
+}
 
 impl CatalogName {
     /// The longest name, in bytes.

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
@@ -13,9 +12,8 @@ use fbc::graph::{Edge, UpdateGraph, heads};
 use serde::{Serialize, Serializer};
 
 use super::output::table;
+use super::{once, sources};
 use crate::args::{GraphArgs, GraphOutput};
-use crate::load::load_once;
-use crate::source::Source;
 
 /// How many skipped bundles a table names.
 const NAMED_SKIPS: usize = 2;
@@ -65,8 +63,8 @@ struct Edges<'a>(UpdateGraph<'a>);
 
 /// Prints the update graph of a package.
 pub(super) fn graph(args: &GraphArgs) -> anyhow::Result<ExitCode> {
-    let source = Source::parse(&args.source, Path::new(""))?;
-    let content = load_once(&source, &std::env::temp_dir()).map_err(|error| anyhow!(error.chain()))?;
+    let place = sources::place(&args.source, args.images.configs_dir.as_deref())?;
+    let content = once::load_one(&place, &args.images)?.map_err(|error| anyhow!(error.chain()))?;
     let package = package(&content.catalog, args)?;
     let stdout = io::stdout();
     let default = if stdout.is_terminal() { GraphOutput::Table } else { GraphOutput::Json };

@@ -5,9 +5,8 @@ use std::ops::Range;
 
 use comfy_table::{CellAlignment, Table, presets};
 use fbc::{Catalog, Severity};
-use jiff::{SignedDuration, Timestamp};
 
-use crate::load::{Content, Report};
+use crate::load::{Content, Report, Standing};
 
 /// The hexadecimal digits of a digest that tell contents apart for people.
 const SHORT_DIGEST: usize = 12;
@@ -32,12 +31,10 @@ pub(super) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<I
     table
 }
 
-/// Prints what is served, and what is not and why.
-pub(super) fn served(out: &mut impl Write, reports: &[Report]) -> io::Result<()> {
-    let mut reports: Vec<_> = reports.iter().collect();
-    reports.sort_by(|one, other| one.name.cmp(&other.name));
+/// Prints what is served, and what is not and why. The reports are in order.
+pub(super) fn served<'a>(out: &mut impl Write, reports: impl Iterator<Item = &'a Report> + Clone) -> io::Result<()> {
     let header = ["CATALOG", "PACKAGES", "BUNDLES", "ERRORS", "WARNINGS", "CONTENT", "TOOK"];
-    let rows = reports.iter().filter_map(|report| Some(row(report, report.content.as_ref()?)));
+    let rows = reports.clone().filter_map(|report| Some(row(report, report.content.as_ref()?)));
     let mut table = table(header, rows);
     for column in table.column_iter_mut().enumerate().filter(|(at, _)| COUNTS.contains(at)).map(|(_, column)| column) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -45,11 +42,21 @@ pub(super) fn served(out: &mut impl Write, reports: &[Report]) -> io::Result<()>
     if table.row_count() > 0 {
         writeln!(out, "{}", table.trim_fmt())?;
     }
-    for report in &reports {
-        let Some(error) = &report.error else { continue };
-        match report.content.as_ref().map(|content| content.at) {
-            Some(at) => writeln!(out, "{} is served as it was{}: {}", report.name, ago(at), error.chain())?,
-            None => writeln!(out, "{} is not served: {}", report.name, error.chain())?,
+    for report in reports.clone() {
+        if let Some(image) = report.content.as_ref().and_then(|content| content.image.as_ref()) {
+            writeln!(out, "{} is {image}", report.name)?;
+        }
+    }
+    for Report { name, content, standing, .. } in reports {
+        match (standing, content.as_ref().map(ago)) {
+            (Standing::Current, _) => {}
+            (Standing::Unasked, ago) => {
+                writeln!(out, "{name} is served as it was{} until its source answers", ago.unwrap_or_default())?;
+            }
+            (Standing::Failed(error), Some(ago)) => {
+                writeln!(out, "{name} is served as it was{ago}: {}", error.chain())?;
+            }
+            (Standing::Failed(error), None) => writeln!(out, "{name} is not served: {}", error.chain())?,
         }
     }
     Ok(())
@@ -68,9 +75,7 @@ fn row(report: &Report, content: &Content) -> [String; 7] {
     ]
 }
 
-/// How long ago that was, to the second.
-fn ago(at: Option<Timestamp>) -> String {
-    let Some(at) = at else { return String::new() };
-    let age = SignedDuration::from_secs(Timestamp::now().duration_since(at).as_secs());
-    format!(" {age:#} ago")
+/// How long ago a content was read, where that is known.
+fn ago(content: &Content) -> String {
+    content.age().map(|age| format!(" {age:#} ago")).unwrap_or_default()
 }

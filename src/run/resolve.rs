@@ -11,9 +11,8 @@ use fbc::resolve::{
 use serde::Serialize;
 
 use super::output::table;
-use super::sources;
+use super::{once, sources};
 use crate::args::{ResolveArgs, ResolveOutput};
-use crate::load::{Wanted, load_once};
 
 /// What is printed for programs.
 #[derive(Serialize)]
@@ -60,17 +59,16 @@ struct AnswerConsidered<'a> {
 
 /// Prints what would be picked. The exit status says whether anything would.
 pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
-    let mut wanted = sources::wanted(&args.sources, None)?;
+    let mut wanted = sources::wanted(&args.sources, None, args.images.configs_dir.as_deref())?;
     wanted.sort_by(|one, other| one.name.cmp(&other.name));
-    let load = |wanted: &Wanted| load_once(&wanted.source, &std::env::temp_dir()).map_err(|error| error.chain());
-    let contents: Vec<_> = wanted.iter().map(load).collect();
-    let names: Vec<_> = wanted.iter().map(|wanted| wanted.name.to_string()).collect();
+    let places = wanted.iter().map(|wanted| (wanted.name.as_str(), &wanted.place));
+    let contents: Vec<_> = once::load(places, &args.images)?;
+    let contents: Vec<_> = contents.into_iter().map(|content| content.map_err(|error| error.chain())).collect();
     let offers: Vec<_> = wanted
         .iter()
-        .zip(&names)
         .zip(&contents)
-        .map(|((wanted, name), content)| Offer {
-            name,
+        .map(|(wanted, content)| Offer {
+            name: wanted.name.as_str(),
             priority: wanted.about.priority,
             labels: &wanted.about.labels,
             content: content.as_ref().map(|content| &*content.catalog).map_err(String::as_str),

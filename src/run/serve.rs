@@ -1,5 +1,6 @@
 //! `catalogql serve`: loads catalogs, listens, and shows how it goes.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,12 +12,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::output;
+use super::registries::registries;
 use super::sources;
 use super::terminal::Terminal;
 use crate::args::ServeArgs;
-use crate::catalogs::catalogs;
+use crate::catalogs::{Catalogs, catalogs};
 use crate::listen::{self, Listener, Ready};
-use crate::load::{Event, Loader, Pace, Report, Wanted, Watch};
+use crate::load::{CatalogName, Event, Loader, Pace, Polling, Report, Upkeep, Wanted};
 use crate::source::Source;
 use crate::store::Store;
 use crate::telemetry;
@@ -30,51 +32,59 @@ const BUILD: &str = env!("CATALOGQL_BUILD");
 pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let terminal = Terminal::new();
     telemetry::init(terminal.log()).map_err(anyhow::Error::msg)?;
-    let wanted = sources::wanted(&args.sources, args.config.as_deref())?;
+    let wanted = sources::wanted(&args.sources, args.config.as_deref(), args.images.configs_dir.as_deref())?;
+    let registries = registries(&args.images, wanted.iter().map(|wanted| &wanted.place))?;
     let folder = args.store.clone().map_or_else(default_store, Ok)?;
     refuse_store_in_source(&folder, &wanted)?;
     let store = Store::open(&folder, args.store_quota, BUILD)?;
+    let (writer, catalogs) = catalogs();
+    let loader = Loader::new(store, registries, writer);
     allow_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let done = runtime.block_on(serve_catalogs(args, wanted, store, terminal));
+    let done = runtime.block_on(serve_catalogs(args, wanted, (loader, catalogs), terminal));
     // A load that is under way is given up: the store survives that.
     runtime.shutdown_background();
     done.map(|()| ExitCode::SUCCESS)
 }
 
-async fn serve_catalogs(args: ServeArgs, wanted: Vec<Wanted>, store: Store, terminal: Terminal) -> anyhow::Result<()> {
+async fn serve_catalogs(
+    args: ServeArgs,
+    wanted: Vec<Wanted>,
+    (mut loader, catalogs): (Loader, Catalogs),
+    terminal: Terminal,
+) -> anyhow::Result<()> {
     let listener = Listener::bind(&args.listen).await?;
     let address = listener.address();
-    let (writer, catalogs) = catalogs();
     let ready = Ready::default();
     let engine = Arc::new(Engine::new(catalogs.clone(), args.limits.limits()));
     let routes = graphql::router(engine, &args.cors_origin).merge(http::router(catalogs)).merge(playground::router());
     let routes = routes.merge(listen::probes(ready.clone()));
 
-    let watch = if args.watch { Watch::Changes(Pace::default()) } else { Watch::Once };
+    let upkeep = upkeep(&args);
     let (events, mut received) = mpsc::unbounded_channel();
-    let mut loader = Loader::new(store, writer);
     let loading = tokio::spawn(async move {
         // Nobody receives events any more when the process ends.
-        loader.run(wanted, watch, move |event| drop(events.send(event))).await;
+        loader.run(wanted, upkeep, move |event| drop(events.send(event))).await;
         loader
     });
 
-    let mut reports = Vec::new();
+    // By name, until every catalog was tried.
+    let mut reports = Some(BTreeMap::new());
     let mut serving = std::pin::pin!(listener.serve(routes, listen::Limits::default(), end()?));
     loop {
         tokio::select! {
             Some(event) = received.recv() => match event {
-                Event::Progress { name, read, total } => terminal.progress(&name, read, total),
+                Event::Progress { name, step, done, total } => terminal.progress(name.as_str(), step, done, total),
                 Event::Tried(report) => {
-                    terminal.done(&report.name);
-                    reports.push(report);
+                    terminal.done(report.name.as_str());
+                    reports.as_mut().map(|reports| reports.insert(report.name.clone(), report));
                 }
                 Event::AllTried => {
-                    refuse_nothing(&reports, watch)?;
+                    let reports = reports.take().unwrap_or_default();
+                    refuse_nothing(&reports, upkeep)?;
                     ready.set();
                     let mut out = io::stdout().lock();
-                    output::served(&mut out, &std::mem::take(&mut reports))?;
+                    output::served(&mut out, reports.values())?;
                     writeln!(out, "Listening on http://{address}/graphql")?;
                     if playground::is_built() {
                         writeln!(out, "Playground at http://{address}/")?;
@@ -89,10 +99,16 @@ async fn serve_catalogs(args: ServeArgs, wanted: Vec<Wanted>, store: Store, term
     Ok(())
 }
 
-/// A process that serves nothing and waits for nothing is of no use.
-fn refuse_nothing(reports: &[Report], watch: Watch) -> anyhow::Result<()> {
-    if watch == Watch::Once && reports.iter().all(|report| report.content.is_none()) {
-        let errors = reports.iter().filter_map(|report| Some((&report.name, report.error.as_ref()?)));
+/// When sources are looked at again.
+fn upkeep(args: &ServeArgs) -> Upkeep {
+    let interval = (!args.poll.is_zero()).then_some(args.poll);
+    Upkeep { directories: args.watch.then(Pace::default), images: Some(Polling { interval, ..Polling::default() }) }
+}
+
+/// A process that serves nothing is of no use, unless it was told to wait for changes.
+fn refuse_nothing(reports: &BTreeMap<CatalogName, Report>, upkeep: Upkeep) -> anyhow::Result<()> {
+    if upkeep.directories.is_none() && reports.values().all(|report| report.content.is_none()) {
+        let errors = reports.iter().filter_map(|(name, report)| Some((name, report.error()?)));
         let errors: Vec<_> = errors.map(|(name, error)| format!("\n  {name}: {}", error.chain())).collect();
         bail!("no catalog can be served{}", errors.concat());
     }
@@ -132,7 +148,7 @@ fn default_store() -> anyhow::Result<PathBuf> {
 fn refuse_store_in_source(folder: &Path, wanted: &[Wanted]) -> anyhow::Result<()> {
     let folder = std::path::absolute(folder)?;
     for wanted in wanted {
-        let Source::Directory(root) = &wanted.source;
+        let Source::Directory(root) = &wanted.place.source else { continue };
         if folder.starts_with(root) {
             let (folder, root) = (folder.display(), root.display());
             bail!("the store `{folder}` lies in the catalog `{root}`: name another folder with --store");

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 
 use crate::catalogs::About;
-use crate::load::{CatalogName, Wanted};
+use crate::load::{CatalogName, Place, Wanted};
 use crate::source::Source;
 
 /// The configuration file.
@@ -24,8 +24,10 @@ struct Config {
 struct ConfigSource {
     /// The last part of the path, when absent.
     name: Option<String>,
-    /// `dir:PATH` or PATH; a relative path starts at the folder of the file.
+    /// As on the command line; a relative path starts at the folder of the file.
     source: String,
+    /// Which directory of an image holds the catalog; what its label says, when absent.
+    configs_dir: Option<String>,
     #[serde(default)]
     priority: i32,
     display_name: Option<String>,
@@ -34,12 +36,17 @@ struct ConfigSource {
     labels: BTreeMap<String, String>,
 }
 
-/// Every catalog that the command line and the file name, in that order; no two of one name.
-pub(super) fn wanted(arguments: &[String], config: Option<&Path>) -> anyhow::Result<Vec<Wanted>> {
+/// Every catalog that the command line and the file name, in that order; no two of one name. `configs_dir` is for the
+/// images of the command line.
+pub(super) fn wanted(
+    arguments: &[String],
+    config: Option<&Path>,
+    configs_dir: Option<&str>,
+) -> anyhow::Result<Vec<Wanted>> {
     let mut wanted = Vec::new();
     for argument in arguments {
         let (name, source) = split(argument);
-        wanted.push(one(name, source, Path::new(""), About::default())?);
+        wanted.push(one(name, source, place(source, configs_dir)?, About::default())?);
     }
     if let Some(path) = config {
         let read = read_config(path).with_context(|| format!("cannot use the configuration `{}`", path.display()));
@@ -67,9 +74,22 @@ fn read_config(path: &Path) -> anyhow::Result<Vec<Wanted>> {
             publisher: source.publisher,
             labels: source.labels,
         };
-        one(source.name.as_deref(), &source.source, folder, about)
+        let parsed = Source::parse(&source.source, folder)?;
+        if source.configs_dir.is_some() && matches!(parsed, Source::Directory(_)) {
+            bail!("`configsDir` is for images, and `{}` is a directory", source.source);
+        }
+        let place = Place { source: parsed, configs_dir: source.configs_dir };
+        one(source.name.as_deref(), &source.source, place, about)
     });
     wanted.collect()
+}
+
+/// Where the files of a source of the command line are.
+pub(super) fn place(source: &str, configs_dir: Option<&str>) -> anyhow::Result<Place> {
+    let source = Source::parse(source, Path::new(""))?;
+    let is_directory = matches!(source, Source::Directory(_));
+    let configs_dir = configs_dir.filter(|_| !is_directory).map(str::to_owned);
+    Ok(Place { source, configs_dir })
 }
 
 /// `NAME=SOURCE` in its parts. What is before `=` is a name unless it can only be the beginning of a source.
@@ -80,15 +100,14 @@ fn split(argument: &str) -> (Option<&str>, &str) {
     }
 }
 
-fn one(name: Option<&str>, source: &str, folder: &Path, about: About) -> anyhow::Result<Wanted> {
-    let parsed = Source::parse(source, folder)?;
+fn one(name: Option<&str>, source: &str, place: Place, about: About) -> anyhow::Result<Wanted> {
     let name = if let Some(name) = name {
         CatalogName::new(name)?
     } else {
-        let part = parsed.last_part().unwrap_or_default();
+        let part = place.source.last_part().unwrap_or_default();
         CatalogName::new(&part).with_context(|| format!("`{source}` needs a name: write NAME={source}"))?
     };
-    Ok(Wanted { name, source: parsed, about })
+    Ok(Wanted { name, place, about })
 }
 
 #[cfg(test)]
@@ -107,12 +126,12 @@ mod tests {
         let arguments: Vec<_> = arguments.iter().map(|text| text.replace('@', folder.to_str().unwrap())).collect();
         let path = folder.join("catalogs.yaml");
         fs::write(&path, config.unwrap_or_default()).unwrap();
-        let wanted = wanted(&arguments, config.map(|_| path.as_path()));
+        let wanted = wanted(&arguments, config.map(|_| path.as_path()), None);
         wanted.map_err(|error| format!("{error:#}").replace(folder.to_str().unwrap(), "@"))
     }
 
     fn catalog(name: &str, path: &Path, about: About) -> Wanted {
-        Wanted { name: CatalogName::new(name).unwrap(), source: Source::Directory(path.to_owned()), about }
+        Wanted { name: CatalogName::new(name).unwrap(), place: Source::Directory(path.to_owned()).into(), about }
     }
 
     #[test]
@@ -125,12 +144,47 @@ mod tests {
     }
 
     #[test]
+    fn an_image_is_named_by_its_repository_and_a_layout_by_its_path() {
+        let folder = folder(&["a"]);
+        let arguments =
+            ["quay.io/operatorhubio/catalog:latest", "localhost:5000/a/b", "c=docker://busybox", "oci:@/d.tar:v1"];
+        let wanted = wanted_in(folder.path(), &arguments, None).unwrap();
+        let names: Vec<_> = wanted.iter().map(|wanted| wanted.name.as_str()).collect();
+        assert_eq!(names, ["catalog", "b", "c", "d"]);
+    }
+
+    #[test]
+    fn a_directory_of_an_image_is_given_for_all_images_of_the_command_line_or_for_one_of_the_configuration() {
+        let given = |source: &str| place(source, Some("/other")).unwrap().configs_dir;
+        assert_eq!(given("quay.io/ns/catalog").as_deref(), Some("/other"));
+        assert_eq!(given("oci:layout").as_deref(), Some("/other"));
+        assert_eq!(given("dir:one"), None);
+
+        let folder = folder(&["one"]);
+        let config = |source: &str| format!("sources:\n- {{source: '{source}', configsDir: /other}}\n");
+        let wanted = wanted_in(folder.path(), &[], Some(&config("quay.io/ns/catalog"))).unwrap();
+        assert_eq!(wanted[0].place.configs_dir.as_deref(), Some("/other"));
+        let refused = wanted_in(folder.path(), &[], Some(&config("one"))).unwrap_err();
+        let expected =
+            "cannot use the configuration `@/catalogs.yaml`: `configsDir` is for images, and `one` is a directory";
+        assert_eq!(refused, expected);
+    }
+
+    #[test]
     fn a_bad_name_a_bad_source_and_two_of_one_name_are_refused() {
         let folder = folder(&["one", "One"]);
         for (arguments, error) in [
             (&["@/One"][..], "`@/One` needs a name: write NAME=@/One: `One` cannot name a catalog"),
             (&["ONE=@/one"], "`ONE` cannot name a catalog"),
-            (&["@/nowhere"], "`@/nowhere` is no source: write dir:PATH or the path of a directory that exists"),
+            (
+                &["@/nowhere"],
+                "`@/nowhere` is no source: write the path of a directory that exists, dir:PATH, oci:PATH, or an",
+            ),
+            (
+                &["operators"],
+                "`operators` is no source: write the path of a directory that exists, dir:PATH, oci:PATH, or an",
+            ),
+            (&["quay.io/ns/my_catalog"], "`quay.io/ns/my_catalog` needs a name: write NAME=quay.io/ns/my_catalog: "),
             (&["dir:"], "`dir:` is no source"),
             (&["a="], "`` is no source"),
             (&["@/one", "one=@/One"], "two catalogs are called `one`: write NAME=SOURCE"),

@@ -7,12 +7,12 @@ use std::sync::Mutex;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::load::CatalogName;
+use crate::load::Step;
 
 /// The bars of one run.
 pub(super) struct Terminal {
     bars: MultiProgress,
-    by_name: Mutex<HashMap<CatalogName, ProgressBar>>,
+    by_name: Mutex<HashMap<String, ProgressBar>>,
 }
 
 /// Writes log lines above the bars.
@@ -29,20 +29,25 @@ impl Terminal {
         Log(self.bars.clone())
     }
 
-    /// So many of so many bytes of this catalog are read.
-    pub(super) fn progress(&self, name: &CatalogName, read: u64, total: u64) {
+    /// So many of so many bytes of this catalog have come so far.
+    pub(super) fn progress(&self, name: &str, step: Step, done: u64, total: u64) {
         let mut by_name = self.by_name.lock().expect("no holder of this lock panics");
-        let bar = by_name.entry(name.clone()).or_insert_with(|| {
-            let template = "{prefix:24} {bar:32} {bytes:>10} of {total_bytes}";
+        let bar = by_name.entry(name.to_owned()).or_insert_with(|| {
+            let template = "{prefix:24} {msg:9} {bar:32} {bytes:>10} of {total_bytes}";
             let style = ProgressStyle::with_template(template).expect("the template is well-formed");
-            self.bars.add(ProgressBar::new(total).with_style(style).with_prefix(name.to_string()))
+            self.bars.add(ProgressBar::new(total).with_style(style).with_prefix(name.to_owned()))
+        });
+        bar.set_message(match step {
+            Step::Fetch => "fetching",
+            Step::Unpack => "unpacking",
+            Step::Read => "reading",
         });
         bar.set_length(total);
-        bar.set_position(read);
+        bar.set_position(done);
     }
 
-    /// Nothing more is read of this catalog for now.
-    pub(super) fn done(&self, name: &CatalogName) {
+    /// Nothing more comes of this catalog for now.
+    pub(super) fn done(&self, name: &str) {
         if let Some(bar) = self.by_name.lock().expect("no holder of this lock panics").remove(name) {
             bar.finish_and_clear();
         }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use console::{Style, StyledObject, style};
@@ -10,9 +9,9 @@ use fbc::{Catalog, Problem, Severity};
 use serde::Serialize;
 
 use super::output::count;
+use super::{once, sources};
 use crate::args::{Output, ValidateArgs};
-use crate::load::{LoadError, load_once};
-use crate::source::Source;
+use crate::load::LoadError;
 
 /// What is printed for programs.
 #[derive(Serialize)]
@@ -48,8 +47,8 @@ struct AnswerProblem<'a> {
 
 /// Prints the problems of a catalog. The exit status says whether `opm validate` would refuse it.
 pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
-    let source = Source::parse(&args.source, Path::new(""))?;
-    let content = load_once(&source, &std::env::temp_dir());
+    let place = sources::place(&args.source, args.images.configs_dir.as_deref())?;
+    let content = once::load_one(&place, &args.images)?;
     let catalog = content.as_ref().map(|content| &*content.catalog);
     let mut out = io::stdout().lock();
     match args.output {

@@ -307,18 +307,3 @@ fn the_revision_changes_with_every_change_and_with_nothing_else() {
         assert_eq!(seen.insert(revision().to_string(), name), None, "{name}");
     }
 }
-
-#[test]
-fn a_source_is_a_path_that_exists_or_any_path_that_is_called_a_directory() {
-    let folder = tree(&[]);
-    let parse = |text: &str| Source::parse(text, folder.path()).map_err(|error| error.to_string());
-    let path = |name: &str| Ok(Source::Directory(folder.path().join(name)));
-    assert_eq!(parse("catalog"), path("catalog"));
-    assert_eq!(parse("dir:catalog"), path("catalog"));
-    assert_eq!(parse("dir:later"), path("later"));
-    for text in ["later", "", "dir:", "oci:catalog"] {
-        let error = format!("`{text}` is no source: write dir:PATH or the path of a directory that exists");
-        assert_eq!(parse(text), Err(error));
-    }
-    assert_eq!(parse("dir:catalog").unwrap().last_part(), Some("catalog".to_owned()));
-}

@@ -12,10 +12,10 @@ use tempfile::TempPath;
 
 use super::StoreError;
 
-/// How the name of a file begins that is not whole yet.
+/// How the name of a file or a folder begins that is not whole yet.
 const NEW: &str = "new-";
 
-/// How the name of a file ends that is not whole yet.
+/// How the name of a file or a folder ends that is not whole yet.
 const TEMPORARY: &str = ".tmp";
 
 /// What is being written.
@@ -25,6 +25,7 @@ pub(super) enum What {
     Encoded,
     Notes,
     Record,
+    Scratch,
 }
 
 /// How far a file has come. Tests stop at each of these.
@@ -52,7 +53,7 @@ pub(super) struct Unnamed {
 impl Unnamed {
     /// A new file in this folder, under a name that is swept when the process ends before it is whole.
     pub(super) fn create(folder: &Path, what: What) -> Result<Self, StoreError> {
-        let created = tempfile::Builder::new().prefix(NEW).suffix(TEMPORARY).tempfile_in(folder);
+        let created = temporary().tempfile_in(folder);
         let created = created.and_then(|file| reached(what, Point::Created).map(|()| file));
         let (file, path) = created.map_err(|source| io_error("create a file in", folder, source))?.into_parts();
         Ok(Self { file, shown: path.to_path_buf(), temporary: Some(path), what })
@@ -111,7 +112,14 @@ pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Whether this is the name of a file that is not whole yet.
+/// Makes files and folders with names that are swept.
+pub(super) fn temporary() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(NEW).suffix(TEMPORARY);
+    builder
+}
+
+/// Whether this is the name of a file or a folder that is not whole yet.
 pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with(NEW) && name.ends_with(TEMPORARY)
 }

@@ -7,8 +7,6 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::WrittenContent;
-
 /// Changes when what is written here changes its meaning; records of another format are as if they were not there.
 const FORMAT: u32 = 1;
 
@@ -19,6 +17,8 @@ pub struct Record {
     pub key: String,
     /// Which state of the source was read; absent when an equal state does not prove an equal content.
     pub revision: Option<String>,
+    /// The image that was read, by digest; absent when the source is none.
+    pub image: Option<String>,
     /// Digest of the content.
     pub content: Digest,
     /// Length of the content in bytes.
@@ -29,12 +29,24 @@ pub struct Record {
     pub at: Timestamp,
 }
 
+/// What a source looked like when it was read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct State<'a> {
+    /// Equal for equal contents; absent when an equal state does not prove that.
+    pub revision: Option<&'a str>,
+    /// The image it was, by digest; absent when the source is none.
+    pub image: Option<&'a str>,
+}
+
 /// The file, field by field.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     format: u32,
     key: String,
     revision: Option<String>,
+    /// Builds that knew no images did not write it.
+    #[serde(default)]
+    image: Option<String>,
     content: String,
     bytes: u64,
     notes: String,
@@ -46,22 +58,23 @@ impl Record {
     /// content has a time of another second, and a later one whatever the clock says: HTTP counts changes in seconds.
     pub(super) fn new(
         key: &str,
-        revision: Option<&str>,
-        content: &WrittenContent<'_>,
+        state: &State<'_>,
+        (content, bytes): (Digest, u64),
         notes: Digest,
         before: Option<Record>,
     ) -> Self {
         let now = Timestamp::now();
         let at = match before {
-            Some(before) if before.content == content.digest => before.at,
+            Some(before) if before.content == content => before.at,
             Some(before) => before.at.checked_add(SignedDuration::from_secs(1)).map_or(now, |next| next.max(now)),
             None => now,
         };
         Self {
             key: key.to_owned(),
-            revision: revision.map(str::to_owned),
-            content: content.digest,
-            bytes: content.content.len() as u64,
+            revision: state.revision.map(str::to_owned),
+            image: state.image.map(str::to_owned),
+            content,
+            bytes,
             notes,
             at,
         }
@@ -76,6 +89,7 @@ impl Record {
         Some(Self {
             key: stored.key,
             revision: stored.revision,
+            image: stored.image,
             content: Digest::parse(&stored.content)?,
             bytes: stored.bytes,
             notes: Digest::parse(&stored.notes)?,
@@ -88,6 +102,7 @@ impl Record {
             format: FORMAT,
             key: self.key.clone(),
             revision: self.revision.clone(),
+            image: self.image.clone(),
             content: self.content.to_string(),
             bytes: self.bytes,
             notes: self.notes.to_string(),

@@ -80,7 +80,7 @@ impl Store {
         Ok(self.quota.saturating_sub(self.used()?))
     }
 
-    fn records(&self) -> Result<Vec<PathBuf>, StoreError> {
+    pub(super) fn records(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut records = self.files(&[SOURCES])?;
         records.retain(|path| is_ours(path));
         Ok(records)

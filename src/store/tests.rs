@@ -37,7 +37,7 @@ const STEPS: [(What, Point); 16] = [
 ];
 
 thread_local! {
-    static DISK_FULL_AT: Cell<Option<(What, Point)>> = const { Cell::new(None) };
+    pub(super) static DISK_FULL_AT: Cell<Option<(What, Point)>> = const { Cell::new(None) };
 }
 
 /// Called at each step of writing: kills the process or fills the disk where a test wants it.
@@ -78,7 +78,7 @@ fn keep(store: &Store, key: &str, revision: Option<&str>, text: &str) -> Result<
     writer.write(rest)?;
     let written = writer.finish()?;
     assert_eq!(written.content, text);
-    Ok(written.keep(key, revision, &notes(7))?.unwrap())
+    Ok(written.keep(key, &State { revision, image: None }, &notes(7))?.unwrap())
 }
 
 fn text(store: &Store, key: &str) -> Option<String> {
@@ -117,6 +117,28 @@ fn what_was_kept_is_given_back_by_the_next_process() {
     assert_eq!((kept.record, kept.notes), (record, notes(7)));
     assert_eq!(kept.content, "{\"a\":1}\n{\"a\":2}\n");
     assert!(store.kept("dir:b").is_none());
+}
+
+#[test]
+fn what_one_source_gave_is_given_for_another_in_the_same_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let first = keep(&store, "a", Some("1"), "a\n").unwrap();
+    let before = keep(&store, "b", Some("0"), "b\n").unwrap();
+    let state = |revision| State { revision: Some(revision), image: Some("image@sha256:1") };
+    assert_eq!(store.adopt("b", &state("2")).unwrap().map(|kept| kept.record), None);
+    assert_eq!(store.adopt("a", &state("1")).unwrap().map(|kept| kept.record), None, "it is no other source");
+
+    let kept = store.adopt("b", &state("1")).unwrap().unwrap();
+    let image = Some("image@sha256:1".to_owned());
+    let expected = Record { key: "b".to_owned(), image, at: kept.record.at, ..first.clone() };
+    assert_eq!((&kept.record, kept.notes), (&expected, notes(7)));
+    assert!(kept.record.at > before.at);
+    assert_eq!(files(folder.path()), files_of(&[&first, &expected]));
+    drop(store);
+    assert_eq!(open(folder.path()).kept("b").unwrap().record, expected);
+    let another = Store::open(folder.path(), QUOTA, "another build").unwrap();
+    assert_eq!(another.adopt("c", &state("1")).unwrap().map(|kept| kept.record), None);
 }
 
 #[test]
@@ -175,7 +197,7 @@ fn a_content_without_a_store_lives_as_long_as_its_bytes() {
     let written = writer.finish().unwrap();
     assert_eq!((written.digest, written.content.clone()), (record::digest(b"a\n"), Bytes::from_static(b"a\n")));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    assert_eq!(written.keep("dir:a", None, &notes(1)).unwrap(), None);
+    assert_eq!(written.keep("dir:a", &State::default(), &notes(1)).unwrap(), None);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use fbc::Digest;
 use sha2::{Digest as _, Sha256};
 
 use super::file::{Unnamed, What};
-use super::{CONTENT, Notes, Record, Store, StoreError};
+use super::{CONTENT, Notes, Record, State, Store, StoreError};
 
 /// How many bytes are written at once.
 const BUFFER: usize = 256 * 1024;
@@ -105,9 +105,9 @@ impl<'a> ContentWriter<'a> {
 
 impl WrittenContent<'_> {
     /// Remembers that a source gave this content, in place of what it gave before. Nothing to remember without a store.
-    pub fn keep(self, key: &str, revision: Option<&str>, notes: &Notes) -> Result<Option<Record>, StoreError> {
+    pub fn keep(self, key: &str, state: &State<'_>, notes: &Notes) -> Result<Option<Record>, StoreError> {
         match &self.pen {
-            Some(Pen { store, .. }) => store.keep(key, revision, &self, notes).map(Some),
+            Some(Pen { store, .. }) => store.keep(key, state, &self, notes).map(Some),
             None => Ok(None),
         }
     }

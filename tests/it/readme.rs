@@ -160,6 +160,8 @@ fn limits() -> Vec<(&'static str, String)> {
     all.extend(search_limits());
     all.extend(layer_limits());
     all.extend(catalog_limits());
+    all.extend(image_limits());
+    all.extend(pull_limits());
     all
 }
 
@@ -209,6 +211,30 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("time", format!("{} s", time.as_secs())),
         ("documents", documents.to_string()),
         ("document memory", document_bytes.to_string()),
+    ]
+}
+
+fn image_limits() -> Vec<(&'static str, String)> {
+    let source::Limits { manifest_bytes, config_bytes, layers, layer_bytes } = source::Limits::default();
+    let source::Patience { connect, silence, slowest, tries, first_wait, longest_wait } = source::Patience::default();
+    vec![
+        ("image manifest", manifest_bytes.to_string()),
+        ("image config", config_bytes.to_string()),
+        ("layers", layers.to_string()),
+        ("layer bytes", layer_bytes.to_string()),
+        ("nested indexes", source::NESTED_INDEXES.to_string()),
+        ("layout entries", source::LAYOUT_ENTRIES.to_string()),
+        ("redirects", source::REDIRECTS.to_string()),
+        ("token", source::TOKEN_BYTES.to_string()),
+        ("refusal", source::REFUSAL_BYTES.to_string()),
+        ("helper", format!("{} s", source::HELPER_PATIENCE.as_secs())),
+        ("helper answer", source::HELPER_BYTES.to_string()),
+        ("connection", format!("{} s", connect.as_secs())),
+        ("silence", format!("{} s", silence.as_secs())),
+        ("slowest", slowest.to_string()),
+        ("request tries", tries.to_string()),
+        ("first wait", format!("{} ms", first_wait.as_millis())),
+        ("longest wait", format!("{} s", longest_wait.as_secs())),
     ]
 }
 
@@ -288,6 +314,15 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
         ("constraint", fbc::catalog::MAX_CONSTRAINT_BYTES.to_string()),
         ("tries", load::TRIES.to_string()),
         ("store", store::QUOTA.to_string()),
+    ]
+}
+
+fn pull_limits() -> Vec<(&'static str, String)> {
+    vec![
+        ("pulls", load::PULLS.to_string()),
+        ("poll", format!("{} s", load::POLL.as_secs())),
+        ("retry", format!("{} s", load::RETRY.as_secs())),
+        ("jitter", format!("{} %", load::JITTER * 100.0)),
     ]
 }
 

@@ -7,14 +7,21 @@ mod archive;
 mod fixture;
 mod folders;
 mod http;
+#[expect(dead_code, reason = "the tests of loading use more of it")]
+mod layout;
 mod process;
+mod proxy;
+mod registry;
 mod seeded;
 
 pub(crate) use archive::Archive;
 pub(crate) use fixture::lines;
 pub(crate) use folders::Folders;
 pub(crate) use http::{Answer, ask, exchange};
+pub(crate) use layout::{CONFIGS, Layout};
 pub(crate) use process::{Output, Server, catalogql, eventually, get, graphql, run};
+pub(crate) use proxy::{Act, Asked, Proxy, answer};
+pub(crate) use registry::{CONFIGS_LABEL, Pushed, Registry, Types, digest, program, tar};
 pub(crate) use seeded::Seeded;
 
 /// A catalog without a fault.

@@ -1,10 +1,8 @@
 //! Links against what upstream does with them: the cases of upstream's recorded vectors that have links, or no files.
 
 use std::os::unix::fs::symlink;
-use std::path::Path;
 
-use catalogql::load::load_once;
-use catalogql::source::Source;
+use catalogql::load::read_once;
 use serde::Deserialize;
 
 use crate::support::Folders;
@@ -91,8 +89,7 @@ fn load(case: &Case) -> Result<Vec<String>, String> {
         }
     }
     let root = folders.path("case").join(case.root.as_deref().unwrap_or_default());
-    let source = Source::parse(root.to_str().unwrap(), Path::new("")).unwrap();
-    let content = load_once(&source, &folders.path("")).map_err(|error| folders.shown(&error.chain()))?;
+    let content = read_once(&root, &folders.path("")).map_err(|error| folders.shown(&error.chain()))?;
     let lines = std::str::from_utf8(content.catalog.content()).unwrap().lines();
     Ok(lines.map(str::to_owned).collect())
 }

@@ -81,7 +81,8 @@ fn a_catalog_that_cannot_be_read_is_not_valid() {
     assert!(answer["error"]["line"].is_u64(), "{answer}");
 
     let output = validate(&folders, &[&folders.text("nowhere")]);
-    let expected = "error: `@/nowhere` is no source: write dir:PATH or the path of a directory that exists\n";
+    let expected = "error: `@/nowhere` is no source: write the path of a directory that exists, dir:PATH, oci:PATH, or an \
+                    image with its registry such as quay.io/operatorhubio/catalog:latest\n";
     assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(1), "", expected));
 }
 

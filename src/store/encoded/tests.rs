@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fbc::{Digest, Origins};
 
-use super::super::{CONTENT, Notes, QUOTA, Store};
+use super::super::{CONTENT, Notes, QUOTA, State, Store};
 use crate::coding::Coding;
 
 fn open(folder: &Path, quota: u64) -> Store {
@@ -15,7 +15,7 @@ fn keep(store: &Store, key: &str, text: &str) -> Digest {
     let mut writer = store.writer().unwrap();
     writer.write(text.as_bytes()).unwrap();
     let notes = Notes { origins: Origins::default(), problems: None };
-    writer.finish().unwrap().keep(key, None, &notes).unwrap().unwrap().content
+    writer.finish().unwrap().keep(key, &State::default(), &notes).unwrap().unwrap().content
 }
 
 /// The names of the compressed forms there are.

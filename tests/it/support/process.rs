@@ -58,7 +58,11 @@ pub(crate) fn run(command: &mut Command) -> Output {
 impl Server {
     /// Serves with these arguments, on a port of its own and with a store in this folder, until it prints its address.
     pub(crate) fn start(folders: &Folders, arguments: &[&str]) -> Self {
-        let mut command = catalogql();
+        Self::start_as(catalogql(), folders, arguments)
+    }
+
+    /// Serves by a command that takes the arguments of the program.
+    pub(crate) fn start_as(mut command: Command, folders: &Folders, arguments: &[&str]) -> Self {
         command.args(["serve", "--listen", "127.0.0.1:0", "--store", &folders.text("store")]).args(arguments);
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");

@@ -1,0 +1,179 @@
+//! The way of an image to its content: what its reference names now → its layers → their files → lines.
+//!
+//! Whoever asks for an image that is being pulled waits for it and takes the content that the store has then. Waiting
+//! for a registry occupies nothing that other sources need.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tokio::sync::{OwnedMutexGuard, Semaphore};
+
+use super::stages::{Content, Stages, Whole, build, read_whole};
+use super::{LoadError, Place, Step};
+use crate::source::{self, Kind, Registries, Resolved, SourceError};
+use crate::store::{ContentWriter, Scratch, State, StoreError};
+use crate::unpack::{self, Layer, Limits, Root};
+
+/// How many images are pulled at a time, so that the disk holds the layers and files of a few only.
+pub const PULLS: usize = 4;
+
+/// Where the layers of an image are, within a scratch folder.
+const LAYERS: &str = "layers";
+
+/// Where its files are, within a scratch folder.
+const FILES: &str = "files";
+
+/// Whose turn it is to pull.
+#[derive(Debug)]
+pub(super) struct Turns {
+    /// One for each state of an image that is being pulled.
+    by_revision: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+    pub(super) all: Semaphore,
+}
+
+/// What a reference names now, and which directory of it counts.
+struct Image {
+    resolved: Resolved,
+    root: Root,
+}
+
+/// The layers of an image, in a folder that goes with them.
+struct Pulled {
+    scratch: Scratch,
+    layers: Vec<Layer>,
+    image: Image,
+}
+
+/// Loads an image without a store: its layers and files lie in a folder within this one until it is read.
+pub(super) async fn pull_once(
+    place: &Place,
+    registries: &Registries,
+    folder: &Path,
+    progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
+) -> Result<Content, LoadError> {
+    let image = Image::resolve(place, registries).await?;
+    let pulled = image.fetch(registries, Scratch::within(folder)?, progress.clone()).await?;
+    let folder = folder.to_owned();
+    let read = tokio::task::spawn_blocking(move || {
+        let files = pulled.unpack(&progress)?;
+        let (_, written, origins) = pulled.read(&files, || ContentWriter::nowhere(&folder), &progress)?;
+        let image = Some(pulled.image.resolved.by_digest.as_str().into());
+        Ok(Content { image, ..build(&written, &origins)? })
+    });
+    read.await.unwrap_or_else(|error| Err(LoadError::Panicked(error.to_string())))
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self { by_revision: Mutex::default(), all: Semaphore::new(PULLS) }
+    }
+}
+
+impl Turns {
+    /// Waits until nobody pulls this state of an image.
+    async fn of(&self, revision: &str) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.by_revision.lock().unwrap_or_else(PoisonError::into_inner);
+            turns.retain(|_, turn| turn.strong_count() > 0);
+            let turn = turns.get(revision).and_then(Weak::upgrade).unwrap_or_default();
+            turns.insert(revision.to_owned(), Arc::downgrade(&turn));
+            turn
+        };
+        turn.lock_owned().await
+    }
+}
+
+impl Stages {
+    /// What the image is now: from the store when some reference gave it already, pulled otherwise.
+    pub(super) async fn pull(
+        self: &Arc<Self>,
+        place: &Place,
+        progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
+    ) -> Result<Content, LoadError> {
+        let image = Image::resolve(place, &self.registries).await?;
+        let (key, revision, by_digest) = (place.key(), image.revision(), image.resolved.by_digest.clone());
+        let _turn = self.turns.of(&revision).await;
+        let known = self.heavily({
+            let (key, revision, by_digest) = (key.clone(), revision.clone(), by_digest.clone());
+            move |stages| match stages.known(&key, &revision)? {
+                Some(content) => Ok(Some(content)),
+                None => stages.adopt(&key, &State { revision: Some(&revision), image: Some(&by_digest) }),
+            }
+        });
+        if let Some(content) = known.await? {
+            return Ok(content);
+        }
+        let _pull = self.turns.all.acquire().await;
+        if let Some(platform) = &image.resolved.platform {
+            tracing::info!(image = by_digest, platform, "the image is one of several platforms, which hold the same");
+        }
+        let pulled = image.fetch(&self.registries, self.store.scratch()?, progress.clone()).await?;
+        let read = self.heavily(move |stages| {
+            let files = pulled.unpack(&progress)?;
+            let (_, written, origins) = pulled.read(&files, || stages.store.writer(), &progress)?;
+            let state = State { revision: Some(&revision), image: Some(&by_digest) };
+            stages.keep(&key, &state, written, origins)
+        });
+        read.await
+    }
+}
+
+impl Image {
+    async fn resolve(place: &Place, registries: &Registries) -> Result<Self, LoadError> {
+        let resolved = registries.resolve(&place.source).await?;
+        let given = place.configs_dir.as_deref();
+        let root = match &resolved.kind {
+            Kind::Image { labels } => Root::of_image(labels, given)?,
+            Kind::Artifact => Root::of_artifact(given)?,
+        };
+        Ok(Self { resolved, root })
+    }
+
+    /// Equal for equal contents: the same digest gives the same bytes, and the same directory of them the same files.
+    fn revision(&self) -> String {
+        format!("{} {}", self.resolved.digest, self.root)
+    }
+
+    async fn fetch(
+        self,
+        registries: &Registries,
+        scratch: Scratch,
+        progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
+    ) -> Result<Pulled, LoadError> {
+        let folder = scratch.folder(LAYERS)?;
+        let blobs = registries.fetch(&self.resolved, &folder, move |done, total| progress(Step::Fetch, done, total));
+        let blobs = blobs.await?.into_iter();
+        let layer = |(blob, layer): (_, &source::LayerDescriptor)| Layer { blob, diff_id: layer.diff_id };
+        let layers = blobs.zip(&self.resolved.layers).map(layer).collect();
+        Ok(Pulled { scratch, layers, image: self })
+    }
+}
+
+impl Pulled {
+    /// Brings the files to a folder of their own and says which.
+    fn unpack(&self, progress: &impl Fn(Step, u64, u64)) -> Result<PathBuf, LoadError> {
+        let files = self.scratch.folder(FILES)?;
+        let total = self.image.resolved.layers.iter().map(|layer| layer.bytes).sum();
+        let progress = |done| progress(Step::Unpack, done, total);
+        unpack::unpack(&self.layers, &self.image.root, &files, &Limits::default(), progress)?;
+        Ok(files)
+    }
+
+    /// Reads the files, as those of a directory are read.
+    fn read<'a>(
+        &self,
+        files: &Path,
+        writer: impl Fn() -> Result<ContentWriter<'a>, StoreError>,
+        progress: &impl Fn(Step, u64, u64),
+    ) -> Result<Whole<'a>, LoadError> {
+        let listing = match source::list(files) {
+            Err(SourceError::Empty(_)) => {
+                let Image { resolved, root } = &self.image;
+                return Err(LoadError::NoFiles { image: resolved.by_digest.clone(), root: root.to_string() });
+            }
+            listing => listing?,
+        };
+        read_whole(files, listing, writer, |read, total| progress(Step::Read, read, total))
+    }
+}

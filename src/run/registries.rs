@@ -1,0 +1,187 @@
+//! How registries are reached: reads the files that flags name, or else those that other tools left for the user.
+//!
+//! Nothing here is opened for a command that wants no image from a registry.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::args::ImageArgs;
+use crate::load::Place;
+use crate::source::{Credentials, Registries, RegistriesConf, Settings, Source};
+
+/// What is read for all users.
+const SYSTEM_CONF: &str = "/etc/containers/registries.conf";
+
+/// What an environment variable says.
+type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// A file with its text.
+type Text = (PathBuf, String);
+
+/// Registries that are reached as the flags and the environment say.
+pub(super) fn registries<'a>(
+    args: &ImageArgs,
+    places: impl IntoIterator<Item = &'a Place>,
+) -> anyhow::Result<Registries> {
+    let wants_registry = places.into_iter().any(|place| matches!(place.source, Source::Image(_)));
+    let settings = if wants_registry { settings(args, &|name| std::env::var_os(name))? } else { Settings::default() };
+    Ok(Registries::new(settings)?)
+}
+
+fn settings(args: &ImageArgs, env: Env<'_>) -> anyhow::Result<Settings> {
+    let authorities = args.registry_ca.iter().map(|path| Ok(read(path)?.1)).collect::<anyhow::Result<_>>()?;
+    Ok(Settings {
+        credentials: Credentials::parse(credentials(args.authfile.as_deref(), env)?)?,
+        authorities,
+        insecure: args.insecure_registry.clone(),
+        conf: RegistriesConf::parse(conf(args.registries_conf.as_deref(), env)?)?,
+        ..Settings::default()
+    })
+}
+
+/// The files with credentials, in the order in which they count.
+fn credentials(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<Text>> {
+    let named = given.map(Path::to_owned).or_else(|| folder(env, "REGISTRY_AUTH_FILE"));
+    if let Some(path) = named {
+        return Ok(vec![read(&path)?]);
+    }
+    let runtime = folder(env, "XDG_RUNTIME_DIR").map(|folder| folder.join("containers/auth.json"));
+    let config = config(env).map(|folder| folder.join("containers/auth.json"));
+    let docker = folder(env, "DOCKER_CONFIG").or_else(|| Some(folder(env, "HOME")?.join(".docker")));
+    let docker = docker.map(|folder| folder.join("config.json"));
+    let found = [runtime, config, docker].into_iter().flatten().map(|path| read_if_there(&path));
+    Ok(found.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// The first `registries.conf` that there is, and then its drop-ins by name.
+fn conf(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<Text>> {
+    let named = given.map(Path::to_owned).or_else(|| folder(env, "CONTAINERS_REGISTRIES_CONF"));
+    if let Some(path) = named {
+        return Ok(vec![read(&path)?]);
+    }
+    let users = config(env).map(|folder| folder.join("containers/registries.conf"));
+    for path in users.into_iter().chain([PathBuf::from(SYSTEM_CONF)]) {
+        let drop_ins = path.with_extension("conf.d");
+        let mut texts: Vec<_> = read_if_there(&path)?.into_iter().collect();
+        for path in names(&drop_ins)? {
+            texts.push(read(&path)?);
+        }
+        if !texts.is_empty() {
+            return Ok(texts);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The files of a folder of drop-ins, by name.
+fn names(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        entries => entries.and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()),
+    };
+    let mut paths: Vec<PathBuf> = entries.with_context(|| format!("cannot read the folder `{}`", folder.display()))?;
+    paths.retain(|path| path.extension().is_some_and(|end| end == "conf"));
+    paths.sort();
+    Ok(paths)
+}
+
+/// The folder in which programs keep the settings of the user.
+fn config(env: Env<'_>) -> Option<PathBuf> {
+    folder(env, "XDG_CONFIG_HOME").or_else(|| Some(folder(env, "HOME")?.join(".config")))
+}
+
+fn folder(env: Env<'_>, name: &str) -> Option<PathBuf> {
+    env(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn read_if_there(path: &Path) -> anyhow::Result<Option<Text>> {
+    match fs::read_to_string(path) {
+        Err(error) if is_absent(&error) => Ok(None),
+        text => Ok(Some((path.to_owned(), text.with_context(|| cannot_read(path))?))),
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Text> {
+    let text = fs::read_to_string(path).with_context(|| cannot_read(path))?;
+    Ok((path.to_owned(), text))
+}
+
+fn cannot_read(path: &Path) -> String {
+    format!("cannot read `{}`", path.display())
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    /// A folder with these files, each of which says its own name.
+    fn files(names: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for name in names {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, name).unwrap();
+        }
+        folder
+    }
+
+    /// The environment of a user whose home this is, with more variables that name files or folders in it.
+    fn env(home: &Path, more: &[(&str, &str)]) -> impl Fn(&str) -> Option<OsString> + use<> {
+        let more = more.iter().map(|(name, value)| ((*name).to_owned(), home.join(value).into_os_string()));
+        let all: HashMap<_, _> = more.chain([("HOME".to_owned(), home.as_os_str().to_owned())]).collect();
+        move |name| all.get(name).cloned()
+    }
+
+    fn names_of(texts: Vec<Text>) -> Vec<String> {
+        texts.into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn credentials_are_those_that_podman_and_docker_keep_for_the_user() {
+        let all = ["run/containers/auth.json", ".config/containers/auth.json", ".docker/config.json", "auth.json"];
+        let home = files(&all);
+        let found = |more: &[(&str, &str)]| names_of(credentials(None, &env(home.path(), more)).unwrap());
+        assert_eq!(found(&[]), all[1..3]);
+        assert_eq!(found(&[("XDG_RUNTIME_DIR", "run")]), all[..3]);
+        assert_eq!(found(&[("XDG_CONFIG_HOME", "none"), ("DOCKER_CONFIG", "none")]), Vec::<String>::new());
+        assert_eq!(found(&[("XDG_RUNTIME_DIR", "run"), ("REGISTRY_AUTH_FILE", "auth.json")]), all[3..]);
+        let given =
+            credentials(Some(&home.path().join(all[0])), &env(home.path(), &[("REGISTRY_AUTH_FILE", "auth.json")]));
+        assert_eq!(names_of(given.unwrap()), all[..1]);
+    }
+
+    #[test]
+    fn a_file_that_is_named_must_be_there() {
+        let home = files(&[]);
+        let missing = home.path().join("missing");
+        let env = env(home.path(), &[]);
+        let expected = format!("cannot read `{}`", missing.display());
+        assert_eq!(credentials(Some(&missing), &env).unwrap_err().to_string(), expected);
+        assert_eq!(conf(Some(&missing), &env).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn the_registries_of_the_user_come_with_their_drop_ins_by_name() {
+        let all = [
+            ".config/containers/registries.conf",
+            ".config/containers/registries.conf.d/10-a.conf",
+            ".config/containers/registries.conf.d/20-b.conf",
+            ".config/containers/registries.conf.d/30-c.conf.bak",
+            "other.conf",
+        ];
+        let home = files(&all);
+        assert_eq!(names_of(conf(None, &env(home.path(), &[])).unwrap()), all[..3]);
+        let named = conf(None, &env(home.path(), &[("CONTAINERS_REGISTRIES_CONF", "other.conf")]));
+        assert_eq!(names_of(named.unwrap()), all[4..]);
+    }
+}

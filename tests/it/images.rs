@@ -1,0 +1,79 @@
+//! Images from registries and layouts: a real registry, and what can go wrong on the way from it.
+
+mod faults;
+mod logins;
+mod mirrors;
+mod pulls;
+mod tls;
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use catalogql::source::{Patience, Registries, Resolved, Settings, Source, SourceError};
+
+use crate::support::{CONFIGS_LABEL, Folders, Pushed, Registry, Types, tar};
+
+/// What was fetched: what it is, and its layers.
+#[derive(Debug)]
+struct Pulled {
+    resolved: Resolved,
+    layers: Vec<Vec<u8>>,
+}
+
+/// A registry with one image in it, `ns/catalog:v1`.
+struct Fixture {
+    registry: Registry,
+    image: Pushed,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let (registry, image) = (Registry::start(), image());
+        registry.push("ns/catalog", "v1", &image);
+        Self { registry, image }
+    }
+}
+
+/// Two layers, the upper one large enough to break off.
+fn image() -> Pushed {
+    let mut random = fastrand::Rng::with_seed(5);
+    let large: Vec<u8> = (0..100_000).map(|_| random.u8(..)).collect();
+    let layers = [tar(&[("etc/os-release", b"x")]), tar(&[("configs/catalog.json", &large)])];
+    Pushed::image(Types::Oci, &layers, &[(CONFIGS_LABEL, "/configs")])
+}
+
+/// Quick to try again, and without TLS for these.
+fn settings(insecure: &[SocketAddr]) -> Settings {
+    let patience = Patience { first_wait: Duration::from_millis(1), ..Patience::default() };
+    let insecure = insecure.iter().map(SocketAddr::to_string).collect();
+    Settings { insecure, patience, ..Settings::default() }
+}
+
+/// Resolves and fetches; an error is its text with its causes.
+async fn pull(settings: Settings, source: &str) -> Result<Pulled, String> {
+    let folders = Folders::new();
+    let fetched = fetch(settings, source, &folders.path("")).await;
+    fetched.map_err(|error| {
+        let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+        causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    })
+}
+
+async fn fetch(settings: Settings, source: &str, folder: &Path) -> Result<Pulled, SourceError> {
+    let source = Source::parse(source, Path::new("/"))?;
+    let registries = Registries::new(settings)?;
+    let resolved = registries.resolve(&source).await?;
+    let last = std::sync::Mutex::new((0, 0));
+    let paths = registries.fetch(&resolved, folder, |got, total| *last.lock().unwrap() = (got, total)).await?;
+    let layers: Vec<_> = paths.iter().map(|path| fs::read(path).expect("it was fetched")).collect();
+    let (got, total) = last.into_inner().expect("nobody panicked");
+    assert_eq!(got, total, "all of it is told");
+    Ok(Pulled { resolved, layers })
+}
+
+/// The image of the fixture at this address.
+fn at(address: SocketAddr) -> String {
+    format!("{address}/ns/catalog:v1")
+}

@@ -1,0 +1,302 @@
+//! What registries and networks do on bad days: each ends in the right content, or in an error that says what to do.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use catalogql::source::{Patience, Settings};
+
+use super::{Fixture, at, pull, settings};
+use crate::support::{Act, Answer, Asked, Proxy, answer};
+
+/// Gives up a request after this silence, and tries it twice.
+fn impatient(address: SocketAddr) -> Settings {
+    let settings = settings(&[address]);
+    let patience = Patience { silence: Duration::from_millis(300), tries: 2, ..settings.patience };
+    Settings { patience, ..settings }
+}
+
+/// What the large blob of the image is asked for.
+fn is_large(asked: &Asked) -> bool {
+    asked.is_blob() && asked.answer().body.len() > 50_000
+}
+
+fn change(asked: &Asked, change: impl FnOnce(&mut Answer)) -> Answer {
+    let mut answer = asked.answer();
+    change(&mut answer);
+    answer
+}
+
+#[tokio::test]
+async fn a_blob_that_breaks_off_is_continued_where_it_broke() {
+    let Fixture { registry, image } = Fixture::new();
+    let proxy = Proxy::start(registry.address, |asked| match asked.before {
+        0 if is_large(asked) => Act::Cut(40_000),
+        1 if is_large(asked) => Act::Cut(20_000),
+        _ => Act::Pass,
+    });
+    let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
+    assert_eq!(pulled.layers, image.layers());
+    let asked = proxy.asked();
+    let ranges: Vec<_> = asked.iter().filter_map(|asked| asked.range.as_deref()).collect();
+    assert_eq!(ranges, ["bytes=40000-", "bytes=60000-"]);
+}
+
+#[tokio::test]
+async fn a_registry_without_ranges_sends_a_broken_blob_again() {
+    let Fixture { registry, image } = Fixture::new();
+    let proxy = Proxy::start(registry.address, |asked| match asked.before {
+        0 if is_large(asked) => Act::Cut(40_000),
+        1 if asked.range.is_some() => {
+            // The whole blob, as if no range were wanted.
+            let whole = crate::support::ask(asked.upstream, "GET", &asked.target, &[]);
+            Act::Answer(whole)
+        }
+        _ => Act::Pass,
+    });
+    let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
+    assert_eq!(pulled.layers, image.layers());
+}
+
+#[tokio::test]
+async fn parts_that_do_not_fit_together_are_fetched_anew_once() {
+    let Fixture { registry, image } = Fixture::new();
+    let proxy = Proxy::start(registry.address, |asked| match asked.before {
+        0 if is_large(asked) => Act::Cut(40_000),
+        1 if asked.range.is_some() => Act::Answer(change(asked, |answer| answer.body[7] ^= 1)),
+        _ => Act::Pass,
+    });
+    let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
+    assert_eq!(pulled.layers, image.layers());
+}
+
+#[tokio::test]
+async fn what_passes_is_tried_again() {
+    let Fixture { registry, image } = Fixture::new();
+    for status in [429, 500, 502, 503, 504] {
+        let proxy = Proxy::start(registry.address, move |asked| match asked.before {
+            0 => answer(status, &[], ""),
+            _ => Act::Pass,
+        });
+        let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
+        assert_eq!(pulled.layers, image.layers(), "{status}");
+        assert_eq!(proxy.asked().len(), 8, "manifest, config and two layers, each twice");
+    }
+}
+
+#[tokio::test]
+async fn a_registry_that_asks_to_be_left_alone_is_left_alone() {
+    let Fixture { registry, image } = Fixture::new();
+    let proxy = Proxy::start(registry.address, |asked| match asked.before {
+        0 if asked.is_blob() => Act::Pass,
+        0 => answer(429, &[("retry-after", "1")], ""),
+        _ => Act::Pass,
+    });
+    let since = Instant::now();
+    let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
+    assert!(since.elapsed() >= Duration::from_secs(1));
+    assert_eq!(pulled.layers, image.layers());
+
+    let proxy = Proxy::start(registry.address, |_| answer(429, &[("retry-after", "3600")], ""));
+    let error = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap_err();
+    let place = format!("{}/ns/catalog", proxy.address);
+    assert_eq!(error, format!("`{place}` had too many requests and wants none for 3600 seconds"));
+    assert_eq!(proxy.asked().len(), 1);
+}
+
+/// What the registry does, and what the error says; `@` is the repository, `LAYER` the large layer.
+type Case = (&'static str, fn(&Asked) -> Act, &'static str);
+
+const CASES: [Case; 14] = [
+    (
+        "403",
+        |_| answer(403, &[], r#"{"errors":[{"code":"DENIED","message":"pay first\n"}]}"#),
+        "`@` does not give the tag `v1` to someone who did not log in: pay first",
+    ),
+    ("404", |_| answer(404, &[], ""), "`@` does not have the tag `v1`: look at the name, or whether it was removed"),
+    ("500", |_| answer(500, &[], "<html>"), "`@` answers with status 500 instead of the tag `v1`"),
+    ("418", |_| answer(418, &[], "{}"), "`@` answers with status 418 instead of the tag `v1`"),
+    (
+        "401 without a challenge",
+        |_| answer(401, &[], ""),
+        "`@` wants credentials and none were found: run `podman login HOST`, or name a file that has them with --authfile (a repository that does not exist may look the same)",
+    ),
+    ("a page", |_| answer(200, &[], "<html>"), "cannot read `HOST/ns/catalog:v1`: expected value at line 1 column 1"),
+    (
+        "an old manifest",
+        |_| answer(200, &[], r#"{"schemaVersion":1,"fsLayers":[]}"#),
+        "`HOST/ns/catalog:v1` is neither an image nor an index of images: it has schemaVersion 1",
+    ),
+    (
+        "two in one",
+        |_| answer(200, &[], r#"{"schemaVersion":2,"manifests":[],"config":{},"layers":[]}"#),
+        "`HOST/ns/catalog:v1` is neither an image nor an index of images: it has manifests and a config",
+    ),
+    (
+        "endless manifest",
+        |asked| if asked.is_blob() { Act::Pass } else { Act::Endless },
+        "the tag `v1` of `@` has more than 4194304 bytes",
+    ),
+    (
+        "endless refusal",
+        |_| Act::Unsized(Answer { status: 403, body: vec![b' '; 1 << 20], ..Answer::default() }),
+        "`@` does not give the tag `v1` to someone who did not log in",
+    ),
+    (
+        "wrong size",
+        |asked| {
+            if is_large(asked) {
+                Act::Answer(change(asked, |answer| {
+                    answer.body.pop();
+                }))
+            } else {
+                Act::Pass
+            }
+        },
+        "LAYER of `@` is damaged: it has LESS bytes and should have SIZE",
+    ),
+    (
+        "one byte more",
+        |asked| if is_large(asked) { Act::Unsized(change(asked, |answer| answer.body.push(0))) } else { Act::Pass },
+        "LAYER of `@` is damaged: it has more bytes and should have SIZE",
+    ),
+    (
+        "truncated",
+        |asked| {
+            if is_large(asked) && asked.range.is_none() {
+                Act::Unsized(change(asked, |answer| answer.body.truncate(1000)))
+            } else if asked.range.is_some() {
+                answer(416, &[], "")
+            } else {
+                Act::Pass
+            }
+        },
+        "`@` answers with status 416 instead of LAYER",
+    ),
+    (
+        "a wrong claim",
+        |asked| Act::Answer(change(asked, |answer| answer.body.push(b' '))),
+        "the tag `v1` of `@` is damaged: its digest is ACTUAL and should be MANIFEST",
+    ),
+];
+
+#[tokio::test]
+async fn what_lasts_is_an_error_that_says_what_to_do() {
+    let Fixture { registry, image } = Fixture::new();
+    let large = &image.layers()[1];
+    for (name, script, expected) in CASES {
+        let proxy = Proxy::start(registry.address, script);
+        let host = proxy.address.to_string();
+        let error = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap_err();
+        let padded = [&image.manifest[..], b" "].concat();
+        let expected = expected
+            .replace('@', &format!("{host}/ns/catalog"))
+            .replace("HOST", &host)
+            .replace("LAYER", &format!("the blob {}", crate::support::digest(large)))
+            .replace("LESS", &(large.len() - 1).to_string())
+            .replace("SIZE", &large.len().to_string())
+            .replace("ACTUAL", &crate::support::digest(&padded))
+            .replace("MANIFEST", &image.digest());
+        assert_eq!(error, expected, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_blob_is_refused_also_where_no_digest_is_claimed() {
+    let Fixture { registry, image } = Fixture::new();
+    let strip = |answer: &mut Answer| answer.headers.retain(|(name, _)| name != "docker-content-digest");
+    let proxy = Proxy::start(registry.address, move |asked| Act::Answer(change(asked, strip)));
+    let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
+    assert_eq!((pulled.resolved.digest.to_string(), pulled.layers.as_slice()), (image.digest(), image.layers()));
+
+    for is_damaged in [is_large as fn(&Asked) -> bool, |asked: &Asked| asked.is_blob() && !is_large(asked)] {
+        let proxy = Proxy::start(registry.address, move |asked| {
+            Act::Answer(change(asked, |answer| {
+                strip(answer);
+                if is_damaged(asked) {
+                    answer.body[30] ^= 1;
+                }
+            }))
+        });
+        let error = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap_err();
+        assert!(error.contains("is damaged: its digest is sha256:"), "{error}");
+    }
+
+    let proxy = Proxy::start(registry.address, move |asked| {
+        Act::Answer(change(asked, |answer| {
+            strip(answer);
+            answer.body.push(b' ');
+        }))
+    });
+    let by_digest = format!("{}/ns/catalog@{}", proxy.address, image.digest());
+    let error = pull(settings(&[proxy.address]), &by_digest).await.unwrap_err();
+    assert!(
+        error.starts_with(&format!("the manifest {} of ", image.digest())) && error.contains("is damaged"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_blob_without_an_end_stops_at_its_size() {
+    let Fixture { registry, image } = Fixture::new();
+    let proxy = Proxy::start(registry.address, |asked| if is_large(asked) { Act::Endless } else { Act::Pass });
+    // What is right up to its size is right; what goes on is not read, or refused when it comes in one piece.
+    match pull(settings(&[proxy.address]), &at(proxy.address)).await {
+        Ok(pulled) => assert_eq!(pulled.layers, image.layers()),
+        Err(error) => assert!(error.contains("is damaged: it has more bytes"), "{error}"),
+    }
+}
+
+#[tokio::test]
+async fn silence_and_slowness_come_to_an_end() {
+    let Fixture { registry, image } = Fixture::new();
+    for (name, script) in [
+        ("silent from the beginning", (|_| Act::Silent(0)) as fn(&Asked) -> Act),
+        ("silent in a blob", |asked| if is_large(asked) { Act::Silent(1000) } else { Act::Pass }),
+    ] {
+        let proxy = Proxy::start(registry.address, script);
+        let error = pull(impatient(proxy.address), &at(proxy.address)).await.unwrap_err();
+        let is_told = error.starts_with("cannot reach") || error.contains("broke off or came too slowly");
+        assert!(is_told && error.contains(&proxy.address.to_string()), "{name}: {error}");
+    }
+
+    let proxy = Proxy::start(registry.address, |asked| if is_large(asked) { Act::Drip } else { Act::Pass });
+    let mut settings = impatient(proxy.address);
+    settings.patience.slowest = 1 << 30;
+    settings.patience.connect = Duration::from_millis(300);
+    let error = pull(settings, &at(proxy.address)).await.unwrap_err();
+    assert!(error.contains("broke off or came too slowly"), "{error}");
+
+    let silences = AtomicUsize::new(0);
+    let proxy = Proxy::start(registry.address, move |asked| {
+        let is_first = is_large(asked) && silences.fetch_add(1, Ordering::SeqCst) == 0;
+        if is_first { Act::Silent(1000) } else { Act::Pass }
+    });
+    assert_eq!(pull(impatient(proxy.address), &at(proxy.address)).await.unwrap().layers, image.layers());
+}
+
+#[tokio::test]
+async fn a_registry_that_is_down_is_named() {
+    let address = Fixture::new().registry.address;
+    let error = pull(impatient(address), &at(address)).await.unwrap_err();
+    assert!(
+        error.starts_with(&format!("cannot reach `{address}`: ")) && error.contains("Connection refused"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn redirects_are_followed_up_to_their_limit() {
+    let Fixture { registry, image } = Fixture::new();
+    for (limit, is_followed) in [(10, true), (11, false)] {
+        let proxy = Proxy::start(registry.address, move |asked| {
+            let (target, hop) = asked.target.split_once('?').unwrap_or((&asked.target, "0"));
+            let hop: usize = hop.parse().unwrap();
+            if hop < limit { answer(302, &[("location", &format!("{target}?{}", hop + 1))], "") } else { Act::Pass }
+        });
+        match pull(settings(&[proxy.address]), &at(proxy.address)).await {
+            Ok(pulled) => assert!(is_followed && pulled.layers == image.layers()),
+            Err(error) => assert!(!is_followed && error.contains("too many redirects"), "{error}"),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Where a `registries.conf` says that images are.
+
+use std::path::PathBuf;
+
+use catalogql::source::{RegistriesConf, Settings};
+
+use super::{Fixture, pull, settings};
+use crate::support::{Act, Proxy, answer};
+
+fn with(text: &str) -> Settings {
+    let conf = RegistriesConf::parse([(PathBuf::from("/registries.conf"), text.to_owned())]).unwrap();
+    Settings { conf, ..settings(&[]) }
+}
+
+#[tokio::test]
+async fn an_image_is_taken_from_the_first_mirror_that_has_it() {
+    let Fixture { registry, image } = Fixture::new();
+    let down = Fixture::new().registry.address;
+    let without = Proxy::start(registry.address, |_| answer(404, &[], ""));
+    let good = Proxy::start(registry.address, |_| Act::Pass);
+    let conf = |mirrors: &[String]| {
+        let mirrors =
+            mirrors.iter().map(|mirror| format!("[[registry.mirror]]\nlocation = \"{mirror}\"\ninsecure = true\n"));
+        let registry = format!(
+            "[[registry]]\nprefix = \"example.com/team\"\nlocation = \"{}/ns\"\ninsecure = true\n",
+            registry.address
+        );
+        with(&(registry + &mirrors.collect::<String>()))
+    };
+    let mirrors = [format!("{down}/ns"), format!("{}/ns", without.address), format!("{}/ns", good.address)];
+    let pulled = pull(conf(&mirrors), "example.com/team/catalog:v1").await.unwrap();
+    assert_eq!(pulled.layers, image.layers());
+    assert_eq!(pulled.resolved.by_digest, format!("example.com/team/catalog@{}", image.digest()));
+    assert_eq!((without.asked().len(), good.asked().len()), (1, 4));
+
+    // The place itself comes last, with another location and without TLS.
+    let pulled = pull(conf(&mirrors[..2]), "example.com/team/catalog:v1").await.unwrap();
+    assert_eq!(pulled.layers, image.layers());
+    assert_eq!((without.asked().len(), good.asked().len()), (2, 4));
+}
+
+#[tokio::test]
+async fn what_is_blocked_is_not_asked_for() {
+    let Fixture { registry, image: _ } = Fixture::new();
+    let proxy = Proxy::start(registry.address, |_| Act::Pass);
+    let host = proxy.address;
+    let conf = format!(
+        "[[registry]]\nlocation = \"{host}\"\ninsecure = true\n[[registry]]\nlocation = \"{host}/ns\"\nblocked = true\n"
+    );
+    let error = pull(with(&conf), &format!("{host}/ns/catalog:v1")).await.unwrap_err();
+    assert_eq!(error, format!("registries.conf blocks `{host}/ns/catalog:v1`: see the prefix `{host}/ns`"));
+    assert_eq!(proxy.asked(), []);
+}

@@ -1,0 +1,194 @@
+//! What is fetched of an image is the same, however it is named and wherever it lies.
+
+use std::collections::BTreeMap;
+
+use catalogql::source::{Kind, Limits};
+
+use super::{Fixture, at, image, pull, settings};
+use crate::support::{CONFIGS_LABEL, Folders, Pushed, Registry, Types, program, run, tar};
+
+#[tokio::test]
+async fn an_image_is_the_same_by_tag_by_digest_and_from_a_layout() {
+    let Fixture { registry, image } = Fixture::new();
+    let (address, folders) = (registry.address, Folders::new());
+    for to in ["oci:@layout:v1", "oci-archive:@archive.tar:v1"] {
+        let to = to.replace('@', &folders.text(""));
+        let mut copy = program("skopeo");
+        copy.args(["--insecure-policy", "copy", "--src-tls-verify=false"])
+            .arg(format!("docker://{}", at(address)))
+            .arg(to);
+        let copied = run(&mut copy);
+        assert_eq!(copied.status, Some(0), "{}", copied.stderr);
+    }
+    let digest = image.digest();
+    let (layout, archive) = (folders.text("layout"), folders.text("archive.tar"));
+    let (in_registry, in_layout, in_archive) =
+        (format!("{address}/ns/catalog"), format!("oci:{layout}"), format!("oci:{archive}"));
+    for (source, by_digest) in [
+        (at(address), &in_registry),
+        (format!("docker://{}", at(address)), &in_registry),
+        (format!("{address}/ns/catalog@{digest}"), &in_registry),
+        (format!("{address}/ns/catalog:other@{digest}"), &in_registry),
+        (format!("oci:{layout}"), &in_layout),
+        (format!("oci:{layout}:v1"), &in_layout),
+        (format!("oci:{layout}@{digest}"), &in_layout),
+        (format!("oci:{archive}"), &in_archive),
+        (format!("oci:{archive}:v1"), &in_archive),
+        (format!("oci:{archive}@{digest}"), &in_archive),
+    ] {
+        let pulled = pull(settings(&[address]), &source).await.unwrap_or_else(|error| panic!("{source}: {error}"));
+        assert_eq!(pulled.layers, image.layers(), "{source}");
+        let resolved = pulled.resolved;
+        assert_eq!(resolved.digest.to_string(), digest, "{source}");
+        assert_eq!(resolved.by_digest, format!("{by_digest}@{digest}"), "{source}");
+        assert_eq!(resolved.platform, None, "{source}");
+        let labels = BTreeMap::from([(CONFIGS_LABEL.to_owned(), "/configs".to_owned())]);
+        assert_eq!(resolved.kind, Kind::Image { labels }, "{source}");
+        assert!(resolved.layers.iter().all(|layer| layer.diff_id.is_some()), "{source}");
+    }
+}
+
+#[tokio::test]
+async fn a_platform_is_chosen_from_an_index_and_attestations_are_none() {
+    let registry = Registry::start();
+    let of = |name: &str| Pushed::image(Types::Oci, &[tar(&[("configs/a", name.as_bytes())])], &[]);
+    let (amd, arm, windows, attestation) = (of("amd"), of("arm"), of("windows"), of("attestation"));
+    let unknown = ("unknown/unknown", &attestation);
+    for (tag, images, chosen) in [
+        ("all", &[unknown, ("linux/arm64", &arm), ("linux/amd64", &amd)][..], Some(("linux/amd64", &amd))),
+        ("linux", &[unknown, ("windows/amd64", &windows), ("linux/arm64", &arm)], Some(("linux/arm64", &arm))),
+        ("windows", &[unknown, ("windows/amd64", &windows)], Some(("windows/amd64", &windows))),
+        ("none", &[unknown], None),
+    ] {
+        let digest = registry.push("ns/catalog", tag, &Pushed::index(images));
+        let source = format!("{}/ns/catalog:{tag}", registry.address);
+        let pulled = pull(settings(&[registry.address]), &source).await;
+        let Some((platform, image)) = chosen else {
+            assert_eq!(pulled.unwrap_err(), format!("the index `{source}` names no image"));
+            continue;
+        };
+        let pulled = pulled.unwrap();
+        assert_eq!(pulled.layers, image.layers());
+        assert_eq!(pulled.resolved.platform.as_deref(), Some(platform));
+        assert_eq!(pulled.resolved.digest.to_string(), digest, "the digest is that of the index");
+    }
+}
+
+#[tokio::test]
+async fn indexes_may_lie_in_each_other_up_to_their_limit() {
+    let registry = Registry::start();
+    let image = Pushed::image(Types::Oci, &[tar(&[("configs/a", b"a")])], &[]);
+    let mut nested = image.clone();
+    for depth in 1..=3 {
+        nested = Pushed::index(&[("linux/amd64", &nested)]);
+        registry.push("ns/catalog", &format!("v{depth}"), &nested);
+    }
+    let of = |depth| format!("{}/ns/catalog:v{depth}", registry.address);
+    assert_eq!(pull(settings(&[registry.address]), &of(2)).await.unwrap().layers, image.layers());
+    let error = pull(settings(&[registry.address]), &of(3)).await.unwrap_err();
+    assert_eq!(error, format!("`{}` is an index of indexes of indexes: name one image in it by its digest", of(3)));
+}
+
+#[tokio::test]
+async fn media_types_of_docker_are_understood_and_an_artifact_is_its_only_layer() {
+    let registry = Registry::start();
+    let layer = tar(&[("catalog.json", b"{}")]);
+    let docker = Pushed::image(Types::Docker, std::slice::from_ref(&layer), &[]);
+    registry.push("ns/docker", "v1", &docker);
+    let artifact = Pushed::artifact(std::slice::from_ref(&layer));
+    registry.push("ns/artifact", "v1", &artifact);
+    registry.push("ns/two", "v1", &Pushed::artifact(&[layer.clone(), layer]));
+    let of = |name: &str| format!("{}/ns/{name}:v1", registry.address);
+
+    let pulled = pull(settings(&[registry.address]), &of("docker")).await.unwrap();
+    assert_eq!(
+        (pulled.layers.as_slice(), pulled.resolved.kind),
+        (docker.layers(), Kind::Image { labels: BTreeMap::new() })
+    );
+    let pulled = pull(settings(&[registry.address]), &of("artifact")).await.unwrap();
+    assert_eq!((pulled.layers.as_slice(), pulled.resolved.kind), (artifact.layers(), Kind::Artifact));
+    let error = pull(settings(&[registry.address]), &of("two")).await.unwrap_err();
+    assert!(
+        error.ends_with(
+            "is no image but an artifact with 2 layers: an artifact is a catalog when its only layer is a tar of it"
+        ),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn an_image_has_as_much_as_its_limits_and_no_more() {
+    let Fixture { registry, image } = Fixture::new();
+    let address = registry.address;
+    let bytes: u64 = image.layers().iter().map(|layer| layer.len() as u64).sum();
+    let config =
+        serde_json::from_slice::<serde_json::Value>(&image.manifest).unwrap()["config"]["size"].as_u64().unwrap();
+    let manifest = image.manifest.len() as u64;
+    let exact = Limits { manifest_bytes: manifest, config_bytes: config, layers: 2, layer_bytes: bytes };
+    let with = |limits| catalogql::source::Settings { limits, ..settings(&[address]) };
+    assert_eq!(pull(with(exact), &at(address)).await.unwrap().layers, image.layers());
+    for (limits, error) in [
+        (
+            Limits { manifest_bytes: manifest - 1, ..exact },
+            format!("the tag `v1` of `{address}/ns/catalog` has more than {} bytes", manifest - 1),
+        ),
+        (
+            Limits { config_bytes: config - 1, ..exact },
+            format!("the config of `{}` have {config} bytes, and {} are allowed", at(address), config - 1),
+        ),
+        (Limits { layers: 1, ..exact }, format!("`{}` has 2 layers, and 1 are allowed", at(address))),
+        (
+            Limits { layer_bytes: bytes - 1, ..exact },
+            format!("the layers of `{}` have {bytes} bytes, and {} are allowed", at(address), bytes - 1),
+        ),
+    ] {
+        assert_eq!(pull(with(limits), &at(address)).await.unwrap_err(), error);
+    }
+}
+
+#[tokio::test]
+async fn a_layout_is_verified_and_says_what_it_has() {
+    let Fixture { registry, image: _ } = Fixture::new();
+    let folders = Folders::new();
+    for tag in ["v1", "v2"] {
+        let mut copy = program("skopeo");
+        let from = format!("docker://{}", at(registry.address));
+        copy.args(["--insecure-policy", "copy", "--src-tls-verify=false", &from]);
+        assert_eq!(run(copy.arg(format!("oci:{}:{tag}", folders.text("layout")))).status, Some(0));
+    }
+    let layout = folders.text("layout");
+    let pulled = async |source: String| pull(settings(&[]), &source).await;
+    let error = pulled(format!("oci:{layout}")).await.unwrap_err();
+    assert_eq!(error, format!("`oci:{layout}` names 2 images: the layout has :v1 :v2; append one of them to its path"));
+    let error = pulled(format!("oci:{layout}:v3")).await.unwrap_err();
+    assert_eq!(
+        error,
+        format!("`oci:{layout}:v3` names 0 images: the layout has :v1 :v2; append one of them to its path")
+    );
+    let layers = pulled(format!("oci:{layout}:v2")).await.unwrap().resolved.layers;
+    let error = pulled(format!("oci:{}", folders.text(""))).await.unwrap_err();
+    assert!(error.ends_with("is no OCI layout: it has no index.json"), "{error}");
+
+    let blob = format!("layout/blobs/sha256/{}", layers[0].digest.hex());
+    let mut bytes = std::fs::read(folders.path(&blob)).unwrap();
+    bytes[20] ^= 1;
+    folders.write(&blob, &bytes);
+    let error = pulled(format!("oci:{layout}:v2")).await.unwrap_err();
+    let expected = format!("the blob {} of `{layout}` is damaged: its digest is sha256:", layers[0].digest);
+    assert!(error.starts_with(&expected), "{error}");
+    bytes.push(0);
+    folders.write(&blob, &bytes);
+    let error = pulled(format!("oci:{layout}:v2")).await.unwrap_err();
+    let expected = format!(
+        "the blob {} of `{layout}` is damaged: it has more bytes and should have {}",
+        layers[0].digest, layers[0].bytes
+    );
+    assert!(error == expected || error.contains(&format!("it has {} bytes", bytes.len())), "{error}");
+}
+
+#[test]
+fn what_is_fetched_can_be_fetched_in_a_task() {
+    fn assert_send<T: Send>(_: &T) {}
+    assert_send(&pull(settings(&[]), "quay.io/a/b"));
+    assert_eq!(image().digest(), image().digest(), "the image of these tests is always the same");
+}

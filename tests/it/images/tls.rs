@@ -1,0 +1,93 @@
+//! Registries with TLS, a private authority, and those who should have it.
+
+use catalogql::source::Settings;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
+
+use super::{Fixture, pull, settings};
+use crate::support::{Act, Proxy, answer};
+
+/// An authority, and a server with a certificate of it for this name.
+fn authority(name: &str) -> (String, ServerConfig) {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new([name.to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let config = config.with_no_client_auth().with_single_cert(vec![certificate.der().clone()], key).unwrap();
+    (authority.pem(), config)
+}
+
+fn trusting(pem: &str) -> Settings {
+    Settings { authorities: vec![pem.to_owned()], ..settings(&[]) }
+}
+
+fn at(proxy: &Proxy) -> String {
+    format!("localhost:{}/ns/catalog:v1", proxy.address.port())
+}
+
+#[tokio::test]
+async fn a_private_authority_is_trusted_when_it_is_named_and_only_then() {
+    let Fixture { registry, image } = Fixture::new();
+    let (pem, config) = authority("localhost");
+    let proxy = Proxy::start_tls(registry.address, config, |_| Act::Pass);
+    assert_eq!(pull(trusting(&pem), &at(&proxy)).await.unwrap().layers, image.layers());
+
+    let host = format!("localhost:{}", proxy.address.port());
+    let untrusted = format!(
+        "the certificate of `{host}` is signed by an authority that is not trusted: name its certificate with --registry-ca"
+    );
+    let (other, _) = authority("localhost");
+    assert_eq!(pull(settings(&[]), &at(&proxy)).await.unwrap_err(), untrusted);
+    assert_eq!(pull(trusting(&other), &at(&proxy)).await.unwrap_err(), untrusted);
+
+    let insecure = Settings { insecure: vec![host], ..settings(&[]) };
+    assert_eq!(pull(insecure, &at(&proxy)).await.unwrap().layers, image.layers());
+}
+
+#[tokio::test]
+async fn a_certificate_for_another_name_is_not_accepted() {
+    let Fixture { registry, image: _ } = Fixture::new();
+    let (pem, config) = authority("example.com");
+    let proxy = Proxy::start_tls(registry.address, config, |_| Act::Pass);
+    let error = pull(trusting(&pem), &at(&proxy)).await.unwrap_err();
+    let host = format!("localhost:{}", proxy.address.port());
+    assert!(error.starts_with(&format!("the certificate of `{host}` cannot be accepted: ")), "{error}");
+}
+
+#[tokio::test]
+async fn a_registry_without_tls_is_refused_unless_it_is_named() {
+    let Fixture { registry, image } = Fixture::new();
+    let host = registry.address.to_string();
+    let error = pull(settings(&[]), &format!("{host}/ns/catalog:v1")).await.unwrap_err();
+    assert_eq!(error, format!("`{host}` does not speak TLS: write --insecure-registry {host} to go without"));
+    let pulled = pull(settings(&[registry.address]), &format!("{host}/ns/catalog:v1")).await.unwrap();
+    assert_eq!(pulled.layers, image.layers());
+}
+
+#[tokio::test]
+async fn no_redirect_leads_out_of_tls() {
+    let Fixture { registry, image: _ } = Fixture::new();
+    let (pem, config) = authority("localhost");
+    let plain = Proxy::start(registry.address, |_| Act::Pass);
+    let to = plain.address;
+    let proxy = Proxy::start_tls(registry.address, config, move |asked| {
+        answer(307, &[("location", &format!("http://{to}{}", asked.target))], "")
+    });
+    let error = pull(trusting(&pem), &at(&proxy)).await.unwrap_err();
+    assert!(error.ends_with("the registry redirects to `127.0.0.1` without TLS"), "{error}");
+    assert_eq!(plain.asked(), []);
+}
+
+#[test]
+fn what_is_no_certificate_is_refused() {
+    for pem in ["", "no PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+        let settings = Settings { authorities: vec![pem.to_owned()], ..Settings::default() };
+        let registries = catalogql::source::Registries::new(settings);
+        assert!(registries.is_err(), "{pem}");
+    }
+}

@@ -1,0 +1,163 @@
+//! `catalogql serve` with images, as a user meets it; they come from layouts on disk.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{ARGO, CONFIGS, ETCD, Folders, Layout, Server, catalogql, graphql, lines, run};
+
+const IMAGES: &str = "{ catalogs { name digest image packages { nodes { name } } } }";
+
+const PACKAGES: &str = "{ catalogs { packages { nodes { name } } } }";
+
+/// Puts an image of one file under the name `v1` of a layout.
+fn image(folders: &Folders, text: &str) -> (Layout, String) {
+    let layout = Layout::new(folders.path("layout"));
+    let digest = layout.image("v1", &[CONFIGS], &[("configs/catalog.json", text)]);
+    (layout, digest)
+}
+
+fn packages(names: &[&str]) -> String {
+    let nodes: Vec<_> = names.iter().map(|name| format!(r#"{{"name":"{name}"}}"#)).collect();
+    format!(r#"{{"data":{{"catalogs":[{{"packages":{{"nodes":[{}]}}}}]}}}}"#, nodes.join(","))
+}
+
+#[test]
+fn an_image_is_served_as_its_directory_is_and_says_which_it_is() {
+    let folders = Folders::new();
+    folders.catalog("dir", ETCD);
+    let (layout, digest) = image(&folders, &lines(ETCD));
+    let sources = [format!("by-name={}", layout.source("v1")), format!("by-digest={}", layout.pinned(&digest))];
+    let server = Server::start(&folders, &[&sources[0], &sources[1], &folders.text("dir")]);
+    let said: Vec<_> = server.table[4..].iter().map(|line| folders.shown(line)).collect();
+    let expected = ["by-digest", "by-name"].map(|name| format!("{name} is oci:@/layout@{digest}"));
+    assert_eq!(said, expected);
+
+    let answer: Value = serde_json::from_str(&graphql(server.address, IMAGES)).unwrap();
+    let catalogs = answer["data"]["catalogs"].as_array().unwrap();
+    let images: Vec<_> = catalogs.iter().map(|catalog| catalog["image"].as_str()).collect();
+    let by_digest = layout.pinned(&digest);
+    assert_eq!(images, [Some(&*by_digest), Some(&*by_digest), None]);
+    assert!(catalogs.iter().all(|catalog| catalog["digest"] == catalogs[0]["digest"]), "{answer}");
+}
+
+#[test]
+fn every_command_takes_an_image() {
+    let folders = Folders::new();
+    let (layout, _) = image(&folders, &lines(ETCD));
+    let source = layout.source("v1");
+    let validated = run(catalogql().args(["validate", &source]));
+    assert_eq!((validated.status, validated.stdout.as_str()), (Some(0), "0 errors and 0 warnings in 1 package\n"));
+    let graph = run(catalogql().args(["graph", "--output=json", &source, "etcd"]));
+    let graph: Value = serde_json::from_str(&graph.stdout).unwrap();
+    assert_eq!(graph["package"], "etcd");
+    let resolved = run(catalogql().args(["resolve", "--output=json", &source, "etcd"]));
+    let resolved: Value = serde_json::from_str(&resolved.stdout).unwrap();
+    assert_eq!(resolved["resolution"]["bundle"], "etcd.v0.9.4");
+    let elsewhere = run(catalogql().args(["validate", "--configs-dir=/other", &source]));
+    assert_eq!(elsewhere.status, Some(1));
+    assert!(elsewhere.stdout.contains("/other"), "{}", elsewhere.stdout);
+}
+
+#[test]
+fn a_configuration_names_images_too() {
+    let folders = Folders::new();
+    let layout = Layout::new(folders.path("layout"));
+    layout.image("v1", &[], &[("catalog/catalog.json", &lines(ETCD))]);
+    let config = "sources:\n- {name: etcd, source: 'oci:layout:v1', configsDir: /catalog}\n";
+    folders.write("catalogs.yaml", config);
+    let server = Server::start(&folders, &["--config", &folders.text("catalogs.yaml")]);
+    assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]));
+}
+
+#[test]
+fn a_new_image_under_a_name_is_served_when_it_is_polled() {
+    let folders = Folders::new();
+    let (layout, _) = image(&folders, &lines(ETCD));
+    let server = Server::start(&folders, &["--poll", "50ms", &layout.source("v1")]);
+    assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]));
+    layout.image("v1", &[CONFIGS], &[("configs/catalog.json", &lines(ARGO))]);
+    server.answers_in_time(PACKAGES, &packages(&["argo"]));
+}
+
+#[test]
+fn a_start_without_the_source_serves_what_is_kept_and_says_how_old_it_is() {
+    let folders = Folders::new();
+    let (layout, _) = image(&folders, &lines(ETCD));
+    let source = layout.source("v1");
+    drop(Server::start(&folders, &[&source]));
+    let away = folders.path("away");
+    fs::rename(folders.path("layout"), &away).unwrap();
+
+    let server = Server::start(&folders, &["--poll", "50ms", &source]);
+    let said = server.table.last().unwrap();
+    assert!(
+        said.starts_with("layout is served as it was ") && said.ends_with(" ago until its source answers"),
+        "{said}"
+    );
+    assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]));
+    let logged: Value = serde_json::from_str(&server.logs("still serving the former content")).unwrap();
+    assert!(logged["error"].as_str().unwrap().starts_with("cannot read the source: "), "{logged}");
+    assert!(logged["age"].is_string(), "{logged}");
+
+    fs::rename(&away, folders.path("layout")).unwrap();
+    layout.image("v1", &[CONFIGS], &[("configs/catalog.json", &lines(ARGO))]);
+    server.answers_in_time(PACKAGES, &packages(&["argo"]));
+}
+
+#[test]
+fn an_image_that_cannot_be_had_harms_no_other_and_alone_it_is_an_error() {
+    let folders = Folders::new();
+    folders.catalog("good", ETCD);
+    // Nothing listens there.
+    let nowhere = "nowhere=127.0.0.1:1/ns/catalog:v1";
+    let server = Server::start(&folders, &["--insecure-registry", "127.0.0.1:1", nowhere, &folders.text("good")]);
+    let said = server.table.last().unwrap();
+    assert!(said.starts_with("nowhere is not served: cannot read the source: cannot reach `127.0.0.1:1`: "), "{said}");
+    drop(server);
+
+    let store = folders.text("other-store");
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--store", &store, "--insecure-registry", "127.0.0.1:1", nowhere];
+    let alone = run(catalogql().args(serve));
+    let error: Vec<_> = alone.stderr.lines().skip_while(|line| line.starts_with('{')).collect();
+    assert_eq!((alone.status, error[0]), (Some(1), "error: no catalog can be served"));
+    assert!(error[1].starts_with("  nowhere: cannot read the source: cannot reach `127.0.0.1:1`: "), "{error:?}");
+}
+
+/// Files of 40 kB, of a text that compresses well: the layer is smaller than a file, a file smaller than the content.
+fn files() -> Vec<(String, String)> {
+    let line = |number: usize| {
+        json!({ "schema": "olm.package", "name": format!("p{number:02}"), "description": "x".repeat(40_000) })
+            .to_string()
+    };
+    (0..40).map(|number| (format!("configs/{number:02}.json"), line(number))).collect()
+}
+
+#[test]
+fn a_disk_that_is_full_at_any_file_of_a_pull_leaves_the_former_content_served() {
+    let files = files();
+    let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    // The largest file that may be written, in units of 512 bytes, and what does not fit.
+    for (limit, place) in [(0, "/layers/"), (1, "/layers/"), (20, "/files/"), (200, "/content/")] {
+        let folders = Folders::new();
+        let (layout, _) = image(&folders, &lines(ETCD));
+        drop(Server::start(&folders, &[&layout.source("v1")]));
+        layout.image("v1", &[CONFIGS], &files);
+
+        let mut command = Command::new("sh");
+        let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
+        command.args(["-c", &script]).arg(catalogql().get_program());
+        let server = Server::start_as(command, &folders, &[&layout.source("v1")]);
+        assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]), "{limit}");
+        let logged: Value = serde_json::from_str(&server.logs("still serving the former content")).unwrap();
+        let error = logged["error"].as_str().unwrap();
+        assert!(error.contains(place) && error.contains("File too large"), "{limit}: {error}");
+        assert_eq!(fs::read_dir(folders.path("store/scratch")).unwrap().count(), 0, "{limit}");
+        drop(server);
+
+        let server = Server::start(&folders, &[&layout.source("v1")]);
+        let names: Vec<_> = (0..40).map(|number| format!("p{number:02}")).collect();
+        server.answers_in_time(PACKAGES, &packages(&names.iter().map(String::as_str).collect::<Vec<_>>()));
+    }
+}
