@@ -10,7 +10,8 @@ use clap_complete::Shell;
 use jiff::SignedDuration;
 
 use crate::store::QUOTA;
-use crate::views::graphql::limits::Limits;
+use crate::views::graphql::documents::Policy;
+use crate::views::graphql::limits::{Introspection, Limits};
 
 /// The version with the commit it was built from, where that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
@@ -79,6 +80,8 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub images: ImageArgs,
     #[command(flatten)]
+    pub documents: DocumentArgs,
+    #[command(flatten)]
     pub limits: LimitArgs,
 }
 
@@ -101,6 +104,33 @@ pub struct ImageArgs {
     /// Which directory of an image holds its catalog [default: what its label says]
     #[arg(long, value_name = "PATH")]
     pub configs_dir: Option<String>,
+}
+
+/// Which documents are executed.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Documents")]
+pub struct DocumentArgs {
+    /// Documents that clients may name by an id: a JSON object, as relay-compiler and codegen write it. May be repeated
+    #[arg(long = "documents", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+    /// Execute only those documents
+    #[arg(long, requires = "files")]
+    pub trusted_only: bool,
+    /// Do not tell the schema
+    #[arg(long)]
+    pub no_introspection: bool,
+}
+
+impl DocumentArgs {
+    /// Which documents are executed.
+    pub fn policy(&self) -> Policy {
+        if self.trusted_only { Policy::TrustedOnly } else { Policy::Any }
+    }
+
+    /// Whether the schema is told.
+    pub fn introspection(&self) -> Introspection {
+        if self.no_introspection { Introspection::Refused } else { Introspection::Told }
+    }
 }
 
 /// What one GraphQL request may ask for.
@@ -146,6 +176,15 @@ pub struct LimitArgs {
     /// Seconds for writing an answer
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().time.as_secs())]
     pub max_seconds: u64,
+    /// Bytes of an answer that is compressed
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().compressed_bytes)]
+    pub max_compressed: usize,
+    /// Bytes of memory for answers that are kept; 0 keeps none
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().kept_bytes)]
+    pub max_kept: usize,
+    /// Bytes of an answer that is kept
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().kept_answer_bytes)]
+    pub max_kept_answer: usize,
 }
 
 impl LimitArgs {
@@ -165,6 +204,9 @@ impl LimitArgs {
             answer_bytes: self.max_answer,
             in_flight_bytes: self.max_in_flight,
             time: Duration::from_secs(self.max_seconds),
+            compressed_bytes: self.max_compressed,
+            kept_bytes: self.max_kept,
+            kept_answer_bytes: self.max_kept_answer,
             ..Limits::default()
         }
     }

@@ -64,6 +64,8 @@ pub const FORMER_ICONS: usize = 2;
 pub struct Snapshot {
     /// By name.
     by_name: Vec<Arc<Served>>,
+    /// The revision of each catalog of `by_name`.
+    revisions: Vec<Revision>,
     /// The icons of the contents before, of each catalog of `by_name`, latest first.
     former_icons: Vec<Vec<Arc<Icons>>>,
     /// Places in `by_name`: highest priority first, then by name.
@@ -71,7 +73,8 @@ pub struct Snapshot {
     revision: Revision,
 }
 
-/// What tells one state of the published set from another: equal ones give equal answers, also in another process.
+/// What tells one state from another, of one catalog or of the whole published set: equal ones give equal answers, also
+/// in another process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Revision([u8; 32]);
 
@@ -102,9 +105,10 @@ impl Encodings {
         self.cell(coding).get()
     }
 
-    /// Offers the form in this coding to whoever asks from now on. The first one stays; all would say the same.
-    pub fn offer(&self, coding: Coding, bytes: Bytes) {
-        let _ = self.cell(coding).set(bytes);
+    /// Offers the form in this coding to whoever asks from now on. The first one stays; all would say the same. Tells
+    /// whether this is the first.
+    pub fn offer(&self, coding: Coding, bytes: Bytes) -> bool {
+        self.cell(coding).set(bytes).is_ok()
     }
 
     fn cell(&self, coding: Coding) -> &OnceLock<Bytes> {
@@ -130,40 +134,43 @@ impl Catalogs {
 impl CatalogsWriter {
     /// Serves a catalog, in place of the one of the same name.
     pub fn publish(&mut self, served: Served) {
-        let current = self.current.load();
-        let (mut by_name, mut icons) = (current.by_name.clone(), current.former_icons.clone());
-        match by_name.binary_search_by(|other| other.name.cmp(&served.name)) {
+        let mut next = self.current.load().parts();
+        let revision = Revision::of(&served);
+        match next.by_name.binary_search_by(|other| other.name.cmp(&served.name)) {
             Ok(at) => {
-                if by_name[at].digest != served.digest {
-                    icons[at].insert(0, Arc::clone(by_name[at].catalog.icons()));
-                    icons[at].truncate(FORMER_ICONS);
+                if next.by_name[at].digest != served.digest {
+                    next.former_icons[at].insert(0, Arc::clone(next.by_name[at].catalog.icons()));
+                    next.former_icons[at].truncate(FORMER_ICONS);
                 }
-                by_name[at] = Arc::new(served);
+                next.by_name[at] = Arc::new(served);
+                next.revisions[at] = revision;
             }
             Err(at) => {
-                by_name.insert(at, Arc::new(served));
-                icons.insert(at, Vec::new());
+                next.by_name.insert(at, Arc::new(served));
+                next.revisions.insert(at, revision);
+                next.former_icons.insert(at, Vec::new());
             }
         }
-        self.swap(by_name, icons);
+        self.swap(next);
     }
 
     /// Serves no catalog of this name any more.
     pub fn withdraw(&mut self, name: &str) {
-        let current = self.current.load();
-        let (mut by_name, mut icons) = (current.by_name.clone(), current.former_icons.clone());
-        if let Ok(at) = by_name.binary_search_by(|other| other.name.as_str().cmp(name)) {
-            by_name.remove(at);
-            icons.remove(at);
+        let mut next = self.current.load().parts();
+        if let Ok(at) = next.by_name.binary_search_by(|other| other.name.as_str().cmp(name)) {
+            next.by_name.remove(at);
+            next.revisions.remove(at);
+            next.former_icons.remove(at);
         }
-        self.swap(by_name, icons);
+        self.swap(next);
     }
 
-    fn swap(&mut self, by_name: Vec<Arc<Served>>, former_icons: Vec<Vec<Arc<Icons>>>) {
-        let mut by_priority: Vec<usize> = (0..by_name.len()).collect();
-        by_priority.sort_by_key(|&at| std::cmp::Reverse(by_name[at].about.priority));
-        let revision = Revision::of(&by_name);
-        self.current.store(Arc::new(Snapshot { by_name, former_icons, by_priority, revision }));
+    /// Publishes a snapshot of which only what is kept by name is settled.
+    fn swap(&mut self, mut next: Snapshot) {
+        next.by_priority = (0..next.by_name.len()).collect();
+        next.by_priority.sort_by_key(|&at| std::cmp::Reverse(next.by_name[at].about.priority));
+        next.revision = Revision::of_all(&next.revisions);
+        self.current.store(Arc::new(next));
         self.changes.send_modify(|count| *count += 1);
     }
 }
@@ -181,8 +188,7 @@ impl Snapshot {
 
     /// One catalog, by name.
     pub fn get(&self, name: &str) -> Option<&Arc<Served>> {
-        let at = self.by_name.binary_search_by(|served| served.name.as_str().cmp(name)).ok()?;
-        Some(&self.by_name[at])
+        self.place_of(name).map(|at| &self.by_name[at])
     }
 
     /// What tells it from another.
@@ -190,25 +196,47 @@ impl Snapshot {
         self.revision
     }
 
+    /// What tells one catalog from what else it was or will be; nothing when there is none of that name.
+    pub fn revision_of(&self, name: &str) -> Option<Revision> {
+        self.place_of(name).map(|at| self.revisions[at])
+    }
+
     /// The icon whose image has this digest, of any catalog that is served or of its [`FORMER_ICONS`] contents before.
     pub fn icon(&self, digest: &Digest) -> Option<FoundIcon> {
         let now = self.by_name.iter().map(|served| served.catalog.icons());
         now.chain(self.former_icons.iter().flatten()).find_map(|icons| icons.find(digest))
     }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.by_name.binary_search_by(|served| served.name.as_str().cmp(name)).ok()
+    }
+
+    /// A copy of what is kept by name, to be changed.
+    fn parts(&self) -> Self {
+        Self {
+            by_name: self.by_name.clone(),
+            revisions: self.revisions.clone(),
+            former_icons: self.former_icons.clone(),
+            ..Self::default()
+        }
+    }
 }
 
 impl Revision {
-    /// Everything that an answer can depend on: the contents, where their problems are, and what is known of each
-    /// catalog besides.
-    fn of(by_name: &[Arc<Served>]) -> Self {
+    /// Everything that an answer about a catalog can depend on: the content, where its problems are, and what is known
+    /// of it besides.
+    fn of(served: &Served) -> Self {
+        // Compressed forms say the same.
+        let Served { name, catalog, digest, encodings: _, image, last_unpacked, about } = served;
+        // Each part ends where the next begins: `Debug` quotes texts.
+        let known = format!("{name:?}{digest:?}{image:?}{last_unpacked:?}{about:?}{:?}", catalog.problems());
+        Self(Sha256::digest(known).into())
+    }
+
+    /// Everything that an answer can depend on.
+    fn of_all(revisions: &[Self]) -> Self {
         let mut hash = Sha256::new();
-        for served in by_name {
-            // Compressed forms say the same.
-            let Served { name, catalog, digest, encodings: _, image, last_unpacked, about } = &**served;
-            // Each part ends where the next begins: `Debug` quotes texts.
-            let known = format!("{name:?}{digest:?}{image:?}{last_unpacked:?}{about:?}{:?}", catalog.problems());
-            hash.update(known);
-        }
+        revisions.iter().for_each(|revision| hash.update(revision.0));
         Self(hash.finalize().into())
     }
 

@@ -1,11 +1,15 @@
-//! Content codings of HTTP: what they are called and how bytes are compressed with them.
+//! Content codings of HTTP: what they are called, which a client accepts, and how bytes are compressed with them.
 //!
 //! It does not know who compresses what, or where the result is kept.
+
+mod accept;
 
 use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+
+pub use accept::accepted;
 
 /// A content coding: RFC 9110 §8.4.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +42,13 @@ impl Coding {
             Self::Zstd => "zstd",
             Self::Gzip => "gzip",
         }
+    }
+
+    /// Bytes compressed in memory.
+    pub fn compressed(self, bytes: &[u8], effort: Effort) -> Vec<u8> {
+        let mut compressed = Vec::with_capacity(bytes.len() / 4);
+        self.compress(bytes, effort, &mut compressed).expect("a vector takes whatever is written");
+        compressed
     }
 
     /// Compresses bytes.

@@ -4,9 +4,10 @@
 //!
 //! | 0 facts | 1 parts | 2 load | 3 ends | 4 wiring |
 //! |---|---|---|---|---|
-//! | `fbc`, [`coding`], [`telemetry`] | [`source`], [`unpack`], [`store`], [`catalogs`], [`listen`] | [`load`] | [`views`] | [`run`], [`args`] |
+//! | `fbc`, [`coding`], [`conditional`], [`telemetry`] | [`source`], [`unpack`], [`store`], [`catalogs`], [`listen`] | [`load`] | [`views`] | [`run`], [`args`] |
 
 pub mod coding;
+pub mod conditional;
 pub mod telemetry;
 
 pub mod catalogs;

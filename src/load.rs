@@ -183,6 +183,8 @@ impl Loader {
                 }
             }
         }
+        // The store is free for another loader once nothing of this one is left.
+        while keepers.join_next().await.is_some() {}
         while self.finishing.join_next().await.is_some() {}
     }
 

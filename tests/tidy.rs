@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 /// The rooms of the server, each with its column: a room imports only from columns to the left of its own.
 const ROOMS: [(&str, u32); 11] = [
     ("coding", 0),
+    ("conditional", 0),
     ("telemetry", 0),
     ("source", 1),
     ("unpack", 1),

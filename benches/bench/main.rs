@@ -14,6 +14,7 @@ mod load;
 mod look_up;
 mod measure;
 mod plan;
+mod worst;
 
 use std::path::PathBuf;
 
@@ -49,6 +50,13 @@ fn main() {
     }
     if is_wanted("plan") {
         plan::bench(&served);
+    }
+    if is_wanted("worst") {
+        for name in ["community", "community-objects"] {
+            if corpus.join(name).is_dir() {
+                worst::bench(&load::serve(name, &corpus.join(name), &scratch));
+            }
+        }
     }
     std::fs::remove_dir_all(&scratch).expect("the scratch folder can be removed");
 }

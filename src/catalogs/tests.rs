@@ -84,6 +84,25 @@ fn a_revision_is_that_of_everything_that_is_known_of_the_catalogs() {
 }
 
 #[test]
+fn the_revision_of_a_catalog_does_not_tell_of_the_others() {
+    let (mut writer, catalogs) = catalogs();
+    let now = || ["a", "b"].map(|name| catalogs.snapshot().revision_of(name));
+    assert_eq!(now(), [None, None]);
+    writer.publish(served("b", 0, 1));
+    let [_, b] = now();
+    writer.publish(served("a", 0, 1));
+    let [a, same] = now();
+    assert!(a.is_some() && b.is_some() && a != b);
+    assert_eq!(b, same);
+    writer.publish(served("a", 0, 2));
+    let [other, same] = now();
+    assert!(other.is_some() && other != a);
+    assert_eq!(b, same);
+    writer.withdraw("b");
+    assert_eq!(now(), [other, None]);
+}
+
+#[test]
 fn each_change_is_counted() {
     let (mut writer, catalogs) = catalogs();
     let changes = catalogs.changes();

@@ -15,13 +15,14 @@ use super::output;
 use super::registries::registries;
 use super::sources;
 use super::terminal::Terminal;
-use crate::args::ServeArgs;
+use crate::args::{DocumentArgs, ServeArgs};
 use crate::catalogs::{Catalogs, catalogs};
 use crate::listen::{self, Listener, Ready};
 use crate::load::{CatalogName, Event, Loader, Pace, Polling, Report, Upkeep, Wanted};
 use crate::source::Source;
 use crate::store::Store;
 use crate::telemetry;
+use crate::views::graphql::limits::Limits;
 use crate::views::graphql::{self, Engine};
 use crate::views::{http, playground};
 
@@ -56,11 +57,13 @@ async fn serve_catalogs(
     let listener = Listener::bind(&args.listen).await?;
     let address = listener.address();
     let ready = Ready::default();
-    let engine = Arc::new(Engine::new(catalogs.clone(), args.limits.limits()));
-    let routes = graphql::router(engine, &args.cors_origin).merge(http::router(catalogs)).merge(playground::router());
+    let engine = Arc::new(engine(catalogs.clone(), &args)?);
+    let playground = if args.documents.trusted_only { playground::closed() } else { playground::router() };
+    let routes = graphql::router(engine, &args.cors_origin).merge(http::router(catalogs)).merge(playground);
     let routes = routes.merge(listen::probes(ready.clone()));
 
     let upkeep = upkeep(&args);
+    let has_playground = playground::is_built() && !args.documents.trusted_only;
     let (events, mut received) = mpsc::unbounded_channel();
     let loading = tokio::spawn(async move {
         // Nobody receives events any more when the process ends.
@@ -86,7 +89,7 @@ async fn serve_catalogs(
                     let mut out = io::stdout().lock();
                     output::served(&mut out, reports.values())?;
                     writeln!(out, "Listening on http://{address}/graphql")?;
-                    if playground::is_built() {
+                    if has_playground {
                         writeln!(out, "Playground at http://{address}/")?;
                     }
                     out.flush()?;
@@ -97,6 +100,22 @@ async fn serve_catalogs(
     }
     loading.abort();
     Ok(())
+}
+
+/// What answers GraphQL, with the documents that it trusts.
+fn engine(catalogs: Catalogs, args: &ServeArgs) -> anyhow::Result<Engine> {
+    let DocumentArgs { files, .. } = &args.documents;
+    let mut engine =
+        Engine::new(catalogs, Limits { introspection: args.documents.introspection(), ..args.limits.limits() });
+    for file in files {
+        let json = std::fs::read_to_string(file);
+        let file = file.display();
+        let json = json.with_context(|| format!("cannot read `{file}`"))?;
+        let count = engine.trust(&json).with_context(|| format!("cannot trust the documents of `{file}`"))?;
+        tracing::info!(%file, count, "trusting documents");
+    }
+    engine.set_policy(args.documents.policy());
+    Ok(engine)
 }
 
 /// When sources are looked at again.
@@ -155,4 +174,30 @@ fn refuse_store_in_source(folder: &Path, wanted: &[Wanted]) -> anyhow::Result<()
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Args, Command};
+
+    fn upkeep_of(line: &str) -> Upkeep {
+        let Command::Serve(args) = Args::parse_from(line.split(' ')).command else { panic!("{line}") };
+        upkeep(&args)
+    }
+
+    #[test]
+    fn images_are_polled_and_directories_are_not_unless_the_flags_say_so() {
+        let polling = |interval| Some(Polling { interval, ..Polling::default() });
+        let usual = Upkeep { directories: None, images: Some(Polling::default()) };
+        assert_eq!(upkeep_of("catalogql serve a"), usual);
+        assert_eq!(upkeep_of("catalogql serve --watch a").directories, Some(Pace::default()));
+        assert_eq!(upkeep_of("catalogql serve --poll 1h a").images, polling(Some(Duration::from_hours(1))));
+        // What failed is tried again all the same.
+        assert_eq!(upkeep_of("catalogql serve --poll 0 a").images, polling(None));
+    }
 }

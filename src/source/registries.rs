@@ -76,8 +76,8 @@ pub struct Patience {
     pub connect: Duration,
     /// For the next bytes of an answer.
     pub silence: Duration,
-    /// The slowest that a blob may come on the average, in bytes a second. Without it, a byte now and then would hold a
-    /// load for ever.
+    /// The slowest that an answer may come on the average, in bytes a second. Without it, a byte now and then would hold
+    /// a load for ever.
     pub slowest: u64,
     /// How often one request is sent.
     pub tries: u32,
@@ -103,6 +103,14 @@ impl Default for Patience {
             first_wait: Duration::from_millis(500),
             longest_wait: Duration::from_mins(1),
         }
+    }
+}
+
+impl Patience {
+    /// How long a request may take whose answer has so many bytes.
+    fn whole(&self, bytes: u64) -> Duration {
+        let slowest = Duration::from_secs(bytes / self.slowest.max(1));
+        self.connect.saturating_add(self.silence).saturating_add(slowest)
     }
 }
 
@@ -153,16 +161,20 @@ impl Registries {
 
     /// Looks at the mirrors of an image and then at the image itself, until one of them has it.
     async fn image(&self, image: &Image) -> Result<Resolved, SourceError> {
+        let patience = self.transport.settings.patience;
         let mut places = self.transport.settings.conf.places(image)?;
         let last = places.pop().ok_or_else(|| SourceError::NotAnImage(image.to_string()))?;
         for place in places {
             let session = Session::new(self.transport.clone(), place, 1);
             match look_at(session, image, &self.transport.settings.limits).await {
                 Ok(resolved) => return Ok(resolved),
-                Err(error) => tracing::warn!(%image, %error, "trying the next place of an image"),
+                Err(error) => {
+                    let cause = std::error::Error::source(&error);
+                    tracing::warn!(%image, %error, cause, "trying the next place of an image");
+                }
             }
         }
-        let session = Session::new(self.transport.clone(), last, self.transport.settings.patience.tries);
+        let session = Session::new(self.transport.clone(), last, patience.tries);
         look_at(session, image, &self.transport.settings.limits).await
     }
 

@@ -5,7 +5,8 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `document`, `documents` | text → a checked tree; those that are kept |
+//! | `document`, [`documents`] | text → a checked tree; those that need not be sent |
+//! | `asked` | which catalogs an operation asks for |
 //! | [`limits`] | what one request may ask for |
 //! | `coercion` | variables and arguments → values |
 //! | `plan` | selections → what to write; what that may cost |
@@ -15,16 +16,20 @@
 //! | `introspection` | what the schema says of itself |
 //! | [`errors`] | codes, texts, status |
 //! | `validator` | what names an answer before it is made |
+//! | `cache`, `kept` | answers that are kept; how anything is kept |
 //! | `handler` | HTTP |
 
+mod asked;
+mod cache;
 mod coercion;
 mod connection;
 mod document;
-mod documents;
+pub mod documents;
 pub mod errors;
 mod filter;
 mod handler;
 mod introspection;
+mod kept;
 mod key;
 pub mod limits;
 mod output;
@@ -40,12 +45,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::catalogs::{Catalogs, Snapshot};
+use cache::Answers;
 use document::{Document, Schema};
-use documents::Documents;
+use documents::{Documents, Policy, UntrustedError};
 use errors::{Code, Cost, Error, Outcome};
 use introspection::Introspections;
 use limits::Limits;
 use plan::Plan;
+use validator::{Validator, Validators};
 use write::Context;
 
 pub use document::SDL;
@@ -57,6 +64,8 @@ pub struct Engine {
     catalogs: Catalogs,
     limits: Limits,
     documents: Documents,
+    validators: Validators,
+    answers: Answers,
     introspections: Introspections,
 }
 
@@ -66,7 +75,7 @@ pub struct Request<'a> {
     /// The document; it may be left out when a digest names one that is kept.
     #[serde(borrow, default)]
     pub query: Option<Cow<'a, str>>,
-    /// `sha256:` and the digest of a document that is kept.
+    /// `sha256:` and the digest of a document that is kept, or the id of one that is trusted.
     #[serde(borrow, default, rename = "documentId")]
     pub document_id: Option<Cow<'a, str>>,
     /// Which operation of the document to execute; it may be left out when there is one.
@@ -79,6 +88,16 @@ pub struct Request<'a> {
     /// document by its digest, as Apollo's clients do.
     #[serde(default)]
     pub extensions: Option<Map<String, Value>>,
+}
+
+/// A request whose document is known.
+struct Known<'r> {
+    request: &'r Request<'r>,
+    document: Arc<Document>,
+    /// Of the text of the document.
+    digest: Digest,
+    /// Whether the answer is to tell what it cost.
+    asks_cost: bool,
 }
 
 /// An answer to a request.
@@ -97,8 +116,25 @@ const LONG: u64 = 500;
 impl Engine {
     /// An engine over these catalogs.
     pub fn new(catalogs: Catalogs, limits: Limits) -> Self {
-        let documents = Documents::new(limits.documents, limits.document_bytes);
-        Self { schema: Schema::load(), catalogs, limits, documents, introspections: Introspections::default() }
+        Self {
+            schema: Schema::load(),
+            catalogs,
+            documents: Documents::new(&limits),
+            validators: Validators::new(&limits),
+            answers: Answers::new(&limits),
+            introspections: Introspections::default(),
+            limits,
+        }
+    }
+
+    /// Adds the documents of a JSON object, each by its id, to those that are trusted, and says how many those are.
+    pub fn trust(&mut self, json: &str) -> Result<usize, UntrustedError> {
+        self.documents.trust(json, &self.schema, &self.limits)
+    }
+
+    /// Settles which documents are executed from now on.
+    pub fn set_policy(&mut self, policy: Policy) {
+        self.documents.set_policy(policy);
     }
 
     /// The limits of its requests.
@@ -108,42 +144,49 @@ impl Engine {
 
     /// Answers a request from what is served now.
     pub fn execute(&self, request: &Request<'_>) -> Answer {
-        self.execute_in(&self.catalogs.snapshot(), request, |work| work())
+        match self.known(request) {
+            Ok(known) => self.execute_in(&self.catalogs.snapshot(), &known, |work| work()),
+            Err(error) => no_answer(&[error], Outcome::Refused),
+        }
+    }
+
+    /// A request with its document, or why it has none.
+    fn known<'r>(&self, request: &'r Request<'r>) -> Result<Known<'r>, Error> {
+        self.documents.of(request, &self.schema, &self.limits)
+    }
+
+    /// What is known of the answer from one snapshot before it is made.
+    fn validator(&self, snapshot: &Snapshot, known: &Known<'_>) -> Option<Validator> {
+        self.validators.of(snapshot, known)
     }
 
     /// Answers a request from one snapshot; what takes long is done in `long`, which must call what it is given.
-    fn execute_in(&self, snapshot: &Snapshot, request: &Request<'_>, long: impl FnOnce(&mut dyn FnMut())) -> Answer {
-        self.run(snapshot, request, long).unwrap_or_else(|(errors, outcome)| {
-            let mut body = b"{".to_vec();
-            errors::write_all(&errors, &mut body);
-            body.push(b'}');
-            Answer { body, outcome }
-        })
+    fn execute_in(&self, snapshot: &Snapshot, known: &Known<'_>, long: impl FnOnce(&mut dyn FnMut())) -> Answer {
+        self.run(snapshot, known, long).unwrap_or_else(|(errors, outcome)| no_answer(&errors, outcome))
     }
 
     fn run(
         &self,
         snapshot: &Snapshot,
-        request: &Request<'_>,
+        Known { request, document, asks_cost, .. }: &Known<'_>,
         long: impl FnOnce(&mut dyn FnMut()),
     ) -> Result<Answer, (Vec<Error>, Outcome)> {
         let refused = |error: Error| (vec![error], Outcome::Refused);
-        let document = self.document(request).map_err(refused)?;
         let operation = document.operation(request.operation_name.as_deref()).map_err(refused)?;
         let none = Map::new();
         let given = request.variables.as_ref().unwrap_or(&none);
-        let variables = coercion::variables(&self.schema, &document, operation, given, self.limits.list_items)
+        let variables = coercion::variables(&self.schema, document, operation, given, self.limits.list_items)
             .map_err(|errors| (errors, Outcome::Refused))?;
-        let plan = match plan::plan(&self.schema, &document, operation, &variables) {
+        let plan = match plan::plan(&self.schema, document, operation, &variables) {
             Ok(plan) => plan,
-            Err(fault) => return Ok(no_data(&document, &fault)),
+            Err(fault) => return Ok(no_data(document, &fault)),
         };
         let cost = self.cost(&plan).map_err(refused)?;
         let introspection = self
             .introspections
-            .answer(&self.schema, &document, operation, &variables, &plan)
+            .answer(&self.schema, document, operation, &variables, &plan)
             .map_err(|error| (vec![error], Outcome::Abandoned))?;
-        let context = Context { snapshot, document: &document, limits: &self.limits, introspection: &introspection };
+        let context = Context { snapshot, document, limits: &self.limits, introspection: &introspection };
         let mut written = None;
         let mut work = || {
             let mut out = Vec::with_capacity(first_capacity(cost));
@@ -158,34 +201,7 @@ impl Engine {
         let written = written
             .unwrap_or_else(|| Err(Error::request(Code::Internal, "internal server error")))
             .map_err(|reason| (vec![reason], Outcome::Abandoned))?;
-        let asked = request.extensions.as_ref().is_some_and(|extensions| extensions.get("cost") == Some(&true.into()));
-        Ok(finish(written, asked.then_some(cost)))
-    }
-
-    /// The document of a request: the one that is kept, or else the one that is sent, which is then kept.
-    fn document(&self, request: &Request<'_>) -> Result<Arc<Document>, Error> {
-        let named = request.named()?;
-        let digest = match (&request.query, named) {
-            (Some(text), named) => {
-                let digest = documents::digest(text);
-                if named.is_some_and(|named| named != digest) {
-                    let message = "provided sha does not match query";
-                    return Err(Error::request(Code::PersistedQueryHashMismatch, message));
-                }
-                digest
-            }
-            (None, Some(named)) => named,
-            (None, None) => return Err(Error::request(Code::ParseFailed, "the request has no document")),
-        };
-        if let Some(document) = self.documents.get(&digest) {
-            return Ok(document);
-        }
-        // The words that Apollo's clients wait for before they send the text.
-        let not_found = || Error::request(Code::PersistedQueryNotFound, "PersistedQueryNotFound");
-        let text = request.query.as_ref().ok_or_else(not_found)?;
-        let document = Arc::new(self.schema.parse(text, &self.limits)?);
-        self.documents.insert(digest, &document);
-        Ok(document)
+        Ok(finish(written, asks_cost.then_some(cost)))
     }
 
     fn cost(&self, plan: &Plan<'_>) -> Result<u64, Error> {
@@ -198,27 +214,12 @@ impl Engine {
     }
 }
 
-impl Request<'_> {
-    /// Whether it has a document, or names one.
-    fn has_document(&self) -> bool {
-        let extension = || self.extensions.as_ref().is_some_and(|extensions| extensions.contains_key("persistedQuery"));
-        self.query.is_some() || self.document_id.is_some() || extension()
-    }
-
-    /// The digest that it names a document by.
-    fn named(&self) -> Result<Option<Digest>, Error> {
-        let bad = |what: &str| Error::request(Code::BadUserInput, what);
-        if let Some(id) = &self.document_id {
-            let digest = Digest::parse(id).ok_or_else(|| bad("`documentId` must be sha256: and 64 lower-case digits"));
-            return digest.map(Some);
-        }
-        let Some(persisted) = self.extensions.as_ref().and_then(|extensions| extensions.get("persistedQuery")) else {
-            return Ok(None);
-        };
-        let hash = persisted["sha256Hash"].as_str().filter(|_| persisted["version"] == 1);
-        let digest = hash.and_then(|hash| Digest::parse(&format!("sha256:{hash}")));
-        digest.map(Some).ok_or_else(|| bad("`persistedQuery` must have version 1 and a sha256Hash of 64 digits"))
-    }
+/// An answer without data.
+fn no_answer(errors: &[Error], outcome: Outcome) -> Answer {
+    let mut body = b"{".to_vec();
+    errors::write_all(errors, &mut body);
+    body.push(b'}');
+    Answer { body, outcome }
 }
 
 /// An answer whose root could not be planned.

@@ -3,10 +3,8 @@
 //!
 //! It knows nothing of GraphQL.
 
-mod accept;
 mod body;
 mod catalogd;
-mod conditional;
 mod icons;
 mod openapi;
 mod ranges;

@@ -8,13 +8,15 @@ use std::io::Read;
 use axum::Router;
 use axum::extract::Path;
 use axum::http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
-    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, VARY,
+    X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use flate2::read::GzDecoder;
+
+use crate::coding::{self, Coding};
 
 include!(concat!(env!("OUT_DIR"), "/playground.rs"));
 
@@ -31,6 +33,9 @@ const NOT_BUILT: &str = "catalogql answers GraphQL at /graphql; its schema is at
      The playground, which would be here, is no part of this build.\n\
      Run `make playground` (it needs Node 20 or newer), then build catalogql again.\n";
 
+const CLOSED: &str = "catalogql answers GraphQL at /graphql, and only documents that it was given (--trusted-only).\n\n\
+     The playground, which would be here, sends documents of its own. It is there where catalogql runs without that flag.\n";
+
 /// The page loads nothing from elsewhere and is part of no other page; the editor writes styles into the document.
 const POLICY: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; \
      style-src 'self' 'unsafe-inline'; font-src 'self' data:; img-src 'self' data:; \
@@ -39,6 +44,11 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; 
 /// `GET` and `HEAD` of the page at `/`, and of what it loads.
 pub fn router() -> Router {
     serving(FILES)
+}
+
+/// What is at `/` where only documents that the server was given are executed: a page that writes others is of no use.
+pub fn closed() -> Router {
+    Router::new().route("/", get(async || ([(CACHE_CONTROL, FRESH)], CLOSED)))
 }
 
 /// Whether the playground is part of this build.
@@ -71,7 +81,7 @@ fn file(files: Files, path: &str, cached: &'static str, headers: &HeaderMap) -> 
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
     ];
-    Some(if takes_gzip(headers) {
+    Some(if coding::accepted(headers).contains(&Coding::Gzip) {
         (head, [(CONTENT_ENCODING, "gzip")], *compressed).into_response()
     } else {
         (head, inflated(compressed)).into_response()
@@ -89,24 +99,6 @@ fn media_type(path: &str) -> &'static str {
         Some("woff2") => "font/woff2",
         _ => "application/octet-stream",
     }
-}
-
-/// Whether the client says that it takes gzip, by its name or as one of all encodings.
-fn takes_gzip(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value: &HeaderValue| value.to_str().ok());
-    let mut takes = None;
-    for coding in values.flat_map(|value| value.split(',')) {
-        let mut parts = coding.split(';').map(str::trim);
-        let name = parts.next().unwrap_or_default();
-        let refused = parts.filter_map(|part| part.strip_prefix("q=")).any(|rank| rank.parse() == Ok(0.0));
-        if name.eq_ignore_ascii_case("gzip") {
-            return !refused;
-        }
-        if name == "*" {
-            takes = Some(!refused);
-        }
-    }
-    takes.unwrap_or(false)
 }
 
 /// The file as it was: hardly any client wants it so, so that it is not kept.

@@ -4,6 +4,7 @@ mod bad_input;
 mod canonical;
 mod catalogd;
 mod corpus;
+mod documents;
 mod fuzz;
 mod graphql_js;
 mod hostile_clients;

@@ -188,6 +188,10 @@ fn request_limits() -> Vec<(&'static str, String)> {
         time,
         documents,
         document_bytes,
+        kept_bytes,
+        kept_answer_bytes,
+        compressed_bytes,
+        introspection: _,
     } = Limits::default();
     vec![
         ("body", body_bytes.to_string()),
@@ -211,6 +215,9 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("time", format!("{} s", time.as_secs())),
         ("documents", documents.to_string()),
         ("document memory", document_bytes.to_string()),
+        ("kept answers", kept_bytes.to_string()),
+        ("kept answer", kept_answer_bytes.to_string()),
+        ("compressed answer", compressed_bytes.to_string()),
     ]
 }
 

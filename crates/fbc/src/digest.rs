@@ -12,6 +12,11 @@ impl Digest {
         Self(bytes)
     }
 
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// Reads `sha256:<64 lower-case hexadecimal digits>`; nothing else is a digest of ours.
     pub fn parse(text: &str) -> Option<Self> {
         let hex = text.strip_prefix("sha256:")?.as_bytes();

@@ -22,7 +22,11 @@ pub const MAX_MANIFEST_DEPTH: usize = 100;
 pub struct Manifests {
     text: Vec<u8>,
     reader: Option<FileReader>,
+    work: usize,
 }
+
+/// How many bytes are searched for a word in the time that one is decoded.
+const SEARCHED_PER_DECODED: usize = 16;
 
 /// A word to look for in manifests, as it stands in base64 at each of the three places that it can have in a group of
 /// bytes.
@@ -51,8 +55,14 @@ impl Manifests {
         self.decode_data(data(value).ok()??)
     }
 
-    /// The same, but nothing when a word is not in the manifest. Most often that shows without decoding it.
+    /// How many bytes it has decoded since this was last asked; what it only searched counts as much less.
+    pub fn take_work(&mut self) -> usize {
+        std::mem::take(&mut self.work)
+    }
+
+    /// As [`Manifests::decode`], but nothing when a word is not in the manifest. Most often that shows without decoding it.
     pub(crate) fn decode_with(&mut self, value: &[u8], word: &Word) -> Option<Vec<u8>> {
+        self.work += value.len() / SEARCHED_PER_DECODED;
         let data = data(value).ok()??;
         if word.is_in(&data) { self.decode_data(data) } else { None }
     }
@@ -60,6 +70,7 @@ impl Manifests {
     fn decode_data(&mut self, data: Data<'_>) -> Option<Vec<u8>> {
         self.text.clear();
         data.read(&mut self.text)?;
+        self.work += self.text.len();
         let limits = ReadLimits { blob_bytes: MAX_MANIFEST_BYTES, depth: MAX_MANIFEST_DEPTH, ..ReadLimits::default() };
         let reader = self.reader.get_or_insert_with(|| FileReader::new(limits));
         reader.restart();

@@ -210,6 +210,28 @@ async fn a_digest_that_is_kept_is_never_asked_for_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_another_build_read_of_a_digest_is_served_and_read_again() {
+    let folders = Folders::new(&[]);
+    let (layout, digest) = one(&folders, ETCD);
+    let all = vec![wanted("a", &layout.pinned(&digest))];
+    folders.load(all.clone()).await;
+    let (writer, catalogs) = catalogs();
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&events);
+    let observe = move |event| match event {
+        Event::Progress { step, .. } => seen.lock().unwrap().push(format!("{step:?}")),
+        Event::Tried(report) => seen.lock().unwrap().push(report.standing.to_string()),
+        Event::AllTried => {}
+    };
+    let another = Store::open(&folders.0.path().join("store"), QUOTA, "another build").unwrap();
+    Loader::new(another, registries(), writer).run(all, Upkeep::ONCE, observe).await;
+    let mut events = std::mem::take(&mut *events.lock().unwrap());
+    events.dedup();
+    assert_eq!(events, ["not asked yet", "Fetch", "Unpack", "Read", "current"]);
+    assert_eq!(names(&catalogs), ["a"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_image_is_loaded_without_a_store_and_leaves_nothing() {
     let folders = Folders::new(&[]);
     let (layout, digest) = one(&folders, ETCD);

@@ -3,16 +3,15 @@
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::Path;
-use std::time::Duration;
 
 use fbc::Digest;
 use reqwest::header::{CONTENT_RANGE, HeaderMap};
 use reqwest::{Response, StatusCode};
 use sha2::{Digest as _, Sha256};
-use tokio::time::timeout;
 
 use super::Session;
-use super::tries::Failure;
+use super::session::Ask;
+use super::tries::{Failure, Tries};
 use crate::source::manifest::Blob;
 use crate::source::{SourceError, io_error};
 
@@ -43,7 +42,8 @@ pub(super) async fn fetch(
     let file = File::create(path).map_err(|source| io_error("create", path, source))?;
     let what = format!("the blob {}", blob.digest);
     let mut partial = Partial { what, blob, path, file, hash: Sha256::new(), got: 0, resumed: false, repeated: false };
-    let mut tries = session.tries();
+    let patience = session.transport.settings.patience;
+    let mut tries = Tries::new(patience, patience.tries);
     loop {
         let before = partial.got;
         if let Err(failure) = partial.attempt(session, &progress).await {
@@ -60,21 +60,12 @@ pub(super) async fn fetch(
 impl Partial<'_> {
     /// One request for what is missing.
     async fn attempt(&mut self, session: &Session, progress: impl Fn(u64)) -> Result<(), Failure> {
-        let patience = session.transport.settings.patience;
-        let slowest = Duration::from_secs((self.blob.bytes - self.got) / patience.slowest.max(1));
-        let longest = patience.connect + patience.silence + slowest;
-        match timeout(longest, self.pull(session, progress)).await {
-            Ok(result) => result,
-            Err(_) => Err(Failure::Passing(self.cut(session, None), None)),
-        }
-    }
-
-    async fn pull(&mut self, session: &Session, progress: impl Fn(u64)) -> Result<(), Failure> {
-        if self.got == self.blob.bytes {
+        let Blob { digest, bytes } = self.blob;
+        if self.got == bytes {
             return Ok(());
         }
-        let path = format!("blobs/{}", self.blob.digest);
-        let mut response = session.get(&self.what, &path, "*/*", self.got).await?;
+        let path = format!("blobs/{digest}");
+        let mut response = session.get(Ask { what: &self.what, path: &path, from: self.got, bytes }).await?;
         if self.got > 0 && !continues_at(&response, self.got) {
             self.restart()?;
         }
@@ -86,15 +77,15 @@ impl Partial<'_> {
                 Ok(None) => return Err(Failure::Passing(self.cut(session, None), None)),
                 Err(error) => return Err(Failure::Passing(self.cut(session, Some(error.without_url())), None)),
             };
-            if chunk.len() as u64 > self.blob.bytes - self.got {
-                return Err(self.wrong_size(session, None).into());
-            }
+            // What goes on after the last byte is not looked at.
+            let rest = usize::try_from(bytes - self.got).unwrap_or(usize::MAX);
+            let chunk = &chunk[..chunk.len().min(rest)];
             // Short writes to a file, which the page cache takes.
-            self.file.write_all(&chunk).map_err(|source| io_error("write", self.path, source))?;
-            self.hash.update(&chunk);
+            self.file.write_all(chunk).map_err(|source| io_error("write", self.path, source))?;
+            self.hash.update(chunk);
             self.got += chunk.len() as u64;
             progress(self.got);
-            if self.got == self.blob.bytes {
+            if self.got == bytes {
                 return Ok(());
             }
         }
@@ -122,19 +113,15 @@ impl Partial<'_> {
         Ok(())
     }
 
+    /// Refuses an answer that says itself that it is not the blob or the rest of it.
     fn check_length(&self, session: &Session, response: &Response) -> Result<(), SourceError> {
-        match response.content_length() {
-            Some(rest) if self.got.saturating_add(rest) != self.blob.bytes => {
-                Err(self.wrong_size(session, Some(self.got.saturating_add(rest))))
-            }
-            _ => Ok(()),
+        let Some(rest) = response.content_length() else { return Ok(()) };
+        let (actual, expected) = (self.got.saturating_add(rest), self.blob.bytes);
+        if actual == expected {
+            return Ok(());
         }
-    }
-
-    fn wrong_size(&self, session: &Session, actual: Option<u64>) -> SourceError {
-        let actual = actual.map_or_else(|| "more".to_owned(), |actual| actual.to_string());
-        let (what, place) = (self.what.clone(), session.place.to_string());
-        SourceError::WrongSize { what, place, expected: self.blob.bytes, actual }
+        let (what, place, actual) = (self.what.clone(), session.place.to_string(), actual.to_string());
+        Err(SourceError::WrongSize { what, place, expected, actual })
     }
 
     fn cut(&self, session: &Session, source: Option<reqwest::Error>) -> SourceError {

@@ -1,5 +1,7 @@
 //! What a registry asks to know of us, and what we say: nothing, a password, or a token that somebody else gives.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue, WWW_AUTHENTICATE};
@@ -80,19 +82,21 @@ impl Request<'_> {
         let scope = format!("repository:{}:pull", self.place.repository);
         let service = self.service.iter().map(|service| ("service", &**service));
         let parameters = service.chain([("scope", &*scope)]);
-        let client = self.transport.client(trust)?;
         let request = match &self.secret {
             Some(Secret::Token(token)) => {
                 let grant = [("grant_type", "refresh_token"), ("client_id", CLIENT), ("refresh_token", token)];
                 let body =
                     form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters.chain(grant)).finish();
+                let client = self.transport.client_without_redirects(trust)?;
                 client.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body)
             }
             Some(Secret::Password { user, password }) => {
-                client.get(with(url, parameters)).basic_auth(user, Some(password))
+                self.transport.client(trust)?.get(with(url, parameters)).basic_auth(user, Some(password))
             }
-            None => client.get(with(url, parameters)),
+            None => self.transport.client(trust)?.get(with(url, parameters)),
         };
+        let patience = self.transport.settings.patience;
+        let request = request.timeout(patience.whole(TOKEN_BYTES));
         let response = request.send().await.map_err(|error| unreachable(&host, error))?;
         let (status, wait) = (response.status(), retry_after(response.headers()));
         if !status.is_success() {
@@ -119,7 +123,7 @@ impl Request<'_> {
         }
     }
 
-    fn refused(&self, host: String, status: StatusCode, wait: Option<std::time::Duration>) -> Failure {
+    fn refused(&self, host: String, status: StatusCode, wait: Option<Duration>) -> Failure {
         let (what, said) = ("a token".to_owned(), String::new());
         match status {
             StatusCode::TOO_MANY_REQUESTS => Failure::Passing(SourceError::TooManyRequests { place: host, wait }, wait),
@@ -222,6 +226,16 @@ mod tests {
         assert_eq!(find(&[quay]), Some(bearer("https://quay.io/v2/auth", Some("quay.io"))));
         assert_eq!(find(&["bearer REALM=https://a/b , error=\"x\""]), Some(bearer("https://a/b", None)));
         assert_eq!(find(&[r#"Bearer realm="https://a/\"b\",c""#]), Some(bearer("https://a/\"b\",c", None)));
+    }
+
+    #[test]
+    fn whatever_is_written_is_read_to_its_end() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let pieces = ["Bearer", "Basic", " ", ",", "=", "\"", "\\", "realm", "é", "service=\"", ", ,"];
+        for _ in 0..10_000 {
+            let text: String = (0..random.usize(..12)).map(|_| pieces[random.usize(..pieces.len())]).collect();
+            assert!(challenges(&text).len() <= text.len(), "{text}");
+        }
     }
 
     #[test]

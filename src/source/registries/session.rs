@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use fbc::Digest;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, RANGE, RETRY_AFTER};
-use reqwest::{Response, StatusCode};
+use reqwest::{Response, StatusCode, Url};
 use serde::Deserialize;
 
 use super::conf::Place;
@@ -18,6 +18,9 @@ use crate::source::{Image, SourceError};
 /// In this header a registry says which digest it believes to send.
 const CONTENT_DIGEST: &str = "docker-content-digest";
 
+/// What the paths of manifests begin with.
+const MANIFESTS: &str = "manifests/";
+
 /// How many bytes are read of what a registry says when it refuses.
 pub const REFUSAL_BYTES: u64 = 16 * 1024;
 
@@ -29,8 +32,22 @@ const REFUSAL_SHOWN: usize = 200;
 pub(in crate::source) struct Session {
     pub(super) transport: Arc<Transport>,
     pub(super) place: Place,
+    /// How often manifests and configs are asked for.
     tries: u32,
     state: Mutex<State>,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Ask<'a> {
+    /// Names it in errors.
+    pub(super) what: &'a str,
+    /// Within the repository.
+    pub(super) path: &'a str,
+    /// The first byte that is wanted.
+    pub(super) from: u64,
+    /// How many bytes it has, or may have.
+    pub(super) bytes: u64,
 }
 
 /// What is learned on the way.
@@ -59,14 +76,9 @@ struct RefusalError {
 }
 
 impl Session {
-    /// Requests to this place, each sent so often.
+    /// Requests to this place; what it has is asked for so often, and blobs as often as patience allows.
     pub(super) fn new(transport: Arc<Transport>, place: Place, tries: u32) -> Self {
         Self { transport, place, tries, state: Mutex::default() }
-    }
-
-    /// Counts the tries of one request.
-    pub(super) fn tries(&self) -> Tries {
-        Tries::new(self.transport.settings.patience, self.tries)
     }
 
     /// The manifest or index that an image names here, with its digest.
@@ -91,7 +103,8 @@ impl Session {
     /// A config, whose size was checked.
     pub(super) async fn config(&self, blob: Blob) -> Result<Vec<u8>, SourceError> {
         let what = format!("the config {}", blob.digest);
-        let (bytes, headers) = self.small(&what, &format!("blobs/{}", blob.digest), "*/*", blob.bytes).await?;
+        let path = format!("blobs/{}", blob.digest);
+        let (bytes, headers) = self.small(Ask { what: &what, path: &path, from: 0, bytes: blob.bytes }).await?;
         self.verify(&what, &bytes, Some(blob.digest), &headers)?;
         Ok(bytes)
     }
@@ -102,8 +115,9 @@ impl Session {
         name: &str,
         digest: Option<Digest>,
     ) -> Result<(Vec<u8>, Digest), SourceError> {
-        let limit = self.transport.settings.limits.manifest_bytes;
-        let (bytes, headers) = self.small(what, &format!("manifests/{name}"), &MEDIA_TYPES.join(", "), limit).await?;
+        let bytes = self.transport.settings.limits.manifest_bytes;
+        let path = format!("{MANIFESTS}{name}");
+        let (bytes, headers) = self.small(Ask { what, path: &path, from: 0, bytes }).await?;
         let digest = self.verify(what, &bytes, digest, &headers)?;
         Ok((bytes, digest))
     }
@@ -129,69 +143,54 @@ impl Session {
     }
 
     /// What fits into memory, with the headers that came before it.
-    async fn small(
-        &self,
-        what: &str,
-        path: &str,
-        accept: &str,
-        limit: u64,
-    ) -> Result<(Vec<u8>, HeaderMap), SourceError> {
-        let mut tries = self.tries();
+    async fn small(&self, ask: Ask<'_>) -> Result<(Vec<u8>, HeaderMap), SourceError> {
+        let mut tries = Tries::new(self.transport.settings.patience, self.tries);
         loop {
-            match self.small_once(what, path, accept, limit).await {
+            match self.small_once(ask).await {
                 Ok(got) => return Ok(got),
                 Err(failure) => tries.after(failure).await?,
             }
         }
     }
 
-    async fn small_once(
-        &self,
-        what: &str,
-        path: &str,
-        accept: &str,
-        limit: u64,
-    ) -> Result<(Vec<u8>, HeaderMap), Failure> {
-        let response = self.get(what, path, accept, 0).await?;
+    async fn small_once(&self, ask: Ask<'_>) -> Result<(Vec<u8>, HeaderMap), Failure> {
+        let response = self.get(ask).await?;
         let headers = response.headers().clone();
-        match read(response, limit).await {
+        match read(response, ask.bytes).await {
             Ok(Some(bytes)) => Ok((bytes, headers)),
             Ok(None) => {
-                let what = format!("{what} of `{}`", self.place);
-                Err(SourceError::LargerThan { what, limit }.into())
+                let what = format!("{} of `{}`", ask.what, self.place);
+                Err(SourceError::LargerThan { what, limit: ask.bytes }.into())
             }
             Err(error) => Err(self.unreachable(error)),
         }
     }
 
-    /// Asks for something from this byte on, and logs in if the registry wants that.
-    pub(super) async fn get(&self, what: &str, path: &str, accept: &str, from: u64) -> Result<Response, Failure> {
-        let mut response = self.send(path, accept, from).await?;
-        if response.status() == StatusCode::UNAUTHORIZED {
+    /// Asks for something, and logs in if the registry wants that.
+    pub(super) async fn get(&self, ask: Ask<'_>) -> Result<Response, Failure> {
+        let mut response = self.send(ask).await?;
+        // Somebody else, to whom we were sent, is told nothing and believed nothing.
+        if response.status() == StatusCode::UNAUTHORIZED && self.is_own(response.url()) {
             let login = log_in(&self.transport, &self.place, response.headers()).await?;
             {
                 let mut state = self.state();
                 (state.authorization, state.tried) = (Some(login.authorization), login.tried);
             }
-            response = self.send(path, accept, from).await?;
+            response = self.send(ask).await?;
         }
-        if response.status().is_success() { Ok(response) } else { Err(self.refused(what, response).await) }
+        if response.status().is_success() { Ok(response) } else { Err(self.refused(ask.what, response).await) }
     }
 
-    async fn send(&self, path: &str, accept: &str, from: u64) -> Result<Response, Failure> {
+    async fn send(&self, ask: Ask<'_>) -> Result<Response, Failure> {
         let known = self.state().scheme;
-        let (mut scheme, mut sent) = (known.unwrap_or("https"), None);
+        let mut scheme = known.unwrap_or("https");
+        let mut sent = self.send_by(scheme, ask)?.await;
         // Where the user allows both, TLS is tried before going without.
-        if known.is_none() && self.place.trust == Trust::Anything {
-            sent = Some(self.send_by(scheme, path, accept, from)?.await);
-            if sent.as_ref().is_some_and(|sent| sent.as_ref().is_err_and(reqwest::Error::is_connect)) {
-                (scheme, sent) = ("http", None);
-            }
+        let may_go_without = known.is_none() && self.place.trust == Trust::Anything;
+        if may_go_without && sent.as_ref().is_err_and(reqwest::Error::is_connect) {
+            scheme = "http";
+            sent = self.send_by(scheme, ask)?.await;
         }
-        let sent = match sent {
-            Some(sent) => sent,
-            None => self.send_by(scheme, path, accept, from)?.await,
-        };
         let response = sent.map_err(|error| self.unreachable(error))?;
         self.state().scheme = Some(scheme);
         Ok(response)
@@ -200,20 +199,28 @@ impl Session {
     fn send_by(
         &self,
         scheme: &str,
-        path: &str,
-        accept: &str,
-        from: u64,
+        ask: Ask<'_>,
     ) -> Result<impl Future<Output = reqwest::Result<Response>> + use<>, SourceError> {
         let Place { host, repository, trust, .. } = &self.place;
-        let url = format!("{scheme}://{host}/v2/{repository}/{path}");
-        let mut request = self.transport.client(*trust)?.get(url).header(ACCEPT, accept);
-        if from > 0 {
-            request = request.header(RANGE, format!("bytes={from}-"));
+        let url = format!("{scheme}://{host}/v2/{repository}/{}", ask.path);
+        let rest = ask.bytes.saturating_sub(ask.from);
+        let mut request = self.transport.client(*trust)?.get(url).timeout(self.transport.settings.patience.whole(rest));
+        if ask.path.starts_with(MANIFESTS) {
+            request = request.header(ACCEPT, MEDIA_TYPES.join(", "));
+        }
+        if ask.from > 0 {
+            request = request.header(RANGE, format!("bytes={}-", ask.from));
         }
         if let Some(authorization) = &self.state().authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
         Ok(request.send())
+    }
+
+    /// Whether an answer is from this registry, and not from where a redirect led.
+    fn is_own(&self, answered: &Url) -> bool {
+        let own = Url::parse(&format!("{}://{}", answered.scheme(), self.place.host));
+        own.is_ok_and(|own| own.host() == answered.host() && own.port() == answered.port())
     }
 
     pub(super) fn unreachable(&self, error: reqwest::Error) -> Failure {

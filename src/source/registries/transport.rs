@@ -70,22 +70,29 @@ impl Transport {
         if let Some(client) = cell.get() {
             return Ok(client);
         }
-        let client = self.build(trust).map_err(SourceError::Tls)?;
+        let redirects = match trust {
+            Trust::Verified => Policy::custom(follow_with_tls),
+            Trust::Anything => Policy::limited(REDIRECTS),
+        };
+        let client = self.build(trust, redirects)?;
         Ok(cell.get_or_init(|| client))
     }
 
-    fn build(&self, trust: Trust) -> reqwest::Result<Client> {
-        let builder = Client::builder()
+    /// A client that goes nowhere else: a redirect would take along what is in the body of a request.
+    pub(super) fn client_without_redirects(&self, trust: Trust) -> Result<Client, SourceError> {
+        self.build(trust, Policy::none())
+    }
+
+    fn build(&self, trust: Trust, redirects: Policy) -> Result<Client, SourceError> {
+        Client::builder()
             .user_agent(concat!("catalogql/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(self.settings.patience.connect)
             .read_timeout(self.settings.patience.silence)
-            .tls_certs_merge(self.authorities.clone());
-        match trust {
-            Trust::Verified => builder.redirect(Policy::custom(follow_with_tls)).build(),
-            Trust::Anything => {
-                builder.redirect(Policy::limited(REDIRECTS)).tls_danger_accept_invalid_certs(true).build()
-            }
-        }
+            .tls_certs_merge(self.authorities.clone())
+            .tls_danger_accept_invalid_certs(trust == Trust::Anything)
+            .redirect(redirects)
+            .build()
+            .map_err(SourceError::Tls)
     }
 }
 

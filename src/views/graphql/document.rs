@@ -14,6 +14,7 @@ use apollo_compiler::schema::{ExtendedType, FieldDefinition, Implementers};
 use apollo_compiler::validation::{DiagnosticList, Valid};
 use apollo_compiler::{ExecutableDocument, Name, executable, introspection};
 
+use super::asked::Asked;
 use super::errors::{Code, Error, Location};
 use super::limits::{self, Limits};
 
@@ -32,6 +33,8 @@ pub(super) struct Schema {
 pub(super) struct Document {
     text: Box<str>,
     valid: Valid<ExecutableDocument>,
+    /// Of each operation, in the order of the document.
+    asked: Box<[Asked]>,
 }
 
 impl Schema {
@@ -84,7 +87,10 @@ impl Schema {
         limits::check(&tree, limits)?;
         extra::check(&tree).map_err(|fault| fault.into_error(text))?;
         match tree.to_executable_validate(&self.valid) {
-            Ok(valid) => Ok(Document { text: text.into(), valid }),
+            Ok(valid) => {
+                let asked = valid.operations.iter().map(|operation| Asked::of(&valid, operation)).collect();
+                Ok(Document { text: text.into(), valid, asked })
+            }
             Err(invalid) => Err(first_error(Code::ValidationFailed, text, &invalid.errors)),
         }
     }
@@ -121,6 +127,17 @@ impl Document {
             };
             Error::request(Code::OperationResolutionFailure, message)
         })
+    }
+
+    /// What the operation of this name asks for, or the only one when there is no name.
+    pub(super) fn asked(&self, name: Option<&str>) -> Option<&Asked> {
+        match name {
+            Some(name) => {
+                let mut operations = self.valid.operations.iter().zip(&self.asked);
+                operations.find_map(|(operation, asked)| (operation.name.as_ref()? == name).then_some(asked))
+            }
+            None => self.asked.first().filter(|_| self.asked.len() == 1),
+        }
     }
 
     /// A fragment of the document.

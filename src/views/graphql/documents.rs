@@ -1,17 +1,20 @@
-//! Documents that are kept parsed and validated: bounded, by the sha256 of their text, which is also how clients name
-//! those that they need not send again.
+//! Documents that requests need not send: those that were parsed and validated before, kept by the sha256 of their text,
+//! and those that the server was given to trust, by whatever their clients call them.
 //!
-//! A document that was asked for since it last stood in line gets a second turn, so that those in use outlive those
-//! that came once.
+//! Clients name a document by its digest (Apollo's `persistedQuery`, `documentId`), or by the id that a compiler gave it:
+//! an md5 or a sha256 or any other text. An id is never checked against the text.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use fbc::Digest;
 use sha2::{Digest as _, Sha256};
 
-use super::document::Document;
+use super::document::{Document, Schema};
+use super::errors::{Code, Error, Location};
+use super::kept::Kept;
+use super::limits::Limits;
+use super::{Known, Request};
 
 /// Memory of a parsed document besides what grows with its text.
 const BYTES_PER_DOCUMENT: usize = 1_024;
@@ -19,76 +22,180 @@ const BYTES_PER_DOCUMENT: usize = 1_024;
 /// Memory of a parsed document for each byte of its text: about 25 where names are long, 60 where they are short.
 const BYTES_PER_BYTE: usize = 40;
 
-/// Documents that are kept.
+/// Which documents are executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// Every one.
+    #[default]
+    Any,
+    /// Only those that the server was given.
+    TrustedOnly,
+}
+
+/// Documents that need not be sent.
 pub(super) struct Documents {
-    entries: usize,
-    bytes: usize,
-    kept: RwLock<Kept>,
+    kept: Kept<Digest, Document>,
+    trusted: Trusted,
+    policy: Policy,
 }
 
+/// Documents that the server was given.
 #[derive(Default)]
-struct Kept {
-    by_digest: HashMap<Digest, Entry>,
-    /// Every digest, the next to be dropped first.
-    line: VecDeque<Digest>,
-    bytes: usize,
+struct Trusted {
+    by_id: HashMap<Box<str>, Digest>,
+    by_digest: HashMap<Digest, Arc<Document>>,
 }
 
-struct Entry {
-    document: Arc<Document>,
-    used: AtomicBool,
+/// Why documents cannot be trusted.
+#[derive(Debug, thiserror::Error)]
+pub enum UntrustedError {
+    /// The text is no object of texts.
+    #[error("write a JSON object whose members are documents, each by its id")]
+    Form(#[source] serde_json::Error),
+    /// A document would be refused.
+    #[error("the document \"{id}\" is refused{}: {message}", at(*.location))]
+    Document {
+        /// What its clients call it.
+        id: String,
+        /// Where in the document.
+        location: Option<Location>,
+        /// Why.
+        message: String,
+    },
+    /// An id means two documents.
+    #[error("the id \"{0}\" is that of two documents: give one of them another")]
+    Ambiguous(String),
+}
+
+fn at(location: Option<Location>) -> String {
+    location.map(|Location { line, column }| format!(" at {line}:{column}")).unwrap_or_default()
 }
 
 impl Documents {
-    /// Keeps at most so many documents, and at most so many bytes of memory, roughly.
-    pub(super) fn new(entries: usize, bytes: usize) -> Self {
-        Self { entries, bytes, kept: RwLock::default() }
+    /// Keeps as many documents as the limits allow, and trusts none yet.
+    pub(super) fn new(limits: &Limits) -> Self {
+        let kept = Kept::new(limits.documents, limits.document_bytes);
+        Self { kept, trusted: Trusted::default(), policy: Policy::Any }
     }
 
-    /// The document whose text has this digest, if it is kept.
-    pub(super) fn get(&self, digest: &Digest) -> Option<Arc<Document>> {
-        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
-        let entry = kept.by_digest.get(digest)?;
-        entry.used.store(true, Ordering::Relaxed);
-        Some(Arc::clone(&entry.document))
+    /// Settles which documents are executed from now on.
+    pub(super) fn set_policy(&mut self, policy: Policy) {
+        self.policy = policy;
     }
 
-    /// Keeps a document with the digest of its text, unless it alone is larger than all may be.
-    pub(super) fn insert(&self, digest: Digest, document: &Arc<Document>) {
-        let size = size(document.text());
-        if size > self.bytes || self.entries == 0 {
-            return;
+    /// Adds the documents of a JSON object to those that are trusted, and says how many those are.
+    pub(super) fn trust(&mut self, json: &str, schema: &Schema, limits: &Limits) -> Result<usize, UntrustedError> {
+        let texts: BTreeMap<String, String> = serde_json::from_str(json).map_err(UntrustedError::Form)?;
+        for (id, text) in texts {
+            let digest = digest(&text);
+            let document = schema.parse(&text, limits).map_err(|Error { location, message, .. }| {
+                UntrustedError::Document { id: id.clone(), location, message }
+            })?;
+            self.trusted.by_digest.entry(digest).or_insert_with(|| Arc::new(document));
+            if self.trusted.by_id.insert(id.as_str().into(), digest).is_some_and(|other| other != digest) {
+                return Err(UntrustedError::Ambiguous(id));
+            }
         }
-        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-        if kept.by_digest.contains_key(&digest) {
-            return;
+        Ok(self.trusted.by_digest.len())
+    }
+
+    /// A request with its document: one that is trusted or kept, or else the one that is sent, which is then kept.
+    pub(super) fn of<'r>(
+        &self,
+        request: &'r Request<'r>,
+        schema: &Schema,
+        limits: &Limits,
+    ) -> Result<Known<'r>, Error> {
+        let sent = request.query.as_deref().map(digest);
+        let named = request.named().map(|id| self.named(&id)).transpose();
+        // Whoever may not ask is not told how to ask better.
+        let named = named.map_err(|error| if self.policy == Policy::TrustedOnly { not_trusted() } else { error })?;
+        let digest = match (sent, named) {
+            (Some(sent), Some(named)) if sent != named => {
+                let message = "provided sha does not match query";
+                return Err(Error::request(Code::PersistedQueryHashMismatch, message));
+            }
+            (Some(digest), _) | (None, Some(digest)) => digest,
+            (None, None) => return Err(Error::request(Code::ParseFailed, "the request has no document")),
+        };
+        let document = match self.trusted.by_digest.get(&digest) {
+            Some(document) => Arc::clone(document),
+            None if self.policy == Policy::TrustedOnly => return Err(not_trusted()),
+            None => self.untrusted(digest, request, schema, limits)?,
+        };
+        Ok(Known { request, digest, document, asks_cost: request.asks_cost() })
+    }
+
+    fn untrusted(
+        &self,
+        digest: Digest,
+        request: &Request<'_>,
+        schema: &Schema,
+        limits: &Limits,
+    ) -> Result<Arc<Document>, Error> {
+        if let Some(document) = self.kept.get(&digest) {
+            return Ok(document);
         }
-        while kept.line.len() >= self.entries || kept.bytes + size > self.bytes {
-            kept.drop_one();
+        // The words that Apollo's clients wait for before they send the text.
+        let not_found = || Error::request(Code::PersistedQueryNotFound, "PersistedQueryNotFound");
+        let text = request.query.as_ref().ok_or_else(not_found)?;
+        let document = Arc::new(schema.parse(text, limits)?);
+        self.kept.insert(digest, &document, size(text));
+        Ok(document)
+    }
+
+    /// The digest of the document that a request names.
+    fn named(&self, id: &Id<'_>) -> Result<Digest, Error> {
+        let bad = |what: &str| Error::request(Code::BadUserInput, what);
+        let trusted = |id: &str| self.trusted.by_id.get(id).copied();
+        match *id {
+            Id::Document(id) => trusted(id).or_else(|| Digest::parse(id)).ok_or_else(|| {
+                bad("`documentId` must be sha256: and 64 lower-case digits, or the id of a document that is trusted")
+            }),
+            Id::Persisted(Some(hash)) => {
+                trusted(hash).or_else(|| Digest::parse(&format!("sha256:{hash}"))).ok_or_else(|| bad(PERSISTED))
+            }
+            Id::Persisted(None) => Err(bad(PERSISTED)),
         }
-        kept.bytes += size;
-        kept.line.push_back(digest);
-        kept.by_digest.insert(digest, Entry { document: Arc::clone(document), used: AtomicBool::new(false) });
     }
 }
 
-impl Kept {
-    /// Drops the first in line that was not used; the used ones before it go to the end and count as unused.
-    fn drop_one(&mut self) {
-        while let Some(digest) = self.line.pop_front() {
-            let used = self.by_digest.get_mut(&digest).is_some_and(|entry| std::mem::take(entry.used.get_mut()));
-            if used {
-                self.line.push_back(digest);
-            } else if let Some(entry) = self.by_digest.remove(&digest) {
-                self.bytes -= size(entry.document.text());
-                return;
-            }
+const PERSISTED: &str = "`persistedQuery` must have version 1 and a sha256Hash of 64 digits";
+
+fn not_trusted() -> Error {
+    Error::request(Code::QueryNotInSafelist, "the server executes only documents that it was given")
+}
+
+/// How a request names its document.
+enum Id<'r> {
+    /// By `documentId`.
+    Document(&'r str),
+    /// By the hash in `persistedQuery`, if that is well-formed.
+    Persisted(Option<&'r str>),
+}
+
+impl Request<'_> {
+    /// Whether it has a document, or names one.
+    pub(super) fn has_document(&self) -> bool {
+        self.query.is_some() || self.named().is_some()
+    }
+
+    fn named(&self) -> Option<Id<'_>> {
+        if let Some(id) = &self.document_id {
+            return Some(Id::Document(id));
         }
+        let persisted = self.extensions.as_ref()?.get("persistedQuery")?;
+        Some(Id::Persisted(persisted["sha256Hash"].as_str().filter(|_| persisted["version"] == 1)))
+    }
+
+    /// Whether the answer is to tell what it cost.
+    fn asks_cost(&self) -> bool {
+        self.extensions.as_ref().is_some_and(|extensions| extensions.get("cost") == Some(&true.into()))
     }
 }
 
 /// The digest by which the document of a text is kept.
-pub(super) fn digest(text: &str) -> Digest {
+fn digest(text: &str) -> Digest {
     Digest::new(Sha256::digest(text.as_bytes()).into())
 }
 
@@ -97,51 +204,4 @@ fn size(text: &str) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::document::Schema;
-    use super::super::limits::Limits;
-    use super::*;
-
-    fn document(schema: &Schema, key: &str) -> Arc<Document> {
-        let text = format!("{{ {key}: __typename }}");
-        Arc::new(schema.parse(&text, &Limits::default()).expect("a test document is valid"))
-    }
-
-    #[test]
-    fn a_document_that_was_asked_for_outlives_one_that_was_not() {
-        let schema = Schema::load();
-        let [a, b, c] = ["a", "b", "c"].map(|key| document(&schema, key));
-        let documents = Documents::new(2, usize::MAX);
-        documents.insert(digest(a.text()), &a);
-        documents.insert(digest(b.text()), &b);
-        assert!(documents.get(&digest(a.text())).is_some());
-        documents.insert(digest(c.text()), &c);
-        let kept = [&a, &b, &c].map(|document| documents.get(&digest(document.text())).is_some());
-        assert_eq!(kept, [true, false, true]);
-    }
-
-    #[test]
-    fn the_bytes_that_are_kept_are_bounded() {
-        let schema = Schema::load();
-        let [a, b] = ["a", "b"].map(|key| document(&schema, key));
-        let fitting = Documents::new(9, 2 * size(a.text()));
-        let tight = Documents::new(9, 2 * size(a.text()) - 1);
-        for documents in [&fitting, &tight] {
-            documents.insert(digest(a.text()), &a);
-            documents.insert(digest(b.text()), &b);
-            documents.insert(digest(b.text()), &b);
-            assert!(documents.get(&digest(b.text())).is_some());
-        }
-        assert!(fitting.get(&digest(a.text())).is_some());
-        assert!(tight.get(&digest(a.text())).is_none());
-    }
-
-    #[test]
-    fn a_document_larger_than_all_may_be_is_not_kept() {
-        let schema = Schema::load();
-        let a = document(&schema, "a");
-        let documents = Documents::new(9, size(a.text()) - 1);
-        documents.insert(digest(a.text()), &a);
-        assert!(documents.get(&digest(a.text())).is_none());
-    }
-}
+mod tests;

@@ -31,6 +31,8 @@ pub enum Code {
     PersistedQueryNotFound,
     /// The document that was sent has another digest than the one that was named.
     PersistedQueryHashMismatch,
+    /// The server executes only documents that it was given, and this is none of them.
+    QueryNotInSafelist,
     /// The document may produce too many objects.
     CostEstimated,
     /// The document did produce too many objects.
@@ -132,6 +134,7 @@ impl Code {
             Code::MaxTokens => "MAX_TOKENS_LIMIT",
             Code::PersistedQueryNotFound => "PERSISTED_QUERY_NOT_FOUND",
             Code::PersistedQueryHashMismatch => "PERSISTED_QUERY_HASH_MISMATCH",
+            Code::QueryNotInSafelist => "QUERY_NOT_IN_SAFELIST",
             Code::CostEstimated => "COST_ESTIMATED_TOO_EXPENSIVE",
             Code::CostActual => "COST_ACTUAL_TOO_EXPENSIVE",
             Code::ResponseTooLarge => "RESPONSE_TOO_LARGE",

@@ -2,6 +2,7 @@
 //!
 //! What a request means is the engine's; here is only what HTTP says around it.
 
+mod answer;
 mod request;
 
 use std::num::NonZero;
@@ -9,51 +10,46 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, RawQuery, State};
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER, VARY};
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, FromRequest as _, Request as HttpRequest, State};
+use axum::http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, RETRY_AFTER, VARY,
+};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use super::errors::{Media, Outcome, status};
-use super::validator::tag;
-use super::{Answer, Engine, Request, SDL};
+use super::errors::Outcome;
+use super::limits::Introspection;
+use super::validator::Validator;
+use super::{Engine, Known, Request, SDL, no_answer};
+use crate::coding;
+use crate::conditional::{Untold, Validators, Verdict};
+use answer::{Form, Sheet};
 
 /// What a request over HTTP is answered with.
-#[derive(Clone)]
 struct Server {
     engine: Arc<Engine>,
     /// Bounds the executions at one time, and with them the memory of their answers. They never wait, so that more of
     /// them than processors would gain nothing.
-    running: Arc<Semaphore>,
-    /// Bounds the bytes of answers that clients have not taken yet, in units of [`IN_FLIGHT_UNIT`].
+    running: Semaphore,
+    /// Bounds the bytes of answers that clients have not taken yet, in units of [`answer::IN_FLIGHT_UNIT`].
     in_flight: Arc<Semaphore>,
 }
 
-/// An answer on its way to a client.
-struct InFlight {
-    body: Vec<u8>,
-    /// Given back with the memory.
-    _held: OwnedSemaphorePermit,
-}
-
-impl AsRef<[u8]> for InFlight {
-    fn as_ref(&self) -> &[u8] {
-        &self.body
-    }
-}
-
-/// Bytes of answers are counted in kibibytes: a semaphore counts to 2^29 on small machines.
-const IN_FLIGHT_UNIT: usize = 1024;
-
 /// A cache may keep it, and asks whether it still holds.
 const CURRENT: &str = "public, no-cache";
+
+/// A cache may keep it for a day and need not ask: it is all about contents that are named by their digests. Not longer,
+/// because another version of this program may say more of them.
+const LASTING: &str = "public, max-age=86400, immutable";
+
+/// What answers depend on besides the URL.
+const NEGOTIATED: (HeaderName, &str) = (VARY, "accept, accept-encoding");
 
 /// How long a browser may remember which origins are allowed.
 const CORS_AGE: Duration = Duration::from_hours(1);
@@ -65,18 +61,19 @@ const CORS_AGE: Duration = Duration::from_hours(1);
 pub fn router(engine: Arc<Engine>, origins: &[HeaderValue]) -> Router {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     let limits = engine.limits();
-    let (body_bytes, in_flight) = (limits.body_bytes, limits.in_flight_bytes.div_ceil(IN_FLIGHT_UNIT));
-    let server = Server {
+    let (body_bytes, in_flight) = (limits.body_bytes, limits.in_flight_bytes.div_ceil(answer::IN_FLIGHT_UNIT));
+    let server = Arc::new(Server {
         engine,
-        running: Arc::new(Semaphore::new(2 * processors)),
+        running: Semaphore::new(2 * processors),
         in_flight: Arc::new(Semaphore::new(in_flight)),
-    };
-    Router::new()
+    });
+    let routes = Router::new()
         .route("/graphql", get(by_url).post(by_body))
         .route("/schema.graphql", get(schema))
-        .layer(cors(origins))
-        .layer(DefaultBodyLimit::max(body_bytes))
-        .with_state(server)
+        .layer(DefaultBodyLimit::max(body_bytes));
+    // Without it, answers need not say that they depend on who asks.
+    let routes = if origins.is_empty() { routes } else { routes.layer(cors(origins)) };
+    routes.with_state(server)
 }
 
 fn cors(origins: &[HeaderValue]) -> CorsLayer {
@@ -92,23 +89,24 @@ fn cors(origins: &[HeaderValue]) -> CorsLayer {
 /// A status and a text, for what is not told in GraphQL.
 type Refusal = (StatusCode, String);
 
-async fn by_url(State(server): State<Server>, RawQuery(parameters): RawQuery, headers: HeaderMap) -> Response {
-    let parameters = parameters.unwrap_or_default();
+async fn by_url(State(server): State<Arc<Server>>, asked: HttpRequest) -> Response {
+    let parameters = asked.uri().query().unwrap_or_default();
     let maximum = server.engine.limits().url_bytes;
     if parameters.len() > maximum {
         let text = format!("the URL has more than {maximum} bytes of parameters: send the request in a body");
         return (StatusCode::URI_TOO_LONG, text).into_response();
     }
-    answer(&server, &headers, request::of_url(&parameters), Method::GET).await
+    answer(&server, asked.headers(), request::of_url(parameters), Method::GET).await
 }
 
-async fn by_body(State(server): State<Server>, headers: HeaderMap, body: Result<Bytes, BytesRejection>) -> Response {
+async fn by_body(State(server): State<Arc<Server>>, mut asked: HttpRequest) -> Response {
+    let headers = std::mem::take(asked.headers_mut());
     if !request::is_json(&headers) {
         let text = "the content type must be application/json, in UTF-8";
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response();
     }
-    match &body {
-        Ok(body) => answer(&server, &headers, request::of_body(body), Method::POST).await,
+    match Bytes::from_request(asked, &()).await {
+        Ok(body) => answer(&server, &headers, request::of_body(&body), Method::POST).await,
         Err(refusal) => (refusal.status(), refusal.body_text()).into_response(),
     }
 }
@@ -127,52 +125,38 @@ async fn answer(
         Ok(request) => request,
         Err(refusal) => return refusal.into_response(),
     };
-    let snapshot = server.engine.catalogs.snapshot();
-    // Only what is asked for by its URL is kept by caches.
-    let tag = (method == Method::GET).then(|| tag(&snapshot, server.engine.limits(), &request, media));
-    if let Some(tag) = tag.as_ref().filter(|tag| request::is_known(headers, tag)) {
-        return (StatusCode::NOT_MODIFIED, [(ETAG, tag.as_str()), (CACHE_CONTROL, CURRENT), (VARY, "accept")])
+    let engine = &*server.engine;
+    let known = match engine.known(&request) {
+        Ok(known) => known,
+        Err(error) => {
+            let refused = no_answer(&[error], Outcome::Refused);
+            let sheet = Sheet { bytes: refused.body.into(), coding: None, outcome: refused.outcome };
+            return server.send(sheet, Form { media, validator: None });
+        }
+    };
+    let codings = coding::accepted(headers);
+    let snapshot = engine.catalogs.snapshot();
+    let by_url = method == Method::GET;
+    // A tag is for what is asked for by its URL; a key also for what is kept here.
+    let validator = if by_url || engine.answers.is_on() { engine.validator(&snapshot, &known) } else { None };
+    let form = Form { media, validator: validator.filter(|_| by_url) };
+    if let Some(tag) = form.known_tag(headers, &codings) {
+        let control = form.control();
+        return (StatusCode::NOT_MODIFIED, [(ETAG, tag)], [(CACHE_CONTROL, control), NEGOTIATED], Body::from(Untold))
             .into_response();
     }
-    // The semaphore is never closed; a permit is held until the answer is written.
-    let _permit = server.running.acquire().await;
-    let answer = server.engine.execute_in(&snapshot, &request, off_the_worker);
-    let units = u32::try_from(answer.body.len().div_ceil(IN_FLIGHT_UNIT)).unwrap_or(u32::MAX);
-    match Arc::clone(&server.in_flight).try_acquire_many_owned(units) {
-        Ok(held) => respond(answer, media, tag, held),
-        Err(_) => overload(),
-    }
+    let key = validator.map(|validator| validator.key);
+    let sheet = match key.and_then(|key| server.kept(&key, &codings)) {
+        Some(sheet) => sheet,
+        None => server.made(&snapshot, &known, key, &codings).await,
+    };
+    server.send(sheet, form)
 }
 
 /// What is answered while others take their time to read what they asked for.
 fn overload() -> Response {
     let text = "too many bytes of answers wait to be read: try again";
     (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "1"), (CACHE_CONTROL, "no-store")], text).into_response()
-}
-
-fn respond(
-    Answer { body, outcome }: Answer,
-    media: Media,
-    tag: Option<String>,
-    held: OwnedSemaphorePermit,
-) -> Response {
-    let status = StatusCode::from_u16(status(outcome, media)).unwrap_or(StatusCode::OK);
-    let content_type = match media {
-        Media::Json => "application/json; charset=utf-8",
-        Media::GraphqlResponse => "application/graphql-response+json; charset=utf-8",
-    };
-    let body = Bytes::from_owner(InFlight { body, _held: held });
-    let mut response = (status, body).into_response();
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(VARY, HeaderValue::from_static("accept"));
-    if outcome != Outcome::Complete {
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    } else if let Some(Ok(tag)) = tag.map(HeaderValue::try_from) {
-        headers.insert(ETAG, tag);
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static(CURRENT));
-    }
-    response
 }
 
 /// Runs long work where it holds up no other connection.
@@ -186,12 +170,14 @@ fn off_the_worker(work: &mut dyn FnMut()) {
     }
 }
 
-async fn schema(headers: HeaderMap) -> Response {
-    let digest = fbc::Digest::new(Sha256::digest(SDL.as_bytes()).into());
-    let tag = format!("\"{}\"", digest.hex());
-    let is_known = request::is_known(&headers, &tag);
-    let head = [(ETAG, tag), (CACHE_CONTROL, CURRENT.to_owned())];
-    if is_known {
+async fn schema(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
+    if server.engine.limits().introspection == Introspection::Refused {
+        let head = [(CACHE_CONTROL, "no-store")];
+        return (StatusCode::NOT_FOUND, head, "introspection is off: the schema is not told\n").into_response();
+    }
+    let validators = Validators::new(&fbc::Digest::new(Sha256::digest(SDL.as_bytes()).into()).hex(), None);
+    let head = [(ETAG, validators.tag.as_str()), (CACHE_CONTROL, CURRENT)];
+    if validators.judge(&headers) == Verdict::NotModified {
         // Or else it would be said to be 0, which caches take for the length of what they have.
         return (StatusCode::NOT_MODIFIED, head, [(CONTENT_LENGTH, SDL.len())]).into_response();
     }

@@ -55,6 +55,23 @@ pub struct Limits {
     pub documents: usize,
     /// Bytes of memory, roughly, for documents that are kept parsed.
     pub document_bytes: usize,
+    /// Bytes of memory for answers that are kept.
+    pub kept_bytes: usize,
+    /// Bytes of an answer that is kept.
+    pub kept_answer_bytes: usize,
+    /// Bytes of an answer that is compressed: beyond them it would hold a processor for longer than making it did.
+    pub compressed_bytes: usize,
+    /// Whether the schema tells what it is.
+    pub introspection: Introspection,
+}
+
+/// Whether the schema tells what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Introspection {
+    /// To whoever asks.
+    Told,
+    /// To nobody.
+    Refused,
 }
 
 impl Default for Limits {
@@ -81,6 +98,10 @@ impl Default for Limits {
             time: Duration::from_secs(5),
             documents: 1_000,
             document_bytes: 4 << 20,
+            kept_bytes: 16 << 20,
+            kept_answer_bytes: 1 << 20,
+            compressed_bytes: 8 << 20,
+            introspection: Introspection::Told,
         }
     }
 }
@@ -119,6 +140,8 @@ struct Measure {
     lists: u64,
     /// The same, within `__schema` or `__type`.
     introspection_lists: u64,
+    /// Whether there is a `__schema` or a `__type`.
+    introspects: bool,
 }
 
 /// A walk over the fragments and operations of one document.
@@ -151,6 +174,7 @@ impl<'d> Walk<'d> {
         match field.name.as_str() {
             "__schema" | "__type" => {
                 measure.introspection_lists = measure.lists;
+                measure.introspects = true;
                 measure.depth = 0;
             }
             "fields" | "interfaces" | "possibleTypes" | "inputFields" => measure.lists += 1,
@@ -182,6 +206,7 @@ impl Measure {
             own_fields: self.own_fields.saturating_add(other.own_fields),
             lists: self.lists.max(other.lists),
             introspection_lists: self.introspection_lists.max(other.introspection_lists),
+            introspects: self.introspects || other.introspects,
         }
     }
 
@@ -190,6 +215,10 @@ impl Measure {
     }
 
     fn check(self, limits: &Limits) -> Result<(), Error> {
+        if self.introspects && limits.introspection == Introspection::Refused {
+            let message = "introspection is off: the document selects `__schema` or `__type`";
+            return Err(Error::request(Code::ValidationFailed, message));
+        }
         for (code, what, count, maximum) in [
             (Code::MaxDepth, "fields within one another", self.depth, limits.depth),
             (

@@ -1,36 +1,116 @@
 //! Validators: what an answer will be, known before it is made.
 //!
-//! An answer is a function of the build, the limits, the published set and the request. A hash of these names it, so a
-//! client that has it is told so without parsing or executing anything.
+//! An answer is a function of the build, the limits, the catalogs that are asked for and the request. A hash of these
+//! names it, so that a client that has it is told so without executing anything, and what was answered once can be
+//! answered again.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use fbc::Digest;
+use serde_json::Map;
 use sha2::{Digest as _, Sha256};
 
+use super::Known;
+use super::asked::Catalogs;
 use super::errors::Media;
 use super::limits::Limits;
-use super::{Request, documents};
-use crate::catalogs::Snapshot;
+use crate::catalogs::{Revision, Snapshot};
+use crate::coding::Coding;
 
 /// What tells the answers of this build from those of another.
 const BUILD: &str = env!("CATALOGQL_BUILD");
 
-/// Bytes of a hash that a tag holds.
-const TAG_BYTES: usize = 16;
+/// Bytes of a hash that a key holds: no two of them are ever the same by chance.
+const KEY_BYTES: usize = 16;
 
-/// The strong entity tag of the answer to a request, with its quotes.
-pub(super) fn tag(snapshot: &Snapshot, limits: &Limits, request: &Request<'_>, media: Media) -> String {
-    let Request { query, document_id, operation_name, variables, extensions } = request;
-    // A document is long, and hashed faster than it is quoted.
-    let query = query.as_deref().map(documents::digest);
-    let mut hash = Sha256::new();
-    hash.update(snapshot.revision().as_bytes());
-    // `Debug` quotes texts, so that each part ends where the next begins. The members of objects are sorted.
-    hash.update(format!("{BUILD:?}{limits:?}{query:?}{document_id:?}{operation_name:?}{variables:?}{extensions:?}"));
-    let hash = URL_SAFE_NO_PAD.encode(&hash.finalize()[..TAG_BYTES]);
-    let form = match media {
-        Media::Json => "json",
-        Media::GraphqlResponse => "gqlr",
-    };
-    format!("\"{hash}-{form}\"")
+/// Names the body of an answer, whatever its form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key([u8; KEY_BYTES]);
+
+/// What is known of an answer before it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Validator {
+    pub(super) key: Key,
+    /// Whether it stays what it is, if it is complete.
+    pub(super) is_lasting: bool,
 }
+
+/// Makes validators.
+pub(super) struct Validators {
+    /// What every answer of this process depends on.
+    process: Digest,
+}
+
+impl Validators {
+    /// Those of a server with these limits.
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self { process: Digest::new(Sha256::digest(format!("{BUILD:?}{limits:?}")).into()) }
+    }
+
+    /// The validator of the answer to a request; nothing when its operation is not known, or when it asks for what
+    /// cannot be told from what is served.
+    pub(super) fn of(&self, snapshot: &Snapshot, known: &Known<'_>) -> Option<Validator> {
+        let Known { request, document, digest, asks_cost } = known;
+        let asked = document.asked(request.operation_name.as_deref())?;
+        let none = Map::new();
+        let variables = request.variables.as_ref().unwrap_or(&none);
+        let mut text = Vec::with_capacity(512);
+        let mut add = |bytes: &[u8]| {
+            // Lengths first, so that no two lists of parts are the same bytes.
+            text.extend_from_slice(&bytes.len().to_be_bytes());
+            text.extend_from_slice(bytes);
+        };
+        add(self.process.as_bytes());
+        add(digest.as_bytes());
+        add(request.operation_name.as_deref().unwrap_or_default().as_bytes());
+        add(&[u8::from(*asks_cost)]);
+        match asked.catalogs(variables)? {
+            Catalogs::All => add(snapshot.revision().as_bytes()),
+            // That a catalog is not served is a state of it as well.
+            Catalogs::Named(names) => names.iter().for_each(|name| {
+                let revision = snapshot.revision_of(name);
+                add(name.as_bytes());
+                add(revision.as_ref().map_or(&[][..], Revision::as_bytes));
+            }),
+        }
+        // Members of objects are sorted.
+        serde_json::to_writer(&mut text, variables).ok()?;
+        let mut key = [0; KEY_BYTES];
+        key.copy_from_slice(&Sha256::digest(&text)[..KEY_BYTES]);
+        Some(Validator { key: Key(key), is_lasting: asked.is_lasting(variables, snapshot) })
+    }
+}
+
+impl Key {
+    /// A key of these bytes.
+    #[cfg(test)]
+    pub(super) fn of(bytes: [u8; KEY_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// The strong entity tag of an answer in this form, with its quotes.
+    pub(super) fn tag(&self, media: Media, coding: Option<Coding>) -> String {
+        let mut tag = String::with_capacity(48);
+        tag.push('"');
+        URL_SAFE_NO_PAD.encode_string(self.0, &mut tag);
+        tag.push_str(match media {
+            Media::Json => "-json",
+            Media::GraphqlResponse => "-gqlr",
+        });
+        if let Some(coding) = coding {
+            tag.push('-');
+            tag.push_str(coding.name());
+        }
+        tag.push('"');
+        tag
+    }
+
+    /// Its two halves, which are as good as random.
+    pub(super) fn halves(&self) -> [u64; 2] {
+        let (halves, _) = self.0.as_chunks();
+        [halves[0], halves[1]].map(u64::from_be_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -27,8 +27,8 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use apollo_compiler::parser::SourceSpan;
-use fbc::catalog::Manifests;
 use fbc::catalog::part_at;
+use fbc::catalog::{Bundle, Manifests};
 
 use super::coercion::Arguments;
 use super::document::Document;
@@ -42,6 +42,15 @@ use crate::catalogs::{Served, Snapshot};
 
 /// Objects between two looks at the clock.
 const OBJECTS_PER_LOOK: u64 = 256;
+
+/// Bytes of a manifest that are decoded in the time that an object takes.
+const DECODED_BYTES: usize = 512;
+
+/// Bytes of JSON that are walked in the time that an object takes.
+const WALKED_BYTES: usize = 2_048;
+
+/// Bytes of a pointer that are read in the time that an object takes.
+const POINTER_BYTES: usize = 256;
 
 /// What a written operation is.
 pub(super) struct Written {
@@ -71,6 +80,7 @@ pub(super) fn write<'a>(plan: &'a Plan<'a>, context: Context<'a>, out: Vec<u8>) 
         locations: HashMap::new(),
         error_bytes: 0,
         objects: 0,
+        next_look: OBJECTS_PER_LOOK,
         abandoned: None,
     };
     let outcome = writer.object(query::Query(context.snapshot), plan);
@@ -135,7 +145,10 @@ struct Writer<'a> {
     locations: HashMap<SourceSpan, Option<Location>>,
     /// Bytes of the errors, roughly.
     error_bytes: usize,
+    /// Objects that were produced, and what was done beside them, in objects.
     objects: u64,
+    /// How many of them there are when the limits are looked at again.
+    next_look: u64,
     abandoned: Option<Error>,
 }
 
@@ -156,10 +169,7 @@ impl<'a, T: Copy> In<'a, T> {
 impl<'a> Writer<'a> {
     /// Writes an object as a plan asks for it.
     fn object<T: Object<'a>>(&mut self, object: T, plan: &'a Plan<'a>) -> Outcome {
-        self.objects += 1;
-        if self.objects.is_multiple_of(OBJECTS_PER_LOOK) || self.objects > self.context.limits.objects {
-            self.look_at_limits()?;
-        }
+        self.count_objects(1)?;
         if plan.fields.is_empty() {
             self.out.push(b'{');
         }
@@ -169,6 +179,30 @@ impl<'a> Writer<'a> {
         }
         self.out.push(b'}');
         Ok(())
+    }
+
+    /// Counts what was produced, or work that is worth so many objects.
+    fn count_objects(&mut self, count: u64) -> Outcome {
+        self.objects += count;
+        if self.objects >= self.next_look || self.objects > self.context.limits.objects {
+            self.look_at_limits()?;
+        }
+        Ok(())
+    }
+
+    /// The metadata of a bundle, with what it takes to decode it.
+    fn metadata(&mut self, bundle: Bundle<'a>, field: &'a Field<'a>) -> Outcome {
+        let metadata = bundle.metadata_by(&mut self.manifests);
+        self.count_decoded()?;
+        self.maybe(metadata.as_ref(), field)
+    }
+
+    /// Counts what was decoded of manifests since this was last called.
+    fn count_decoded(&mut self) -> Outcome {
+        let bytes = self.manifests.take_work();
+        self.objects += (bytes / DECODED_BYTES) as u64;
+        // It takes its time, so that the clock is looked at for each.
+        if bytes > 0 { self.look_at_limits() } else { Ok(()) }
     }
 
     fn field<T: Object<'a>>(&mut self, object: T, field: &'a Field<'a>) -> Outcome {
@@ -338,6 +372,8 @@ impl<'a> Writer<'a> {
     /// Writes the part of a value that a field asks for, or `null` where there is none.
     fn part(&mut self, json: Option<&[u8]>, field: &'a Field<'a>) -> Outcome {
         let Some(pointer) = arguments(field).text("pointer") else { return self.maybe_raw(json) };
+        let walked = json.map_or(0, <[u8]>::len) / WALKED_BYTES + pointer.len() / POINTER_BYTES;
+        self.count_objects(walked as u64)?;
         match json.map(|json| part_at(json, pointer)).transpose() {
             Ok(part) => self.maybe_raw(part.flatten()),
             Err(error) => self.bad_input(field, format!("`pointer` is malformed: {error}")),

@@ -26,10 +26,6 @@ enum Slice {
     Own(Bytes),
 }
 
-/// Nothing, of a length that is not told: the headers say of it just what they are told to say.
-#[derive(Debug)]
-pub(super) struct Untold;
-
 impl Slices {
     /// No slices yet.
     pub(super) fn of(content: Bytes) -> Self {
@@ -101,28 +97,9 @@ impl HttpBody for Slices {
     }
 }
 
-impl HttpBody for Untold {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(None)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        true
-    }
-}
-
 impl From<Slices> for Body {
     fn from(slices: Slices) -> Self {
         Self::new(slices)
-    }
-}
-
-impl From<Untold> for Body {
-    fn from(nothing: Untold) -> Self {
-        Self::new(nothing)
     }
 }
 

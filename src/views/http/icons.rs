@@ -11,8 +11,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use fbc::Digest;
 
-use super::conditional::{Validators, Verdict};
 use crate::catalogs::Catalogs;
+use crate::conditional::{Validators, Verdict};
 
 /// The icon of a digest in hexadecimal digits, of a content that is served or was a short while ago.
 pub(super) async fn icon(State(catalogs): State<Catalogs>, Path(digest): Path<String>, headers: HeaderMap) -> Response {

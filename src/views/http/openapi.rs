@@ -7,8 +7,7 @@ use axum::response::{IntoResponse, Response};
 use fbc::Digest;
 use sha2::{Digest as _, Sha256};
 
-use super::body::Untold;
-use super::conditional::{Validators, Verdict};
+use crate::conditional::{Untold, Validators, Verdict};
 
 /// The document.
 pub const OPENAPI: &str = include_str!("../../../openapi.json");

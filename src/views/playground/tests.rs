@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 
-use super::{FRESH, Files, LASTING, NOT_BUILT, POLICY, serving};
+use super::{CLOSED, FRESH, Files, LASTING, NOT_BUILT, POLICY, closed, serving};
 
 const PAGE: &str = "<!doctype html><title>Playground</title>";
 const SCRIPT: &str = "console.log('playground')";
@@ -82,11 +82,11 @@ async fn the_page_comes_anew_and_what_it_loads_stays() {
 async fn a_client_that_takes_no_gzip_gets_the_file_as_it_was() {
     let files = built();
     let plain = found("text/html; charset=utf-8", FRESH, None, PAGE.as_bytes());
-    for encodings in [None, Some("identity"), Some("br, gzip;q=0"), Some("*, gzip;q=0.0"), Some("*;q=0")] {
+    for encodings in [None, Some("identity"), Some("br, gzip;q=0"), Some("*, gzip;q=0.0"), Some("*")] {
         assert_eq!(send(files, Method::GET, "/", encodings).await, plain, "{encodings:?}");
     }
     let gzip = found("text/html; charset=utf-8", FRESH, Some("gzip"), &gzip(PAGE));
-    for encodings in ["br;q=1, GZIP;q=0.5", "*", "identity, *;q=0.1"] {
+    for encodings in ["br;q=1, GZIP;q=0.5", "identity, gzip;q=0.1", "zstd, gzip"] {
         assert_eq!(send(files, Method::GET, "/", Some(encodings)).await, gzip, "{encodings}");
     }
 }
@@ -98,6 +98,15 @@ async fn a_build_without_the_playground_says_how_to_get_it() {
     assert!(NOT_BUILT.contains("`make playground`"));
     let kept = ("cache-control".to_owned(), "no-cache".to_owned());
     assert!(answer.headers.contains(&kept), "{:?}", answer.headers);
+}
+
+#[tokio::test]
+async fn where_only_trusted_documents_are_executed_the_page_says_so() {
+    let request = || Request::builder().uri("/").body(Body::empty()).unwrap();
+    let response = TowerToHyperService::new(closed()).call(request()).await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(to_bytes(response.into_body(), usize::MAX).await.unwrap(), CLOSED);
+    assert!(CLOSED.contains("--trusted-only"));
 }
 
 #[tokio::test]

@@ -106,6 +106,21 @@ async fn an_identity_token_is_exchanged() {
 }
 
 #[tokio::test]
+async fn an_identity_token_goes_along_with_no_redirect() {
+    let Fixture { registry, image: _ } = Fixture::new();
+    let elsewhere = Proxy::start(registry.address, |_| answer(200, &[], r#"{"token":"x"}"#));
+    let (to, give) = (elsewhere.address, tokens(100));
+    let proxy = Proxy::start(registry.address, move |asked| match &*asked.method {
+        "POST" => answer(307, &[("location", &format!("http://{to}/token"))], ""),
+        _ => give(asked),
+    });
+    let text = format!(r#"{{"auths":{{"{}":{{"identitytoken":"secret"}}}}}}"#, proxy.address);
+    let error = pull(with(proxy.address, &text), &at(proxy.address)).await.unwrap_err();
+    assert!(error.contains("refuses the credentials of the identity token from `/auth.json`"), "{error}");
+    assert_eq!(elsewhere.asked(), []);
+}
+
+#[tokio::test]
 async fn a_token_service_that_fails_is_named() {
     let Fixture { registry, image: _ } = Fixture::new();
     let or = "(a repository that does not exist may look the same)";
@@ -177,6 +192,26 @@ async fn a_redirect_to_another_host_carries_no_password() {
     assert_eq!(pull(settings, &at(proxy.address)).await.unwrap().layers, image.layers());
     let authorizations: Vec<_> = elsewhere.asked().into_iter().map(|asked| asked.authorization).collect();
     assert_eq!(authorizations, [None, None, None], "the config and two layers");
+}
+
+#[tokio::test]
+async fn who_we_are_redirected_to_cannot_ask_who_we_are() {
+    let Fixture { registry, image: _ } = Fixture::new();
+    let elsewhere = Proxy::start(registry.address, |asked| {
+        let challenge = format!("Bearer realm=\"http://{}/token\"", asked.host());
+        answer(401, &[("www-authenticate", &challenge)], "")
+    });
+    let to = elsewhere.address;
+    let proxy = Proxy::start(registry.address, move |asked| match guarded(asked, &basic("me", "it's")) {
+        Act::Pass => answer(307, &[("location", &format!("http://{to}{}", asked.target))], ""),
+        act => act,
+    });
+    let mut settings = with(proxy.address, &auth(&proxy.address.to_string(), "me", "it's"));
+    settings.insecure.push(to.to_string());
+    let error = pull(settings, &at(proxy.address)).await.unwrap_err();
+    assert!(error.contains("refuses the credentials of `me`"), "{error}");
+    let asked: Vec<_> = elsewhere.asked().into_iter().map(|asked| (asked.target, asked.authorization)).collect();
+    assert_eq!(asked, [("/v2/ns/catalog/manifests/v1".to_owned(), None)]);
 }
 
 #[tokio::test]

@@ -17,7 +17,11 @@ async fn an_image_is_taken_from_the_first_mirror_that_has_it() {
     let Fixture { registry, image } = Fixture::new();
     let down = Fixture::new().registry.address;
     let without = Proxy::start(registry.address, |_| answer(404, &[], ""));
-    let good = Proxy::start(registry.address, |_| Act::Pass);
+    // It breaks off once: what was found at a mirror is fetched as patiently as from anywhere.
+    let good = Proxy::start(registry.address, |asked| match asked.before {
+        0 if asked.answer().body.len() > 50_000 => Act::Cut(100),
+        _ => Act::Pass,
+    });
     let conf = |mirrors: &[String]| {
         let mirrors =
             mirrors.iter().map(|mirror| format!("[[registry.mirror]]\nlocation = \"{mirror}\"\ninsecure = true\n"));
@@ -31,12 +35,12 @@ async fn an_image_is_taken_from_the_first_mirror_that_has_it() {
     let pulled = pull(conf(&mirrors), "example.com/team/catalog:v1").await.unwrap();
     assert_eq!(pulled.layers, image.layers());
     assert_eq!(pulled.resolved.by_digest, format!("example.com/team/catalog@{}", image.digest()));
-    assert_eq!((without.asked().len(), good.asked().len()), (1, 4));
+    assert_eq!((without.asked().len(), good.asked().len()), (1, 5));
 
     // The place itself comes last, with another location and without TLS.
     let pulled = pull(conf(&mirrors[..2]), "example.com/team/catalog:v1").await.unwrap();
     assert_eq!(pulled.layers, image.layers());
-    assert_eq!((without.asked().len(), good.asked().len()), (2, 4));
+    assert_eq!((without.asked().len(), good.asked().len()), (2, 5));
 }
 
 #[tokio::test]

@@ -50,6 +50,10 @@ impl<'a> Bundle<'a> {
         Self { catalog, id }
     }
 
+    pub(super) fn catalog(self) -> &'a Catalog {
+        self.catalog
+    }
+
     /// The package it belongs to.
     pub fn package(self) -> Package<'a> {
         Package::new(self.catalog, self.record().package)

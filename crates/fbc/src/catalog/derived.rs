@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use super::Catalog;
 use super::find::{BundleIndex, BundleRanks, MetaIndex, SearchIndex};
 use super::icon::Icons;
+use super::metadata::ManifestPlaces;
 use super::summary::Summaries;
 
 /// Tables that are made once.
@@ -18,6 +19,7 @@ pub(super) struct Derived {
     ranks: OnceLock<BundleRanks>,
     metas: OnceLock<MetaIndex>,
     search: OnceLock<SearchIndex>,
+    manifests: OnceLock<ManifestPlaces>,
 }
 
 impl Catalog {
@@ -50,6 +52,10 @@ impl Catalog {
 
     pub(super) fn meta_index(&self) -> &MetaIndex {
         self.derived.metas.get_or_init(|| MetaIndex::new(&self.metas, &self.names))
+    }
+
+    pub(super) fn manifest_places(&self) -> &ManifestPlaces {
+        self.derived.manifests.get_or_init(|| ManifestPlaces::unknown(self.bundles.len()))
     }
 
     pub(super) fn search_index(&self) -> &SearchIndex {

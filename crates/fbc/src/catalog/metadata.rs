@@ -9,6 +9,7 @@ mod created;
 mod kinds;
 mod layout;
 mod lists;
+mod places;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -16,6 +17,7 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 
 pub use kinds::{CapabilityLevel, InstallMode, InstallModes};
+pub(super) use places::ManifestPlaces;
 
 use super::record::Payload;
 use super::{Bundle, JsonText, MAX_MANIFEST_DEPTH, Manifests, Property};
@@ -86,9 +88,14 @@ impl<'a> Bundle<'a> {
     /// What its author says of it: its first `olm.csv.metadata` whose value is an object, or else its first inline
     /// manifest that is a `ClusterServiceVersion`. That one is decoded anew each time.
     pub fn metadata(self) -> Option<CsvMetadata<'a>> {
+        self.metadata_by(&mut Manifests::default())
+    }
+
+    /// The same, by a decoder that is used again.
+    pub fn metadata_by(self, manifests: &mut Manifests) -> Option<CsvMetadata<'a>> {
         self.properties().find_map(Property::metadata).or_else(|| {
-            let mut manifests = Manifests::default();
-            self.properties().find_map(|property| property.manifest_metadata(&mut manifests))
+            let places = self.catalog().manifest_places();
+            places.read_or_find(self.place(), self.properties(), |property| property.manifest_metadata(manifests))
         })
     }
 }

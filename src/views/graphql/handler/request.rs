@@ -1,6 +1,6 @@
 //! What a request over HTTP asks, and in which form it wants the answer.
 
-use axum::http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use serde_json::{Map, Value};
 
@@ -66,10 +66,14 @@ pub(super) fn accepted(headers: &HeaderMap) -> Option<Media> {
     let mut best = None;
     for range in ranges.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {
         let mut parts = range.split(';').map(str::trim);
-        let media = match parts.next().map(str::to_ascii_lowercase).as_deref() {
-            Some("application/graphql-response+json") => Media::GraphqlResponse,
-            Some("application/json" | "application/*" | "*/*") => Media::Json,
-            _ => continue,
+        let range = parts.next().unwrap_or_default();
+        let is = |other: &str| range.eq_ignore_ascii_case(other);
+        let media = if is("application/graphql-response+json") {
+            Media::GraphqlResponse
+        } else if is("application/json") || is("application/*") || is("*/*") {
+            Media::Json
+        } else {
+            continue;
         };
         let rank = parts.find_map(|part| part.strip_prefix("q=")).map_or(1.0, |q| q.parse().unwrap_or(0.0));
         if rank > best.map_or(0.0, |(_, other)| other) {
@@ -86,14 +90,5 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
     json && parts.filter_map(|part| part.split_once('=')).all(|(name, value)| {
         !name.eq_ignore_ascii_case("charset") || value.trim_matches('"').eq_ignore_ascii_case("utf-8")
-    })
-}
-
-/// Whether the client has the answer of this tag already.
-pub(super) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
-    let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    known.flat_map(|value| value.split(',')).any(|known| {
-        let known = known.trim();
-        known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag
     })
 }

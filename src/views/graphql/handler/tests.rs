@@ -54,7 +54,10 @@ async fn a_query_is_answered_in_the_form_that_is_accepted() {
     ] {
         let (status, headers, body) = post_graphql(&[("accept", accept)], QUERY).await;
         assert_eq!((status, header(&headers, "content-type")), (200, Some(content_type)), "{accept}");
-        assert_eq!((body.as_str(), header(&headers, "vary")), (r#"{"data":{"__typename":"Query"}}"#, Some("accept")));
+        assert_eq!(
+            (body.as_str(), header(&headers, "vary")),
+            (r#"{"data":{"__typename":"Query"}}"#, Some("accept, accept-encoding"))
+        );
     }
     let (status, headers, _) = post_graphql(&[], QUERY).await;
     assert_eq!((status, header(&headers, "content-type")), (200, Some(JSON)));
@@ -144,9 +147,9 @@ async fn an_answer_by_its_url_has_a_tag_and_need_not_be_sent_twice() {
         (status, header("etag"), header("cache-control"), header("vary"), body)
     };
     let (status, tag, control, vary, body) = ask(&[], "").await;
-    assert_eq!((status, control.as_str(), vary.as_str()), (200, "public, no-cache", "accept"));
+    assert_eq!((status, control.as_str(), vary.as_str()), (200, "public, no-cache", "accept, accept-encoding"));
     assert!(tag.ends_with("-json\"") && body.starts_with("{\"data\""), "{tag} {body}");
-    let kept = (304, tag.clone(), "public, no-cache".to_owned(), "accept".to_owned(), String::new());
+    let kept = (304, tag.clone(), "public, no-cache".to_owned(), "accept, accept-encoding".to_owned(), String::new());
     for known in [tag.as_str(), &format!("\"x\", W/{tag}"), "*"] {
         assert_eq!(ask(&[("if-none-match", known)], "").await, kept, "{known}");
     }
@@ -219,7 +222,7 @@ async fn a_url_may_be_as_long_as_the_limit_says() {
 
 #[tokio::test]
 async fn answers_that_nobody_takes_are_bounded() {
-    let limits = Limits { in_flight_bytes: 2 * IN_FLIGHT_UNIT, ..Limits::default() };
+    let limits = Limits { in_flight_bytes: 2 * answer::IN_FLIGHT_UNIT, ..Limits::default() };
     let service = service(limits, &[]);
     let ask = async || {
         let request = HttpRequest::builder().uri("/graphql?query={__typename}").body(Body::empty()).unwrap();

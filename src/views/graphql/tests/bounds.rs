@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use super::fixture::{ask, code, engine};
+use super::fixture::{ask, code, engine, engine_of, served};
+use crate::catalogs::Served;
 use crate::views::graphql::Request;
 use crate::views::graphql::limits::Limits;
 
@@ -44,6 +47,43 @@ fn estimated_cost() {
 fn produced_objects() {
     let [enough, too_little] = [12, 11].map(|objects| Limits { objects, ..Limits::default() });
     holds_on_both_sides(BUNDLES, enough, too_little, "COST_ACTUAL_TOO_EXPENSIVE");
+}
+
+/// A bundle with one property.
+fn with_property(type_name: &str, value: &str) -> Served {
+    let lines = [
+        r#"{"defaultChannel":"c","name":"p","schema":"olm.package"}"#.to_owned(),
+        format!(
+            r#"{{"image":"i","name":"p.v1","package":"p","properties":[{{"type":"{type_name}","value":{value}}}],"schema":"olm.bundle"}}"#
+        ),
+    ];
+    served("c", &lines, 1)
+}
+
+/// Asks for fields of that bundle: with it the root and another object, and work that is worth ten.
+fn takes_thirteen_objects(fields: &str, bundle: impl Fn() -> Served) {
+    let query =
+        format!("{{ bundle(by: {{name: {{catalog: \"c\", package: \"p\", name: \"p.v1\"}}}}) {{ {fields} }} }}");
+    let ask = |objects| ask(&engine_of([bundle()], Limits { objects, ..Limits::default() }), &query);
+    assert_eq!(ask(13).get("errors"), None, "{fields}");
+    assert_eq!(code(&ask(12)), "COST_ACTUAL_TOO_EXPENSIVE", "{fields}");
+}
+
+#[test]
+fn manifests_count_by_the_bytes_that_are_decoded() {
+    let start = r#"{"kind":"ClusterServiceVersion","spec":{"maturity":""#;
+    let manifest = format!("{start}{}\"}}}}", "x".repeat(10 * 512 - start.len() - 3));
+    let bundle = || with_property("olm.bundle.object", &format!(r#"{{"data":"{}"}}"#, STANDARD.encode(&manifest)));
+    takes_thirteen_objects("properties { ... on BundleObjectProperty { object } }", bundle);
+    takes_thirteen_objects("metadata { maturity }", bundle);
+}
+
+#[test]
+fn pointers_count_by_the_bytes_that_they_lead_into_and_by_their_own() {
+    let long = || with_property("custom", &format!(r#""{}""#, "x".repeat(10 * 2_048)));
+    takes_thirteen_objects("properties { value(pointer: \"/x\") }", long);
+    let short = || with_property("custom", "1");
+    takes_thirteen_objects(&format!("properties {{ value(pointer: \"{}\") }}", "/abc".repeat(10 * 64)), short);
 }
 
 #[test]

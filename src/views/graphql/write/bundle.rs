@@ -23,11 +23,7 @@ impl<'a> Object<'a> for In<'a, Bundle<'a>> {
             "release" => to.maybe_text(bundle.release()),
             "image" => return to.raw(bundle.image().raw()),
             "channelEntries" => return to.many(bundle.channel_entries().map(|entry| self.with(entry)), field),
-            "metadata" => {
-                // Decoding a manifest takes its time, so the clock is looked at for each.
-                to.look_at_limits()?;
-                return to.maybe(bundle.metadata().as_ref(), field);
-            }
+            "metadata" => return to.metadata(bundle, field),
             "deprecation" => return to.maybe(bundle.deprecation(), field),
             "providedApis" => return to.many(bundle.provided_apis(), field),
             "requiredApis" => return to.many(bundle.required_apis(), field),

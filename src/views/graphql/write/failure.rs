@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use apollo_compiler::parser::SourceSpan;
 
-use super::{Field, Outcome, Step, Stop, Writer};
+use super::{Field, OBJECTS_PER_LOOK, Outcome, Step, Stop, Writer};
 use crate::views::graphql::coercion::Fault;
 use crate::views::graphql::errors::{Code, Error, Segment};
 use crate::views::graphql::limits::Limits;
@@ -59,6 +59,7 @@ impl<'a> Writer<'a> {
 
     #[cold]
     pub(super) fn look_at_limits(&mut self) -> Outcome {
+        self.next_look = self.objects + OBJECTS_PER_LOOK;
         let Limits { objects, answer_bytes, time, .. } = *self.context.limits;
         if self.objects > objects {
             let message = format!("the request produces more than {objects} objects");

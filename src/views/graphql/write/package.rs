@@ -1,6 +1,6 @@
 //! `Package` and `Deprecation`.
 
-use fbc::catalog::{Bundle, Deprecation, JsonText, Package};
+use fbc::catalog::{Deprecation, JsonText, Package};
 
 use super::catalog::CatalogObject;
 use super::{Field, In, Object, Outcome, Writer, arguments};
@@ -27,11 +27,10 @@ impl<'a> Object<'a> for In<'a, Package<'a>> {
             "name" => to.text(package.name()),
             "description" => return to.maybe_raw(package.description().map(JsonText::raw)),
             "icon" => return to.maybe(package.icon(), field),
-            "metadata" => {
-                to.look_at_limits()?;
-                let metadata = package.metadata_bundle().and_then(Bundle::metadata);
-                return to.maybe(metadata.as_ref(), field);
-            }
+            "metadata" => match package.metadata_bundle() {
+                Some(bundle) => return to.metadata(bundle, field),
+                None => to.null(),
+            },
             "defaultChannel" => return to.maybe(package.default_channel().map(|channel| self.with(channel)), field),
             "channels" => return to.many(package.channels().map(|channel| self.with(channel)), field),
             "channel" => {

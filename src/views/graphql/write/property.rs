@@ -69,9 +69,8 @@ impl<'a> Object<'a> for &PropertyObject<'_> {
             ("constraint", PropertyKind::Constraint) => return to.maybe(self.constraint.as_ref(), field),
             ("metadata", PropertyKind::CsvMetadata) => return to.maybe(self.property.metadata().as_ref(), field),
             ("object", PropertyKind::BundleObject) => {
-                // Decoding takes its time, so the clock is looked at for each.
-                to.look_at_limits()?;
                 let object = self.property.value().and_then(|value| to.manifests.decode(value.raw()));
+                to.count_decoded()?;
                 return to.part(object.as_deref(), field);
             }
             _ => return to.unknown(field),

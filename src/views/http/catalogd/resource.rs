@@ -11,14 +11,13 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest as _, Sha256};
 
-use super::super::accept;
-use super::super::body::{Slices, Untold};
-use super::super::conditional::{Validators, Verdict, first};
+use super::super::body::Slices;
 use super::super::ranges::Ranges;
 use super::parameters::Parameters;
 use super::{parts, texts};
 use crate::catalogs::Served;
-use crate::coding::{Coding, Effort, MIN_ENCODED_BYTES};
+use crate::coding::{self, Coding, Effort, MIN_ENCODED_BYTES};
+use crate::conditional::{Untold, Validators, Verdict, first};
 
 /// Bytes beyond which blobs are not compressed when they are asked for: that would hold up other requests.
 pub const MAX_ENCODED_BYTES: usize = 128 * 1024;
@@ -90,7 +89,7 @@ impl<'s> Resource<'s> {
         if head.method != Method::GET || is_range {
             return None;
         }
-        let codings: Vec<_> = accept::codings(&head.headers).into_iter().filter(|one| self.has(*one)).collect();
+        let codings: Vec<_> = coding::accepted(&head.headers).into_iter().filter(|one| self.has(*one)).collect();
         let is_known = |coding| self.validators(coding).is_known(&head.headers) == Some(true);
         match codings.iter().copied().map(Some).chain([None]).find(|coding| is_known(*coding)) {
             Some(known) => known,
@@ -118,12 +117,7 @@ impl<'s> Resource<'s> {
 
     fn coded(self, coding: Coding, validators: &Validators) -> Response {
         let kept = self.kept(coding).cloned();
-        let bytes = kept.unwrap_or_else(|| {
-            let mut bytes = Vec::new();
-            let written = coding.compress(&self.lines.concat(), Effort::Once, &mut bytes);
-            written.expect("a vector takes whatever is written");
-            bytes.into()
-        });
+        let bytes = kept.unwrap_or_else(|| coding.compressed(&self.lines.concat(), Effort::Once).into());
         let mut headers = with_type(described(validators));
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
         (headers, Body::from(Slices::whole(bytes))).into_response()

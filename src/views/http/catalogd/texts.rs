@@ -5,9 +5,9 @@ use axum::http::header::{ALLOW, CONTENT_RANGE, CONTENT_TYPE, LOCATION, X_CONTENT
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use super::super::body::Untold;
 use super::super::ranges::RangeError;
 use super::parts;
+use crate::conditional::Untold;
 
 /// Why there is nothing to answer with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

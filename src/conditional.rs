@@ -1,26 +1,32 @@
 //! Preconditions of a request: RFC 9110 §13, in the order of §13.2.2 and as Go's `net/http` answers them.
 //!
-//! It knows validators and headers, not what they belong to.
+//! Every view asks here, so that a list of tags is read in one way. It knows validators and headers, not what they
+//! belong to.
 
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{
     IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, InvalidHeaderValue,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use http_body::Frame;
 
 /// What tells one state of a representation from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Validators {
+pub struct Validators {
     /// A strong entity tag, with its quotes.
-    pub(super) tag: String,
+    pub tag: String,
     /// When the content last changed, in whole seconds since 1970; absent when that is unknown.
-    pub(super) modified: Option<u64>,
+    pub modified: Option<u64>,
 }
 
 /// What the preconditions of a request come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub enum Verdict {
     /// They hold, or there are none.
     Proceed,
     /// The client has this state already: 304.
@@ -36,25 +42,29 @@ enum Comparison {
     Weak,
 }
 
+/// Nothing, of a length that is not told: the headers say of it just what they are told to say.
+#[derive(Debug)]
+pub struct Untold;
+
 impl Validators {
     /// The tag of a representation whose text needs no escapes.
-    pub(super) fn new(tag: &str, modified: Option<u64>) -> Self {
+    pub fn new(tag: &str, modified: Option<u64>) -> Self {
         Self { tag: format!("\"{tag}\""), modified }
     }
 
     /// The tag as the value of `ETag`.
-    pub(super) fn tag_value(&self) -> Result<HeaderValue, InvalidHeaderValue> {
+    pub fn tag_value(&self) -> Result<HeaderValue, InvalidHeaderValue> {
         HeaderValue::try_from(&self.tag)
     }
 
     /// The value of `Last-Modified`.
-    pub(super) fn modified_value(&self) -> Option<HeaderValue> {
+    pub fn modified_value(&self) -> Option<HeaderValue> {
         let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(self.modified?))?;
         HeaderValue::try_from(httpdate::fmt_http_date(at)).ok()
     }
 
     /// What the preconditions of a `GET` or `HEAD` come to.
-    pub(super) fn judge(&self, headers: &HeaderMap) -> Verdict {
+    pub fn judge(&self, headers: &HeaderMap) -> Verdict {
         let holds = self.matches(headers).or_else(|| self.is_unmodified(headers));
         if holds == Some(false) {
             return Verdict::Failed;
@@ -66,21 +76,21 @@ impl Validators {
     }
 
     /// Whether a part of the representation is of use to the client of a `GET` or `HEAD`: `If-Range`.
-    pub(super) fn allows_range(&self, headers: &HeaderMap) -> bool {
+    pub fn allows_range(&self, headers: &HeaderMap) -> bool {
         let Some(condition) = first(headers, &IF_RANGE) else { return true };
         if let Some((tag, _)) = next_tag(condition) {
-            return self.is_tag(tag, Comparison::Strong);
+            return is_same(tag, &self.tag, Comparison::Strong);
         }
         seconds(condition).is_some_and(|at| self.modified == Some(at))
     }
 
     /// Whether one of the tags of `If-None-Match` is this one; nothing when there is no such header.
-    pub(super) fn is_known(&self, headers: &HeaderMap) -> Option<bool> {
-        self.is_among(headers, &IF_NONE_MATCH, Comparison::Weak)
+    pub fn is_known(&self, headers: &HeaderMap) -> Option<bool> {
+        is_known(headers, &self.tag)
     }
 
     fn matches(&self, headers: &HeaderMap) -> Option<bool> {
-        self.is_among(headers, &IF_MATCH, Comparison::Strong)
+        is_among(headers, &IF_MATCH, &self.tag, Comparison::Strong)
     }
 
     fn is_unmodified(&self, headers: &HeaderMap) -> Option<bool> {
@@ -91,39 +101,62 @@ impl Validators {
         let since = seconds(first(headers, name)?)?;
         Some(self.modified? <= since)
     }
+}
 
-    /// Whether the tag is in a list of tags. What follows something that is no tag is not looked at.
-    fn is_among(&self, headers: &HeaderMap, name: &HeaderName, comparison: Comparison) -> Option<bool> {
-        let mut lists =
-            headers.get_all(name).iter().map(HeaderValue::as_bytes).filter(|list| !list.is_empty()).peekable();
-        lists.peek()?;
-        Some(lists.any(|mut list| {
-            loop {
-                list = list.trim_ascii_start();
-                match list.first() {
-                    Some(b',') => list = &list[1..],
-                    Some(b'*') => return true,
-                    _ => {
-                        let Some((tag, rest)) = next_tag(list) else { return false };
-                        if self.is_tag(tag, comparison) {
-                            return true;
-                        }
-                        list = rest;
-                    }
-                }
-            }
-        }))
+impl HttpBody for Untold {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(None)
     }
 
-    fn is_tag(&self, tag: &[u8], comparison: Comparison) -> bool {
-        let tag = if comparison == Comparison::Weak { tag.strip_prefix(b"W/").unwrap_or(tag) } else { tag };
-        tag == self.tag.as_bytes()
+    fn is_end_stream(&self) -> bool {
+        true
     }
 }
 
+impl From<Untold> for Body {
+    fn from(nothing: Untold) -> Self {
+        Self::new(nothing)
+    }
+}
+
+/// Whether one of the tags of `If-None-Match` is this one, which has its quotes; nothing when there is no such header.
+pub fn is_known(headers: &HeaderMap, tag: &str) -> Option<bool> {
+    is_among(headers, &IF_NONE_MATCH, tag, Comparison::Weak)
+}
+
 /// The value of a header that has one, which is the first when it is repeated, as Go reads it.
-pub(super) fn first<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h [u8]> {
+pub fn first<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h [u8]> {
     headers.get(name).map(HeaderValue::as_bytes).filter(|value| !value.is_empty())
+}
+
+/// Whether a tag is in a list of tags. What follows something that is no tag is not looked at.
+fn is_among(headers: &HeaderMap, name: &HeaderName, tag: &str, comparison: Comparison) -> Option<bool> {
+    let mut lists = headers.get_all(name).iter().map(HeaderValue::as_bytes).filter(|list| !list.is_empty()).peekable();
+    lists.peek()?;
+    Some(lists.any(|mut list| {
+        loop {
+            list = list.trim_ascii_start();
+            match list.first() {
+                Some(b',') => list = &list[1..],
+                Some(b'*') => return true,
+                _ => {
+                    let Some((listed, rest)) = next_tag(list) else { return false };
+                    if is_same(listed, tag, comparison) {
+                        return true;
+                    }
+                    list = rest;
+                }
+            }
+        }
+    }))
+}
+
+fn is_same(listed: &[u8], tag: &str, comparison: Comparison) -> bool {
+    let listed = if comparison == Comparison::Weak { listed.strip_prefix(b"W/").unwrap_or(listed) } else { listed };
+    listed == tag.as_bytes()
 }
 
 /// The tag that a text begins with, and the rest.

@@ -144,3 +144,9 @@ fn validators_are_written_as_http_writes_them() {
     assert_eq!(written, (HeaderValue::from_static("\"a\""), HeaderValue::from_static(SAME)));
     assert_eq!(Validators::new("a", None).modified_value(), None);
 }
+
+#[tokio::test]
+async fn an_answer_without_a_body_says_nothing_of_its_length() {
+    assert_eq!((Untold.size_hint().exact(), Untold.is_end_stream()), (None, true));
+    assert_eq!(axum::body::to_bytes(Body::from(Untold), 1).await.unwrap(), "");
+}

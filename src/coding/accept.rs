@@ -1,15 +1,16 @@
 //! Which codings a client accepts: RFC 9110 §12.5.3, as the library that catalogd uses reads it.
 //!
-//! That library looks at the first header only, and neither at `*` nor at the weight of `identity`: what is not
-//! compressed is always acceptable. It does not know what is there in which coding.
+//! That library looks at the first header only, and neither at `*` nor at the weight of `identity`. Whoever names no
+//! coding gets what is not compressed, which is always acceptable: so every view reads the header in this one way. It
+//! does not know what is there in which coding.
 
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT_ENCODING;
 
-use crate::coding::Coding;
+use super::Coding;
 
 /// The codings a client accepts, the best first; of equal weights the one that we prefer.
-pub(super) fn codings(headers: &HeaderMap) -> Vec<Coding> {
+pub fn accepted(headers: &HeaderMap) -> Vec<Coding> {
     let text = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let weight = |coding: Coding| {
         let elements = text.split(',').map(|element| element.split_once(';').unwrap_or((element, "")));
@@ -61,8 +62,8 @@ mod tests {
         ];
         for (text, expected) in cases {
             let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, text.parse().unwrap())]);
-            assert_eq!(codings(&headers), expected, "{text}");
+            assert_eq!(accepted(&headers), expected, "{text}");
         }
-        assert_eq!(codings(&HeaderMap::new()), []);
+        assert_eq!(accepted(&HeaderMap::new()), []);
     }
 }

@@ -1,0 +1,73 @@
+//! What is kept, from which request on, and how much of it.
+
+use super::*;
+use crate::coding::Coding::{Gzip, Zstd};
+
+/// A key for a test.
+fn key(number: u8) -> Key {
+    Key::of([number; 16])
+}
+
+fn answers(kept_bytes: usize, kept_answer_bytes: usize) -> Answers {
+    Answers::new(&Limits { kept_bytes, kept_answer_bytes, ..Limits::default() })
+}
+
+/// Offers an answer twice, as the first two requests do; whether it is kept then.
+fn is_kept_at_last(answers: &Answers, number: u8, answer: &[u8]) -> bool {
+    let _ = answers.offer(key(number), answer);
+    let _ = answers.offer(key(number), answer);
+    answers.get(&key(number)).is_some()
+}
+
+#[test]
+fn an_answer_is_kept_from_the_second_request_on() {
+    let answers = answers(1 << 20, 1 << 10);
+    assert!(answers.offer(key(1), b"one").is_none());
+    assert!(answers.get(&key(1)).is_none());
+    assert_eq!(answers.offer(key(1), b"one").map(|kept| kept.plain.clone()), Some(Bytes::from_static(b"one")));
+    assert_eq!(answers.get(&key(1)).map(|kept| kept.plain.clone()), Some(Bytes::from_static(b"one")));
+}
+
+#[test]
+fn an_answer_that_is_kept_may_have_as_many_bytes_as_the_limit_says() {
+    let answers = answers(1 << 20, 10);
+    assert!(is_kept_at_last(&answers, 1, &[b'x'; 10]));
+    assert!(!is_kept_at_last(&answers, 2, &[b'x'; 11]));
+}
+
+#[test]
+fn all_answers_together_may_have_as_many_bytes_as_the_limit_says() {
+    let each = BYTES_PER_ANSWER + 1000;
+    for (bytes, both) in [(2 * each, true), (2 * each - 1, false)] {
+        let answers = answers(bytes, 1000);
+        assert!(is_kept_at_last(&answers, 1, &[b'x'; 1000]));
+        assert!(is_kept_at_last(&answers, 2, &[b'x'; 1000]));
+        // To look would count as a use.
+        assert_eq!(answers.get(&key(1)).is_some(), both, "{bytes}");
+    }
+}
+
+#[test]
+fn nothing_is_kept_where_there_is_no_room_for_it() {
+    let answers = answers(0, 1000);
+    assert!(!answers.is_on());
+    assert!(!is_kept_at_last(&answers, 1, b""));
+}
+
+#[test]
+fn a_compressed_form_is_made_once_and_counted() {
+    let text = [b'x'; 5000];
+    let room = BYTES_PER_ANSWER + text.len() + Zstd.compressed(&text, Effort::Kept).len();
+    let answers = answers(room, 5000);
+    assert!(is_kept_at_last(&answers, 1, &text));
+    let kept = answers.get(&key(1)).unwrap();
+    assert!(!kept.has(Zstd));
+    let first = answers.encoded(&key(1), &kept, Zstd);
+    assert!(kept.has(Zstd));
+    assert_eq!(answers.encoded(&key(1), &kept, Zstd).as_ptr(), first.as_ptr());
+    assert_eq!(zstd::decode_all(&*first).unwrap(), text);
+    assert!(answers.get(&key(1)).is_some());
+    // There is no room for another form, so that the answer has to go.
+    answers.encoded(&key(1), &kept, Gzip);
+    assert!(answers.get(&key(1)).is_none());
+}

@@ -1,0 +1,172 @@
+//! Answers on their way: from what is kept or newly made to a response, in the coding that the client prefers.
+//!
+//! It does not know what a request asks.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{CURRENT, Known, LASTING, NEGOTIATED, Server, Validator, off_the_worker, overload};
+use crate::catalogs::Snapshot;
+use crate::coding::{Coding, Effort, MIN_ENCODED_BYTES};
+use crate::conditional;
+use crate::views::graphql::cache::KeptAnswer;
+use crate::views::graphql::errors::{Media, Outcome, status};
+use crate::views::graphql::validator::Key;
+
+/// Bytes of answers are counted in kibibytes: a semaphore counts to 2^29 on small machines.
+pub(super) const IN_FLIGHT_UNIT: usize = 1024;
+
+/// Bytes whose compression takes long enough to be kept off the threads that serve connections: about a tenth of a
+/// millisecond.
+const LONG_BYTES: usize = 16 << 10;
+
+/// An answer as it is sent.
+pub(super) struct Sheet {
+    pub(super) bytes: Bytes,
+    /// What it is compressed with.
+    pub(super) coding: Option<Coding>,
+    pub(super) outcome: Outcome,
+}
+
+/// How an answer is described.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
+    pub(super) media: Media,
+    /// Of an answer that caches may keep.
+    pub(super) validator: Option<Validator>,
+}
+
+/// An answer that a client has not taken yet.
+struct InFlight {
+    bytes: Bytes,
+    /// Given back with the memory.
+    _held: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for InFlight {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Server {
+    /// The answer of a key, if it is kept.
+    pub(super) fn kept(&self, key: &Key, codings: &[Coding]) -> Option<Sheet> {
+        let answer = self.engine.answers.get(key)?;
+        Some(self.coded(key, &answer, codings))
+    }
+
+    /// A new answer, which is kept if it may be.
+    pub(super) async fn made(
+        &self,
+        snapshot: &Snapshot,
+        known: &Known<'_>,
+        key: Option<Key>,
+        codings: &[Coding],
+    ) -> Sheet {
+        // The semaphore is never closed; a permit is held until the answer is written and compressed.
+        let _permit = self.running.acquire().await;
+        let answer = self.engine.execute_in(snapshot, known, off_the_worker);
+        let outcome = answer.outcome;
+        let offered = key.filter(|_| outcome == Outcome::Complete);
+        let kept = offered.and_then(|key| Some((key, self.engine.answers.offer(key, &answer.body)?)));
+        if let Some((key, kept)) = kept {
+            return self.coded(&key, &kept, codings);
+        }
+        let coding = self.choose(answer.body.len(), codings);
+        let mut sheet = Sheet { bytes: answer.body.into(), coding, outcome };
+        if let Some(coding) = sheet.coding {
+            let plain = std::mem::take(&mut sheet.bytes);
+            sheet.bytes = compressing(plain.len(), || coding.compressed(&plain, Effort::Once).into());
+        }
+        sheet
+    }
+
+    /// An answer that is kept, in the best of these codings.
+    fn coded(&self, key: &Key, answer: &Arc<KeptAnswer>, codings: &[Coding]) -> Sheet {
+        let coding = self.choose(answer.plain.len(), codings);
+        let bytes = match coding {
+            None => answer.plain.clone(),
+            Some(coding) if answer.has(coding) => self.engine.answers.encoded(key, answer, coding),
+            Some(coding) => compressing(answer.plain.len(), || self.engine.answers.encoded(key, answer, coding)),
+        };
+        Sheet { bytes, coding, outcome: Outcome::Complete }
+    }
+
+    /// The coding for an answer of so many bytes.
+    fn choose(&self, length: usize, codings: &[Coding]) -> Option<Coding> {
+        let is_worth_it = (MIN_ENCODED_BYTES..=self.engine.limits().compressed_bytes).contains(&length);
+        codings.first().copied().filter(|_| is_worth_it)
+    }
+
+    /// The response with an answer, unless too much is on its way.
+    pub(super) fn send(&self, sheet: Sheet, form: Form) -> Response {
+        let units = u32::try_from(sheet.bytes.len().div_ceil(IN_FLIGHT_UNIT)).unwrap_or(u32::MAX);
+        match Arc::clone(&self.in_flight).try_acquire_many_owned(units) {
+            Ok(held) => respond(sheet, form, held),
+            Err(_) => overload(),
+        }
+    }
+}
+
+/// Compresses so many bytes where that holds up nobody.
+fn compressing(length: usize, compress: impl FnOnce() -> Bytes) -> Bytes {
+    if length < LONG_BYTES {
+        return compress();
+    }
+    let (mut compress, mut bytes) = (Some(compress), Bytes::new());
+    off_the_worker(&mut || bytes = compress.take().map_or_else(Bytes::new, |compress| compress()));
+    bytes
+}
+
+fn respond(Sheet { bytes, coding, outcome }: Sheet, form: Form, held: OwnedSemaphorePermit) -> Response {
+    let status = StatusCode::from_u16(status(outcome, form.media)).unwrap_or(StatusCode::OK);
+    let mut response = Bytes::from_owner(InFlight { bytes, _held: held }).into_response();
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(form.content_type()));
+    headers.insert(VARY, HeaderValue::from_static(NEGOTIATED.1));
+    if let Some(coding) = coding {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+    }
+    if outcome != Outcome::Complete {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    } else if let Some(Ok(tag)) = form.tag(coding).map(HeaderValue::try_from) {
+        headers.insert(ETAG, tag);
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(form.control()));
+    }
+    response
+}
+
+impl Form {
+    /// The tag of the answer in one of these codings or in none, if the client has it.
+    pub(super) fn known_tag(self, headers: &HeaderMap, codings: &[Coding]) -> Option<String> {
+        headers.contains_key(IF_NONE_MATCH).then_some(())?;
+        let forms = codings.iter().copied().map(Some).chain([None]);
+        forms.filter_map(|coding| self.tag(coding)).find(|tag| conditional::is_known(headers, tag) == Some(true))
+    }
+
+    /// How long caches may keep the answer.
+    pub(super) fn control(self) -> &'static str {
+        if self.validator.is_some_and(|validator| validator.is_lasting) { LASTING } else { CURRENT }
+    }
+
+    fn tag(self, coding: Option<Coding>) -> Option<String> {
+        self.validator.map(|validator| validator.key.tag(self.media, coding))
+    }
+
+    fn content_type(self) -> &'static str {
+        match self.media {
+            Media::Json => "application/json; charset=utf-8",
+            Media::GraphqlResponse => "application/graphql-response+json; charset=utf-8",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

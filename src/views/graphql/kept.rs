@@ -1,0 +1,149 @@
+//! What is kept for the next request: bounded in entries and in bytes, by a key that tells all that it depends on, so
+//! that nothing is ever out of date.
+//!
+//! What was asked for since it last stood in line gets a second turn, so that what is in use outlives what came once. A
+//! reader marks what it finds and moves nothing, so that readers do not wait for one another. It does not know what is
+//! kept.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Values that are kept, each with its size in bytes.
+pub(super) struct Kept<K, V> {
+    entries: usize,
+    bytes: usize,
+    line: RwLock<Line<K, V>>,
+}
+
+struct Line<K, V> {
+    by_key: HashMap<K, Entry<V>>,
+    /// Every key, the next to be dropped first.
+    line: VecDeque<K>,
+    bytes: usize,
+}
+
+struct Entry<V> {
+    value: Arc<V>,
+    bytes: usize,
+    used: AtomicBool,
+}
+
+impl<K: Copy + Eq + Hash, V> Kept<K, V> {
+    /// Keeps at most so many values of at most so many bytes together.
+    pub(super) fn new(entries: usize, bytes: usize) -> Self {
+        let line = Line { by_key: HashMap::new(), line: VecDeque::new(), bytes: 0 };
+        Self { entries, bytes, line: RwLock::new(line) }
+    }
+
+    /// The value of a key, if it is kept.
+    pub(super) fn get(&self, key: &K) -> Option<Arc<V>> {
+        let line = self.line.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = line.by_key.get(key)?;
+        // What is marked already is not written to, or else processors would take the line from one another.
+        if !entry.used.load(Ordering::Relaxed) {
+            entry.used.store(true, Ordering::Relaxed);
+        }
+        Some(Arc::clone(&entry.value))
+    }
+
+    /// Keeps a value of so many bytes, unless it alone is larger than all may be. Of two with one key the first stays.
+    pub(super) fn insert(&self, key: K, value: &Arc<V>, bytes: usize) {
+        if bytes > self.bytes || self.entries == 0 {
+            return;
+        }
+        let mut line = self.line.write().unwrap_or_else(PoisonError::into_inner);
+        if line.by_key.contains_key(&key) {
+            return;
+        }
+        while line.line.len() >= self.entries || line.bytes + bytes > self.bytes {
+            line.drop_one();
+        }
+        line.bytes += bytes;
+        line.line.push_back(key);
+        line.by_key.insert(key, Entry { value: Arc::clone(value), bytes, used: AtomicBool::new(false) });
+    }
+
+    /// Counts so many bytes more for a value that is kept.
+    pub(super) fn grow(&self, key: &K, bytes: usize) {
+        let mut line = self.line.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(entry) = line.by_key.get_mut(key) else { return };
+        entry.bytes += bytes;
+        line.bytes += bytes;
+        while line.bytes > self.bytes {
+            line.drop_one();
+        }
+    }
+}
+
+impl<K: Copy + Eq + Hash, V> Line<K, V> {
+    /// Drops the first in line that was not used; the used ones before it go to the end and count as unused.
+    fn drop_one(&mut self) {
+        while let Some(key) = self.line.pop_front() {
+            let used = self.by_key.get_mut(&key).is_some_and(|entry| std::mem::take(entry.used.get_mut()));
+            if used {
+                self.line.push_back(key);
+            } else if let Some(entry) = self.by_key.remove(&key) {
+                self.bytes -= entry.bytes;
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which of some keys are kept, without marking them as used.
+    fn held(kept: &Kept<u8, ()>, keys: impl IntoIterator<Item = u8>) -> Vec<bool> {
+        let line = kept.line.read().unwrap();
+        keys.into_iter().map(|key| line.by_key.contains_key(&key)).collect()
+    }
+
+    #[test]
+    fn what_was_asked_for_outlives_what_was_not() {
+        let kept = Kept::new(2, usize::MAX);
+        kept.insert(0, &Arc::new(()), 1);
+        kept.insert(1, &Arc::new(()), 1);
+        assert!(kept.get(&0).is_some());
+        kept.insert(2, &Arc::new(()), 1);
+        assert_eq!(held(&kept, 0..3), [true, false, true]);
+    }
+
+    #[test]
+    fn the_bytes_that_are_kept_are_bounded() {
+        for (bytes, expected) in [(20, [true, true]), (19, [false, true])] {
+            let kept = Kept::new(9, bytes);
+            kept.insert(0, &Arc::new(()), 10);
+            kept.insert(1, &Arc::new(()), 10);
+            kept.insert(1, &Arc::new(()), 10);
+            assert_eq!(held(&kept, 0..2), expected, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn what_grows_is_counted() {
+        let kept = Kept::new(9, 20);
+        kept.insert(0, &Arc::new(()), 5);
+        kept.insert(1, &Arc::new(()), 5);
+        kept.grow(&1, 10);
+        assert_eq!(held(&kept, 0..2), [true, true]);
+        kept.grow(&1, 1);
+        assert_eq!(held(&kept, 0..2), [false, true]);
+        kept.grow(&0, 100);
+        kept.grow(&1, 5);
+        assert_eq!(held(&kept, 0..2), [false, false]);
+        kept.insert(2, &Arc::new(()), 20);
+        assert_eq!(held(&kept, 2..3), [true]);
+    }
+
+    #[test]
+    fn what_is_larger_than_all_may_be_is_not_kept() {
+        let kept = Kept::new(9, 10);
+        kept.insert(0, &Arc::new(()), 11);
+        kept.insert(1, &Arc::new(()), 10);
+        assert_eq!(held(&kept, 0..2), [false, true]);
+    }
+}
