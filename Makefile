@@ -1,7 +1,13 @@
 # Thin names for what cargo and npm do. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run playground test bench bench-http conformance format regenerate-graphql-js
+.PHONY: help run playground test bench bench-http soak conformance format regenerate-graphql-js
+
+# Where cargo leaves what it builds.
+BUILT := $(or $(CARGO_TARGET_DIR),target)
+
+# How long `make soak` takes.
+MINUTES ?= 15
 
 # Where `make run` listens; port 0 is any that is free.
 LISTEN ?= 127.0.0.1:8080
@@ -16,23 +22,35 @@ run: ## Serve the example catalog (LISTEN=HOST:PORT says where)
 playground: playground/dist/site/index.html.gz ## Build the page that is served at / (the next build of catalogql has it)
 	@:
 
-test: tests/js/node_modules playground ## Run every test
+test: tests/js/node_modules tests/js/tools/node_modules playground ## Run every test
 	tests/setup.sh
 	cargo test --workspace --locked
 	npm --prefix tests/js run check
 	npm --prefix tests/js run audit
+	npm --prefix tests/js test
+	npm --prefix tests/js run differential
+	npm --prefix tests/js/tools test
 	npm --prefix playground test
 
 bench: ## Measure loading, look-ups and execution
 	cargo bench --workspace --locked
 
-bench-http: ## Measure plain HTTP against nginx (needs nginx and wrk)
+bench-http: benches/peers/graphql-js/node_modules benches/peers/mercurius/node_modules ## Measure HTTP against nginx, graphql-js and mercurius, and swaps under load (needs nginx, wrk and Node)
 	cargo build --release --locked
-	python3 benches/http/run.py target/release/catalogql
+	python3 benches/http/plain.py $(BUILT)/release/catalogql
+	python3 benches/http/graphql.py $(BUILT)/release/catalogql
+	python3 benches/http/swaps.py $(BUILT)/release/catalogql
 
-conformance: ## Hold a server to its OpenAPI document (schemathesis)
+soak: ## Keep a server busy with good and bad clients for MINUTES=15 and watch its memory
+	cargo build --release --locked
+	python3 benches/http/soak.py $(BUILT)/release/catalogql $(MINUTES)
+
+conformance: tests/js/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging
 	cargo build --locked
-	tests/conformance/schemathesis.sh target/debug/catalogql
+	WALKS=1000 npm --prefix tests/js test
+	npm --prefix tests/js run differential -- 50000
+	tests/conformance/schemathesis.sh $(BUILT)/debug/catalogql
+	tests/conformance/clairvoyance.sh $(BUILT)/debug/catalogql
 
 format: ## Format the code
 	cargo fmt --all

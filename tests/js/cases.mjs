@@ -8,13 +8,15 @@ import documents from './cases/documents.mjs';
 import errors from './cases/errors.mjs';
 import inputs from './cases/inputs.mjs';
 import introspection from './cases/introspection.mjs';
+import language from './cases/language.mjs';
 import metadata from './cases/metadata.mjs';
 import nodes from './cases/nodes.mjs';
 import paging from './cases/paging.mjs';
+import rules from './cases/rules.mjs';
 import selection from './cases/selection.mjs';
 import variables from './cases/variables.mjs';
 
-const families = { catalogs, nodes, metadata, inputs, paging, errors, selection, conflicts, variables, directives, introspection, documents };
+const families = { catalogs, nodes, metadata, inputs, paging, errors, selection, conflicts, variables, directives, introspection, documents, rules, language };
 
 export default Object.entries(families).flatMap(([family, cases]) =>
   Object.entries(cases).map(([name, request]) => ({

@@ -5,20 +5,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import semver from 'semver';
+import { draws } from './random.mjs';
 
 const path = join(import.meta.dirname, '..', '..', 'crates', 'fbc', 'tests', 'testdata', 'npm-semver.txt');
 const RANGES = 1000;
 const VERSIONS = 10;
 
-/** Numbers below a bound, the same in every run (mulberry32). */
-let state = 20260821;
-function below(bound) {
-  state = (state + 0x6d2b79f5) | 0;
-  let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-  return ((mixed ^ (mixed >>> 14)) >>> 0) % bound;
-}
-const pick = (...choices) => choices[below(choices.length)];
+const { below, pick } = draws(20260821);
 
 /** A number: small ones are near each other, so that bounds are hit. */
 const number = () => pick(0, 0, 1, 1, 2, 3, 9, 10, 11);

@@ -13,6 +13,9 @@ const maximumPage = 500;
 const defaultPage = 50;
 const maximumIds = 100;
 
+/** What is asked for is no part of the model. */
+export class Unmodelled extends Error {}
+
 const fail = (code, message) => {
   throw new GraphQLError(message, { extensions: { code } });
 };
@@ -63,7 +66,10 @@ export function root(catalogs) {
 
   const known = (filter, ...members) => {
     const other = Object.keys(filter ?? {}).find((name) => filter[name] != null && filter[name].length !== 0 && !members.includes(name));
-    if (other) throw new Error(`the model has no condition ${other}`);
+    if (other) throw new Unmodelled(`the model has no condition ${other}`);
+  };
+  const ordered = (orderBy, ...fields) => {
+    if (orderBy != null && !fields.includes(orderBy.field)) throw new Unmodelled(`the model has no order by ${orderBy.field}`);
   };
   const named = (filter) => (item) => !filter?.names?.length || filter.names.includes(item.name);
   const like = (filter) => (item) =>
@@ -73,6 +79,7 @@ export function root(catalogs) {
   const pages = {
     packages(keep, args) {
       known(args.filter, 'names');
+      ordered(args.orderBy, 'NAME');
       const isBackwards = args.orderBy?.direction === 'DESC';
       const all = isBackwards ? [...packages].sort((a, b) => compareBytes(b.name, a.name)) : packages;
       const kept = (item) => keep(item) && named(args.filter)(item);
@@ -80,6 +87,7 @@ export function root(catalogs) {
     },
     bundles(keep, args) {
       known(args.filter, 'names');
+      ordered(args.orderBy);
       const kept = (item) => keep(item) && named(args.filter)(item);
       return page({ all: bundles, keep: kept }, 'bundles', (item) => [item.package.name, item.name, item.catalog.name], args);
     },

@@ -10,11 +10,14 @@ const repository = join(import.meta.dirname, '..', '..');
 /** What `cargo test` builds. */
 const program = join(process.env.CARGO_TARGET_DIR ?? join(repository, 'target'), 'debug', 'catalogql');
 
-/** Serves on a free port until what is given the address is done. */
-export async function withServer(use, ...flags) {
+/** Serves the example catalog on a free port until what is given the address is done. */
+export const withServer = (use, ...flags) => serving(['example=examples/catalog', ...flags], use);
+
+/** Serves what is named until what is given the address is done. */
+export async function serving(flags, use) {
   if (!existsSync(program)) throw new Error(`${program} is not there: build it with cargo build`);
   const store = mkdtempSync(join(tmpdir(), 'catalogql-'));
-  const command = ['serve', 'example=examples/catalog', '--listen', '127.0.0.1:0', '--store', store, ...flags];
+  const command = ['serve', ...flags, '--listen', '127.0.0.1:0', '--store', store];
   const server = spawn(program, command, { cwd: repository, stdio: ['ignore', 'pipe', 'ignore'] });
   const ended = new Promise((resolve) => server.once('exit', resolve));
   try {

@@ -4,6 +4,7 @@
 //! replaced here. Others read the trees it gives. It knows nothing of catalogs.
 
 mod extra;
+mod places;
 
 use std::collections::HashMap;
 
@@ -11,8 +12,8 @@ use apollo_compiler::diagnostic::ToCliReport;
 use apollo_compiler::parser::{Parser, SourceSpan};
 use apollo_compiler::response::JsonMap;
 use apollo_compiler::schema::{ExtendedType, FieldDefinition, Implementers};
-use apollo_compiler::validation::{DiagnosticList, Valid};
-use apollo_compiler::{ExecutableDocument, Name, executable, introspection};
+use apollo_compiler::validation::{DiagnosticList, Valid, WithErrors};
+use apollo_compiler::{ExecutableDocument, Name, ast, executable, introspection};
 
 use super::asked::Asked;
 use super::errors::{Code, Error, Location};
@@ -85,14 +86,17 @@ impl Schema {
         let parsed = parser.parse_ast(text, "document");
         let tree = parsed.map_err(|invalid| syntax_error(&parser, text, &invalid.errors, limits))?;
         limits::check(&tree, limits)?;
-        extra::check(&tree).map_err(|fault| fault.into_error(text))?;
-        match tree.to_executable_validate(&self.valid) {
-            Ok(valid) => {
-                let asked = valid.operations.iter().map(|operation| Asked::of(&valid, operation)).collect();
-                Ok(Document { text: text.into(), valid, asked })
-            }
-            Err(invalid) => Err(first_error(Code::ValidationFailed, text, &invalid.errors)),
+        extra::check(&tree, text).map_err(|fault| fault.into_error(text))?;
+        let validate = |tree: &ast::Document| {
+            let invalid = |invalid: WithErrors<_>| first_error(Code::ValidationFailed, text, &invalid.errors);
+            tree.to_executable_validate(&self.valid).map_err(invalid)
+        };
+        if let Some(stripped) = extra::without_null_defaults(&tree) {
+            validate(&stripped)?;
         }
+        let valid = validate(&tree)?;
+        let asked = valid.operations.iter().map(|operation| Asked::of(&valid, operation)).collect();
+        Ok(Document { text: text.into(), valid, asked })
     }
 
     /// What the introspection fields at the root of an operation say, by response key.
@@ -173,8 +177,9 @@ fn first_error(code: Code, text: &str, errors: &DiagnosticList) -> Error {
     let Some(first) = errors.iter().next() else {
         return Error::request(Code::Internal, "a refused document has no error");
     };
-    let location = first.error.location().map(|span| Location::of(text, span.offset()));
-    Error::request(code, first.error.to_string()).at(location)
+    let message = first.error.to_string();
+    let place = first.error.location().map(|span| places::refined(&message, text, span.offset()));
+    Error::request(code, message).at(place.map(|offset| Location::of(text, offset)))
 }
 
 #[cfg(test)]

@@ -51,6 +51,7 @@ fn the_rules_of_validation_hold() {
         "{ __typename } type T { x: Int }",
         "{ bundle(by: {image: \"a\", name: null}) { name } }",
         "{ bundle(by: {name: {catalog: \"a\"}}) { name } }",
+        "query($n: String = null) { catalog(name: $n) { name } }",
     ] {
         assert_eq!(refusal(document).0, Code::ValidationFailed, "{document}");
     }
@@ -61,6 +62,45 @@ fn a_selection_must_not_be_empty() {
     for document in ["{}", "{ catalogs {} }", "{ ... {} }", "{ ...f } fragment f on Query {}"] {
         assert_eq!(refusal(document).0, Code::ParseFailed, "{document}");
     }
+}
+
+#[test]
+fn an_argument_has_a_value() {
+    for document in [
+        "{ catalog(name name: \"a\") { name } }",
+        "{ catalog(name: \"a\", digest) { name } }",
+        "{ catalogs(# none\n name) { name } }",
+        "{ catalogs @skip(if if: true) { name } }",
+        "{ packages(orderBy: {field: NAME, direction}) { totalCount } }",
+        "{ packages(orderBy: {direction field: NAME}) { totalCount } }",
+        "{ packages(filter: {names}) { totalCount } }",
+        "query($order: PackageOrder = {field field: NAME}) { packages(orderBy: $order) { totalCount } }",
+    ] {
+        assert_eq!(refusal(document).0, Code::ParseFailed, "{document}");
+    }
+    let document =
+        "{ packages ( # (\n first : 1 ,, orderBy : { field : NAME , # }\n } ,) @skip ( if : true ) { totalCount } }";
+    assert!(Schema::load().parse(document, &Limits::default()).is_ok());
+}
+
+#[test]
+fn an_error_is_where_graphql_js_shows_it() {
+    let column = |document: &str| refusal(document).2.map(|location| location.column);
+    assert_eq!(column("{ catalogs { } }"), Some(14));
+    assert_eq!(column("{ catalog(name first: 1) { name } }"), Some(16));
+    assert_eq!(column("query($n: String) { packages(first: $n) { totalCount } }"), Some(37));
+    assert_eq!(column("query($n: String) { catalog(name: $n) { name } }"), Some(35));
+    assert_eq!(column("query($n: Int, $n: Int) { packages(first: $n) { totalCount } }"), Some(17));
+    assert_eq!(column("query($n: [Integer!]) { packages(first: $n) { totalCount } }"), Some(12));
+    assert_eq!(column("{ catalogs { name { x } } }"), Some(19));
+    assert_eq!(column("{ a: catalogs { id: name(a: {b: 1}) { x } } }"), Some(37));
+    assert_eq!(column("{ packages(orderBy: {field: SIZE}) { totalCount } }"), Some(29));
+    assert_eq!(column(r#"{ node(id: "{\"") { id { x } } }"#), Some(24));
+    assert_eq!(column(r#"{ node(id: """ "{\""" """) { id { x } } }"#), Some(33));
+    assert_eq!(column("query($c : [Catalog]) { node(id: $c) { id } }"), Some(12));
+    assert_eq!(column("{ a : nothing }"), Some(3));
+    assert_eq!(column("{ catalogs { ... F } }"), Some(18));
+    assert_eq!(column("{ packages(filter: { none : 1 }) { totalCount } }"), Some(22));
 }
 
 #[test]

@@ -1,0 +1,100 @@
+//! Places in the text of a document: the next token, and where graphql-js would point for an error of the validator.
+//!
+//! It reads text, not trees, and trusts that the text was parsed.
+
+/// The offset of the next token at or after a place: white space, commas and comments do not count.
+pub(super) fn next(text: &str, from: usize) -> usize {
+    let mut at = from;
+    while let Some(char) = text.get(at..).and_then(|rest| rest.chars().next()) {
+        match char {
+            ' ' | '\t' | '\n' | '\r' | ',' | '\u{feff}' => at += char.len_utf8(),
+            '#' => at += text[at..].find(['\n', '\r']).unwrap_or(text.len() - at),
+            _ => break,
+        }
+    }
+    at
+}
+
+/// Whether a token begins with this at a place.
+pub(super) fn begins(text: &str, at: usize, with: char) -> bool {
+    text.get(at..).is_some_and(|rest| rest.starts_with(with))
+}
+
+/// The end of the name that begins at a place.
+pub(super) fn end_of_name(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.find(|char: char| !char.is_ascii_alphanumeric() && char != '_').unwrap_or(rest.len())
+}
+
+/// The validator points to what an offending node is part of; this is the node itself, where its message names it.
+pub(super) fn refined(message: &str, text: &str, offset: usize) -> usize {
+    let name = message.split('`').nth(1).unwrap_or_default();
+    let place = if message.contains(" cannot be used for argument ") || message.starts_with("cannot find type ") {
+        occurrence(text, offset, name)
+    } else if message.starts_with("the variable ") || message.starts_with("cannot find fragment ") {
+        // Without the `$`, and without the dots.
+        occurrence(text, offset, name.trim_start_matches('$'))
+    } else if message.ends_with(" variable must be of an input type") {
+        Some(next(text, next(text, end_of_name(text, offset + 1)) + 1))
+    } else if message.contains(" must not have subselections") {
+        selections(text, offset)
+    } else if message.starts_with("field `") || message.contains(" does not have a field ") {
+        // The key of a value, or the alias of a field.
+        key_before(text, offset)
+    } else {
+        None
+    };
+    place.unwrap_or(offset)
+}
+
+/// Where a name, whole, is next.
+fn occurrence(text: &str, from: usize, name: &str) -> Option<usize> {
+    let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    let rest = text.get(from..)?;
+    let found = rest
+        .match_indices(name)
+        .find(|(at, _)| !rest[..*at].ends_with(is_part) && !rest[at + name.len()..].starts_with(is_part));
+    found.map(|(at, _)| from + at)
+}
+
+/// Where the selections of the field begin that begins at a place.
+fn selections(text: &str, field: usize) -> Option<usize> {
+    let mut depth = 0;
+    let mut at = field;
+    loop {
+        let char = text.get(at..)?.chars().next()?;
+        match char {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            '{' if depth == 0 => return Some(at),
+            _ => {}
+        }
+        at = next(text, if char == '"' { end_of_string(text, at)? } else { at + char.len_utf8() });
+    }
+}
+
+/// The end of the string that begins at a place.
+fn end_of_string(text: &str, at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    let quotes = if rest.starts_with("\"\"\"") { "\"\"\"" } else { "\"" };
+    let mut end = quotes.len();
+    loop {
+        let left = rest.get(end..)?;
+        if left.starts_with(quotes) {
+            return Some(at + end + quotes.len());
+        }
+        let mut chars = left.chars();
+        end += chars.next()?.len_utf8();
+        // A block string escapes nothing but its quotes.
+        if left.starts_with('\\') && (quotes.len() == 1 || chars.as_str().starts_with(quotes)) {
+            end += quotes.len();
+        }
+    }
+}
+
+/// Where the name begins that stands with a colon before what begins at a place.
+fn key_before(text: &str, value: usize) -> Option<usize> {
+    let before = text.get(..value)?.trim_end().strip_suffix(':')?.trim_end();
+    let key = before.rfind(|char: char| !char.is_ascii_alphanumeric() && char != '_').map_or(0, |at| at + 1);
+    (key < before.len()).then_some(key)
+}
