@@ -236,7 +236,9 @@ impl Revision {
     /// Everything that an answer can depend on.
     fn of_all(revisions: &[Self]) -> Self {
         let mut hash = Sha256::new();
-        revisions.iter().for_each(|revision| hash.update(revision.0));
+        for revision in revisions {
+            hash.update(revision.0);
+        }
         Self(hash.finalize().into())
     }
 

@@ -101,9 +101,10 @@ pub fn unpack(
     let read = Cell::new(0);
     let mut uncompressed = 0;
     for (number, layer) in (1..).zip(layers) {
-        let stream = Stream::open(layer, number, limits, uncompressed, &read, &mut progress)?;
+        let contents = Cell::new(0);
+        let stream = Stream::open(layer, number, limits, uncompressed, &read, &contents, &mut progress)?;
         let mut archive = tar::Archive::new(stream);
-        image.apply(number, &mut archive)?;
+        image.apply(number, &mut archive, &contents)?;
         uncompressed = archive.into_inner().finish()?;
     }
     image.write(to)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// The rooms of the server, each with its column: a room imports only from columns to the left of its own.
-const ROOMS: [(&str, u32); 11] = [
+const ROOMS: [(&str, u32); 12] = [
     ("coding", 0),
     ("conditional", 0),
     ("telemetry", 0),

@@ -19,7 +19,7 @@ const FIELDS: &str = "id name version release image a: id b: name c: version d: 
 /// Measures execution over one catalog.
 pub(crate) fn bench(served: &Arc<Served>) {
     println!("execute over {} bundles", served.catalog.bundles().len());
-    let engine = engine(served);
+    let engine = engine(served, roomy());
     pages(&engine, served);
     page_sizes(&engine);
     let tiles = "{ packages(first: 50) { nodes { id name description catalog { name } defaultChannel { name } \
@@ -28,8 +28,8 @@ pub(crate) fn bench(served: &Arc<Served>) {
     within("50 packages × 7 fields, document kept", tiles, Duration::from_micros(20));
 }
 
-/// An engine over one catalog, with room for the aliases of the benches.
-pub(crate) fn engine(served: &Arc<Served>) -> Engine {
+/// An engine over one catalog.
+pub(crate) fn engine(served: &Arc<Served>, limits: Limits) -> Engine {
     let (mut writer, catalogs) = catalogs();
     writer.publish(Served {
         name: served.name.clone(),
@@ -40,7 +40,12 @@ pub(crate) fn engine(served: &Arc<Served>) -> Engine {
         last_unpacked: None,
         about: served.about.clone(),
     });
-    Engine::new(catalogs, Limits { aliases: 1_000, ..Limits::default() })
+    Engine::new(catalogs, limits)
+}
+
+/// Limits with room for the aliases of the benches.
+pub(crate) fn roomy() -> Limits {
+    Limits { aliases: 1_000, ..Limits::default() }
 }
 
 /// The answer to a document without variables.

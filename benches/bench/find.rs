@@ -8,7 +8,7 @@ use catalogql::catalogs::Served;
 use catalogql::views::graphql::{Engine, Request};
 use serde_json::{Map, Value, json};
 
-use crate::execute::engine;
+use crate::execute::{engine, roomy};
 use crate::look_up::among_fifty;
 use crate::measure::{once, percentile, report, within};
 
@@ -32,7 +32,7 @@ const IMAGES: &str = "query($after: String) { bundles(first: 500, after: $after)
 pub(crate) fn bench(served: &Arc<Served>) {
     println!("find in {} packages and {} bundles", served.catalog.packages().len(), served.catalog.bundles().len());
     served.catalog.prepare();
-    let one = engine(served);
+    let one = engine(served, roomy());
     let tiles = percentile(99, (0..1_000).map(|_| ask(&one, TILES, json!({})).0));
     within("tiles: 50 packages × 7 fields, 3 facets, p99", tiles, MS);
     search(&one, served);

@@ -7,7 +7,7 @@ use catalogql::catalogs::{About, Served, catalogs};
 use catalogql::views::graphql::Engine;
 use catalogql::views::graphql::limits::Limits;
 
-use crate::execute::{answer, engine};
+use crate::execute::{answer, engine, roomy};
 use crate::measure::{at_most, least_of_many, within};
 
 const RUNS: usize = 9;
@@ -35,7 +35,7 @@ pub(crate) fn bench(served: &Arc<Served>) {
             ),
         ),
     ];
-    let (one, fifty) = (engine(served), among_fifty(served));
+    let (one, fifty) = (engine(served, roomy()), among_fifty(served));
     for (what, query) in queries {
         let alone = least_of_many(RUNS, CALLS, || answer(&one, &query));
         within(what, alone, MOST);

@@ -1,5 +1,5 @@
-//! How long things take: loading, executing, looking up, finding, planning. `make bench` runs it all, and
-//! `cargo bench --bench bench -- find look-up` some parts.
+//! How long things take: loading, executing, looking up, finding, planning, the worst queries. `make bench` runs it all,
+//! and `cargo bench --bench bench -- find look-up` some parts.
 //!
 //! Each figure is a ratio to a yardstick that is measured in the same run, or a time that the design sets a bar for.
 //! CPU time, mimalloc for every side, the least of several runs. Catalogs: a generated one, and real ones where the

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalogql::catalogs::{Served, catalogs};
+use catalogql::catalogs::Served;
 use catalogql::views::graphql::limits::Limits;
 use catalogql::views::graphql::{Engine, Request};
 
 use serde_json::{Map, Value};
 
+use crate::execute::engine;
 use crate::measure::{least, once, report, within};
 
 /// What no request may take.
@@ -152,18 +153,8 @@ const FAMILIES: &[(&str, &str)] = &[
 /// Measures every family over one catalog.
 pub(crate) fn bench(served: &Arc<Served>) {
     println!("the worst admitted queries over {}", served.name);
-    let (mut writer, catalogs) = catalogs();
-    writer.publish(Served {
-        name: served.name.clone(),
-        catalog: Arc::clone(&served.catalog),
-        digest: served.digest,
-        encodings: Arc::default(),
-        image: None,
-        last_unpacked: None,
-        about: served.about.clone(),
-    });
     served.catalog.prepare();
-    let engine = Engine::new(catalogs, Limits::default());
+    let engine = engine(served, Limits::default());
     let cold = document("bundles(first: SIZE) { nodes { metadata { displayName } } }", 20, 500);
     let (time, _) = once(|| ask(&engine, &cold));
     within("the metadata of bundles that were never asked for", time, BAR);

@@ -70,21 +70,30 @@ end
 """
 
 
-def make_contents(directory, work):
+def packages_of(server, directory, work):
+    """The names of the packages of a folder."""
+    store = os.path.join(work, "store-names")
+    with machine.serving(work, server, "serve", f"c={directory}", "--listen", ADDRESS, "--store", store):
+        machine.answers(ADDRESS, "/readyz")
+        body = fetch(ADDRESS, **vars(query("{ packages(first: 500) { nodes { name } } }")))[1]
+    return [node["name"] for node in json.loads(body)["data"]["packages"]["nodes"]]
+
+
+def make_contents(server, directory, work):
     """Folders that differ in what their packages say they are."""
-    packages = sorted(os.listdir(directory))
+    packages = packages_of(server, directory, work)
     folders = []
     for number in range(CONTENTS):
         made = os.path.join(work, f"content-{number}")
         shutil.copytree(directory, made, copy_function=link)
-        for package in packages:
-            mark = {"schema": "olm.deprecations", "package": package}
-            mark["entries"] = [{"reference": {"schema": "olm.package"}, "message": f"content {number} of the swaps"}]
-            path = os.path.join(made, package, "zz-mark.json")
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(mark, file)
-            # What was just written to is not read yet.
-            os.utime(path, (1e9, 1e9))
+        # Names of folders are not the packages' names.
+        path = os.path.join(made, "marks-of-swaps.json")
+        with open(path, "w", encoding="utf-8") as file:
+            for package in packages:
+                entry = {"reference": {"schema": "olm.package"}, "message": f"content {number} of the swaps"}
+                file.write(json.dumps({"schema": "olm.deprecations", "package": package, "entries": [entry]}) + "\n")
+        # What was just written to is not read yet.
+        os.utime(path, (1e9, 1e9))
         folders.append(made)
     return folders
 
@@ -150,7 +159,7 @@ class Walker(threading.Thread):
                 page = answer["data"]["catalog"]
                 digest = page["digest"]
                 names += [(node["package"]["name"], node["name"]) for node in page["bundles"]["nodes"]]
-                marks |= {node["package"]["deprecation"]["message"] for node in page["bundles"]["nodes"]}
+                marks |= {json.dumps(node["package"]["deprecation"]) for node in page["bundles"]["nodes"]}
                 after = page["bundles"]["pageInfo"]["endCursor"]
                 if not page["bundles"]["pageInfo"]["hasNextPage"]:
                     self.judge(digest, names, marks)
@@ -214,7 +223,7 @@ def main():
     wrk = program("wrk", "wrk")
     program("taskset", "util-linux")
     with machine.folder() as work:
-        live, *folders = make_contents(directory, work)
+        live, *folders = make_contents(server, directory, work)
         with catalogql(server, work, ADDRESS, f"c={live}", "--watch") as process:
             peak = drive(wrk, ADDRESS, query(TILES), process.pid, 5, 8, work)
             tiles = len(json.loads(fetch(ADDRESS, **vars(query(TILES)))[1])["data"]["packages"]["nodes"])
@@ -241,7 +250,7 @@ def main():
             f"P15  {swaps} swaps, requests that failed or mix",
             f"{failed}; {pages}",
             "0",
-            failed == 0 and during["contents"] == min(CONTENTS, swaps + 1),
+            failed == 0 and walker.walks > 0 and during["contents"] == min(CONTENTS, swaps + 1),
         ),
         line(
             "P15  p99 with swaps / without",

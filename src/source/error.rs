@@ -233,7 +233,7 @@ pub enum SourceError {
         limit: u64,
     },
     /// An image that says itself that it is too large.
-    #[error("{what} have {bytes} bytes, and {limit} are allowed")]
+    #[error("{what}: {bytes} bytes are too many, {limit} are allowed")]
     TooLarge {
         /// What it is.
         what: String,
@@ -243,7 +243,7 @@ pub enum SourceError {
         limit: u64,
     },
     /// An image with too many layers.
-    #[error("{what} has {layers} layers, and {limit} are allowed")]
+    #[error("{what}: {layers} layers are too many, {limit} are allowed")]
     TooManyLayers {
         /// The image.
         what: String,

@@ -1,6 +1,7 @@
 //! Applies the members of an archive to the tree of an image: which of them count, what each does, and which are
 //! refused.
 
+use std::cell::Cell;
 use std::io::Read;
 use std::path::Path;
 
@@ -39,10 +40,15 @@ impl<'a> Image<'a> {
         Ok(Self { root, limits, tree, spool: Spool::new(folder)?, headers: 0, links: 0 })
     }
 
-    /// Applies the next layer.
-    pub(super) fn apply(&mut self, layer: u32, archive: &mut tar::Archive<impl Read>) -> Result<(), UnpackError> {
+    /// Applies the next layer, and keeps saying where the contents end that were told of so far.
+    pub(super) fn apply(
+        &mut self,
+        layer: u32,
+        archive: &mut tar::Archive<impl Read>,
+        contents: &Cell<u64>,
+    ) -> Result<(), UnpackError> {
         let mut headers = self.headers;
-        let mut members = Members::new(archive, layer, self.limits, &mut headers)?;
+        let mut members = Members::new(archive, layer, self.limits, &mut headers, contents)?;
         while let Some((member, mut content)) = members.next()? {
             self.member(&member, &mut content)?;
         }

@@ -5,6 +5,7 @@
 //! than the one that runs elsewhere. It does not know what the members are for.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::io::Read;
 
 use super::error::reading;
@@ -41,6 +42,8 @@ pub(super) struct Members<'a, R: Read> {
     limits: &'a Limits,
     /// How many headers all layers had so far.
     headers: &'a mut u64,
+    /// Where the contents end that headers told of so far.
+    contents: &'a Cell<u64>,
 }
 
 /// What stands before a member.
@@ -66,9 +69,10 @@ impl<'a, R: Read> Members<'a, R> {
         layer: u32,
         limits: &'a Limits,
         headers: &'a mut u64,
+        contents: &'a Cell<u64>,
     ) -> Result<Self, UnpackError> {
         let entries = archive.entries().map_err(|error| reading(layer, error))?.raw(true);
-        Ok(Self { entries, layer, limits, headers })
+        Ok(Self { entries, layer, limits, headers, contents })
     }
 
     /// The next member, with its content to read.
@@ -76,6 +80,7 @@ impl<'a, R: Read> Members<'a, R> {
         let mut before = Before::default();
         while let Some(entry) = self.entries.next() {
             let mut entry = entry.map_err(|error| reading(self.layer, error))?;
+            self.contents.set(entry.raw_file_position().saturating_add(entry.header().entry_size().unwrap_or(0)));
             *self.headers += 1;
             if *self.headers > self.limits.headers {
                 return Err(UnpackError::TooManyHeaders { layer: self.layer, limit: self.limits.headers });

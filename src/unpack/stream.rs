@@ -26,6 +26,9 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const ZSTD_SKIPPABLE: &[u8] = &[0x2a, 0x4d, 0x18];
 const UNKNOWN: [(&[u8], &str); 2] = [(b"BZh", "bzip2"), (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz")];
 
+/// What the parts of an archive are multiples of.
+const BLOCK: u64 = 512;
+
 /// A layer that is being read.
 pub(super) struct Stream<'a> {
     bytes: BufReader<Box<dyn Read + 'a>>,
@@ -35,6 +38,10 @@ pub(super) struct Stream<'a> {
     /// Bytes of all blobs so far, and what it was when this layer began.
     read: &'a Cell<u64>,
     read_before: u64,
+    /// Where the contents end that its headers told of so far.
+    contents: &'a Cell<u64>,
+    /// Bytes that were made up because the archive lacks them.
+    padding: u64,
     /// Uncompressed bytes of this layer so far, and of the layers before it.
     uncompressed: u64,
     before: u64,
@@ -55,6 +62,7 @@ impl<'a> Stream<'a> {
         limits: &'a Limits,
         before: u64,
         read: &'a Cell<u64>,
+        contents: &'a Cell<u64>,
         progress: &'a mut dyn FnMut(u64),
     ) -> Result<Self, UnpackError> {
         let file = File::open(&layer.blob).map_err(|source| io_error("open", &layer.blob, source))?;
@@ -68,6 +76,8 @@ impl<'a> Stream<'a> {
             limits,
             read,
             read_before,
+            contents,
+            padding: 0,
             uncompressed: 0,
             before,
         })
@@ -95,6 +105,17 @@ impl<'a> Stream<'a> {
         Ok(self.before + self.uncompressed)
     }
 
+    /// Fills up the block of the last content, which some writers leave as it is (`umoci insert` up to 0.4.7): whoever
+    /// reads archives as Go does takes it for whole. What ends within a content is not filled up.
+    fn pad(&mut self, room: &mut [u8]) -> usize {
+        let (at, contents) = (self.uncompressed + self.padding, self.contents.get());
+        let missing = if at < contents { 0 } else { contents.next_multiple_of(BLOCK).saturating_sub(at) };
+        let padding = room.len().min(usize::try_from(missing).unwrap_or(usize::MAX));
+        room[..padding].fill(0);
+        self.padding += padding as u64;
+        padding
+    }
+
     fn check(&self) -> Result<(), UnpackError> {
         let Limits { uncompressed, ratio, ratio_from, .. } = *self.limits;
         if self.before + self.uncompressed > uncompressed {
@@ -111,6 +132,9 @@ impl<'a> Stream<'a> {
 impl Read for Stream<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let read = self.bytes.read(room)?;
+        if read == 0 {
+            return Ok(self.pad(room));
+        }
         self.uncompressed += read as u64;
         self.check().map_err(io::Error::other)?;
         if let Some((hash, _)) = &mut self.hash {

@@ -1,9 +1,12 @@
 //! Images from registries and layouts: a real registry, and what can go wrong on the way from it.
 
+mod community;
 mod faults;
 mod logins;
 mod mirrors;
+mod proxies;
 mod pulls;
+mod servers;
 mod tls;
 
 use std::fs;

@@ -4,94 +4,70 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use catalogql::unpack::{Layer, Limits, Root, unpack};
-use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
-use crate::support::{Archive, Folders, Seeded};
+use crate::support::{Archive, Folders, Layout, Seeded, digest, program, run};
 
 /// How many stacks by chance are compared.
 const STACKS: u64 = 100;
 
-/// An OCI layout in a folder, with an image for each stack of layers.
-struct Layout {
+/// A layout with an image for each stack of layers.
+struct Images {
     folders: Folders,
-    images: Vec<Value>,
+    layout: Layout,
+    count: usize,
 }
 
-impl Layout {
+impl Images {
     fn new() -> Self {
         let folders = Folders::new();
-        folders.write("layout/oci-layout", r#"{"imageLayoutVersion":"1.0.0"}"#);
-        Self { folders, images: Vec::new() }
-    }
-
-    /// Adds a blob, and says what refers to it.
-    fn blob(&self, media_type: &str, bytes: &[u8]) -> Value {
-        let digest = hex(bytes);
-        self.folders.write(&format!("layout/blobs/sha256/{digest}"), bytes);
-        json!({"mediaType": media_type, "digest": format!("sha256:{digest}"), "size": bytes.len()})
+        let layout = Layout::new(folders.path("layout"));
+        Self { folders, layout, count: 0 }
     }
 
     /// Adds an image, whose tag is its number.
     fn image(&mut self, layers: &[Archive]) -> usize {
-        let plain = layers.iter().map(|layer| format!("sha256:{}", hex(&layer.clone().plain())));
-        let diff_ids = plain.collect::<Vec<_>>();
-        let config = json!({"architecture": "amd64", "os": "linux", "config": {},
-            "rootfs": {"type": "layers", "diff_ids": diff_ids}});
-        let config = self.blob("application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
-        let gzip = "application/vnd.oci.image.layer.v1.tar+gzip";
-        let layers: Vec<_> = layers.iter().map(|layer| self.blob(gzip, &layer.clone().gzip())).collect();
-        let manifest = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
-            "config": config, "layers": layers});
-        let mut manifest = self.blob("application/vnd.oci.image.manifest.v1+json", manifest.to_string().as_bytes());
-        manifest["annotations"] = json!({"org.opencontainers.image.ref.name": self.images.len().to_string()});
-        self.images.push(manifest);
-        self.folders.write("layout/index.json", json!({"schemaVersion": 2, "manifests": self.images}).to_string());
-        self.images.len() - 1
+        self.count += 1;
+        let plain: Vec<_> = layers.iter().map(|layer| layer.clone().plain()).collect();
+        self.layout.layers(&self.count.to_string(), &[], &plain);
+        self.count
     }
 
     /// What umoci makes of `/configs` of an image, or what it says instead.
     fn by_umoci(&self, image: usize) -> Result<BTreeMap<String, String>, String> {
         let bundle = self.folders.path(&format!("bundle-{image}"));
         let image = format!("{}:{image}", self.folders.text("layout"));
-        let run = Command::new("umoci").args(["unpack", "--rootless", "--image", &image]).arg(&bundle).output();
-        let run = run.expect("umoci is missing: install it (Debian: apt-get install umoci)");
-        if !run.status.success() {
-            return Err(String::from_utf8_lossy(&run.stderr).into_owned());
+        let unpacked = run(program("umoci").args(["unpack", "--rootless", "--image", &image]).arg(&bundle));
+        if unpacked.status != Some(0) {
+            return Err(unpacked.stderr);
         }
         Ok(files(&bundle.join("rootfs/configs")))
-    }
-
-    /// What we make of it.
-    fn by_us(&self, layers: &[Archive]) -> Result<BTreeMap<String, String>, String> {
-        let work = tempfile::tempdir().expect("the temporary folder can be written");
-        let to = work.path().join("to");
-        fs::create_dir(&to).expect("folders can be made");
-        let layers = layers.iter().map(|layer| {
-            let blob = self.folders.path("layout/blobs/sha256").join(hex(&layer.clone().gzip()));
-            let diff_id = fbc::Digest::parse(&format!("sha256:{}", hex(&layer.clone().plain())));
-            Layer { blob, diff_id }
-        });
-        let layers: Vec<_> = layers.collect();
-        let root = Root::of_artifact(Some("/configs")).expect("it is a directory");
-        let done = unpack(&layers, &root, &to, &Limits::default(), drop);
-        done.map(|()| files(&to)).map_err(|error| error.to_string())
     }
 
     #[track_caller]
     fn is_as_umoci_has_it(&mut self, layers: &[Archive]) -> BTreeMap<String, String> {
         let image = self.image(layers);
-        let ours = self.by_us(layers);
+        let ours = by_us(layers);
         assert_eq!(ours, self.by_umoci(image), "image {image}");
         ours.expect("it is an image")
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    fbc::Digest::new(Sha256::digest(bytes).into()).hex()
+/// What we make of these layers.
+fn by_us(layers: &[Archive]) -> Result<BTreeMap<String, String>, String> {
+    let folders = Folders::new();
+    let layers = layers.iter().enumerate().map(|(number, layer)| {
+        folders.write(&number.to_string(), layer.clone().gzip());
+        let diff_id = fbc::Digest::parse(&digest(&layer.clone().plain()));
+        Layer { blob: folders.path(&number.to_string()), diff_id }
+    });
+    let layers: Vec<_> = layers.collect();
+    let to = folders.path("to");
+    fs::create_dir(&to).expect("folders can be made");
+    let root = Root::of_artifact(Some("/configs")).expect("it is a directory");
+    let done = unpack(&layers, &root, &to, &Limits::default(), drop);
+    done.map(|()| files(&to)).map_err(|error| error.to_string())
 }
 
 /// Every entry below a folder: a file with its text, a link with the text that it leads to.
@@ -122,7 +98,7 @@ fn tar() -> Archive {
 
 #[test]
 fn three_layers_that_add_replace_remove_and_add_again_give_what_umoci_gives() {
-    let mut layout = Layout::new();
+    let mut images = Images::new();
     let base = tar()
         .folder("configs")
         .file("configs/kept.json", "1")
@@ -151,7 +127,7 @@ fn three_layers_that_add_replace_remove_and_add_again_give_what_umoci_gives() {
         .file("configs/dir/y", "14")
         .file("configs/.wh.dir", "")
         .file("configs/.wh.kept.json", "");
-    let found = layout.is_as_umoci_has_it(&[base.clone(), upper.clone(), last.clone()]);
+    let found = images.is_as_umoci_has_it(&[base.clone(), upper.clone(), last.clone()]);
     let expected = [
         ("argo", "folder"),
         ("argo/catalog.json", "file 13"),
@@ -167,13 +143,13 @@ fn three_layers_that_add_replace_remove_and_add_again_give_what_umoci_gives() {
     assert_eq!(found, expected.map(|(name, what)| (name.to_owned(), what.to_owned())).into());
     // The directory itself removed, and made again.
     let again = tar().file(".wh.configs", "").file("configs/new.json", "15");
-    let found = layout.is_as_umoci_has_it(&[base, upper, last, again]);
+    let found = images.is_as_umoci_has_it(&[base, upper, last, again]);
     assert_eq!(found, [("new.json".to_owned(), "file 15".to_owned())].into());
 }
 
 #[test]
 fn stacks_by_chance_give_what_umoci_gives() {
-    let mut layout = Layout::new();
+    let mut images = Images::new();
     let mut same = 0;
     for seed in 0..3 * STACKS {
         if same == STACKS {
@@ -181,9 +157,9 @@ fn stacks_by_chance_give_what_umoci_gives() {
         }
         let mut seeded = Seeded(seed);
         let layers: Vec<_> = (0..2 + seeded.below(3)).map(|_| layer(&mut seeded)).collect();
-        let image = layout.image(&layers);
-        match layout.by_us(&layers) {
-            Ok(ours) => match layout.by_umoci(image) {
+        let image = images.image(&layers);
+        match by_us(&layers) {
+            Ok(ours) => match images.by_umoci(image) {
                 Ok(umocis) => {
                     assert_eq!(ours, umocis, "seed {seed}");
                     same += 1;
@@ -196,9 +172,9 @@ fn stacks_by_chance_give_what_umoci_gives() {
             Err(error)
                 if error.starts_with("the image has no directory ") || error.contains(" of the image is empty") =>
             {
-                assert_eq!(layout.by_umoci(image), Ok(BTreeMap::new()), "seed {seed}: {error}");
+                assert_eq!(images.by_umoci(image), Ok(BTreeMap::new()), "seed {seed}: {error}");
             }
-            Err(error) => assert!(layout.by_umoci(image).is_err(), "seed {seed}: {error}"),
+            Err(error) => assert!(images.by_umoci(image).is_err(), "seed {seed}: {error}"),
         }
     }
     panic!("only {same} of {} images are catalogs", 3 * STACKS);

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -195,7 +195,7 @@ impl fmt::Debug for Found {
 /// Shows the place and never the secrets.
 impl fmt::Debug for CredentialsFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CredentialsFile").field(&Path::new(&self.path)).finish()
+        f.debug_tuple("CredentialsFile").field(&self.path).finish()
     }
 }
 

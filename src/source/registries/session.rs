@@ -284,3 +284,25 @@ async fn said(response: Response) -> String {
     let shown: String = text.chars().filter(|c| !c.is_control()).take(REFUSAL_SHOWN).collect();
     if shown.is_empty() { shown } else { format!(": {shown}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::{AGE, DATE};
+
+    use super::*;
+
+    #[test]
+    fn a_registry_names_seconds_or_a_moment_until_which_it_is_left_alone() {
+        let asked = |text: &str| retry_after(&HeaderMap::from_iter([(RETRY_AFTER, text.parse().unwrap())]));
+        assert_eq!(asked("120"), Some(Duration::from_mins(2)));
+        let later = asked(&httpdate::fmt_http_date(SystemTime::now() + Duration::from_mins(10))).unwrap();
+        assert!((590..=600).contains(&later.as_secs()), "{later:?}");
+        for text in ["Sun, 06 Nov 1994 08:49:37 GMT", "-1", "soon"] {
+            assert_eq!(asked(text), None, "{text}");
+        }
+        assert_eq!(
+            retry_after(&HeaderMap::from_iter([(AGE, HeaderValue::from(1)), (DATE, HeaderValue::from(1))])),
+            None
+        );
+    }
+}

@@ -91,6 +91,7 @@ impl Transport {
             .tls_certs_merge(self.authorities.clone())
             .tls_danger_accept_invalid_certs(trust == Trust::Anything)
             .redirect(redirects)
+            .referer(false)
             .build()
             .map_err(SourceError::Tls)
     }

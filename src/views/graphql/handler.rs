@@ -146,7 +146,11 @@ async fn answer(
             .into_response();
     }
     let key = validator.map(|validator| validator.key);
-    let sheet = match key.and_then(|key| server.kept(&key, &codings)) {
+    let kept = match &key {
+        Some(key) => server.kept(key, &codings).await,
+        None => None,
+    };
+    let sheet = match kept {
         Some(sheet) => sheet,
         None => server.made(&snapshot, &known, key, &codings).await,
     };

@@ -14,13 +14,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(super) struct Kept<K, V> {
     entries: usize,
     bytes: usize,
-    line: RwLock<Line<K, V>>,
+    state: RwLock<Line<K, V>>,
 }
 
 struct Line<K, V> {
     by_key: HashMap<K, Entry<V>>,
     /// Every key, the next to be dropped first.
-    line: VecDeque<K>,
+    queue: VecDeque<K>,
     bytes: usize,
 }
 
@@ -33,13 +33,13 @@ struct Entry<V> {
 impl<K: Copy + Eq + Hash, V> Kept<K, V> {
     /// Keeps at most so many values of at most so many bytes together.
     pub(super) fn new(entries: usize, bytes: usize) -> Self {
-        let line = Line { by_key: HashMap::new(), line: VecDeque::new(), bytes: 0 };
-        Self { entries, bytes, line: RwLock::new(line) }
+        let line = Line { by_key: HashMap::new(), queue: VecDeque::new(), bytes: 0 };
+        Self { entries, bytes, state: RwLock::new(line) }
     }
 
     /// The value of a key, if it is kept.
     pub(super) fn get(&self, key: &K) -> Option<Arc<V>> {
-        let line = self.line.read().unwrap_or_else(PoisonError::into_inner);
+        let line = self.state.read().unwrap_or_else(PoisonError::into_inner);
         let entry = line.by_key.get(key)?;
         // What is marked already is not written to, or else processors would take the line from one another.
         if !entry.used.load(Ordering::Relaxed) {
@@ -53,21 +53,21 @@ impl<K: Copy + Eq + Hash, V> Kept<K, V> {
         if bytes > self.bytes || self.entries == 0 {
             return;
         }
-        let mut line = self.line.write().unwrap_or_else(PoisonError::into_inner);
+        let mut line = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if line.by_key.contains_key(&key) {
             return;
         }
-        while line.line.len() >= self.entries || line.bytes + bytes > self.bytes {
+        while line.queue.len() >= self.entries || line.bytes + bytes > self.bytes {
             line.drop_one();
         }
         line.bytes += bytes;
-        line.line.push_back(key);
+        line.queue.push_back(key);
         line.by_key.insert(key, Entry { value: Arc::clone(value), bytes, used: AtomicBool::new(false) });
     }
 
     /// Counts so many bytes more for a value that is kept.
     pub(super) fn grow(&self, key: &K, bytes: usize) {
-        let mut line = self.line.write().unwrap_or_else(PoisonError::into_inner);
+        let mut line = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let Some(entry) = line.by_key.get_mut(key) else { return };
         entry.bytes += bytes;
         line.bytes += bytes;
@@ -80,10 +80,10 @@ impl<K: Copy + Eq + Hash, V> Kept<K, V> {
 impl<K: Copy + Eq + Hash, V> Line<K, V> {
     /// Drops the first in line that was not used; the used ones before it go to the end and count as unused.
     fn drop_one(&mut self) {
-        while let Some(key) = self.line.pop_front() {
+        while let Some(key) = self.queue.pop_front() {
             let used = self.by_key.get_mut(&key).is_some_and(|entry| std::mem::take(entry.used.get_mut()));
             if used {
-                self.line.push_back(key);
+                self.queue.push_back(key);
             } else if let Some(entry) = self.by_key.remove(&key) {
                 self.bytes -= entry.bytes;
                 return;
@@ -98,7 +98,7 @@ mod tests {
 
     /// Which of some keys are kept, without marking them as used.
     fn held(kept: &Kept<u8, ()>, keys: impl IntoIterator<Item = u8>) -> Vec<bool> {
-        let line = kept.line.read().unwrap();
+        let line = kept.state.read().unwrap();
         keys.into_iter().map(|key| line.by_key.contains_key(&key)).collect()
     }
 

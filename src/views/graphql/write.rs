@@ -22,6 +22,7 @@ mod problem;
 mod property;
 mod query;
 mod resolve;
+mod summary;
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -198,6 +198,22 @@ async fn what_lasts_is_an_error_that_says_what_to_do() {
 }
 
 #[tokio::test]
+async fn what_a_registry_says_is_shown_in_short_and_read_up_to_its_limit() {
+    let Fixture { registry, image: _ } = Fixture::new();
+    let limit = 16 * 1024;
+    for (length, said) in [(limit, format!(": {}", "a".repeat(200))), (limit + 1, String::new())] {
+        let frame = r#"{"errors":[{"message":""}]}"#.len();
+        let message = "\\u0007".to_owned() + &"a".repeat(length - frame - 6);
+        let body = format!(r#"{{"errors":[{{"message":"{message}"}}]}}"#);
+        assert_eq!(body.len(), length);
+        let proxy = Proxy::start(registry.address, move |_| answer(403, &[], &body));
+        let error = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap_err();
+        let begins = format!("`{}/ns/catalog` does not give the tag `v1` to someone who did not log in", proxy.address);
+        assert_eq!(error, begins + &said);
+    }
+}
+
+#[tokio::test]
 async fn a_damaged_blob_is_refused_also_where_no_digest_is_claimed() {
     let Fixture { registry, image } = Fixture::new();
     let strip = |answer: &mut Answer| answer.headers.retain(|(name, _)| name != "docker-content-digest");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use catalogql::source::{Kind, Limits};
 
-use super::{Fixture, at, image, pull, settings};
+use super::{Fixture, at, pull, settings};
 use crate::support::{CONFIGS_LABEL, Folders, Pushed, Registry, Types, program, run, tar};
 
 #[tokio::test]
@@ -134,12 +134,12 @@ async fn an_image_has_as_much_as_its_limits_and_no_more() {
         ),
         (
             Limits { config_bytes: config - 1, ..exact },
-            format!("the config of `{}` have {config} bytes, and {} are allowed", at(address), config - 1),
+            format!("the config of `{}`: {config} bytes are too many, {} are allowed", at(address), config - 1),
         ),
-        (Limits { layers: 1, ..exact }, format!("`{}` has 2 layers, and 1 are allowed", at(address))),
+        (Limits { layers: 1, ..exact }, format!("`{}`: 2 layers are too many, 1 are allowed", at(address))),
         (
             Limits { layer_bytes: bytes - 1, ..exact },
-            format!("the layers of `{}` have {bytes} bytes, and {} are allowed", at(address), bytes - 1),
+            format!("the layers of `{}`: {bytes} bytes are too many, {} are allowed", at(address), bytes - 1),
         ),
     ] {
         assert_eq!(pull(with(limits), &at(address)).await.unwrap_err(), error);
@@ -186,9 +186,22 @@ async fn a_layout_is_verified_and_says_what_it_has() {
     assert!(error == expected || error.contains(&format!("it has {} bytes", bytes.len())), "{error}");
 }
 
-#[test]
-fn what_is_fetched_can_be_fetched_in_a_task() {
-    fn assert_send<T: Send>(_: &T) {}
-    assert_send(&pull(settings(&[]), "quay.io/a/b"));
-    assert_eq!(image().digest(), image().digest(), "the image of these tests is always the same");
+#[tokio::test]
+async fn layouts_of_umoci_are_understood() {
+    let folders = Folders::new();
+    folders.write("files/catalog.json", "{}");
+    let (layout, image) = (folders.text("layout"), folders.text("layout:v1"));
+    for arguments in [
+        &["init", "--layout", &layout][..],
+        &["new", "--image", &image],
+        &["insert", "--rootless", "--image", &image, &folders.text("files"), "/configs"],
+        &["config", "--image", &image, "--config.label", &format!("{CONFIGS_LABEL}=/configs")],
+    ] {
+        let done = run(program("umoci").args(arguments));
+        assert_eq!(done.status, Some(0), "{arguments:?}: {}", done.stderr);
+    }
+    let pulled = pull(settings(&[]), &format!("oci:{image}")).await.unwrap();
+    let labels = BTreeMap::from([(CONFIGS_LABEL.to_owned(), "/configs".to_owned())]);
+    assert_eq!(pulled.resolved.kind, Kind::Image { labels });
+    assert_eq!(pulled.layers.len(), 1);
 }

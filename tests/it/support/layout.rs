@@ -47,22 +47,30 @@ impl Layout {
 
     /// Puts an image of one layer with these files under a name, in place of the one that had it, and gives its digest.
     pub(crate) fn image(&self, name: &str, labels: &[(&str, &str)], files: &[(&str, &str)]) -> String {
-        let archive = archive(files);
-        let mut layer = GzEncoder::new(Vec::new(), Compression::default());
-        layer.write_all(&archive).expect("memory can be written");
-        let layer = layer.finish().expect("memory can be written");
+        self.layers(name, labels, &[archive(files)])
+    }
+
+    /// The same with these archives as its layers, lowest first.
+    pub(crate) fn layers(&self, name: &str, labels: &[(&str, &str)], archives: &[Vec<u8>]) -> String {
+        let layers = archives.iter().map(|archive| {
+            let mut layer = GzEncoder::new(Vec::new(), Compression::default());
+            layer.write_all(archive).expect("memory can be written");
+            self.put("application/vnd.oci.image.layer.v1.tar+gzip", &layer.finish().expect("memory can be written"))
+        });
+        let layers: Vec<_> = layers.collect();
+        let diff_ids: Vec<_> = archives.iter().map(|archive| digest(archive)).collect();
         let labels: Value = labels.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
         let config = json!({
             "architecture": "amd64",
             "os": "linux",
             "config": { "Labels": labels },
-            "rootfs": { "type": "layers", "diff_ids": [digest(&archive)] },
+            "rootfs": { "type": "layers", "diff_ids": diff_ids },
         });
         let manifest = json!({
             "schemaVersion": 2,
             "mediaType": "application/vnd.oci.image.manifest.v1+json",
             "config": self.put("application/vnd.oci.image.config.v1+json", config.to_string().as_bytes()),
-            "layers": [self.put("application/vnd.oci.image.layer.v1.tar+gzip", &layer)],
+            "layers": layers,
         });
         let mut manifest = self.put("application/vnd.oci.image.manifest.v1+json", manifest.to_string().as_bytes());
         manifest["annotations"] = json!({ "org.opencontainers.image.ref.name": name });

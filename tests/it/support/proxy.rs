@@ -131,7 +131,9 @@ impl Asked {
     pub(crate) fn answer(&self) -> Answer {
         let passed = self.head.iter().filter(|(name, _)| !["host", "connection", "authorization"].contains(&&**name));
         let headers: Vec<_> = passed.map(|(name, value)| (&**name, &**value)).collect();
-        ask(self.upstream, &self.method, &self.target, &headers)
+        // A proxy for clients is told the whole address.
+        let path = self.target.strip_prefix("http://").and_then(|rest| Some(&rest[rest.find('/')?..]));
+        ask(self.upstream, &self.method, path.unwrap_or(&self.target), &headers)
     }
 
     /// The host that was asked, with its port.

@@ -24,8 +24,8 @@ pub(crate) const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.con
 pub(crate) struct Registry {
     child: Child,
     pub(crate) address: SocketAddr,
-    /// Holds its storage.
-    _folders: Folders,
+    /// Hold its configuration and its storage.
+    folders: Folders,
 }
 
 /// A manifest or an index with everything that it names.
@@ -65,17 +65,21 @@ impl Registry {
                      http: {{addr: \"{address}\"}}\n"
                 ),
             );
-            let mut command = program("docker-registry");
-            command.arg("serve").arg(folders.path("config.yml")).stdout(Stdio::null()).stderr(Stdio::null());
-            let mut child = command.spawn().expect("the registry can be started");
             // It ends by itself when the port is taken.
-            let is_up = eventually(|| match child.try_wait().expect("it is a child") {
-                Some(_) => Some(false),
-                None => TcpStream::connect(address).ok().map(|_| true),
-            });
-            is_up.then_some((child, address))
+            Some((serve(&folders, address)?, address))
         });
-        Self { child, address, _folders: folders }
+        Self { child, address, folders }
+    }
+
+    /// Nobody listens at its address until [`Self::resume`].
+    pub(crate) fn stop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Serves again what it served.
+    pub(crate) fn resume(&mut self) {
+        self.child = eventually(|| serve(&self.folders, self.address));
     }
 
     /// Pushes under a tag and gives the digest.
@@ -107,8 +111,7 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.stop();
     }
 }
 
@@ -175,6 +178,18 @@ impl Pushed {
     pub(crate) fn layers(&self) -> &[Vec<u8>] {
         &self.blobs[1..]
     }
+}
+
+/// Starts a registry as it is configured in these folders, and waits until it listens at this address or ended.
+fn serve(folders: &Folders, address: SocketAddr) -> Option<Child> {
+    let mut command = program("docker-registry");
+    command.arg("serve").arg(folders.path("config.yml")).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the registry can be started");
+    let is_up = eventually(|| match child.try_wait().expect("it is a child") {
+        Some(_) => Some(false),
+        None => TcpStream::connect(address).ok().map(|_| true),
+    });
+    is_up.then_some(child)
 }
 
 /// A tar of these files.

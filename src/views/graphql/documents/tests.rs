@@ -23,7 +23,7 @@ impl Library {
     }
 
     /// The text of the document of a request, or the code of the error.
-    fn find(&self, request: serde_json::Value) -> Result<String, &'static str> {
+    fn find(&self, request: &serde_json::Value) -> Result<String, &'static str> {
         let text = request.to_string();
         let request: Request<'_> = serde_json::from_str(&text).unwrap();
         let known = self.documents.of(&request, &self.schema, &Limits::default());
@@ -45,7 +45,7 @@ fn a_trusted_document_is_found_by_the_id_that_its_clients_have() {
     for policy in [Policy::Any, Policy::TrustedOnly] {
         let library = Library::new(&trusted, policy);
         for id in [md5, sha1, "tiles/1", &digest(TILES).to_string()] {
-            assert_eq!(library.find(json!({ "documentId": id })), Ok(TILES.to_owned()), "{id}");
+            assert_eq!(library.find(&json!({ "documentId": id })), Ok(TILES.to_owned()), "{id}");
         }
         for request in [
             json!({ "documentId": sha256 }),
@@ -54,11 +54,11 @@ fn a_trusted_document_is_found_by_the_id_that_its_clients_have() {
             json!({ "query": NAMES }),
             json!({ "query": NAMES, "documentId": sha256 }),
         ] {
-            assert_eq!(library.find(request.clone()), Ok(NAMES.to_owned()), "{request}");
+            assert_eq!(library.find(&request), Ok(NAMES.to_owned()), "{request}");
         }
-        assert_eq!(library.find(persisted(sha1)), Ok(TILES.to_owned()));
+        assert_eq!(library.find(&persisted(sha1)), Ok(TILES.to_owned()));
         let mismatch = Err("PERSISTED_QUERY_HASH_MISMATCH");
-        assert_eq!(library.find(json!({ "query": NAMES, "documentId": md5 })), mismatch);
+        assert_eq!(library.find(&json!({ "query": NAMES, "documentId": md5 })), mismatch);
     }
 }
 
@@ -77,17 +77,17 @@ fn where_only_trusted_documents_are_executed_every_other_is_refused_in_one_way()
         persisted("2"),
         json!({ "query": NAMES, "extensions": {"persistedQuery": 1} }),
     ] {
-        assert_eq!(library.find(request.clone()), Err("QUERY_NOT_IN_SAFELIST"), "{request}");
+        assert_eq!(library.find(&request), Err("QUERY_NOT_IN_SAFELIST"), "{request}");
     }
 }
 
 #[test]
 fn where_every_document_is_executed_an_unknown_one_is_asked_for() {
     let library = Library::new(&json!({ "1": TILES }), Policy::Any);
-    assert_eq!(library.find(json!({ "documentId": digest(NAMES).to_string() })), Err("PERSISTED_QUERY_NOT_FOUND"));
-    assert_eq!(library.find(json!({ "documentId": "2" })), Err("BAD_USER_INPUT"));
-    assert_eq!(library.find(json!({ "query": NAMES })), Ok(NAMES.to_owned()));
-    assert_eq!(library.find(json!({ "documentId": digest(NAMES).to_string() })), Ok(NAMES.to_owned()));
+    assert_eq!(library.find(&json!({ "documentId": digest(NAMES).to_string() })), Err("PERSISTED_QUERY_NOT_FOUND"));
+    assert_eq!(library.find(&json!({ "documentId": "2" })), Err("BAD_USER_INPUT"));
+    assert_eq!(library.find(&json!({ "query": NAMES })), Ok(NAMES.to_owned()));
+    assert_eq!(library.find(&json!({ "documentId": digest(NAMES).to_string() })), Ok(NAMES.to_owned()));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use super::{CURRENT, Known, LASTING, NEGOTIATED, Server, Validator, off_the_work
 use crate::catalogs::Snapshot;
 use crate::coding::{Coding, Effort, MIN_ENCODED_BYTES};
 use crate::conditional;
+use crate::views::graphql::Answer;
 use crate::views::graphql::cache::KeptAnswer;
 use crate::views::graphql::errors::{Media, Outcome, status};
 use crate::views::graphql::validator::Key;
@@ -56,9 +57,9 @@ impl AsRef<[u8]> for InFlight {
 
 impl Server {
     /// The answer of a key, if it is kept.
-    pub(super) fn kept(&self, key: &Key, codings: &[Coding]) -> Option<Sheet> {
+    pub(super) async fn kept(&self, key: &Key, codings: &[Coding]) -> Option<Sheet> {
         let answer = self.engine.answers.get(key)?;
-        Some(self.coded(key, &answer, codings))
+        Some(self.coded(key, &answer, codings).await)
     }
 
     /// A new answer, which is kept if it may be.
@@ -70,30 +71,32 @@ impl Server {
         codings: &[Coding],
     ) -> Sheet {
         // The semaphore is never closed; a permit is held until the answer is written and compressed.
-        let _permit = self.running.acquire().await;
-        let answer = self.engine.execute_in(snapshot, known, off_the_worker);
-        let outcome = answer.outcome;
+        let permit = self.running.acquire().await;
+        let Answer { body, outcome } = self.engine.execute_in(snapshot, known, off_the_worker);
         let offered = key.filter(|_| outcome == Outcome::Complete);
-        let kept = offered.and_then(|key| Some((key, self.engine.answers.offer(key, &answer.body)?)));
-        if let Some((key, kept)) = kept {
-            return self.coded(&key, &kept, codings);
+        if let Some((key, kept)) = offered.and_then(|key| Some((key, self.engine.answers.offer(key, &body)?))) {
+            drop(permit);
+            return self.coded(&key, &kept, codings).await;
         }
-        let coding = self.choose(answer.body.len(), codings);
-        let mut sheet = Sheet { bytes: answer.body.into(), coding, outcome };
-        if let Some(coding) = sheet.coding {
-            let plain = std::mem::take(&mut sheet.bytes);
-            sheet.bytes = compressing(plain.len(), || coding.compressed(&plain, Effort::Once).into());
-        }
-        sheet
+        let coding = self.choose(body.len(), codings);
+        let bytes = match coding {
+            Some(coding) => compressing(body.len(), || coding.compressed(&body, Effort::Once).into()),
+            None => body.into(),
+        };
+        Sheet { bytes, coding, outcome }
     }
 
     /// An answer that is kept, in the best of these codings.
-    fn coded(&self, key: &Key, answer: &Arc<KeptAnswer>, codings: &[Coding]) -> Sheet {
-        let coding = self.choose(answer.plain.len(), codings);
+    async fn coded(&self, key: &Key, answer: &KeptAnswer, codings: &[Coding]) -> Sheet {
+        let (plain, coding) = (&answer.plain, self.choose(answer.plain.len(), codings));
+        let encoded = |coding| self.engine.answers.encoded(key, answer, coding);
         let bytes = match coding {
-            None => answer.plain.clone(),
-            Some(coding) if answer.has(coding) => self.engine.answers.encoded(key, answer, coding),
-            Some(coding) => compressing(answer.plain.len(), || self.engine.answers.encoded(key, answer, coding)),
+            None => plain.clone(),
+            Some(coding) if answer.has(coding) => encoded(coding),
+            Some(coding) => {
+                let _permit = self.running.acquire().await;
+                compressing(plain.len(), || encoded(coding))
+            }
         };
         Sheet { bytes, coding, outcome: Outcome::Complete }
     }

@@ -1,6 +1,7 @@
 //! Equal tags mean equal answers, whatever is published meanwhile; and what becomes of other catalogs changes no tag.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -195,18 +196,18 @@ impl Maker<'_> {
             let digest = |chance: &mut Rng| json!(Digest::new([chance.u8(1..4); 32]).to_string());
             let digest = self.value(digest, "String");
             let root = root.replace("NAME", &name).replace("LIST", &list).replace("DIGEST", &digest);
-            body.push_str(&format!("r{at}: {root}\n"));
+            writeln!(body, "r{at}: {root}").unwrap();
         }
         let uses = |fragment: &str| body.contains(&format!("...{fragment} "));
-        let (facets, result) = FRAGMENTS.split_once("\n").expect("two fragments");
-        let used = [("F", facets), ("R", result)].map(|(name, text)| if uses(name) { text } else { "" });
+        let (facets, result) = FRAGMENTS.split_once('\n').expect("two fragments");
+        let fragments = [("F", facets), ("R", result)].map(|(name, text)| if uses(name) { text } else { "" });
         // Variables that are not used would be refused.
         let mut definitions = String::new();
         for definition in self.definitions.lines().filter(|line| body.contains(line.split(':').next().unwrap_or("-"))) {
             definitions.push_str(definition);
         }
         let definitions = if definitions.is_empty() { definitions } else { format!("({definitions})") };
-        Question::new(format!("query{definitions} {{ {body} }} {}", used.concat()), Value::Object(self.variables))
+        Question::new(format!("query{definitions} {{ {body} }} {}", fragments.concat()), Value::Object(self.variables))
     }
 
     /// A value as it stands in the document: a literal, or a variable that may have a default.
@@ -218,7 +219,7 @@ impl Maker<'_> {
         }
         let name = format!("v{}x", self.definitions.lines().count());
         let default = if way == 3 && !ty.ends_with('!') { format!(" = {}", make(self.chance)) } else { String::new() };
-        self.definitions.push_str(&format!("${name}: {ty}{default} \n"));
+        writeln!(self.definitions, "${name}: {ty}{default} ").unwrap();
         // A variable with a default may be left out.
         if default.is_empty() || self.chance.bool() {
             self.variables.insert(name.clone(), value);

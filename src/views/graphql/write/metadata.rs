@@ -1,9 +1,16 @@
 //! `CsvMetadata`, and the small types that only it has.
 
-use fbc::catalog::{CrdDescription, CsvMetadata, JsonText, Link, Maintainer, NativeApi};
+use fbc::catalog::{CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, JsonText, Link, Maintainer, NativeApi};
 
 use super::{Field, Object, Outcome, Writer, arguments};
 use crate::views::graphql::filter::{self, CAPABILITY_LEVELS, INSTALL_MODES};
+
+/// The type `Link`, decoded.
+#[derive(Clone, Copy)]
+pub(super) struct Named<'m> {
+    pub(super) name: Option<&'m str>,
+    pub(super) url: Option<&'m str>,
+}
 
 /// The type `KeyValue`, as it stands in the metadata.
 #[derive(Clone, Copy)]
@@ -23,20 +30,12 @@ impl<'a> Object<'a> for &CsvMetadata<'_> {
             "links" => return to.many(self.links(), field),
             "keywords" => return to.json_texts(self.keywords()),
             "categories" => to.texts(self.categories().iter().map(|text| &**text)),
-            "capabilityLevel" => match self.capability_level() {
-                Some(level) => to.word(filter::word(&CAPABILITY_LEVELS, &level)),
-                None => to.null(),
-            },
+            "capabilityLevel" => to.capability_level(self.capability_level()),
             "maturity" => return to.maybe_json_text(self.maturity()),
             "minKubeVersion" => return to.maybe_json_text(self.min_kube_version()),
-            "installModes" => {
-                to.texts(self.install_modes().iter().map(|mode| filter::word(&INSTALL_MODES, &mode)));
-            }
+            "installModes" => to.install_modes(self.install_modes()),
             "infrastructureFeatures" => to.texts(self.infrastructure_features().iter().map(|text| &**text)),
-            "certified" => match self.certified() {
-                Some(certified) => to.boolean(certified),
-                None => to.null(),
-            },
+            "certified" => to.maybe_boolean(self.certified()),
             "createdAt" => to.maybe_text(self.created_at().map(|at| at.to_string()).as_deref()),
             "containerImage" => to.maybe_text(self.container_image().as_deref()),
             "repository" => to.maybe_text(self.repository().as_deref()),
@@ -60,6 +59,24 @@ impl<'a> Object<'a> for &CsvMetadata<'_> {
 }
 
 impl Writer<'_> {
+    pub(super) fn capability_level(&mut self, level: Option<CapabilityLevel>) {
+        match level {
+            Some(level) => self.word(filter::word(&CAPABILITY_LEVELS, &level)),
+            None => self.null(),
+        }
+    }
+
+    pub(super) fn install_modes(&mut self, modes: InstallModes) {
+        self.texts(modes.iter().map(|mode| filter::word(&INSTALL_MODES, &mode)));
+    }
+
+    pub(super) fn maybe_boolean(&mut self, value: Option<bool>) {
+        match value {
+            Some(value) => self.boolean(value),
+            None => self.null(),
+        }
+    }
+
     fn maybe_json_text(&mut self, text: Option<JsonText<'_>>) -> Outcome {
         self.maybe_raw(text.map(JsonText::raw))
     }
@@ -88,6 +105,21 @@ impl<'a> Object<'a> for Link<'_> {
             "url" => to.maybe_json_text(self.url),
             _ => to.unknown(field),
         }
+    }
+}
+
+impl<'a> Object<'a> for Named<'_> {
+    fn type_name(self) -> &'static str {
+        "Link"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match field.name {
+            "name" => to.maybe_text(self.name),
+            "url" => to.maybe_text(self.url),
+            _ => return to.unknown(field),
+        }
+        Ok(())
     }
 }
 

@@ -27,10 +27,7 @@ impl<'a> Object<'a> for In<'a, Package<'a>> {
             "name" => to.text(package.name()),
             "description" => return to.maybe_raw(package.description().map(JsonText::raw)),
             "icon" => return to.maybe(package.icon(), field),
-            "metadata" => match package.metadata_bundle() {
-                Some(bundle) => return to.metadata(bundle, field),
-                None => to.null(),
-            },
+            "metadata" => return to.package_metadata(package, field),
             "defaultChannel" => return to.maybe(package.default_channel().map(|channel| self.with(channel)), field),
             "channels" => return to.many(package.channels().map(|channel| self.with(channel)), field),
             "channel" => {
