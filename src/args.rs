@@ -10,6 +10,7 @@ use clap_complete::Shell;
 use jiff::SignedDuration;
 
 use crate::store::QUOTA;
+use crate::views::graphql::StreamLimits;
 use crate::views::graphql::documents::Policy;
 use crate::views::graphql::limits::{Introspection, Limits};
 
@@ -185,6 +186,9 @@ pub struct LimitArgs {
     /// Bytes of an answer that is kept
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().kept_answer_bytes)]
     pub max_kept_answer: usize,
+    /// Streams at one time: of events, and operations of a WebSocket
+    #[arg(long, value_name = "COUNT", default_value_t = StreamLimits::default().streams)]
+    pub max_streams: usize,
 }
 
 impl LimitArgs {
@@ -207,6 +211,7 @@ impl LimitArgs {
             compressed_bytes: self.max_compressed,
             kept_bytes: self.max_kept,
             kept_answer_bytes: self.max_kept_answer,
+            streams: StreamLimits { streams: self.max_streams, ..StreamLimits::default() },
             ..Limits::default()
         }
     }

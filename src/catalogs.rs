@@ -3,6 +3,8 @@
 //! A snapshot never changes. Publishing swaps a pointer, so no reader waits and no lock is held while a request runs.
 //! This room does not know where catalogs come from or who reads them.
 
+mod history;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -10,11 +12,13 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use fbc::catalog::{FoundIcon, Icons};
-use fbc::{Catalog, Digest};
+use fbc::{Catalog, Digest, Outline};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
 use crate::coding::Coding;
+
+pub use history::History;
 
 /// One catalog being served, with what is known of it besides its content.
 #[derive(Debug)]
@@ -71,6 +75,7 @@ pub struct Snapshot {
     /// Places in `by_name`: highest priority first, then by name.
     by_priority: Vec<usize>,
     revision: Revision,
+    history: History,
 }
 
 /// What tells one state from another, of one catalog or of the whole published set: equal ones give equal answers, also
@@ -94,7 +99,7 @@ pub struct CatalogsWriter {
 
 /// The two ends of a published set that is empty.
 pub fn catalogs() -> (CatalogsWriter, Catalogs) {
-    let current = Arc::new(ArcSwap::default());
+    let current: Arc<ArcSwap<Snapshot>> = Arc::default();
     let (sender, receiver) = watch::channel(0);
     (CatalogsWriter { current: Arc::clone(&current), changes: sender }, Catalogs { current, changes: receiver })
 }
@@ -138,7 +143,11 @@ impl CatalogsWriter {
         let revision = Revision::of(&served);
         match next.by_name.binary_search_by(|other| other.name.cmp(&served.name)) {
             Ok(at) => {
-                if next.by_name[at].digest != served.digest {
+                let before = &next.by_name[at];
+                if before.digest != served.digest {
+                    if let Some(outline) = before.catalog.known_outline() {
+                        next.history.remember(&before.name, vec![(before.digest, outline.clone())]);
+                    }
                     next.former_icons[at].insert(0, Arc::clone(next.by_name[at].catalog.icons()));
                     next.former_icons[at].truncate(FORMER_ICONS);
                 }
@@ -161,8 +170,14 @@ impl CatalogsWriter {
             next.by_name.remove(at);
             next.revisions.remove(at);
             next.former_icons.remove(at);
+            next.history.forget(name);
         }
         self.swap(next);
+    }
+
+    /// Where the outlines of former contents are remembered.
+    pub fn history(&self) -> History {
+        self.current.load().history.clone()
     }
 
     /// Publishes a snapshot of which only what is kept by name is settled.
@@ -201,6 +216,13 @@ impl Snapshot {
         self.place_of(name).map(|at| self.revisions[at])
     }
 
+    /// The outline of a content that is served, or that is remembered. The latter is no part of the snapshot: what was
+    /// remembered may be forgotten.
+    pub fn outline(&self, digest: &Digest) -> Option<Outline> {
+        let served = self.by_name.iter().find(|served| served.digest == *digest);
+        served.map(|served| served.catalog.outline().clone()).or_else(|| self.history.find(digest))
+    }
+
     /// The icon whose image has this digest, of any catalog that is served or of its [`FORMER_ICONS`] contents before.
     pub fn icon(&self, digest: &Digest) -> Option<FoundIcon> {
         let now = self.by_name.iter().map(|served| served.catalog.icons());
@@ -217,6 +239,7 @@ impl Snapshot {
             by_name: self.by_name.clone(),
             revisions: self.revisions.clone(),
             former_icons: self.former_icons.clone(),
+            history: self.history.clone(),
             ..Self::default()
         }
     }

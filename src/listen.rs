@@ -18,11 +18,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
 /// How much one listener does at once, and how long it waits for anything.
@@ -114,7 +113,8 @@ impl Listener {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(limits.headers).max_buf_size(limits.header_bytes);
         let connections = Arc::new(Semaphore::new(limits.connections));
-        let open = GracefulShutdown::new();
+        // Each connection holds a receiver, so that the sender sees the last one end.
+        let open = watch::Sender::new(());
         let mut end = std::pin::pin!(end);
         loop {
             let next = async {
@@ -125,16 +125,26 @@ impl Listener {
                 next = next => next,
                 () = &mut end => break,
             };
-            let connection = open.watch(http.serve_connection(TokioIo::new(stream), service.clone()));
+            let connection = http.serve_connection(TokioIo::new(stream), service.clone()).with_upgrades();
+            let mut ending = open.subscribe();
             tokio::spawn(async move {
                 let _permit = permit;
-                if let Err(error) = connection.await {
+                let mut connection = std::pin::pin!(connection);
+                let ended = tokio::select! {
+                    ended = &mut connection => ended,
+                    _ = ending.changed() => {
+                        connection.as_mut().graceful_shutdown();
+                        connection.await
+                    }
+                };
+                if let Err(error) = ended {
                     tracing::debug!(%error, "a connection ended early");
                 }
             });
         }
         drop(self.socket);
-        if timeout(limits.end, open.shutdown()).await.is_err() {
+        open.send_replace(());
+        if timeout(limits.end, open.closed()).await.is_err() {
             tracing::warn!(after = ?limits.end, "requests were cut off at the end");
         }
     }

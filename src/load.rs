@@ -24,7 +24,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::catalogs::{CatalogsWriter, Served};
+use crate::catalogs::{CatalogsWriter, History, Served};
 use crate::source::{Registries, Source, SourceError};
 use crate::store::{Store, StoreError};
 use crate::unpack::UnpackError;
@@ -203,7 +203,8 @@ impl Loader {
                 about: wanted.about.clone(),
             });
             while self.finishing.try_join_next().is_some() {}
-            self.finishing.spawn(finish(Arc::clone(&self.stages), content.clone()));
+            let history = self.writer.history();
+            self.finishing.spawn(finish(Arc::clone(&self.stages), content.clone(), wanted.clone(), history));
         }
         let report = Report { name, content: content.clone(), standing: standing.clone(), took: *took };
         report.log(update.is_new);
@@ -211,11 +212,16 @@ impl Loader {
     }
 }
 
-/// Does what a content that is served already is the better for: makes what it finds things by, and compresses it once
-/// nothing waits to be loaded. Who asks before that waits a little longer, or gets more bytes.
-async fn finish(stages: Arc<Stages>, content: Content) {
-    let Content { catalog, .. } = content.clone();
-    let prepared = tokio::task::spawn_blocking(move || catalog.prepare()).await;
+/// Does what a content that is served already is the better for: makes what it finds things by, remembers what it holds
+/// for comparisons, and compresses it once nothing waits to be loaded. Who asks before that waits a little longer, or
+/// gets more bytes.
+async fn finish(stages: Arc<Stages>, content: Content, wanted: Wanted, history: History) {
+    let (prepared, keeper) = (content.clone(), Arc::clone(&stages));
+    let prepared = tokio::task::spawn_blocking(move || {
+        prepared.catalog.prepare();
+        history.remember(wanted.name.as_str(), keeper.outlines(&wanted.place.key(), &prepared));
+    })
+    .await;
     let Ok(permit) = stages.heavy.clone().acquire_owned().await else { return };
     let compressed = tokio::task::spawn_blocking(move || {
         let _permit = permit;

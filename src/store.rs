@@ -9,6 +9,7 @@
 //! FOLDER/content/<digest>.jsonl   canonical lines
 //! FOLDER/content/<digest>.jsonl.gz, .jsonl.zst   the same compressed, where there was room and time for it
 //! FOLDER/notes/<digest>.json      where lines came from and their problems, by the digest of this file
+//! FOLDER/outlines/<digest>.outline   what a content held, by name and hash, also of the last contents that are gone
 //! FOLDER/sources/<key>.json       which content and notes a source gave, by the digest of the source's key
 //! FOLDER/scratch/                 layers and files of images that are being read
 //! ```
@@ -16,6 +17,7 @@
 mod encoded;
 mod file;
 mod notes;
+mod outlines;
 mod record;
 mod scratch;
 mod sweep;
@@ -42,6 +44,7 @@ pub const QUOTA: u64 = 10 * 1024 * 1024 * 1024;
 const LOCK_FILE: &str = "catalogql.lock";
 const CONTENT: &str = "content";
 const NOTES: &str = "notes";
+const OUTLINES: &str = "outlines";
 const SOURCES: &str = "sources";
 const SCRATCH: &str = "scratch";
 
@@ -105,7 +108,7 @@ impl Store {
     /// this one did.
     pub fn open(folder: &Path, quota: u64, build: &str) -> Result<Self, StoreError> {
         let lock = lock(folder)?;
-        for part in [CONTENT, NOTES, SOURCES] {
+        for part in [CONTENT, NOTES, OUTLINES, SOURCES] {
             let part = folder.join(part);
             fs::create_dir_all(&part).map_err(|source| io_error("make the folder", &part, source))?;
         }

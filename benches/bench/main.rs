@@ -1,5 +1,5 @@
-//! How long things take: loading, executing, looking up, finding, planning, the worst queries. `make bench` runs it all,
-//! and `cargo bench --bench bench -- find look-up` some parts.
+//! How long things take: loading, images, executing, looking up, finding, planning, the worst queries. `make bench` runs
+//! it all, and `cargo bench --bench bench -- find look-up` some parts.
 //!
 //! Each figure is a ratio to a yardstick that is measured in the same run, or a time that the design sets a bar for.
 //! CPU time, mimalloc for every side, the least of several runs. Catalogs: a generated one, and real ones where the
@@ -10,10 +10,12 @@ mod derive;
 mod execute;
 mod find;
 mod generate;
+mod image;
 mod load;
 mod look_up;
 mod measure;
 mod plan;
+mod pull;
 mod worst;
 
 use std::path::PathBuf;
@@ -35,6 +37,11 @@ fn main() {
         if is_wanted("load") && corpus.join(name).is_dir() {
             load::bench(name, &corpus.join(name), &scratch);
         }
+    }
+    if is_wanted("image") {
+        let community = corpus.join("community");
+        let (name, folder) = if community.is_dir() { ("community", &community) } else { ("generated", &generated) };
+        pull::bench(name, folder, &scratch);
     }
     let served = load::serve("generated", &generated, &scratch);
     if is_wanted("execute") {

@@ -5,10 +5,11 @@
 mod corpus;
 #[path = "../bench/generate.rs"]
 mod generate;
+#[path = "../bench/image.rs"]
+#[expect(dead_code, reason = "the bench of time uses more of it")]
+mod image;
 
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use cap::Cap;
@@ -28,18 +29,21 @@ fn main() {
     let generated = scratch.join("generated");
     generate::generate(&generated).expect("the target folder can be written to");
     let corpus = corpus::folder();
-    bench("generated", &generated, &scratch, 24 * MIB);
+    bench("generated", &generated.display().to_string(), &scratch, 24 * MIB);
     for (name, live) in [("community", 24 * MIB), ("community-v4.18-yaml", 24 * MIB), ("community-objects", 4 * MIB)] {
         let folder = corpus.join(name);
         if folder.is_dir() {
-            bench(name, &folder, &scratch, live);
+            bench(name, &folder.display().to_string(), &scratch, live);
         }
     }
+    let community = corpus.join("community");
+    let image = image::Image::new(if community.is_dir() { &community } else { &generated }, &scratch);
+    bench("image", &image.source, &scratch, 24 * MIB);
     std::fs::remove_dir_all(&scratch).expect("the scratch folder can be removed");
 }
 
-/// Loads a folder cold and says what is live afterwards, what was live at most, and what the server's `RssAnon` is.
-fn bench(name: &str, folder: &Path, scratch: &Path, most_live: usize) {
+/// Loads a source cold and says what is live afterwards, what was live at most, and what the server's `RssAnon` is.
+fn bench(name: &str, source: &str, scratch: &Path, most_live: usize) {
     println!("memory of {name}");
     let before = HEAP.allocated();
     let peak_before = HEAP.max_allocated();
@@ -48,7 +52,7 @@ fn bench(name: &str, folder: &Path, scratch: &Path, most_live: usize) {
     let runtime = runtime.expect("a runtime starts");
     let wanted = Wanted {
         name: CatalogName::new(name).expect("a valid name"),
-        place: Source::Directory(folder.to_owned()).into(),
+        place: Source::parse(source, Path::new("")).expect("a source").into(),
         about: About::default(),
     };
     let store = Store::open(&scratch.join("store"), u64::MAX, "bench").expect("the store opens");
@@ -62,7 +66,7 @@ fn bench(name: &str, folder: &Path, scratch: &Path, most_live: usize) {
         line("at most live while loading", peak - before, 96 * MIB);
     }
     drop(served);
-    line("RssAnon of the server", rss_anon(name, folder, scratch), 40 * MIB);
+    line("RssAnon of the server", rss_anon(name, source, scratch), 40 * MIB);
 }
 
 fn line(what: &str, bytes: usize, most: usize) {
@@ -70,21 +74,10 @@ fn line(what: &str, bytes: usize, most: usize) {
     println!("  {what:<30} {:>8} KiB   {verdict} at most {} MiB", bytes / 1024, most / MIB);
 }
 
-/// Starts the server on the folder and asks the kernel once it serves.
-fn rss_anon(name: &str, folder: &Path, scratch: &Path) -> usize {
-    let mut server = Command::new(env!("CARGO_BIN_EXE_catalogql"))
-        .args(["serve", &format!("{name}={}", folder.display()), "--listen", "127.0.0.1:0", "--store"])
-        .arg(scratch.join(format!("server-{name}")))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the server starts");
-    let output = BufReader::new(server.stdout.take().expect("it is piped"));
-    let is_serving = output.lines().map_while(Result::ok).any(|line| line.contains("Listening"));
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).expect("the server runs");
-    server.kill().expect("the server can be ended");
-    server.wait().expect("the server ends");
-    assert!(is_serving, "the server said where it listens");
+/// Starts the server on the source and asks the kernel once it answered.
+fn rss_anon(name: &str, source: &str, scratch: &Path) -> usize {
+    let server = image::Served::start(&format!("{name}={source}"), &scratch.join(format!("server-{name}")));
+    let status = server.proc("status");
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("Linux says it");
     let kilobytes: usize = line.trim().trim_end_matches(" kB").parse().expect("a number");
     kilobytes * 1024

@@ -28,7 +28,7 @@ function groups(text: string): Group[] {
 }
 
 function examples(text: string): Example[] {
-  const operations = text.matchAll(/((?:^#.*\n)+)(^query (\w+)[^]*?^\}$)/gm);
+  const operations = text.matchAll(/((?:^#.*\n)+)(^(?:query|subscription) (\w+)[^]*?^\}$)/gm);
   return [...operations].map(([, comment, query, name]) => ({
     name: name!,
     about: comment!.replace(/^# ?/gm, "").replaceAll("\n", " ").trim(),

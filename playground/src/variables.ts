@@ -67,6 +67,8 @@ function sampleOf(each: SamplePackage): Sample {
     by: head && { name: { catalog: catalog.name, package: name, name: head.name } },
     gvk: head?.providedApis[0],
     request: { packageName: name, catalogs: [catalog.name] },
+    from: { digest: catalog.digest },
+    to: { name: catalog.name },
     schema: "olm.package",
   };
 }

@@ -1,6 +1,8 @@
 // The playground as a person meets it, in Chromium, with the network cut.
 
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 
 import { launch, openPage, serve } from "./setup.mjs";
@@ -66,11 +68,13 @@ test("every example answers without errors", async () => {
     "Consoles",
     "Resolvers",
     "Mirroring",
+    "Watching",
     "Anything else",
   ]);
   const names = await panel.getByRole("button").locator("b").allInnerTexts();
-  assert.ok(names.length >= 11, `${names}`);
-  for (const name of names) {
+  assert.ok(names.length >= 13, `${names}`);
+  // A subscription has no answer; what it is told is below.
+  for (const name of names.filter((name) => name !== "Changes")) {
     await example(name);
     const answer = await run(name);
     assert.equal(answer.errors, undefined, `${name}: ${JSON.stringify(answer.errors)}`);
@@ -128,6 +132,18 @@ test("what the server streams is shown as it comes", async () => {
   await page.getByRole("button", { name: /Execute query/ }).click();
   await page.locator(".result-window", { hasText: '"last": 2' }).waitFor();
   assert.equal(accepted, "text/event-stream");
+});
+
+test("a change of a catalog is shown as it happens", async () => {
+  await example("Changes");
+  const asked = page.waitForResponse((answer) => answer.request().postDataJSON()?.operationName === "Changes");
+  await page.getByRole("button", { name: /Execute query/ }).click();
+  assert.equal((await asked).headers()["content-type"], "text/event-stream; charset=utf-8");
+  const blob = { schema: "olm.package", name: "newcomer", defaultChannel: "stable" };
+  writeFileSync(join(server.catalog, "newcomer.json"), JSON.stringify(blob));
+  const result = page.locator(".result-window");
+  await result.filter({ hasText: '"name": "newcomer"' }).filter({ hasText: '"change": "ADDED"' }).waitFor();
+  await page.getByRole("button", { name: /Stop query/ }).click();
 });
 
 /** Waits until the editors are there and know the schema. */

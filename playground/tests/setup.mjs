@@ -1,7 +1,7 @@
 // What the test of the playground needs: the server over the example catalog, and a browser without any other network.
 
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -9,22 +9,24 @@ import { chromium } from "playwright-core";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** Serves the example catalog on a free port. Gives the address of the playground, and what ends it. */
+/** Serves a copy of the example catalog on a free port. Gives the address of the playground, where the copy is, and what ends it. */
 export async function serve() {
   const program = resolve(ROOT, process.env.CARGO_TARGET_DIR ?? "target", "debug/catalogql");
   if (!existsSync(program)) throw new Error(`${program} is missing: run \`cargo build\``);
   const store = mkdtempSync(join(tmpdir(), "catalogql-playground-"));
-  const source = `example=${join(ROOT, "examples/catalog")}`;
-  const server = spawn(program, ["serve", source, "--listen", "127.0.0.1:0", "--store", store], {
+  const catalog = mkdtempSync(join(tmpdir(), "catalogql-playground-catalog-"));
+  cpSync(join(ROOT, "examples/catalog"), catalog, { recursive: true });
+  const source = `example=${catalog}`;
+  const server = spawn(program, ["serve", source, "--watch", "--listen", "127.0.0.1:0", "--store", store], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const end = () => {
     server.kill();
-    rmSync(store, { recursive: true });
+    for (const folder of [store, catalog]) rmSync(folder, { recursive: true });
   };
   for await (const line of createInterface({ input: server.stdout })) {
     const address = line.match(/^Playground at (http:\S+)$/)?.[1];
-    if (address) return { address, end };
+    if (address) return { address, catalog, end };
   }
   end();
   throw new Error("the server names no playground: run `make playground` and then `cargo build`");

@@ -136,3 +136,47 @@ fn readers_see_each_state_whole_while_the_writer_publishes() {
         }
     });
 }
+
+/// A catalog with one package.
+fn with_package(name: &str, package: &str, digest: u8) -> Served {
+    let line = format!("{{\"name\":\"{package}\",\"schema\":\"olm.package\"}}\n");
+    let file = fbc::origin::FileOrigin { path: "c.json".into(), lines: vec![1], ..fbc::origin::FileOrigin::default() };
+    let catalog = Catalog::build(line.into(), &Origins { files: vec![file] }).expect("the line is canonical");
+    Served { catalog: Arc::new(catalog), ..served(name, 0, digest) }
+}
+
+#[test]
+fn a_content_can_be_compared_with_those_that_were_compared_or_remembered_before() {
+    let (mut writer, catalogs) = catalogs();
+    let outline = |digest: u8| catalogs.snapshot().outline(&Digest::new([digest; 32]));
+    let changed = |from: &Outline, to: &Outline| from.diff(to).packages.iter().map(|one| one.name.to_owned()).collect();
+    writer.publish(with_package("a", "one", 1));
+    let one = outline(1).expect("it is served");
+    writer.publish(with_package("a", "two", 2));
+    let names: Vec<String> = changed(&outline(1).expect("it was asked for"), &outline(2).expect("it is served"));
+    assert_eq!(names, ["one", "two"]);
+    writer.publish(with_package("a", "three", 3));
+    writer.publish(with_package("a", "four", 4));
+    assert!(outline(2).is_some() && outline(3).is_none(), "nobody asked for the third while it was served");
+    writer.history().remember("a", vec![(Digest::new([3; 32]), one.clone())]);
+    assert_eq!(outline(3), Some(one));
+    writer.withdraw("a");
+    assert_eq!([1, 2, 3, 4].map(|digest| outline(digest).is_some()), [false; 4]);
+}
+
+#[test]
+fn as_many_contents_are_remembered_as_the_limit_says() {
+    let (mut writer, catalogs) = catalogs();
+    let digests: Vec<_> = (0..=20).map(|digest| Digest::new([digest; 32])).collect();
+    let known = || {
+        let snapshot = catalogs.snapshot();
+        digests.iter().map(|digest| snapshot.outline(digest).is_some()).collect::<Vec<_>>()
+    };
+    for digest in 0..=20 {
+        writer.publish(served("a", 0, digest));
+        assert!(known()[usize::from(digest)]);
+    }
+    let served = 1;
+    let expected: Vec<_> = (0..=20).map(|digest| digest + fbc::outline::REMEMBERED + served >= 20).collect();
+    assert_eq!(known(), expected);
+}

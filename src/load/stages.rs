@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use fbc::catalog::IndexError;
-use fbc::{Catalog, Digest, Origins};
+use fbc::{Catalog, Digest, Origins, Outline};
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -183,6 +183,14 @@ impl Stages {
                 Err(error) => tracing::warn!(digest = %content.digest, %error, "serving a content without compression"),
             }
         }
+    }
+
+    /// Keeps the outline of a content. Gives the outlines of what its source gave, the latest first.
+    pub(super) fn outlines(&self, key: &str, content: &Content) -> Vec<(Digest, Outline)> {
+        if let Err(error) = self.store.keep_outline(&content.digest, content.catalog.outline()) {
+            tracing::warn!(digest = %content.digest, %error, "what changes after this content will not be known");
+        }
+        self.store.outlines(key)
     }
 
     fn encodings(&self, digest: Digest) -> Arc<Encodings> {

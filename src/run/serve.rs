@@ -5,11 +5,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use super::output;
 use super::registries::registries;
@@ -28,6 +30,9 @@ use crate::views::{http, playground};
 
 /// What tells contents that this build found out about from those of another.
 const BUILD: &str = env!("CATALOGQL_BUILD");
+
+/// How long sockets of streams may take to close at the end: as long as a client may take to answer, and a little more.
+const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Serves until a signal ends it.
 pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
@@ -59,7 +64,8 @@ async fn serve_catalogs(
     let ready = Ready::default();
     let engine = Arc::new(engine(catalogs.clone(), &args)?);
     let playground = if args.documents.trusted_only { playground::closed() } else { playground::router() };
-    let routes = graphql::router(engine, &args.cors_origin).merge(http::router(catalogs)).merge(playground);
+    let routes =
+        graphql::router(Arc::clone(&engine), &args.cors_origin).merge(http::router(catalogs)).merge(playground);
     let routes = routes.merge(listen::probes(ready.clone()));
 
     let upkeep = upkeep(&args);
@@ -73,7 +79,13 @@ async fn serve_catalogs(
 
     // By name, until every catalog was tried.
     let mut reports = Some(BTreeMap::new());
-    let mut serving = std::pin::pin!(listener.serve(routes, listen::Limits::default(), end()?));
+    let (end, streams) = (end()?, Arc::clone(&engine));
+    let end = async move {
+        end.await;
+        // They would go on for as long as they are listened to.
+        streams.end_streams();
+    };
+    let mut serving = std::pin::pin!(listener.serve(routes, listen::Limits::default(), end));
     loop {
         tokio::select! {
             Some(event) = received.recv() => match event {
@@ -98,6 +110,8 @@ async fn serve_catalogs(
             () = &mut serving => break,
         }
     }
+    // A WebSocket is no connection of the listener any more; each says goodbye.
+    let _ = timeout(GOODBYE, engine.streams_ended()).await;
     loading.abort();
     Ok(())
 }

@@ -24,6 +24,7 @@ pub(super) enum What {
     Content,
     Encoded,
     Notes,
+    Outline,
     Record,
     Scratch,
 }

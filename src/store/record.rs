@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use fbc::Digest;
+use fbc::outline::REMEMBERED;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -27,6 +28,8 @@ pub struct Record {
     pub notes: Digest,
     /// When this content was first read from this source.
     pub at: Timestamp,
+    /// Digests of other contents that the source gave before, the latest first.
+    pub former: Vec<Digest>,
 }
 
 /// What a source looked like when it was read.
@@ -51,6 +54,8 @@ struct Stored {
     bytes: u64,
     notes: String,
     at: String,
+    #[serde(default)]
+    former: Vec<String>,
 }
 
 impl Record {
@@ -63,6 +68,7 @@ impl Record {
         notes: Digest,
         before: Option<Record>,
     ) -> Self {
+        let former = before.as_ref().map(|before| before.formerly(content)).unwrap_or_default();
         let now = Timestamp::now();
         let at = match before {
             Some(before) if before.content == content => before.at,
@@ -77,7 +83,14 @@ impl Record {
             bytes,
             notes,
             at,
+            former,
         }
+    }
+
+    /// What was before a content that comes after this one.
+    fn formerly(&self, next: Digest) -> Vec<Digest> {
+        let all = std::iter::once(self.content).chain(self.former.iter().copied());
+        all.filter(|digest| *digest != next).take(REMEMBERED).collect()
     }
 
     /// The record in a file, if there is one that can be used.
@@ -94,6 +107,7 @@ impl Record {
             bytes: stored.bytes,
             notes: Digest::parse(&stored.notes)?,
             at: stored.at.parse().ok()?,
+            former: stored.former.iter().filter_map(|digest| Digest::parse(digest)).collect(),
         })
     }
 
@@ -107,6 +121,7 @@ impl Record {
             bytes: self.bytes,
             notes: self.notes.to_string(),
             at: self.at.to_string(),
+            former: self.former.iter().map(Digest::to_string).collect(),
         };
         serde_json::to_vec_pretty(&stored).expect("numbers and texts are JSON")
     }

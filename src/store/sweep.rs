@@ -8,13 +8,13 @@ use fbc::Digest;
 
 use super::file::{self, Point, What, io_error, reached};
 use super::record::Record;
-use super::{CONTENT, NOTES, SOURCES, Store, StoreError, lock_mutex};
+use super::{CONTENT, NOTES, OUTLINES, SOURCES, Store, StoreError, lock_mutex};
 use crate::coding::Coding;
 
 impl Store {
     /// Removes what a process left unfinished. Nothing may be on its way now.
     pub(super) fn sweep_unfinished(&self) -> Result<(), StoreError> {
-        for path in self.files(&[CONTENT, NOTES, SOURCES])? {
+        for path in self.files(&[CONTENT, NOTES, OUTLINES, SOURCES])? {
             if name(&path).is_some_and(file::is_temporary) {
                 file::remove(&path)?;
             }
@@ -22,7 +22,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes records that cannot be used, and contents and notes that no record names. The pen must be held.
+    /// Removes records that cannot be used, and contents, notes and outlines that no record names. The pen must be held.
     pub(super) fn sweep(&self) -> Result<(), StoreError> {
         let mut wanted = HashSet::new();
         for path in self.records()? {
@@ -31,11 +31,13 @@ impl Store {
                     wanted.insert(self.content_path(&record.content));
                     wanted.extend(Coding::ALL.map(|coding| self.encoded_path(&record.content, coding)));
                     wanted.insert(self.notes_path(&record.notes));
+                    let contents = record.former.iter().chain([&record.content]);
+                    wanted.extend(contents.map(|digest| self.outline_path(digest)));
                 }
                 None => file::remove(&path)?,
             }
         }
-        for path in self.files(&[CONTENT, NOTES])? {
+        for path in self.files(&[CONTENT, NOTES, OUTLINES])? {
             if is_ours(&path) && !wanted.contains(&path) {
                 file::remove(&path)?;
                 reached(What::Content, Point::Removed).map_err(|source| io_error("remove", &path, source))?;
@@ -46,7 +48,7 @@ impl Store {
 
     /// How many bytes the folder holds, without what is on its way.
     pub(super) fn used(&self) -> Result<u64, StoreError> {
-        let files = self.files(&[CONTENT, NOTES, SOURCES])?;
+        let files = self.files(&[CONTENT, NOTES, OUTLINES, SOURCES])?;
         let lengths = files.iter().filter(|path| is_ours(path)).map(|path| {
             fs::metadata(path).map(|metadata| metadata.len()).map_err(|source| io_error("look at", path, source))
         });
@@ -107,6 +109,7 @@ fn name(path: &Path) -> Option<&str> {
 fn is_ours(path: &Path) -> bool {
     let parts = name(path).and_then(|name| name.split_once('.'));
     parts.is_some_and(|(hex, end)| {
-        Digest::parse(&format!("sha256:{hex}")).is_some() && matches!(end, "json" | "jsonl" | "jsonl.gz" | "jsonl.zst")
+        Digest::parse(&format!("sha256:{hex}")).is_some()
+            && matches!(end, "json" | "outline" | "jsonl" | "jsonl.gz" | "jsonl.zst")
     })
 }

@@ -131,7 +131,8 @@ fn what_one_source_gave_is_given_for_another_in_the_same_state() {
 
     let kept = store.adopt("b", &state("1")).unwrap().unwrap();
     let image = Some("image@sha256:1".to_owned());
-    let expected = Record { key: "b".to_owned(), image, at: kept.record.at, ..first.clone() };
+    let (at, former) = (kept.record.at, vec![before.content]);
+    let expected = Record { key: "b".to_owned(), image, at, former, ..first.clone() };
     assert_eq!((&kept.record, kept.notes), (&expected, notes(7)));
     assert!(kept.record.at > before.at);
     assert_eq!(files(folder.path()), files_of(&[&first, &expected]));

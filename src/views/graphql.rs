@@ -15,9 +15,10 @@
 //! | `connection`, `key` | pages, cursors, ids |
 //! | `introspection` | what the schema says of itself |
 //! | [`errors`] | codes, texts, status |
+//! | `subscription` | which changes a stream is told |
 //! | `validator` | what names an answer before it is made |
 //! | `cache`, `kept` | answers that are kept; how anything is kept |
-//! | `handler` | HTTP |
+//! | `handler` | HTTP: requests, streams of events, sockets |
 
 mod asked;
 mod cache;
@@ -34,12 +35,14 @@ mod key;
 pub mod limits;
 mod output;
 mod plan;
+mod subscription;
 mod validator;
 mod write;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use apollo_compiler::executable;
 use fbc::Digest;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -52,11 +55,13 @@ use errors::{Code, Cost, Error, Outcome};
 use introspection::Introspections;
 use limits::Limits;
 use plan::Plan;
+use subscription::Streams;
 use validator::{Validator, Validators};
-use write::Context;
+use write::{CatalogChange, Context};
 
 pub use document::SDL;
 pub use handler::router;
+pub use subscription::StreamLimits;
 
 /// Answers GraphQL requests.
 pub struct Engine {
@@ -67,6 +72,7 @@ pub struct Engine {
     validators: Validators,
     answers: Answers,
     introspections: Introspections,
+    streams: Streams,
 }
 
 /// A request, as GraphQL over HTTP puts it in JSON.
@@ -109,6 +115,19 @@ pub struct Answer {
     pub outcome: Outcome,
 }
 
+/// What is to be executed.
+#[derive(Clone, Copy)]
+struct Execution<'e> {
+    document: &'e Document,
+    operation: &'e executable::Operation,
+    /// Values of its variables, as they were sent.
+    given: &'e Map<String, Value>,
+    /// What happened, for a subscription.
+    change: Option<CatalogChange<'e>>,
+    /// Whether the answer is to tell what it cost.
+    asks_cost: bool,
+}
+
 /// Cost, in objects, beyond which an execution takes long enough to be kept off the threads that serve connections:
 /// about a tenth of a millisecond.
 const LONG: u64 = 500;
@@ -123,6 +142,7 @@ impl Engine {
             validators: Validators::new(&limits),
             answers: Answers::new(&limits),
             introspections: Introspections::default(),
+            streams: Streams::default(),
             limits,
         }
     }
@@ -173,8 +193,24 @@ impl Engine {
     ) -> Result<Answer, (Vec<Error>, Outcome)> {
         let refused = |error: Error| (vec![error], Outcome::Refused);
         let operation = document.operation(request.operation_name.as_deref()).map_err(refused)?;
+        if operation.is_subscription() {
+            // graphql-http's words, and what to do.
+            let message = "Subscriptions are not supported in one answer: accept text/event-stream or use a WebSocket";
+            return Err(refused(Error::request(Code::OperationResolutionFailure, message)));
+        }
         let none = Map::new();
         let given = request.variables.as_ref().unwrap_or(&none);
+        let asks_cost = *asks_cost;
+        self.perform(snapshot, Execution { document, operation, given, change: None, asks_cost }, long)
+    }
+
+    fn perform(
+        &self,
+        snapshot: &Snapshot,
+        Execution { document, operation, given, change, asks_cost }: Execution<'_>,
+        long: impl FnOnce(&mut dyn FnMut()),
+    ) -> Result<Answer, (Vec<Error>, Outcome)> {
+        let refused = |error: Error| (vec![error], Outcome::Refused);
         let variables = coercion::variables(&self.schema, document, operation, given, self.limits.list_items)
             .map_err(|errors| (errors, Outcome::Refused))?;
         let plan = match plan::plan(&self.schema, document, operation, &variables) {
@@ -186,7 +222,7 @@ impl Engine {
             .introspections
             .answer(&self.schema, document, operation, &variables, &plan)
             .map_err(|error| (vec![error], Outcome::Abandoned))?;
-        let context = Context { snapshot, document, limits: &self.limits, introspection: &introspection };
+        let context = Context { snapshot, change, document, limits: &self.limits, introspection: &introspection };
         let mut written = None;
         let mut work = || {
             let mut out = Vec::with_capacity(first_capacity(cost));
@@ -214,12 +250,27 @@ impl Engine {
     }
 }
 
+impl Request<'_> {
+    /// The same request, of its own.
+    fn into_owned(self) -> Request<'static> {
+        let own = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
+        let Request { query, document_id, operation_name, variables, extensions } = self;
+        let (query, document_id, operation_name) = (own(query), own(document_id), own(operation_name));
+        Request { query, document_id, operation_name, variables, extensions }
+    }
+}
+
+impl Known<'_> {
+    /// Whether it asks for a stream.
+    fn is_subscription(&self) -> bool {
+        let operation = self.document.operation(self.request.operation_name.as_deref());
+        operation.is_ok_and(executable::Operation::is_subscription)
+    }
+}
+
 /// An answer without data.
 fn no_answer(errors: &[Error], outcome: Outcome) -> Answer {
-    let mut body = b"{".to_vec();
-    errors::write_all(errors, &mut body);
-    body.push(b'}');
-    Answer { body, outcome }
+    Answer { body: errors::body(errors), outcome }
 }
 
 /// An answer whose root could not be planned.

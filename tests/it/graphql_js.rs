@@ -41,7 +41,7 @@ const DIFFERENCES: [(&str, &str, &str); 3] = [
 ];
 
 /// Refusals that are shown at another place, by how their messages begin; `tests/js/gaps.mjs` says why.
-const PLACED_OTHERWISE: [&str; 8] = [
+const PLACED_OTHERWISE: [&str; 9] = [
     "syntax error",
     "fragment `",
     "cannot find fragment",
@@ -50,6 +50,7 @@ const PLACED_OTHERWISE: [&str; 8] = [
     "the required argument",
     "the required field",
     "expected value of type",
+    "anonymous subscription",
 ];
 
 /// Lists of introspection whose order says nothing.

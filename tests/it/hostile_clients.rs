@@ -37,7 +37,7 @@ fn unharmed(server: &Server, before: u64) {
 }
 
 /// As many open files as the system lets this process have.
-fn allow_open_files(count: u64) {
+pub(crate) fn allow_open_files(count: u64) {
     let limit = getrlimit(Resource::Nofile);
     let hard = limit.maximum.unwrap_or(u64::MAX);
     assert!(hard >= count, "this test opens {count} sockets: raise the hard limit, `ulimit -Hn {count}`");

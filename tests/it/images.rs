@@ -2,6 +2,7 @@
 
 mod community;
 mod faults;
+mod full_disk;
 mod logins;
 mod mirrors;
 mod proxies;

@@ -19,6 +19,7 @@ mod serve;
 mod serve_images;
 mod served;
 mod skew;
+mod streams;
 mod support;
 mod swaps;
 mod upstream_links;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use catalogql::args::Args;
 use catalogql::views::graphql::limits::Limits;
-use catalogql::views::graphql::{Engine, Request};
+use catalogql::views::graphql::{Engine, Request, StreamLimits};
 use catalogql::views::http;
 use catalogql::{coding, listen, load, source, store, unpack};
 use clap::CommandFactory;
@@ -38,7 +38,7 @@ fn the_answers_in_the_readme_are_what_the_example_gives() {
 #[test]
 fn the_answers_in_the_how_to_pages_are_what_the_example_gives() {
     let engine = served::engine([served::directory("example", "examples/catalog")]);
-    for page in ["console-tiles", "find-providers", "mirror-images", "plan-an-upgrade"] {
+    for page in ["console-tiles", "find-providers", "mirror-images", "plan-an-upgrade", "watch-changes"] {
         let mut answers = 0;
         holds(&format!("docs/how-to/{page}.md"), |text| {
             rewrite_blocks(text, "graphql", "json", |query, _| {
@@ -192,7 +192,9 @@ fn request_limits() -> Vec<(&'static str, String)> {
         kept_answer_bytes,
         compressed_bytes,
         introspection: _,
+        streams,
     } = Limits::default();
+    let StreamLimits { streams, operations, ping, init } = streams;
     vec![
         ("body", body_bytes.to_string()),
         ("URL", url_bytes.to_string()),
@@ -218,6 +220,10 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("kept answers", kept_bytes.to_string()),
         ("kept answer", kept_answer_bytes.to_string()),
         ("compressed answer", compressed_bytes.to_string()),
+        ("streams", streams.to_string()),
+        ("operations", operations.to_string()),
+        ("sign of life", format!("{} s", ping.as_secs())),
+        ("`connection_init`", format!("{} s", init.as_secs())),
     ]
 }
 
@@ -321,6 +327,7 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
         ("constraint", fbc::catalog::MAX_CONSTRAINT_BYTES.to_string()),
         ("tries", load::TRIES.to_string()),
         ("store", store::QUOTA.to_string()),
+        ("remembered contents", fbc::outline::REMEMBERED.to_string()),
     ]
 }
 

@@ -5,22 +5,17 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{ARGO, CONFIGS, ETCD, Folders, Layout, Server, catalogql, graphql, lines, run};
+use crate::support::{
+    ARGO, CONFIGS, ETCD, Folders, Layout, PACKAGES, Server, catalogql, graphql, lines, packages, run,
+};
 
 const IMAGES: &str = "{ catalogs { name digest image packages { nodes { name } } } }";
-
-const PACKAGES: &str = "{ catalogs { packages { nodes { name } } } }";
 
 /// Puts an image of one file under the name `v1` of a layout.
 fn image(folders: &Folders, text: &str) -> (Layout, String) {
     let layout = Layout::new(folders.path("layout"));
     let digest = layout.image("v1", &[CONFIGS], &[("configs/catalog.json", text)]);
     (layout, digest)
-}
-
-fn packages(names: &[&str]) -> String {
-    let nodes: Vec<_> = names.iter().map(|name| format!(r#"{{"name":"{name}"}}"#)).collect();
-    format!(r#"{{"data":{{"catalogs":[{{"packages":{{"nodes":[{}]}}}}]}}}}"#, nodes.join(","))
 }
 
 #[test]

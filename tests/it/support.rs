@@ -18,11 +18,20 @@ pub(crate) use archive::Archive;
 pub(crate) use fixture::lines;
 pub(crate) use folders::Folders;
 pub(crate) use http::{Answer, ask, exchange};
-pub(crate) use layout::{CONFIGS, Layout};
+pub(crate) use layout::{CONFIGS, Layout, digest};
 pub(crate) use process::{Output, Server, catalogql, eventually, get, graphql, run};
 pub(crate) use proxy::{Act, Asked, Proxy, answer};
-pub(crate) use registry::{CONFIGS_LABEL, Pushed, Registry, Types, digest, program, tar};
+pub(crate) use registry::{CONFIGS_LABEL, Pushed, Registry, Types, program, tar};
 pub(crate) use seeded::Seeded;
+
+/// Asks which packages each catalog has.
+pub(crate) const PACKAGES: &str = "{ catalogs { packages { nodes { name } } } }";
+
+/// The answer to [`PACKAGES`] when there is one catalog, with these.
+pub(crate) fn packages(names: &[&str]) -> String {
+    let nodes: Vec<_> = names.iter().map(|name| format!(r#"{{"name":"{name}"}}"#)).collect();
+    format!(r#"{{"data":{{"catalogs":[{{"packages":{{"nodes":[{}]}}}}]}}}}"#, nodes.join(","))
+}
 
 /// A catalog without a fault.
 pub(crate) const ETCD: &str = "

@@ -3,6 +3,7 @@
 
 import catalogs from './cases/catalogs.mjs';
 import conflicts from './cases/conflicts.mjs';
+import diff from './cases/diff.mjs';
 import directives from './cases/directives.mjs';
 import documents from './cases/documents.mjs';
 import errors from './cases/errors.mjs';
@@ -16,7 +17,7 @@ import rules from './cases/rules.mjs';
 import selection from './cases/selection.mjs';
 import variables from './cases/variables.mjs';
 
-const families = { catalogs, nodes, metadata, inputs, paging, errors, selection, conflicts, variables, directives, introspection, documents, rules, language };
+const families = { catalogs, nodes, metadata, inputs, paging, errors, diff, selection, conflicts, variables, directives, introspection, documents, rules, language };
 
 export default Object.entries(families).flatMap(([family, cases]) =>
   Object.entries(cases).map(([name, request]) => ({

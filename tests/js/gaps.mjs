@@ -70,6 +70,11 @@ export const places = [
     message: /^fragment `.*` with type condition|^inline fragment must have a composite type|^cannot find fragment/,
   },
   {
+    name: 'where a subscription has a second field',
+    reason: 'the validator shows the operation, graphql-js the second field',
+    message: /^(anonymous subscription|subscription `.*`) can only have one root field/,
+  },
+  {
     name: 'where null is given for what must not be null',
     reason: 'the validator shows what lacks a value, graphql-js the null',
     message: /^the required (argument|field)|^expected value of type .*, found null/,

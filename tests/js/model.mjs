@@ -256,6 +256,7 @@ export class Model {
   readPackages() {
     this.each('olm.package', (blob) => {
       const made = {
+        source: blob,
         name: text(blob, 'name') ?? '',
         description: text(blob, 'description'),
         defaultChannelName: text(blob, 'defaultChannel') ?? '',
@@ -281,7 +282,7 @@ export class Model {
           skipRange: text(entry, 'skipRange') || undefined,
         };
       });
-      const made = { name: text(blob, 'name') ?? '', entries, properties: properties(blob) };
+      const made = { source: blob, name: text(blob, 'name') ?? '', entries, properties: properties(blob) };
       const owner = this.byName.get(text(blob, 'package') ?? '');
       if (!owner || made.name === '' || owner.channels.some((channel) => channel.name === made.name)) return;
       made.package = owner;
@@ -300,6 +301,7 @@ export class Model {
   readBundles() {
     this.each('olm.bundle', (blob) => {
       const made = {
+        source: blob,
         name: text(blob, 'name') ?? '',
         image: text(blob, 'image') ?? '',
         properties: properties(blob),

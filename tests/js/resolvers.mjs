@@ -5,6 +5,7 @@
 // placeholder against what stands in its place, and the same placeholder must always stand for the same text.
 
 import { GraphQLError } from 'graphql';
+import { difference, outline } from './diff.mjs';
 import { compareBytes } from './json.mjs';
 import { part } from './metadata.mjs';
 import { compareBundles } from './model.mjs';
@@ -56,6 +57,8 @@ function page(items, kind, key, { first, after, last, before }) {
 /** The query root over catalogs, each `{ name, digest, model, problems, … }`. */
 export function root(catalogs) {
   const served = [...catalogs].sort((a, b) => b.priority - a.priority || compareBytes(a.name, b.name));
+  // Before blobs become fields with arguments.
+  const outlines = new Map(served.map((catalog) => [catalog, outline(catalog.model)]));
   const views = new Map(served.map((catalog) => [catalog, view(catalog)]));
   const all = served.map((catalog) => views.get(catalog));
   const merged = (member, compare) =>
@@ -137,6 +140,13 @@ export function root(catalogs) {
       return found?.ownBundles.find((bundle) => bundle.name === by.name.name);
     },
     metas: (args) => pages.metas(of(args.catalogs), args),
+    diff({ from, to }) {
+      const meant = ({ name, digest }) => served.find((catalog) => (name == null ? catalog.digest === digest : catalog.name === name));
+      const [before, after] = [meant(from), meant(to)];
+      if (!before || !after) return null;
+      const packages = difference(outlines.get(before), outlines.get(after));
+      return { fromDigest: before.digest, toDigest: after.digest, packages };
+    },
     node: (args) => nodes.get(args.id),
     nodes({ ids }) {
       if (ids.length > maximumIds) fail('BAD_USER_INPUT', `${ids.length} ids`);

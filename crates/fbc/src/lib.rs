@@ -11,6 +11,7 @@
 //! | [`origin`] | where each line came from, and what reading it noticed |
 //! | [`catalog`] | canonical lines → an indexed, immutable catalog |
 //! | [`graph`] | which bundles of a package can be upgraded to which |
+//! | [`outline`] | what a catalog holds by name and hash, and what differs between two |
 //! | [`resolve`] | which bundle an install or an upgrade would pick |
 //! | [`problem`] | what is odd in a catalog's content |
 //! | [`version`], [`range`], [`image`], [`selector`] | the grammars of versions, version ranges, image references and label selectors |
@@ -25,6 +26,7 @@ pub mod image;
 mod json;
 mod manifest;
 pub mod origin;
+pub mod outline;
 pub mod problem;
 mod quote;
 pub mod range;
@@ -36,4 +38,5 @@ pub mod version;
 pub use catalog::Catalog;
 pub use digest::Digest;
 pub use origin::Origins;
+pub use outline::Outline;
 pub use problem::{Code, Problem, Severity};

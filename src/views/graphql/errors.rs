@@ -43,6 +43,8 @@ pub enum Code {
     Timeout,
     /// The catalog no longer serves the content that was asked for.
     CatalogChanged,
+    /// As many streams are open as may be.
+    MaxStreams,
     /// A fault of the server.
     Internal,
 }
@@ -140,6 +142,7 @@ impl Code {
             Code::ResponseTooLarge => "RESPONSE_TOO_LARGE",
             Code::Timeout => "TIMEOUT",
             Code::CatalogChanged => "CATALOG_CHANGED",
+            Code::MaxStreams => "MAX_STREAMS_LIMIT",
             Code::Internal => "INTERNAL_SERVER_ERROR",
         }
     }
@@ -200,9 +203,22 @@ impl Error {
     }
 }
 
+/// The text of an answer that has nothing but errors.
+pub(super) fn body(errors: &[Error]) -> Vec<u8> {
+    let mut body = b"{".to_vec();
+    write_all(errors, &mut body);
+    body.push(b'}');
+    body
+}
+
 /// Writes `"errors":[…]`.
 pub(super) fn write_all(errors: &[Error], out: &mut Vec<u8>) {
     out.extend_from_slice(b"\"errors\":");
+    write_list(errors, out);
+}
+
+/// Writes `[…]`.
+pub(super) fn write_list(errors: &[Error], out: &mut Vec<u8>) {
     for (at, error) in errors.iter().enumerate() {
         out.push(if at == 0 { b'[' } else { b',' });
         error.write(out);

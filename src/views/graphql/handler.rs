@@ -4,6 +4,8 @@
 
 mod answer;
 mod request;
+mod socket;
+mod stream;
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use axum::http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, RETRY_AFTER, VARY,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use sha2::{Digest as _, Sha256};
@@ -39,6 +42,12 @@ struct Server {
     running: Semaphore,
     /// Bounds the bytes of answers that clients have not taken yet, in units of [`answer::IN_FLIGHT_UNIT`].
     in_flight: Arc<Semaphore>,
+    /// Bounds the streams of events and the operations of sockets.
+    streams: Arc<Semaphore>,
+    /// Bounds the sockets.
+    sockets: Arc<Semaphore>,
+    /// Origins whose pages may open a WebSocket, besides the server's own.
+    origins: Box<[HeaderValue]>,
 }
 
 /// A cache may keep it, and asks whether it still holds.
@@ -59,21 +68,33 @@ const CORS_AGE: Duration = Duration::from_hours(1);
 /// Pages of `origins` may read the answers; `*` is every origin. Requests change nothing and carry no credentials, so
 /// an origin that is not named can neither do harm nor see anything.
 pub fn router(engine: Arc<Engine>, origins: &[HeaderValue]) -> Router {
-    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let limits = engine.limits();
-    let (body_bytes, in_flight) = (limits.body_bytes, limits.in_flight_bytes.div_ceil(answer::IN_FLIGHT_UNIT));
-    let server = Arc::new(Server {
-        engine,
-        running: Semaphore::new(2 * processors),
-        in_flight: Arc::new(Semaphore::new(in_flight)),
-    });
+    let body_bytes = engine.limits().body_bytes;
+    let server = Arc::new(Server::new(engine, origins));
+    let graphql = get(by_url).post(by_body).layer(from_fn_with_state(Arc::clone(&server), socket::upgrade));
     let routes = Router::new()
-        .route("/graphql", get(by_url).post(by_body))
+        .route("/graphql", graphql)
         .route("/schema.graphql", get(schema))
         .layer(DefaultBodyLimit::max(body_bytes));
     // Without it, answers need not say that they depend on who asks.
     let routes = if origins.is_empty() { routes } else { routes.layer(cors(origins)) };
     routes.with_state(server)
+}
+
+impl Server {
+    fn new(engine: Arc<Engine>, origins: &[HeaderValue]) -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let limits = engine.limits();
+        let (in_flight, streams) = (limits.in_flight_bytes.div_ceil(answer::IN_FLIGHT_UNIT), limits.streams.streams);
+        let room = |size| Arc::new(Semaphore::new(size));
+        Self {
+            running: Semaphore::new(2 * processors),
+            in_flight: room(in_flight),
+            streams: room(streams),
+            sockets: room(streams),
+            origins: origins.into(),
+            engine,
+        }
+    }
 }
 
 fn cors(origins: &[HeaderValue]) -> CorsLayer {
@@ -112,13 +133,16 @@ async fn by_body(State(server): State<Arc<Server>>, mut asked: HttpRequest) -> R
 }
 
 async fn answer(
-    server: &Server,
+    server: &Arc<Server>,
     headers: &HeaderMap,
     request: Result<Request<'_>, Refusal>,
     method: Method,
 ) -> Response {
+    if let Some(response) = stream::answer(server, headers, &request).await {
+        return response;
+    }
     let Some(media) = request::accepted(headers) else {
-        let text = "accept application/graphql-response+json or application/json";
+        let text = "accept application/graphql-response+json, application/json or text/event-stream";
         return (StatusCode::NOT_ACCEPTABLE, text).into_response();
     };
     let request = match request {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use apollo_compiler::ast::{self, Definition, Selection};
 
 use super::errors::{Code, Cost, Error};
+use super::subscription::StreamLimits;
 
 /// What one request may ask for.
 #[derive(Clone, Debug)]
@@ -63,6 +64,8 @@ pub struct Limits {
     pub compressed_bytes: usize,
     /// Whether the schema tells what it is.
     pub introspection: Introspection,
+    /// What is streamed.
+    pub streams: StreamLimits,
 }
 
 /// Whether the schema tells what it is.
@@ -102,6 +105,7 @@ impl Default for Limits {
             kept_answer_bytes: 1 << 20,
             compressed_bytes: 8 << 20,
             introspection: Introspection::Told,
+            streams: StreamLimits::default(),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod answers;
 mod arms;
 mod bounds;
+mod diffs;
 mod finding;
 pub(in crate::views::graphql) mod fixture;
 mod hostile;

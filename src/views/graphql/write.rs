@@ -10,6 +10,7 @@ mod catalog;
 mod channel;
 mod connection;
 mod constraint;
+mod diff;
 mod failure;
 mod graph;
 mod icon;
@@ -41,6 +42,8 @@ use super::output;
 use super::plan::{Field, Plan, Selected};
 use crate::catalogs::{Served, Snapshot};
 
+pub(super) use diff::CatalogChange;
+
 /// Objects between two looks at the clock.
 const OBJECTS_PER_LOOK: u64 = 256;
 
@@ -50,8 +53,8 @@ const DECODED_BYTES: usize = 512;
 /// Bytes of JSON that are walked in the time that an object takes.
 const WALKED_BYTES: usize = 2_048;
 
-/// Bytes of a pointer that are read in the time that an object takes.
-const POINTER_BYTES: usize = 256;
+/// Bytes of a pointer, or of a version that is installed, that are read in the time that an object takes.
+const READ_BYTES: usize = 64;
 
 /// What a written operation is.
 pub(super) struct Written {
@@ -84,7 +87,10 @@ pub(super) fn write<'a>(plan: &'a Plan<'a>, context: Context<'a>, out: Vec<u8>) 
         next_look: OBJECTS_PER_LOOK,
         abandoned: None,
     };
-    let outcome = writer.object(query::Query(context.snapshot), plan);
+    let outcome = match context.change {
+        Some(change) => writer.object(diff::Subscription(change), plan),
+        None => writer.object(query::Query(context.snapshot), plan),
+    };
     if let Some(reason) = writer.abandoned {
         return Err(reason);
     }
@@ -99,6 +105,8 @@ pub(super) fn write<'a>(plan: &'a Plan<'a>, context: Context<'a>, out: Vec<u8>) 
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) snapshot: &'a Snapshot,
+    /// What happened, for a subscription.
+    pub(super) change: Option<CatalogChange<'a>>,
     pub(super) document: &'a Document,
     pub(super) limits: &'a Limits,
     /// What introspection said, by response key.
@@ -373,7 +381,7 @@ impl<'a> Writer<'a> {
     /// Writes the part of a value that a field asks for, or `null` where there is none.
     fn part(&mut self, json: Option<&[u8]>, field: &'a Field<'a>) -> Outcome {
         let Some(pointer) = arguments(field).text("pointer") else { return self.maybe_raw(json) };
-        let walked = json.map_or(0, <[u8]>::len) / WALKED_BYTES + pointer.len() / POINTER_BYTES;
+        let walked = json.map_or(0, <[u8]>::len) / WALKED_BYTES + pointer.len() / READ_BYTES;
         self.count_objects(walked as u64)?;
         match json.map(|json| part_at(json, pointer)).transpose() {
             Ok(part) => self.maybe_raw(part.flatten()),

@@ -9,11 +9,9 @@ use std::thread;
 use serde_json::Value;
 
 use crate::support::{
-    ARGO, Act, Archive, Asked, CONFIGS_LABEL, ETCD, Folders, Proxy, Pushed, Registry, Server, Types, answer,
-    eventually, graphql, lines, tar,
+    ARGO, Act, Archive, Asked, CONFIGS_LABEL, ETCD, Folders, PACKAGES, Proxy, Pushed, Registry, Server, Types, answer,
+    eventually, graphql, lines, packages, tar,
 };
-
-const PACKAGES: &str = "{ catalogs { packages { nodes { name } } } }";
 
 /// What a registry does.
 type Script = fn(&Asked) -> Act;
@@ -57,11 +55,6 @@ fn image(text: &str) -> Pushed {
 
 fn labelled(layers: &[Vec<u8>]) -> Pushed {
     Pushed::image(Types::Oci, layers, &[(CONFIGS_LABEL, "/configs")])
-}
-
-/// The answer when a catalog of this package is the only one.
-fn only(package: &str) -> String {
-    format!(r#"{{"data":{{"catalogs":[{{"packages":{{"nodes":[{{"name":"{package}"}}]}}}}]}}}}"#)
 }
 
 /// The error that is logged while the former content is served.
@@ -206,18 +199,18 @@ fn goes_bad_and_is_mended(Case { name, script, image, error }: &Case, registry: 
     registry.push(&repository, "v1", &self::image(&lines(ETCD)));
     let (gate, folders) = (Gate::before(registry.address), Folders::new());
     let server = gate.serve(&folders, &repository);
-    assert_eq!(graphql(server.address, PACKAGES), only("etcd"), "{name}");
+    assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]), "{name}");
 
     gate.set(*script);
     registry.push(&repository, "v1", &image());
     let said = failure(&server);
     let place = format!("{}/{repository}", gate.proxy.address);
     assert!(said.contains(&error.replace('@', &place)), "{name}: {said}");
-    assert_eq!(graphql(server.address, PACKAGES), only("etcd"), "{name}");
+    assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]), "{name}");
 
     gate.set(|_| Act::Pass);
     registry.push(&repository, "v1", &argo());
-    server.answers_in_time(PACKAGES, &only("argo"));
+    server.answers_in_time(PACKAGES, &packages(&["argo"]));
     assert_eq!(scratch(&folders), 0, "{name}");
 }
 
@@ -238,7 +231,7 @@ fn a_blob_that_breaks_off_or_never_ends_gives_the_right_content_all_the_same() {
         let (gate, folders) = (Gate::before(registry.address), Folders::new());
         gate.set(script);
         let server = gate.serve(&folders, "ns/catalog");
-        assert_eq!(graphql(server.address, PACKAGES), only("argo"));
+        assert_eq!(graphql(server.address, PACKAGES), packages(&["argo"]));
     }
 }
 
@@ -254,14 +247,14 @@ fn a_restart_while_the_registry_is_down_serves_the_former_content_at_once_and_go
     let server = start(&registry);
     let said = server.table.last().expect("it says what it serves");
     assert!(said.starts_with("a is served as it was ") && said.ends_with(" ago until its source answers"), "{said}");
-    assert_eq!(graphql(server.address, PACKAGES), only("etcd"));
+    assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]));
     let error = failure(&server);
     assert!(error.starts_with(&format!("cannot read the source: cannot reach `{}`: ", registry.address)), "{error}");
-    assert_eq!(graphql(server.address, PACKAGES), only("etcd"));
+    assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]));
 
     registry.resume();
     registry.push("ns/catalog", "v1", &argo());
-    server.answers_in_time(PACKAGES, &only("argo"));
+    server.answers_in_time(PACKAGES, &packages(&["argo"]));
 }
 
 #[test]
@@ -301,16 +294,16 @@ fn a_server_that_is_killed_while_it_waits_for_a_registry_has_the_former_content_
         let server = gate.serve(&folders, &repository);
         let waits = |asked: &Asked| matches!(script(asked), Act::Silent(_));
         eventually(|| gate.proxy.asked()[before..].iter().any(waits).then_some(()));
-        assert_eq!(graphql(server.address, PACKAGES), only("etcd"), "{step}");
+        assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]), "{step}");
         server.signal("KILL");
         server.ended();
         assert_eq!(scratch(&folders), usize::from(step == "layer"), "{step}");
 
         gate.set(|_| answer(503, &[], ""));
         let server = gate.serve(&folders, &repository);
-        assert_eq!((graphql(server.address, PACKAGES), scratch(&folders)), (only("etcd"), 0), "{step}");
+        assert_eq!((graphql(server.address, PACKAGES), scratch(&folders)), (packages(&["etcd"]), 0), "{step}");
         drop(server);
         gate.set(|_| Act::Pass);
-        gate.serve(&folders, &repository).answers_in_time(PACKAGES, &only("argo"));
+        gate.serve(&folders, &repository).answers_in_time(PACKAGES, &packages(&["argo"]));
     }
 }

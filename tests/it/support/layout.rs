@@ -115,6 +115,7 @@ fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     archive.into_inner().expect("memory can be written")
 }
 
-fn digest(bytes: &[u8]) -> String {
+/// The digest of these bytes, as it is written.
+pub(crate) fn digest(bytes: &[u8]) -> String {
     fbc::Digest::new(Sha256::digest(bytes).into()).to_string()
 }

@@ -10,9 +10,8 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
-use super::{Folders, eventually, exchange};
+use super::{Folders, digest, eventually, exchange};
 
 /// Below those that Linux gives to who asks for any.
 const PORTS: Range<u16> = 20_000..30_000;
@@ -202,10 +201,6 @@ pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
         builder.append_data(&mut header, path, *bytes).expect("it fits into a tar");
     }
     builder.into_inner().expect("memory takes it")
-}
-
-pub(crate) fn digest(bytes: &[u8]) -> String {
-    fbc::Digest::new(Sha256::digest(bytes).into()).to_string()
 }
 
 /// A port that nobody is given who asks for any: the registry cannot say which one it took, so that it is told one. Each

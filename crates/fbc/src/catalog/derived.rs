@@ -9,6 +9,7 @@ use super::find::{BundleIndex, BundleRanks, MetaIndex, SearchIndex};
 use super::icon::Icons;
 use super::metadata::ManifestPlaces;
 use super::summary::Summaries;
+use crate::outline::Outline;
 
 /// Tables that are made once.
 #[derive(Default)]
@@ -20,6 +21,7 @@ pub(super) struct Derived {
     metas: OnceLock<MetaIndex>,
     search: OnceLock<SearchIndex>,
     manifests: OnceLock<ManifestPlaces>,
+    outline: OnceLock<Outline>,
 }
 
 impl Catalog {
@@ -31,11 +33,22 @@ impl Catalog {
         self.bundle_ranks();
         self.meta_index();
         self.search_index();
+        self.outline();
     }
 
     /// The icons of its packages, which can be kept longer than the catalog.
     pub fn icons(&self) -> &Arc<Icons> {
         self.derived.icons.get_or_init(|| Arc::new(Icons::of(self)))
+    }
+
+    /// What it holds by name and hash, which can be kept longer than the catalog.
+    pub fn outline(&self) -> &Outline {
+        self.derived.outline.get_or_init(|| Outline::of(self))
+    }
+
+    /// Its outline, if somebody asked for it before.
+    pub fn known_outline(&self) -> Option<&Outline> {
+        self.derived.outline.get()
     }
 
     pub(super) fn summaries(&self) -> &Summaries {

@@ -43,10 +43,17 @@ pub(super) struct Form {
 }
 
 /// An answer that a client has not taken yet.
-struct InFlight {
+pub(super) struct InFlight {
     bytes: Bytes,
     /// Given back with the memory.
     _held: OwnedSemaphorePermit,
+}
+
+impl InFlight {
+    /// Bytes that hold as much of what may be in flight as was acquired for them, until nobody has them any more.
+    pub(super) fn hold(bytes: Bytes, held: OwnedSemaphorePermit) -> Bytes {
+        Bytes::from_owner(Self { bytes, _held: held })
+    }
 }
 
 impl AsRef<[u8]> for InFlight {
@@ -109,12 +116,16 @@ impl Server {
 
     /// The response with an answer, unless too much is on its way.
     pub(super) fn send(&self, sheet: Sheet, form: Form) -> Response {
-        let units = u32::try_from(sheet.bytes.len().div_ceil(IN_FLIGHT_UNIT)).unwrap_or(u32::MAX);
-        match Arc::clone(&self.in_flight).try_acquire_many_owned(units) {
+        match Arc::clone(&self.in_flight).try_acquire_many_owned(units(sheet.bytes.len())) {
             Ok(held) => respond(sheet, form, held),
             Err(_) => overload(),
         }
     }
+}
+
+/// What so many bytes take of what may be in flight.
+pub(super) fn units(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(IN_FLIGHT_UNIT)).unwrap_or(u32::MAX)
 }
 
 /// Compresses so many bytes where that holds up nobody.
@@ -129,7 +140,7 @@ fn compressing(length: usize, compress: impl FnOnce() -> Bytes) -> Bytes {
 
 fn respond(Sheet { bytes, coding, outcome }: Sheet, form: Form, held: OwnedSemaphorePermit) -> Response {
     let status = StatusCode::from_u16(status(outcome, form.media)).unwrap_or(StatusCode::OK);
-    let mut response = Bytes::from_owner(InFlight { bytes, _held: held }).into_response();
+    let mut response = InFlight::hold(bytes, held).into_response();
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(form.content_type()));

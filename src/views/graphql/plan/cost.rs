@@ -43,7 +43,8 @@ fn value(type_name: &str, field: &Field<'_>, page: u64, limits: &Limits) -> u64 
 /// What a field takes beside the objects that it produces: about a microsecond each.
 fn work(type_name: &str, name: &str) -> u64 {
     match (type_name, name) {
-        ("Package", "updateGraph") => 1_000,
+        // All edges of a package; the names and hashes of two contents.
+        ("Package", "updateGraph") | ("Query" | "CatalogChange", "diff") => 1_000,
         ("Bundle", "upgradePath") => 500,
         ("Query", "resolve") => 200,
         ("Package" | "Bundle", "successors") => 50,
@@ -70,9 +71,11 @@ fn length(type_name: &str, field: &Field<'_>, page: u64) -> u64 {
         }
         ("PackageConnection" | "BundleConnection" | "ProblemConnection" | "MetaConnection", "nodes" | "edges") => page,
         ("PackageFacets", _) => facet_values(field),
+        ("PackageDiff", "bundles") => 20,
+        ("PackageDiff", "channels") => 5,
         ("Channel", "entries") => 40,
         ("UpdateGraph", "nodes") | ("Resolution" | "ResolutionFailure", "considered") => 80,
-        ("UpdateGraph", "edges") => 200,
+        ("UpdateGraph", "edges") | ("CatalogDiff", "packages") => 200,
         ("Package" | "Channel" | "Bundle", "properties")
         | ("Bundle", "providedApis" | "requiredApis" | "requiredPackages" | "relatedImages")
         | ("CsvMetadata", "annotations") => 30,

@@ -121,6 +121,7 @@ fn select(schema: &Schema, type_name: &str, name: &str, field: &FieldDefinition,
         ("Query", "resolve") => r#"(request: {packageName: "zoo"})"#,
         ("Package", "successors") => r#"(of: {name: "etcd.v1.0.0", version: "1.0.0"})"#,
         ("Package", "channel") => r#"(name: "stable")"#,
+        ("Query", "diff") => r#"(from: {name: "alpha"}, to: {name: "beta"})"#,
         _ => "",
     };
     let inner = field.ty.inner_named_type();
@@ -160,5 +161,7 @@ fn every_field_of_every_type_is_written() {
     assert_eq!(body.get("errors"), None);
     let mut seen = Names::new();
     type_names(&body["data"], &mut seen);
+    // What it is to be told a change, `subscription/tests.rs` says.
+    seen.extend(["CatalogChange", "Subscription"].map(str::to_owned));
     assert_eq!(seen, fields_by_type().into_keys().collect());
 }

@@ -79,11 +79,25 @@ fn manifests_count_by_the_bytes_that_are_decoded() {
 }
 
 #[test]
+fn versions_that_are_installed_count_by_their_bytes() {
+    let version = format!("1.0.0-{}", "a".repeat(10 * 64 - 6));
+    let of = format!("{{name: \"x\", version: \"{version}\"}}");
+    let document =
+        format!("{{ catalog(name: \"c\") {{ package(name: \"p\") {{ successors(of: {of}) {{ name }} }} }} }}");
+    let ask = |objects| {
+        let limits = Limits { objects, ..Limits::default() };
+        ask(&engine_of([with_property("custom", "1")], limits), &document)
+    };
+    assert_eq!(ask(13).get("errors"), None, "{document}");
+    assert_eq!(code(&ask(12)), "COST_ACTUAL_TOO_EXPENSIVE");
+}
+
+#[test]
 fn pointers_count_by_the_bytes_that_they_lead_into_and_by_their_own() {
     let long = || with_property("custom", &format!(r#""{}""#, "x".repeat(10 * 2_048)));
     takes_thirteen_objects("properties { value(pointer: \"/x\") }", long);
     let short = || with_property("custom", "1");
-    takes_thirteen_objects(&format!("properties {{ value(pointer: \"{}\") }}", "/abc".repeat(10 * 64)), short);
+    takes_thirteen_objects(&format!("properties {{ value(pointer: \"{}\") }}", "/abc".repeat(10 * 16)), short);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use fbc::catalog::{Bundle, Head, Package};
 use fbc::graph::{Edge, Installed, UpdateGraph, successors};
 
-use super::{Field, In, Object, Outcome, Writer, arguments};
+use super::{Field, In, Object, Outcome, READ_BYTES, Writer, arguments};
 use crate::views::graphql::coercion::Texts;
 
 /// The update graph of a package of a catalog.
@@ -28,6 +28,7 @@ impl<'a> Writer<'a> {
         self.look_at_limits()?;
         let of = arguments(field).get("of");
         let [name, version] = ["name", "version"].map(|key| of[key].as_str().unwrap_or_default());
+        self.count_objects((version.len() / READ_BYTES) as u64)?;
         match Installed::parse(name, version, of["release"].as_str()) {
             Ok(installed) => {
                 let bundles = successors(package.it, &installed, &channels(field));

@@ -40,6 +40,7 @@ impl<'a> Object<'a> for Query<'a> {
                 to.metas(asked, field)
             }
             "resolve" => to.resolution(snapshot, field),
+            "diff" => to.diff(snapshot, field),
             "node" => to.maybe(given.text("id").and_then(|id| node::find(snapshot, id)), field),
             "nodes" => self.nodes(field, to),
             _ => to.unknown(field),

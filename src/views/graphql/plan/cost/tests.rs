@@ -56,6 +56,16 @@ fn plain_lists_cost_as_many_as_they_usually_have() {
 }
 
 #[test]
+fn a_diff_costs_as_much_as_one_of_two_versions_usually_has_and_a_subscription_what_one_change_does() {
+    let sides = "from: {name: \"a\"}, to: {name: \"b\"}";
+    assert_eq!(cost_of(&format!("{{ diff({sides}) {{ toDigest }} }}")), 1 + 1_000);
+    let packages = "packages { channels { name } bundles { name } }";
+    let expected = 1 + 1_000 + 200 * (1 + 5 + 20);
+    assert_eq!(cost_of(&format!("{{ diff({sides}) {{ {packages} }} }}")), expected);
+    assert_eq!(cost_of(&format!("subscription {{ catalogChanged {{ diff {{ {packages} }} }} }}")), 1 + expected);
+}
+
+#[test]
 fn what_takes_work_costs_more_than_its_objects() {
     let package =
         |selection: &str| cost_of(&format!("{{ package(catalog: \"a\", name: \"b\") {{ {selection} }} }}")) - 1;

@@ -1,0 +1,33 @@
+//! Images: what serving a catalog from an image costs against uncompressing it and serving its directory.
+
+use std::path::Path;
+
+use crate::image::{Image, Served};
+use crate::measure::{at_most, least, report};
+
+/// How often each is measured.
+const RUNS: usize = 5;
+
+/// Measures the CPU time from the start of the server to its first answer.
+pub(crate) fn bench(name: &str, folder: &Path, scratch: &Path) {
+    println!("image of {name}");
+    let image = Image::new(folder, scratch);
+    let directory = format!("{name}={}", folder.display());
+    let (mut from_image, mut from_directory) = (Vec::new(), Vec::new());
+    let first_answer = |source: &str| {
+        let store = scratch.join("store-of-a-server");
+        let took = Served::start(source, &store).cpu();
+        std::fs::remove_dir_all(&store).expect("the store can be removed");
+        took
+    };
+    for _ in 0..RUNS {
+        from_image.push(first_answer(&format!("{name}={}", image.source)));
+        from_directory.push(first_answer(&directory));
+    }
+    let [from_image, from_directory] = [from_image, from_directory].map(|runs| runs.into_iter().min().expect("runs"));
+    let uncompressing = least(RUNS, || image.uncompress());
+    report("its layer, uncompressed", &format!("{} kB", image.uncompress() / 1000), None);
+    report("uncompressing its layer", &format!("{uncompressing:.1?}"), None);
+    report("its directory, from start to first answer", &format!("{from_directory:.1?}"), None);
+    at_most("start to first answer / that and uncompressing", from_image, uncompressing + from_directory, 1.3);
+}

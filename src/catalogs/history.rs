@@ -1,0 +1,45 @@
+//! Outlines of contents that are or were served, so that a content can be compared with one that is gone.
+//!
+//! They come and go beside the snapshots: what can be compared does not change what is served.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fbc::outline::REMEMBERED;
+use fbc::{Digest, Outline};
+
+/// The outlines of each catalog; clones see the same.
+#[derive(Clone, Debug, Default)]
+pub struct History(Arc<Mutex<BTreeMap<String, Outlines>>>);
+
+/// Contents with their outlines, the latest first.
+type Outlines = Vec<(Digest, Outline)>;
+
+impl History {
+    /// Remembers contents of a catalog, the latest first, before those that are known already.
+    pub fn remember(&self, name: &str, mut outlines: Outlines) {
+        let mut known = self.lock();
+        let known = known.entry(name.to_owned()).or_default();
+        known.retain(|(digest, _)| outlines.iter().all(|(other, _)| other != digest));
+        outlines.append(known);
+        // The content that is served may be among them.
+        outlines.truncate(REMEMBERED + 1);
+        *known = outlines;
+    }
+
+    /// The outline of a content, of whichever catalog.
+    pub(super) fn find(&self, digest: &Digest) -> Option<Outline> {
+        let known = self.lock();
+        let (_, outline) = known.values().flatten().find(|(other, _)| other == digest)?;
+        Some(outline.clone())
+    }
+
+    /// Forgets what a catalog was.
+    pub(super) fn forget(&self, name: &str) {
+        self.lock().remove(name);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Outlines>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
