@@ -3,7 +3,7 @@
 # what is missing.
 set -eu
 
-packages='docker-registry skopeo umoci buildah'
+packages='docker-registry skopeo umoci'
 missing=
 for package in $packages; do
   command -v "$package" >/dev/null || missing="$missing $package"

@@ -34,6 +34,9 @@ const BUILD: &str = env!("CATALOGQL_BUILD");
 /// How long sockets of streams may take to close at the end: as long as a client may take to answer, and a little more.
 const GOODBYE: Duration = Duration::from_secs(2);
 
+/// How long a thread waits for the next load before it ends: what it freed goes back to the system only then.
+const IDLE_THREAD: Duration = Duration::from_secs(1);
+
 /// Serves until a signal ends it.
 pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let terminal = Terminal::new();
@@ -46,7 +49,7 @@ pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let (writer, catalogs) = catalogs();
     let loader = Loader::new(store, registries, writer);
     allow_open_files();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().thread_keep_alive(IDLE_THREAD).enable_all().build()?;
     let done = runtime.block_on(serve_catalogs(args, wanted, (loader, catalogs), terminal));
     // A load that is under way is given up: the store survives that.
     runtime.shutdown_background();

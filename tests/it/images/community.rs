@@ -24,24 +24,26 @@ struct Answers {
     given: Vec<(String, String)>,
 }
 
-/// Every sample operation, over all pages of tiles and names and over some packages, their heads and the APIs of those.
+/// Every sample query, over all pages of tiles and names and over some packages, their heads and the APIs of those.
 fn answers(address: SocketAddr) -> Vec<(String, String)> {
     let mut answers = Answers { address, given: Vec::new() };
     let tiles = answers.pages("Tiles", &json!({}), "/packages");
     answers.pages("Tiles", &json!({ "search": "database" }), "/packages");
     answers.pages("ListPackages", &json!({ "catalog": "community" }), "/catalog/packages");
-    let images = answers.ask("Images", json!({ "catalog": "community" }));
-    answers.ask("ListBundles", json!({ "catalog": "community", "digest": images["catalog"]["digest"] }));
+    let images = answers.ask("Images", &json!({ "catalog": "community" }));
+    let digest = &images["catalog"]["digest"];
+    answers.ask("ListBundles", &json!({ "catalog": "community", "digest": digest }));
+    answers.ask("Compare", &json!({ "from": { "digest": digest }, "to": { "name": "community" } }));
     for tile in tiles.iter().step_by(STRIDE) {
         let package = &tile["name"];
         let of_catalog = json!({ "catalog": "community", "package": package });
-        answers.ask("Refetch", json!({ "id": tile["id"] }));
-        answers.ask("Details", of_catalog.clone());
-        answers.ask("Graph", of_catalog);
-        answers.ask("Images", json!({ "catalog": "community", "packages": [package] }));
-        answers.ask("Resolve", json!({ "request": { "packageName": package } }));
-        answers.ask("CustomSchemas", json!({ "schema": "olm.channel", "package": package }));
-        let found = answers.ask("GetPackage", json!({ "catalog": "community", "name": package }));
+        answers.ask("Refetch", &json!({ "id": tile["id"] }));
+        answers.ask("Details", &of_catalog);
+        answers.ask("Graph", &of_catalog);
+        answers.ask("Images", &json!({ "catalog": "community", "packages": [package] }));
+        answers.ask("Resolve", &json!({ "request": { "packageName": package } }));
+        answers.ask("CustomSchemas", &json!({ "schema": "olm.channel", "package": package }));
+        let found = answers.ask("GetPackage", &json!({ "catalog": "community", "name": package }));
         for channel in found["package"]["channels"].as_array().expect("a package has channels") {
             answers.bundle(package, &channel["head"]["name"]);
         }
@@ -52,16 +54,16 @@ fn answers(address: SocketAddr) -> Vec<(String, String)> {
 impl Answers {
     fn bundle(&mut self, package: &Value, name: &Value) {
         let by = json!({ "by": { "name": { "catalog": "community", "package": package, "name": name } } });
-        let found = self.ask("GetBundle", by.clone());
-        self.ask("Properties", by.clone());
-        self.ask("Successors", by);
+        let found = self.ask("GetBundle", &by);
+        self.ask("Properties", &by);
+        self.ask("Successors", &by);
         if let Some(Value::Object(api)) = found.pointer("/bundle/providedApis/0") {
-            self.ask("Providers", json!({ "gvk": api, "latest": true }));
+            self.ask("Providers", &json!({ "gvk": api, "latest": true }));
         }
     }
 
     /// The data of an answer, which has no errors.
-    fn ask(&mut self, operation: &str, variables: Value) -> Value {
+    fn ask(&mut self, operation: &str, variables: &Value) -> Value {
         let asked = format!("{operation} {variables}");
         let body = json!({ "query": OPERATIONS, "operationName": operation, "variables": variables }).to_string();
         let head = "POST /graphql HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json";
@@ -78,7 +80,7 @@ impl Answers {
     fn pages(&mut self, operation: &str, variables: &Value, connection: &str) -> Vec<Value> {
         let (mut variables, mut nodes) = (variables.clone(), Vec::new());
         loop {
-            let data = self.ask(operation, variables.clone());
+            let data = self.ask(operation, &variables);
             let page = data.pointer(connection).expect("the connection is there");
             nodes.extend(page["nodes"].as_array().expect("a page has nodes").iter().cloned());
             if page["pageInfo"]["hasNextPage"] == false {
@@ -136,7 +138,7 @@ fn community_in_a_registry_is_answered_from_as_its_directory_is() {
     assert!(expected.len() > 400, "only {} answers", expected.len());
     let asked: BTreeSet<_> = expected.iter().filter_map(|(asked, _)| asked.split(' ').next()).collect();
     let samples = OPERATIONS.lines().filter_map(|line| line.strip_prefix("query ")?.split('(').next());
-    assert_eq!(asked, samples.collect(), "every sample is asked");
+    assert_eq!(asked, samples.collect(), "every sample query is asked");
     drop(directory);
     for (source, image) in [
         (format!("{repository}:gzip"), format!("{repository}@{gzip_digest}")),
