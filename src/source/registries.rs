@@ -89,7 +89,7 @@ pub struct Patience {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { manifest_bytes: 4 << 20, config_bytes: 4 << 20, layers: 128, layer_bytes: 4 << 30 }
+        Self { manifest_bytes: 4 << 20, config_bytes: 4 << 20, layers: 127, layer_bytes: 4 << 30 }
     }
 }
 

@@ -6,7 +6,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{CONFIGS, ETCD, Folders, Layout, PACKAGES, Server, catalogql, graphql, lines, packages};
+use catalogql::coding::MIN_ENCODED_BYTES;
+
+use crate::support::{
+    CONFIGS, ETCD, Folders, Layout, PACKAGES, Server, catalogql, eventually, graphql, lines, packages,
+};
 
 /// What a file takes at least, and the bytes of the disk are counted in.
 const PAGE: usize = 4096;
@@ -61,7 +65,19 @@ impl Replaced {
         let layout = Layout::new(folders.path("layout"));
         layout.image("v1", &[CONFIGS], &[("configs/catalog.json", &lines(ETCD))]);
         let source = layout.source("v1");
-        drop(Server::start(&folders, &[&source]));
+        let server = Server::start(&folders, &[&source]);
+        // What a server writes beside a content after it is served is there, and so takes no room while another pulls.
+        let named = |folder: &str, end: &str| {
+            let entries = fs::read_dir(folders.path("store").join(folder)).expect("the store can be read");
+            entries
+                .map(|entry| entry.expect("the store can be read").path())
+                .find(|path| path.to_string_lossy().ends_with(end))
+        };
+        eventually(|| named("outlines", ".outline"));
+        let content = named("content", ".jsonl").expect("a content is kept");
+        let bytes = fs::metadata(content).expect("the store can be read").len();
+        assert!(bytes < MIN_ENCODED_BYTES as u64, "it would be compressed as well");
+        drop(server);
         let files = files();
         let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         layout.image("v1", &[CONFIGS], &files);
