@@ -11,7 +11,7 @@ use super::Coding;
 
 /// The codings a client accepts, the best first; of equal weights the one that we prefer.
 pub fn accepted(headers: &HeaderMap) -> Vec<Coding> {
-    let text = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let Some(text) = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()) else { return Vec::new() };
     let weight = |coding: Coding| {
         let elements = text.split(',').map(|element| element.split_once(';').unwrap_or((element, "")));
         let mut weights = elements.filter(|(name, _)| name.trim().eq_ignore_ascii_case(coding.name()));

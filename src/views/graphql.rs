@@ -56,7 +56,7 @@ use introspection::Introspections;
 use limits::Limits;
 use plan::Plan;
 use subscription::Streams;
-use validator::{Validator, Validators};
+use validator::Validators;
 use write::{CatalogChange, Context};
 
 pub use document::SDL;
@@ -173,11 +173,6 @@ impl Engine {
     /// A request with its document, or why it has none.
     fn known<'r>(&self, request: &'r Request<'r>) -> Result<Known<'r>, Error> {
         self.documents.of(request, &self.schema, &self.limits)
-    }
-
-    /// What is known of the answer from one snapshot before it is made.
-    fn validator(&self, snapshot: &Snapshot, known: &Known<'_>) -> Option<Validator> {
-        self.validators.of(snapshot, known)
     }
 
     /// Answers a request from one snapshot; what takes long is done in `long`, which must call what it is given.

@@ -12,13 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest as _, Request as HttpRequest, State};
-use axum::http::header::{
-    ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, RETRY_AFTER, VARY,
-};
+use axum::handler::Handler as _;
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
-use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use sha2::{Digest as _, Sha256};
@@ -31,8 +29,9 @@ use super::limits::Introspection;
 use super::validator::Validator;
 use super::{Engine, Known, Request, SDL, no_answer};
 use crate::coding;
-use crate::conditional::{Untold, Validators, Verdict};
+use crate::conditional::{Validators, Verdict};
 use answer::{Form, Sheet};
+use request::{Accepted, Wish};
 
 /// What a request over HTTP is answered with.
 struct Server {
@@ -48,6 +47,8 @@ struct Server {
     sockets: Arc<Semaphore>,
     /// Origins whose pages may open a WebSocket, besides the server's own.
     origins: Box<[HeaderValue]>,
+    /// What tells the text of the schema from another.
+    schema: Validators,
 }
 
 /// A cache may keep it, and asks whether it still holds.
@@ -57,8 +58,8 @@ const CURRENT: &str = "public, no-cache";
 /// because another version of this program may say more of them.
 const LASTING: &str = "public, max-age=86400, immutable";
 
-/// What answers depend on besides the URL.
-const NEGOTIATED: (HeaderName, &str) = (VARY, "accept, accept-encoding");
+/// The headers that answers depend on besides the URL.
+const NEGOTIATED: &str = "accept, accept-encoding";
 
 /// How long a browser may remember which origins are allowed.
 const CORS_AGE: Duration = Duration::from_hours(1);
@@ -70,11 +71,8 @@ const CORS_AGE: Duration = Duration::from_hours(1);
 pub fn router(engine: Arc<Engine>, origins: &[HeaderValue]) -> Router {
     let body_bytes = engine.limits().body_bytes;
     let server = Arc::new(Server::new(engine, origins));
-    let graphql = get(by_url).post(by_body).layer(from_fn_with_state(Arc::clone(&server), socket::upgrade));
-    let routes = Router::new()
-        .route("/graphql", graphql)
-        .route("/schema.graphql", get(schema))
-        .layer(DefaultBodyLimit::max(body_bytes));
+    let graphql = get(by_url).post(by_body.layer(DefaultBodyLimit::max(body_bytes)));
+    let routes = Router::new().route("/graphql", graphql).route("/schema.graphql", get(schema));
     // Without it, answers need not say that they depend on who asks.
     let routes = if origins.is_empty() { routes } else { routes.layer(cors(origins)) };
     routes.with_state(server)
@@ -92,8 +90,17 @@ impl Server {
             streams: room(streams),
             sockets: room(streams),
             origins: origins.into(),
+            schema: Validators::new(&fbc::Digest::new(Sha256::digest(SDL.as_bytes()).into()).hex(), None),
             engine,
         }
+    }
+
+    /// The answer to a URL that was asked before, told without reading what it asks.
+    async fn recalled(&self, headers: &HeaderMap, parameters: &str) -> Option<Response> {
+        let Accepted { media: Some(media), stream: Wish::Never } = request::accepted(headers) else { return None };
+        let validator = self.engine.validators.recall(&self.engine.catalogs.snapshot(), parameters)?;
+        let form = Form { media, validator: Some(validator) };
+        self.held(headers, form, Some(&validator.key), &coding::accepted(headers)).await
     }
 }
 
@@ -111,13 +118,21 @@ fn cors(origins: &[HeaderValue]) -> CorsLayer {
 type Refusal = (StatusCode, String);
 
 async fn by_url(State(server): State<Arc<Server>>, asked: HttpRequest) -> Response {
+    if socket::is_wanted(asked.headers()) {
+        return Box::pin(socket::open(server, asked)).await;
+    }
     let parameters = asked.uri().query().unwrap_or_default();
     let maximum = server.engine.limits().url_bytes;
     if parameters.len() > maximum {
         let text = format!("the URL has more than {maximum} bytes of parameters: send the request in a body");
         return (StatusCode::URI_TOO_LONG, text).into_response();
     }
-    answer(&server, asked.headers(), request::of_url(parameters), Method::GET).await
+    let headers = asked.headers();
+    match server.recalled(headers, parameters).await {
+        Some(response) => response,
+        // On the heap, because the place for all that it may take would be moved about with every request.
+        None => Box::pin(answer(&server, headers, request::of_url(parameters), Some(parameters))).await,
+    }
 }
 
 async fn by_body(State(server): State<Arc<Server>>, mut asked: HttpRequest) -> Response {
@@ -127,21 +142,23 @@ async fn by_body(State(server): State<Arc<Server>>, mut asked: HttpRequest) -> R
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response();
     }
     match Bytes::from_request(asked, &()).await {
-        Ok(body) => answer(&server, &headers, request::of_body(&body), Method::POST).await,
+        Ok(body) => answer(&server, &headers, request::of_body(&body), None).await,
         Err(refusal) => (refusal.status(), refusal.body_text()).into_response(),
     }
 }
 
+/// `url` has the parameters of a request by URL.
 async fn answer(
     server: &Arc<Server>,
     headers: &HeaderMap,
     request: Result<Request<'_>, Refusal>,
-    method: Method,
+    url: Option<&str>,
 ) -> Response {
-    if let Some(response) = stream::answer(server, headers, &request).await {
+    let accepted = request::accepted(headers);
+    if let Some(response) = stream::answer(server, accepted.stream, &request).await {
         return response;
     }
-    let Some(media) = request::accepted(headers) else {
+    let Some(media) = accepted.media else {
         let text = "accept application/graphql-response+json, application/json or text/event-stream";
         return (StatusCode::NOT_ACCEPTABLE, text).into_response();
     };
@@ -160,25 +177,18 @@ async fn answer(
     };
     let codings = coding::accepted(headers);
     let snapshot = engine.catalogs.snapshot();
-    let by_url = method == Method::GET;
     // A tag is for what is asked for by its URL; a key also for what is kept here.
-    let validator = if by_url || engine.answers.is_on() { engine.validator(&snapshot, &known) } else { None };
-    let form = Form { media, validator: validator.filter(|_| by_url) };
-    if let Some(tag) = form.known_tag(headers, &codings) {
-        let control = form.control();
-        return (StatusCode::NOT_MODIFIED, [(ETAG, tag)], [(CACHE_CONTROL, control), NEGOTIATED], Body::from(Untold))
-            .into_response();
+    let is_named = url.is_some() || engine.answers.is_on();
+    let validator = is_named.then(|| engine.validators.of(&snapshot, &known)).flatten();
+    if let (Some(url), Some(validator)) = (url, validator) {
+        engine.validators.remember(&snapshot, url, validator);
     }
+    let form = Form { media, validator: validator.filter(|_| url.is_some()) };
     let key = validator.map(|validator| validator.key);
-    let kept = match &key {
-        Some(key) => server.kept(key, &codings).await,
-        None => None,
-    };
-    let sheet = match kept {
-        Some(sheet) => sheet,
-        None => server.made(&snapshot, &known, key, &codings).await,
-    };
-    server.send(sheet, form)
+    match server.held(headers, form, key.as_ref(), &codings).await {
+        Some(response) => response,
+        None => server.send(server.made(&snapshot, &known, key, &codings).await, form),
+    }
 }
 
 /// What is answered while others take their time to read what they asked for.
@@ -203,9 +213,8 @@ async fn schema(State(server): State<Arc<Server>>, headers: HeaderMap) -> Respon
         let head = [(CACHE_CONTROL, "no-store")];
         return (StatusCode::NOT_FOUND, head, "introspection is off: the schema is not told\n").into_response();
     }
-    let validators = Validators::new(&fbc::Digest::new(Sha256::digest(SDL.as_bytes()).into()).hex(), None);
-    let head = [(ETAG, validators.tag.as_str()), (CACHE_CONTROL, CURRENT)];
-    if validators.judge(&headers) == Verdict::NotModified {
+    let head = [(ETAG, server.schema.tag.as_str()), (CACHE_CONTROL, CURRENT)];
+    if server.schema.judge(&headers) == Verdict::NotModified {
         // Or else it would be said to be 0, which caches take for the length of what they have.
         return (StatusCode::NOT_MODIFIED, head, [(CONTENT_LENGTH, SDL.len())]).into_response();
     }

@@ -5,6 +5,7 @@
 //! reader marks what it finds and moves nothing, so that readers do not wait for one another. It does not know what is
 //! kept.
 
+use std::borrow::Borrow;
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +31,7 @@ struct Entry<V> {
     used: AtomicBool,
 }
 
-impl<K: Copy + Eq + Hash, V> Kept<K, V> {
+impl<K: Clone + Eq + Hash, V> Kept<K, V> {
     /// Keeps at most so many values of at most so many bytes together.
     pub(super) fn new(entries: usize, bytes: usize) -> Self {
         let line = Line { by_key: HashMap::new(), queue: VecDeque::new(), bytes: 0 };
@@ -38,7 +39,10 @@ impl<K: Copy + Eq + Hash, V> Kept<K, V> {
     }
 
     /// The value of a key, if it is kept.
-    pub(super) fn get(&self, key: &K) -> Option<Arc<V>> {
+    pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<Arc<V>>
+    where
+        K: Borrow<Q>,
+    {
         let line = self.state.read().unwrap_or_else(PoisonError::into_inner);
         let entry = line.by_key.get(key)?;
         // What is marked already is not written to, or else processors would take the line from one another.
@@ -61,7 +65,7 @@ impl<K: Copy + Eq + Hash, V> Kept<K, V> {
             line.drop_one();
         }
         line.bytes += bytes;
-        line.queue.push_back(key);
+        line.queue.push_back(key.clone());
         line.by_key.insert(key, Entry { value: Arc::clone(value), bytes, used: AtomicBool::new(false) });
     }
 
@@ -77,7 +81,7 @@ impl<K: Copy + Eq + Hash, V> Kept<K, V> {
     }
 }
 
-impl<K: Copy + Eq + Hash, V> Line<K, V> {
+impl<K: Clone + Eq + Hash, V> Line<K, V> {
     /// Drops the first in line that was not used; the used ones before it go to the end and count as unused.
     fn drop_one(&mut self) {
         while let Some(key) = self.queue.pop_front() {

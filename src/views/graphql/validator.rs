@@ -4,6 +4,9 @@
 //! names it, so that a client that has it is told so without executing anything, and what was answered once can be
 //! answered again.
 
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fbc::Digest;
@@ -13,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 use super::Known;
 use super::asked::Catalogs;
 use super::errors::Media;
+use super::kept::Kept;
 use super::limits::Limits;
 use crate::catalogs::{Revision, Snapshot};
 use crate::coding::Coding;
@@ -35,16 +39,50 @@ pub(super) struct Validator {
     pub(super) is_lasting: bool,
 }
 
+/// Bytes of memory, roughly, for URLs that are remembered.
+const URL_BYTES: usize = 1 << 20;
+
+/// Memory of a URL that is remembered besides its text.
+const BYTES_PER_URL: usize = 200;
+
 /// Makes validators.
 pub(super) struct Validators {
     /// What every answer of this process depends on.
     process: Digest,
+    urls: ArcSwap<Urls>,
+}
+
+/// Validators of answers to URLs, which need not be read again while the same is served.
+struct Urls {
+    /// What is served.
+    revision: Revision,
+    /// By the parameters, as they were sent.
+    validators: Kept<Arc<str>, Validator>,
 }
 
 impl Validators {
     /// Those of a server with these limits.
     pub(super) fn new(limits: &Limits) -> Self {
-        Self { process: Digest::new(Sha256::digest(format!("{BUILD:?}{limits:?}")).into()) }
+        let process = Digest::new(Sha256::digest(format!("{BUILD:?}{limits:?}")).into());
+        Self { process, urls: ArcSwap::from_pointee(Urls::of(Revision::default())) }
+    }
+
+    /// The validator of the answer to a URL with these parameters, if it is remembered.
+    pub(super) fn recall(&self, snapshot: &Snapshot, parameters: &str) -> Option<Validator> {
+        let urls = self.urls.load();
+        let validator = (urls.revision == snapshot.revision()).then(|| urls.validators.get(parameters)).flatten();
+        validator.map(|validator| *validator)
+    }
+
+    /// Remembers the validator of the answer to a URL with these parameters.
+    pub(super) fn remember(&self, snapshot: &Snapshot, parameters: &str, validator: Validator) {
+        let mut urls = self.urls.load_full();
+        if urls.revision != snapshot.revision() {
+            urls = Arc::new(Urls::of(snapshot.revision()));
+            self.urls.store(Arc::clone(&urls));
+        }
+        let bytes = BYTES_PER_URL + parameters.len();
+        urls.validators.insert(parameters.into(), &Arc::new(validator), bytes);
     }
 
     /// The validator of the answer to a request; nothing when its operation is not known, or when it asks for what
@@ -78,6 +116,13 @@ impl Validators {
         let mut key = [0; KEY_BYTES];
         key.copy_from_slice(&Sha256::digest(&text)[..KEY_BYTES]);
         Some(Validator { key: Key(key), is_lasting: asked.is_lasting(variables, snapshot) })
+    }
+}
+
+impl Urls {
+    /// None yet, of what is served.
+    fn of(revision: Revision) -> Self {
+        Self { revision, validators: Kept::new(usize::MAX, URL_BYTES) }
     }
 }
 

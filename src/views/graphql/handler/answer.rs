@@ -13,7 +13,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::{CURRENT, Known, LASTING, NEGOTIATED, Server, Validator, off_the_worker, overload};
 use crate::catalogs::Snapshot;
 use crate::coding::{Coding, Effort, MIN_ENCODED_BYTES};
-use crate::conditional;
+use crate::conditional::{self, Untold};
 use crate::views::graphql::Answer;
 use crate::views::graphql::cache::KeptAnswer;
 use crate::views::graphql::errors::{Media, Outcome, status};
@@ -63,8 +63,23 @@ impl AsRef<[u8]> for InFlight {
 }
 
 impl Server {
+    /// The answer that nobody has to make: the client has it, or it is kept.
+    pub(super) async fn held(
+        &self,
+        headers: &HeaderMap,
+        form: Form,
+        key: Option<&Key>,
+        codings: &[Coding],
+    ) -> Option<Response> {
+        if let Some(response) = form.not_modified(headers, codings) {
+            return Some(response);
+        }
+        let sheet = self.kept(key?, codings).await?;
+        Some(self.send(sheet, form))
+    }
+
     /// The answer of a key, if it is kept.
-    pub(super) async fn kept(&self, key: &Key, codings: &[Coding]) -> Option<Sheet> {
+    async fn kept(&self, key: &Key, codings: &[Coding]) -> Option<Sheet> {
         let answer = self.engine.answers.get(key)?;
         Some(self.coded(key, &answer, codings).await)
     }
@@ -144,29 +159,43 @@ fn respond(Sheet { bytes, coding, outcome }: Sheet, form: Form, held: OwnedSemap
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(form.content_type()));
-    headers.insert(VARY, HeaderValue::from_static(NEGOTIATED.1));
+    headers.insert(VARY, HeaderValue::from_static(NEGOTIATED));
     if let Some(coding) = coding {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     }
     if outcome != Outcome::Complete {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    } else if let Some(Ok(tag)) = form.tag(coding).map(HeaderValue::try_from) {
-        headers.insert(ETAG, tag);
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static(form.control()));
+    } else if let Some(tag) = form.tag(coding) {
+        form.describe(&tag, headers);
     }
     response
 }
 
 impl Form {
-    /// The tag of the answer in one of these codings or in none, if the client has it.
-    pub(super) fn known_tag(self, headers: &HeaderMap, codings: &[Coding]) -> Option<String> {
+    /// That the client has the answer, if it has it in one of these codings or in none.
+    pub(super) fn not_modified(self, headers: &HeaderMap, codings: &[Coding]) -> Option<Response> {
         headers.contains_key(IF_NONE_MATCH).then_some(())?;
         let forms = codings.iter().copied().map(Some).chain([None]);
-        forms.filter_map(|coding| self.tag(coding)).find(|tag| conditional::is_known(headers, tag) == Some(true))
+        let mut tags = forms.filter_map(|coding| self.tag(coding));
+        let tag = tags.find(|tag| conditional::is_known(headers, tag) == Some(true))?;
+        let mut response = Response::new(Untold.into());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response.headers_mut().insert(VARY, HeaderValue::from_static(NEGOTIATED));
+        self.describe(&tag, response.headers_mut());
+        Some(response)
+    }
+
+    /// Tells caches what the answer is, and how long they may keep it.
+    fn describe(self, tag: &str, headers: &mut HeaderMap) {
+        // A tag has no character that a header may not have.
+        if let Ok(tag) = HeaderValue::from_str(tag) {
+            headers.insert(ETAG, tag);
+        }
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(self.control()));
     }
 
     /// How long caches may keep the answer.
-    pub(super) fn control(self) -> &'static str {
+    fn control(self) -> &'static str {
         if self.validator.is_some_and(|validator| validator.is_lasting) { LASTING } else { CURRENT }
     }
 

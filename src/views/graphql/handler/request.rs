@@ -8,6 +8,25 @@ use super::Refusal;
 use crate::views::graphql::Request;
 use crate::views::graphql::errors::Media;
 
+/// The forms of an answer that a client accepts.
+#[derive(Clone, Copy)]
+pub(super) struct Accepted {
+    /// The form of JSON that it ranks highest.
+    pub(super) media: Option<Media>,
+    pub(super) stream: Wish,
+}
+
+/// Which streams a client accepts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// No stream.
+    Never,
+    /// A stream where there is nothing else to be had.
+    ForSubscriptions,
+    /// A stream of whatever it asks for.
+    Always,
+}
+
 /// The request in a body of JSON.
 pub(super) fn of_body(body: &[u8]) -> Result<Request<'_>, Refusal> {
     if body.trim_ascii_start().first() == Some(&b'[') {
@@ -57,30 +76,41 @@ fn bad(text: impl Into<String>) -> Refusal {
     (StatusCode::BAD_REQUEST, text.into())
 }
 
-/// The form of the answer: the one that the client ranks highest, `application/json` when it does not mind.
-pub(super) fn accepted(headers: &HeaderMap) -> Option<Media> {
+/// The forms of an answer that a client accepts: `application/json` when it does not say.
+pub(super) fn accepted(headers: &HeaderMap) -> Accepted {
     let mut ranges = headers.get_all(ACCEPT).iter().peekable();
+    let mut accepted = Accepted { media: None, stream: Wish::Never };
     if ranges.peek().is_none() {
-        return Some(Media::Json);
+        return Accepted { media: Some(Media::Json), ..accepted };
     }
-    let mut best = None;
+    let (mut best, mut best_json) = (0.0, 0.0);
     for range in ranges.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {
         let mut parts = range.split(';').map(str::trim);
         let range = parts.next().unwrap_or_default();
-        let is = |other: &str| range.eq_ignore_ascii_case(other);
-        let media = if is("application/graphql-response+json") {
-            Media::GraphqlResponse
-        } else if is("application/json") || is("application/*") || is("*/*") {
-            Media::Json
-        } else {
-            continue;
-        };
         let rank = parts.find_map(|part| part.strip_prefix("q=")).map_or(1.0, |q| q.parse().unwrap_or(0.0));
-        if rank > best.map_or(0.0, |(_, other)| other) {
-            best = Some((media, rank));
+        let is = |other: &str| range.eq_ignore_ascii_case(other);
+        let is_stream = is("text/event-stream");
+        let media = if is("application/graphql-response+json") {
+            Some(Media::GraphqlResponse)
+        } else {
+            (is("application/json") || is("application/*") || is("*/*")).then_some(Media::Json)
+        };
+        if media.is_some() && rank > best_json {
+            (best_json, accepted.media) = (rank, media);
+        }
+        if is_stream && rank > 0.0 && accepted.stream == Wish::Never {
+            accepted.stream = Wish::ForSubscriptions;
+        }
+        if rank > best {
+            best = rank;
+            accepted.stream = match (is_stream, accepted.stream) {
+                (true, _) => Wish::Always,
+                (false, Wish::Always) => Wish::ForSubscriptions,
+                (false, wish) => wish,
+            };
         }
     }
-    best.map(|(media, _)| media)
+    accepted
 }
 
 /// Whether a body is JSON in UTF-8. A page of another origin cannot send this type without asking first.
@@ -91,4 +121,34 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     json && parts.filter_map(|part| part.split_once('=')).all(|(name, value)| {
         !name.eq_ignore_ascii_case("charset") || value.trim_matches('"').eq_ignore_ascii_case("utf-8")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_is_taken_from_what_is_accepted() {
+        // What urql sends with everything that it asks.
+        let urql = "application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed";
+        let mixed = "text/event-stream;q=0.5, application/json";
+        for (accept, expected) in [
+            ("text/event-stream", Wish::Always),
+            ("Text/Event-Stream;q=0.1", Wish::Always),
+            ("text/event-stream, application/json", Wish::Always),
+            ("application/json;q=0.9, text/event-stream", Wish::Always),
+            (urql, Wish::ForSubscriptions),
+            (mixed, Wish::ForSubscriptions),
+            ("application/json", Wish::Never),
+            ("*/*", Wish::Never),
+            ("text/event-stream;q=0", Wish::Never),
+            ("", Wish::Never),
+        ] {
+            let headers: HeaderMap = [(ACCEPT, HeaderValue::from_static(accept))].into_iter().collect();
+            assert!(accepted(&headers).stream == expected, "{accept}");
+        }
+        assert!(accepted(&HeaderMap::new()).stream == Wish::Never);
+    }
 }

@@ -14,10 +14,9 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
-use axum::extract::{FromRequestParts, Request as HttpRequest, State};
+use axum::extract::{FromRequestParts, Request as HttpRequest};
 use axum::http::header::{HOST, ORIGIN, UPGRADE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::sync::OwnedSemaphorePermit;
@@ -44,15 +43,16 @@ type Operation = BoxStream<'static, Outgoing>;
 /// The operations of a socket, by id.
 type Operations = BTreeMap<String, Operation>;
 
-/// Takes requests that ask for a WebSocket; the others go on.
+/// Whether a request asks for a WebSocket.
+pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
+    headers.get(UPGRADE).is_some_and(|protocol| protocol.as_bytes().eq_ignore_ascii_case(b"websocket"))
+}
+
+/// Opens a WebSocket.
 ///
 /// Browsers let pages of every origin open one, so it is the server that asks where they come from. Who is no browser
 /// does not say.
-pub(super) async fn upgrade(State(server): State<Arc<Server>>, request: HttpRequest, next: Next) -> Response {
-    let header = request.headers().get(UPGRADE);
-    if header.is_none_or(|protocol| !protocol.as_bytes().eq_ignore_ascii_case(b"websocket")) {
-        return next.run(request).await;
-    }
+pub(super) async fn open(server: Arc<Server>, request: HttpRequest) -> Response {
     let (mut parts, _) = request.into_parts();
     if !is_allowed(&parts.headers, &server.origins) {
         let text = "pages of this origin may not connect: name it with --cors-origin";

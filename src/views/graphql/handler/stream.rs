@@ -5,29 +5,19 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, StreamExt};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use super::answer::{InFlight, units};
+use super::request::Wish;
 use super::{Refusal, Server, off_the_worker, overload};
 use crate::views::graphql::errors::{self, Error};
 use crate::views::graphql::subscription::{Event, Subscription};
 use crate::views::graphql::{Known, Request};
-
-/// What a client accepts besides JSON.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Wish {
-    /// No stream.
-    Never,
-    /// A stream where there is nothing else to be had.
-    ForSubscriptions,
-    /// A stream of whatever it asks for.
-    Always,
-}
 
 /// Where a stream is.
 enum Phase {
@@ -56,10 +46,9 @@ const NO_BUFFER: HeaderName = HeaderName::from_static("x-accel-buffering");
 /// The answer to a request as a stream, when the client wants one.
 pub(super) async fn answer(
     server: &Arc<Server>,
-    headers: &HeaderMap,
+    wish: Wish,
     request: &Result<Request<'_>, Refusal>,
 ) -> Option<Response> {
-    let wish = wish(headers);
     if wish == Wish::Never {
         return None;
     }
@@ -158,28 +147,6 @@ fn respond(body: Body) -> Response {
 pub(super) fn full() -> Response {
     let text = "as many streams are open as may be: try again";
     (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "10"), (CACHE_CONTROL, "no-store")], text).into_response()
-}
-
-fn wish(headers: &HeaderMap) -> Wish {
-    let (mut best, mut wish) = (0.0, Wish::Never);
-    let ranges = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    for range in ranges.flat_map(|value| value.split(',')) {
-        let mut parts = range.split(';').map(str::trim);
-        let is_stream = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("text/event-stream"));
-        let rank = parts.find_map(|part| part.strip_prefix("q=")).map_or(1.0, |q| q.parse().unwrap_or(0.0));
-        if is_stream && rank > 0.0 && wish == Wish::Never {
-            wish = Wish::ForSubscriptions;
-        }
-        if rank > best {
-            best = rank;
-            wish = match (is_stream, wish) {
-                (true, _) => Wish::Always,
-                (false, Wish::Always) => Wish::ForSubscriptions,
-                (false, wish) => wish,
-            };
-        }
-    }
-    wish
 }
 
 #[cfg(test)]

@@ -45,7 +45,15 @@ impl Question {
         };
         let known = engine.known(&request).unwrap_or_else(|error| panic!("{}: {error:?}", self.query));
         let snapshot = engine.catalogs.snapshot();
-        let validator = engine.validator(&snapshot, &known);
+        let validator = engine.validators.of(&snapshot, &known);
+        // A URL is told what it would be told if it were read.
+        let url = format!("{} {:?} {}", self.query, self.operation, self.variables);
+        let recalled = engine.validators.recall(&snapshot, &url);
+        assert!(recalled.is_none() || recalled == validator, "{url}");
+        if let Some(validator) = validator {
+            engine.validators.remember(&snapshot, &url, validator);
+        }
+        assert_eq!(engine.validators.recall(&snapshot, &url), validator, "{url}");
         let answer = engine.execute_in(&snapshot, &known, |work| work());
         let body = (answer.outcome == Outcome::Complete).then(|| String::from_utf8(answer.body).unwrap());
         (validator.map(|validator| (validator.key.tag(Media::Json, None), validator.is_lasting)), body)
@@ -87,6 +95,26 @@ fn publishing_a_catalog_changes_the_tags_of_answers_about_it_and_no_others() {
     assert_eq!(changed(&engine), [false, true, false, true], "a catalog that was not there");
     writer.withdraw("gamma");
     assert_eq!(changed(&engine), [false, true, false, true], "a catalog that is gone");
+}
+
+#[test]
+fn a_url_is_remembered_until_something_else_is_served() {
+    let (mut writer, engine) = replaceable();
+    let validator = Validator { key: Key::of([1; KEY_BYTES]), is_lasting: false };
+    let recall = |url: &str| engine.validators.recall(&engine.catalogs.snapshot(), url);
+    let long = |bytes| "x".repeat(bytes - BYTES_PER_URL);
+    let (largest, larger) = (long(URL_BYTES), long(URL_BYTES + 1));
+    for url in ["query=a", &largest, &larger] {
+        engine.validators.remember(&engine.catalogs.snapshot(), url, validator);
+    }
+    // The largest takes all the room there is.
+    assert_eq!([recall(&largest), recall(&larger), recall("query=a")], [Some(validator), None, None]);
+    writer.publish(served("alpha", ALPHA, 1));
+    assert_eq!(recall(&largest), None);
+    engine.validators.remember(&engine.catalogs.snapshot(), "query=a", validator);
+    assert_eq!(recall("query=a"), Some(validator));
+    writer.withdraw("alpha");
+    assert_eq!(recall("query=a"), None);
 }
 
 #[test]

@@ -39,15 +39,19 @@ impl Client {
         let (head, body) = self.0.call(request).await.unwrap().into_parts();
         let header = |name: &str| head.headers.get(name).map_or("-", |value| value.to_str().unwrap()).to_owned();
         let (coding, tag, control) = (header("content-encoding"), header("etag"), header("cache-control"));
-        let is_negotiated = header("content-type") != "text/plain; charset=utf-8";
+        let is_negotiated = !header("content-type").starts_with("text/");
         assert!(head.status != 200 || !is_negotiated || header("vary") == "accept, accept-encoding");
         let body = to_bytes(body, usize::MAX).await.unwrap().to_vec();
         Got { status: head.status.as_u16(), coding, tag, control, body }
     }
 
     async fn get(&self, query: &str, codings: &str, known: &str) -> Got {
-        let request =
-            HttpRequest::builder().uri(format!("/graphql?query={}", query.replace('"', "%22").replace(' ', "+")));
+        self.negotiated(query, "*/*", codings, known).await
+    }
+
+    async fn negotiated(&self, query: &str, accept: &str, codings: &str, known: &str) -> Got {
+        let query: String = form_urlencoded::byte_serialize(query.as_bytes()).collect();
+        let request = HttpRequest::get(format!("/graphql?query={query}")).header("accept", accept);
         let request = request.header("accept-encoding", codings).header("if-none-match", known);
         self.send(request.body(Body::empty()).unwrap()).await
     }
@@ -123,6 +127,38 @@ async fn a_client_that_has_an_answer_in_any_form_that_it_takes_is_told_so() {
     }
     // A document that was never executed here is parsed, and no more.
     assert_eq!(Client::new(Limits::default()).get(LARGE, "gzip", &gzip).await.status, 304);
+}
+
+#[tokio::test]
+async fn a_url_is_answered_the_same_when_it_was_asked_before() {
+    let unknown = "query($x:String){catalog(name:$x){name}}";
+    let tag = Client::new(Limits::default()).get(LARGE, "gzip", "").await.tag;
+    let asked_before = Client::new(Limits::default());
+    let mut statuses = Vec::new();
+    for query in [LARGE, SMALL, "{nothing}", "{", "{package(catalog:\"none\",name:\"x\"){name}}", unknown] {
+        for accept in ["application/json", "application/graphql-response+json", "text/event-stream", "text/html"] {
+            for (codings, known) in [("", ""), ("gzip", ""), ("gzip", tag.as_str()), ("zstd", "*")] {
+                let fresh = Client::new(Limits::default()).negotiated(query, accept, codings, known).await;
+                for _ in 0..3 {
+                    let again = asked_before.negotiated(query, accept, codings, known).await;
+                    assert_eq!(
+                        (again.text(), again.tag),
+                        (fresh.text(), fresh.tag.clone()),
+                        "{query} {accept} {codings}"
+                    );
+                    assert_eq!(
+                        (again.status, &again.control),
+                        (fresh.status, &fresh.control),
+                        "{query} {accept} {known}"
+                    );
+                }
+                statuses.push(fresh.status);
+            }
+        }
+    }
+    let of = |status| statuses.iter().filter(|other| **other == status).count();
+    // It would mean nothing if all were refused.
+    assert_eq!([200, 304, 400, 406].map(of), [53, 7, 12, 24]);
 }
 
 #[tokio::test]

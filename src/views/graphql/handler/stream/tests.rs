@@ -115,26 +115,3 @@ async fn a_subscription_is_refused_where_no_stream_is_accepted() {
         assert!(text.starts_with("{\"errors\":[{\"message\":\"Subscriptions are not supported"), "{text}");
     }
 }
-
-#[test]
-fn a_stream_is_taken_from_what_is_accepted() {
-    // What urql sends with everything that it asks.
-    let urql = "application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed";
-    let mixed = "text/event-stream;q=0.5, application/json";
-    for (accept, expected) in [
-        ("text/event-stream", Wish::Always),
-        ("Text/Event-Stream;q=0.1", Wish::Always),
-        ("text/event-stream, application/json", Wish::Always),
-        ("application/json;q=0.9, text/event-stream", Wish::Always),
-        (urql, Wish::ForSubscriptions),
-        (mixed, Wish::ForSubscriptions),
-        ("application/json", Wish::Never),
-        ("*/*", Wish::Never),
-        ("text/event-stream;q=0", Wish::Never),
-        ("", Wish::Never),
-    ] {
-        let headers: HeaderMap = [(ACCEPT, HeaderValue::from_static(accept))].into_iter().collect();
-        assert!(wish(&headers) == expected, "{accept}");
-    }
-    assert!(wish(&HeaderMap::new()) == Wish::Never);
-}
