@@ -34,9 +34,6 @@ pub use revision::Revision;
 /// How many entries a directory tree may have, of every kind. The list of them is held in memory.
 pub const ENTRIES: usize = 200_000;
 
-/// How many bytes one `.indexignore` may have.
-pub const IGNORE_FILE_BYTES: u64 = 1024 * 1024;
-
 /// A reference to a catalog.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {

@@ -11,7 +11,7 @@
 //! FOLDER/notes/<digest>.json      where lines came from and their problems, by the digest of this file
 //! FOLDER/outlines/<digest>.outline   what a content held, by name and hash, also of the last contents that are gone
 //! FOLDER/sources/<key>.json       which content and notes a source gave, by the digest of the source's key
-//! FOLDER/scratch/                 layers and files of images that are being read
+//! FOLDER/scratch/                 layers and contents of images that are being read
 //! ```
 
 mod encoded;

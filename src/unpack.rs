@@ -2,19 +2,20 @@
 //! layer leaves it.
 //!
 //! A layer is an archive by a stranger. It is read once, from its beginning to its end, and never held in memory. What
-//! it says of names becomes a tree in memory; contents go to files with names of our own. Only the finished tree is
-//! written under its own names, so that no archive decides where something is written. This room does not know where
-//! layers come from or what the files hold, and runs nothing of them.
+//! it says of names becomes a tree in memory and never reaches a file system; all contents go to one file without a
+//! name, from which they are read by their places. This room does not know where layers come from, nor what the files
+//! hold beyond which of them `.indexignore` leaves out, and runs nothing of them.
 
 mod apply;
+mod entries;
 mod error;
+mod files;
 mod links;
 mod members;
 mod root;
 mod spool;
 mod stream;
 mod tree;
-mod write;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -25,9 +26,11 @@ pub use apply::NAME_BYTES;
 pub use error::{Place, UnpackError};
 pub use links::LINKS_IN_A_ROW;
 pub use root::Root;
+pub use spool::Content;
 pub use stream::ZSTD_WINDOW_LOG;
 
 use apply::Image;
+use spool::Spool;
 use stream::Stream;
 
 /// One layer of an image. How it is compressed its first bytes say: gzip, zstd or not at all.
@@ -58,8 +61,7 @@ pub struct Limits {
     pub entries: usize,
     /// Links under the root. Each is followed through the tree.
     pub links: usize,
-    /// Bytes of a path under the root, and of what a link says. With the folder that it is written to, it must stay
-    /// below the 4,096 that Linux takes.
+    /// Bytes of a path under the root, and of what a link says. Paths are held in memory as well.
     pub path_bytes: usize,
     /// Bytes of one file under the root.
     pub file_bytes: u64,
@@ -85,19 +87,48 @@ impl Default for Limits {
     }
 }
 
-/// Applies layers, the lowest first. Afterwards the folder, which exists and is empty, holds what lies under the root.
+/// What lies under the root of an image. Its contents are gone with it.
+#[derive(Debug)]
+pub struct Unpacked {
+    /// By their paths from the root, in catalog order.
+    entries: Vec<(String, Entry)>,
+    spool: Spool,
+}
+
+/// What a path stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A folder.
+    Folder,
+    /// A file with this content.
+    File(Content),
+    /// A link, by the path from the root that it leads to over all other links: empty for the root itself. Something
+    /// need not be there.
+    Link(String),
+}
+
+/// A file of a catalog.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Its path from the root, with `/` between its parts.
+    pub path: String,
+    /// Where its bytes are.
+    pub content: Content,
+}
+
+/// Applies layers, the lowest first. Contents take room on the file system of `folder` as long as the answer lives.
 /// `progress` hears how many bytes of the blobs have been read so far.
 pub fn unpack(
     layers: &[Layer],
     root: &Root,
-    to: &Path,
+    folder: &Path,
     limits: &Limits,
     mut progress: impl FnMut(u64),
-) -> Result<(), UnpackError> {
+) -> Result<Unpacked, UnpackError> {
     if layers.len() > limits.layers {
         return Err(UnpackError::TooManyLayers { layers: layers.len(), limit: limits.layers });
     }
-    let mut image = Image::new(root, limits, to)?;
+    let mut image = Image::new(root, limits, folder)?;
     let read = Cell::new(0);
     let mut uncompressed = 0;
     for (number, layer) in (1..).zip(layers) {
@@ -107,7 +138,19 @@ pub fn unpack(
         image.apply(number, &mut archive, &contents)?;
         uncompressed = archive.into_inner().finish()?;
     }
-    image.write(to)
+    image.finish()
+}
+
+impl Unpacked {
+    /// Everything under the root, by paths from there and in catalog order.
+    pub fn entries(&self) -> &[(String, Entry)] {
+        &self.entries
+    }
+
+    /// Reads the bytes of a file from here on into this room and says how many; 0 at its end.
+    pub fn read(&self, content: Content, from: u64, room: &mut [u8]) -> Result<usize, UnpackError> {
+        self.spool.read(content, from, room)
+    }
 }
 
 #[cfg(test)]

@@ -74,13 +74,13 @@ impl Served {
         std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id())).expect("the server runs")
     }
 
-    /// The CPU time of the server so far, on all threads.
-    pub(crate) fn cpu(&self) -> Duration {
+    /// The CPU time of the server so far, on all threads: in user mode, and in the kernel.
+    pub(crate) fn cpu(&self) -> [Duration; 2] {
         let stat = self.proc("stat");
         // The name of the program, in parentheses, may hold anything.
         let (_, rest) = stat.rsplit_once(") ").expect("Linux says it");
-        let ticks = rest.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u32>().expect("a number"));
-        TICK * ticks.sum::<u32>()
+        let fields: Vec<_> = rest.split(' ').collect();
+        [11, 12].map(|field| TICK * fields[field].parse().expect("a number"))
     }
 }
 

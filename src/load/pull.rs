@@ -4,15 +4,17 @@
 //! for a registry occupies nothing that other sources need.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use fbc::Origins;
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 
-use super::stages::{Content, Stages, Whole, build, read_whole};
+use super::read::read;
+use super::stages::{Content, Stages, build};
 use super::{LoadError, Place, Step};
-use crate::source::{self, Kind, Registries, Resolved, SourceError};
-use crate::store::{ContentWriter, Scratch, State, StoreError};
+use crate::source::{self, Kind, Registries, Resolved};
+use crate::store::{ContentWriter, Scratch, State, StoreError, WrittenContent};
 use crate::unpack::{self, Layer, Limits, Root};
 
 /// How many images are pulled at a time, so that the disk holds the layers and files of a few only.
@@ -20,9 +22,6 @@ pub const PULLS: usize = 4;
 
 /// Where the layers of an image are, within a scratch folder.
 const LAYERS: &str = "layers";
-
-/// Where its files are, within a scratch folder.
-const FILES: &str = "files";
 
 /// Whose turn it is to pull.
 #[derive(Debug)]
@@ -45,7 +44,7 @@ struct Pulled {
     image: Image,
 }
 
-/// Loads an image without a store: its layers and files lie in a folder within this one until it is read.
+/// Loads an image without a store: its layers and contents lie in a folder within this one until it is read.
 pub(super) async fn pull_once(
     place: &Place,
     registries: &Registries,
@@ -56,8 +55,7 @@ pub(super) async fn pull_once(
     let pulled = image.fetch(registries, Scratch::within(folder)?, progress.clone()).await?;
     let folder = folder.to_owned();
     let read = tokio::task::spawn_blocking(move || {
-        let files = pulled.unpack(&progress)?;
-        let (_, written, origins) = pulled.read(&files, || ContentWriter::nowhere(&folder), &progress)?;
+        let (written, origins) = pulled.read(|| ContentWriter::nowhere(&folder), &progress)?;
         let image = Some(pulled.image.resolved.by_digest.as_str().into());
         Ok(Content { image, ..build(&written, &origins)? })
     });
@@ -110,8 +108,7 @@ impl Stages {
         }
         let pulled = image.fetch(&self.registries, self.store.scratch()?, progress.clone()).await?;
         let read = self.heavily(move |stages| {
-            let files = pulled.unpack(&progress)?;
-            let (_, written, origins) = pulled.read(&files, || stages.store.writer(), &progress)?;
+            let (written, origins) = pulled.read(|| stages.store.writer(), &progress)?;
             let state = State { revision: Some(&revision), image: Some(&by_digest) };
             stages.keep(&key, &state, written, origins)
         });
@@ -151,29 +148,23 @@ impl Image {
 }
 
 impl Pulled {
-    /// Brings the files to a folder of their own and says which.
-    fn unpack(&self, progress: &impl Fn(Step, u64, u64)) -> Result<PathBuf, LoadError> {
-        let files = self.scratch.folder(FILES)?;
-        let total = self.image.resolved.layers.iter().map(|layer| layer.bytes).sum();
-        let progress = |done| progress(Step::Unpack, done, total);
-        unpack::unpack(&self.layers, &self.image.root, &files, &Limits::default(), progress)?;
-        Ok(files)
-    }
-
-    /// Reads the files, as those of a directory are read.
+    /// Brings the files to a place where they can be read in catalog order, and reads them.
     fn read<'a>(
         &self,
-        files: &Path,
-        writer: impl Fn() -> Result<ContentWriter<'a>, StoreError>,
+        writer: impl FnOnce() -> Result<ContentWriter<'a>, StoreError>,
         progress: &impl Fn(Step, u64, u64),
-    ) -> Result<Whole<'a>, LoadError> {
-        let listing = match source::list(files) {
-            Err(SourceError::Empty(_)) => {
-                let Image { resolved, root } = &self.image;
-                return Err(LoadError::NoFiles { image: resolved.by_digest.clone(), root: root.to_string() });
-            }
-            listing => listing?,
-        };
-        read_whole(files, listing, writer, |read, total| progress(Step::Read, read, total))
+    ) -> Result<(WrittenContent<'a>, Origins), LoadError> {
+        let Image { resolved, root } = &self.image;
+        let total = resolved.layers.iter().map(|layer| layer.bytes).sum();
+        let unpacking = |done| progress(Step::Unpack, done, total);
+        let unpacked = unpack::unpack(&self.layers, root, self.scratch.path(), &Limits::default(), unpacking)?;
+        let files = unpacked.files()?;
+        if files.is_empty() {
+            return Err(LoadError::NoFiles { image: resolved.by_digest.clone(), root: root.to_string() });
+        }
+        let total = files.iter().map(|file| file.content.bytes).sum();
+        let mut writer = writer()?;
+        let origins = read(&(&unpacked, files), &mut writer, |done| progress(Step::Read, done, total))?;
+        Ok((writer.finish()?, origins))
     }
 }

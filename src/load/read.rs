@@ -1,9 +1,10 @@
-//! Reads the files of a listing into canonical lines: several files at a time, written in catalog order.
+//! Reads files into canonical lines: several files at a time, written in catalog order.
 //!
 //! Each reading thread takes the next file and sends its lines in chunks; the calling thread writes the chunks of the
 //! first file, then those of the second, and so on. Every queue is bounded, so a reader that is ahead waits, and what is
 //! held in memory does not grow with the files.
 
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::{mem, thread};
@@ -12,8 +13,9 @@ use fbc::origin::{FileOrigin, Notice, Origins};
 use fbc::read::{FileReader, ReadError, ReadLimits, Step};
 
 use super::LoadError;
-use crate::source::{ListedFile, Listing};
+use crate::source::Listing;
 use crate::store::ContentWriter;
+use crate::unpack::{self, Unpacked};
 
 /// How many files are read at a time.
 pub const READERS: usize = 2;
@@ -23,6 +25,14 @@ const CHUNK: usize = 128 * 1024;
 
 /// How many files may be waiting for the one that is being written.
 const AHEAD: usize = 2;
+
+/// The files of a catalog by their numbers, which are in catalog order.
+pub(super) trait Files: Sync {
+    fn count(&self) -> usize;
+    fn path(&self, file: usize) -> &str;
+    /// Opens a file: what it gives reads the next bytes into a room and says how many; 0 at the end.
+    fn open(&self, file: usize) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError>;
+}
 
 /// A file that does not parse.
 #[derive(Debug, thiserror::Error)]
@@ -55,13 +65,13 @@ struct Buffers(Mutex<Vec<Vec<u8>>>);
 /// The reader who sent this has nobody any more who wants it.
 struct Unwanted;
 
-/// Reads every file of the listing and writes its lines. `progress` is told how many bytes were read so far.
+/// Reads every file and writes its lines. `progress` is told how many bytes were read so far.
 pub(super) fn read(
-    listing: &Listing,
+    files: &impl Files,
     writer: &mut ContentWriter<'_>,
     progress: impl Fn(u64),
 ) -> Result<Origins, LoadError> {
-    let next = &Mutex::new(listing.files().iter());
+    let next = &Mutex::new(0..files.count());
     let buffers = &Buffers::default();
     thread::scope(|scope| {
         let (order, ordered) = sync_channel(AHEAD);
@@ -69,14 +79,14 @@ pub(super) fn read(
             let order = order.clone();
             scope.spawn(move || {
                 let mut reader = FileReader::new(ReadLimits::default());
-                while let Ok(Some(())) = read_next(listing, next, &order, &mut reader, buffers) {}
+                while let Ok(Some(())) = read_next(files, next, &order, &mut reader, buffers) {}
             });
         }
         drop(order);
         let mut origins = Origins::default();
         let mut read = 0;
         while let Ok((file, chunks)) = ordered.recv() {
-            origins.files.push(write_file(file, &chunks, writer, buffers, |bytes| {
+            origins.files.push(write_file(files.path(file), &chunks, writer, buffers, |bytes| {
                 read += bytes;
                 progress(read);
             })?);
@@ -87,13 +97,13 @@ pub(super) fn read(
 
 /// Writes the chunks of one file until its reader is done.
 fn write_file(
-    file: &ListedFile,
+    path: &str,
     chunks: &Chunks,
     writer: &mut ContentWriter<'_>,
     buffers: &Buffers,
     mut progress: impl FnMut(u64),
 ) -> Result<FileOrigin, LoadError> {
-    let mut origin = FileOrigin { path: file.path.clone(), ..FileOrigin::default() };
+    let mut origin = FileOrigin { path: path.to_owned(), ..FileOrigin::default() };
     for chunk in chunks {
         let chunk = chunk?;
         writer.write(&chunk.lines)?;
@@ -106,10 +116,10 @@ fn write_file(
 }
 
 /// Reads the next file that nobody reads yet; `None` when there is no more.
-fn read_next<'a>(
-    listing: &'a Listing,
-    next: &Mutex<std::slice::Iter<'a, ListedFile>>,
-    order: &SyncSender<(&'a ListedFile, Chunks)>,
+fn read_next(
+    files: &impl Files,
+    next: &Mutex<Range<usize>>,
+    order: &SyncSender<(usize, Chunks)>,
     reader: &mut FileReader,
     buffers: &Buffers,
 ) -> Result<Option<()>, Unwanted> {
@@ -122,26 +132,26 @@ fn read_next<'a>(
         file
     };
     reader.restart();
-    if let Err(error) = read_file(listing, file, reader, buffers, &sender) {
+    if let Err(error) = read_file(files, file, reader, buffers, &sender) {
         sender.send(Err(error)).map_err(|_| Unwanted)?;
     }
     Ok(Some(()))
 }
 
 fn read_file(
-    listing: &Listing,
-    file: &ListedFile,
+    files: &impl Files,
+    file: usize,
     reader: &mut FileReader,
     buffers: &Buffers,
     sender: &SyncSender<Result<Chunk, LoadError>>,
 ) -> Result<(), LoadError> {
-    let mut open = listing.open(file)?;
+    let mut open = files.open(file)?;
     let mut chunk = Chunk::empty(buffers);
     loop {
-        let failure = |error| ReadFailure { path: file.path.clone(), error };
+        let failure = |error| ReadFailure { path: files.path(file).to_owned(), error };
         match reader.next().map_err(failure)? {
             Step::More => {
-                let read = open.read(reader.room())?;
+                let read = open(reader.room())?;
                 reader.filled(read);
                 chunk.read += read as u64;
             }
@@ -159,6 +169,42 @@ fn read_file(
     // When nobody receives it the load was given up already.
     let _ = sender.send(Ok(chunk));
     Ok(())
+}
+
+impl Files for Listing {
+    fn count(&self) -> usize {
+        self.files().len()
+    }
+
+    fn path(&self, file: usize) -> &str {
+        &self.files()[file].path
+    }
+
+    fn open(&self, file: usize) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError> {
+        let mut open = self.open(&self.files()[file])?;
+        Ok(move |room: &mut [u8]| Ok(open.read(room)?))
+    }
+}
+
+/// Those of an image.
+impl Files for (&Unpacked, Vec<unpack::File>) {
+    fn count(&self) -> usize {
+        self.1.len()
+    }
+
+    fn path(&self, file: usize) -> &str {
+        &self.1[file].path
+    }
+
+    fn open(&self, file: usize) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError> {
+        let (unpacked, content) = (self.0, self.1[file].content);
+        let mut at = 0;
+        Ok(move |room: &mut [u8]| {
+            let read = unpacked.read(content, at, room)?;
+            at += read as u64;
+            Ok(read)
+        })
+    }
 }
 
 impl Chunk {

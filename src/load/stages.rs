@@ -52,7 +52,7 @@ pub struct Content {
 }
 
 /// The files of a directory as they were when nothing changed, and their lines.
-pub(super) type Whole<'a> = (Listing, WrittenContent<'a>, Origins);
+type Whole<'a> = (Listing, WrittenContent<'a>, Origins);
 
 /// Loads a directory without a store: its lines lie in a file without a name on the file system of `folder`.
 pub fn read_once(root: &Path, folder: &Path) -> Result<Content, LoadError> {
@@ -223,7 +223,7 @@ impl Stages {
 }
 
 /// Reads a directory that stands still meanwhile, so that no mixture of two states is taken for a content.
-pub(super) fn read_whole<'a>(
+fn read_whole<'a>(
     root: &Path,
     mut listing: Listing,
     writer: impl Fn() -> Result<ContentWriter<'a>, StoreError>,

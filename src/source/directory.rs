@@ -12,13 +12,10 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use fbc::ignore::{IGNORE_FILE, IgnoreRules, compare_paths};
+use fbc::ignore::{ATOMIC_LINK, IGNORE_FILE, IGNORE_FILE_BYTES, IgnoreRules, compare_paths};
 
 use super::revision::RevisionBuilder;
-use super::{IGNORE_FILE_BYTES, ListedFile, Listing, SourceError, beneath, io_error};
-
-/// The link by which a mounted `ConfigMap` or `Secret` changes all its files at once.
-const ATOMIC_LINK: &str = "..data";
+use super::{ListedFile, Listing, SourceError, beneath, io_error};
 
 /// One walk over a tree.
 struct Walk {

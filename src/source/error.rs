@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fbc::Digest;
-
-use super::IGNORE_FILE_BYTES;
+use fbc::ignore::IGNORE_FILE_BYTES;
 
 /// Why a source cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 
+use fbc::ignore::IGNORE_FILE_BYTES;
+
 use super::*;
 
 /// What of a tree is to be made: a file with its text, a link with its target, or an empty folder.

@@ -1,4 +1,4 @@
-//! Folders for what is on its way into the store: the layers of an image and the files in them.
+//! Folders for what is on its way into the store: the layers of an image and the contents of its files.
 //!
 //! A folder is gone when it is dropped, and what a kill left behind is swept at the next start. It counts against no
 //! quota, because it is empty again a moment later: who fills it bounds what it may hold.
@@ -47,6 +47,11 @@ impl Scratch {
         let created = file::temporary().tempdir_in(folder);
         let created = created.and_then(|folder| reached(What::Scratch, Point::Created).map(|()| folder));
         created.map(Self).map_err(|source| io_error("create a folder in", folder, source))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
     }
 
     /// Makes a folder of this name in it, and says where that is.

@@ -5,12 +5,13 @@ use std::cell::Cell;
 use std::io::Read;
 use std::path::Path;
 
+use super::entries;
 use super::error::shown;
 use super::members::{Kind, Member, Members};
 use super::root::Relation;
 use super::spool::Spool;
 use super::tree::{Blocked, Leaf, Tree};
-use super::{Limits, Root, UnpackError, write};
+use super::{Content, Limits, Root, UnpackError, Unpacked};
 
 /// How many bytes a name in a folder may have, on the file systems of Linux.
 pub const NAME_BYTES: usize = 255;
@@ -33,7 +34,7 @@ pub(super) struct Image<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// An image without layers, whose contents are kept below a folder.
+    /// An image without layers, whose contents are kept on the file system of a folder.
     pub(super) fn new(root: &'a Root, limits: &'a Limits, folder: &Path) -> Result<Self, UnpackError> {
         // The folders on the way to the root are entries as well.
         let tree = Tree::new(limits.entries.saturating_add(root.parts().len()));
@@ -56,9 +57,9 @@ impl<'a> Image<'a> {
         Ok(())
     }
 
-    /// Writes what lies under the root.
-    pub(super) fn write(self, to: &Path) -> Result<(), UnpackError> {
-        write::write(&self.tree, self.root, self.spool, to)
+    /// What lies under the root.
+    pub(super) fn finish(self) -> Result<Unpacked, UnpackError> {
+        Ok(Unpacked { entries: entries::of(&self.tree, self.root, self.limits.path_bytes)?, spool: self.spool })
     }
 
     fn member(&mut self, member: &Member, content: &mut impl Read) -> Result<(), UnpackError> {
@@ -130,7 +131,7 @@ impl<'a> Image<'a> {
         self.tree.put_leaf(names, leaf, member.layer).map_err(|blocked| self.blocked(blocked, member))
     }
 
-    fn file(&mut self, member: &Member, content: &mut impl Read) -> Result<usize, UnpackError> {
+    fn file(&mut self, member: &Member, content: &mut impl Read) -> Result<Content, UnpackError> {
         let Limits { file_bytes, bytes, .. } = *self.limits;
         if member.bytes > file_bytes {
             let place = member.place();

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fbc::Digest;
+use fbc::ignore::{IGNORE_FILE_BYTES, IgnoreError};
 
 use super::root::CONFIGS_LABEL;
 use super::{NAME_BYTES, Root};
@@ -256,6 +257,30 @@ pub enum UnpackError {
         /// What it says.
         target: String,
     },
+    /// A link to a directory, which is not descended into.
+    #[error(
+        "the link `{link}` leads to the directory `/{target}` of the catalog: name it in .indexignore or replace it by the directory"
+    )]
+    LinkToFolder {
+        /// The link, from the root.
+        link: String,
+        /// Where it leads, from the root.
+        target: String,
+    },
+    /// A link that leads nowhere.
+    #[error("the link `{link}` leads to `/{target}` of the catalog, which is not there")]
+    LinkBroken {
+        /// The link, from the root.
+        link: String,
+        /// Where it leads, from the root.
+        target: String,
+    },
+    /// The patterns of an `.indexignore` cannot be read.
+    #[error("cannot use the patterns of the catalog")]
+    IgnoreFile(#[from] IgnoreError),
+    /// An `.indexignore` that is larger than [`IGNORE_FILE_BYTES`].
+    #[error("`{0}` has more than {IGNORE_FILE_BYTES} bytes")]
+    IgnoreFileTooLarge(String),
     /// The operating system refused.
     #[error("cannot {action} `{}`", path.display())]
     Io {

@@ -1,8 +1,9 @@
-//! Contents of files that have no names yet: each in a file that is called by its number.
+//! The contents of an image's files, one behind the other in a file of our own. It has no name, so that it is gone with
+//! whoever holds it.
 
-use std::fs::{self, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::UnpackError;
@@ -12,22 +13,30 @@ use super::members::Member;
 /// How many bytes are written at once.
 const BUFFER: usize = 128 * 1024;
 
-/// A folder of contents, removed when it is dropped.
+/// Where the content of a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Content {
+    start: u64,
+    /// How long it is.
+    pub bytes: u64,
+}
+
+/// Contents, which grow until an image is finished.
+#[derive(Debug)]
 pub(super) struct Spool {
-    folder: tempfile::TempDir,
+    file: File,
+    /// The folder on whose file system it is, for errors.
+    folder: PathBuf,
     buffer: Vec<u8>,
     /// How many bytes all contents have.
     bytes: u64,
-    /// Where each content is by now; nothing while it has no name of its own.
-    named: Vec<Option<PathBuf>>,
 }
 
 impl Spool {
-    /// An empty one below a folder.
+    /// An empty one on the file system of a folder.
     pub(super) fn new(folder: &Path) -> Result<Self, UnpackError> {
-        let made = tempfile::Builder::new().prefix(".unpack-").tempdir_in(folder);
-        let made = made.map_err(|source| io_error("make a folder in", folder, source))?;
-        Ok(Self { folder: made, buffer: vec![0; BUFFER], bytes: 0, named: Vec::new() })
+        let file = tempfile::tempfile_in(folder).map_err(|source| io_error("make a file in", folder, source))?;
+        Ok(Self { file, folder: folder.to_owned(), buffer: vec![0; BUFFER], bytes: 0 })
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -35,40 +44,30 @@ impl Spool {
     }
 
     /// Takes the whole content of a member.
-    pub(super) fn add(&mut self, content: &mut impl Read, member: &Member) -> Result<usize, UnpackError> {
-        let number = self.named.len();
-        let path = self.path(number);
-        let failed = |source| io_error("write", &path, source);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(failed)?;
+    pub(super) fn add(&mut self, content: &mut impl Read, member: &Member) -> Result<Content, UnpackError> {
         let mut left = member.bytes;
         while left > 0 {
             match content.read(&mut self.buffer) {
                 Ok(0) => return Err(UnpackError::Truncated(member.place())),
                 Ok(read) => {
-                    file.write_all(&self.buffer[..read]).map_err(failed)?;
+                    let written = self.file.write_all(&self.buffer[..read]);
+                    written.map_err(|source| io_error("write files of the image to", &self.folder, source))?;
                     left = left.saturating_sub(read as u64);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(reading(member.layer, error)),
             }
         }
+        let start = self.bytes;
         self.bytes += member.bytes;
-        self.named.push(None);
-        Ok(number)
+        Ok(Content { start, bytes: member.bytes })
     }
 
-    /// Gives a content a name, or one more.
-    pub(super) fn name(&mut self, number: usize, path: &Path) -> Result<(), UnpackError> {
-        let done = match &self.named[number] {
-            None => fs::rename(self.path(number), path),
-            Some(first) => fs::hard_link(first, path),
-        };
-        done.map_err(|source| io_error("write", path, source))?;
-        self.named[number].get_or_insert_with(|| path.to_owned());
-        Ok(())
-    }
-
-    fn path(&self, number: usize) -> PathBuf {
-        self.folder.path().join(number.to_string())
+    /// Reads into this room what a content has from here on, as far as there is room, and says how much; 0 at its end.
+    pub(super) fn read(&self, content: Content, from: u64, room: &mut [u8]) -> Result<usize, UnpackError> {
+        let left = usize::try_from(content.bytes.saturating_sub(from)).unwrap_or(usize::MAX).min(room.len());
+        let read = self.file.read_exact_at(&mut room[..left], content.start + from);
+        read.map_err(|source| io_error("read files of the image from", &self.folder, source))?;
+        Ok(left)
     }
 }

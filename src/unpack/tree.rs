@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use super::Content;
+
 /// Everything that matters of an image.
 pub(super) struct Tree {
     top: Node,
@@ -29,7 +31,7 @@ pub(super) struct Node {
 #[derive(Clone)]
 pub(super) enum Leaf {
     /// A file with this content.
-    File(usize),
+    File(Content),
     /// A link with this target.
     Link(String),
     /// Something that is neither a folder nor of interest.

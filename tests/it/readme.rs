@@ -318,7 +318,7 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
     let ReadLimits { blob_bytes, depth, indicators, members } = ReadLimits::default();
     vec![
         ("entries", source::ENTRIES.to_string()),
-        ("`.indexignore`", source::IGNORE_FILE_BYTES.to_string()),
+        ("`.indexignore`", fbc::ignore::IGNORE_FILE_BYTES.to_string()),
         ("blob", blob_bytes.to_string()),
         ("blob depth", depth.to_string()),
         ("YAML indicators", indicators.to_string()),

@@ -9,6 +9,9 @@ use crate::support::{
     ARGO, CONFIGS, ETCD, Folders, Layout, PACKAGES, Server, catalogql, graphql, lines, packages, run,
 };
 
+/// What cannot be done when there is no room for the contents of an image's files.
+const UNPACKED: &str = "cannot write files of the image to ";
+
 const IMAGES: &str = "{ catalogs { name digest image packages { nodes { name } } } }";
 
 /// Puts an image of one file under the name `v1` of a layout.
@@ -120,10 +123,11 @@ fn an_image_that_cannot_be_had_harms_no_other_and_alone_it_is_an_error() {
     assert!(error[1].starts_with("  nowhere: cannot read the source: cannot reach `127.0.0.1:1`: "), "{error:?}");
 }
 
-/// Files of 40 kB, of a text that compresses well: the layer is smaller than a file, a file smaller than the content.
+/// Files of 40 kB, of a text that compresses well: the layer is smaller than a file. In the content each letter of it is
+/// written with an escape, in two times the bytes, so that the content is larger than all files.
 fn files() -> Vec<(String, String)> {
     let line = |number: usize| {
-        json!({ "schema": "olm.package", "name": format!("p{number:02}"), "description": "x".repeat(40_000) })
+        json!({ "schema": "olm.package", "name": format!("p{number:02}"), "description": "\u{2028}".repeat(13_333) })
             .to_string()
     };
     (0..40).map(|number| (format!("configs/{number:02}.json"), line(number))).collect()
@@ -134,7 +138,7 @@ fn a_disk_that_is_full_at_any_file_of_a_pull_leaves_the_former_content_served() 
     let files = files();
     let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     // The largest file that may be written, in units of 512 bytes, and what does not fit.
-    for (limit, place) in [(0, "/layers/"), (1, "/layers/"), (20, "/files/"), (200, "/content/")] {
+    for (limit, place) in [(0, "/layers/"), (1, "/layers/"), (200, UNPACKED), (4_000, "/content/")] {
         let folders = Folders::new();
         let (layout, _) = image(&folders, &lines(ETCD));
         drop(Server::start(&folders, &[&layout.source("v1")]));

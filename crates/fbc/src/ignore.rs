@@ -12,6 +12,13 @@ use glob::Glob;
 /// The name of the files that hold ignore rules. A file with this name is never part of a catalog.
 pub const IGNORE_FILE: &str = ".indexignore";
 
+/// How many bytes one ignore file may have: it is held in memory.
+pub const IGNORE_FILE_BYTES: u64 = 1024 * 1024;
+
+/// The link by which a mounted `ConfigMap` or `Secret` changes all its files at once. What else begins with `..` beside
+/// it are the places of the files that the other entries are links to.
+pub const ATOMIC_LINK: &str = "..data";
+
 /// The longest line of an ignore file, in bytes without its line feed: upstream's scanner takes no longer one.
 pub const MAX_LINE: usize = 64 * 1024 - 1;
 

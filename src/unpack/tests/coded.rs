@@ -100,6 +100,7 @@ fn a_layer_must_be_what_the_image_says() {
         let to = tempfile::tempdir().unwrap();
         let layers = [Layer { blob: blob.clone(), diff_id: Some(diff_id) }];
         unpack(&layers, &Root::of_artifact(None).unwrap(), to.path(), &Limits::default(), drop)
+            .map(drop)
             .map_err(|error| told(&error))
     };
     assert_eq!(run(found), Ok(()));
@@ -113,7 +114,7 @@ fn a_folder_that_cannot_be_written_to_is_named() {
     let to = folder.path().join("missing");
     let done = unpack(&[], &Root::of_artifact(None).unwrap(), &to, &Limits::default(), drop);
     let told = done.unwrap_err().to_string();
-    assert_eq!(told.replace(folder.path().to_str().unwrap(), "FOLDER"), "cannot make a folder in `FOLDER/missing`");
+    assert_eq!(told.replace(folder.path().to_str().unwrap(), "FOLDER"), "cannot make a file in `FOLDER/missing`");
     let layers = [Layer { blob: to.clone(), diff_id: None }];
     let done = unpack(&layers, &Root::of_artifact(None).unwrap(), folder.path(), &Limits::default(), drop);
     let told = done.unwrap_err().to_string();

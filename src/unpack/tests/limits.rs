@@ -64,6 +64,18 @@ fn paths_that_are_longer_than_they_may_be_are_refused() {
 }
 
 #[test]
+fn of_where_a_link_leads_no_more_is_held_than_a_path_may_have() {
+    // Each link adds its own target to what is left of the path.
+    let long = "ü".repeat(400);
+    let links = base().link("configs/l", &format!("m/{long}")).link("configs/m", &format!("missing/{long}"));
+    for (path_bytes, expected) in [(1024, 1025), (1025, 1027), (2048, 1609)] {
+        let limits = Limits { path_bytes, ..Limits::default() };
+        let unpacked = image(&[links.clone().plain()], "/configs", &limits).unwrap();
+        assert_eq!(listed(&unpacked)["l"].len(), "-> ".len() + expected, "{path_bytes}");
+    }
+}
+
+#[test]
 fn a_bomb_is_refused_however_it_is_compressed() {
     let zeros = "\0".repeat(4 * 1024 * 1024);
     // zlib makes a thousandth of zeros, zstd much less.

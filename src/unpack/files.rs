@@ -1,0 +1,81 @@
+//! Which files of an image are its catalog: what `.indexignore` leaves, in catalog order.
+//!
+//! An image is taken for what its directory would be on a disk: links to files are files, hidden entries of a mounted
+//! `ConfigMap` are passed over, and what is refused is refused only where it is not ignored.
+
+use fbc::ignore::{ATOMIC_LINK, IGNORE_FILE, IGNORE_FILE_BYTES, IgnoreRules, compare_paths};
+
+use super::error::shown;
+use super::{Entry, File, UnpackError, Unpacked};
+
+impl Unpacked {
+    /// The files of the catalog, in catalog order; none when every file is ignored.
+    pub fn files(&self) -> Result<Vec<File>, UnpackError> {
+        let (mut rules, mut found, mut hidden) = (IgnoreRules::new(), Vec::new(), None);
+        for (path, entry) in &self.entries {
+            let (folder, name) = split(path);
+            if hidden.is_some_and(|hidden| is_below(path, hidden)) {
+                continue;
+            }
+            if name.starts_with("..") && self.is_atomic_mount(folder) {
+                hidden = Some(path);
+                continue;
+            }
+            if *entry == Entry::Folder {
+                continue;
+            }
+            if name == IGNORE_FILE {
+                self.add_patterns(&mut rules, &self.file(path, entry)?)?;
+            } else {
+                found.push((path, entry));
+            }
+        }
+        found.retain(|(path, _)| !rules.is_ignored(path));
+        found.into_iter().map(|(path, entry)| self.file(path, entry)).collect()
+    }
+
+    /// The file that a path stands for which is no folder, also behind a link.
+    fn file(&self, path: &str, entry: &Entry) -> Result<File, UnpackError> {
+        let (found, target) = match entry {
+            // The root is no entry of its own.
+            Entry::Link(target) if target.is_empty() => (Some(&Entry::Folder), &**target),
+            Entry::Link(target) => (self.entry(target), &**target),
+            Entry::File(_) | Entry::Folder => (Some(entry), path),
+        };
+        let (link, target) = (|| shown(path.as_bytes()), || shown(target.as_bytes()));
+        match found {
+            Some(Entry::File(content)) => Ok(File { path: path.to_owned(), content: *content }),
+            Some(Entry::Folder) => Err(UnpackError::LinkToFolder { link: link(), target: target() }),
+            Some(Entry::Link(_)) | None => Err(UnpackError::LinkBroken { link: link(), target: target() }),
+        }
+    }
+
+    fn add_patterns(&self, rules: &mut IgnoreRules, file: &File) -> Result<(), UnpackError> {
+        if file.content.bytes > IGNORE_FILE_BYTES {
+            return Err(UnpackError::IgnoreFileTooLarge(shown(file.path.as_bytes())));
+        }
+        let mut text = vec![0; usize::try_from(file.content.bytes).unwrap_or(usize::MAX)];
+        self.read(file.content, 0, &mut text)?;
+        Ok(rules.add(split(&file.path).0, &text)?)
+    }
+
+    /// Whether a folder is a mounted `ConfigMap`, where entries that begin with `..` hold what the others are links to.
+    fn is_atomic_mount(&self, folder: &str) -> bool {
+        let link = if folder.is_empty() { ATOMIC_LINK.to_owned() } else { format!("{folder}/{ATOMIC_LINK}") };
+        matches!(self.entry(&link), Some(Entry::Link(_)))
+    }
+
+    fn entry(&self, path: &str) -> Option<&Entry> {
+        let at = self.entries.binary_search_by(|(other, _)| compare_paths(other, path)).ok()?;
+        Some(&self.entries[at].1)
+    }
+}
+
+/// The folder of a path, and its name in there.
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
