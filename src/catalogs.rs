@@ -216,6 +216,11 @@ impl Snapshot {
         self.place_of(name).map(|at| self.revisions[at])
     }
 
+    /// Whether this is what tells it, or one of its catalogs, from another state.
+    pub fn has(&self, revision: &Revision) -> bool {
+        self.revision == *revision || self.revisions.contains(revision)
+    }
+
     /// The outline of a content that is served, or that is remembered. The latter is no part of the snapshot: what was
     /// remembered may be forgotten.
     pub fn outline(&self, digest: &Digest) -> Option<Outline> {

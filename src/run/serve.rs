@@ -88,6 +88,8 @@ async fn serve_catalogs(
         // They would go on for as long as they are listened to.
         streams.end_streams();
     };
+    let forgetting = Arc::clone(&engine);
+    tokio::spawn(async move { forgetting.forget_former_answers().await });
     let mut serving = std::pin::pin!(listener.serve(routes, listen::Limits::default(), end));
     loop {
         tokio::select! {

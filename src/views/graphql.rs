@@ -170,6 +170,14 @@ impl Engine {
         }
     }
 
+    /// Lets go of the answers that are kept about what is not served any more, each time that changes.
+    pub async fn forget_former_answers(&self) {
+        let mut changes = self.catalogs.changes();
+        while changes.changed().await.is_ok() {
+            self.answers.forget_former(&self.catalogs.snapshot());
+        }
+    }
+
     /// A request with its document, or why it has none.
     fn known<'r>(&self, request: &'r Request<'r>) -> Result<Known<'r>, Error> {
         self.documents.of(request, &self.schema, &self.limits)

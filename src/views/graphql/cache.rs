@@ -1,7 +1,7 @@
 //! Answers that are kept for whoever asks the same again.
 //!
 //! The key of an answer tells everything that it depends on, so that nothing is ever invalidated: what is out of date is
-//! not asked for any more, and makes room. An answer is kept from the second request on, or else a walk over a catalog
+//! not asked for any more, and is let go of only for its memory. An answer is kept from the second request on, or else a walk over a catalog
 //! would push out what is in use. It does not know what answers say.
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use axum::body::Bytes;
 use super::kept::Kept;
 use super::limits::Limits;
 use super::validator::Key;
-use crate::catalogs::Encodings;
+use crate::catalogs::{Encodings, Snapshot};
 use crate::coding::{Coding, Effort};
 
 /// Memory of an answer that is kept besides its bytes.
@@ -78,6 +78,11 @@ impl Answers {
             self.kept.grow(key, bytes.len());
         }
         bytes
+    }
+
+    /// Lets go of answers that nobody can ask for any more.
+    pub(super) fn forget_former(&self, snapshot: &Snapshot) {
+        self.kept.retain(|key| key.is_current(snapshot));
     }
 
     /// Remembers that an answer was asked for; whether it was before.

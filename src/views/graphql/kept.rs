@@ -69,6 +69,19 @@ impl<K: Clone + Eq + Hash, V> Kept<K, V> {
         line.by_key.insert(key, Entry { value: Arc::clone(value), bytes, used: AtomicBool::new(false) });
     }
 
+    /// Lets go of what has another key than these.
+    pub(super) fn retain(&self, mut is_wanted: impl FnMut(&K) -> bool) {
+        let mut line = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let Line { by_key, queue, bytes } = &mut *line;
+        queue.retain(|key| {
+            let is_kept = is_wanted(key);
+            if !is_kept && let Some(entry) = by_key.remove(key) {
+                *bytes -= entry.bytes;
+            }
+            is_kept
+        });
+    }
+
     /// Counts so many bytes more for a value that is kept.
     pub(super) fn grow(&self, key: &K, bytes: usize) {
         let mut line = self.state.write().unwrap_or_else(PoisonError::into_inner);
@@ -141,6 +154,18 @@ mod tests {
         assert_eq!(held(&kept, 0..2), [false, false]);
         kept.insert(2, &Arc::new(()), 20);
         assert_eq!(held(&kept, 2..3), [true]);
+    }
+
+    #[test]
+    fn what_is_let_go_of_makes_room() {
+        let kept = Kept::new(3, 30);
+        (0..3).for_each(|key| kept.insert(key, &Arc::new(()), 10));
+        kept.retain(|key| key % 2 == 1);
+        assert_eq!(held(&kept, 0..3), [false, true, false]);
+        kept.insert(3, &Arc::new(()), 20);
+        assert_eq!(held(&kept, 0..4), [false, true, false, true]);
+        kept.insert(4, &Arc::new(()), 1);
+        assert_eq!(held(&kept, 0..5), [false, false, false, true, true]);
     }
 
     #[test]

@@ -29,7 +29,11 @@ const KEY_BYTES: usize = 16;
 
 /// Names the body of an answer, whatever its form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key([u8; KEY_BYTES]);
+pub(super) struct Key {
+    hash: [u8; KEY_BYTES],
+    /// The state of the only catalog that the answer is about, or else of all.
+    about: Revision,
+}
 
 /// What is known of an answer before it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,20 +106,28 @@ impl Validators {
         add(digest.as_bytes());
         add(request.operation_name.as_deref().unwrap_or_default().as_bytes());
         add(&[u8::from(*asks_cost)]);
+        let mut about = snapshot.revision();
         match asked.catalogs(variables)? {
-            Catalogs::All => add(snapshot.revision().as_bytes()),
-            // That a catalog is not served is a state of it as well.
-            Catalogs::Named(names) => names.iter().for_each(|name| {
-                let revision = snapshot.revision_of(name);
-                add(name.as_bytes());
-                add(revision.as_ref().map_or(&[][..], Revision::as_bytes));
-            }),
+            Catalogs::All => add(about.as_bytes()),
+            Catalogs::Named(names) => {
+                // That a catalog is not served is a state of it as well.
+                names.iter().for_each(|name| {
+                    let revision = snapshot.revision_of(name);
+                    add(name.as_bytes());
+                    add(revision.as_ref().map_or(&[][..], Revision::as_bytes));
+                });
+                if let Some((first, others)) = names.split_first()
+                    && others.iter().all(|name| name == first)
+                {
+                    about = snapshot.revision_of(first).unwrap_or(about);
+                }
+            }
         }
         // Members of objects are sorted.
         serde_json::to_writer(&mut text, variables).ok()?;
-        let mut key = [0; KEY_BYTES];
-        key.copy_from_slice(&Sha256::digest(&text)[..KEY_BYTES]);
-        Some(Validator { key: Key(key), is_lasting: asked.is_lasting(variables, snapshot) })
+        let mut hash = [0; KEY_BYTES];
+        hash.copy_from_slice(&Sha256::digest(&text)[..KEY_BYTES]);
+        Some(Validator { key: Key { hash, about }, is_lasting: asked.is_lasting(variables, snapshot) })
     }
 }
 
@@ -129,15 +141,21 @@ impl Urls {
 impl Key {
     /// A key of these bytes.
     #[cfg(test)]
-    pub(super) fn of(bytes: [u8; KEY_BYTES]) -> Self {
-        Self(bytes)
+    pub(super) fn of(hash: [u8; KEY_BYTES]) -> Self {
+        Self { hash, about: Revision::default() }
+    }
+
+    /// Whether anybody may ask for its answer while this is served. Of answers about several catalogs that is in doubt
+    /// once any catalog has changed.
+    pub(super) fn is_current(&self, snapshot: &Snapshot) -> bool {
+        snapshot.has(&self.about)
     }
 
     /// The strong entity tag of an answer in this form, with its quotes.
     pub(super) fn tag(&self, media: Media, coding: Option<Coding>) -> String {
         let mut tag = String::with_capacity(48);
         tag.push('"');
-        URL_SAFE_NO_PAD.encode_string(self.0, &mut tag);
+        URL_SAFE_NO_PAD.encode_string(self.hash, &mut tag);
         tag.push_str(match media {
             Media::Json => "-json",
             Media::GraphqlResponse => "-gqlr",
@@ -152,7 +170,7 @@ impl Key {
 
     /// Its two halves, which are as good as random.
     pub(super) fn halves(&self) -> [u64; 2] {
-        let (halves, _) = self.0.as_chunks();
+        let (halves, _) = self.hash.as_chunks();
         [halves[0], halves[1]].map(u64::from_be_bytes)
     }
 }

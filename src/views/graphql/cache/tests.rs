@@ -1,7 +1,15 @@
 //! What is kept, from which request on, and how much of it.
 
+use std::time::Duration;
+
+use tokio::task::yield_now;
+use tokio::time::timeout;
+
 use super::*;
+use crate::catalogs::catalogs;
 use crate::coding::Coding::{Gzip, Zstd};
+use crate::views::graphql::tests::fixture::{ALPHA, BETA, served};
+use crate::views::graphql::{Engine, Request};
 
 /// A key for a test.
 fn key(number: u8) -> Key {
@@ -70,4 +78,40 @@ fn a_compressed_form_is_made_once_and_counted() {
     // There is no room for another form, so that the answer has to go.
     answers.encoded(&key(1), &kept, Gzip);
     assert!(answers.get(&key(1)).is_none());
+}
+
+#[tokio::test]
+async fn answers_about_what_is_not_served_any_more_are_let_go_of_and_no_others() {
+    let (mut writer, reader) = catalogs();
+    let engine = Arc::new(Engine::new(reader, Limits::default()));
+    writer.publish(served("alpha", ALPHA, 1));
+    writer.publish(served("beta", BETA, 2));
+    let keys = [
+        "{ catalog(name: \"alpha\") { name } }",
+        "{ package(catalog: \"beta\", name: \"a\") { name } again: catalog(name: \"beta\") { name } }",
+        "{ packages(catalogs: [\"alpha\", \"beta\"]) { totalCount } }",
+        "{ packages { totalCount } }",
+    ]
+    .map(|query| {
+        let request = Request { query: Some(query.into()), ..Request::default() };
+        let known = engine.known(&request).unwrap_or_else(|error| panic!("{query}: {error:?}"));
+        engine.validators.of(&engine.catalogs.snapshot(), &known).unwrap().key
+    });
+    for key in [keys, keys].as_flattened() {
+        let _ = engine.answers.offer(*key, b"an answer");
+    }
+    let kept = || keys.map(|key| engine.answers.get(&key).is_some());
+    engine.answers.forget_former(&engine.catalogs.snapshot());
+    assert_eq!(kept(), [true; 4]);
+    let forgetting = Arc::clone(&engine);
+    let forgetting = tokio::spawn(async move { forgetting.forget_former_answers().await });
+    writer.publish(served("alpha", BETA, 2));
+    let forgotten = async {
+        while kept() != [false, true, false, false] {
+            yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(10), forgotten).await.expect("what is served has changed");
+    drop(writer);
+    forgetting.await.expect("it ends when nothing changes any more");
 }

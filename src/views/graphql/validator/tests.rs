@@ -128,7 +128,7 @@ fn a_tag_tells_all_of_a_request_and_not_how_it_is_written() {
     assert_ne!(tag(json!({"a": 1})), tag(json!({"b": 1})));
     assert_ne!(tag(json!({})), Question::new(format!("{query} "), json!({})).tag(&engine));
     let tags = [Media::Json, Media::GraphqlResponse]
-        .map(|media| [None, Some(Coding::Zstd), Some(Coding::Gzip)].map(|coding| Key([0; 16]).tag(media, coding)));
+        .map(|media| [None, Some(Coding::Zstd), Some(Coding::Gzip)].map(|coding| Key::of([0; 16]).tag(media, coding)));
     let zero = "A".repeat(22);
     let expected =
         ["json", "gqlr"].map(|media| ["", "-zstd", "-gzip"].map(|coding| format!("\"{zero}-{media}{coding}\"")));
