@@ -12,8 +12,8 @@ const space = /[ \t\r\n]*/y;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 
-/** Reads one value; answers it and the offset of its end. Of two equal keys the last counts. */
-export function parseAt(text, start) {
+/** Reads one value; answers it and the offset of its end. Of two equal keys the last counts; a strict reader takes none. */
+export function parseAt(text, start, { strict = false } = {}) {
   let at = start;
   const take = (pattern) => {
     pattern.lastIndex = at;
@@ -54,7 +54,7 @@ export function parseAt(text, start) {
         take(space);
         const key = take(string) ?? fail();
         expect(':');
-        object.delete(JSON.parse(key));
+        if (object.delete(JSON.parse(key)) && strict) throw new SyntaxError(`two members ${key}`);
         object.set(JSON.parse(key), value());
       });
       return object;

@@ -1,6 +1,7 @@
 // Documents made of documents: a few seeded changes each, some of which keep a document valid.
 
 import { Kind, parse, print, TokenKind, visit, Lexer, Source } from 'graphql';
+import { Num } from './json.mjs';
 
 /** Values of every kind, for where a value stands. */
 const values = [
@@ -10,7 +11,12 @@ const values = [
   '2147483648',
   '1.5',
   '1e3',
+  '1.0',
+  '-0',
+  '1e400',
+  '9007199254740993',
   '"x"',
+  '"\\u0000"',
   '""',
   '"""x"""',
   '"\\u{1F600}"',
@@ -29,6 +35,11 @@ const values = [
   '$n',
   '$s',
   '$missing',
+];
+/** Values for variables. */
+const given = [
+  ...[null, 0, 1, '1', true, [], ['example'], {}, { image: 'x' }, 'example', 1.5, '\u0000', [null], [[1]], { name: { a: {} } }],
+  ...['1.0', '1e3', '-0', '-1', '2147483647', '2147483648', '-2147483649', '9007199254740993', '1e20'].map((text) => new Num(text)),
 ];
 const names = [
   'name',
@@ -129,7 +140,7 @@ export function mutated(request, donors, random) {
   }
   if (variables && below(4) === 0) {
     const name = pick(...Object.keys(variables), 'n');
-    variables = { ...variables, [name]: pick(null, 0, 1, '1', true, [], ['example'], {}, { image: 'x' }, 'example', 1.5) };
+    variables = { ...variables, [name]: pick(...given) };
   }
   return { ...request, query, variables };
 }

@@ -33,6 +33,20 @@ export function readCatalogs(more = () => ({})) {
   });
 }
 
+/** Catalogs as the server takes them where `gaps.mjs` says: any object for an inline manifest. */
+export function asServed(catalogs) {
+  for (const { model } of catalogs) {
+    for (const item of model.packages) {
+      const all = [item, ...item.channels, ...item.bundles].flatMap(({ properties }) => properties);
+      for (const property of all) {
+        const isOne = property.__typename === 'OpaqueProperty' && property.type === 'olm.bundle.object';
+        if (isOne && property.value instanceof Map) Object.assign(property, { __typename: 'BundleObjectProperty', object: null });
+      }
+    }
+  }
+  return catalogs;
+}
+
 /** The case with `{digest NAME}` in its document replaced by the digest of that catalog. */
 export function withDigests(one, catalogs) {
   const digestOf = (_, name) => catalogs.find((catalog) => catalog.name === name).digest;

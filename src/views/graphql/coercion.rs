@@ -191,10 +191,7 @@ fn scalar(name: &str, value: &Value) -> Result<Value, String> {
         "String" => Err(format!("String cannot represent a non string value: {}", found())),
         "Boolean" if value.is_boolean() => Ok(value.clone()),
         "Boolean" => Err(format!("Boolean cannot represent a non boolean value: {}", found())),
-        "ID" => match integer(value) {
-            Some(integer) => Ok(integer.to_string().into()),
-            None => Err(format!("ID cannot represent value: {}", found())),
-        },
+        "ID" => id(value).map(Value::from).ok_or_else(|| format!("ID cannot represent value: {}", found())),
         _ => Err(format!("Expected value of type \"{name}\", found: {}.", found())),
     }
 }
@@ -207,6 +204,13 @@ fn integer(value: &Value) -> Option<i64> {
         #[expect(clippy::cast_possible_truncation, reason = "the number has no fraction and is in range")]
         (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
     })
+}
+
+/// A number without a fraction, however large, as the text of an `ID`.
+fn id(value: &Value) -> Option<String> {
+    let large = || value.as_f64().filter(|number| number.fract() == 0.0).map(|number| number.to_string());
+    let text = integer(value).map(|integer| integer.to_string());
+    text.or_else(|| value.as_u64().map(|integer| integer.to_string())).or_else(large)
 }
 
 /// The default of an input field or an argument; what the schema says is valid.

@@ -3,7 +3,10 @@
 //! This module alone names the parser, the validator and the introspection of apollo-compiler, so that it can be
 //! replaced here. Others read the trees it gives. It knows nothing of catalogs.
 
+mod commas;
 mod extra;
+mod findings;
+mod lists;
 mod places;
 
 use std::collections::HashMap;
@@ -12,7 +15,7 @@ use apollo_compiler::diagnostic::ToCliReport;
 use apollo_compiler::parser::{Parser, SourceSpan};
 use apollo_compiler::response::JsonMap;
 use apollo_compiler::schema::{ExtendedType, FieldDefinition, Implementers};
-use apollo_compiler::validation::{DiagnosticList, Valid, WithErrors};
+use apollo_compiler::validation::{DiagnosticData, Valid, WithErrors};
 use apollo_compiler::{ExecutableDocument, Name, ast, executable, introspection};
 
 use super::asked::Asked;
@@ -82,19 +85,27 @@ impl Schema {
 
     /// Parses a document and checks it against the limits and the schema.
     pub(super) fn parse(&self, text: &str, limits: &Limits) -> Result<Document, Error> {
-        let mut parser = Parser::new().token_limit(limits.tokens).recursion_limit(limits.nesting);
-        let parsed = parser.parse_ast(text, "document");
-        let tree = parsed.map_err(|invalid| syntax_error(&parser, text, &invalid.errors, limits))?;
+        let tree = tree_of(text, limits)?;
         limits::check(&tree, limits)?;
         extra::check(&tree, text).map_err(|fault| fault.into_error(text))?;
         let validate = |tree: &ast::Document| {
-            let invalid = |invalid: WithErrors<_>| first_error(Code::ValidationFailed, text, &invalid.errors);
-            tree.to_executable_validate(&self.valid).map_err(invalid)
+            tree.to_executable_validate(&self.valid).or_else(|invalid| {
+                match findings::counting(self, tree, &invalid.partial, &invalid.errors) {
+                    Some(finding) => Err(told(Code::ValidationFailed, text, finding)),
+                    None => Ok(Valid::assume_valid(invalid.partial)),
+                }
+            })
         };
         if let Some(stripped) = extra::without_null_defaults(&tree) {
             validate(&stripped)?;
         }
         let valid = validate(&tree)?;
+        if let Some(objects) = lists::as_objects(&tree)
+            && let Err(invalid) = objects.to_executable_validate(&self.valid)
+            && let Some(finding) = findings::conflict(&invalid.errors)
+        {
+            return Err(told(Code::ValidationFailed, text, finding));
+        }
         let asked = valid.operations.iter().map(|operation| Asked::of(&valid, operation)).collect();
         Ok(Document { text: text.into(), valid, asked })
     }
@@ -160,7 +171,20 @@ impl Document {
     }
 }
 
-fn syntax_error(parser: &Parser, text: &str, errors: &DiagnosticList, limits: &Limits) -> Error {
+/// The tree of a document. The parser stumbles over some commas, so that a text that it refuses is read without them.
+fn tree_of(text: &str, limits: &Limits) -> Result<ast::Document, Error> {
+    let read = |text: &str| {
+        let mut parser = Parser::new().token_limit(limits.tokens).recursion_limit(limits.nesting);
+        let parsed = parser.parse_ast(text, "document");
+        parsed.map_err(|invalid| syntax_error(&parser, text, &invalid, limits))
+    };
+    read(text).or_else(|error| match commas::blanked(text) {
+        Some(blanked) if error.code == Code::ParseFailed => read(&blanked),
+        _ => Err(error),
+    })
+}
+
+fn syntax_error(parser: &Parser, text: &str, invalid: &WithErrors<ast::Document>, limits: &Limits) -> Error {
     if parser.tokens_reached() > limits.tokens {
         let message = format!("the document has more than {} tokens", limits.tokens);
         return Error::request(Code::MaxTokens, message);
@@ -169,16 +193,21 @@ fn syntax_error(parser: &Parser, text: &str, errors: &DiagnosticList, limits: &L
         let message = format!("the document is nested more than {} deep", limits.nesting);
         return Error::request(Code::MaxDepth, message);
     }
-    first_error(Code::ParseFailed, text, errors)
-}
-
-/// The first error alone: printing them all, with pieces of the document, takes seconds for a hostile one.
-fn first_error(code: Code, text: &str, errors: &DiagnosticList) -> Error {
-    let Some(first) = errors.iter().next() else {
+    let Some(first) = invalid.errors.iter().next() else {
         return Error::request(Code::Internal, "a refused document has no error");
     };
-    let message = first.error.to_string();
-    let place = first.error.location().map(|span| places::refined(&message, text, span.offset()));
+    // What the parser lets pass may stand before what it does not.
+    let place = first.error.location().map(|span| span.offset());
+    match extra::check(&invalid.partial, text) {
+        Err(fault) if fault.is_before(place) => fault.into_error(text),
+        _ => told(Code::ParseFailed, text, first.error),
+    }
+}
+
+/// One error alone: printing them all, with pieces of the document, takes seconds for a hostile one.
+fn told(code: Code, text: &str, finding: &DiagnosticData) -> Error {
+    let message = finding.to_string();
+    let place = finding.location().map(|span| places::refined(&message, text, span.offset()));
     Error::request(code, message).at(place.map(|offset| Location::of(text, offset)))
 }
 

@@ -29,6 +29,8 @@ pub(super) struct Plan<'d> {
     pub(super) type_name: &'d str,
     /// In the order of the answer.
     pub(super) fields: Vec<Field<'d>>,
+    /// Why no object can be written: a condition of `@skip` or `@include` that is neither true nor false.
+    pub(super) fault: Option<Arc<Fault>>,
 }
 
 /// A field to write.
@@ -73,13 +75,16 @@ pub(super) enum Selected<'d> {
 }
 
 impl Plan<'_> {
-    /// The first fault of its fields, however deep.
-    fn fault(&self) -> Option<Arc<Fault>> {
-        self.fields.iter().find_map(|field| match (&field.arguments, &field.value) {
-            (Err(fault), _) => Some(Arc::clone(fault)),
-            (_, Selected::Object(plan)) => plan.fault(),
-            _ => None,
-        })
+    /// Its own fault or else the first of its fields, however deep.
+    fn first_fault(&self) -> Option<Arc<Fault>> {
+        let of_fields = || {
+            self.fields.iter().find_map(|field| match (&field.arguments, &field.value) {
+                (Err(fault), _) => Some(Arc::clone(fault)),
+                (_, Selected::Object(plan)) => plan.first_fault(),
+                _ => None,
+            })
+        };
+        self.fault.clone().or_else(of_fields)
     }
 }
 
@@ -102,7 +107,12 @@ pub(super) fn plan<'d>(
     variables: &Map<String, Value>,
 ) -> Result<Plan<'d>, Arc<Fault>> {
     let planner = Planner { schema, document, variables, coerced: RefCell::default() };
-    planner.plan(operation.object_type(), &[&operation.selection_set])
+    let plan = planner.plan(operation.object_type(), &[&operation.selection_set]);
+    // At the root it is an error without a path.
+    match plan.fault {
+        Some(fault) => Err(fault),
+        None => Ok(plan),
+    }
 }
 
 struct Planner<'d, 'v> {
@@ -128,10 +138,10 @@ struct Collected<'d> {
 }
 
 impl<'d> Planner<'d, '_> {
-    fn plan(&self, type_name: &'d str, selections: &[&'d SelectionSet]) -> Result<Plan<'d>, Arc<Fault>> {
+    fn plan(&self, type_name: &'d str, selections: &[&'d SelectionSet]) -> Plan<'d> {
         let mut collected = Collected::default();
-        for set in selections {
-            self.collect(type_name, set, &mut collected)?;
+        if let Err(fault) = selections.iter().try_for_each(|set| self.collect(type_name, set, &mut collected)) {
+            return Plan { type_name, fields: Vec::new(), fault: Some(fault) };
         }
         let mut fields = Vec::with_capacity(collected.groups.len());
         for (key, group) in collected.groups {
@@ -139,7 +149,7 @@ impl<'d> Planner<'d, '_> {
             let Some(definition) = self.schema.field_of(type_name, &group.first.name) else { continue };
             fields.push(self.field(type_name, key, definition, &group, fields.is_empty()));
         }
-        Ok(Plan { type_name, fields })
+        Plan { type_name, fields, fault: None }
     }
 
     fn collect(&self, type_name: &str, set: &'d SelectionSet, into: &mut Collected<'d>) -> Result<(), Arc<Fault>> {
@@ -216,20 +226,19 @@ impl<'d> Planner<'d, '_> {
         let type_name = definition.ty.inner_named_type();
         match self.schema.type_of(type_name) {
             Some(ExtendedType::Object(_)) => {
-                let plan = self.plan(type_name, &sets)?;
+                let plan = self.plan(type_name, &sets);
                 if !matches!(name, "__schema" | "__type") {
                     return Ok(Selected::Object(plan));
                 }
                 // Introspection is one value, which is there or not.
-                match plan.fault() {
+                match plan.first_fault() {
                     Some(fault) => Err(fault),
                     None => Ok(Selected::Introspection(plan)),
                 }
             }
             Some(ExtendedType::Interface(_) | ExtendedType::Union(_)) => {
                 let types = self.schema.possible_types(type_name).iter();
-                let plans = types.map(|name| self.plan(name, &sets)).collect::<Result<_, _>>()?;
-                Ok(Selected::Abstract(plans))
+                Ok(Selected::Abstract(types.map(|name| self.plan(name, &sets)).collect()))
             }
             _ => Ok(Selected::Leaf),
         }

@@ -179,6 +179,9 @@ impl<'a> Writer<'a> {
     /// Writes an object as a plan asks for it.
     fn object<T: Object<'a>>(&mut self, object: T, plan: &'a Plan<'a>) -> Outcome {
         self.count_objects(1)?;
+        if let Some(fault) = &plan.fault {
+            return self.unplanned(fault);
+        }
         if plan.fields.is_empty() {
             self.out.push(b'{');
         }

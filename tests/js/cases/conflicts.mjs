@@ -1,6 +1,11 @@
 // Fields of one key that cannot both be answered: each document is refused.
 
 export default {
+  'one text as a string and as a block string': `{ catalog(name: "example") { name } catalog(name: """example""") { __typename } }`,
+  'lists of which one begins as the other': `{ packages(catalogs: ["example"]) { totalCount } packages(catalogs: ["example", "nasty"]) { totalCount } }`,
+  'an empty list and another one': `{ packages(catalogs: []) { totalCount } packages(catalogs: ["example"]) { totalCount } }`,
+  'lists within objects of which one begins as the other': `{ packages(filter: {names: ["a", "b"]}) { totalCount } packages(filter: {names: ["a"]}) { totalCount } }`,
+  'equal lists among others': `{ a: packages(catalogs: ["nasty"]) { totalCount } packages(catalogs: ["example", "nasty"]) { totalCount } packages(catalogs: ["example" "nasty"]) { totalCount } }`,
   'different fields under one alias': `{ catalogs { x: name x: digest } }`,
   'an alias that hides a field': `{ catalogs { name: digest name } }`,
   'different arguments': `{ catalog(name: "example") { id } catalog(name: "nasty") { id } }`,

@@ -19,6 +19,7 @@ export default {
   'a side that is null': `{ diff(from: {name: null}, to: {name: "nasty"}) { fromDigest } }`,
   'only one side': `{ diff(from: {name: "nasty"}) { fromDigest } }`,
   'a subscription to two fields': `subscription { catalogChanged { name } other: catalogChanged { name } }`,
+  'a subscription to one field twice': `subscription { catalogChanged { name } ...Again } fragment Again on Subscription { ... { catalogChanged { catalog { name } } } }`,
   'a subscription to two fields by a fragment': `subscription { ...Two } fragment Two on Subscription { catalogChanged { name } other: catalogChanged { name } }`,
   'a subscription to introspection': `subscription { __typename }`,
   'a subscription that may be skipped': `subscription ($no: Boolean!) { catalogChanged @skip(if: $no) { name } }`,

@@ -3,6 +3,12 @@
 export default {
   // 2.1 Source text
   'commas wherever a space may be': `{,catalogs,{,name,,id,},}`,
+  'commas behind three dots and before colons': `{ x , : catalogs { ...,F ...,on Catalog { id } ..., { name } } catalog(name , : "example,\\",") { id } } fragment F on Catalog { y,: priority } # , "`,
+  'a fault behind a comma': `{ x , : catalogs { ...,F name: } }`,
+  'a text that breaks off behind a description': `query ($n: Int"x"`,
+  'a text that breaks off behind another operation': `{ __typename } query ($n: Int"x"`,
+  'two empty selections': `{ catalogs { } packages { } } }`,
+  'a name without a value and a brace too many': `{ catalog(name) { name } } }`,
   'no space at all': `{catalogs{name}packages(first:1){totalCount}}`,
   'tabs and line ends of every kind': '{\tcatalogs\r{\rname\r\nid\n}\n}',
   'a comment behind every token': `{ # a

@@ -47,6 +47,7 @@ export default {
   'one of two with null': `{ bundle(by: {image: null}) { name } }`,
   'one of two with one and null': `{ bundle(by: {image: "a", name: null}) { name } }`,
   'one of two with a variable that may be null': { query: 'query ($i: String) { bundle(by: {image: $i}) { name } }', variables: { i: 'a' } },
+  'ids as large numbers': { query: 'query ($a: ID!, $b: ID!, $c: ID!) { a: node(id: $a) { id } b: node(id: $b) { id } c: node(id: $c) { id } }', variables: { a: 9007199254740992, b: 100000000000000000000, c: 1e300 } },
   'one of two with a variable that has a default': { query: 'query ($i: String = "a") { bundle(by: {image: $i}) { name } }' },
   'one of two with a variable that must be there': { query: 'query ($i: String!) { bundle(by: {image: $i}) { name } }', variables: { i: 'a' } },
   'one of two in a variable with both': { query: by, variables: { by: { image: 'a', name: { catalog: 'a', package: 'b', name: 'c' } } } },

@@ -3,6 +3,7 @@
 //! - An empty selection set: the parser follows a later draft, the specification of September 2025 has none.
 //! - Two fields of one name in an input object: the tree keeps both and the validator does not look.
 //! - An argument or a field of an input object that is a name alone: the parser takes it and leaves it out of the tree.
+//! - A definition that the text breaks off in: the parser may leave it out of the tree.
 //! - A variable that may be null where nothing may be, when its default is null: the validator takes any default for one
 //!   that is not.
 
@@ -23,6 +24,11 @@ pub(super) struct Fault {
 impl Fault {
     fn syntax(message: &str, place: Option<usize>) -> Self {
         Self { code: Code::ParseFailed, message: format!("syntax error: {message}"), place }
+    }
+
+    /// Whether it is no GraphQL and stands before a place.
+    pub(super) fn is_before(&self, place: Option<usize>) -> bool {
+        self.code == Code::ParseFailed && self.place.zip(place).is_some_and(|(own, place)| own < place)
     }
 
     pub(super) fn into_error(self, text: &str) -> Error {
@@ -50,6 +56,15 @@ pub(super) fn check(document: &ast::Document, text: &str) -> Result<(), Fault> {
             // Validation refuses every other definition.
             _ => {}
         }
+    }
+    let end = match document.definitions.last() {
+        None => Some(0),
+        Some(Definition::OperationDefinition(operation)) => end_of(operation),
+        Some(Definition::FragmentDefinition(fragment)) => end_of(fragment),
+        Some(_) => None,
+    };
+    if end.is_some_and(|end| next(text, end) < text.len()) {
+        return Err(Fault::syntax("expected a definition that ends", Some(text.len())));
     }
     // What is no GraphQL is told before what does not fit.
     check.repeated.map_or(Ok(()), Err)
@@ -142,7 +157,7 @@ impl Check<'_> {
     /// Nothing lies between the token that ends at `last` and the one at `start`.
     fn follows(&self, last: Option<usize>, start: Option<usize>) -> Result<(), Fault> {
         match (last, start) {
-            (Some(last), Some(start)) if next(self.text, last + 1) != start => Err(self.left_out(last)),
+            (Some(last), Some(start)) if next(self.text, last + 1) != start => self.left_out(last),
             _ => Ok(()),
         }
     }
@@ -150,15 +165,21 @@ impl Check<'_> {
     /// Nothing lies between the token that ends at `last` and the one that closes the list.
     fn closes(&self, last: Option<usize>, close: char) -> Result<(), Fault> {
         match last {
-            Some(last) if !begins(self.text, next(self.text, last + 1), close) => Err(self.left_out(last)),
+            Some(last) if !begins(self.text, next(self.text, last + 1), close) => self.left_out(last),
             _ => Ok(()),
         }
     }
 
-    fn left_out(&self, last: usize) -> Fault {
+    /// A name without a colon lies behind the token that ends at `last`. In a text that the parser refuses it may be
+    /// something else, which the parser tells of.
+    fn left_out(&self, last: usize) -> Result<(), Fault> {
         let name = next(self.text, last + 1);
-        let place = next(self.text, end_of_name(self.text, name));
-        Fault::syntax("expected `:` and a value behind a name", Some(place))
+        let end = end_of_name(self.text, name);
+        let place = next(self.text, end);
+        if end == name || begins(self.text, place, ':') {
+            return Ok(());
+        }
+        Err(Fault::syntax("expected `:` and a value behind a name", Some(place)))
     }
 }
 

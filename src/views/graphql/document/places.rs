@@ -30,12 +30,13 @@ pub(super) fn end_of_name(text: &str, at: usize) -> usize {
 pub(super) fn refined(message: &str, text: &str, offset: usize) -> usize {
     let name = message.split('`').nth(1).unwrap_or_default();
     let place = if message.contains(" cannot be used for argument ") || message.starts_with("cannot find type ") {
-        occurrence(text, offset, name)
+        occurrence(text, offset, name).or_else(|| variable(text, offset, name))
     } else if message.starts_with("the variable ") || message.starts_with("cannot find fragment ") {
         // Without the `$`, and without the dots.
         occurrence(text, offset, name.trim_start_matches('$'))
     } else if message.ends_with(" variable must be of an input type") {
-        Some(next(text, next(text, end_of_name(text, offset + 1)) + 1))
+        let name = next(text, offset + 1);
+        Some(next(text, next(text, end_of_name(text, name)) + 1))
     } else if message.contains(" must not have subselections") {
         selections(text, offset)
     } else if message.starts_with("field `") || message.contains(" does not have a field ") {
@@ -57,6 +58,16 @@ fn occurrence(text: &str, from: usize, name: &str) -> Option<usize> {
     found.map(|(at, _)| from + at)
 }
 
+/// Where a variable is next whose sign stands apart from its name.
+fn variable(text: &str, from: usize, name: &str) -> Option<usize> {
+    let name = name.strip_prefix('$')?;
+    let mut signs = text.get(from..)?.match_indices('$').map(|(at, _)| from + at);
+    signs.find(|sign| {
+        let start = next(text, sign + 1);
+        text.get(start..end_of_name(text, start)) == Some(name)
+    })
+}
+
 /// Where the selections of the field begin that begins at a place.
 fn selections(text: &str, field: usize) -> Option<usize> {
     let mut depth = 0;
@@ -74,7 +85,7 @@ fn selections(text: &str, field: usize) -> Option<usize> {
 }
 
 /// The end of the string that begins at a place.
-fn end_of_string(text: &str, at: usize) -> Option<usize> {
+pub(super) fn end_of_string(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     let quotes = if rest.starts_with("\"\"\"") { "\"\"\"" } else { "\"" };
     let mut end = quotes.len();
@@ -94,7 +105,8 @@ fn end_of_string(text: &str, at: usize) -> Option<usize> {
 
 /// Where the name begins that stands with a colon before what begins at a place.
 fn key_before(text: &str, value: usize) -> Option<usize> {
-    let before = text.get(..value)?.trim_end().strip_suffix(':')?.trim_end();
+    let is_nothing = |char: char| matches!(char, ' ' | '\t' | '\n' | '\r' | ',' | '\u{feff}');
+    let before = text.get(..value)?.trim_end_matches(is_nothing).strip_suffix(':')?.trim_end_matches(is_nothing);
     let key = before.rfind(|char: char| !char.is_ascii_alphanumeric() && char != '_').map_or(0, |at| at + 1);
     (key < before.len()).then_some(key)
 }

@@ -99,8 +99,105 @@ fn an_error_is_where_graphql_js_shows_it() {
     assert_eq!(column(r#"{ node(id: """ "{\""" """) { id { x } } }"#), Some(33));
     assert_eq!(column("query($c : [Catalog]) { node(id: $c) { id } }"), Some(12));
     assert_eq!(column("{ a : nothing }"), Some(3));
+    assert_eq!(column("{ a ,: , nothing }"), Some(3));
+    assert_eq!(column("query ($ n: Catalog) { packages(first: $n) { totalCount } }"), Some(13));
+    assert_eq!(column("query ($n: String) { catalog(name: $ , n) { name } }"), Some(36));
     assert_eq!(column("{ catalogs { ... F } }"), Some(18));
     assert_eq!(column("{ packages(filter: { none : 1 }) { totalCount } }"), Some(22));
+}
+
+#[test]
+fn the_first_fault_is_told_also_where_the_parser_goes_on() {
+    for (document, column) in [
+        ("{ catalogs { } } }", 14),
+        ("{ catalogs {} \"x\" }", 13),
+        ("{ catalog(name name: \"a\") { name } : }", 16),
+        ("{ packages(filter: {names}) { totalCount", 26),
+        ("{ catalogs { name @skip(if if: true) : } }", 28),
+    ] {
+        let (code, _, location) = refusal(document);
+        assert_eq!((code, location), (Code::ParseFailed, Some(Location { line: 1, column })), "{document}");
+    }
+    for document in ["{ catalog(name: ) { name } }", "{ catalog(name: \"a\" ]) { name } }", "{ catalog(]) { name } }"] {
+        let (code, message, _) = refusal(document);
+        assert_eq!(code, Code::ParseFailed);
+        assert!(!message.contains("behind a name"), "{document}: {message}");
+    }
+}
+
+#[test]
+fn a_text_that_breaks_off_is_no_document() {
+    for document in ["query ($n: Int\"x\"", "{ __typename } query ($n: Int\"x\"", "query ($n: Int \"\"\"x\"\"\" # }"] {
+        assert_eq!(refusal(document).0, Code::ParseFailed, "{document}");
+    }
+    let document = ", { __typename } # }\n , \u{feff} fragment F on Query { __typename } # }";
+    assert_eq!(refusal(document).0, Code::ValidationFailed);
+}
+
+#[test]
+fn fields_merge_only_when_their_lists_are_equal() {
+    let both = |one: &str, other: &str| {
+        format!("{{ a: packages({one}) {{ totalCount }} a: packages({other}) {{ nodes {{ name }} }} }}")
+    };
+    for (one, other) in [
+        (r#"catalogs: ["a"]"#, r#"catalogs: ["a", "b"]"#),
+        (r#"catalogs: ["a", "b"]"#, r#"catalogs: ["a"]"#),
+        ("catalogs: []", r#"catalogs: ["a"]"#),
+        (r#"filter: {names: ["a"]}"#, r#"filter: {names: ["a", "a"]}"#),
+        (r#"catalogs: "a""#, r#"catalogs: ["a"]"#),
+        (r#"catalogs: ["a", "b"]"#, r#"catalogs: ["b", "a"]"#),
+    ] {
+        let (code, _, location) = refusal(&both(one, other));
+        assert_eq!((code, location.is_some()), (Code::ValidationFailed, true), "{one} and {other}");
+    }
+    for (one, other) in [
+        (r#"catalogs: ["a"], filter: {names: []}"#, r#"filter: {names: []}, catalogs: ["a"]"#),
+        (r#"catalogs: ["a", "b"], filter: {names: ["c"]}"#, r#"catalogs: ["a" "b"], filter: {names: ["c"]}"#),
+    ] {
+        assert_eq!(Schema::load().parse(&both(one, other), &Limits::default()).map(drop), Ok(()), "{one}");
+    }
+}
+
+#[test]
+fn a_comma_means_nothing_anywhere() {
+    for document in [
+        "{ ,a,,:,catalogs,{,...,F,...,on,Catalog,{,id,},...,@skip(if: true),{,id,},},},fragment,F,on,Catalog,{,name,},",
+        "query,Q,(,$n,:,[,String,!,],=,[,\"a\",],),{,packages,(,catalogs,:,$n,),@,skip,(,if,:,true,),{,totalCount,},}",
+    ] {
+        assert_eq!(Schema::load().parse(document, &Limits::default()).map(drop), Ok(()), "{document}");
+    }
+    assert_eq!(refusal("{ a, : catalogs { name: , } }").2, Some(Location { line: 1, column: 27 }));
+}
+
+#[test]
+fn a_subscription_has_one_root_field_that_may_be_written_twice() {
+    for document in [
+        "subscription { catalogChanged { name } catalogChanged { fromDigest } }",
+        "subscription { x: catalogChanged { name } ...F } fragment F on Subscription { ... { x: catalogChanged { name } } }",
+    ] {
+        assert_eq!(Schema::load().parse(document, &Limits::default()).map(drop), Ok(()), "{document}");
+    }
+    for document in [
+        "subscription { catalogChanged { name } x: catalogChanged { name } }",
+        "subscription A { catalogChanged { name } catalogChanged { name } } subscription B { x: catalogChanged { name } y: catalogChanged { name } }",
+        "subscription { catalogChanged { name } catalogChanged { nothing } }",
+        "subscription { catalogChanged(names: \"a\") { name } catalogChanged { name } }",
+    ] {
+        assert_eq!(refusal(document).0, Code::ValidationFailed, "{document}");
+    }
+}
+
+#[test]
+fn a_fault_of_a_fragment_is_told_and_not_that_of_its_spread() {
+    assert_eq!(
+        refusal("{ catalogs { ...F } } fragment F on Operator { name }").1,
+        "type condition `Operator` of fragment `F` is not a type defined in the schema"
+    );
+    assert_eq!(
+        refusal("{ catalogs { ...F } } fragment F on String { name }").1,
+        "fragment `F` must have a composite type in its type condition"
+    );
+    assert_eq!(refusal("{ catalogs { ...G } }").1, "cannot find fragment `G` in this document");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::views::graphql::limits::Limits;
 impl<'a> Writer<'a> {
     /// Notes an error of a field.
     pub(super) fn fail(&mut self, field: &'a Field<'a>, code: Code, message: String) -> Outcome {
-        self.note(field, Error::request(code, message), field.place)
+        self.note(Some(field), Error::request(code, message), field.place)
     }
 
     /// Notes an error of an argument that only its field can find.
@@ -23,7 +23,12 @@ impl<'a> Writer<'a> {
     /// Notes an error that was found while planning.
     pub(super) fn fault(&mut self, field: &'a Field<'a>, fault: &Fault) -> Outcome {
         let error = Error::request(Code::BadUserInput, fault.message.clone());
-        self.note(field, error, fault.place.or(field.place))
+        self.note(Some(field), error, fault.place.or(field.place))
+    }
+
+    /// Notes an error of the object that is being written, which was found while planning.
+    pub(super) fn unplanned(&mut self, fault: &Fault) -> Outcome {
+        self.note(None, Error::request(Code::BadUserInput, fault.message.clone()), fault.place)
     }
 
     /// Notes that a field has no code.
@@ -36,7 +41,8 @@ impl<'a> Writer<'a> {
         self.fail(field, Code::Internal, "internal server error".to_owned())
     }
 
-    fn note(&mut self, field: &'a Field<'a>, error: Error, place: Option<SourceSpan>) -> Outcome {
+    /// Notes an error of a field, or of the object itself.
+    fn note(&mut self, field: Option<&'a Field<'a>>, error: Error, place: Option<SourceSpan>) -> Outcome {
         let document = self.context.document;
         let location =
             place.and_then(|span| *self.locations.entry(span).or_insert_with(|| document.location(Some(span))));
@@ -48,7 +54,7 @@ impl<'a> Writer<'a> {
                 Step::Index(at) => Segment::Index(*at),
             })
             .collect();
-        path.push(Segment::Key(field.key.into()));
+        path.extend(field.map(|field| Segment::Key(field.key.into())));
         self.error_bytes += error.message.len() + path.len() * 16 + 128;
         self.errors.push(Error { location, path, ..error });
         if self.out.len() + self.error_bytes > self.context.limits.answer_bytes {

@@ -1,0 +1,88 @@
+//! What the validator finds, and what of it counts.
+//!
+//! - A subscription has one root field. The validator counts how often fields are written, the specification their
+//!   response keys (`CollectSubscriptionFields`): fields of one key are merged.
+//! - A fragment on a type that there is not, or on one without fields, is a fault of its own. The validator finds fault
+//!   with its spreads as well, which may stand before it; telling of them would lead astray.
+
+use std::collections::HashSet;
+
+use apollo_compiler::diagnostic::ToCliReport;
+use apollo_compiler::executable::{Selection, SelectionSet};
+use apollo_compiler::schema::ExtendedType;
+use apollo_compiler::validation::{DiagnosticData, DiagnosticList};
+use apollo_compiler::{ExecutableDocument, ast};
+
+use super::Schema;
+
+/// The finding to tell of; nothing when none counts, so that the document is valid.
+pub(super) fn counting<'a>(
+    schema: &Schema,
+    tree: &ast::Document,
+    document: &ExecutableDocument,
+    findings: &'a DiagnosticList,
+) -> Option<&'a DiagnosticData> {
+    let counting = || findings.iter().map(|finding| finding.error).filter(|finding| !is_merged(document, finding));
+    counting().find(|finding| !is_consequence(schema, tree, finding)).or_else(|| counting().next())
+}
+
+/// The first finding that the arguments of two fields differ.
+pub(super) fn conflict(findings: &DiagnosticList) -> Option<&DiagnosticData> {
+    let mut all = findings.iter().map(|finding| finding.error);
+    all.find(|finding| finding.to_string().starts_with("operation must not provide conflicting field arguments"))
+}
+
+/// Whether it is about root fields of a subscription that are merged into one.
+fn is_merged(document: &ExecutableDocument, finding: &DiagnosticData) -> bool {
+    if !finding.to_string().ends_with(" can only have one root field") {
+        return false;
+    }
+    let operation = document.operations.iter().find(|operation| operation.location() == finding.location());
+    operation.is_some_and(|operation| {
+        let mut keys = HashSet::new();
+        collect_keys(document, &operation.selection_set, &mut HashSet::new(), &mut keys);
+        keys.len() == 1
+    })
+}
+
+/// The response keys of the fields at the root of an operation.
+fn collect_keys<'d>(
+    document: &'d ExecutableDocument,
+    set: &'d SelectionSet,
+    seen: &mut HashSet<&'d str>,
+    keys: &mut HashSet<&'d str>,
+) {
+    for selection in &set.selections {
+        match selection {
+            Selection::Field(field) => {
+                keys.insert(field.response_name());
+            }
+            Selection::InlineFragment(inline) => collect_keys(document, &inline.selection_set, seen, keys),
+            Selection::FragmentSpread(spread) => {
+                if let Some(fragment) = document.fragments.get(&spread.fragment_name)
+                    && seen.insert(&spread.fragment_name)
+                {
+                    collect_keys(document, &fragment.selection_set, seen, keys);
+                }
+            }
+        }
+    }
+}
+
+/// Whether it is about a spread of a fragment that has a fault itself.
+fn is_consequence(schema: &Schema, tree: &ast::Document, finding: &DiagnosticData) -> bool {
+    let message = finding.to_string();
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let (first, second) = (quoted.next().unwrap_or_default(), quoted.next().unwrap_or_default());
+    if message.starts_with("cannot find fragment ") {
+        return tree
+            .definitions
+            .iter()
+            .any(|definition| definition.as_fragment_definition().is_some_and(|fragment| fragment.name == first));
+    }
+    let has_fields =
+        |definition: &ExtendedType| definition.is_object() || definition.is_interface() || definition.is_union();
+    message.starts_with("fragment `")
+        && message.contains(" with type condition ")
+        && !schema.type_of(second).is_some_and(has_fields)
+}
