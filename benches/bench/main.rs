@@ -2,7 +2,7 @@
 //! it all, and `cargo bench --bench bench -- find look-up` some parts.
 //!
 //! Each figure is a ratio to a yardstick that is measured in the same run, or a time that the design sets a bar for.
-//! CPU time, mimalloc for every side, the least of several runs. Catalogs: a generated one, and real ones where the
+//! CPU time, jemalloc for every side, the least of several runs. Catalogs: a generated one, and real ones where the
 //! folder that `CATALOGQL_CORPUS` names (or `~/.cache/catalogql/corpus`) holds them.
 
 mod corpus;
@@ -21,7 +21,7 @@ mod worst;
 use std::path::PathBuf;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() {
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("bench-{}", std::process::id()));

@@ -17,10 +17,10 @@ use catalogql::catalogs::{About, catalogs};
 use catalogql::load::{CatalogName, Loader, Upkeep, Wanted};
 use catalogql::source::{Registries, Settings, Source};
 use catalogql::store::Store;
-use mimalloc::MiMalloc;
+use tikv_jemallocator::Jemalloc;
 
 #[global_allocator]
-static HEAP: Cap<MiMalloc> = Cap::new(MiMalloc, usize::MAX);
+static HEAP: Cap<Jemalloc> = Cap::new(Jemalloc, usize::MAX);
 
 const MIB: usize = 1024 * 1024;
 

@@ -111,11 +111,11 @@ impl Validators {
             Catalogs::All => add(about.as_bytes()),
             Catalogs::Named(names) => {
                 // That a catalog is not served is a state of it as well.
-                names.iter().for_each(|name| {
+                for name in &names {
                     let revision = snapshot.revision_of(name);
                     add(name.as_bytes());
                     add(revision.as_ref().map_or(&[][..], Revision::as_bytes));
-                });
+                }
                 if let Some((first, others)) = names.split_first()
                     && others.iter().all(|name| name == first)
                 {
