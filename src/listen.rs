@@ -5,6 +5,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -29,7 +30,8 @@ use tokio::time::{sleep, timeout};
 pub struct Limits {
     /// Open connections; more wait in the system's queue.
     pub connections: usize,
-    /// How long a connection may take to send the headers of its next request, also when it sends nothing.
+    /// How long a connection may take to send the headers of its next request, also when it sends nothing. Of the first
+    /// request it counts from the first byte, which may take as long.
     pub headers: Duration,
     /// Bytes of the first line and the headers of a request together.
     pub header_bytes: usize,
@@ -115,7 +117,7 @@ impl Listener {
         let connections = Arc::new(Semaphore::new(limits.connections));
         // Each connection holds a receiver, so that the sender sees the last one end.
         let open = watch::Sender::new(());
-        let mut end = std::pin::pin!(end);
+        let mut end = pin!(end);
         loop {
             let next = async {
                 let permit = Arc::clone(&connections).acquire_owned().await;
@@ -125,20 +127,16 @@ impl Listener {
                 next = next => next,
                 () = &mut end => break,
             };
-            let connection = http.serve_connection(TokioIo::new(stream), service.clone()).with_upgrades();
-            let mut ending = open.subscribe();
+            let (http, service, mut ending) = (http.clone(), service.clone(), open.subscribe());
             tokio::spawn(async move {
                 let _permit = permit;
-                let mut connection = std::pin::pin!(connection);
-                let ended = tokio::select! {
-                    ended = &mut connection => ended,
-                    _ = ending.changed() => {
-                        connection.as_mut().graceful_shutdown();
-                        connection.await
-                    }
+                let speaks = tokio::select! {
+                    heard = timeout(limits.headers, stream.readable()) => matches!(heard, Ok(Ok(()))),
+                    _ = ending.changed() => false,
                 };
-                if let Err(error) = ended {
-                    tracing::debug!(%error, "a connection ended early");
+                // The others may be many. Without buffers and all that a request takes they cost next to nothing.
+                if speaks {
+                    Box::pin(converse(&http, stream, service, ending)).await;
                 }
             });
         }
@@ -147,6 +145,26 @@ impl Listener {
         if timeout(limits.end, open.closed()).await.is_err() {
             tracing::warn!(after = ?limits.end, "requests were cut off at the end");
         }
+    }
+}
+
+/// Answers the requests of a connection until it ends, or all do.
+async fn converse(
+    http: &http1::Builder,
+    stream: TcpStream,
+    service: TowerToHyperService<Router>,
+    mut ending: watch::Receiver<()>,
+) {
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        _ = ending.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
     }
 }
 

@@ -36,7 +36,7 @@ pub use upkeep::{JITTER, POLL, Pace, Polling, RETRY, Upkeep};
 pub use wanted::{CatalogName, InvalidName, Place, Wanted};
 
 use keeper::{Keeper, Update};
-use stages::Stages;
+use stages::{Stages, behind_clients};
 
 /// Loads catalogs and publishes them.
 #[derive(Debug)]
@@ -223,7 +223,7 @@ async fn finish(stages: Arc<Stages>, content: Content, wanted: Wanted, history: 
     })
     .await;
     let Ok(permit) = stages.heavy.clone().acquire_owned().await else { return };
-    let compressed = tokio::task::spawn_blocking(move || {
+    let compressed = behind_clients(move || {
         let _permit = permit;
         stages.encode(&content);
     });

@@ -93,6 +93,8 @@ pub struct Unpacked {
     /// By their paths from the root, in catalog order.
     entries: Vec<(String, Entry)>,
     spool: Spool,
+    /// Bytes that the files of the catalog may have.
+    bytes: u64,
 }
 
 /// What a path stands for.

@@ -169,6 +169,7 @@ async fn connections_beyond_the_limit_wait_for_one_to_end() {
 #[tokio::test]
 async fn the_end_waits_for_requests_and_for_nothing_else() {
     let server = Server::start(limits()).await;
+    let mut silent = server.connect().await;
     let mut idle = server.connect().await;
     let mut busy = server.connect().await;
     send(&mut idle, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await;
@@ -179,6 +180,7 @@ async fn the_end_waits_for_requests_and_for_nothing_else() {
     assert_eq!(status(&get_once(&server, "/healthz").await), "200");
     server.end.send(()).unwrap();
     assert_eq!(status(&rest(&mut idle).await), "200");
+    assert_eq!(rest(&mut silent).await, "");
     server.go.notify_one();
     assert_eq!(status(&rest(&mut busy).await), "200");
     timeout(TOO_LONG, server.done).await.unwrap().unwrap();

@@ -1,14 +1,16 @@
 //! One attempt to load files: from the store when it holds what the source has, by reading them otherwise.
 
 use std::collections::HashMap;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
 
 use fbc::catalog::IndexError;
 use fbc::{Catalog, Digest, Origins, Outline};
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, spawn_blocking};
 
 use super::LoadError;
 use super::pull::Turns;
@@ -20,6 +22,9 @@ use crate::store::{ContentWriter, Kept, Notes, Record, State, Store, StoreError,
 
 /// How often a directory is read that changes while it is read.
 pub const TRIES: usize = 3;
+
+/// How much less of a processor loading gets than answering where both want it, as nice(2) counts: about a tenth.
+const NICENESS: i32 = 10;
 
 /// What every attempt shares.
 #[derive(Debug)]
@@ -85,14 +90,14 @@ impl Stages {
         }
     }
 
-    /// Does something off the async threads once its turn has come.
+    /// Does something off the async threads once its turn has come, behind those who wait for an answer.
     pub(super) async fn heavily<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
     ) -> Result<T, LoadError> {
         let permit = self.heavy.clone().acquire_owned().await;
         let stages = Arc::clone(self);
-        let done = spawn_blocking(move || {
+        let done = behind_clients(move || {
             let _permit = permit;
             work(&stages)
         });
@@ -220,6 +225,23 @@ impl Stages {
         catalogs.insert(key, Arc::downgrade(&catalog));
         Ok(catalog)
     }
+}
+
+/// Does something off the async threads that takes long, and lets those who answer go first.
+pub(super) async fn behind_clients<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, JoinError> {
+    let yielding = || {
+        if let Err(error) = rustix::process::nice(NICENESS) {
+            tracing::debug!(%error, "loading takes as much of a processor as answering");
+        }
+        work()
+    };
+    // On a thread of its own, because what was yielded cannot be taken back.
+    let done = spawn_blocking(|| {
+        thread::scope(|scope| scope.spawn(yielding).join().unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    done.await
 }
 
 /// Reads a directory that stands still meanwhile, so that no mixture of two states is taken for a content.

@@ -59,7 +59,8 @@ impl<'a> Image<'a> {
 
     /// What lies under the root.
     pub(super) fn finish(self) -> Result<Unpacked, UnpackError> {
-        Ok(Unpacked { entries: entries::of(&self.tree, self.root, self.limits.path_bytes)?, spool: self.spool })
+        let Limits { path_bytes, bytes, .. } = *self.limits;
+        Ok(Unpacked { entries: entries::of(&self.tree, self.root, path_bytes)?, spool: self.spool, bytes })
     }
 
     fn member(&mut self, member: &Member, content: &mut impl Read) -> Result<(), UnpackError> {
@@ -119,15 +120,16 @@ impl<'a> Image<'a> {
             Kind::Other(kind) => return Err(UnpackError::NotAFile { place: member.place(), kind }),
             Kind::File => Leaf::File(self.file(member, content)?),
             Kind::HardLink(target) => self.hard_link(member, target)?,
-            Kind::Link(target) => {
-                self.links += 1;
-                if self.links > self.limits.links {
-                    let (place, root, limit) = (member.place(), self.root.clone(), self.limits.links);
-                    return Err(UnpackError::TooManyLinks { place, root, limit });
-                }
-                Leaf::Link(self.target(target, member)?.to_owned())
-            }
+            Kind::Link(target) => Leaf::Link(self.target(target, member)?.to_owned()),
         };
+        // A hard link to a link is another one.
+        if matches!(leaf, Leaf::Link(_)) {
+            self.links += 1;
+            if self.links > self.limits.links {
+                let (place, root, limit) = (member.place(), self.root.clone(), self.limits.links);
+                return Err(UnpackError::TooManyLinks { place, root, limit });
+            }
+        }
         self.tree.put_leaf(names, leaf, member.layer).map_err(|blocked| self.blocked(blocked, member))
     }
 

@@ -148,6 +148,9 @@ pub enum UnpackError {
         /// How many they may have.
         limit: u64,
     },
+    /// The files of the catalog are too large when each name counts.
+    #[error("the files of the catalog have more than {1} bytes, each link counted as what it leads to, up to `{0}`")]
+    TooManyNames(String, u64),
     /// A layer that is compressed in a way that images do not use.
     #[error("layer {layer} is compressed with {coding}: gzip, zstd and plain archives can be read")]
     UnknownCoding {

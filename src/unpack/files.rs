@@ -31,7 +31,15 @@ impl Unpacked {
             }
         }
         found.retain(|(path, _)| !rules.is_ignored(path));
-        found.into_iter().map(|(path, entry)| self.file(path, entry)).collect()
+        let mut bytes: u64 = 0;
+        let counted = found.into_iter().map(|(path, entry)| {
+            let file = self.file(path, entry)?;
+            // A content counts by each of its names, because it is read by each.
+            bytes = bytes.saturating_add(file.content.bytes);
+            let is_allowed = bytes <= self.bytes;
+            is_allowed.then_some(file).ok_or_else(|| UnpackError::TooManyNames(shown(path.as_bytes()), self.bytes))
+        });
+        counted.collect()
     }
 
     /// The file that a path stands for which is no folder, also behind a link.

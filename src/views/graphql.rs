@@ -16,7 +16,7 @@
 //! | `introspection` | what the schema says of itself |
 //! | [`errors`] | codes, texts, status |
 //! | `subscription` | which changes a stream is told |
-//! | `validator` | what names an answer before it is made |
+//! | `validator` | what names an answer before it is made; URLs that were read |
 //! | `cache`, `kept` | answers that are kept; how anything is kept |
 //! | `handler` | HTTP: requests, streams of events, sockets |
 
@@ -170,11 +170,13 @@ impl Engine {
         }
     }
 
-    /// Lets go of the answers that are kept about what is not served any more, each time that changes.
+    /// Lets go of what is kept about what is not served any more, each time that changes.
     pub async fn forget_former_answers(&self) {
         let mut changes = self.catalogs.changes();
         while changes.changed().await.is_ok() {
-            self.answers.forget_former(&self.catalogs.snapshot());
+            let snapshot = self.catalogs.snapshot();
+            self.answers.forget_former(&snapshot);
+            self.validators.forget_former(&snapshot);
         }
     }
 

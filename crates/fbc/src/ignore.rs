@@ -22,6 +22,9 @@ pub const ATOMIC_LINK: &str = "..data";
 /// The longest line of an ignore file, in bytes without its line feed: upstream's scanner takes no longer one.
 pub const MAX_LINE: usize = 64 * 1024 - 1;
 
+/// How many rules the ignore files of a tree may have together: each is tried on each file below it.
+pub const MAX_RULES: usize = 1_000;
+
 /// Why an ignore file was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IgnoreError {
@@ -32,6 +35,12 @@ pub enum IgnoreError {
         dir: String,
         /// The line, from 1.
         line: usize,
+    },
+    /// More than [`MAX_RULES`].
+    #[error("the {IGNORE_FILE} files have more than {MAX_RULES} patterns together, counted up to the one in {dir:?}")]
+    TooManyRules {
+        /// The directory that the file is in, as given.
+        dir: String,
     },
 }
 
@@ -85,6 +94,7 @@ impl IgnoreRules {
 
     /// Takes the text of the ignore file in directory `dir` (`""` is the root), in any order of directories.
     pub fn add(&mut self, dir: &str, text: &[u8]) -> Result<(), IgnoreError> {
+        let others: usize = self.files.iter().map(|file| file.rules.len()).sum();
         let mut rules = Vec::new();
         for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
             if line.len() > MAX_LINE {
@@ -94,7 +104,13 @@ impl IgnoreRules {
             let line = line.trim();
             if !line.is_empty() && !line.starts_with('#') {
                 rules.push(Rule::parse(line));
+                if others + rules.len() > MAX_RULES {
+                    return Err(IgnoreError::TooManyRules { dir: dir.to_owned() });
+                }
             }
+        }
+        if rules.is_empty() {
+            return Ok(());
         }
         let path = ignore_file_in(dir);
         let place = self.files.partition_point(|file| compare_paths(&ignore_file_in(&file.dir), &path).is_lt());

@@ -100,6 +100,19 @@ fn patterns_are_read_up_to_their_limit() {
 }
 
 #[test]
+fn a_content_counts_by_each_of_its_names() {
+    let layer = tar().file("configs/a", "123").link("configs/b", "a").hard_link("configs/c", "configs/a");
+    let with = |layer: Archive, bytes| {
+        let unpacked = image(&[layer.plain()], "/configs", &Limits { bytes, ..Limits::default() }).unwrap();
+        unpacked.files().map(|files| files.len()).map_err(|error| error.to_string())
+    };
+    assert_eq!(with(layer.clone(), 9), Ok(3));
+    let told = "the files of the catalog have more than 8 bytes, each link counted as what it leads to, up to `c`";
+    assert_eq!(with(layer.clone(), 8), Err(told.to_owned()));
+    assert_eq!(with(layer.file("configs/.indexignore", "c"), 8), Ok(2));
+}
+
+#[test]
 fn a_file_is_read_piece_by_piece_and_never_beyond_its_end() {
     let layer = tar().file("configs/a", "123").file("configs/b", "4567").file("configs/c", "");
     let unpacked = image(&[layer.plain()], "/configs", &Limits::default()).unwrap();

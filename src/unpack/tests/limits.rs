@@ -39,6 +39,7 @@ fn catalogs_that_are_larger_than_they_may_be_are_refused() {
     let told = "there are more than 1 links under `/configs`, counted up to `configs/m` in layer 1";
     let link = || base().link("configs/l", "a");
     holds(&Limits { links: 1, ..limits() }, &[link().link("x", "y")], &[link().link("configs/m", "a")], told);
+    holds(&Limits { links: 1, ..limits() }, &[link()], &[link().hard_link("configs/m", "configs/l")], told);
     let told = "`configs/x` in layer 1 has 6 bytes and may have 5";
     let file = |content| base().file("configs/x", content);
     holds(&Limits { file_bytes: 5, ..limits() }, &[file("12345").file("x", "123456")], &[file("123456")], told);

@@ -1,8 +1,8 @@
 //! Answers that are kept for whoever asks the same again.
 //!
 //! The key of an answer tells everything that it depends on, so that nothing is ever invalidated: what is out of date is
-//! not asked for any more, and is let go of only for its memory. An answer is kept from the second request on, or else a walk over a catalog
-//! would push out what is in use. It does not know what answers say.
+//! not asked for any more, and is let go of only for its memory. An answer is kept from the second request on, or else a
+//! walk over a catalog would push out what is in use. It does not know what answers say.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use crate::catalogs::{Encodings, Snapshot};
 use crate::coding::{Coding, Effort};
 
 /// Memory of an answer that is kept besides its bytes.
-const BYTES_PER_ANSWER: usize = 256;
+const BYTES_PER_ANSWER: usize = 400;
 
 /// How many keys of answers that are not kept are remembered. Of two at one place the later stays.
 const SEEN: usize = 4096;

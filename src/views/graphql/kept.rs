@@ -73,13 +73,18 @@ impl<K: Clone + Eq + Hash, V> Kept<K, V> {
     pub(super) fn retain(&self, mut is_wanted: impl FnMut(&K) -> bool) {
         let mut line = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let Line { by_key, queue, bytes } = &mut *line;
+        let mut unwanted = Vec::new();
         queue.retain(|key| {
             let is_kept = is_wanted(key);
             if !is_kept && let Some(entry) = by_key.remove(key) {
                 *bytes -= entry.bytes;
+                unwanted.push(entry.value);
             }
             is_kept
         });
+        // Freed where nobody waits for it.
+        drop(line);
+        drop(unwanted);
     }
 
     /// Counts so many bytes more for a value that is kept.

@@ -80,13 +80,20 @@ impl Validators {
 
     /// Remembers the validator of the answer to a URL with these parameters.
     pub(super) fn remember(&self, snapshot: &Snapshot, parameters: &str, validator: Validator) {
-        let mut urls = self.urls.load_full();
-        if urls.revision != snapshot.revision() {
-            urls = Arc::new(Urls::of(snapshot.revision()));
-            self.urls.store(Arc::clone(&urls));
+        self.forget_former(snapshot);
+        let urls = self.urls.load();
+        if urls.revision != snapshot.revision() || urls.validators.get(parameters).is_some() {
+            return;
         }
         let bytes = BYTES_PER_URL + parameters.len();
         urls.validators.insert(parameters.into(), &Arc::new(validator), bytes);
+    }
+
+    /// Lets go of URLs that were read while something else was served.
+    pub(super) fn forget_former(&self, snapshot: &Snapshot) {
+        if self.urls.load().revision != snapshot.revision() {
+            self.urls.store(Arc::new(Urls::of(snapshot.revision())));
+        }
     }
 
     /// The validator of the answer to a request; nothing when its operation is not known, or when it asks for what

@@ -89,6 +89,15 @@ fn an_ignore_file_is_never_part_of_the_catalog() {
 }
 
 #[test]
+fn all_files_together_have_rules_up_to_the_limit() {
+    let mut rules = IgnoreRules::new();
+    assert_eq!(rules.add("a", "# none\n".repeat(MAX_RULES).as_bytes()), Ok(()));
+    assert_eq!(rules.add("b", "x\n".repeat(MAX_RULES - 1).as_bytes()), Ok(()));
+    assert_eq!(rules.add("c", b"y"), Ok(()));
+    assert_eq!(rules.add("d", b"z"), Err(IgnoreError::TooManyRules { dir: "d".to_owned() }));
+}
+
+#[test]
 fn a_line_is_refused_from_one_byte_over_the_limit() {
     let mut rules = IgnoreRules::new();
     assert_eq!(rules.add("", "x".repeat(MAX_LINE).as_bytes()), Ok(()));

@@ -61,11 +61,21 @@ fn occurrence(text: &str, from: usize, name: &str) -> Option<usize> {
 /// Where a variable is next whose sign stands apart from its name.
 fn variable(text: &str, from: usize, name: &str) -> Option<usize> {
     let name = name.strip_prefix('$')?;
-    let mut signs = text.get(from..)?.match_indices('$').map(|(at, _)| from + at);
-    signs.find(|sign| {
-        let start = next(text, sign + 1);
-        text.get(start..end_of_name(text, start)) == Some(name)
-    })
+    let mut at = from;
+    loop {
+        // Token by token, so that no comment is walked through twice.
+        at = next(text, at);
+        let char = text.get(at..)?.chars().next()?;
+        if char == '"' {
+            at = end_of_string(text, at)?;
+            continue;
+        }
+        let start = next(text, at + char.len_utf8());
+        if char == '$' && text.get(start..end_of_name(text, start)) == Some(name) {
+            return Some(at);
+        }
+        at = start;
+    }
 }
 
 /// Where the selections of the field begin that begins at a place.

@@ -102,6 +102,8 @@ fn an_error_is_where_graphql_js_shows_it() {
     assert_eq!(column("{ a ,: , nothing }"), Some(3));
     assert_eq!(column("query ($ n: Catalog) { packages(first: $n) { totalCount } }"), Some(13));
     assert_eq!(column("query ($n: String) { catalog(name: $ , n) { name } }"), Some(36));
+    // Signs in comments and texts are none.
+    assert_eq!(column("query ($n: String) { package(catalog: \"$ n\" name: # $ n #$#$\n   $ n) { name } }"), Some(4));
     assert_eq!(column("{ catalogs { ... F } }"), Some(18));
     assert_eq!(column("{ packages(filter: { none : 1 }) { totalCount } }"), Some(22));
 }

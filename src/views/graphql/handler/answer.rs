@@ -95,7 +95,9 @@ impl Server {
         // The semaphore is never closed; a permit is held until the answer is written and compressed.
         let permit = self.running.acquire().await;
         let Answer { body, outcome } = self.engine.execute_in(snapshot, known, off_the_worker);
-        let offered = key.filter(|_| outcome == Outcome::Complete);
+        // What was published meanwhile leaves nobody to ask for it again.
+        let is_wanted = |key: &Key| outcome == Outcome::Complete && key.is_current(&self.engine.catalogs.snapshot());
+        let offered = key.filter(is_wanted);
         if let Some((key, kept)) = offered.and_then(|key| Some((key, self.engine.answers.offer(key, &body)?))) {
             drop(permit);
             return self.coded(&key, &kept, codings).await;
