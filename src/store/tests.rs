@@ -51,8 +51,20 @@ pub(super) fn reached(what: What, point: Point) -> io::Result<()> {
     Ok(())
 }
 
-fn open(folder: &Path) -> Store {
-    Store::open(folder, QUOTA, "build").unwrap()
+pub(super) fn open(folder: &Path) -> Store {
+    open_with(folder, QUOTA)
+}
+
+pub(super) fn open_with(folder: &Path, quota: u64) -> Store {
+    Store::open(folder, quota, "build").unwrap()
+}
+
+/// Keeps a content whose text is this, of which nothing more is known.
+pub(super) fn keep_text(store: &Store, key: &str, text: &str) -> Digest {
+    let mut writer = store.writer().unwrap();
+    writer.write(text.as_bytes()).unwrap();
+    let notes = Notes { origins: Origins::default(), problems: None };
+    writer.finish().unwrap().keep(key, &State::default(), &notes).unwrap().unwrap().content
 }
 
 fn notes(line: u32) -> Notes {

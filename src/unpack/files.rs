@@ -3,7 +3,7 @@
 //! An image is taken for what its directory would be on a disk: links to files are files, hidden entries of a mounted
 //! `ConfigMap` are passed over, and what is refused is refused only where it is not ignored.
 
-use fbc::ignore::{ATOMIC_LINK, IGNORE_FILE, IGNORE_FILE_BYTES, IgnoreRules, compare_paths};
+use fbc::ignore::{ATOMIC_LINK, IGNORE_FILE, IGNORE_FILE_BYTES, IgnoreRules, below, compare_paths};
 
 use super::error::shown;
 use super::{Entry, File, UnpackError, Unpacked};
@@ -14,7 +14,7 @@ impl Unpacked {
         let (mut rules, mut found, mut hidden) = (IgnoreRules::new(), Vec::new(), None);
         for (path, entry) in &self.entries {
             let (folder, name) = split(path);
-            if hidden.is_some_and(|hidden| is_below(path, hidden)) {
+            if hidden.is_some_and(|hidden: &str| below(path, hidden).is_some()) {
                 continue;
             }
             if name.starts_with("..") && self.is_atomic_mount(folder) {
@@ -82,8 +82,4 @@ impl Unpacked {
 /// The folder of a path, and its name in there.
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
-}
-
-fn is_below(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }

@@ -226,8 +226,8 @@ fn ignore_file_in(dir: &str) -> String {
     }
 }
 
-/// The path from `dir` on, when it is below it.
-fn below<'p>(path: &'p str, dir: &str) -> Option<&'p str> {
+/// The path from `dir` on, when it is below it; `""` is the root.
+pub fn below<'p>(path: &'p str, dir: &str) -> Option<&'p str> {
     match dir {
         "" => Some(path),
         _ => path.strip_prefix(dir)?.strip_prefix('/'),

@@ -2,21 +2,9 @@
 
 use std::path::Path;
 
-use fbc::{Digest, Origins};
-
-use super::super::{CONTENT, Notes, QUOTA, State, Store};
+use super::super::CONTENT;
+use super::super::tests::{keep_text, open, open_with};
 use crate::coding::Coding;
-
-fn open(folder: &Path, quota: u64) -> Store {
-    Store::open(folder, quota, "build").unwrap()
-}
-
-fn keep(store: &Store, key: &str, text: &str) -> Digest {
-    let mut writer = store.writer().unwrap();
-    writer.write(text.as_bytes()).unwrap();
-    let notes = Notes { origins: Origins::default(), problems: None };
-    writer.finish().unwrap().keep(key, &State::default(), &notes).unwrap().unwrap().content
-}
 
 /// The names of the compressed forms there are.
 fn encoded(folder: &Path) -> Vec<String> {
@@ -30,9 +18,9 @@ fn encoded(folder: &Path) -> Vec<String> {
 #[test]
 fn a_compressed_form_is_made_once_and_goes_with_its_content() {
     let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), QUOTA);
+    let store = open(folder.path());
     let text = "{}\n".repeat(1000);
-    let digest = keep(&store, "key", &text);
+    let digest = keep_text(&store, "key", &text);
     for coding in Coding::ALL {
         let made = store.encoded(&digest, text.as_bytes(), coding).unwrap().unwrap();
         // What is there is not made again: what it would be made of does not count.
@@ -41,18 +29,18 @@ fn a_compressed_form_is_made_once_and_goes_with_its_content() {
     let both = [format!("{}.jsonl.gz", digest.hex()), format!("{}.jsonl.zst", digest.hex())];
     assert_eq!(encoded(folder.path()), both);
     drop(store);
-    let store = open(folder.path(), QUOTA);
+    let store = open(folder.path());
     assert_eq!(encoded(folder.path()), both, "the next process has them too");
-    keep(&store, "key", "{}\n");
+    keep_text(&store, "key", "{}\n");
     assert_eq!(encoded(folder.path()), [""; 0]);
 }
 
 #[test]
 fn what_is_not_kept_any_more_has_no_compressed_form() {
     let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), QUOTA);
-    let digest = keep(&store, "key", "{}\n");
-    keep(&store, "key", "{\"a\":1}\n");
+    let store = open(folder.path());
+    let digest = keep_text(&store, "key", "{}\n");
+    keep_text(&store, "key", "{\"a\":1}\n");
     assert_eq!(store.encoded(&digest, b"{}\n", Coding::Gzip).unwrap(), None);
     assert_eq!(encoded(folder.path()), [""; 0]);
 }
@@ -61,12 +49,12 @@ fn what_is_not_kept_any_more_has_no_compressed_form() {
 fn compressed_forms_take_no_room_from_contents() {
     let folder = tempfile::tempdir().unwrap();
     let text = "{}\n".repeat(1000);
-    let store = open(folder.path(), 8_000);
-    let digest = keep(&store, "key", &text);
+    let store = open_with(folder.path(), 8_000);
+    let digest = keep_text(&store, "key", &text);
     assert!(store.encoded(&digest, text.as_bytes(), Coding::Gzip).unwrap().is_some());
     // One byte more than is left beside that form.
     let second = "x".repeat(usize::try_from(8_000 - store.used().unwrap()).unwrap());
-    keep(&store, "other", &format!("{second}y"));
+    keep_text(&store, "other", &format!("{second}y"));
     assert_eq!(encoded(folder.path()), [""; 0]);
     assert_eq!(store.encoded(&digest, text.as_bytes(), Coding::Gzip).unwrap(), None, "there is no room for it");
 }

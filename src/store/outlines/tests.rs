@@ -6,18 +6,12 @@ use std::path::Path;
 use fbc::outline::REMEMBERED;
 use fbc::{Catalog, Digest, Origins, Outline};
 
-use super::super::{Notes, OUTLINES, QUOTA, State, Store};
-
-fn open(folder: &Path, quota: u64) -> Store {
-    Store::open(folder, quota, "build").unwrap()
-}
+use super::super::tests::{keep_text, open, open_with};
+use super::super::{OUTLINES, Store};
 
 /// Keeps a content whose text is this, with an outline.
 fn keep(store: &Store, key: &str, text: &str) -> Digest {
-    let mut writer = store.writer().unwrap();
-    writer.write(text.as_bytes()).unwrap();
-    let notes = Notes { origins: Origins::default(), problems: None };
-    let digest = writer.finish().unwrap().keep(key, &State::default(), &notes).unwrap().unwrap().content;
+    let digest = keep_text(store, key, text);
     store.keep_outline(&digest, &outline()).unwrap();
     digest
 }
@@ -38,13 +32,13 @@ fn files(folder: &Path) -> usize {
 #[test]
 fn as_many_former_contents_are_remembered_as_the_limit_says_and_across_restarts() {
     let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), QUOTA);
+    let store = open(folder.path());
     let mut kept: Vec<_> = (0..=REMEMBERED + 1).map(|number| keep(&store, "a", &format!("{number}\n"))).collect();
     kept.remove(0);
     kept.reverse();
     assert_eq!((kept.len(), digests(&store, "a")), (REMEMBERED + 1, kept.clone()));
     drop(store);
-    let store = open(folder.path(), QUOTA);
+    let store = open(folder.path());
     assert_eq!((digests(&store, "a"), files(folder.path())), (kept.clone(), REMEMBERED + 1));
     // What comes back was not among the former ones meanwhile.
     let again = keep(&store, "a", &format!("{REMEMBERED}\n"));
@@ -56,7 +50,7 @@ fn as_many_former_contents_are_remembered_as_the_limit_says_and_across_restarts(
 #[test]
 fn an_outline_goes_with_the_last_source_that_gave_its_content() {
     let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), QUOTA);
+    let store = open(folder.path());
     let both = keep(&store, "a", "1\n");
     assert_eq!(keep(&store, "b", "1\n"), both);
     store.forget("a").unwrap();
@@ -68,7 +62,7 @@ fn an_outline_goes_with_the_last_source_that_gave_its_content() {
 #[test]
 fn a_damaged_outline_is_as_if_not_there_and_is_made_anew() {
     let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), QUOTA);
+    let store = open(folder.path());
     let digest = keep(&store, "a", "1\n");
     fs::write(store.outline_path(&digest), "damaged").unwrap();
     assert_eq!(digests(&store, "a"), []);
@@ -80,12 +74,12 @@ fn a_damaged_outline_is_as_if_not_there_and_is_made_anew() {
 fn an_outline_is_kept_only_where_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
     let used = {
-        let store = open(folder.path(), QUOTA);
+        let store = open(folder.path());
         keep(&store, "a", "1\n");
         store.used().unwrap()
     };
     for (quota, expected) in [(used, 1), (used - 1, 0)] {
-        let store = open(folder.path(), quota);
+        let store = open_with(folder.path(), quota);
         fs::remove_dir_all(folder.path().join(OUTLINES)).unwrap();
         fs::create_dir(folder.path().join(OUTLINES)).unwrap();
         let digest = store.record("a").unwrap().content;

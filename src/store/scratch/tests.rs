@@ -2,13 +2,8 @@
 
 use std::{io, mem};
 
-use super::super::QUOTA;
-use super::super::tests::DISK_FULL_AT;
+use super::super::tests::{DISK_FULL_AT, open};
 use super::*;
-
-fn open(folder: &Path) -> Store {
-    Store::open(folder, QUOTA, "build").unwrap()
-}
 
 fn left(folder: &Path) -> usize {
     fs::read_dir(folder.join(SCRATCH)).map_or(0, Iterator::count)
