@@ -1,47 +1,48 @@
-//! Tells the program what it was built from: its version with the commit, and a digest of the code that reads catalogs;
-//! and embeds the playground, where it was built.
+//! Tells the program what it was built from: its version with the commit, and what identifies the code that reads
+//! catalogs and the code that answers requests.
 
-use std::fmt::Write;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The code whose change can give the same files another content or other problems.
-const READING_CODE: &str = "crates/fbc/src";
+/// What decides which lines, index and problems the files of a source give. Stored contents of another identity are
+/// read again.
+const CONTENT_CODE: [&str; 4] = ["Cargo.lock", "crates/fbc/src", "crates/images/src", "crates/loading/src"];
 
-/// Where the playground is built to: always there, so that this program runs again when it changes and only then.
-const PLAYGROUND: &str = "playground/dist";
+/// What decides the bytes of a response, besides the content: entity tags of another identity are not believed.
+const ANSWERS_CODE: [&str; 7] = [
+    "Cargo.lock",
+    "crates/catalogd-http/src",
+    "crates/fbc/src",
+    "crates/graphql/src",
+    "crates/http-facts/src",
+    "crates/serving/src",
+    "schema.graphql",
+];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed={READING_CODE}");
     println!("cargo::rerun-if-env-changed=GIT_COMMIT");
     let version = env!("CARGO_PKG_VERSION");
     let shown = commit().map_or_else(|| version.to_owned(), |commit| format!("{version} ({commit})"));
     println!("cargo::rustc-env=CATALOGQL_VERSION={shown}");
-
-    let mut hasher = DefaultHasher::new();
-    hash_folder(Path::new(READING_CODE), &mut hasher);
-    println!("cargo::rustc-env=CATALOGQL_BUILD={version}+{:016x}", hasher.finish());
-
-    println!("cargo::rerun-if-changed={PLAYGROUND}");
-    let out = std::env::var_os("OUT_DIR").expect("cargo names a folder");
-    let out = Path::new(&out).join("playground.rs");
-    fs::write(&out, playground()).unwrap_or_else(|error| panic!("cannot write {}: {error}", out.display()));
+    println!("cargo::rustc-env=CATALOGQL_CONTENT_BUILD={version}+{}", identity(&CONTENT_CODE));
+    println!("cargo::rustc-env=CATALOGQL_ANSWERS_BUILD={version}+{}", identity(&ANSWERS_CODE));
 }
 
-/// The table of the playground's files, as `src/views/playground.rs` takes it.
-fn playground() -> String {
-    let site = Path::new(PLAYGROUND).join("site");
-    let site = std::path::absolute(&site).expect("there is a current folder");
-    let mut text = String::from("const FILES: Files = &[\n");
-    for path in if site.is_dir() { files(&site) } else { Vec::new() } {
-        let name = path.strip_prefix(&site).expect("it is below the folder").with_extension("");
-        let [name, path] = [&name, &path].map(|path| path.to_str().expect("paths of the project are UTF-8"));
-        writeln!(text, "({name:?}, include_bytes!({path:?})),").expect("a string takes all text");
+/// A hash of these files, and of those below these folders. This program runs again when one of them changes.
+fn identity(paths: &[&str]) -> String {
+    let mut hasher = DefaultHasher::new();
+    for path in paths {
+        println!("cargo::rerun-if-changed={path}");
+        for file in files(Path::new(path)) {
+            file.hash(&mut hasher);
+            let bytes = fs::read(&file).unwrap_or_else(|error| panic!("cannot read {}: {error}", file.display()));
+            bytes.hash(&mut hasher);
+        }
     }
-    text + "];\n"
+    format!("{:016x}", hasher.finish())
 }
 
 /// The commit, from the environment where there is no repository, such as in image builds.
@@ -60,17 +61,13 @@ fn commit() -> Option<String> {
     (output.status.success() && !commit.is_empty()).then_some(commit)
 }
 
-fn hash_folder(folder: &Path, hasher: &mut DefaultHasher) {
-    for path in files(folder) {
-        path.hash(hasher);
-        fs::read(&path).unwrap_or_default().hash(hasher);
+/// The file itself, or every file below a folder, in the order of names.
+fn files(path: &Path) -> Vec<PathBuf> {
+    if path.is_file() {
+        return vec![path.to_owned()];
     }
-}
-
-/// Every file below a folder, in the order of names.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));
+    let entries = fs::read_dir(path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
-    paths.into_iter().flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    paths.iter().flat_map(|path| files(path)).collect()
 }

@@ -7,12 +7,11 @@ use axum::http::HeaderValue;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use graphql::StreamLimits;
+use graphql::documents::Policy;
+use graphql::limits::{Introspection, Limits};
 use jiff::SignedDuration;
-
-use crate::store::QUOTA;
-use crate::views::graphql::StreamLimits;
-use crate::views::graphql::documents::Policy;
-use crate::views::graphql::limits::{Introspection, Limits};
+use store::QUOTA;
 
 /// The version with the commit it was built from, where that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
@@ -346,7 +345,7 @@ mod tests {
     #[test]
     fn tags_are_polled_as_the_loader_polls_them_unless_said_otherwise() {
         let Command::Serve(args) = Args::parse_from(["catalogql", "serve", "examples"]).command else { panic!() };
-        assert_eq!(args.poll, crate::load::POLL);
+        assert_eq!(args.poll, loading::POLL);
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalogql::catalogs::{Served, catalogs};
-use catalogql::views::graphql::limits::Limits;
-use catalogql::views::graphql::{Engine, Request};
+use graphql::limits::Limits;
+use graphql::{Engine, Request};
+use serving::{Served, catalogs};
 
 use crate::derive;
 use crate::measure::{at_least, at_most, least, least_of_many, report, within};
@@ -40,7 +40,7 @@ pub(crate) fn engine(served: &Arc<Served>, limits: Limits) -> Engine {
         last_unpacked: None,
         about: served.about.clone(),
     });
-    Engine::new(catalogs, limits)
+    Engine::new(catalogs, "test", limits)
 }
 
 /// Limits with room for the aliases of the benches.

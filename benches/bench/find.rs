@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalogql::catalogs::Served;
-use catalogql::views::graphql::{Engine, Request};
+use graphql::{Engine, Request};
 use serde_json::{Map, Value, json};
+use serving::Served;
 
 use crate::execute::{engine, roomy};
 use crate::look_up::among_fifty;

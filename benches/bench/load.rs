@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use catalogql::catalogs::{About, Catalogs, Served, catalogs};
-use catalogql::load::{CatalogName, Event, Loader, Place, Upkeep, Wanted};
-use catalogql::source::{Registries, Settings, Source, list};
-use catalogql::store::{ContentWriter, Store};
 use fbc::Catalog;
 use fbc::origin::{FileOrigin, Origins};
 use fbc::read::{FileReader, ReadLimits, Step};
+use images::{Registries, Settings};
+use loading::directory::list;
+use loading::{Event, Loader, Place, Source, Upkeep, Wanted};
+use serving::{About, CatalogName, Catalogs, Served, catalogs};
+use store::{ContentWriter, Store};
 
 use crate::measure::{at_most, least, once, process_cpu, report};
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalogql::catalogs::{About, Served, catalogs};
-use catalogql::views::graphql::Engine;
-use catalogql::views::graphql::limits::Limits;
+use graphql::Engine;
+use graphql::limits::Limits;
+use serving::{About, Served, catalogs};
 
 use crate::execute::{answer, engine, roomy};
 use crate::measure::{at_most, least_of_many, within};
@@ -58,5 +58,5 @@ pub(crate) fn among_fifty(served: &Arc<Served>) -> Engine {
             about: About::default(),
         });
     }
-    Engine::new(catalogs, Limits::default())
+    Engine::new(catalogs, "test", Limits::default())
 }

@@ -5,12 +5,9 @@
 //! CPU time, jemalloc for every side, the least of several runs. Catalogs: a generated one, and real ones where the
 //! folder that `CATALOGQL_CORPUS` names (or `~/.cache/catalogql/corpus`) holds them.
 
-mod corpus;
 mod derive;
 mod execute;
 mod find;
-mod generate;
-mod image;
 mod load;
 mod look_up;
 mod measure;
@@ -19,6 +16,8 @@ mod pull;
 mod worst;
 
 use std::path::PathBuf;
+
+use testing::{corpus, generate};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

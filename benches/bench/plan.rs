@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use catalogql::catalogs::Served;
 use fbc::catalog::Package;
 use fbc::graph::{Installed, UpdateGraph, successors};
 use fbc::resolve::{InstalledBundle, Offer, Request, resolve};
+use serving::Served;
 
 use crate::measure::{least, once, percentile, report, within};
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::image::{Image, Served};
+use testing::image::{Image, Served};
+
 use crate::measure::{at_most, least, report};
 
 /// How often each is measured.
@@ -16,7 +17,7 @@ pub(crate) fn bench(name: &str, folder: &Path, scratch: &Path) {
     let (mut from_image, mut from_directory) = (Vec::new(), Vec::new());
     let first_answer = |source: &str| {
         let store = scratch.join("store-of-a-server");
-        let took = Served::start(source, &store).cpu();
+        let took = Served::start(env!("CARGO_BIN_EXE_catalogql"), source, &store).cpu();
         std::fs::remove_dir_all(&store).expect("the store can be removed");
         took
     };

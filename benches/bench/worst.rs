@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalogql::catalogs::Served;
-use catalogql::views::graphql::limits::Limits;
-use catalogql::views::graphql::{Engine, Request};
-
+use graphql::limits::Limits;
+use graphql::{Engine, Request};
 use serde_json::{Map, Value};
+use serving::Served;
 
 use crate::execute::engine;
 use crate::measure::{least, once, report, within};

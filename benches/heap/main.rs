@@ -1,22 +1,14 @@
 //! How much memory loading takes and what remains of it: counted on the heap, and as the kernel counts the server.
 //! `make bench` runs it.
-
-#[path = "../bench/corpus.rs"]
-mod corpus;
-#[path = "../bench/generate.rs"]
-mod generate;
-#[path = "../bench/image.rs"]
-#[expect(dead_code, reason = "the bench of time uses more of it")]
-mod image;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap::Cap;
-use catalogql::catalogs::{About, catalogs};
-use catalogql::load::{CatalogName, Loader, Upkeep, Wanted};
-use catalogql::source::{Registries, Settings, Source};
-use catalogql::store::Store;
+use images::{Registries, Settings};
+use loading::{Loader, Source, Upkeep, Wanted};
+use serving::{About, CatalogName, catalogs};
+use store::Store;
+use testing::{corpus, generate, image};
 use tikv_jemallocator::Jemalloc;
 
 #[global_allocator]
@@ -76,7 +68,11 @@ fn line(what: &str, bytes: usize, most: usize) {
 
 /// Starts the server on the source and asks the kernel once it answered.
 fn rss_anon(name: &str, source: &str, scratch: &Path) -> usize {
-    let server = image::Served::start(&format!("{name}={source}"), &scratch.join(format!("server-{name}")));
+    let server = image::Served::start(
+        env!("CARGO_BIN_EXE_catalogql"),
+        &format!("{name}={source}"),
+        &scratch.join(format!("server-{name}")),
+    );
     let status = server.proc("status");
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("Linux says it");
     let kilobytes: usize = line.trim().trim_end_matches(" kB").parse().expect("a number");

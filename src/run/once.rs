@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use loading::{Content, LoadError, Place, load_once};
+
 use super::registries::registries;
 use super::terminal::Terminal;
 use crate::args::ImageArgs;
-use crate::load::{Content, LoadError, Place, load_once};
 
 /// Loads each of these places, one after another, under the names that progress is shown by.
 pub(super) fn load<'a>(

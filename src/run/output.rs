@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use comfy_table::{CellAlignment, Table, presets};
 use fbc::{Catalog, Severity};
-
-use crate::load::{Content, Report, Standing};
+use loading::{Content, Report, Standing};
 
 /// The hexadecimal digits of a digest that tell contents apart for people.
 const SHORT_DIGEST: usize = 12;

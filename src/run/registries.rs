@@ -8,10 +8,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use images::{Credentials, ImageSource, Registries, RegistriesConf, Settings};
+use loading::{Place, Source};
 
 use crate::args::ImageArgs;
-use crate::load::Place;
-use crate::source::{Credentials, Registries, RegistriesConf, Settings, Source};
 
 /// What is read for all users.
 const SYSTEM_CONF: &str = "/etc/containers/registries.conf";
@@ -27,7 +27,8 @@ pub(super) fn registries<'a>(
     args: &ImageArgs,
     places: impl IntoIterator<Item = &'a Place>,
 ) -> anyhow::Result<Registries> {
-    let wants_registry = places.into_iter().any(|place| matches!(place.source, Source::Image(_)));
+    let wants_registry =
+        places.into_iter().any(|place| matches!(place.source, Source::Image(ImageSource::Registry(_))));
     let settings = if wants_registry { settings(args, &|name| std::env::var_os(name))? } else { Settings::default() };
     Ok(Registries::new(settings)?)
 }

@@ -8,7 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use graphql::limits::Limits;
+use graphql::{self, Engine};
+use loading::{Event, Loader, Pace, Polling, Report, Source, Upkeep, Wanted};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serving::{CatalogName, Catalogs, catalogs};
+use store::Store;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -18,18 +23,14 @@ use super::registries::registries;
 use super::sources;
 use super::terminal::Terminal;
 use crate::args::{DocumentArgs, ServeArgs};
-use crate::catalogs::{Catalogs, catalogs};
 use crate::listen::{self, Listener, Ready};
-use crate::load::{CatalogName, Event, Loader, Pace, Polling, Report, Upkeep, Wanted};
-use crate::source::Source;
-use crate::store::Store;
 use crate::telemetry;
-use crate::views::graphql::limits::Limits;
-use crate::views::graphql::{self, Engine};
-use crate::views::{http, playground};
 
-/// What tells contents that this build found out about from those of another.
-const BUILD: &str = env!("CATALOGQL_BUILD");
+/// Identifies the code that reads catalogs: what another build stored is read again.
+const CONTENT_BUILD: &str = env!("CATALOGQL_CONTENT_BUILD");
+
+/// Identifies the code that answers requests: entity tags of another build are not believed.
+const ANSWERS_BUILD: &str = env!("CATALOGQL_ANSWERS_BUILD");
 
 /// How long sockets of streams may take to close at the end: as long as a client may take to answer, and a little more.
 const GOODBYE: Duration = Duration::from_secs(2);
@@ -45,7 +46,7 @@ pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let registries = registries(&args.images, wanted.iter().map(|wanted| &wanted.place))?;
     let folder = args.store.clone().map_or_else(default_store, Ok)?;
     refuse_store_in_source(&folder, &wanted)?;
-    let store = Store::open(&folder, args.store_quota, BUILD)?;
+    let store = Store::open(&folder, args.store_quota, CONTENT_BUILD)?;
     let (writer, catalogs) = catalogs();
     let loader = Loader::new(store, registries, writer);
     allow_open_files();
@@ -67,8 +68,9 @@ async fn serve_catalogs(
     let ready = Ready::default();
     let engine = Arc::new(engine(catalogs.clone(), &args)?);
     let playground = if args.documents.trusted_only { playground::closed() } else { playground::router() };
-    let routes =
-        graphql::router(Arc::clone(&engine), &args.cors_origin).merge(http::router(catalogs)).merge(playground);
+    let routes = graphql::router(Arc::clone(&engine), &args.cors_origin)
+        .merge(catalogd_http::router(catalogs, ANSWERS_BUILD))
+        .merge(playground);
     let routes = routes.merge(listen::probes(ready.clone()));
 
     let upkeep = upkeep(&args);
@@ -124,8 +126,11 @@ async fn serve_catalogs(
 /// What answers GraphQL, with the documents that it trusts.
 fn engine(catalogs: Catalogs, args: &ServeArgs) -> anyhow::Result<Engine> {
     let DocumentArgs { files, .. } = &args.documents;
-    let mut engine =
-        Engine::new(catalogs, Limits { introspection: args.documents.introspection(), ..args.limits.limits() });
+    let mut engine = Engine::new(
+        catalogs,
+        ANSWERS_BUILD,
+        Limits { introspection: args.documents.introspection(), ..args.limits.limits() },
+    );
     for file in files {
         let json = std::fs::read_to_string(file);
         let file = file.display();

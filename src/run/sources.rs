@@ -5,11 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use loading::{Place, Source, Wanted};
 use serde::Deserialize;
-
-use crate::catalogs::About;
-use crate::load::{CatalogName, Place, Wanted};
-use crate::source::Source;
+use serving::{About, CatalogName};
 
 /// The configuration file.
 #[derive(Debug, Deserialize)]

@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use std::sync::Mutex;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use loading::Step;
 use tracing_subscriber::fmt::MakeWriter;
-
-use crate::load::Step;
 
 /// The bars of one run.
 pub(super) struct Terminal {

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use console::{Style, StyledObject, style};
 use fbc::{Catalog, Problem, Severity};
+use loading::LoadError;
 use serde::Serialize;
 
 use super::output::count;
 use super::{once, sources};
 use crate::args::{Output, ValidateArgs};
-use crate::load::LoadError;
 
 /// What is printed for programs.
 #[derive(Serialize)]

@@ -1,18 +1,17 @@
 //! Real catalogs, where they are unpacked: the folder that `CATALOGQL_CORPUS` names, or `catalogql/corpus` in the
 //! user's cache folder. Where they are not, the tests say so and look at nothing.
 
-#[path = "../../benches/bench/corpus.rs"]
-mod unpacked;
+use testing::corpus as unpacked;
 mod upgrades;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use catalogql::catalogs::Served;
 use fbc::catalog::{Bundle, Package};
 use fbc::{Catalog, Severity};
 use serde_json::{Value, json};
+use serving::Served;
 
 use crate::served;
 
@@ -137,8 +136,7 @@ fn the_real_catalogs_and_the_example_are_served_at_once() {
     let example = all[3].catalog.packages().len();
     let engine = served::engine(all);
     let query = "{ catalogs { name packages { totalCount } bundles { totalCount } } packages { totalCount } }";
-    let answer =
-        engine.execute(&catalogql::views::graphql::Request { query: Some(query.into()), ..Default::default() });
+    let answer = engine.execute(&graphql::Request { query: Some(query.into()), ..Default::default() });
     let answer: Value = serde_json::from_slice(&answer.body).expect("an answer is JSON");
     let packages = |at: usize| &answer["data"]["catalogs"][at]["packages"]["totalCount"];
     let expected = [333, 14, 35, example].map(|count| json!(count));

@@ -1,16 +1,12 @@
 //! The targets of `fuzz`, run for a moment over seeded mutations of what is well-formed. docs/fuzzing.md says how
 //! to run them for longer, and how with coverage.
 
-#[path = "../../fuzz/layers.rs"]
-mod layers;
-#[path = "../../fuzz/targets.rs"]
-mod targets;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use fuzzing::{layers, targets};
 use serde_json::Value;
 
 use crate::support::{Archive, Seeded};
@@ -20,39 +16,6 @@ const INPUTS: u64 = 1_000;
 
 /// What no input may take.
 const TOO_LONG: Duration = Duration::from_secs(10);
-
-impl Seeded {
-    /// A seed, changed in a few places.
-    fn mutate(&mut self, seeds: &[&[u8]], words: &[&[u8]]) -> Vec<u8> {
-        let mut bytes = self.pick(seeds).to_vec();
-        for _ in 0..=self.below(6) {
-            let at = self.below(bytes.len() + 1);
-            let end = at + self.below((bytes.len() - at).min(16) + 1);
-            match self.below(7) {
-                0 => drop(bytes.drain(at..end)),
-                1 => bytes.insert(at, self.next().to_le_bytes()[0]),
-                2 | 3 => drop(bytes.splice(at..at, self.pick(words).iter().copied())),
-                4 => {
-                    let piece = bytes[at..end].to_vec();
-                    let at = self.below(bytes.len() + 1);
-                    drop(bytes.splice(at..at, piece));
-                }
-                5 => {
-                    let other = self.pick(seeds);
-                    let from = self.below(other.len() + 1);
-                    bytes.truncate(at);
-                    bytes.extend_from_slice(&other[from..]);
-                }
-                _ => {
-                    if let Some(byte) = bytes.get_mut(at) {
-                        *byte ^= 1 << self.below(8);
-                    }
-                }
-            }
-        }
-        bytes
-    }
-}
 
 /// Gives a target its inputs; whatever panics or takes too long is named with its input.
 fn run(seed: u64, target: impl Fn(&[u8]), seeds: &[&[u8]], words: &[&[u8]]) {

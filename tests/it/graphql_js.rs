@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
-use catalogql::catalogs::{About, Served};
-use catalogql::views::graphql::{Engine, Request};
+use graphql::{Engine, Request};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use serving::{About, Served};
 
 use crate::json::Json;
 use crate::served;

@@ -15,7 +15,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use catalogql::source::{Patience, Registries, Resolved, Settings, Source, SourceError};
+use images::{ImageError, ImageSource, Patience, Registries, RegistryReference, Resolved, Settings};
+use loading::Source;
 
 use crate::support::{CONFIGS_LABEL, Folders, Pushed, Registry, Types, tar};
 
@@ -65,8 +66,8 @@ async fn pull(settings: Settings, source: &str) -> Result<Pulled, String> {
     })
 }
 
-async fn fetch(settings: Settings, source: &str, folder: &Path) -> Result<Pulled, SourceError> {
-    let source = Source::parse(source, Path::new("/"))?;
+async fn fetch(settings: Settings, source: &str, folder: &Path) -> Result<Pulled, ImageError> {
+    let Ok(Source::Image(source)) = Source::parse(source, Path::new("/")) else { panic!("{source} is an image") };
     let registries = Registries::new(settings)?;
     let resolved = registries.resolve(&source).await?;
     let last = std::sync::Mutex::new((0, 0));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use catalogql::source::{SourceError, list};
-use catalogql::unpack::{Content, Entry, Layer, Limits, Root, UnpackError, Unpacked, unpack};
+use images::unpack::{Content, Entry, Layer, Limits, Root, UnpackError, Unpacked, unpack};
+use loading::directory::{DirectoryError, list};
 
 use crate::support::{Archive, Folders, Layout, Seeded, digest, program, run};
 
@@ -102,7 +102,7 @@ fn catalog_of_image(unpacked: &Unpacked) -> Option<Vec<(String, String)>> {
 /// The files of the catalog in a folder.
 fn catalog_of_folder(folder: &Path) -> Option<Vec<(String, String)>> {
     let listing = match list(folder) {
-        Err(SourceError::Empty(_)) => return Some(Vec::new()),
+        Err(DirectoryError::Empty(_)) => return Some(Vec::new()),
         listing => listing.ok()?,
     };
     let text = |path: &str| fs::read_to_string(folder.join(path)).expect("it is text");

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use catalogql::catalogs::Served;
 use fbc::catalog::{Bundle, CapabilityLevel, Icon};
 use fbc::{Catalog, Code};
 use serde_json::{Map, Value};
+use serving::Served;
 
 use crate::corpus::{folder, serve, sorted};
 

@@ -12,7 +12,7 @@ mod search;
 
 use std::sync::LazyLock;
 
-use catalogql::views::graphql::{Engine, Request};
+use graphql::{Engine, Request};
 use serde_json::{Value, json};
 
 use crate::{corpus, served};

@@ -8,12 +8,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use catalogql::args::Args;
-use catalogql::views::graphql::limits::Limits;
-use catalogql::views::graphql::{Engine, Request, StreamLimits};
-use catalogql::views::http;
-use catalogql::{coding, listen, load, source, store, unpack};
+use catalogql::listen;
 use clap::CommandFactory;
 use fbc::read::ReadLimits;
+use graphql::limits::Limits;
+use graphql::{Engine, Request, StreamLimits};
+use http_facts::coding;
+use images::unpack;
 
 use crate::json::Json;
 use crate::served;
@@ -125,27 +126,6 @@ fn every_invariant_has_its_test() {
     assert!(missing.is_empty(), "ARCHITECTURE.md names tests that are not there: {missing:?}");
 }
 
-#[test]
-fn every_dependency_has_its_reason() {
-    let text = read("docs/decisions/0004-dependencies.md");
-    let named = rows(&text).flat_map(|cells| cells[0].split(", ").map(str::to_owned).collect::<Vec<_>>());
-    let named: BTreeSet<_> = named.filter(|name| name != "dependency").collect();
-    let mut used = BTreeSet::new();
-    for manifest in ["Cargo.toml", "crates/fbc/Cargo.toml"] {
-        let text = read(manifest);
-        let mut lists_dependencies = false;
-        for line in text.lines() {
-            if line.starts_with('[') {
-                lists_dependencies = ["[dependencies]", "[dev-dependencies]"].contains(&line);
-            } else if let Some((name, _)) = line.split_once(['.', ' ', '=']).filter(|_| lists_dependencies) {
-                used.insert(name.to_owned());
-            }
-        }
-    }
-    used.retain(|name| name != "fbc" && name != "#" && !name.is_empty());
-    assert_eq!(named, used, "docs/decisions/0004-dependencies.md and the manifests");
-}
-
 /// The answer to a query, as the documents show it.
 fn answer(engine: &Engine, query: &str) -> String {
     let answer = engine.execute(&Request { query: Some(query.into()), ..Request::default() });
@@ -228,20 +208,20 @@ fn request_limits() -> Vec<(&'static str, String)> {
 }
 
 fn image_limits() -> Vec<(&'static str, String)> {
-    let source::Limits { manifest_bytes, config_bytes, layers, layer_bytes } = source::Limits::default();
-    let source::Patience { connect, silence, slowest, tries, first_wait, longest_wait } = source::Patience::default();
+    let images::Limits { manifest_bytes, config_bytes, layers, layer_bytes } = images::Limits::default();
+    let images::Patience { connect, silence, slowest, tries, first_wait, longest_wait } = images::Patience::default();
     vec![
         ("image manifest", manifest_bytes.to_string()),
         ("image config", config_bytes.to_string()),
         ("layers", layers.to_string()),
         ("layer bytes", layer_bytes.to_string()),
-        ("nested indexes", source::NESTED_INDEXES.to_string()),
-        ("layout entries", source::LAYOUT_ENTRIES.to_string()),
-        ("redirects", source::REDIRECTS.to_string()),
-        ("token", source::TOKEN_BYTES.to_string()),
-        ("refusal", source::REFUSAL_BYTES.to_string()),
-        ("helper", format!("{} s", source::HELPER_PATIENCE.as_secs())),
-        ("helper answer", source::HELPER_BYTES.to_string()),
+        ("nested indexes", images::NESTED_INDEXES.to_string()),
+        ("layout entries", images::LAYOUT_ENTRIES.to_string()),
+        ("redirects", images::REDIRECTS.to_string()),
+        ("token", images::TOKEN_BYTES.to_string()),
+        ("refusal", images::REFUSAL_BYTES.to_string()),
+        ("helper", format!("{} s", images::HELPER_PATIENCE.as_secs())),
+        ("helper answer", images::HELPER_BYTES.to_string()),
         ("connection", format!("{} s", connect.as_secs())),
         ("silence", format!("{} s", silence.as_secs())),
         ("slowest", slowest.to_string()),
@@ -265,9 +245,9 @@ fn connection_limits() -> Vec<(&'static str, String)> {
 
 fn http_limits() -> Vec<(&'static str, String)> {
     vec![
-        ("target", http::MAX_TARGET_BYTES.to_string()),
-        ("ranges", http::MAX_RANGES.to_string()),
-        ("compressed blobs", http::MAX_ENCODED_BYTES.to_string()),
+        ("target", catalogd_http::MAX_TARGET_BYTES.to_string()),
+        ("ranges", catalogd_http::MAX_RANGES.to_string()),
+        ("compressed blobs", catalogd_http::MAX_ENCODED_BYTES.to_string()),
         ("compressed at least", coding::MIN_ENCODED_BYTES.to_string()),
     ]
 }
@@ -317,7 +297,7 @@ fn layer_limits() -> Vec<(&'static str, String)> {
 fn catalog_limits() -> Vec<(&'static str, String)> {
     let ReadLimits { blob_bytes, depth, indicators, members } = ReadLimits::default();
     vec![
-        ("entries", source::ENTRIES.to_string()),
+        ("entries", loading::directory::ENTRIES.to_string()),
         ("`.indexignore`", fbc::ignore::IGNORE_FILE_BYTES.to_string()),
         ("blob", blob_bytes.to_string()),
         ("blob depth", depth.to_string()),
@@ -325,7 +305,7 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
         ("members", members.to_string()),
         ("content", fbc::catalog::MAX_CONTENT_BYTES.to_string()),
         ("constraint", fbc::catalog::MAX_CONSTRAINT_BYTES.to_string()),
-        ("tries", load::TRIES.to_string()),
+        ("tries", loading::TRIES.to_string()),
         ("store", store::QUOTA.to_string()),
         ("remembered contents", fbc::outline::REMEMBERED.to_string()),
     ]
@@ -333,10 +313,10 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
 
 fn pull_limits() -> Vec<(&'static str, String)> {
     vec![
-        ("pulls", load::PULLS.to_string()),
-        ("poll", format!("{} s", load::POLL.as_secs())),
-        ("retry", format!("{} s", load::RETRY.as_secs())),
-        ("jitter", format!("{} %", load::JITTER * 100.0)),
+        ("pulls", loading::PULLS.to_string()),
+        ("poll", format!("{} s", loading::POLL.as_secs())),
+        ("retry", format!("{} s", loading::RETRY.as_secs())),
+        ("jitter", format!("{} %", loading::JITTER * 100.0)),
     ]
 }
 

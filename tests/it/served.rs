@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use catalogql::catalogs::{About, Served, catalogs};
-use catalogql::load::read_once;
-use catalogql::views::graphql::limits::Limits;
-use catalogql::views::graphql::{Engine, Request};
+use graphql::limits::Limits;
+use graphql::{Engine, Request};
+use loading::read_once;
 use serde_json::Value;
+use serving::{About, Served, catalogs};
 
 /// The catalog of a directory of this repository, under this name and with nothing more known of it.
 pub(crate) fn directory(name: &str, path: &str) -> Served {
@@ -27,7 +27,7 @@ pub(crate) fn directory(name: &str, path: &str) -> Served {
 pub(crate) fn engine(all: impl IntoIterator<Item = Served>) -> Engine {
     let (mut writer, readers) = catalogs();
     all.into_iter().for_each(|served| writer.publish(served));
-    Engine::new(readers, Limits::default())
+    Engine::new(readers, "test", Limits::default())
 }
 
 /// The data of the answer to a document, which has no errors.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use catalogql::unpack::{Layer, Limits, Root, unpack};
+use images::unpack::{Layer, Limits, Root, unpack};
 use serde_json::{Value, json};
 
 use crate::support::{Archive, ETCD, Folders, Server, get, graphql};

@@ -5,12 +5,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use catalogql::catalogs::{About, Served, catalogs};
 use catalogql::listen::{self, Listener};
-use catalogql::views::graphql::limits::Limits;
-use catalogql::views::graphql::{self, Engine, StreamLimits};
 use fbc::Catalog;
 use fbc::origin::{FileOrigin, Origins};
+use graphql::limits::Limits;
+use graphql::{self, Engine, StreamLimits};
+use serving::{About, Served, catalogs};
 use sha2::{Digest as _, Sha256};
 
 use crate::hostile_clients::allow_open_files;
@@ -82,7 +82,7 @@ fn as_many_listeners_as_there_may_be_are_told_within_a_second() {
     allow_open_files(2 * count as u64 + OTHER_FILES);
     let (mut writer, reader) = catalogs();
     writer.publish(content(1));
-    let engine = Arc::new(Engine::new(reader, Limits::default()));
+    let engine = Arc::new(Engine::new(reader, "test", Limits::default()));
     let runtime = tokio::runtime::Runtime::new().expect("there are threads");
     let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).expect("there is a port");
     let address = listener.address();

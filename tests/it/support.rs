@@ -1,28 +1,13 @@
 //! What several modules need: catalogs from one string, the program as a child process, and a client for it.
 
-#[expect(dead_code, reason = "the tests of the room itself use more of it")]
-mod archive;
-#[path = "../../crates/fbc/tests/support/fixture.rs"]
-#[expect(dead_code, reason = "the tests of fbc use more of it, and from another place")]
-mod fixture;
-mod folders;
-mod http;
-#[expect(dead_code, reason = "the tests of loading use more of it")]
-mod layout;
 mod process;
-mod proxy;
-mod registry;
-mod seeded;
 
-pub(crate) use archive::Archive;
-pub(crate) use fixture::lines;
-pub(crate) use folders::Folders;
-pub(crate) use http::{Answer, ask, exchange};
-pub(crate) use layout::{CONFIGS, Layout, digest};
-pub(crate) use process::{Output, Server, catalogql, eventually, get, graphql, run};
-pub(crate) use proxy::{Act, Asked, Proxy, answer};
-pub(crate) use registry::{CONFIGS_LABEL, Pushed, Registry, Types, program, tar};
-pub(crate) use seeded::Seeded;
+pub(crate) use process::{Output, Server, catalogql, get, graphql, run};
+pub(crate) use testing::fixture::lines;
+pub(crate) use testing::{
+    Act, Answer, Archive, Asked, CONFIGS, CONFIGS_LABEL, Folders, Layout, Proxy, Pushed, Registry, Seeded, Types,
+    answer, ask, digest, eventually, exchange, program, tar,
+};
 
 /// Asks which packages each catalog has.
 pub(crate) const PACKAGES: &str = "{ catalogs { packages { nodes { name } } } }";

@@ -6,13 +6,13 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use bytes::Bytes;
-use catalogql::catalogs::{About, CatalogsWriter, Encodings, Served, catalogs};
-use catalogql::coding::{Coding, Effort};
+use catalogd_http::router;
 use catalogql::listen::{Limits, Listener};
-use catalogql::views::http::router;
 use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest};
 use flate2::read::GzDecoder;
+use http_facts::coding::{Coding, Effort};
+use serving::{About, CatalogsWriter, Encodings, Served, catalogs};
 use sha2::{Digest as _, Sha256};
 
 use crate::support::ask;
@@ -60,7 +60,7 @@ fn every_body_is_whole_and_of_one_content_while_contents_are_replaced() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).unwrap();
     let address = listener.address();
-    runtime.spawn(listener.serve(router(catalogs), Limits::default(), std::future::pending()));
+    runtime.spawn(listener.serve(router(catalogs, "test"), Limits::default(), std::future::pending()));
     // Each answer is taken by one swap, while the other clients read.
     let (answered, answers) = sync_channel(0);
     let clients = (0..4).map(|client| {

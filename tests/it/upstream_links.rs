@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use catalogql::load::read_once;
+use loading::read_once;
 use serde::Deserialize;
 
 use crate::support::Folders;

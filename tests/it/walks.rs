@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use catalogql::catalogs::{About, CatalogsWriter, Served, catalogs};
-use catalogql::views::graphql::limits::Limits;
-use catalogql::views::graphql::{Engine, Request};
 use fbc::catalog::Meta;
 use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest};
+use graphql::limits::Limits;
+use graphql::{Engine, Request};
 use serde_json::{Value, json};
+use serving::{About, CatalogsWriter, Served, catalogs};
 
 use crate::corpus;
 
@@ -42,7 +42,7 @@ impl Server {
         let (mut writer, readers) = catalogs();
         writer.publish(served);
         let unbounded = Limits { page_size: usize::MAX, cost: u64::MAX, objects: u64::MAX, ..Limits::default() };
-        Self { writer, engine: Engine::new(readers, unbounded) }
+        Self { writer, engine: Engine::new(readers, "test", unbounded) }
     }
 
     /// The edges of a page.

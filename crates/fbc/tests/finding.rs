@@ -1,14 +1,12 @@
 //! Which packages, bundles and blobs meet which conditions, and how facets count.
 
-#[path = "support/fixture.rs"]
-mod fixture;
-
 use fbc::Catalog;
 use fbc::catalog::{
     ApiFilter, Bundle, BundleFilter, CapabilityLevel, Facet, FacetCounts, FacetValue, InstallMode, MetaFilter,
     PackageFilter,
 };
 use fbc::range::MastermindsRange;
+use testing::fixture;
 
 const CATALOG: &str = r#"
     package argo default=stable

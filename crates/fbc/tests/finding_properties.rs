@@ -1,10 +1,5 @@
 //! What is found in random catalogs, against looking at every package, bundle and blob by their public methods.
 
-#[path = "support/fixture.rs"]
-mod fixture;
-#[path = "support/random.rs"]
-mod random;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use fbc::catalog::{
@@ -15,6 +10,8 @@ use fbc::range::MastermindsRange;
 use fbc::version::Version;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
+use testing::fixture;
+use testing::random;
 
 fn config() -> Config {
     Config {

@@ -1,8 +1,5 @@
 //! The update graph: edges, successors, paths, and what no path leads to.
 
-#[path = "support/fixture.rs"]
-mod fixture;
-
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
@@ -12,6 +9,7 @@ use fbc::graph::{Installed, Reason, UpdateGraph, successors};
 use fbc::version::VersionRelease;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use testing::fixture;
 
 const ALL: &[&str] = &[];
 

@@ -1,13 +1,11 @@
 //! Which packages have an icon, of which type, and where it is found.
 
-#[path = "support/fixture.rs"]
-mod fixture;
-
 use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::Bytes;
 use fbc::catalog::{FoundIcon, Icon};
 use fbc::{Catalog, Digest};
 use serde_json::{Value, json};
+use testing::fixture;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n...";
 

@@ -1,12 +1,10 @@
 //! What an indexed catalog answers.
 
-#[path = "support/fixture.rs"]
-mod fixture;
-
 use bytes::Bytes;
 use fbc::catalog::{GroupVersionKind, Head, IndexError, PackageRequirement, PropertyKind};
 use fbc::origin::FileOrigin;
 use fbc::{Catalog, Code, Origins};
+use testing::fixture;
 
 const ETCD: &str = r#"
     package etcd default=stable description="A store"

@@ -1,12 +1,10 @@
 //! What metadata says, in either of its forms, and what it says where it is odd.
 
-#[path = "support/fixture.rs"]
-mod fixture;
-
 use base64::prelude::{BASE64_STANDARD, Engine};
 use fbc::catalog::{CapabilityLevel, CrdDescription, CsvMetadata, InstallMode, JsonText, Link};
 use fbc::{Catalog, Code};
 use serde_json::{Value, json};
+use testing::fixture;
 
 /// Metadata with something in every member.
 fn full() -> Value {

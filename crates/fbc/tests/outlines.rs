@@ -1,10 +1,8 @@
 //! Outlines: what counts as a difference, and what their bytes say.
 
-#[path = "support/fixture.rs"]
-mod fixture;
+use testing::fixture;
 #[expect(dead_code, reason = "it also has filters")]
-#[path = "support/random.rs"]
-mod random;
+use testing::random;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,7 @@
 //! JSON pointers into raw values, as RFC 6901 has them.
 
-#[path = "support/fixture.rs"]
-mod fixture;
-
 use fbc::catalog::{BadPointer, part_at};
+use testing::fixture;
 
 /// The example of section 5 of RFC 6901, in canonical JSON.
 const EXAMPLE: &str = r#"{"":0," ":7,"a/b":1,"c%d":2,"e^f":3,"foo":["bar","baz"],"g|h":4,"i\\j":5,"k\"l":6,"m~n":8}"#;

@@ -1,7 +1,6 @@
 //! Resolution: upstream's own table, and the reasons that are given.
 
-#[path = "support/fixture.rs"]
-mod fixture;
+use testing::fixture;
 #[path = "resolve/golden.rs"]
 mod golden;
 

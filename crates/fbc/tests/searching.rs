@@ -1,10 +1,8 @@
 //! Full-text search: what is found, and in which order.
 
-#[path = "support/fixture.rs"]
-mod fixture;
-
 use fbc::Catalog;
 use fbc::catalog::{MAX_PACKAGE_WORDS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, PackageFilter};
+use testing::fixture;
 
 const CATALOG: &str = r#"
     package argocd-operator default=c

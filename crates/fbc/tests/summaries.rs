@@ -1,12 +1,10 @@
 //! What a package says of itself in lists, and which of its bundles says it.
 
-#[path = "support/fixture.rs"]
-mod fixture;
-
 use base64::prelude::{BASE64_STANDARD, Engine};
 use fbc::Catalog;
 use fbc::catalog::{Bundle, CapabilityLevel, InstallMode, Package};
 use serde_json::{Value, json};
+use testing::fixture;
 
 /// A line for a bundle of package `a` that shows this name, if any.
 fn bundle(version: &str, display_name: Option<&str>) -> String {

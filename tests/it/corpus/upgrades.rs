@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use catalogql::catalogs::Served;
-use catalogql::views::graphql::{Engine, Request};
 use fbc::Catalog;
 use fbc::catalog::{Bundle, Channel, Head, Package};
 use fbc::graph::{Installed, UpdateGraph, successors};
 use fbc::range::BlangRange;
 use fbc::version::Version;
+use graphql::{Engine, Request};
 use serde_json::{Value, json};
+use serving::Served;
 
 use super::{REFUSED, serve};
 use crate::served;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use catalogql::source::{Patience, Settings};
+use images::{Patience, Settings};
 
 use super::{Fixture, at, pull, settings};
 use crate::support::{Act, Answer, Asked, Proxy, answer};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use catalogql::source::{Credentials, Settings};
+use images::{Credentials, Settings};
 
 use super::{Fixture, at, pull, settings};
 use crate::support::{Act, Asked, Proxy, answer};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use catalogql::source::{RegistriesConf, Settings};
+use images::{RegistriesConf, Settings};
 
 use super::{Fixture, pull, settings};
 use crate::support::{Act, Proxy, answer};

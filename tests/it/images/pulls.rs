@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use catalogql::source::{Kind, Limits};
+use images::{Kind, Limits};
 
 use super::{Fixture, at, pull, settings};
 use crate::support::{CONFIGS_LABEL, Folders, Pushed, Registry, Types, program, run, tar};
@@ -125,7 +125,7 @@ async fn an_image_has_as_much_as_its_limits_and_no_more() {
         serde_json::from_slice::<serde_json::Value>(&image.manifest).unwrap()["config"]["size"].as_u64().unwrap();
     let manifest = image.manifest.len() as u64;
     let exact = Limits { manifest_bytes: manifest, config_bytes: config, layers: 2, layer_bytes: bytes };
-    let with = |limits| catalogql::source::Settings { limits, ..settings(&[address]) };
+    let with = |limits| images::Settings { limits, ..settings(&[address]) };
     assert_eq!(pull(with(exact), &at(address)).await.unwrap().layers, image.layers());
     for (limits, error) in [
         (

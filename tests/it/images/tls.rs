@@ -1,6 +1,6 @@
 //! Registries with TLS, a private authority, and those who should have it.
 
-use catalogql::source::Settings;
+use images::Settings;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
@@ -87,7 +87,7 @@ async fn no_redirect_leads_out_of_tls() {
 fn what_is_no_certificate_is_refused() {
     for pem in ["", "no PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
         let settings = Settings { authorities: vec![pem.to_owned()], ..Settings::default() };
-        let registries = catalogql::source::Registries::new(settings);
+        let registries = images::Registries::new(settings);
         assert!(registries.is_err(), "{pem}");
     }
 }

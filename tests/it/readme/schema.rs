@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use apollo_compiler::Node;
 use apollo_compiler::ast::{Definition, DirectiveList, Document, FieldDefinition, InputValueDefinition, Type};
-use catalogql::views::graphql::SDL;
+use graphql::SDL;
 
 use super::holds;
 

@@ -5,12 +5,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::Folders;
-
-/// Longer than anything here takes, so that a test which waits in vain fails.
-const TOO_LONG: Duration = Duration::from_mins(2);
+use testing::{Folders, TOO_LONG, eventually};
 
 /// What the address line begins and ends with.
 const ADDRESS: (&str, &str) = ("Listening on http://", "/graphql");
@@ -165,15 +162,4 @@ fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
     // Ends with the stream, or when nobody receives any more.
     thread::spawn(move || BufReader::new(stream).lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
     lines
-}
-
-pub(crate) fn eventually<T>(mut condition: impl FnMut() -> Option<T>) -> T {
-    let started = Instant::now();
-    loop {
-        if let Some(value) = condition() {
-            return value;
-        }
-        assert!(started.elapsed() < TOO_LONG, "it never happens");
-        thread::yield_now();
-    }
 }

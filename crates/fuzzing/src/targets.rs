@@ -1,0 +1,157 @@
+//! What is fuzzed: each target takes any bytes, and panics where something does not hold. Shared by cargo-fuzz and by
+//! tests/it/fuzz.rs, so that both mean the same.
+
+use std::sync::{Arc, LazyLock};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use fbc::origin::FileOrigin;
+use fbc::range::{BlangRange, MastermindsRange};
+use fbc::read::{FileReader, ReadLimits, Step};
+use fbc::selector::Selector;
+use fbc::version::Version;
+use fbc::{Catalog, Digest, Origins};
+use graphql::limits::Limits;
+use graphql::{Engine, Request};
+use serving::{About, Served, catalogs};
+
+/// Versions that every range is asked about, highest first.
+const VERSIONS: [&str; 9] =
+    ["18446744073709551615.0.0", "3.0.0", "2.0.0", "2.0.0-rc.1", "1.2.3", "1.2.0+5", "1.0.0", "0.1.0", "0.0.0-0"];
+
+/// Catalogs of a few lines, among whose objects ids and cursors point.
+const CATALOG: &str = r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}
+{"entries":[{"name":"p.v1"},{"name":"p.v2","replaces":"p.v1"}],"name":"a","package":"p","schema":"olm.channel"}
+{"image":"a.io/p:1","name":"p.v1","package":"p","properties":[{"type":"olm.package","value":{"packageName":"p","version":"1.0.0"}}],"schema":"olm.bundle"}
+{"image":"a.io/p:2","name":"p.v2","package":"p","properties":[{"type":"olm.package","value":{"packageName":"p","version":"2.0.0"}}],"schema":"olm.bundle"}
+{"name":"q","schema":"olm.package"}
+"#;
+
+/// Every field that takes an id or a cursor.
+const DOCUMENT: &str = "query ($text: String!, $id: ID!) {
+  node(id: $id) { __typename id ... on Bundle { version } }
+  nodes(ids: [$id, $id]) { id }
+  packages(first: 2, after: $text) { nodes { id } pageInfo { endCursor } }
+  bundles(last: 2, before: $text) { nodes { id } pageInfo { startCursor } }
+  metas(first: 2, after: $text) { nodes { schema } }
+}";
+
+static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
+    let (mut writer, readers) = catalogs();
+    let catalog = Arc::new(catalog(CATALOG.as_bytes()).expect("the catalog is well-formed"));
+    for name in ["one", "two"] {
+        writer.publish(Served {
+            name: name.to_owned(),
+            catalog: Arc::clone(&catalog),
+            digest: Digest::new([0; 32]),
+            encodings: Arc::default(),
+            image: None,
+            last_unpacked: None,
+            about: About::default(),
+        });
+    }
+    // The writer may go: what it published stays.
+    Engine::new(readers, "test", Limits::default())
+});
+
+/// Ranges of `skipRange`: reading and asking never panics, and places are those of the versions in the range.
+pub fn blang(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let Ok(range) = BlangRange::parse(&text) else { return };
+    let versions = VERSIONS.map(|version| Version::parse(version).expect("they are versions"));
+    let places: Vec<_> = range.places(&versions).into_iter().flatten().collect();
+    let expected: Vec<_> = (0..versions.len()).filter(|&at| range.contains(&versions[at])).collect();
+    assert_eq!(places, expected, "{text:?}");
+}
+
+/// Ranges of a `ClusterExtension`: reading and asking never panics, and build metadata never counts.
+pub fn masterminds(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let Ok(range) = MastermindsRange::parse(&text) else { return };
+    for version in VERSIONS {
+        let bare = version.split('+').next().expect("a text has a beginning");
+        let [with, without] = [version, bare].map(|text| range.contains(&Version::parse(text).expect("a version")));
+        assert_eq!(with, without, "{text:?} {version}");
+    }
+}
+
+/// Label selectors: reading never panics.
+pub fn selectors(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let labels = [("a", "b"), ("a.io/b", "1"), ("c", "")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let _ = Selector::parse(&text).map(|selector| selector.matches(&labels.into()));
+}
+
+/// The readers of JSON and YAML: a file that is read gives lines that read as themselves, that a catalog can be built
+/// of, and that are the same in whatever pieces the file comes.
+pub fn files(data: &[u8]) {
+    let lines = read(data, data.len());
+    assert_eq!(read(data, 7), lines);
+    let Some(lines) = lines else { return };
+    assert_eq!(read(&lines, lines.len()).as_ref(), Some(&lines), "{}", String::from_utf8_lossy(&lines));
+    catalog(&lines).expect("what was read can be indexed");
+}
+
+/// Lines that a store may hold: what is damaged is refused, and whatever is indexed can be read through.
+pub fn lines(data: &[u8]) {
+    let Ok(catalog) = catalog(data) else { return };
+    for bundle in catalog.bundles() {
+        let _ = (bundle.image().decode(), bundle.related_images(), bundle.deprecation().is_some());
+        bundle.properties().for_each(|property| drop((property.constraint(), property.value())));
+    }
+    for package in catalog.packages() {
+        let graph = fbc::graph::UpdateGraph::new(package, &[""; 0]);
+        let _ = (graph.edges().take(100).count(), graph.stranded(), graph.mermaid().to_string());
+    }
+}
+
+/// Ids and cursors, as text and as what the text encodes: none makes a request fail but as a client's error.
+pub fn ids(data: &[u8]) {
+    ask(DOCUMENT, &String::from_utf8_lossy(data));
+    ask(DOCUMENT, &BASE64_URL_SAFE_NO_PAD.encode(data));
+}
+
+/// The answer of an engine over two small catalogs.
+pub fn ask(document: &str, text: &str) -> serde_json::Value {
+    let variables = ["text", "id"].map(|name| (name.to_owned(), text.into()));
+    let request = Request {
+        query: Some(document.into()),
+        variables: Some(variables.into_iter().collect()),
+        ..Request::default()
+    };
+    let body = String::from_utf8(ENGINE.execute(&request).body).expect("an answer is UTF-8");
+    assert!(!body.contains("INTERNAL_SERVER_ERROR"), "{body}");
+    serde_json::from_str(&body).expect("an answer is JSON")
+}
+
+/// The canonical lines of a file that comes in pieces of so many bytes; `None` when it is refused.
+fn read(data: &[u8], piece: usize) -> Option<Vec<u8>> {
+    let limits = ReadLimits { blob_bytes: 1 << 20, depth: 200, ..ReadLimits::default() };
+    let mut reader = FileReader::new(limits);
+    let mut pieces = data.chunks(piece.max(1));
+    let mut lines = Vec::new();
+    loop {
+        match reader.next().ok()? {
+            Step::More => match pieces.next() {
+                Some(piece) => reader.push(piece),
+                None => reader.finish(),
+            },
+            Step::Blob(blob) => lines.extend_from_slice(blob.line),
+            Step::Notice(_) => {}
+            Step::End => return Some(lines),
+        }
+    }
+}
+
+/// A catalog of lines that all come from one file.
+fn catalog(lines: &[u8]) -> Result<Catalog, fbc::catalog::IndexError> {
+    let count = lines.split_inclusive(|&byte| byte == b'\n').count();
+    let file = FileOrigin {
+        path: "catalog.json".to_owned(),
+        lines: (1..=count).filter_map(|line| u32::try_from(line).ok()).collect(),
+        notices: Vec::new(),
+    };
+    let files = if count == 0 { Vec::new() } else { vec![file] };
+    Catalog::build(Bytes::copy_from_slice(lines), &Origins { files })
+}

@@ -1,0 +1,113 @@
+//! Which catalogs are asked for, in every way of asking.
+
+use serde_json::json;
+
+use super::*;
+use crate::document::Schema;
+use crate::limits::Limits;
+
+/// The catalogs that a document with one operation asks for, as text.
+fn catalogs(text: &str, variables: Value) -> String {
+    let document = Schema::load().parse(text, &Limits::default()).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    let Value::Object(variables) = variables else { panic!("variables are an object") };
+    match document.asked(None).expect("there is one operation").catalogs(&variables) {
+        None => "more".to_owned(),
+        Some(Catalogs::All) => "all".to_owned(),
+        Some(Catalogs::Named(names)) => names.join(" "),
+    }
+}
+
+#[test]
+fn names_are_found_wherever_they_are_written() {
+    for (text, expected) in [
+        ("{ __typename }", ""),
+        ("{ __schema { description } __type(name: \"Int\") { name } }", ""),
+        ("{ catalog(name: \"a\") { name } }", "a"),
+        ("{ catalog(name: \"a\", digest: \"d\") { name } }", "a"),
+        ("{ package(catalog: \"a\", name: \"p\") { name } }", "a"),
+        ("{ packages(catalogs: [\"a\", \"b\"]) { totalCount } }", "a b"),
+        ("{ packages(catalogs: \"a\") { totalCount } }", "a"),
+        ("{ bundles(catalogs: [\"a\"]) { totalCount } }", "a"),
+        ("{ metas(catalogs: [\"a\"]) { totalCount } }", "a"),
+        ("{ bundle(by: {name: {catalog: \"a\", package: \"p\", name: \"b\"}}) { name } }", "a"),
+        ("{ resolve(request: {packageName: \"p\", catalogs: [\"a\"]}) { __typename } }", "a"),
+        ("{ x: catalog(name: \"a\") { name } y: catalog(name: \"b\") { name } __typename }", "a b"),
+        ("{ ... { ...f } } fragment f on Query { catalog(name: \"a\") { name } }", "a"),
+        ("{ catalog(name: \"a\") { name } catalog(name: \"a\") @skip(if: true) { name } }", "a a"),
+        ("{ catalog(name: \"a\") { packages { facets { catalogs { count } } } } }", "a"),
+    ] {
+        assert_eq!(catalogs(text, json!({})), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_names_no_catalogs_asks_for_all() {
+    for text in [
+        "{ catalogs { name } }",
+        "{ packages { totalCount } }",
+        "{ packages(catalogs: null) { totalCount } }",
+        "{ packages(catalogs: []) { totalCount } }",
+        "{ bundles { totalCount } }",
+        "{ metas { totalCount } }",
+        "{ bundle(by: {image: \"i\"}) { name } }",
+        "{ resolve(request: {packageName: \"p\"}) { __typename } }",
+        "{ node(id: \"x\") { id } }",
+        "{ nodes(ids: [\"x\"]) { id } }",
+        "{ catalog(name: \"a\") { name } catalogs { name } }",
+        "{ catalogs { name } catalog(name: \"a\") { name } }",
+        // It counts the packages of the others too.
+        "{ packages(catalogs: [\"a\"]) { facets { catalogs { count } } } }",
+        "{ packages(catalogs: [\"a\"]) { facets { ...f } } } fragment f on PackageFacets { catalogs { count } }",
+    ] {
+        assert_eq!(catalogs(text, json!({})), "all", "{text}");
+    }
+}
+
+#[test]
+fn names_are_found_in_variables() {
+    let one = "query($n: String!) { catalog(name: $n) { name } }";
+    let many = "query($n: [String!]) { packages(catalogs: $n) { totalCount } }";
+    let element = "query($n: String!) { packages(catalogs: [\"a\", $n]) { totalCount } }";
+    let default = "query($n: [String!] = [\"d\", \"e\"]) { packages(catalogs: $n) { totalCount } }";
+    let by = "query($n: BundleBy!) { bundle(by: $n) { name } }";
+    let name = "query($n: BundleName!) { bundle(by: {name: $n}) { name } }";
+    let catalog = "query($n: String!) { bundle(by: {name: {catalog: $n, package: \"p\", name: \"b\"}}) { name } }";
+    let request = "query($n: ResolveRequest!) { resolve(request: $n) { __typename } }";
+    let bundle = json!({"catalog": "a", "package": "p", "name": "b"});
+    for (text, value, expected) in [
+        (one, json!("a"), "a"),
+        (one, json!(null), "all"),
+        (one, json!(1), "all"),
+        (many, json!(["a", "b"]), "a b"),
+        (many, json!("a"), "a"),
+        (many, json!([]), "all"),
+        (many, json!(null), "all"),
+        (many, json!(["a", null]), "all"),
+        (element, json!("b"), "a b"),
+        (element, json!(null), "all"),
+        (default, json!(["a"]), "a"),
+        (default, json!(null), "all"),
+        (by, json!({ "name": bundle }), "a"),
+        (by, json!({ "image": "i" }), "all"),
+        (name, bundle, "a"),
+        (catalog, json!("a"), "a"),
+        (request, json!({"packageName": "p", "catalogs": ["a"]}), "a"),
+        (request, json!({"packageName": "p"}), "all"),
+    ] {
+        assert_eq!(catalogs(text, json!({ "n": value })), expected, "{text} {value}");
+    }
+    assert_eq!(catalogs(one, json!({})), "all");
+    assert_eq!(catalogs(many, json!({})), "all");
+    assert_eq!(catalogs(default, json!({})), "d e");
+}
+
+#[test]
+fn each_operation_of_a_document_asks_for_itself() {
+    let text = "query A { catalog(name: \"a\") { name } } query B { catalogs { name } }";
+    let document = Schema::load().parse(text, &Limits::default()).unwrap();
+    let none = Map::new();
+    let asked = |name| document.asked(name).map(|asked| asked.catalogs(&none));
+    assert_eq!(asked(Some("A")), Some(Some(Catalogs::Named(vec!["a"]))));
+    assert_eq!(asked(Some("B")), Some(Some(Catalogs::All)));
+    assert_eq!((asked(Some("C")), asked(None)), (None, None));
+}

@@ -1,0 +1,275 @@
+//! Coercion of what is written in a document: arguments, their defaults, and the conditions of `@skip` and `@include`.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use apollo_compiler::ast::{self, FieldDefinition, InputValueDefinition, Type};
+use apollo_compiler::executable::{self, Selection};
+use apollo_compiler::schema::{ExtendedType, InputObjectType};
+use apollo_compiler::{Name, Node};
+use serde_json::{Map, Value};
+
+use super::{Fault, Step, default_of, exactly_one, path_text};
+use crate::document::Schema;
+
+/// The coerced arguments of a field; one that was neither given nor has a default is absent. Clones share them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Arguments(Option<Arc<[(Name, Value)]>>);
+
+/// A list of strings as the set that it means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Texts<'a>(&'a [Value]);
+
+impl Arguments {
+    /// No arguments.
+    pub(crate) const NONE: Self = Self(None);
+
+    /// The value of an argument; `null` when it is absent.
+    pub(crate) fn get(&self, name: &str) -> &Value {
+        let arguments = self.0.as_deref().unwrap_or_default();
+        arguments.iter().find(|(other, _)| other == name).map_or(&Value::Null, |(_, value)| value)
+    }
+
+    /// A string or an enum value.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).as_str()
+    }
+
+    /// A list of strings; an empty list is no condition, as is none at all.
+    pub(crate) fn texts(&self, name: &str) -> Option<Texts<'_>> {
+        self.get(name).as_array().filter(|items| !items.is_empty()).map(|items| Texts(items))
+    }
+
+    /// An `Int`.
+    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
+        self.get(name).as_i64()
+    }
+}
+
+impl<'a> Texts<'a> {
+    /// Whether a string is among them.
+    pub(crate) fn contains(self, text: &str) -> bool {
+        self.0.binary_search_by(|item| item.as_str().cmp(&Some(text))).is_ok()
+    }
+
+    /// Each of them once, in order.
+    pub(crate) fn iter(self) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter_map(Value::as_str)
+    }
+}
+
+/// Coerces the arguments of a field of a type.
+pub(crate) fn arguments(
+    schema: &Schema,
+    type_name: &str,
+    definition: &FieldDefinition,
+    field: &executable::Field,
+    variables: &Map<String, Value>,
+) -> Result<Arguments, Fault> {
+    let mut coerced = Vec::with_capacity(definition.arguments.len().min(field.arguments.len()));
+    for argument in &definition.arguments {
+        let written = field.arguments.iter().find(|written| written.name == argument.name);
+        let coordinate = || format!("Argument \"{type_name}.{}({}:)\"", definition.name, argument.name);
+        let value = match written {
+            Some(written) => {
+                let mut literals = Literals { schema, variables, path: Vec::new() };
+                literals.argument(argument, &written.value).map_err(|fault| {
+                    let message = format!("{} has invalid value{}", coordinate(), fault.message);
+                    Fault { message, ..fault }
+                })?
+            }
+            None if argument.is_required() => {
+                let message = format!("{} of required type \"{}\" was not provided.", coordinate(), argument.ty);
+                return Err(Fault { message, place: field.name.location() });
+            }
+            None => default_of(schema, argument),
+        };
+        coerced.extend(value.map(|value| (argument.name.clone(), as_set(&argument.ty, value))));
+    }
+    Ok(Arguments((!coerced.is_empty()).then(|| coerced.into())))
+}
+
+/// Sorts a list of strings: wherever one is an argument, its order says nothing.
+fn as_set(ty: &Type, mut value: Value) -> Value {
+    if let Value::Array(items) = &mut value
+        && ty.inner_named_type() == "String"
+    {
+        items.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+        items.dedup();
+    }
+    value
+}
+
+/// Whether `@skip` and `@include` let a selection stand.
+pub(crate) fn condition(schema: &Schema, selection: &Selection, variables: &Map<String, Value>) -> Result<bool, Fault> {
+    for (name, wanted) in [("skip", false), ("include", true)] {
+        let Some(directive) = selection.directives().get(name) else { continue };
+        let Some(value) = directive.specified_argument_by_name("if") else { continue };
+        let ty = Type::NonNullNamed(apollo_compiler::name!("Boolean"));
+        let found = Literals { schema, variables, path: Vec::new() }.value(&ty, value).map_err(|fault| {
+            let message = format!("Argument \"@{name}(if:)\" has invalid value{}", fault.message);
+            Fault { message, ..fault }
+        })?;
+        if found != Some(Value::Bool(wanted)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Coerces a literal without variables.
+pub(super) fn constant(schema: &Schema, ty: &Type, literal: &Node<ast::Value>) -> Result<Value, Fault> {
+    let none = Map::new();
+    let value = Literals { schema, variables: &none, path: Vec::new() }.value(ty, literal)?;
+    Ok(value.unwrap_or(Value::Null))
+}
+
+/// Coerces literals; the message of a fault begins with its path and a colon.
+struct Literals<'a> {
+    schema: &'a Schema,
+    variables: &'a Map<String, Value>,
+    path: Vec<Step<'a>>,
+}
+
+impl<'a> Literals<'a> {
+    fn argument(
+        &mut self,
+        definition: &InputValueDefinition,
+        literal: &'a Node<ast::Value>,
+    ) -> Result<Option<Value>, Fault> {
+        let absent = literal.as_variable().is_some_and(|name| !self.variables.contains_key(name.as_str()));
+        if absent && !definition.is_required() {
+            return Ok(default_of(self.schema, definition));
+        }
+        self.value(&definition.ty, literal)
+    }
+
+    /// The value; absent where it is a variable without one and `null` will do.
+    fn value(&mut self, ty: &Type, literal: &'a Node<ast::Value>) -> Result<Option<Value>, Fault> {
+        if let ast::Value::Variable(name) = literal.as_ref() {
+            let value = self.variables.get(name.as_str());
+            return match value {
+                None if ty.is_non_null() => Err(self.fault(
+                    literal,
+                    format!("Expected variable \"${name}\" provided to type \"{ty}\" to provide a runtime value."),
+                )),
+                Some(Value::Null) if ty.is_non_null() => Err(self.fault(
+                    literal,
+                    format!("Expected variable \"${name}\" provided to non-null type \"{ty}\" not to be null."),
+                )),
+                value => Ok(value.cloned()),
+            };
+        }
+        if literal.is_null() {
+            if ty.is_non_null() {
+                let message = format!("Expected value of non-null type \"{ty}\" not to be null.");
+                return Err(self.fault(literal, message));
+            }
+            return Ok(Some(Value::Null));
+        }
+        if ty.is_list() {
+            return self.list(ty.item_type(), literal).map(Some);
+        }
+        let name = ty.inner_named_type();
+        match self.schema.type_of(name) {
+            Some(ExtendedType::InputObject(definition)) => self.object(definition, literal),
+            definition => leaf(definition, name, literal).map_or_else(
+                || Err(self.fault(literal, format!("Expected value of type \"{name}\", found: {literal}."))),
+                |value| Ok(Some(value)),
+            ),
+        }
+    }
+
+    fn list(&mut self, item: &Type, literal: &'a Node<ast::Value>) -> Result<Value, Fault> {
+        let ast::Value::List(literals) = literal.as_ref() else {
+            return Ok(Value::Array(vec![self.value(item, literal)?.unwrap_or(Value::Null)]));
+        };
+        let mut items = Vec::with_capacity(literals.len());
+        for (at, literal) in literals.iter().enumerate() {
+            self.path.push(Step::Item(at));
+            items.push(self.value(item, literal)?.unwrap_or(Value::Null));
+            self.path.pop();
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn object(
+        &mut self,
+        definition: &'a InputObjectType,
+        literal: &'a Node<ast::Value>,
+    ) -> Result<Option<Value>, Fault> {
+        let type_name = &definition.name;
+        let ast::Value::Object(written) = literal.as_ref() else {
+            let message = format!("Expected value of type \"{type_name}\" to be an object, found: {literal}.");
+            return Err(self.fault(literal, message));
+        };
+        let mut coerced = Map::new();
+        for (name, field) in &definition.fields {
+            let value = match written.iter().find(|(other, _)| other == name) {
+                Some((_, value)) => {
+                    self.path.push(Step::Field(name));
+                    let value = self.argument(field, value)?;
+                    self.path.pop();
+                    value
+                }
+                None if field.is_required() => {
+                    let message = format!(
+                        "Expected value of type \"{type_name}\" to include required field \"{name}\", found: {literal}."
+                    );
+                    return Err(self.fault(literal, message));
+                }
+                None => default_of(self.schema, field),
+            };
+            coerced.extend(value.map(|value| (name.to_string(), value)));
+        }
+        if definition.is_one_of() {
+            self.one_of(definition, written, &coerced, literal)?;
+        }
+        Ok(Some(Value::Object(coerced)))
+    }
+
+    fn one_of(
+        &mut self,
+        definition: &InputObjectType,
+        written: &[(Name, Node<ast::Value>)],
+        coerced: &Map<String, Value>,
+        literal: &Node<ast::Value>,
+    ) -> Result<(), Fault> {
+        let type_name = &definition.name;
+        let message = match written {
+            [(name, value)] => match (coerced.get(name.as_str()), value.as_variable()) {
+                (Some(Value::Null), Some(variable)) => format!(
+                    "Expected variable \"${variable}\" provided to field \"{name}\" for OneOf Input Object type \
+                     \"{type_name}\" not to be null."
+                ),
+                (None, Some(variable)) => format!(
+                    "Expected variable \"${variable}\" provided to field \"{name}\" for OneOf Input Object type \
+                     \"{type_name}\" to provide a runtime value."
+                ),
+                (Some(Value::Null) | None, None) => exactly_one(type_name),
+                (Some(_), _) => return Ok(()),
+            },
+            _ => exactly_one(type_name),
+        };
+        Err(self.fault(literal, message))
+    }
+
+    fn fault(&self, literal: &Node<ast::Value>, message: impl Display) -> Fault {
+        Fault { message: format!("{}: {message}", path_text(&self.path)), place: literal.location() }
+    }
+}
+
+fn leaf(definition: Option<&ExtendedType>, name: &str, literal: &ast::Value) -> Option<Value> {
+    match (name, literal) {
+        ("Int", ast::Value::Int(integer)) => Some(integer.try_to_i32().ok()?.into()),
+        ("Float", number) => Some(number.to_f64()?.into()),
+        ("String" | "ID", ast::Value::String(text)) => Some(text.as_str().into()),
+        ("ID", ast::Value::Int(integer)) => Some(integer.as_str().into()),
+        ("Boolean", ast::Value::Boolean(value)) => Some((*value).into()),
+        (_, ast::Value::Enum(value)) => {
+            let known = definition?.as_enum()?.values.contains_key(value);
+            known.then(|| value.as_str().into())
+        }
+        _ => None,
+    }
+}

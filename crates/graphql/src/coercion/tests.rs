@@ -1,0 +1,172 @@
+//! Variables and arguments: which values are taken, and what is said of the others.
+
+use apollo_compiler::ast::Type;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::tests::fixture::{ask_with, engine};
+
+/// What is wrong with a value for a type; nothing when it is right.
+fn faults(ty: &str, value: &Value) -> Vec<String> {
+    let schema = Schema::load();
+    let ty = Type::parse(ty, "type").unwrap();
+    let mut inputs = Inputs { schema: &schema, list_items: 12, path: Vec::new(), faults: Vec::new() };
+    inputs.value(&ty, value);
+    inputs.faults.into_iter().map(|(path, message)| format!("{path}: {message}")).collect()
+}
+
+/// What a value becomes.
+fn coerced(ty: &str, value: &Value) -> Value {
+    let schema = Schema::load();
+    let ty = Type::parse(ty, "type").unwrap();
+    let mut inputs = Inputs { schema: &schema, list_items: 12, path: Vec::new(), faults: Vec::new() };
+    let coerced = inputs.value(&ty, value);
+    assert_eq!(inputs.faults, []);
+    coerced
+}
+
+#[test]
+fn values_become_what_their_type_asks_for() {
+    for (ty, value, expected) in [
+        ("Int", json!(null), json!(null)),
+        ("Int", json!(2_147_483_647), json!(2_147_483_647)),
+        ("Int", json!(5.0), json!(5)),
+        ("Float", json!(1), json!(1)),
+        ("ID", json!(4), json!("4")),
+        ("ID", json!(-0.0), json!("0")),
+        ("ID", json!(u64::MAX), json!("18446744073709551615")),
+        ("ID", json!(1e20), json!("100000000000000000000")),
+        ("[Int]", json!([1, null]), json!([1, null])),
+        ("[Int!]", json!(7), json!([7])),
+        ("[Int]", json!(vec![0; 12]), json!(vec![0; 12])),
+        ("[[String!]!]", json!("x"), json!([["x"]])),
+        ("ProblemSeverity", json!("ERROR"), json!("ERROR")),
+        ("BundleBy", json!({"image": "i"}), json!({"image": "i"})),
+    ] {
+        assert_eq!(coerced(ty, &value), expected, "{ty} {value}");
+    }
+}
+
+#[test]
+fn what_does_not_have_its_type_is_told_as_graphql_js_tells_it() {
+    let one_of = "Within OneOf Input Object type \"BundleBy\", exactly one field must be specified, and the value for \
+                  that field must be non-null.";
+    for (ty, value, expected) in [
+        ("Int!", json!(null), ": Expected value of non-null type \"Int!\" not to be null.".to_owned()),
+        ("Int", json!("1"), ": Int cannot represent non-integer value: \"1\"".to_owned()),
+        ("Int", json!(1.5), ": Int cannot represent non-integer value: 1.5".to_owned()),
+        (
+            "Int",
+            json!(2_147_483_648_i64),
+            ": Int cannot represent non 32-bit signed integer value: 2147483648".to_owned(),
+        ),
+        ("String", json!(["a"]), ": String cannot represent a non string value: [\"a\"]".to_owned()),
+        ("Boolean", json!("true"), ": Boolean cannot represent a non boolean value: \"true\"".to_owned()),
+        ("ID", json!(1.5), ": ID cannot represent value: 1.5".to_owned()),
+        ("Float", json!("1"), ": Float cannot represent non numeric value: \"1\"".to_owned()),
+        ("[Int!]", json!([1, null]), " at [1]: Expected value of non-null type \"Int!\" not to be null.".to_owned()),
+        ("[Int]", json!(vec![0; 13]), ": Expected a list of at most 12 items, found 13.".to_owned()),
+        ("ProblemSeverity", json!("BAD"), ": Value \"BAD\" does not exist in \"ProblemSeverity\" enum.".to_owned()),
+        ("ProblemSeverity", json!(1), ": Enum \"ProblemSeverity\" cannot represent non-string value: 1.".to_owned()),
+        ("BundleBy", json!("x"), ": Expected value of type \"BundleBy\" to be an object, found: \"x\".".to_owned()),
+        ("BundleBy", json!({}), format!(": {one_of}")),
+        ("BundleBy", json!({"image": null}), format!(" at .image: {one_of}")),
+        (
+            "BundleBy",
+            json!({"name": {"catalog": "c", "package": "p"}}),
+            " at .name: Expected value of type \"BundleName\" to include required field \"name\", found: \
+             { catalog: \"c\", package: \"p\" }."
+                .to_owned(),
+        ),
+        (
+            "BundleName",
+            json!({"catalog": "c", "package": "p", "name": "n", "x": 1}),
+            ": Expected value of type \"BundleName\" not to include unknown field \"x\", found: \
+             { catalog: \"c\", name: \"n\", package: \"p\", x: 1 }."
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(faults(ty, &value), [expected], "{ty} {value}");
+    }
+}
+
+/// The answer's messages, or else its data.
+fn run(query: &str, variables: &Value) -> Value {
+    let mut body = ask_with(&engine(Limits::default()), query, variables);
+    match body.get("errors") {
+        Some(Value::Array(errors)) => errors.iter().map(|error| error["message"].clone()).collect(),
+        _ => body["data"].take(),
+    }
+}
+
+use crate::limits::Limits;
+
+#[test]
+fn every_variable_that_is_wrong_is_told() {
+    let query = "query($a: Int!, $b: [ID!], $c: String = \"x\") { packages(first: $a) { totalCount } nodes(ids: $b) { id } \
+                 catalog(name: $c) { name } }";
+    assert_eq!(run(query, &json!({"b": ["x", null], "c": 1})).as_array().unwrap().len(), 1);
+    let query = "query($a: Int!, $b: [ID!]!, $c: String! = \"x\") { packages(first: $a) { totalCount } nodes(ids: $b) { id } \
+                 catalog(name: $c) { name } }";
+    assert_eq!(
+        run(query, &json!({"b": ["x", null], "c": 1})),
+        json!([
+            "Variable \"$a\" has invalid value: Expected a value of non-null type \"Int!\" to be provided.",
+            "Variable \"$b\" has invalid value at [1]: Expected value of non-null type \"ID!\" not to be null.",
+            "Variable \"$c\" has invalid value: String cannot represent a non string value: 1",
+        ])
+    );
+}
+
+#[test]
+fn defaults_stand_in_for_what_is_absent_and_not_for_null() {
+    let query = "query($first: Int = 1) { packages(first: $first) { nodes { name } } }";
+    let count = |variables: Value| run(query, &variables)["packages"]["nodes"].as_array().unwrap().len();
+    assert_eq!(count(json!({})), 1);
+    assert_eq!(count(json!({"first": 2})), 2);
+    assert_eq!(count(json!({"first": null})), 4);
+    let query = "query($first: Int) { packages(first: $first) { nodes { name } } }";
+    assert_eq!(run(query, &json!({}))["packages"]["nodes"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn variables_are_put_into_literals() {
+    let query = "query($p: String!, $list: [String!], $i: String) { bundle(by: {name: {catalog: \"alpha\", package: $p, \
+                 name: \"etcd.v1.0.0\"}}) { name } bundles(packages: $list) { totalCount } packages(catalogs: [\"alpha\"]) \
+                 { totalCount } catalog(name: \"beta\", digest: $i) { name } }";
+    let expected = json!({
+        "bundle": {"name": "etcd.v1.0.0"}, "bundles": {"totalCount": 1}, "packages": {"totalCount": 2},
+        "catalog": {"name": "beta"},
+    });
+    assert_eq!(run(query, &json!({"p": "etcd", "list": "zoo"})), expected);
+}
+
+#[test]
+fn a_variable_that_is_null_where_a_value_must_be_is_an_error_of_its_field() {
+    let query = "query($name: String = \"alpha\") { catalog(name: $name) { name } }";
+    assert_eq!(run(query, &json!({})), json!({"catalog": {"name": "alpha"}}));
+    assert_eq!(
+        run(query, &json!({"name": null})),
+        json!([
+            "Argument \"Query.catalog(name:)\" has invalid value: Expected variable \"$name\" provided to non-null \
+                type \"String!\" not to be null."
+        ])
+    );
+    let query = "query($on: Boolean = true) { __typename @include(if: $on) }";
+    assert_eq!(run(query, &json!({"on": false})), json!({}));
+    assert_eq!(
+        run(query, &json!({"on": null})),
+        json!(["Argument \"@include(if:)\" has invalid value: Expected variable \"$on\" provided to non-null type \
+                \"Boolean!\" not to be null."])
+    );
+}
+
+#[test]
+fn one_of_takes_exactly_one_value_from_a_literal() {
+    let query = "query($image: String!) { bundle(by: {image: $image}) { name } }";
+    assert_eq!(run(query, &json!({"image": "quay.io/zoo@sha256:3"})), json!({"bundle": {"name": "zoo.v1"}}));
+    for literal in ["{}", "{image: null}", "{image: \"a\", name: null}"] {
+        let query = format!("{{ bundle(by: {literal}) {{ name }} }}");
+        assert!(run(&query, &json!({})).is_array(), "{literal}");
+    }
+}

@@ -1,0 +1,86 @@
+//! Places of a catalog that a connection is over, in its order.
+
+use std::ops::Range;
+
+/// Places, in the order of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Places {
+    /// All from one place to another.
+    Range(Range<u32>),
+    /// These.
+    List(Vec<Listed>),
+}
+
+/// Something that a connection is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    /// Its place in the catalog.
+    pub(crate) place: u32,
+    /// How well it matches what is searched for, 0 best; 0 where nothing is.
+    pub(crate) rank: u32,
+}
+
+impl Places {
+    /// The places from 0.
+    pub(crate) fn all(count: usize) -> Self {
+        Self::range(0..count)
+    }
+
+    /// All from one place to another; no catalog has more than 2^32 objects.
+    pub(crate) fn range(range: Range<usize>) -> Self {
+        let place = |place| u32::try_from(place).unwrap_or(u32::MAX);
+        Self::Range(place(range.start)..place(range.end))
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Self::Range(range) => range.len(),
+            Self::List(list) => list.len(),
+        }
+    }
+
+    /// The one at an index below [`Places::count`].
+    pub(super) fn get(&self, index: usize) -> Listed {
+        match self {
+            Self::Range(range) => Listed { place: range.start + u32::try_from(index).unwrap_or(u32::MAX), rank: 0 },
+            Self::List(list) => list[index],
+        }
+    }
+
+    /// The first index whose place does not come before something.
+    pub(super) fn partition_point(&self, mut is_before: impl FnMut(Listed) -> bool) -> usize {
+        let (mut from, mut to) = (0, self.count());
+        while from < to {
+            let middle = usize::midpoint(from, to);
+            if is_before(self.get(middle)) { from = middle + 1 } else { to = middle }
+        }
+        from
+    }
+}
+
+impl FromIterator<u32> for Places {
+    fn from_iter<I: IntoIterator<Item = u32>>(places: I) -> Self {
+        Self::List(places.into_iter().map(|place| Listed { place, rank: 0 }).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_leads_to_its_place() {
+        let places = |places: &Places| (0..places.count()).map(|at| places.get(at).place).collect::<Vec<_>>();
+        assert_eq!(places(&Places::range(3..6)), [3, 4, 5]);
+        assert_eq!(places(&[7, 2].into_iter().collect()), [7, 2]);
+    }
+
+    #[test]
+    fn what_comes_before_is_counted_by_halves() {
+        let places = Places::range(10..20);
+        for end in 9..=20 {
+            assert_eq!(places.partition_point(|listed| listed.place < end), (end.max(10) - 10) as usize);
+        }
+    }
+}

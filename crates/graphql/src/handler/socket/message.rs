@@ -1,0 +1,103 @@
+//! The messages of `graphql-transport-ws`, which are JSON objects.
+
+use axum::body::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::errors::{self, Error};
+use crate::{Request, output};
+
+/// What a client says.
+pub(super) enum Incoming<'m> {
+    Init,
+    /// With what the answer has to repeat.
+    Ping(Option<&'m RawValue>),
+    Pong,
+    Subscribe {
+        id: String,
+        request: Box<Request<'m>>,
+    },
+    Complete {
+        id: String,
+    },
+}
+
+/// What is said of an operation.
+pub(super) enum Outgoing {
+    /// A result.
+    Next(Bytes),
+    /// It cannot be executed: a list of errors. Nothing follows.
+    Errors(Bytes),
+    /// Nothing follows.
+    Complete,
+}
+
+/// The answer to `connection_init`.
+pub(super) const ACKNOWLEDGED: &str = r#"{"type":"connection_ack"}"#;
+
+/// A message, member by member.
+#[derive(Deserialize)]
+struct Parts<'m> {
+    #[serde(rename = "type")]
+    kind: String,
+    id: Option<String>,
+    #[serde(borrow)]
+    payload: Option<&'m RawValue>,
+}
+
+impl<'m> Incoming<'m> {
+    /// Reads a message; nothing when it is none.
+    pub(super) fn read(text: &'m str) -> Option<Self> {
+        let Parts { kind, id, payload } = serde_json::from_str(text).ok()?;
+        let is_object = payload.is_none_or(|payload| payload.get().starts_with('{'));
+        let id = id.filter(|id| !id.is_empty());
+        match kind.as_str() {
+            "connection_init" if is_object => Some(Self::Init),
+            "ping" if is_object => Some(Self::Ping(payload)),
+            "pong" if is_object => Some(Self::Pong),
+            "complete" => Some(Self::Complete { id: id? }),
+            "subscribe" => {
+                let request: Request<'_> = serde_json::from_str(payload?.get()).ok()?;
+                request.has_document().then_some(())?;
+                Some(Self::Subscribe { id: id?, request: Box::new(request) })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Outgoing {
+    /// Errors for which an operation is not executed.
+    pub(super) fn errors(errors: &[Error]) -> Self {
+        let mut list = Vec::new();
+        errors::write_list(errors, &mut list);
+        Self::Errors(list.into())
+    }
+
+    /// The message about the operation of this id.
+    pub(super) fn to_json(&self, id: &str) -> String {
+        let (kind, payload) = match self {
+            Self::Next(result) => ("next", Some(result)),
+            Self::Errors(errors) => ("error", Some(errors)),
+            Self::Complete => ("complete", None),
+        };
+        let mut json = Vec::with_capacity(64 + id.len() + payload.map_or(0, Bytes::len));
+        json.extend_from_slice(b"{\"id\":");
+        output::string(&mut json, id);
+        json.extend_from_slice(format!(",\"type\":\"{kind}\"").as_bytes());
+        if let Some(payload) = payload {
+            json.extend_from_slice(b",\"payload\":");
+            json.extend_from_slice(payload);
+        }
+        json.push(b'}');
+        String::from_utf8(json).unwrap_or_default()
+    }
+}
+
+/// The answer to a `ping`.
+pub(super) fn pong(payload: Option<&RawValue>) -> String {
+    match payload {
+        Some(payload) => format!(r#"{{"type":"pong","payload":{payload}}}"#),
+        None => r#"{"type":"pong"}"#.to_owned(),
+    }
+}

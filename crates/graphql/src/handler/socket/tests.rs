@@ -1,0 +1,145 @@
+//! What is said on a WebSocket. `tests/js/streams.test.mjs` does so over real ones, with the client of the protocol.
+
+use serde_json::{Value, json};
+use serving::{CatalogsWriter, catalogs};
+
+use super::*;
+use crate::limits::Limits;
+use crate::tests::fixture::{BETA, served};
+use crate::{Engine, StreamLimits};
+
+const INIT: &str = r#"{"type":"connection_init","payload":{"token":"x"}}"#;
+const CHANGES: &str = "subscription { catalogChanged { name } }";
+
+fn server(streams: StreamLimits) -> (CatalogsWriter, Arc<Server>) {
+    let (writer, reader) = catalogs();
+    let engine = Engine::new(reader, "test", Limits { streams, ..Limits::default() });
+    (writer, Arc::new(Server::new(Arc::new(engine), &[])))
+}
+
+fn talk(server: &Arc<Server>) -> Talk<'_> {
+    Talk { server, operations: Operations::new(), is_ready: false }
+}
+
+fn subscribe(id: &str, query: &str) -> String {
+    json!({"id": id, "type": "subscribe", "payload": {"query": query}}).to_string()
+}
+
+async fn said(talk: &mut Talk<'_>) -> Value {
+    let (id, outgoing) = talk.next().await;
+    serde_json::from_str(&outgoing.to_json(&id)).unwrap()
+}
+
+/// The code with which the last of some messages closes a socket; none when all of them are taken.
+fn code(messages: &[&str]) -> Option<u16> {
+    let (_writer, server) = server(StreamLimits::default());
+    let mut talk = talk(&server);
+    messages.iter().find_map(|message| match talk.hear(message) {
+        Err(Some((code, _))) => Some(code),
+        _ => None,
+    })
+}
+
+#[test]
+fn what_the_protocol_forbids_closes_the_socket_with_its_code() {
+    let one = subscribe("1", CHANGES);
+    for (messages, expected) in [
+        (&[INIT][..], None),
+        (&[r#"{"type":"connection_init"}"#], None),
+        (&[INIT, INIT], Some(4429)),
+        (&[&one], Some(4401)),
+        (&[INIT, &one], None),
+        (&[INIT, &one, &one], Some(4409)),
+        (&[INIT, &one, r#"{"type":"complete","id":"1"}"#, &one], None),
+        (&[r#"{"type":"complete","id":"1"}"#], None),
+        (&[r#"{"type":"ping"}"#, r#"{"type":"pong","payload":{}}"#], None),
+        (&["hello"], Some(4400)),
+        (&["[]"], Some(4400)),
+        (&["{}"], Some(4400)),
+        (&[r#"{"type":"start","id":"1"}"#], Some(4400)),
+        (&[r#"{"type":"connection_init","payload":"x"}"#], Some(4400)),
+        (&[r#"{"type":"ping","payload":[]}"#], Some(4400)),
+        (&[r#"{"type":"complete"}"#], Some(4400)),
+        (&[INIT, r#"{"type":"subscribe","id":"","payload":{"query":"{ a }"}}"#], Some(4400)),
+        (&[INIT, r#"{"type":"subscribe","id":"1"}"#], Some(4400)),
+        (&[INIT, r#"{"type":"subscribe","id":"1","payload":{}}"#], Some(4400)),
+        (&[INIT, r#"{"type":"subscribe","id":"1","payload":{"query":1}}"#], Some(4400)),
+    ] {
+        assert_eq!(code(messages), expected, "{messages:?}");
+    }
+}
+
+#[test]
+fn a_ping_is_answered_with_what_it_says() {
+    let (_writer, server) = server(StreamLimits::default());
+    let mut talk = talk(&server);
+    let mut heard = |message| talk.hear(message).ok().flatten();
+    assert_eq!(heard(INIT).as_deref(), Some(r#"{"type":"connection_ack"}"#));
+    assert_eq!(heard(r#"{"type":"ping"}"#).as_deref(), Some(r#"{"type":"pong"}"#));
+    let pong = heard(r#"{"type":"ping","payload":{"a": 1}}"#);
+    assert_eq!(pong.as_deref(), Some(r#"{"type":"pong","payload":{"a": 1}}"#));
+}
+
+#[tokio::test]
+async fn operations_of_every_kind_are_told_of_by_their_ids() {
+    let (mut writer, server) = server(StreamLimits::default());
+    let mut talk = talk(&server);
+    talk.hear(INIT).ok().unwrap();
+    talk.hear(&subscribe("a \"query\"", "{ __typename }")).ok().unwrap();
+    let data = json!({"data": {"__typename": "Query"}});
+    assert_eq!(said(&mut talk).await, json!({"id": "a \"query\"", "type": "next", "payload": data}));
+    assert_eq!(said(&mut talk).await, json!({"id": "a \"query\"", "type": "complete"}));
+    talk.hear(&subscribe("bad", "{ none }")).ok().unwrap();
+    let error = said(&mut talk).await;
+    assert_eq!([&error["id"], &error["type"]], ["bad", "error"]);
+    assert_eq!(error["payload"][0]["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED");
+    talk.hear(&subscribe("bad too", "subscription { none }")).ok().unwrap();
+    assert_eq!(said(&mut talk).await["type"], "error");
+    talk.hear(&subscribe("changes", CHANGES)).ok().unwrap();
+    writer.publish(served("c", BETA, 1));
+    let data = json!({"data": {"catalogChanged": {"name": "c"}}});
+    assert_eq!(said(&mut talk).await, json!({"id": "changes", "type": "next", "payload": data}));
+    server.engine.end_streams();
+    assert_eq!(said(&mut talk).await, json!({"id": "changes", "type": "complete"}));
+    assert!(talk.operations.is_empty());
+}
+
+#[tokio::test]
+async fn as_many_operations_run_as_the_limits_say() {
+    for limits in [
+        StreamLimits { operations: 2, ..StreamLimits::default() },
+        StreamLimits { streams: 2, ..StreamLimits::default() },
+    ] {
+        let (_writer, server) = server(limits);
+        let mut talk = talk(&server);
+        talk.hear(INIT).ok().unwrap();
+        for id in ["1", "2", "3"] {
+            talk.hear(&subscribe(id, CHANGES)).ok().unwrap();
+        }
+        let error = said(&mut talk).await;
+        assert_eq!([&error["id"], &error["type"]], ["3", "error"]);
+        assert_eq!(error["payload"][0]["extensions"]["code"], "MAX_STREAMS_LIMIT");
+        talk.hear(r#"{"type":"complete","id":"1"}"#).ok().unwrap();
+        talk.hear(&subscribe("4", "{ __typename }")).ok().unwrap();
+        assert_eq!(said(&mut talk).await["type"], "next");
+    }
+}
+
+#[test]
+fn pages_of_the_own_origin_and_of_named_ones_may_connect() {
+    let named = [HeaderValue::from_static("https://console.example.com")];
+    let any = [HeaderValue::from_static("*")];
+    let allowed = |origin: Option<&'static str>, origins: &[HeaderValue]| {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, HeaderValue::from_static("catalogs.example.com:8080"));
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, HeaderValue::from_static(origin));
+        }
+        is_allowed(&headers, origins)
+    };
+    assert!(allowed(None, &[]) && allowed(Some("http://catalogs.example.com:8080"), &[]));
+    assert!(allowed(Some("https://console.example.com"), &named) && allowed(Some("https://x.example.com"), &any));
+    for origin in ["https://x.example.com", "http://catalogs.example.com", "null", ""] {
+        assert!(!allowed(Some(origin), &named), "{origin}");
+    }
+}

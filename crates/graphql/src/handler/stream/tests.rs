@@ -1,0 +1,117 @@
+//! Streams of events, as they are sent.
+
+use axum::http::{HeaderValue, Method, Request as HttpRequest};
+use axum::{Router, body::to_bytes};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use serving::{CatalogsWriter, catalogs};
+
+use super::*;
+use crate::handler::router;
+use crate::limits::Limits;
+use crate::tests::fixture::{BETA, served};
+use crate::{Engine, StreamLimits};
+
+const STREAM: &[(&str, &str)] = &[("accept", "text/event-stream"), ("content-type", "application/json")];
+const CHANGES: &str = r#"{"query":"subscription { catalogChanged { name } }"}"#;
+
+struct Fixture {
+    writer: CatalogsWriter,
+    engine: Arc<Engine>,
+    service: TowerToHyperService<Router>,
+}
+
+fn start(streams: StreamLimits) -> Fixture {
+    let (writer, reader) = catalogs();
+    let engine = Arc::new(Engine::new(reader, "test", Limits { streams, ..Limits::default() }));
+    let service = TowerToHyperService::new(router(Arc::clone(&engine), &[]));
+    Fixture { writer, engine, service }
+}
+
+impl Fixture {
+    async fn post(&self, headers: &[(&str, &str)], body: &'static str) -> Response {
+        let mut request = HttpRequest::builder().method(Method::POST).uri("/graphql");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.service.call(request.body(Body::from(body)).unwrap()).await.unwrap()
+    }
+
+    async fn text(&self, headers: &[(&str, &str)], body: &'static str) -> (u16, String) {
+        let (head, body) = self.post(headers, body).await.into_parts();
+        (head.status.as_u16(), String::from_utf8(to_bytes(body, usize::MAX).await.unwrap().to_vec()).unwrap())
+    }
+}
+
+#[tokio::test]
+async fn a_query_is_answered_by_a_stream_of_one_result() {
+    let fixture = start(StreamLimits::default());
+    let response = fixture.post(STREAM, r#"{"query":"{ __typename }"}"#).await;
+    let headers = ["content-type", "cache-control"].map(|name| response.headers()[name].to_str().unwrap().to_owned());
+    assert_eq!(headers, ["text/event-stream; charset=utf-8", "no-store"]);
+    let expected = ":\n\nevent: next\ndata: {\"data\":{\"__typename\":\"Query\"}}\n\nevent: complete\ndata: \n\n";
+    assert_eq!(to_bytes(response.into_body(), usize::MAX).await.unwrap(), expected);
+}
+
+#[tokio::test]
+async fn errors_are_told_in_the_stream_so_that_browsers_can_read_them() {
+    let fixture = start(StreamLimits::default());
+    for (body, code) in [
+        (r#"{"query":"{"}"#, "GRAPHQL_PARSE_FAILED"),
+        (r#"{"query":"subscription { none }"}"#, "GRAPHQL_VALIDATION_FAILED"),
+        (
+            r#"{"query":"subscription($a: Int!) { catalogChanged { name @skip(if: $a) } }"}"#,
+            "GRAPHQL_VALIDATION_FAILED",
+        ),
+        (r#"{"query":"subscription($a: [String!]!) { catalogChanged(names: $a) { name } }"}"#, "BAD_USER_INPUT"),
+    ] {
+        let (status, text) = fixture.text(STREAM, body).await;
+        assert_eq!(status, 200, "{body}");
+        assert!(text.starts_with(":\n\nevent: next\ndata: {\"errors\":[") && text.contains(code), "{text}");
+        assert!(text.ends_with("\n\nevent: complete\ndata: \n\n"), "{text}");
+    }
+    assert_eq!(fixture.text(STREAM, "{}").await.0, 400);
+}
+
+#[tokio::test]
+async fn a_subscription_is_told_changes_and_then_that_it_is_complete() {
+    let mut fixture = start(StreamLimits::default());
+    let mut body = fixture.post(STREAM, CHANGES).await.into_body().into_data_stream();
+    assert_eq!(body.next().await.unwrap().unwrap(), COMMENT);
+    fixture.writer.publish(served("a", BETA, 1));
+    let event = "event: next\ndata: {\"data\":{\"catalogChanged\":{\"name\":\"a\"}}}\n\n";
+    assert_eq!(body.next().await.unwrap().unwrap(), event);
+    fixture.engine.end_streams();
+    assert_eq!(body.next().await.unwrap().unwrap(), COMPLETE);
+    assert!(body.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_stream_that_has_nothing_to_tell_shows_that_it_is_alive() {
+    let fixture = start(StreamLimits { ping: std::time::Duration::from_millis(1), ..StreamLimits::default() });
+    let mut body = fixture.post(STREAM, CHANGES).await.into_body().into_data_stream();
+    for _ in 0..3 {
+        assert_eq!(body.next().await.unwrap().unwrap(), COMMENT);
+    }
+}
+
+#[tokio::test]
+async fn as_many_streams_are_open_as_the_limit_says() {
+    let fixture = start(StreamLimits { streams: 2, ..StreamLimits::default() });
+    let (first, second) = (fixture.post(STREAM, CHANGES).await, fixture.post(STREAM, CHANGES).await);
+    assert_eq!([first.status(), second.status()], [StatusCode::OK; 2]);
+    let third = fixture.post(STREAM, CHANGES).await;
+    assert_eq!((third.status().as_u16(), &third.headers()["retry-after"]), (503, &HeaderValue::from_static("10")));
+    drop(first);
+    assert_eq!(fixture.post(STREAM, CHANGES).await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_subscription_is_refused_where_no_stream_is_accepted() {
+    let fixture = start(StreamLimits::default());
+    for (accept, expected) in [("application/json", 200), ("application/graphql-response+json", 400)] {
+        let (status, text) = fixture.text(&[("accept", accept), STREAM[1]], CHANGES).await;
+        assert_eq!(status, expected);
+        assert!(text.starts_with("{\"errors\":[{\"message\":\"Subscriptions are not supported"), "{text}");
+    }
+}

@@ -1,0 +1,296 @@
+//! Requests over HTTP: methods, media types, status codes, bodies.
+
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::http::{Method, Request as HttpRequest};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+
+use super::*;
+use crate::limits::Limits;
+use crate::tests::fixture::engine;
+
+const QUERY: &str = r#"{"query":"{ __typename }"}"#;
+const INVALID: &str = r#"{"query":"{ nothing }"}"#;
+const JSON: &str = "application/json; charset=utf-8";
+const GRAPHQL_RESPONSE: &str = "application/graphql-response+json; charset=utf-8";
+
+fn service(limits: Limits, origins: &[&'static str]) -> TowerToHyperService<Router> {
+    let origins: Vec<_> = origins.iter().map(|origin| HeaderValue::from_static(origin)).collect();
+    TowerToHyperService::new(router(Arc::new(engine(limits)), &origins))
+}
+
+/// Status, headers and body of the answer to a request.
+async fn send(method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> (u16, HeaderMap, String) {
+    let mut request = HttpRequest::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = service(Limits::default(), &[]).call(request.body(body.into()).unwrap()).await.unwrap();
+    let (head, body) = response.into_parts();
+    let body = to_bytes(body, usize::MAX).await.unwrap();
+    (head.status.as_u16(), head.headers, String::from_utf8(body.to_vec()).unwrap())
+}
+
+async fn post_graphql(headers: &[(&str, &str)], body: impl Into<Body>) -> (u16, HeaderMap, String) {
+    let headers: Vec<_> = [("content-type", "application/json")].iter().chain(headers).copied().collect();
+    send(Method::POST, "/graphql", &headers, body).await
+}
+
+fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name).map(|value| value.to_str().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_is_answered_in_the_form_that_is_accepted() {
+    for (accept, content_type) in [
+        ("application/json", JSON),
+        ("application/graphql-response+json", GRAPHQL_RESPONSE),
+        ("application/graphql-response+json, application/json;q=0.9", GRAPHQL_RESPONSE),
+        ("application/graphql-response+json;q=0.5, application/json", JSON),
+        ("text/html, */*;q=0.1", JSON),
+        ("application/*", JSON),
+    ] {
+        let (status, headers, body) = post_graphql(&[("accept", accept)], QUERY).await;
+        assert_eq!((status, header(&headers, "content-type")), (200, Some(content_type)), "{accept}");
+        assert_eq!(
+            (body.as_str(), header(&headers, "vary")),
+            (r#"{"data":{"__typename":"Query"}}"#, Some("accept, accept-encoding"))
+        );
+    }
+    let (status, headers, _) = post_graphql(&[], QUERY).await;
+    assert_eq!((status, header(&headers, "content-type")), (200, Some(JSON)));
+    for accept in ["text/html", "application/json;q=0", ""] {
+        assert_eq!(post_graphql(&[("accept", accept)], QUERY).await.0, 406, "{accept}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_document_has_another_status_in_the_newer_form() {
+    for (accept, expected) in [("application/json", 200), ("application/graphql-response+json", 400)] {
+        let (status, headers, body) = post_graphql(&[("accept", accept)], INVALID).await;
+        assert_eq!((status, header(&headers, "cache-control")), (expected, Some("no-store")));
+        assert!(body.starts_with(r#"{"errors":["#), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn only_json_is_taken() {
+    for (content_type, expected) in [
+        ("application/json", 200),
+        ("Application/JSON; charset=UTF-8", 200),
+        ("application/json; charset=\"utf-8\"", 200),
+        ("application/json; charset=latin1", 415),
+        ("text/plain", 415),
+        ("application/graphql", 415),
+    ] {
+        let (status, ..) = send(Method::POST, "/graphql", &[("content-type", content_type)], QUERY).await;
+        assert_eq!(status, expected, "{content_type}");
+    }
+    assert_eq!(send(Method::POST, "/graphql", &[], QUERY).await.0, 415);
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_refused() {
+    for body in [
+        "",
+        "{",
+        "[]",
+        r#"[{"query":"{ __typename }"}]"#,
+        "{}",
+        r#"{"query":1}"#,
+        r#"{"query":"{ __typename }","variables":[]}"#,
+        r#"{"query":"{ __typename }","operationName":1}"#,
+        r#"{"query":"{ __typename }","extensions":"x"}"#,
+    ] {
+        assert_eq!(post_graphql(&[], body).await.0, 400, "{body}");
+    }
+    let nulls = r#"{"query":"{ __typename }","variables":null,"operationName":null,"extensions":null,"more":1}"#;
+    assert_eq!(post_graphql(&[], nulls).await.0, 200);
+}
+
+#[tokio::test]
+async fn a_body_may_have_as_many_bytes_as_the_limit_says() {
+    let of_length = |length: usize| format!("{QUERY}{}", " ".repeat(length - QUERY.len()));
+    let maximum = Limits::default().body_bytes;
+    assert_eq!(post_graphql(&[], of_length(maximum)).await.0, 200);
+    assert_eq!(post_graphql(&[], of_length(maximum + 1)).await.0, 413);
+}
+
+async fn get_graphql(parameters: &str) -> (u16, String) {
+    let (status, _, body) = send(Method::GET, &format!("/graphql{parameters}"), &[], Body::empty()).await;
+    (status, body)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_may_stand_in_the_url() {
+    let named = r#"{"data":{"__typename":"Query"}}"#.to_owned();
+    for parameters in [
+        "?query=%7B__typename%7D",
+        "?query={+__typename+}&operationName=&variables=&extensions=&more=1",
+        "?operationName=B&query=query+A{catalogs{name}}+query+B{__typename}",
+        "?query=query($a:Boolean!){__typename+@include(if:$a)}&variables=%7B%22a%22:true%7D&extensions={}",
+    ] {
+        assert_eq!(get_graphql(parameters).await, (200, named.clone()), "{parameters}");
+    }
+    let cost = get_graphql("?query={__typename}&extensions={\"cost\":true}".replace('"', "%22").as_str()).await.1;
+    assert!(cost.contains(r#""requestedQueryCost":0"#), "{cost}");
+}
+
+#[tokio::test]
+async fn an_answer_by_its_url_has_a_tag_and_need_not_be_sent_twice() {
+    let ask = async |headers: &[(&str, &str)], parameters: &str| {
+        let path = format!("/graphql?query=query($a:Int){{packages(first:$a){{totalCount}}}}{parameters}");
+        let (status, headers, body) = send(Method::GET, &path, headers, Body::empty()).await;
+        let header = |name| header(&headers, name).unwrap_or("-").to_owned();
+        (status, header("etag"), header("cache-control"), header("vary"), body)
+    };
+    let (status, tag, control, vary, body) = ask(&[], "").await;
+    assert_eq!((status, control.as_str(), vary.as_str()), (200, "public, no-cache", "accept, accept-encoding"));
+    assert!(tag.ends_with("-json\"") && body.starts_with("{\"data\""), "{tag} {body}");
+    let kept = (304, tag.clone(), "public, no-cache".to_owned(), "accept, accept-encoding".to_owned(), String::new());
+    for known in [tag.as_str(), &format!("\"x\", W/{tag}"), "*"] {
+        assert_eq!(ask(&[("if-none-match", known)], "").await, kept, "{known}");
+    }
+    // Whatever changes the answer, its form or what it costs to say has another tag.
+    let mut tags = vec![tag.clone()];
+    tags.push(ask(&[("accept", "application/graphql-response+json")], "").await.1);
+    tags.push(ask(&[], "&variables={%22a%22:1}").await.1);
+    tags.push(ask(&[], "&extensions={%22cost%22:true}").await.1);
+    tags.push(ask(&[], "%20").await.1);
+    tags.sort();
+    tags.dedup();
+    assert_eq!(tags.len(), 5, "{tags:?}");
+    // What has errors is not kept, and what is not asked for by a URL cannot be.
+    let (status, tag, control, ..) = ask(&[], "&variables={%22a%22:501}").await;
+    assert_eq!((status, tag.as_str(), control.as_str()), (200, "-", "no-store"));
+    assert_eq!(header(&post_graphql(&[], QUERY).await.1, "etag"), None);
+}
+
+#[tokio::test]
+async fn a_document_may_be_named_by_its_digest_once_it_was_sent() {
+    const HASH: &str = "ecf4edb46db40b5132295c0291d62fb65d6759a9eedfa4d5d612dd5ec54a6b38";
+    let service = service(Limits::default(), &[]);
+    let ask = async |parameters: &str| {
+        let request = HttpRequest::builder().uri(format!("/graphql?{parameters}")).body(Body::empty()).unwrap();
+        let body = service.call(request).await.unwrap().into_body();
+        String::from_utf8(to_bytes(body, usize::MAX).await.unwrap().to_vec()).unwrap()
+    };
+    let extension =
+        |hash: &str| format!("extensions={{%22persistedQuery%22:{{%22version%22:1,%22sha256Hash%22:%22{hash}%22}}}}");
+    let answer = r#"{"data":{"__typename":"Query"}}"#;
+    let not_found =
+        r#"{"errors":[{"message":"PersistedQueryNotFound","extensions":{"code":"PERSISTED_QUERY_NOT_FOUND"}}]}"#;
+    assert_eq!(ask(&extension(HASH)).await, not_found);
+    assert_eq!(ask(&format!("documentId=sha256:{HASH}")).await, not_found);
+    let wrong = ask(&format!("query={{__typename%20}}&{}", extension(HASH))).await;
+    assert!(wrong.contains("\"PERSISTED_QUERY_HASH_MISMATCH\""), "{wrong}");
+    assert_eq!(ask(&format!("query={{__typename}}&{}", extension(HASH))).await, answer);
+    assert_eq!(ask(&extension(HASH)).await, answer);
+    assert_eq!(ask(&format!("documentId=sha256:{HASH}")).await, answer);
+    for named in ["documentId=x", "documentId=sha256:ECF4", &extension("x"), "extensions={%22persistedQuery%22:1}"] {
+        let refused = ask(named).await;
+        assert!(refused.contains("\"BAD_USER_INPUT\""), "{named} {refused}");
+    }
+}
+
+#[tokio::test]
+async fn parameters_that_are_none_are_refused() {
+    for (parameters, expected) in [
+        ("", "the parameter `query` is missing"),
+        ("?operationName=A", "the parameter `query` is missing"),
+        ("?query={a}&query={b}", "the parameter `query` is given twice"),
+        ("?query={a}&variables=[]", "the parameter `variables` is no JSON object: "),
+        ("?query={a}&variables={", "the parameter `variables` is no JSON object: "),
+        ("?query={a}&extensions=1", "the parameter `extensions` is no JSON object: "),
+    ] {
+        let (status, body) = get_graphql(parameters).await;
+        assert_eq!(status, 400, "{parameters}");
+        assert!(body.starts_with(expected), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_url_may_be_as_long_as_the_limit_says() {
+    let of_length = |length: usize| format!("?query={{__typename}}{}", "+".repeat(length - "query={__typename}".len()));
+    let maximum = Limits::default().url_bytes;
+    // So much white space has more tokens than a document may have, and is refused as such.
+    assert_eq!(get_graphql(&of_length(maximum)).await.0, 200);
+    assert_eq!(get_graphql(&of_length(maximum + 1)).await.0, 414);
+}
+
+#[tokio::test]
+async fn answers_that_nobody_takes_are_bounded() {
+    let limits = Limits { in_flight_bytes: 2 * answer::IN_FLIGHT_UNIT, ..Limits::default() };
+    let service = service(limits, &[]);
+    let ask = async || {
+        let request = HttpRequest::builder().uri("/graphql?query={__typename}").body(Body::empty()).unwrap();
+        service.call(request).await.unwrap()
+    };
+    let (first, second, third) = (ask().await, ask().await, ask().await);
+    assert_eq!([first.status(), second.status(), third.status()].map(|status| status.as_u16()), [200, 200, 503]);
+    assert_eq!(header(third.headers(), "retry-after"), Some("1"));
+    to_bytes(first.into_body(), usize::MAX).await.unwrap();
+    assert_eq!(ask().await.status().as_u16(), 200);
+}
+
+#[tokio::test]
+async fn only_pages_of_named_origins_may_read_answers() {
+    let allowed = async |origins: &[&'static str], method: Method| {
+        let request = HttpRequest::builder()
+            .method(method)
+            .uri("/graphql?query={__typename}")
+            .header("origin", "https://console.example.com")
+            .header("access-control-request-method", "POST")
+            .header("access-control-request-headers", "content-type");
+        let response = service(Limits::default(), origins).call(request.body(Body::empty()).unwrap()).await.unwrap();
+        let header = |name| header(response.headers(), name).map(str::to_owned);
+        (response.status().as_u16(), header("access-control-allow-origin"), header("access-control-allow-headers"))
+    };
+    let own = Some("https://console.example.com".to_owned());
+    let headers = Some("accept,content-type,if-none-match".to_owned());
+    let one = ["https://other.example.com", "https://console.example.com"];
+    assert_eq!(allowed(&one, Method::OPTIONS).await, (200, own.clone(), headers.clone()));
+    assert_eq!(allowed(&one, Method::GET).await, (200, own, None));
+    assert_eq!(allowed(&["*"], Method::OPTIONS).await, (200, Some("*".to_owned()), headers));
+    for origins in [&[][..], &["https://other.example.com"]] {
+        assert_eq!(allowed(origins, Method::GET).await, (200, None, None), "{origins:?}");
+    }
+}
+
+#[tokio::test]
+async fn other_methods_are_told_which_one_to_use() {
+    for method in [Method::PUT, Method::DELETE, Method::PATCH] {
+        let (status, headers, _) = send(method, "/graphql", &[], Body::empty()).await;
+        assert_eq!((status, header(&headers, "allow")), (405, Some("GET,HEAD,POST")));
+    }
+    let (status, headers, _) = send(Method::POST, "/schema.graphql", &[], Body::empty()).await;
+    assert_eq!((status, header(&headers, "allow")), (405, Some("GET,HEAD")));
+}
+
+#[tokio::test]
+async fn the_schema_is_served_as_text_and_need_not_be_sent_twice() {
+    let (status, headers, body) = send(Method::GET, "/schema.graphql", &[], Body::empty()).await;
+    assert_eq!((status, header(&headers, "content-type")), (200, Some("text/plain; charset=utf-8")));
+    assert_eq!(body, SDL);
+    let tag = header(&headers, "etag").unwrap();
+    for (known, expected) in [(tag, 304), ("\"other\"", 200), (&format!("\"other\", W/{tag}"), 304), ("*", 304)] {
+        let (status, headers, _) =
+            send(Method::GET, "/schema.graphql", &[("if-none-match", known)], Body::empty()).await;
+        assert_eq!((status, header(&headers, "etag")), (expected, Some(tag)), "{known}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_work_is_done_on_either_kind_of_runtime() {
+    let body = r#"{"query":"{ metas { nodes { blob } } bundles(first: 500) { nodes { name package { name } } } }"}"#;
+    let (status, _, answer) = post_graphql(&[], body).await;
+    assert_eq!(status, 200);
+    assert!(answer.starts_with(r#"{"data":"#));
+    let single = tokio::task::spawn_blocking(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(post_graphql(&[], body)).2
+    });
+    assert_eq!(single.await.unwrap(), answer);
+}

@@ -1,0 +1,195 @@
+//! What streams are told, and what they cost.
+
+use futures_util::FutureExt;
+use serde_json::{Value, json};
+use serving::{CatalogsWriter, catalogs};
+
+use super::*;
+use crate::Request;
+use crate::limits::Limits;
+use crate::tests::fixture::{ALPHA, BETA, served};
+
+const CHANGES: &str = "subscription($names: [String!]) { catalogChanged(names: $names) {
+    name change fromDigest catalog { digest } diff { fromDigest toDigest packages { name change } }
+} }";
+
+fn start() -> (CatalogsWriter, Arc<Engine>) {
+    let (writer, reader) = catalogs();
+    (writer, Arc::new(Engine::new(reader, "test", Limits::default())))
+}
+
+fn subscribe(engine: &Arc<Engine>, names: &Value) -> Subscription {
+    let variables = json!({ "names": names });
+    let request =
+        Request { query: Some(CHANGES.into()), variables: variables.as_object().cloned(), ..Request::default() };
+    let known = engine.known(&request).expect("a test document is valid");
+    engine.subscribe(&known, |work| work()).unwrap_or_else(|errors| panic!("{errors:?}"))
+}
+
+/// What a stream is told now, as short text; nothing when it has to wait.
+fn told(stream: &mut Subscription) -> Option<String> {
+    let event = stream.next().now_or_never()?.expect("the stream goes on");
+    let body: Value = serde_json::from_slice(&event.text).unwrap();
+    assert_eq!(body.get("errors"), None);
+    let change = &body["data"]["catalogChanged"];
+    let digit = |digest: &Value| digest.as_str().map_or("-".to_owned(), |digest| digest[8..9].to_owned());
+    let (name, what) = (change["name"].as_str().unwrap(), change["change"].as_str().unwrap());
+    let diff = &change["diff"];
+    let sides = [&diff["fromDigest"], &diff["toDigest"]].map(digit).concat();
+    let packages = diff["packages"].as_array().into_iter().flatten();
+    let packages: Vec<_> = packages.map(|one| format!("{}{}", one["name"], one["change"]).replace('"', " ")).collect();
+    let from_to = format!("{}{}", digit(&change["fromDigest"]), digit(&change["catalog"]["digest"]));
+    Some(format!("{name} {what} {from_to} {sides}{}", packages.concat()))
+}
+
+#[tokio::test]
+async fn a_stream_is_told_of_each_catalog_that_comes_changes_and_goes() {
+    let (mut writer, engine) = start();
+    writer.publish(served("there", BETA, 9));
+    let mut stream = subscribe(&engine, &Value::Null);
+    assert_eq!(told(&mut stream), None);
+    writer.publish(served("a", BETA, 1));
+    assert_eq!(told(&mut stream).as_deref(), Some("a ADDED -1 --"));
+    writer.publish(served("a", ALPHA, 2));
+    let packages = "etcd  CHANGED  minio  REMOVED  zoo  ADDED ";
+    assert_eq!(told(&mut stream), Some(format!("a CHANGED 12 12 {packages}")));
+    writer.withdraw("a");
+    assert_eq!(told(&mut stream).as_deref(), Some("a REMOVED 2- --"));
+    assert_eq!(told(&mut stream), None);
+}
+
+#[tokio::test]
+async fn the_same_content_published_anew_is_no_change() {
+    let (mut writer, engine) = start();
+    writer.publish(served("a", ALPHA, 1));
+    let mut stream = subscribe(&engine, &Value::Null);
+    let before = Arc::downgrade(&engine.catalogs.snapshot().by_name()[0].catalog);
+    writer.publish(served("a", ALPHA, 1));
+    assert_eq!(told(&mut stream), None);
+    assert!(before.upgrade().is_none(), "what is served no more is let go");
+}
+
+#[tokio::test]
+async fn a_slow_reader_is_told_the_latest_state_and_nothing_between() {
+    let (mut writer, engine) = start();
+    writer.publish(served("a", ALPHA, 1));
+    let mut stream = subscribe(&engine, &Value::Null);
+    writer.publish(served("a", BETA, 2));
+    writer.publish(served("b", BETA, 2));
+    writer.withdraw("b");
+    writer.publish(served("a", ALPHA, 3));
+    assert_eq!(told(&mut stream).as_deref(), Some("a CHANGED 13 13"));
+    assert_eq!(told(&mut stream), None);
+    writer.publish(served("a", BETA, 4));
+    writer.publish(served("a", ALPHA, 3));
+    assert_eq!(told(&mut stream), None, "it is as it was told");
+}
+
+#[tokio::test]
+async fn only_the_named_catalogs_are_told_of() {
+    let (mut writer, engine) = start();
+    let mut streams = [json!(["a", "c"]), json!([]), Value::Null].map(|names| subscribe(&engine, &names));
+    for name in ["a", "b"] {
+        writer.publish(served(name, BETA, 1));
+    }
+    let all = streams.each_mut().map(|stream| [told(stream), told(stream)]);
+    let [a, b] = ["a ADDED -1 --", "b ADDED -1 --"].map(|text| Some(text.to_owned()));
+    assert_eq!(all, [[a.clone(), None], [a.clone(), b.clone()], [a, b]]);
+}
+
+#[tokio::test]
+async fn a_catalog_that_changes_all_the_time_hides_no_other() {
+    let (mut writer, engine) = start();
+    let mut stream = subscribe(&engine, &Value::Null);
+    writer.publish(served("a", BETA, 1));
+    writer.publish(served("b", BETA, 1));
+    assert_eq!(told(&mut stream).as_deref(), Some("a ADDED -1 --"));
+    writer.publish(served("a", BETA, 2));
+    assert_eq!(told(&mut stream).as_deref(), Some("b ADDED -1 --"));
+    assert_eq!(told(&mut stream).as_deref(), Some("a CHANGED 12 12"));
+}
+
+#[tokio::test]
+async fn equal_requests_are_executed_once_for_a_change() {
+    let (mut writer, engine) = start();
+    let mut streams = [Value::Null, Value::Null, json!(["a"])].map(|names| subscribe(&engine, &names));
+    for digest in [1, 2] {
+        writer.publish(served("a", BETA, digest));
+        let mut texts = Vec::new();
+        for stream in &mut streams {
+            texts.push(stream.next().await.unwrap().text);
+        }
+        let places: Vec<_> = texts.iter().map(|text| text.as_ptr()).collect();
+        assert_eq!(places[0], places[1]);
+        assert_ne!(places[0], places[2]);
+        assert_eq!(texts[0], texts[2]);
+    }
+}
+
+#[tokio::test]
+async fn as_many_texts_are_kept_as_the_limit_says() {
+    let streams = Streams::default();
+    let revision = Revision::default();
+    let telling = |at: usize| Telling { request: Digest::new([0; 32]), name: at.to_string(), before: None };
+    let is_kept = |at| streams.told(revision, &telling(at)).is_some();
+    for at in 0..TOLD {
+        streams.tell(revision, telling(at), &Bytes::from_static(b"x"));
+    }
+    assert!(is_kept(0) && is_kept(TOLD - 1));
+    streams.tell(revision, telling(TOLD), &Bytes::from_static(b"x"));
+    assert!(!is_kept(0) && is_kept(TOLD));
+    let (mut writer, reader) = catalogs();
+    writer.publish(served("a", BETA, 1));
+    assert!(streams.told(reader.snapshot().revision(), &telling(TOLD)).is_none());
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_it_is_asked_to_and_when_nothing_can_change_any_more() {
+    let (writer, engine) = start();
+    let mut streams = [subscribe(&engine, &Value::Null), subscribe(&engine, &Value::Null)];
+    drop(writer);
+    assert!(streams[0].next().await.is_none());
+    let (mut writer, engine) = start();
+    let mut stream = subscribe(&engine, &Value::Null);
+    writer.publish(served("a", BETA, 1));
+    engine.end_streams();
+    assert_eq!(told(&mut stream).as_deref(), Some("a ADDED -1 --"), "what happened before is told");
+    assert!(stream.next().await.is_none());
+    assert!(engine.streams_ended().now_or_never().is_none());
+    drop(stream);
+    assert!(engine.streams_ended().now_or_never().is_some());
+}
+
+#[test]
+fn a_subscription_that_cannot_be_executed_is_refused_at_once() {
+    let (_writer, engine) = start();
+    let code = |query: &str| {
+        let request = Request { query: Some(query.into()), ..Request::default() };
+        let subscription = engine.known(&request).map_err(|error| vec![error]);
+        let subscription = subscription.and_then(|known| engine.subscribe(&known, |work| work()));
+        subscription.err().map(|errors| errors[0].code)
+    };
+    let page = "packages(first: 500) { nodes { bundles(first: 500) { nodes { name } } } }";
+    for (query, expected) in [
+        ("subscription { catalogChanged { name } }".to_owned(), None),
+        ("subscription {".to_owned(), Some(Code::ParseFailed)),
+        ("subscription { catalogChanged { none } }".to_owned(), Some(Code::ValidationFailed)),
+        ("subscription($a: [String!]!) { catalogChanged(names: $a) { name } }".to_owned(), Some(Code::BadUserInput)),
+        (
+            "subscription A { catalogChanged { name } } query B { __typename }".to_owned(),
+            Some(Code::OperationResolutionFailure),
+        ),
+        (format!("subscription {{ catalogChanged {{ catalog {{ {page} }} }} }}"), Some(Code::CostEstimated)),
+    ] {
+        assert_eq!(code(&query), expected, "{query}");
+    }
+}
+
+#[test]
+fn a_subscription_is_refused_where_there_is_one_answer() {
+    let (_writer, engine) = start();
+    let request = Request { query: Some(CHANGES.into()), ..Request::default() };
+    let body: Value = serde_json::from_slice(&engine.execute(&request).body).unwrap();
+    assert_eq!(body["errors"][0]["extensions"]["code"], "OPERATION_RESOLUTION_FAILURE");
+    assert!(body["errors"][0]["message"].as_str().unwrap().starts_with("Subscriptions are not supported"));
+}

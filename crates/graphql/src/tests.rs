@@ -1,0 +1,12 @@
+//! The engine as a whole, over two small catalogs.
+
+mod answers;
+mod arms;
+mod bounds;
+mod diffs;
+mod finding;
+pub(crate) mod fixture;
+mod hostile;
+mod odd;
+mod paging;
+mod upgrades;

@@ -1,0 +1,133 @@
+//! Two small catalogs that have something of every kind, and how to ask them.
+
+use fbc::origin::{FileOrigin, Origins};
+use fbc::{Catalog, Digest};
+use serde_json::{Map, Value};
+use serving::{About, Served, catalogs};
+
+use crate::errors::Outcome;
+use crate::limits::Limits;
+use crate::{Engine, Request};
+
+/// Package `etcd` with everything, and a blob of a custom schema.
+pub(crate) const ALPHA: &[&str] = &[
+    r#"{"defaultChannel":"stable","description":"A \"store\"","icon":{"base64data":"iVBORw0KGgo=","mediatype":"image/png"},"name":"etcd","properties":[{"type":"custom","value":{"a":[1]}}],"schema":"olm.package"}"#,
+    r#"{"entries":[{"name":"etcd.v1.0.0"},{"name":"etcd.v1.1.0","replaces":"etcd.v1.0.0","skipRange":"<1.1.0","skips":["etcd.v0.9.0"]}],"name":"stable","package":"etcd","properties":[{"type":"custom","value":1}],"schema":"olm.channel"}"#,
+    r#"{"entries":[{"name":"etcd.v1.0.0"},{"name":"etcd.v1.1.0"}],"name":"beta","package":"etcd","schema":"olm.channel"}"#,
+    concat!(
+        r#"{"image":"quay.io/etcd@sha256:1","name":"etcd.v1.0.0","package":"etcd","properties":["#,
+        r#"{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.0"}},"#,
+        r#"{"type":"olm.gvk","value":{"group":"etcd.io","kind":"Etcd","version":"v1"}},"#,
+        r#"{"type":"olm.gvk.required","value":{"group":"cert.io","kind":"Issuer","version":"v2"}},"#,
+        r#"{"type":"olm.package.required","value":{"packageName":"cert","versionRange":">=1.0.0"}},"#,
+        r#"{"type":"olm.constraint","value":{"any":{"constraints":[{"cel":{"rule":"true"}},{"package":{"packageName":"cert","versionRange":"<2.0.0"}},{"gvk":{"group":"g","kind":"K","version":"v"}},{"all":{"constraints":[]}},{"not":{"constraints":[]}}]},"failureMessage":"need cert"}},"#,
+        r#"{"type":"olm.constraint","value":{"unknown":{}}},"#,
+        r#"{"type":"olm.bundle.object","value":{"data":"eyAia2luZCI6ICJTZXJ2aWNlIiB9"}},"#,
+        r#"{"type":"olm.maxOpenShiftVersion","value":"4.18"},"#,
+        r#"{"type":"olm.csv.metadata","value":{"annotations":{"alm-examples":"[ {\"kind\": \"Etcd\"} ]","capabilities":"full lifecycle","#,
+        r#""categories":"Database, Storage","certified":"False","containerImage":"quay.io/etcd","createdAt":"2026-01-02 03:04:05","#,
+        r#""features.operators.openshift.io/disconnected":"true","repository":"https://etcd.io/code","support":"Us \u0026 you"},"#,
+        r#""crdDescriptions":{"owned":[{"displayName":"Etcd","kind":"Etcd","name":"etcds.etcd.io","version":"v1"}],"#,
+        r#""required":[{"description":"who signs","kind":"Issuer","name":"issuers.cert.io","version":"v2"}]},"#,
+        r#""description":"Keeps *keys*","displayName":"Étcd","installModes":[{"supported":true,"type":"AllNamespaces"},"#,
+        r#"{"supported":false,"type":"MultiNamespace"},{"supported":true,"type":"OwnNamespace"}],"keywords":["keys","values"],"#,
+        r#""labels":{"a":"b"},"links":[{"name":"Home","url":"https://etcd.io"}],"maintainers":[{"email":"us@etcd.io","name":"Us"}],"#,
+        r#""maturity":"stable","minKubeVersion":"1.30.0","nativeAPIs":[{"group":"apps","kind":"Deployment","version":"v1"}],"#,
+        r#""provider":{"name":"Etcd makers","url":"https://etcd.io"}}},"#,
+        r#"{"type":"custom","value":"x"}"#,
+        r#"],"relatedImages":[{"image":"quay.io/etcd@sha256:1","name":"etcd"}],"schema":"olm.bundle"}"#,
+    ),
+    concat!(
+        r#"{"image":"quay.io/etcd@sha256:2","name":"etcd.v1.1.0","package":"etcd","properties":["#,
+        r#"{"type":"olm.package","value":{"packageName":"etcd","release":"2","version":"1.1.0"}}],"schema":"olm.bundle"}"#,
+    ),
+    r#"{"entries":[{"message":"old","reference":{"schema":"olm.package"}},{"message":"beta \"old\"","reference":{"name":"beta","schema":"olm.channel"}},{"message":"older","reference":{"name":"etcd.v1.0.0","schema":"olm.bundle"}}],"package":"etcd","schema":"olm.deprecations"}"#,
+    r#"{"name":"x","package":"etcd","schema":"example.com/custom","z":[1.50,{}]}"#,
+    r#"{"defaultChannel":"stable","name":"zoo","schema":"olm.package"}"#,
+    r#"{"entries":[{"name":"zoo.v1"}],"name":"stable","package":"zoo","schema":"olm.channel"}"#,
+    r#"{"image":"quay.io/zoo@sha256:3","name":"zoo.v1","package":"zoo","properties":[{"type":"olm.package","value":{"packageName":"zoo","version":"1.0.0"}}],"schema":"olm.bundle"}"#,
+];
+
+/// Another `etcd`, and a package between those of the other catalog.
+pub(crate) const BETA: &[&str] = &[
+    r#"{"defaultChannel":"stable","name":"etcd","schema":"olm.package"}"#,
+    r#"{"entries":[{"name":"etcd.v1.1.0"}],"name":"stable","package":"etcd","schema":"olm.channel"}"#,
+    r#"{"image":"quay.io/etcd@sha256:2","name":"etcd.v1.1.0","package":"etcd","properties":[{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.5"}}],"schema":"olm.bundle"}"#,
+    r#"{"defaultChannel":"stable","name":"minio","schema":"olm.package"}"#,
+    r#"{"entries":[{"name":"minio.v1"}],"name":"stable","package":"minio","schema":"olm.channel"}"#,
+    r#"{"image":"quay.io/minio@sha256:4","name":"minio.v1","package":"minio","properties":[{"type":"olm.package","value":{"packageName":"minio","version":"1.0.0"}}],"schema":"olm.bundle"}"#,
+];
+
+/// Digest of the content of the first catalog.
+pub(crate) const ALPHA_DIGEST: &str = "sha256:0101010101010101010101010101010101010101010101010101010101010101";
+
+/// An engine over both catalogs; the second one has the higher priority.
+pub(crate) fn engine(limits: Limits) -> Engine {
+    let about = About {
+        display_name: Some("The first".into()),
+        publisher: Some("Us".into()),
+        labels: [("tier".to_owned(), "one".to_owned())].into(),
+        ..About::default()
+    };
+    let alpha = Served {
+        image: Some("quay.io/alpha@sha256:1".into()),
+        last_unpacked: Some("2026-11-21T02:20:00Z".parse().unwrap()),
+        about,
+        ..served("alpha", ALPHA, 1)
+    };
+    let about = About { priority: 5, ..About::default() };
+    engine_of([alpha, Served { about, ..served("beta", BETA, 2) }], limits)
+}
+
+/// An engine over some catalogs.
+pub(crate) fn engine_of(all: impl IntoIterator<Item = Served>, limits: Limits) -> Engine {
+    let (mut writer, reader) = catalogs();
+    for served in all {
+        writer.publish(served);
+    }
+    Engine::new(reader, "test", limits)
+}
+
+/// A catalog of some lines, which stand in one file.
+pub(crate) fn served<T: AsRef<str>>(name: &str, lines: &[T], digest: u8) -> Served {
+    let content: String = lines.iter().flat_map(|line| [line.as_ref(), "\n"]).collect();
+    let numbers = (1..).take(lines.len()).collect();
+    let file = FileOrigin { path: "catalog.json".into(), lines: numbers, ..FileOrigin::default() };
+    let catalog = Catalog::build(content.into(), &Origins { files: vec![file] }).expect("the lines are canonical");
+    Served {
+        name: name.into(),
+        catalog: catalog.into(),
+        digest: Digest::new([digest; 32]),
+        encodings: std::sync::Arc::default(),
+        image: None,
+        last_unpacked: None,
+        about: About::default(),
+    }
+}
+
+/// The answer to a document.
+pub(crate) fn ask(engine: &Engine, query: &str) -> Value {
+    ask_with(engine, query, &Value::Null)
+}
+
+/// The answer to a document with variables.
+pub(crate) fn ask_with(engine: &Engine, query: &str, variables: &Value) -> Value {
+    let variables: Option<Map<String, Value>> = variables.as_object().cloned();
+    let answer = engine.execute(&Request { query: Some(query.into()), variables, ..Request::default() });
+    let body: Value = serde_json::from_slice(&answer.body).expect("an answer is JSON");
+    let has_errors = body.get("errors").is_some();
+    assert_eq!(has_errors, answer.outcome != Outcome::Complete, "{body}");
+    body
+}
+
+/// The data of the answer to a document that has no errors.
+pub(crate) fn data(engine: &Engine, query: &str) -> Value {
+    let mut body = ask(engine, query);
+    assert_eq!(body.get("errors"), None, "{query}");
+    body["data"].take()
+}
+
+/// The code of the first error of an answer.
+pub(crate) fn code(body: &Value) -> &str {
+    body["errors"][0]["extensions"]["code"].as_str().unwrap_or("none")
+}

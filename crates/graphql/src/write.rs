@@ -1,0 +1,400 @@
+//! Writing: a plan and a snapshot become JSON text, in one pass and one buffer.
+//!
+//! Each type's code is one `match` from a field's name to how to write it ([`Object::write`]). What is the same for
+//! every type is here: keys, lists, errors with their paths, `null` that propagates by cutting the text back, and the
+//! limits on objects, bytes and time.
+
+mod bundle;
+mod bundles;
+mod catalog;
+mod channel;
+mod connection;
+mod constraint;
+mod diff;
+mod failure;
+mod graph;
+mod icon;
+mod meta;
+mod metadata;
+mod node;
+mod package;
+pub(super) mod packages;
+mod problem;
+mod property;
+mod query;
+mod resolve;
+mod summary;
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use apollo_compiler::parser::SourceSpan;
+use fbc::catalog::part_at;
+use fbc::catalog::{Bundle, Manifests};
+use serving::{Served, Snapshot};
+
+use super::coercion::Arguments;
+use super::document::Document;
+use super::errors::{Code, Error, Location};
+use super::introspection::Introspection;
+use super::key::{self, Tag};
+use super::limits::Limits;
+use super::output;
+use super::plan::{Field, Plan, Selected};
+
+pub(super) use diff::CatalogChange;
+
+/// Objects between two looks at the clock.
+const OBJECTS_PER_LOOK: u64 = 256;
+
+/// Bytes of a manifest that are decoded in the time that an object takes.
+const DECODED_BYTES: usize = 512;
+
+/// Bytes of JSON that are walked in the time that an object takes.
+const WALKED_BYTES: usize = 2_048;
+
+/// Bytes of a pointer, or of a version that is installed, that are read in the time that an object takes.
+const READ_BYTES: usize = 64;
+
+/// What a written operation is.
+pub(super) struct Written {
+    /// The text of the data: an object or `null`.
+    pub(super) data: Vec<u8>,
+    /// What went wrong in fields, in the order of the data.
+    pub(super) errors: Vec<Error>,
+    /// Objects that were produced.
+    pub(super) objects: u64,
+}
+
+/// Writes the data of an operation into `out`, after what is there.
+///
+/// # Errors
+/// The reason why the whole execution was abandoned.
+pub(super) fn write<'a>(plan: &'a Plan<'a>, context: Context<'a>, out: Vec<u8>) -> Result<Written, Error> {
+    let deadline = Instant::now() + context.limits.time;
+    let start = out.len();
+    let mut writer = Writer {
+        context,
+        deadline,
+        out,
+        scratch: Vec::new(),
+        manifests: Manifests::default(),
+        path: Vec::new(),
+        errors: Vec::new(),
+        locations: HashMap::new(),
+        error_bytes: 0,
+        objects: 0,
+        next_look: OBJECTS_PER_LOOK,
+        abandoned: None,
+    };
+    let outcome = match context.change {
+        Some(change) => writer.object(diff::Subscription(change), plan),
+        None => writer.object(query::Query(context.snapshot), plan),
+    };
+    if let Some(reason) = writer.abandoned {
+        return Err(reason);
+    }
+    if outcome.is_err() {
+        writer.out.truncate(start);
+        writer.null();
+    }
+    Ok(Written { data: writer.out, errors: writer.errors, objects: writer.objects })
+}
+
+/// What a request is answered from.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    /// What happened, for a subscription.
+    pub(super) change: Option<CatalogChange<'a>>,
+    pub(super) document: &'a Document,
+    pub(super) limits: &'a Limits,
+    /// What introspection said, by response key.
+    pub(super) introspection: &'a Introspection,
+}
+
+/// Something of a catalog that is served.
+#[derive(Clone, Copy)]
+struct In<'a, T> {
+    served: &'a Served,
+    it: T,
+}
+
+/// An object of the graph.
+trait Object<'a>: Copy {
+    /// The name of its type.
+    fn type_name(self) -> &'static str;
+
+    /// Writes the value of a field.
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome;
+}
+
+/// Whether a value was written.
+type Outcome = Result<(), Stop>;
+
+/// Why a value was not written.
+enum Stop {
+    /// It has an error and is `null`, or else what it is in.
+    Null,
+    /// There is no more to be written at all.
+    Abandoned,
+}
+
+/// The text so far.
+struct Writer<'a> {
+    context: Context<'a>,
+    deadline: Instant,
+    out: Vec<u8>,
+    scratch: Vec<u8>,
+    manifests: Manifests,
+    /// The way to the object that is being written.
+    path: Vec<Step<'a>>,
+    errors: Vec<Error>,
+    /// Places that errors were at: a field of a list may fail for each item, and a place takes a walk over the text.
+    locations: HashMap<SourceSpan, Option<Location>>,
+    /// Bytes of the errors, roughly.
+    error_bytes: usize,
+    /// Objects that were produced, and what was done beside them, in objects.
+    objects: u64,
+    /// How many of them there are when the limits are looked at again.
+    next_look: u64,
+    abandoned: Option<Error>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+impl<'a, T: Copy> In<'a, T> {
+    /// Something else of the same catalog.
+    fn with<U>(self, it: U) -> In<'a, U> {
+        In { served: self.served, it }
+    }
+}
+
+/// Objects and lists.
+impl<'a> Writer<'a> {
+    /// Writes an object as a plan asks for it.
+    fn object<T: Object<'a>>(&mut self, object: T, plan: &'a Plan<'a>) -> Outcome {
+        self.count_objects(1)?;
+        if let Some(fault) = &plan.fault {
+            return self.unplanned(fault);
+        }
+        if plan.fields.is_empty() {
+            self.out.push(b'{');
+        }
+        for field in &plan.fields {
+            self.out.extend_from_slice(&field.prefix);
+            self.field(object, field)?;
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
+
+    /// Counts what was produced, or work that is worth so many objects.
+    fn count_objects(&mut self, count: u64) -> Outcome {
+        self.objects += count;
+        if self.objects >= self.next_look || self.objects > self.context.limits.objects {
+            self.look_at_limits()?;
+        }
+        Ok(())
+    }
+
+    /// The metadata of a bundle, with what it takes to decode it.
+    fn metadata(&mut self, bundle: Bundle<'a>, field: &'a Field<'a>) -> Outcome {
+        let metadata = bundle.metadata_by(&mut self.manifests);
+        self.count_decoded()?;
+        self.maybe(metadata.as_ref(), field)
+    }
+
+    /// Counts what was decoded of manifests since this was last called.
+    fn count_decoded(&mut self) -> Outcome {
+        let bytes = self.manifests.take_work();
+        self.objects += (bytes / DECODED_BYTES) as u64;
+        // It takes its time, so that the clock is looked at for each.
+        if bytes > 0 { self.look_at_limits() } else { Ok(()) }
+    }
+
+    fn field<T: Object<'a>>(&mut self, object: T, field: &'a Field<'a>) -> Outcome {
+        let start = self.out.len();
+        let outcome = match (&field.value, &field.arguments) {
+            (Selected::TypeName, _) => {
+                self.word(object.type_name());
+                Ok(())
+            }
+            (_, Err(fault)) => self.fault(field, fault),
+            (Selected::Introspection(_), _) => self.introspection(field),
+            _ => object.write(field, self),
+        };
+        self.settle(outcome, field.nullable, start)
+    }
+
+    /// Lets a `null` take the place of a value that was not written, if it may.
+    fn settle(&mut self, outcome: Outcome, nullable: bool, start: usize) -> Outcome {
+        if nullable && matches!(outcome, Err(Stop::Null)) {
+            self.out.truncate(start);
+            self.null();
+            return Ok(());
+        }
+        outcome
+    }
+
+    /// Writes an object that is the value of a field.
+    fn one<T: Object<'a>>(&mut self, object: T, field: &'a Field<'a>) -> Outcome {
+        self.path.push(Step::Key(field.key));
+        let outcome = self.of_type(object, field);
+        self.path.pop();
+        outcome
+    }
+
+    /// Writes an object that is the value of a field, or `null`.
+    fn maybe<T: Object<'a>>(&mut self, object: Option<T>, field: &'a Field<'a>) -> Outcome {
+        let Some(object) = object else {
+            self.null();
+            return Ok(());
+        };
+        self.one(object, field)
+    }
+
+    /// Writes a list of objects that is the value of a field.
+    fn many<T: Object<'a>>(&mut self, objects: impl IntoIterator<Item = T>, field: &'a Field<'a>) -> Outcome {
+        self.each(objects, field, |to, object| to.of_type(object, field))
+    }
+
+    /// Writes a list that is the value of a field.
+    fn each<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        field: &'a Field<'a>,
+        mut item: impl FnMut(&mut Self, T) -> Outcome,
+    ) -> Outcome {
+        self.path.push(Step::Key(field.key));
+        self.out.push(b'[');
+        let outcome = items.into_iter().enumerate().try_for_each(|(at, value)| {
+            if at > 0 {
+                self.out.push(b',');
+            }
+            self.path.push(Step::Index(at));
+            let start = self.out.len();
+            let outcome = item(self, value);
+            self.path.pop();
+            self.settle(outcome, field.nullable_items, start)
+        });
+        self.out.push(b']');
+        self.path.pop();
+        outcome
+    }
+
+    /// Writes a list of strings.
+    fn texts<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) {
+        self.out.push(b'[');
+        for (at, text) in texts.into_iter().enumerate() {
+            if at > 0 {
+                self.out.push(b',');
+            }
+            self.text(text);
+        }
+        self.out.push(b']');
+    }
+
+    fn of_type<T: Object<'a>>(&mut self, object: T, field: &'a Field<'a>) -> Outcome {
+        match field.plan(object.type_name()) {
+            Some(plan) => self.object(object, plan),
+            None => self.bug(field, object.type_name()),
+        }
+    }
+
+    fn introspection(&mut self, field: &'a Field<'a>) -> Outcome {
+        match self.context.introspection.iter().find(|(key, _)| **key == *field.key) {
+            Some((_, json)) => self.raw(json),
+            None => self.bug(field, "the schema"),
+        }
+    }
+}
+
+/// Scalars.
+impl Writer<'_> {
+    fn null(&mut self) {
+        self.out.extend_from_slice(b"null");
+    }
+
+    fn boolean(&mut self, value: bool) {
+        self.out.extend_from_slice(if value { b"true" } else { b"false" });
+    }
+
+    fn integer(&mut self, value: impl Into<i64>) {
+        output::integer(&mut self.out, value.into());
+    }
+
+    /// A count as an `Int`.
+    fn count(&mut self, value: usize) {
+        self.integer(i32::try_from(value).unwrap_or(i32::MAX));
+    }
+
+    fn text(&mut self, text: &str) {
+        output::string(&mut self.out, text);
+    }
+
+    fn maybe_text(&mut self, text: Option<&str>) {
+        match text {
+            Some(text) => self.text(text),
+            None => self.null(),
+        }
+    }
+
+    /// A string of ours, which needs no escapes.
+    fn word(&mut self, word: &'static str) {
+        self.out.push(b'"');
+        self.out.extend_from_slice(word.as_bytes());
+        self.out.push(b'"');
+    }
+
+    /// An id or a cursor.
+    fn key<'p>(&mut self, tag: Tag, parts: impl IntoIterator<Item = Option<&'p str>>) {
+        self.out.push(b'"');
+        key::write(&mut self.out, &mut self.scratch, tag, parts);
+        self.out.push(b'"');
+    }
+
+    /// JSON text as it is. It may be large, so the limit is looked at before it is copied.
+    fn raw(&mut self, json: &[u8]) -> Outcome {
+        let maximum = self.context.limits.answer_bytes;
+        if self.out.len() + json.len() > maximum {
+            return self.too_large();
+        }
+        if self.out.capacity() - self.out.len() < json.len() {
+            // In steps of four, so that what was outgrown is a third of the answer and not as much again; what is not
+            // written to takes no memory. Never beyond what an answer may have.
+            let wanted = (self.out.capacity() * 4).max(self.out.len() + json.len()).min(maximum);
+            self.out.reserve_exact(wanted - self.out.len());
+        }
+        self.out.extend_from_slice(json);
+        Ok(())
+    }
+
+    fn maybe_raw(&mut self, json: Option<&[u8]>) -> Outcome {
+        self.raw(json.unwrap_or(b"null"))
+    }
+}
+
+/// Raw values.
+impl<'a> Writer<'a> {
+    /// Writes the part of a value that a field asks for, or `null` where there is none.
+    fn part(&mut self, json: Option<&[u8]>, field: &'a Field<'a>) -> Outcome {
+        let Some(pointer) = arguments(field).text("pointer") else { return self.maybe_raw(json) };
+        let walked = json.map_or(0, <[u8]>::len) / WALKED_BYTES + pointer.len() / READ_BYTES;
+        self.count_objects(walked as u64)?;
+        match json.map(|json| part_at(json, pointer)).transpose() {
+            Ok(part) => self.maybe_raw(part.flatten()),
+            Err(error) => self.bad_input(field, format!("`pointer` is malformed: {error}")),
+        }
+    }
+}
+
+/// The arguments of a field that is being written; those with faults never are.
+fn arguments<'a>(field: &'a Field<'a>) -> &'a Arguments {
+    static NONE: Arguments = Arguments::NONE;
+    field.arguments.as_ref().unwrap_or(&NONE)
+}

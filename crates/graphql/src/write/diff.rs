@@ -1,0 +1,167 @@
+//! `CatalogDiff` and what is in it, and `Subscription`, whose changes have one.
+
+use fbc::outline::{BundleDiff, Change, ChannelDiff, Diff, PackageDiff};
+use fbc::{Digest, Outline};
+use serde_json::Value;
+use serving::{Served, Snapshot};
+
+use super::catalog::CatalogObject;
+use super::{Field, Object, Outcome, Writer, arguments};
+
+/// What became of one catalog: absent before or after where it was not served.
+#[derive(Clone, Copy)]
+pub(crate) struct CatalogChange<'a> {
+    pub(crate) before: Option<&'a Served>,
+    pub(crate) after: Option<&'a Served>,
+}
+
+/// The type `Subscription`, when something happened.
+#[derive(Clone, Copy)]
+pub(super) struct Subscription<'a>(pub(super) CatalogChange<'a>);
+
+/// The type `CatalogDiff`.
+#[derive(Clone, Copy)]
+struct CatalogDiff<'d> {
+    from: Digest,
+    to: Digest,
+    diff: &'d Diff<'d>,
+}
+
+impl CatalogChange<'_> {
+    /// The name of the catalog.
+    pub(crate) fn name(&self) -> &str {
+        self.after.or(self.before).map_or("", |served| served.name.as_str())
+    }
+
+    /// What became of it; nothing when it has the same content.
+    pub(crate) fn change(&self) -> Option<Change> {
+        Change::between(self.before.map(|served| served.digest), self.after.map(|served| served.digest))
+    }
+}
+
+impl<'a> Writer<'a> {
+    /// `Query.diff`.
+    pub(super) fn diff(&mut self, snapshot: &'a Snapshot, field: &'a Field<'a>) -> Outcome {
+        self.look_at_limits()?;
+        let [from, to] = ["from", "to"].map(|side| outline(snapshot, arguments(field).get(side)));
+        let Some(((from, before), (to, after))) = from.zip(to) else {
+            self.null();
+            return Ok(());
+        };
+        self.one(CatalogDiff { from, to, diff: &before.diff(&after) }, field)
+    }
+}
+
+/// The content that a `CatalogRef` means, if its outline is known.
+fn outline(snapshot: &Snapshot, by: &Value) -> Option<(Digest, Outline)> {
+    let digest = match by["name"].as_str() {
+        Some(name) => snapshot.get(name)?.digest,
+        None => Digest::parse(by["digest"].as_str()?)?,
+    };
+    Some((digest, snapshot.outline(&digest)?))
+}
+
+impl<'a> Object<'a> for Subscription<'a> {
+    fn type_name(self) -> &'static str {
+        "Subscription"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match field.name {
+            "catalogChanged" => to.one(self.0, field),
+            _ => to.unknown(field),
+        }
+    }
+}
+
+impl<'a> Object<'a> for CatalogChange<'a> {
+    fn type_name(self) -> &'static str {
+        "CatalogChange"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        let Self { before, after } = self;
+        match field.name {
+            "name" => to.text(self.name()),
+            "change" => to.word(self.change().unwrap_or(Change::Changed).as_str()),
+            "catalog" => return to.maybe(after.map(CatalogObject), field),
+            "fromDigest" => to.maybe_text(before.map(|served| served.digest.to_string()).as_deref()),
+            "diff" => {
+                to.look_at_limits()?;
+                let Some((before, after)) = before.zip(after) else {
+                    to.null();
+                    return Ok(());
+                };
+                let diff = before.catalog.outline().diff(after.catalog.outline());
+                return to.one(CatalogDiff { from: before.digest, to: after.digest, diff: &diff }, field);
+            }
+            _ => return to.unknown(field),
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Object<'a> for CatalogDiff<'_> {
+    fn type_name(self) -> &'static str {
+        "CatalogDiff"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match field.name {
+            "fromDigest" => to.text(&self.from.to_string()),
+            "toDigest" => to.text(&self.to.to_string()),
+            "packages" => return to.many(&self.diff.packages, field),
+            _ => return to.unknown(field),
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Object<'a> for &PackageDiff<'_> {
+    fn type_name(self) -> &'static str {
+        "PackageDiff"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match field.name {
+            "name" => to.text(self.name),
+            "change" => to.word(self.change.as_str()),
+            "channels" => return to.many(&self.channels, field),
+            "bundles" => return to.many(&self.bundles, field),
+            _ => return to.unknown(field),
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Object<'a> for &ChannelDiff<'_> {
+    fn type_name(self) -> &'static str {
+        "ChannelDiff"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match field.name {
+            "name" => to.text(self.name),
+            "change" => to.word(self.change.as_str()),
+            "fromHead" => to.maybe_text(self.from_head),
+            "toHead" => to.maybe_text(self.to_head),
+            _ => return to.unknown(field),
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Object<'a> for &BundleDiff<'_> {
+    fn type_name(self) -> &'static str {
+        "BundleDiff"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match field.name {
+            "name" => to.text(self.name),
+            "change" => to.word(self.change.as_str()),
+            _ => return to.unknown(field),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,241 @@
+//! `PackageConnection`: which packages, in which order, and how they are spread over the values one can filter by.
+
+use std::cmp::Ordering;
+
+use fbc::catalog::{Facet, FacetCounts, FacetValue, FoundPackages, Package, PackageFilter};
+use jiff::Timestamp;
+use serving::Served;
+
+use super::connection::{Connection, Node};
+use super::{Field, In, Object, Outcome, Writer, arguments};
+use crate::coercion::Arguments;
+use crate::connection::{Direction, Item, Listed, Places, Source, page, sort};
+use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODES};
+use crate::key::{Key, Tag};
+use crate::plan::Selected;
+
+/// A package in a connection.
+#[derive(Clone, Copy)]
+struct ListedPackage<'a> {
+    package: In<'a, Package<'a>>,
+    rank: u32,
+    order: PackageOrder,
+}
+
+/// An order of packages; what is equal in it comes by name, then by catalog.
+#[derive(Clone, Copy)]
+struct PackageOrder {
+    field: PackageField,
+    direction: Direction,
+}
+
+/// What packages are ordered by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PackageField {
+    Name,
+    Relevance,
+    CreatedAt,
+}
+
+/// What a package is ordered by.
+struct PackageKey<'k> {
+    /// Its rank, or when it was created in microseconds since 1970.
+    first: Option<i64>,
+    name: &'k str,
+    catalog: &'k str,
+}
+
+/// The type `PackageFacets`.
+pub(super) struct PackageFacets<'a> {
+    filter: PackageFilter<'a>,
+    /// What was found in each catalog.
+    found: Vec<(&'a Served, FoundPackages<'a>)>,
+    /// The catalogs that were not asked for, so that nothing was looked for in them.
+    others: Vec<&'a Served>,
+}
+
+/// The type `FacetValue`.
+#[derive(Clone, Copy)]
+struct ValueCount<'a>(FacetValue<'a>, u32);
+
+/// At most so many values has a facet.
+pub(crate) const FACET_VALUES: i64 = 100;
+
+impl<'a> Writer<'a> {
+    /// Writes the packages of some catalogs, as a field asks for them; `others` are served too, and were not asked
+    /// for.
+    pub(super) fn packages(
+        &mut self,
+        asked: Vec<&'a Served>,
+        others: Vec<&'a Served>,
+        field: &'a Field<'a>,
+    ) -> Outcome {
+        let given = arguments(field);
+        let filter = filter::packages(given);
+        let searches = filter.as_ref().is_some_and(|filter| filter.search.is_some());
+        let order = PackageOrder::new(given, searches);
+        let is_plain = filter.is_none() && order.field == PackageField::Name && order.direction == Direction::Ascending;
+        let counts =
+            matches!(&field.value, Selected::Object(plan) if plan.fields.iter().any(|field| field.name == "facets"));
+        if is_plain && !counts {
+            let all = |served: &'a Served| Source { served, places: Places::all(served.catalog.packages().len()) };
+            let sources: Vec<_> = asked.into_iter().map(all).collect();
+            return self.connection::<ListedPackage<'_>>(&sources, order, field);
+        }
+        let filter = filter.unwrap_or_default();
+        let found: Vec<_> = asked.into_iter().map(|served| (served, served.catalog.find_packages(&filter))).collect();
+        let sources: Vec<_> = found.iter().map(|(served, found)| listed(served, found, order)).collect();
+        let page = match page::<ListedPackage<'_>>(&sources, order, given, self.context.limits) {
+            Ok(page) => page,
+            Err(message) => return self.bad_input(field, message),
+        };
+        let facets = PackageFacets { filter, found, others };
+        self.one(Connection { page: &page, facets: Some(&facets) }, field)
+    }
+}
+
+fn listed<'a>(served: &'a Served, found: &FoundPackages<'a>, order: PackageOrder) -> Source<'a> {
+    let mut list: Vec<_> = found.matches().map(|(place, rank)| Listed { place, rank }).collect();
+    sort::<ListedPackage<'_>>(served, &mut list, order);
+    Source { served, places: Places::List(list) }
+}
+
+impl PackageOrder {
+    fn new(given: &Arguments, searches: bool) -> Self {
+        let order = given.get("orderBy");
+        let field = match order["field"].as_str() {
+            Some("RELEVANCE") => PackageField::Relevance,
+            Some("CREATED_AT") => PackageField::CreatedAt,
+            None if searches => PackageField::Relevance,
+            _ => PackageField::Name,
+        };
+        Self { field, direction: Direction::of(order, Direction::Ascending) }
+    }
+
+    fn tag(self) -> Tag {
+        let tags = match self.field {
+            PackageField::Name => Tag::PACKAGES_BY_NAME,
+            PackageField::Relevance => Tag::PACKAGES_BY_RELEVANCE,
+            PackageField::CreatedAt => Tag::PACKAGES_BY_CREATION,
+        };
+        tags[self.direction as usize]
+    }
+}
+
+impl<'a> Item<'a> for ListedPackage<'a> {
+    type Order = PackageOrder;
+    type Key<'k> = PackageKey<'k>;
+
+    fn at(served: &'a Served, Listed { place, rank }: Listed, order: PackageOrder) -> Self {
+        Self { package: In { served, it: served.catalog.package_at(place as usize) }, rank, order }
+    }
+
+    fn key(self) -> PackageKey<'a> {
+        let In { served, it } = self.package;
+        let first = match self.order.field {
+            PackageField::Name => None,
+            PackageField::Relevance => Some(self.rank.into()),
+            PackageField::CreatedAt => it.summary().created_at().map(Timestamp::as_microsecond),
+        };
+        PackageKey { first, name: it.name(), catalog: &served.name }
+    }
+
+    fn read(order: PackageOrder, cursor: &Key) -> Option<PackageKey<'_>> {
+        let [first, name, catalog] = cursor.parts(order.tag())?;
+        Some(PackageKey { first: first.map(str::parse).transpose().ok()?, name: name?, catalog: catalog? })
+    }
+
+    fn compare(order: PackageOrder, a: &PackageKey<'_>, b: &PackageKey<'_>) -> Ordering {
+        let by_name = a.name.cmp(b.name);
+        let by_name = if order.field == PackageField::Name { order.direction.apply(by_name) } else { by_name };
+        let first = order.direction.present_first(a.first.as_ref(), b.first.as_ref(), i64::cmp);
+        first.then(by_name).then_with(|| a.catalog.cmp(b.catalog))
+    }
+}
+
+impl<'a> Object<'a> for ListedPackage<'a> {
+    fn type_name(self) -> &'static str {
+        self.package.type_name()
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        self.package.write(field, to)
+    }
+}
+
+impl<'a> Node<'a> for ListedPackage<'a> {
+    const CONNECTION: &'static str = "PackageConnection";
+    const EDGE: &'static str = "PackageEdge";
+
+    fn cursor(self, to: &mut Writer<'a>) {
+        let PackageKey { first, name, catalog } = self.key();
+        let first = first.map(|first| first.to_string());
+        to.key(self.order.tag(), [first.as_deref(), Some(name), Some(catalog)]);
+    }
+}
+
+impl<'a> PackageFacets<'a> {
+    /// Counts over every catalog that was asked for.
+    fn counted(&self, facet: Facet) -> FacetCounts<'a> {
+        let mut counts = FacetCounts::default();
+        for (_, found) in &self.found {
+            found.count(facet, &mut counts);
+        }
+        counts
+    }
+
+    /// Counts the packages of every catalog, also of those that were not asked for.
+    fn by_catalog(&self) -> FacetCounts<'a> {
+        let mut counts = FacetCounts::default();
+        let mut add = |served: &'a Served, found: &FoundPackages<'_>| {
+            counts.add_many(FacetValue::Text(&served.name), u32::try_from(found.matches().count()).unwrap_or(u32::MAX));
+        };
+        self.found.iter().for_each(|(served, found)| add(served, found));
+        self.others.iter().for_each(|served| add(served, &served.catalog.find_packages(&self.filter)));
+        counts
+    }
+}
+
+impl<'a> Object<'a> for &PackageFacets<'a> {
+    fn type_name(self) -> &'static str {
+        "PackageFacets"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        let first = arguments(field).integer("first").unwrap_or_default();
+        let Ok(first) = usize::try_from(first.min(FACET_VALUES)) else {
+            return to.bad_input(field, format!("`first` must not be negative, and is {first}"));
+        };
+        let counts = match field.name {
+            "catalogs" => self.by_catalog(),
+            "categories" => self.counted(Facet::Categories),
+            "providers" => self.counted(Facet::Providers),
+            "keywords" => self.counted(Facet::Keywords),
+            "capabilityLevels" => self.counted(Facet::CapabilityLevels),
+            "installModes" => self.counted(Facet::InstallModes),
+            "infrastructureFeatures" => self.counted(Facet::InfrastructureFeatures),
+            _ => return to.unknown(field),
+        };
+        to.many(counts.top(first).into_iter().map(|(value, count)| ValueCount(value, count)), field)
+    }
+}
+
+impl<'a> Object<'a> for ValueCount<'_> {
+    fn type_name(self) -> &'static str {
+        "FacetValue"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        let Self(value, count) = self;
+        match field.name {
+            "value" => match value {
+                FacetValue::Text(text) => to.text(text),
+                FacetValue::CapabilityLevel(level) => to.word(filter::word(&CAPABILITY_LEVELS, &level)),
+                FacetValue::InstallMode(mode) => to.word(filter::word(&INSTALL_MODES, &mode)),
+            },
+            "count" => to.count(count as usize),
+            _ => return to.unknown(field),
+        }
+        Ok(())
+    }
+}

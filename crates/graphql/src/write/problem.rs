@@ -1,0 +1,114 @@
+//! `Problem`: what is odd in a catalog.
+
+use std::cmp::Ordering;
+
+use fbc::ignore::compare_paths;
+use fbc::{Problem, Severity};
+use serving::Served;
+
+use super::connection::Node;
+use super::{Field, Object, Outcome, Writer};
+use crate::connection::{Item, Listed};
+use crate::key::{Key, Tag};
+
+/// A problem and its place among those of its catalog.
+#[derive(Clone, Copy)]
+pub(super) struct ProblemAt<'a> {
+    served: &'a Served,
+    place: usize,
+}
+
+impl<'a> ProblemAt<'a> {
+    fn problem(self) -> &'a Problem {
+        &self.served.catalog.problems()[self.place]
+    }
+
+    /// Where the problems of its file and line begin.
+    fn first_of_line(self) -> usize {
+        let own = place(self.problem());
+        self.served.catalog.problems().partition_point(|problem| by_place(place(problem), own).is_lt())
+    }
+}
+
+impl<'a> Object<'a> for ProblemAt<'a> {
+    fn type_name(self) -> &'static str {
+        "Problem"
+    }
+
+    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        let problem = self.problem();
+        match field.name {
+            "severity" => to.word(match problem.code.severity() {
+                Severity::Error => "ERROR",
+                Severity::Warning => "WARNING",
+            }),
+            "code" => to.word(problem.code.as_str()),
+            "message" => to.text(&problem.message),
+            "packageName" => to.maybe_text(problem.package.as_deref()),
+            "channelName" => to.maybe_text(problem.channel.as_deref()),
+            "bundleName" => to.maybe_text(problem.bundle.as_deref()),
+            "file" => to.maybe_text(problem.file.as_deref()),
+            "line" => match problem.line {
+                Some(line) => to.count(line as usize),
+                None => to.null(),
+            },
+            _ => return to.unknown(field),
+        }
+        Ok(())
+    }
+}
+
+/// What a problem is ordered by: its file, its line, and how many problems of that line come before.
+pub(super) struct ProblemKey<'k> {
+    file: Option<&'k str>,
+    line: Option<u32>,
+    nth: usize,
+}
+
+impl<'a> Item<'a> for ProblemAt<'a> {
+    type Order = ();
+    type Key<'k> = ProblemKey<'k>;
+
+    fn at(served: &'a Served, listed: Listed, (): ()) -> Self {
+        Self { served, place: listed.place as usize }
+    }
+
+    fn key(self) -> ProblemKey<'a> {
+        let (file, line) = place(self.problem());
+        ProblemKey { file, line, nth: self.place - self.first_of_line() }
+    }
+
+    fn read((): (), cursor: &Key) -> Option<ProblemKey<'_>> {
+        let [file, line, nth] = cursor.parts(Tag::PROBLEMS)?;
+        Some(ProblemKey { file, line: line.map(str::parse).transpose().ok()?, nth: nth?.parse().ok()? })
+    }
+
+    fn compare((): (), a: &ProblemKey<'_>, b: &ProblemKey<'_>) -> Ordering {
+        by_place((a.file, a.line), (b.file, b.line)).then(a.nth.cmp(&b.nth))
+    }
+}
+
+impl<'a> Node<'a> for ProblemAt<'a> {
+    const CONNECTION: &'static str = "ProblemConnection";
+    const EDGE: &'static str = "ProblemEdge";
+
+    fn cursor(self, to: &mut Writer<'a>) {
+        let ProblemKey { file, line, nth } = self.key();
+        let line = line.map(|line| line.to_string());
+        to.key(Tag::PROBLEMS, [file, line.as_deref(), Some(&nth.to_string())]);
+    }
+}
+
+/// The file and the line of a problem.
+fn place(problem: &Problem) -> (Option<&str>, Option<u32>) {
+    (problem.file.as_deref(), problem.line)
+}
+
+/// The order of a catalog's problems; what is known of no file comes first.
+fn by_place((a, a_line): (Option<&str>, Option<u32>), (b, b_line): (Option<&str>, Option<u32>)) -> Ordering {
+    let by_file = match (a, b) {
+        (Some(a), Some(b)) => compare_paths(a, b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    };
+    by_file.then_with(|| a_line.cmp(&b_line))
+}

@@ -1,0 +1,220 @@
+//! How images are fetched from registries, and from layouts on disk.
+//!
+//! A reference is resolved once; what follows is fetched by digest and verified. Nothing here knows what is in a layer.
+
+mod blob;
+mod conf;
+mod credentials;
+mod helper;
+mod login;
+mod session;
+mod transport;
+mod tries;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+
+use super::layout::OpenLayout;
+use super::manifest::{self, Blob, Manifest, NESTED_INDEXES};
+use super::resolved::Origin;
+use super::{ImageError, ImageSource, LayoutReference, RegistryReference, Resolved};
+
+pub use conf::RegistriesConf;
+pub use credentials::Credentials;
+pub use helper::{HELPER_BYTES, HELPER_PATIENCE};
+pub use login::TOKEN_BYTES;
+pub use session::REFUSAL_BYTES;
+pub(super) use session::Session;
+pub use transport::REDIRECTS;
+
+use transport::Transport;
+
+/// Reaches registries. Cheap to clone; all loads share one.
+#[derive(Clone, Debug)]
+pub struct Registries {
+    transport: Arc<Transport>,
+}
+
+/// How registries are reached.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Who we are.
+    pub credentials: Credentials,
+    /// Certificates of authorities that are trusted beside the system's, as PEM.
+    pub authorities: Vec<String>,
+    /// `HOST[:PORT]`s that may be reached without TLS, or with a certificate that cannot be verified.
+    pub insecure: Vec<String>,
+    /// Mirrors, and what is blocked.
+    pub conf: RegistriesConf,
+    /// How much is accepted.
+    pub limits: Limits,
+    /// How long is waited, and how often is tried.
+    pub patience: Patience,
+}
+
+/// How much of an image is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a manifest or an index: they are held in memory. 4 MiB is what registries accept themselves.
+    pub manifest_bytes: u64,
+    /// Bytes of a config, which is held in memory too.
+    pub config_bytes: u64,
+    /// Layers of an image. Container runtimes mount no more than this.
+    pub layers: usize,
+    /// Bytes of all layers together, as they are fetched: they lie on the disk until they are unpacked.
+    pub layer_bytes: u64,
+}
+
+/// How long is waited for a registry, and how often it is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// For a connection.
+    pub connect: Duration,
+    /// For the next bytes of an answer.
+    pub silence: Duration,
+    /// The slowest that an answer may come on the average, in bytes a second. Without it, a byte now and then would hold
+    /// a load for ever.
+    pub slowest: u64,
+    /// How often one request is sent.
+    pub tries: u32,
+    /// The longest wait before the second try; each further one is up to twice as long.
+    pub first_wait: Duration,
+    /// The longest wait of all. Who asks for more is not waited for.
+    pub longest_wait: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { manifest_bytes: 4 << 20, config_bytes: 4 << 20, layers: 127, layer_bytes: 4 << 30 }
+    }
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            silence: Duration::from_secs(30),
+            slowest: 4096,
+            tries: 5,
+            first_wait: Duration::from_millis(500),
+            longest_wait: Duration::from_mins(1),
+        }
+    }
+}
+
+impl Patience {
+    /// How long a request may take whose answer has so many bytes.
+    fn whole(&self, bytes: u64) -> Duration {
+        let slowest = Duration::from_secs(bytes / self.slowest.max(1));
+        self.connect.saturating_add(self.silence).saturating_add(slowest)
+    }
+}
+
+impl Registries {
+    /// Registries that are reached so.
+    pub fn new(settings: Settings) -> Result<Self, ImageError> {
+        Ok(Self { transport: Arc::new(Transport::new(settings)?) })
+    }
+
+    /// What an image or a layout names now: its manifest and config are fetched and verified, its layers not yet.
+    pub async fn resolve(&self, source: &ImageSource) -> Result<Resolved, ImageError> {
+        match source {
+            ImageSource::Registry(image) => self.image(image).await,
+            ImageSource::Layout(layout) => self.layout(layout.clone()).await,
+        }
+    }
+
+    /// Fetches the layers into a folder, verified: the files, one for each layer, lowest first. Equal layers are one
+    /// file. `progress` is told how many bytes of how many are there.
+    pub async fn fetch(
+        &self,
+        resolved: &Resolved,
+        folder: &Path,
+        progress: impl Fn(u64, u64) + Send + Sync,
+    ) -> Result<Vec<PathBuf>, ImageError> {
+        let mut blobs: BTreeMap<_, _> = resolved.layers.iter().map(|layer| (layer.digest, layer.bytes)).collect();
+        let total: u64 = blobs.values().sum();
+        let path = |digest: &fbc::Digest| folder.join(digest.hex());
+        let mut before = 0;
+        for layer in &resolved.layers {
+            let Some(bytes) = blobs.remove(&layer.digest) else { continue };
+            let (blob, to) = (Blob { digest: layer.digest, bytes }, path(&layer.digest));
+            match &resolved.origin {
+                Origin::Registry(session) => {
+                    blob::fetch(session, blob, &to, |fetched| progress(before + fetched, total)).await?;
+                }
+                Origin::Layout(layout) => {
+                    let layout = layout.clone();
+                    blocking(move || layout.copy(blob, &to)).await?;
+                    progress(before + bytes, total);
+                }
+            }
+            before += bytes;
+        }
+        Ok(resolved.layers.iter().map(|layer| path(&layer.digest)).collect())
+    }
+
+    /// Looks at the mirrors of an image and then at the image itself, until one of them has it.
+    async fn image(&self, image: &RegistryReference) -> Result<Resolved, ImageError> {
+        let patience = self.transport.settings.patience;
+        let (mirrors, own) = self.transport.settings.conf.places(image)?;
+        for place in mirrors {
+            let session = Session::new(self.transport.clone(), place, 1);
+            match look_at(session, image, &self.transport.settings.limits).await {
+                Ok(resolved) => return Ok(resolved),
+                Err(error) => {
+                    let cause = std::error::Error::source(&error);
+                    tracing::warn!(%image, %error, cause, "trying the next place of an image");
+                }
+            }
+        }
+        let session = Session::new(self.transport.clone(), own, patience.tries);
+        look_at(session, image, &self.transport.settings.limits).await
+    }
+
+    async fn layout(&self, layout: LayoutReference) -> Result<Resolved, ImageError> {
+        let limits = self.transport.settings.limits;
+        blocking(move || OpenLayout::open(&layout)?.resolve(&layout, &limits)).await
+    }
+}
+
+/// What an image is at one place.
+async fn look_at(session: Session, image: &RegistryReference, limits: &Limits) -> Result<Resolved, ImageError> {
+    let (mut bytes, digest) = session.manifest(image).await?;
+    let mut what = format!("`{image}`");
+    let mut platform = None;
+    for _ in 0..=NESTED_INDEXES {
+        let index = match Manifest::parse(&bytes, &what)? {
+            Manifest::Image(manifest) => {
+                manifest.check(&what, limits)?;
+                let config = match manifest.config {
+                    Some(config) => Some(session.config(config).await?),
+                    None => None,
+                };
+                let (kind, layers) = manifest.describe(config.as_deref(), &what)?;
+                let by_digest = format!("{}@{digest}", image.repository());
+                let origin = Origin::Registry(Arc::new(session));
+                return Ok(Resolved { digest, by_digest, platform, kind, layers, origin });
+            }
+            Manifest::Index(index) => index,
+        };
+        let choice = manifest::choose(&index, &what)?;
+        bytes = session.manifest_by_digest(choice.manifest).await?;
+        platform = choice.platform.or(platform);
+        what = format!("the image {} of `{image}`", choice.manifest.digest);
+    }
+    Err(ImageError::NestedIndexes(image.to_string()))
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ImageError> + Send + 'static,
+) -> Result<T, ImageError> {
+    match spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(failed) => std::panic::resume_unwind(failed.into_panic()),
+    }
+}

@@ -1,0 +1,225 @@
+//! Reads files into canonical lines: several files at a time, written in catalog order.
+//!
+//! Each reading thread takes the next file and sends its lines in chunks; the calling thread writes the chunks of the
+//! first file, then those of the second, and so on. Every queue is bounded, so a reader that is ahead waits, and what is
+//! held in memory does not grow with the files.
+
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::{mem, thread};
+
+use fbc::origin::{FileOrigin, Notice, Origins};
+use fbc::read::{FileReader, ReadError, ReadLimits, Step};
+use images::unpack::{self, Unpacked};
+use store::ContentWriter;
+
+use super::LoadError;
+use crate::directory::Listing;
+
+/// How many files are read at a time.
+pub const READERS: usize = 2;
+
+/// How many bytes of lines a reader collects before it hands them on.
+const CHUNK: usize = 128 * 1024;
+
+/// How many files may be waiting for the one that is being written.
+const AHEAD: usize = 2;
+
+/// The files of a catalog by their numbers, which are in catalog order.
+pub(super) trait Files: Sync {
+    fn count(&self) -> usize;
+    fn path(&self, file: usize) -> &str;
+    /// Opens a file: what it gives reads the next bytes into a room and says how many; 0 at the end.
+    fn open(&self, file: usize) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError>;
+}
+
+/// A file that does not parse.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}:{}: {}", error.line, error.kind)]
+pub struct ReadFailure {
+    /// Its path from the root of the catalog.
+    pub path: String,
+    /// What is wrong with it, and on which line.
+    pub error: ReadError,
+}
+
+/// Some lines of one file, or of none at its end.
+struct Chunk {
+    /// Canonical lines.
+    lines: Vec<u8>,
+    /// For each, the line of the file on which it begins.
+    begins: Vec<u32>,
+    notices: Vec<Notice>,
+    /// How many bytes of the file were read for it.
+    read: u64,
+}
+
+/// The chunks of one file, as they are read.
+type Chunks = Receiver<Result<Chunk, LoadError>>;
+
+/// Buffers for lines that were written and may be filled again: fresh memory costs more than what is written to it.
+#[derive(Default)]
+struct Buffers(Mutex<Vec<Vec<u8>>>);
+
+/// The reader who sent this has nobody any more who wants it.
+struct Unwanted;
+
+/// Reads every file and writes its lines. `progress` is told how many bytes were read so far.
+pub(super) fn read(
+    files: &impl Files,
+    writer: &mut ContentWriter<'_>,
+    progress: impl Fn(u64),
+) -> Result<Origins, LoadError> {
+    let next = &Mutex::new(0..files.count());
+    let buffers = &Buffers::default();
+    thread::scope(|scope| {
+        let (order, ordered) = sync_channel(AHEAD);
+        for _ in 0..READERS {
+            let order = order.clone();
+            scope.spawn(move || {
+                let mut reader = FileReader::new(ReadLimits::default());
+                while let Ok(Some(())) = read_next(files, next, &order, &mut reader, buffers) {}
+            });
+        }
+        drop(order);
+        let mut origins = Origins::default();
+        let mut read = 0;
+        while let Ok((file, chunks)) = ordered.recv() {
+            origins.files.push(write_file(files.path(file), &chunks, writer, buffers, |bytes| {
+                read += bytes;
+                progress(read);
+            })?);
+        }
+        Ok(origins)
+    })
+}
+
+/// Writes the chunks of one file until its reader is done.
+fn write_file(
+    path: &str,
+    chunks: &Chunks,
+    writer: &mut ContentWriter<'_>,
+    buffers: &Buffers,
+    mut progress: impl FnMut(u64),
+) -> Result<FileOrigin, LoadError> {
+    let mut origin = FileOrigin { path: path.to_owned(), ..FileOrigin::default() };
+    for chunk in chunks {
+        let chunk = chunk?;
+        writer.write(&chunk.lines)?;
+        origin.lines.extend(chunk.begins);
+        origin.notices.extend(chunk.notices);
+        progress(chunk.read);
+        buffers.put(chunk.lines);
+    }
+    Ok(origin)
+}
+
+/// Reads the next file that nobody reads yet; `None` when there is no more.
+fn read_next(
+    files: &impl Files,
+    next: &Mutex<Range<usize>>,
+    order: &SyncSender<(usize, Chunks)>,
+    reader: &mut FileReader,
+    buffers: &Buffers,
+) -> Result<Option<()>, Unwanted> {
+    let (sender, chunks) = sync_channel(2);
+    let file = {
+        // Held until the file has its place in the order; the other readers would have to wait for theirs anyway.
+        let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(file) = next.next() else { return Ok(None) };
+        order.send((file, chunks)).map_err(|_| Unwanted)?;
+        file
+    };
+    reader.restart();
+    if let Err(error) = read_file(files, file, reader, buffers, &sender) {
+        sender.send(Err(error)).map_err(|_| Unwanted)?;
+    }
+    Ok(Some(()))
+}
+
+fn read_file(
+    files: &impl Files,
+    file: usize,
+    reader: &mut FileReader,
+    buffers: &Buffers,
+    sender: &SyncSender<Result<Chunk, LoadError>>,
+) -> Result<(), LoadError> {
+    let mut open = files.open(file)?;
+    let mut chunk = Chunk::empty(buffers);
+    loop {
+        let failure = |error| ReadFailure { path: files.path(file).to_owned(), error };
+        match reader.next().map_err(failure)? {
+            Step::More => {
+                let read = open(reader.room())?;
+                reader.filled(read);
+                chunk.read += read as u64;
+            }
+            Step::Blob(blob) => {
+                chunk.lines.extend_from_slice(blob.line);
+                chunk.begins.push(blob.at);
+            }
+            Step::Notice(notice) => chunk.notices.push(notice),
+            Step::End => break,
+        }
+        if chunk.lines.len() >= CHUNK && sender.send(Ok(mem::replace(&mut chunk, Chunk::empty(buffers)))).is_err() {
+            return Ok(());
+        }
+    }
+    // When nobody receives it the load was given up already.
+    let _ = sender.send(Ok(chunk));
+    Ok(())
+}
+
+impl Files for Listing {
+    fn count(&self) -> usize {
+        self.files().len()
+    }
+
+    fn path(&self, file: usize) -> &str {
+        &self.files()[file].path
+    }
+
+    fn open(&self, file: usize) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError> {
+        let mut open = self.open(&self.files()[file])?;
+        Ok(move |room: &mut [u8]| Ok(open.read(room)?))
+    }
+}
+
+/// Those of an image.
+impl Files for (&Unpacked, Vec<unpack::File>) {
+    fn count(&self) -> usize {
+        self.1.len()
+    }
+
+    fn path(&self, file: usize) -> &str {
+        &self.1[file].path
+    }
+
+    fn open(&self, file: usize) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError> {
+        let (unpacked, content) = (self.0, self.1[file].content);
+        let mut at = 0;
+        Ok(move |room: &mut [u8]| {
+            let read = unpacked.read(content, at, room)?;
+            at += read as u64;
+            Ok(read)
+        })
+    }
+}
+
+impl Chunk {
+    fn empty(buffers: &Buffers) -> Self {
+        Self { lines: buffers.take(), begins: Vec::new(), notices: Vec::new(), read: 0 }
+    }
+}
+
+impl Buffers {
+    fn take(&self) -> Vec<u8> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn put(&self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+    }
+}

@@ -1,0 +1,329 @@
+//! One source through all stages: what is served after each thing that can happen to it.
+
+mod images;
+mod kills;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use ::images::Settings;
+use serving::{About, Catalogs, catalogs};
+use store::QUOTA;
+use tempfile::TempDir;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::*;
+use crate::directory;
+
+const ETCD: &str = "{\"schema\":\"olm.package\",\"name\":\"etcd\",\"defaultChannel\":\"\"}\n";
+const ARGO: &str = "{\"schema\":\"olm.package\",\"name\":\"argo\",\"defaultChannel\":\"\"}\n";
+
+/// Longer than anything here takes; a test that waits for it fails.
+const TOO_LONG: Duration = Duration::from_mins(1);
+
+/// Faster than in real life, where a change need not be seen within a moment.
+const PACE: Pace = Pace { poll: Duration::from_millis(20), retry: Duration::from_millis(100) };
+
+const UPKEEP: Upkeep = Upkeep {
+    directories: Some(PACE),
+    images: Some(Polling { interval: Some(Duration::from_millis(20)), retry: Duration::from_millis(20) }),
+};
+
+/// Folders for sources and a store.
+struct Folders(TempDir);
+
+impl Folders {
+    fn new(sources: &[(&str, &str)]) -> Self {
+        let folders = Self(tempfile::tempdir().unwrap());
+        for (source, text) in sources {
+            folders.write(source, text);
+        }
+        folders
+    }
+
+    fn write(&self, source: &str, text: &str) {
+        fs::create_dir_all(self.0.path().join(source)).unwrap();
+        fs::write(self.0.path().join(source).join("catalog.json"), text).unwrap();
+    }
+
+    fn wanted(&self, name: &str, source: &str) -> Wanted {
+        let name = CatalogName::new(name).unwrap();
+        Wanted { name, place: Source::Directory(self.0.path().join(source)).into(), about: About::default() }
+    }
+
+    fn store(&self) -> Store {
+        Store::open(&self.0.path().join("store"), QUOTA, "build").unwrap()
+    }
+
+    fn stages(&self) -> Stages {
+        Stages::new(self.store(), registries())
+    }
+
+    /// Loads each of these once and says how that went, by name.
+    async fn load(&self, wanted: Vec<Wanted>) -> (Vec<Report>, Catalogs) {
+        let (writer, catalogs) = catalogs();
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let tried = Arc::clone(&reports);
+        let observe = move |event| {
+            if let Event::Tried(report) = event {
+                tried.lock().unwrap().push(report);
+            }
+        };
+        Loader::new(self.store(), registries(), writer).run(wanted, Upkeep::ONCE, observe).await;
+        let mut reports = std::mem::take(&mut *reports.lock().unwrap());
+        reports.sort_by(|one, other| one.name.cmp(&other.name));
+        (reports, catalogs)
+    }
+
+    fn shown(&self, report: &Report) -> Option<String> {
+        let error = report.error()?.chain();
+        Some(error.replace(self.0.path().canonicalize().unwrap().to_str().unwrap(), "@"))
+    }
+}
+
+/// A loader that watches until it is dropped.
+struct Watching {
+    events: UnboundedReceiver<Event>,
+    catalogs: Catalogs,
+    task: JoinHandle<()>,
+}
+
+impl Watching {
+    fn start(folders: &Folders, wanted: Vec<Wanted>) -> Self {
+        let (writer, catalogs) = catalogs();
+        let mut loader = Loader::new(folders.store(), registries(), writer);
+        let (sender, events) = unbounded_channel();
+        let task = tokio::spawn(async move {
+            loader.run(wanted, UPKEEP, move |event| drop(sender.send(event))).await;
+        });
+        Self { events, catalogs, task }
+    }
+
+    /// The next report.
+    async fn report(&mut self) -> Report {
+        loop {
+            if let Event::Tried(report) = timeout(TOO_LONG, self.events.recv()).await.unwrap().unwrap() {
+                return report;
+            }
+        }
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn registries() -> Registries {
+    Registries::new(Settings::default()).unwrap()
+}
+
+/// Loads a directory of these folders as the task does that keeps it current.
+fn current(stages: &Stages, folders: &Folders, progress: impl Fn(u64, u64)) -> Result<Content, LoadError> {
+    stages.current(&folders.0.path().join("a"), "dir:a", progress)
+}
+
+fn packages(report: &Report) -> Option<Vec<String>> {
+    let content = report.content.as_ref()?;
+    Some(content.catalog.packages().map(|package| package.name().to_owned()).collect())
+}
+
+fn names(catalogs: &Catalogs) -> Vec<String> {
+    catalogs.snapshot().by_name().iter().map(|served| served.name.clone()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_catalog_harms_no_other() {
+    let folders = Folders::new(&[("good", ETCD), ("bad", &format!("{ETCD}{ARGO}{{\"a\":}}\n")), ("also-good", ARGO)]);
+    let wanted = ["good", "bad", "also-good", "missing"].map(|name| folders.wanted(name, name));
+    let (reports, catalogs) = folders.load(wanted.into()).await;
+    assert_eq!(names(&catalogs), ["also-good", "good"]);
+    let errors: Vec<_> = reports.iter().map(|report| folders.shown(report)).collect();
+    assert_eq!(reports.iter().map(packages).collect::<Vec<_>>()[0], Some(vec!["argo".to_owned()]));
+    assert_eq!(errors[0], None);
+    assert!(errors[1].as_ref().unwrap().starts_with("catalog.json:3: "), "{errors:?}");
+    assert_eq!(errors[2], None);
+    let missing = "cannot read the source: cannot open `@/missing`: No such file or directory (os error 2)";
+    assert_eq!(errors[3].as_deref(), Some(missing));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_of_several_catalogs_is_loaded_once_and_an_equal_content_is_held_once() {
+    let folders = Folders::new(&[("a", ETCD), ("same", ETCD), ("other", ARGO)]);
+    let wanted = [("one", "a"), ("two", "a"), ("three", "same"), ("four", "other")];
+    let wanted = wanted.map(|(name, source)| folders.wanted(name, source)).to_vec();
+    let (_, catalogs) = folders.load(wanted).await;
+    let snapshot = catalogs.snapshot();
+    let catalog = |name| &snapshot.get(name).unwrap().catalog;
+    assert!(Arc::ptr_eq(catalog("one"), catalog("two")));
+    assert!(Arc::ptr_eq(catalog("one"), catalog("three")));
+    assert!(!Arc::ptr_eq(catalog("one"), catalog("four")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_serves_the_stored_content_when_the_source_cannot_be_read() {
+    let folders = Folders::new(&[("a", ETCD), ("b", ARGO)]);
+    let wanted = || vec![folders.wanted("a", "a"), folders.wanted("b", "b")];
+    let (before, _) = folders.load(wanted()).await;
+    fs::remove_dir_all(folders.0.path().join("a")).unwrap();
+    folders.write("b", "{");
+    let (after, catalogs) = folders.load(wanted()).await;
+    assert_eq!(names(&catalogs), ["a", "b"]);
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!(packages(after), packages(before));
+        let (before, now) = (before.content.as_ref().unwrap(), after.content.as_ref().unwrap());
+        assert_eq!((now.digest, now.at), (before.digest, before.at));
+        assert!(now.at.is_some());
+    }
+    let missing = "cannot read the source: cannot open `@/a`: No such file or directory (os error 2)";
+    assert_eq!(folders.shown(&after[0]).as_deref(), Some(missing));
+    assert!(folders.shown(&after[1]).unwrap().starts_with("catalog.json:1: "));
+}
+
+#[test]
+fn a_source_that_settled_and_did_not_change_is_not_read_again() {
+    let folders = Folders::new(&[("a", ETCD)]);
+    let deadline = Instant::now() + TOO_LONG;
+    while !directory::list(&folders.0.path().join("a")).unwrap().is_settled() {
+        assert!(Instant::now() < deadline, "the source never settles");
+        std::thread::yield_now();
+    }
+    let first = current(&folders.stages(), &folders, |_, _| ()).unwrap();
+    let unread = |_, _| panic!("the source is read again");
+    let second = current(&folders.stages(), &folders, unread).unwrap();
+    assert_eq!((second.digest, second.at), (first.digest, first.at));
+    assert_eq!(second.catalog.problems(), first.catalog.problems());
+
+    // What another build found out is not believed while the source can be read.
+    let read = Mutex::new(false);
+    let another = Store::open(&folders.0.path().join("store"), QUOTA, "another build").unwrap();
+    current(&Stages::new(another, registries()), &folders, |_, _| *read.lock().unwrap() = true).unwrap();
+    assert!(read.into_inner().unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watched_source_is_loaded_again_and_a_broken_change_leaves_the_former_content() {
+    let folders = Folders::new(&[("a", ETCD)]);
+    let mut watching = Watching::start(&folders, vec![folders.wanted("a", "a")]);
+    let first = watching.report().await;
+    assert_eq!((packages(&first), folders.shown(&first)), (Some(vec!["etcd".to_owned()]), None));
+
+    folders.write("a", "{");
+    let broken = watching.report().await;
+    assert_eq!(packages(&broken), Some(vec!["etcd".to_owned()]));
+    assert!(folders.shown(&broken).unwrap().starts_with("catalog.json:1: "));
+    assert_eq!(names(&watching.catalogs), ["a"]);
+
+    folders.write("a", ARGO);
+    let mended = watching.report().await;
+    assert_eq!((packages(&mended), folders.shown(&mended)), (Some(vec!["argo".to_owned()]), None));
+
+    // A source that is gone, and comes back as it was.
+    let (here, away) = (folders.0.path().join("a"), folders.0.path().join("away"));
+    fs::rename(&here, &away).unwrap();
+    let gone = watching.report().await;
+    assert_eq!(packages(&gone), Some(vec!["argo".to_owned()]));
+    assert!(folders.shown(&gone).is_some());
+    fs::rename(&away, &here).unwrap();
+    let back = watching.report().await;
+    assert_eq!((packages(&back), folders.shown(&back)), (Some(vec!["argo".to_owned()]), None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_fails_at_first_is_served_when_it_is_mended() {
+    let folders = Folders::new(&[]);
+    let mut watching = Watching::start(&folders, vec![folders.wanted("a", "a")]);
+    let missing = watching.report().await;
+    assert!(missing.content.is_none() && missing.error().is_some());
+    folders.write("a", ETCD);
+    assert_eq!(packages(&watching.report().await), Some(vec!["etcd".to_owned()]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_failed_for_another_reason_is_tried_again() {
+    let folders = Folders::new(&[("a", ETCD)]);
+    let mut watching = Watching::start(&folders, vec![folders.wanted("a", "a")]);
+    let content = folders.0.path().join("store/content");
+    watching.report().await;
+    fs::remove_dir_all(&content).unwrap();
+    folders.write("a", ARGO);
+    let failed = watching.report().await;
+    assert_eq!(packages(&failed), Some(vec!["etcd".to_owned()]));
+    assert!(folders.shown(&failed).unwrap().starts_with("cannot store the content: "));
+    fs::create_dir(&content).unwrap();
+    assert_eq!(packages(&watching.report().await), Some(vec!["argo".to_owned()]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_of_the_program_harms_no_other_catalog() {
+    let folders = Folders::new(&[("a", ETCD), ("b", ARGO)]);
+    let (writer, catalogs) = catalogs();
+    let (sender, mut events) = unbounded_channel();
+    let observe = move |event| match event {
+        Event::Progress { name, .. } if name.as_str() == "a" => panic!("a fault"),
+        event => drop(sender.send(event)),
+    };
+    let wanted = ["a", "b"].map(|name| folders.wanted(name, name)).to_vec();
+    Loader::new(folders.store(), registries(), writer).run(wanted, Upkeep::ONCE, observe).await;
+    assert_eq!(names(&catalogs), ["b"]);
+    let mut errors = Vec::new();
+    while let Ok(event) = events.try_recv() {
+        if let Event::Tried(report) = event {
+            errors.extend(folders.shown(&report));
+        }
+    }
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].starts_with("stumbled over the content: ") && errors[0].contains("a fault"), "{errors:?}");
+}
+
+#[test]
+fn a_source_that_never_stands_still_is_refused() {
+    let folders = Folders::new(&[("a", ETCD)]);
+    let change =
+        |_, _| folders.write("a", &ETCD.repeat(fs_len(&folders.0.path().join("a/catalog.json")) / ETCD.len() + 1));
+    let error = current(&folders.stages(), &folders, change).unwrap_err();
+    let root = folders.0.path().join("a");
+    assert_eq!(error.to_string(), format!("`{}` changed each time it was read, {TRIES} times", root.display()));
+}
+
+#[test]
+fn a_source_that_changes_once_while_it_is_read_gives_its_new_content() {
+    let folders = Folders::new(&[("a", ETCD)]);
+    let changed = Mutex::new(false);
+    let change = |_, _| {
+        if !std::mem::replace(&mut *changed.lock().unwrap(), true) {
+            folders.write("a", &format!("{ARGO}{ARGO}"));
+        }
+    };
+    let content = current(&folders.stages(), &folders, change).unwrap();
+    let packages: Vec<_> = content.catalog.packages().map(|package| package.name().to_owned()).collect();
+    assert_eq!(packages, ["argo"]);
+}
+
+#[test]
+fn files_are_written_in_catalog_order_however_long_each_takes_to_read() {
+    let folders = Folders::new(&[]);
+    let root = folders.0.path().join("a");
+    let mut expected = Vec::new();
+    for file in 0..40 {
+        // Every third file is large, so that the readers overtake each other.
+        let count = if file % 3 == 0 { 2_000 } else { 1 };
+        let line = format!("{{\"file\":{file},\"schema\":\"x\",\"text\":\"{}\"}}\n", "x".repeat(500));
+        fs::create_dir_all(root.join(format!("{file:02}"))).unwrap();
+        fs::write(root.join(format!("{file:02}/catalog.json")), line.repeat(count)).unwrap();
+        expected.extend(line.repeat(count).into_bytes());
+    }
+    let content = read_once(&root, folders.0.path()).unwrap();
+    assert!(content.catalog.content() == &expected, "the lines are in another order");
+    let last = content.catalog.meta_at(content.catalog.meta_count() - 1);
+    assert_eq!((&**last.file(), last.line()), ("39/catalog.json", 2_000));
+}
+
+fn fs_len(path: &Path) -> usize {
+    fs::metadata(path).unwrap().len().try_into().unwrap()
+}

@@ -1,0 +1,307 @@
+//! Images, from layouts on disk: what is pulled and what is not, and what is served when a source cannot be asked.
+
+use std::collections::BTreeMap;
+
+use fbc::catalog::Package;
+use store::State;
+use testing::{CONFIGS, Layout};
+
+use super::*;
+
+impl Folders {
+    pub(super) fn layout(&self) -> Layout {
+        Layout::new(self.0.path().join("layout"))
+    }
+
+    /// Loads these once and says what happened to which bytes, by catalog.
+    async fn steps(&self, wanted: Vec<Wanted>) -> BTreeMap<String, Vec<Step>> {
+        let (writer, _catalogs) = catalogs();
+        let steps = Arc::new(Mutex::new(BTreeMap::<String, Vec<Step>>::new()));
+        let seen = Arc::clone(&steps);
+        let observe = move |event| match event {
+            Event::Progress { name, step, .. } => {
+                seen.lock().unwrap().entry(name.to_string()).or_default().push(step);
+            }
+            Event::Tried(report) => assert!(report.error().is_none(), "{report:?}"),
+            Event::AllTried => {}
+        };
+        Loader::new(self.store(), registries(), writer).run(wanted, Upkeep::ONCE, observe).await;
+        let mut steps = std::mem::take(&mut *steps.lock().unwrap());
+        steps.values_mut().for_each(Vec::dedup);
+        steps
+    }
+
+    /// What is left of pulls.
+    pub(super) fn scratch(&self) -> usize {
+        fs::read_dir(self.0.path().join("store/scratch")).map_or(0, Iterator::count)
+    }
+}
+
+/// A catalog from an image.
+pub(super) fn wanted(name: &str, source: &str) -> Wanted {
+    let source = Source::parse(source, Path::new("")).unwrap();
+    Wanted { name: CatalogName::new(name).unwrap(), place: source.into(), about: About::default() }
+}
+
+/// A layout whose only image, `v1`, holds one file with this text.
+fn one(folders: &Folders, text: &str) -> (Layout, String) {
+    let layout = folders.layout();
+    let digest = layout.image("v1", &[CONFIGS], &[("configs/etcd/catalog.json", text)]);
+    (layout, digest)
+}
+
+const PULLED: [Step; 3] = [Step::Fetch, Step::Unpack, Step::Read];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_by_name_and_by_digest_is_what_its_directory_is() {
+    let folders = Folders::new(&[("dir/etcd", ETCD)]);
+    let (layout, digest) = one(&folders, ETCD);
+    let by_name = wanted("by-name", &layout.source("v1"));
+    let by_digest = wanted("by-digest", &layout.pinned(&digest));
+    let (reports, catalogs) = folders.load(vec![by_name, by_digest, folders.wanted("dir", "dir")]).await;
+    let digests: Vec<_> = reports.iter().map(|report| report.content.as_ref().unwrap().digest).collect();
+    assert_eq!(digests, [digests[0]; 3]);
+    let snapshot = catalogs.snapshot();
+    let image = |name| snapshot.get(name).unwrap().image.as_deref().map(str::to_owned);
+    assert_eq!(
+        (image("by-name"), image("by-digest"), image("dir")),
+        (Some(layout.pinned(&digest)), Some(layout.pinned(&digest)), None)
+    );
+    assert!(snapshot.get("by-name").unwrap().last_unpacked.is_some());
+    assert_eq!(folders.scratch(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_digest_is_pulled_once_whoever_asks_and_one_that_is_kept_not_at_all() {
+    let folders = Folders::new(&[]);
+    let (layout, digest) = one(&folders, ETCD);
+    layout.image("same", &[CONFIGS], &[("configs/etcd/catalog.json", ETCD)]);
+    let all = || {
+        let sources = [("a", layout.source("v1")), ("b", layout.source("same")), ("c", layout.pinned(&digest))];
+        sources.map(|(name, source)| wanted(name, &source)).to_vec()
+    };
+    let steps: Vec<_> = folders.steps(all()).await.into_values().collect();
+    assert_eq!(steps, [PULLED]);
+    assert_eq!(folders.steps(all()).await, BTreeMap::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_directory_of_the_same_image_is_another_content() {
+    let folders = Folders::new(&[]);
+    let layout = folders.layout();
+    layout.image("v1", &[CONFIGS], &[("configs/a.json", ETCD), ("other/a.json", ARGO)]);
+    let given = |name, configs_dir: &str| {
+        let mut given = wanted(name, &layout.source("v1"));
+        given.place.configs_dir = Some(configs_dir.to_owned());
+        given
+    };
+    let all = vec![wanted("labelled", &layout.source("v1")), given("other", "/other"), given("same", "/configs")];
+    let (reports, _) = folders.load(all).await;
+    let packages: Vec<_> = reports.iter().map(|report| packages(report).unwrap().concat()).collect();
+    assert_eq!(packages, ["etcd", "argo", "etcd"]);
+    let catalog = |at: usize| &reports[at].content.as_ref().unwrap().catalog;
+    assert!(Arc::ptr_eq(catalog(0), catalog(2)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_a_catalog_is_named_with_what_to_do() {
+    let folders = Folders::new(&[]);
+    let layout = folders.layout();
+    layout.image("unlabelled", &[], &[("configs/a.json", ETCD)]);
+    layout.image("empty", &[CONFIGS], &[("configs/.indexignore", "")]);
+    let names = ["empty", "missing", "unlabelled"];
+    let all = names.map(|name| wanted(name, &layout.source(name))).to_vec();
+    let (reports, _) = folders.load(all).await;
+    let errors: Vec<_> = reports.iter().map(|report| folders.shown(report).unwrap()).collect();
+    assert!(
+        errors[0].ends_with("has no file to read below `/configs`: name another directory of it with --configs-dir")
+    );
+    assert!(errors[1].starts_with("cannot read the source: "), "{errors:?}");
+    let unlabelled = "cannot unpack the image: the image has no label \
+                      `operators.operatorframework.io.index.configs.v1`: if it holds a file-based catalog, name its \
+                      directory with --configs-dir";
+    assert_eq!(errors[2], unlabelled);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_image_under_a_name_is_served_and_an_unchanged_one_changes_nothing() {
+    let folders = Folders::new(&[]);
+    let (layout, first) = one(&folders, ETCD);
+    let mut watching = Watching::start(&folders, vec![wanted("a", &layout.source("v1"))]);
+    let before = watching.report().await;
+    assert_eq!(packages(&before), Some(vec!["etcd".to_owned()]));
+
+    // The same content in another image: the image changes, the time does not.
+    let same = layout.image("v1", &[CONFIGS], &[("configs/catalog.json", ETCD), ("elsewhere", "")]);
+    assert_ne!(same, first);
+    let same_content = watching.report().await;
+    let (old, new) = (before.content.unwrap(), same_content.content.unwrap());
+    assert_eq!((new.digest, new.at, new.image.as_deref()), (old.digest, old.at, Some(&*layout.pinned(&same))));
+
+    layout.image("v1", &[CONFIGS], &[("configs/catalog.json", ARGO)]);
+    // Whatever was asked in between changed nothing: this is the next report.
+    let after = watching.report().await;
+    assert_eq!(packages(&after), Some(vec!["argo".to_owned()]));
+    assert!(after.content.unwrap().at > new.at);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_new_image_leaves_the_former_content_until_it_is_mended() {
+    let folders = Folders::new(&[]);
+    let (layout, _) = one(&folders, ETCD);
+    let mut watching = Watching::start(&folders, vec![wanted("a", &layout.source("v1"))]);
+    watching.report().await;
+    layout.image("v1", &[CONFIGS], &[("configs/catalog.json", "{")]);
+    let broken = watching.report().await;
+    assert_eq!(packages(&broken), Some(vec!["etcd".to_owned()]));
+    assert!(folders.shown(&broken).unwrap().starts_with("catalog.json:1: "), "{broken:?}");
+    layout.image("v1", &[CONFIGS], &[("configs/catalog.json", ARGO)]);
+    let mended = watching.report().await;
+    assert_eq!((packages(&mended), folders.shown(&mended)), (Some(vec!["argo".to_owned()]), None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_serves_what_is_kept_before_the_source_is_asked() {
+    let folders = Folders::new(&[]);
+    let (layout, _) = one(&folders, ETCD);
+    let all = || vec![wanted("a", &layout.source("v1"))];
+    let (before, _) = folders.load(all()).await;
+    let away = folders.0.path().join("away");
+    fs::rename(folders.0.path().join("layout"), &away).unwrap();
+
+    let mut watching = Watching::start(&folders, all());
+    let at_once = watching.report().await;
+    assert!(matches!(at_once.standing, Standing::Unasked), "{at_once:?}");
+    let (kept, content) = (at_once.content.unwrap(), before[0].content.as_ref().unwrap());
+    assert_eq!((kept.digest, kept.at, &kept.image), (content.digest, content.at, &content.image));
+    assert_eq!(names(&watching.catalogs), ["a"]);
+
+    let failed = watching.report().await;
+    assert!(folders.shown(&failed).unwrap().starts_with("cannot read the source: "), "{failed:?}");
+    assert_eq!(packages(&failed), Some(vec!["etcd".to_owned()]));
+
+    // It goes on trying, and what did not change is not told as new.
+    fs::rename(&away, folders.0.path().join("layout")).unwrap();
+    let back = watching.report().await;
+    assert!(matches!(back.standing, Standing::Current), "{back:?}");
+    assert!(Arc::ptr_eq(&back.content.unwrap().catalog, &kept.catalog));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_digest_that_is_kept_is_never_asked_for_again() {
+    let folders = Folders::new(&[]);
+    let (layout, digest) = one(&folders, ETCD);
+    let all = vec![wanted("a", &layout.pinned(&digest))];
+    folders.load(all.clone()).await;
+    fs::remove_dir_all(folders.0.path().join("layout")).unwrap();
+    let (writer, catalogs) = catalogs();
+    let (sender, mut events) = unbounded_channel();
+    // It ends because nothing is left to do, although images are to be asked for at an interval.
+    let observe = move |event| drop(sender.send(event));
+    timeout(TOO_LONG, Loader::new(folders.store(), registries(), writer).run(all, UPKEEP, observe)).await.unwrap();
+    let mut reports = Vec::new();
+    while let Ok(event) = events.try_recv() {
+        if let Event::Tried(report) = event {
+            reports.push(report);
+        }
+    }
+    assert!(matches!(reports[..], [Report { standing: Standing::Current, .. }]), "{reports:?}");
+    assert_eq!(names(&catalogs), ["a"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_build_read_of_a_digest_is_served_and_read_again() {
+    let folders = Folders::new(&[]);
+    let (layout, digest) = one(&folders, ETCD);
+    let all = vec![wanted("a", &layout.pinned(&digest))];
+    folders.load(all.clone()).await;
+    let (writer, catalogs) = catalogs();
+    let events = Arc::new(Mutex::new((Vec::new(), Vec::new())));
+    let seen = Arc::clone(&events);
+    let observe = move |event| match event {
+        Event::Progress { step, .. } => seen.lock().unwrap().0.push(step),
+        Event::Tried(report) => seen.lock().unwrap().1.push(report.standing.to_string()),
+        Event::AllTried => {}
+    };
+    let another = Store::open(&folders.0.path().join("store"), QUOTA, "another build").unwrap();
+    Loader::new(another, registries(), writer).run(all, Upkeep::ONCE, observe).await;
+    let (mut steps, standings) = std::mem::take(&mut *events.lock().unwrap());
+    steps.dedup();
+    assert_eq!((steps, standings), (PULLED.to_vec(), vec!["not asked yet".to_owned(), "current".to_owned()]));
+    assert_eq!(names(&catalogs), ["a"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_is_loaded_without_a_store_and_leaves_nothing() {
+    let folders = Folders::new(&[]);
+    let (layout, digest) = one(&folders, ETCD);
+    let folder = folders.0.path().join("temporary");
+    fs::create_dir(&folder).unwrap();
+    let place = wanted("a", &layout.source("v1")).place;
+    let content = load_once(&place, &registries(), &folder, |_, _, _| ()).await.unwrap();
+    assert_eq!(content.catalog.packages().map(Package::name).collect::<Vec<_>>(), ["etcd"]);
+    assert_eq!((content.image.as_deref(), content.at), (Some(&*layout.pinned(&digest)), None));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registry_that_does_not_answer_keeps_nothing_waiting() {
+    let folders = Folders::new(&[("dir", ARGO)]);
+    let (layout, digest) = one(&folders, ETCD);
+    folders.load(vec![wanted("kept", &layout.source("v1"))]).await;
+    // Connections are accepted by the system, and nobody ever reads from them.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let repository = |name: &str| format!("{}/ns/{name}:v1", silent.local_addr().unwrap());
+    let (kept, new) = (wanted("kept", &repository("kept")), wanted("new", &repository("new")));
+    let revision = format!("{digest} /configs");
+    let state = State { revision: Some(&revision), image: Some("by-digest") };
+    folders.stages().adopt(&kept.place.key(), &state).unwrap().unwrap();
+
+    let mut watching = Watching::start(&folders, vec![new, kept, folders.wanted("dir", "dir")]);
+    let mut reports = [watching.report().await, watching.report().await];
+    reports.sort_by(|one, other| one.name.cmp(&other.name));
+    let [dir, kept] = reports.map(|report| (report.name.to_string(), report.standing.to_string(), packages(&report)));
+    assert_eq!(dir, ("dir".to_owned(), "current".to_owned(), Some(vec!["argo".to_owned()])));
+    assert_eq!(kept, ("kept".to_owned(), "not asked yet".to_owned(), Some(vec!["etcd".to_owned()])));
+    assert_eq!(names(&watching.catalogs), ["dir", "kept"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_has_one_of_few_places_until_it_is_read() {
+    let folders = Folders::new(&[]);
+    let (layout, _) = one(&folders, ETCD);
+    let stages = Arc::new(folders.stages());
+    let free = Arc::new(Mutex::new(Vec::new()));
+    let (seen, pulling) = (Arc::clone(&free), Arc::clone(&stages));
+    let place = wanted("a", &layout.source("v1")).place;
+    let progress = move |_, _, _| seen.lock().unwrap().push(pulling.turns.all.available_permits());
+    let Source::Image(image) = &place.source else { panic!("an image") };
+    stages.pull(&place, image, progress).await.unwrap();
+    assert!(free.lock().unwrap().iter().all(|free| *free == PULLS - 1));
+    assert_eq!(stages.turns.all.available_permits(), PULLS);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_of_the_program_in_a_pull_harms_no_other_catalog() {
+    for fault in PULLED {
+        let folders = Folders::new(&[("dir", ARGO)]);
+        let (layout, _) = one(&folders, ETCD);
+        let (writer, catalogs) = catalogs();
+        let (sender, mut events) = unbounded_channel();
+        let observe = move |event| match event {
+            Event::Progress { name, step, .. } if name.as_str() == "a" && step == fault => panic!("a fault"),
+            event => drop(sender.send(event)),
+        };
+        let all = vec![wanted("a", &layout.source("v1")), folders.wanted("dir", "dir")];
+        Loader::new(folders.store(), registries(), writer).run(all, Upkeep::ONCE, observe).await;
+        assert_eq!(names(&catalogs), ["dir"], "{fault:?}");
+        let mut errors = Vec::new();
+        while let Ok(event) = events.try_recv() {
+            if let Event::Tried(report) = event {
+                errors.extend(folders.shown(&report));
+            }
+        }
+        assert!(matches!(&errors[..], [error] if error.contains("a fault")), "{fault:?}: {errors:?}");
+        assert_eq!(folders.scratch(), 0);
+    }
+}

@@ -1,0 +1,45 @@
+//! Compressed forms of contents, beside them and under their digests: made once, and swept with the content.
+//!
+//! They are a convenience. Where there is no room for them they are not made.
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use fbc::Digest;
+use http_facts::coding::{Coding, Effort};
+
+use super::file::{self, Unnamed, What};
+use super::{CONTENT, Store, StoreError, lock_mutex};
+
+impl Store {
+    /// The compressed form of a content, made where it is missing; nothing when there is no room for it, or the content
+    /// is not kept any more. It takes seconds.
+    pub fn encoded(&self, digest: &Digest, content: &[u8], coding: Coding) -> Result<Option<Bytes>, StoreError> {
+        let path = self.encoded_path(digest, coding);
+        if let Ok(bytes) = file::map(&path) {
+            return Ok(Some(bytes));
+        }
+        let mut file = Unnamed::create(&self.folder.join(CONTENT), What::Encoded)?;
+        file.write_with(|to| coding.compress(content, Effort::Kept, to))?;
+        let bytes = file.map()?;
+        // What nothing refers to is swept while the pen is held.
+        let _pen = lock_mutex(&self.pen);
+        let fits = self.used()? + bytes.len() as u64 <= self.quota;
+        if !fits || !self.content_path(digest).exists() {
+            return Ok(None);
+        }
+        file.name(&path)?;
+        Ok(Some(bytes))
+    }
+
+    pub(super) fn encoded_path(&self, digest: &Digest, coding: Coding) -> PathBuf {
+        let end = match coding {
+            Coding::Gzip => "jsonl.gz",
+            Coding::Zstd => "jsonl.zst",
+        };
+        self.folder.join(CONTENT).join(format!("{}.{end}", digest.hex()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! A real registry, Debian's docker-registry, and images to push to it.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
+use std::ops::Range;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+
+use crate::{Folders, digest, eventually, exchange};
+
+/// Below those that Linux gives to who asks for any.
+const PORTS: Range<u16> = 20_000..30_000;
+
+/// The label that says where in an image its catalog is.
+pub const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
+
+/// A registry on a port of its own, over a folder of its own; it ends with the test.
+pub struct Registry {
+    child: Child,
+    pub address: SocketAddr,
+    /// Hold its configuration and its storage.
+    folders: Folders,
+}
+
+/// A manifest or an index with everything that it names.
+#[derive(Clone)]
+pub struct Pushed {
+    media_type: String,
+    pub manifest: Vec<u8>,
+    blobs: Vec<Vec<u8>>,
+    manifests: Vec<Pushed>,
+}
+
+/// The families of media types.
+#[derive(Clone, Copy)]
+pub enum Types {
+    Oci,
+    Docker,
+}
+
+/// The command of another program, or a panic that says how to install it.
+pub fn program(name: &str) -> Command {
+    let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).stdout(Stdio::null()).status();
+    let there = found.expect("there is a shell").success();
+    assert!(there, "{name} is missing: run tests/setup.sh, or install it (Debian: apt-get install {name})");
+    Command::new(name)
+}
+
+impl Registry {
+    pub fn start() -> Self {
+        let folders = Folders::new();
+        let storage = folders.text("storage");
+        let (child, address) = eventually(|| {
+            let address = SocketAddr::from(([127, 0, 0, 1], port()));
+            folders.write(
+                "config.yml",
+                format!(
+                    "version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {storage}}}}}\n\
+                     http: {{addr: \"{address}\"}}\n"
+                ),
+            );
+            // It ends by itself when the port is taken.
+            Some((serve(&folders, address)?, address))
+        });
+        Self { child, address, folders }
+    }
+
+    /// Nobody listens at its address until [`Self::resume`].
+    pub fn stop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Serves again what it served.
+    pub fn resume(&mut self) {
+        self.child = eventually(|| serve(&self.folders, self.address));
+    }
+
+    /// Pushes under a tag and gives the digest.
+    pub fn push(&self, repository: &str, tag: &str, image: &Pushed) -> String {
+        for manifest in &image.manifests {
+            self.push(repository, &digest(&manifest.manifest), manifest);
+        }
+        for blob in &image.blobs {
+            let location = self.send("POST", &format!("/v2/{repository}/blobs/uploads/"), "", &[]);
+            let separator = if location.contains('?') { '&' } else { '?' };
+            let target = format!("{location}{separator}digest={}", digest(blob));
+            self.send("PUT", &target, "application/octet-stream", blob);
+        }
+        self.send("PUT", &format!("/v2/{repository}/manifests/{tag}"), &image.media_type, &image.manifest);
+        digest(&image.manifest)
+    }
+
+    /// Sends something and gives the path where it is to be found.
+    fn send(&self, method: &str, target: &str, media_type: &str, body: &[u8]) -> String {
+        let mut request = format!("{method} {target} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", self.address);
+        let _ = write!(request, "content-type: {media_type}\r\ncontent-length: {}\r\n\r\n", body.len());
+        let answer = exchange(self.address, &[request.as_bytes(), body].concat(), false);
+        assert!((200..300).contains(&answer.status), "{target}: {}", String::from_utf8_lossy(&answer.body));
+        let location = answer.header("location").expect("the registry says where it is");
+        let host = format!("http://{}", self.address);
+        location.strip_prefix(&host).unwrap_or(&location).to_owned()
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Pushed {
+    /// An image with these layers, which are compressed as they say, and these labels.
+    pub fn image(types: Types, layers: &[Vec<u8>], labels: &[(&str, &str)]) -> Self {
+        let [manifest, config, layer] = match types {
+            Types::Oci => ["manifest.v1+json", "config.v1+json", "layer.v1.tar+gzip"]
+                .map(|name| format!("application/vnd.oci.image.{name}")),
+            Types::Docker => [
+                "application/vnd.docker.distribution.manifest.v2+json",
+                "application/vnd.docker.container.image.v1+json",
+                "application/vnd.docker.image.rootfs.diff.tar.gzip",
+            ]
+            .map(str::to_owned),
+        };
+        let labels: serde_json::Map<_, _> =
+            labels.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        let diff_ids: Vec<_> = layers.iter().map(|tar| digest(tar)).collect();
+        let rootfs = json!({ "type": "layers", "diff_ids": diff_ids });
+        let text = json!({
+            "architecture": "amd64", "os": "linux", "config": { "Labels": labels }, "rootfs": rootfs,
+        });
+        let compressed: Vec<_> = layers.iter().map(|tar| gzip(tar)).collect();
+        Self::of(&manifest, &config, text.to_string().into_bytes(), &layer, compressed)
+    }
+
+    /// An artifact with this layer.
+    pub fn artifact(layers: &[Vec<u8>]) -> Self {
+        let empty = "application/vnd.oci.empty.v1+json";
+        let layer = "application/vnd.oci.image.layer.v1.tar+gzip";
+        let layers = layers.iter().map(|tar| gzip(tar)).collect();
+        Self::of("application/vnd.oci.image.manifest.v1+json", empty, b"{}".to_vec(), layer, layers)
+    }
+
+    fn of(manifest: &str, config: &str, config_bytes: Vec<u8>, layer: &str, layers: Vec<Vec<u8>>) -> Self {
+        let media_type = manifest.to_owned();
+        let described: Vec<_> = layers.iter().map(|bytes| descriptor(layer, bytes)).collect();
+        let config = descriptor(config, &config_bytes);
+        let text = json!({ "schemaVersion": 2, "mediaType": manifest, "config": config, "layers": described });
+        let blobs = [vec![config_bytes], layers].concat();
+        Self { media_type, manifest: text.to_string().into_bytes(), blobs, manifests: Vec::new() }
+    }
+
+    /// An index of images with their platforms, such as `linux/amd64`.
+    pub fn index(images: &[(&str, &Self)]) -> Self {
+        let manifests = images.iter().map(|(platform, image)| {
+            let (os, architecture) = platform.split_once('/').expect("a platform has two parts");
+            let mut entry = descriptor(&image.media_type, &image.manifest);
+            entry["platform"] = json!({ "os": os, "architecture": architecture });
+            entry
+        });
+        let media_type = "application/vnd.oci.image.index.v1+json".to_owned();
+        let text = json!({ "schemaVersion": 2, "mediaType": media_type, "manifests": manifests.collect::<Vec<_>>() });
+        let manifests = images.iter().map(|(_, image)| (*image).clone()).collect();
+        Self { media_type, manifest: text.to_string().into_bytes(), blobs: Vec::new(), manifests }
+    }
+
+    pub fn digest(&self) -> String {
+        digest(&self.manifest)
+    }
+
+    /// The layers as they are pushed; the config comes first.
+    pub fn layers(&self) -> &[Vec<u8>] {
+        &self.blobs[1..]
+    }
+}
+
+/// Starts a registry as it is configured in these folders, and waits until it listens at this address or ended.
+fn serve(folders: &Folders, address: SocketAddr) -> Option<Child> {
+    let mut command = program("docker-registry");
+    command.arg("serve").arg(folders.path("config.yml")).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the registry can be started");
+    let is_up = eventually(|| match child.try_wait().expect("it is a child") {
+        Some(_) => Some(false),
+        None => TcpStream::connect(address).ok().map(|_| true),
+    });
+    is_up.then_some(child)
+}
+
+/// A tar of these files.
+pub fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (path, bytes) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        builder.append_data(&mut header, path, *bytes).expect("it fits into a tar");
+    }
+    builder.into_inner().expect("memory takes it")
+}
+
+/// A port that nobody is given who asks for any: the registry cannot say which one it took, so that it is told one. Each
+/// process that tests has ports of its own, as good as it can be.
+fn port() -> u16 {
+    static TAKEN: AtomicU16 = AtomicU16::new(0);
+    let block = u16::try_from(std::process::id() % 100).expect("it is less than 100");
+    PORTS.start + block * 100 + TAKEN.fetch_add(1, Ordering::SeqCst) % 100
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes it")
+}
+
+fn descriptor(media_type: &str, bytes: &[u8]) -> Value {
+    json!({ "mediaType": media_type, "digest": digest(bytes), "size": bytes.len() })
+}

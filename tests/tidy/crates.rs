@@ -1,0 +1,159 @@
+//! Which crate may depend on which. A manifest is a wall that the compiler holds; these tests hold the manifests.
+
+use std::collections::BTreeSet;
+
+use toml::Table;
+
+use crate::{Faults, Tree, catches, holds};
+
+/// The crates, each with the crates of this project that it may depend on. Dependencies of tests do not count.
+const ALLOWED: [(&str, &[&str]); 11] = [
+    ("fbc", &[]),
+    ("http-facts", &[]),
+    ("images", &["fbc"]),
+    ("store", &["fbc", "http-facts"]),
+    ("serving", &["fbc", "http-facts"]),
+    ("loading", &["fbc", "http-facts", "images", "serving", "store"]),
+    ("graphql", &["fbc", "http-facts", "serving"]),
+    ("catalogd-http", &["fbc", "http-facts", "serving"]),
+    ("playground", &["http-facts"]),
+    ("testing", &["fbc"]),
+    ("fuzzing", &["fbc", "graphql", "images", "serving", "testing"]),
+];
+
+/// Crates that only tests, benches and fuzzing may depend on.
+const FOR_TESTS: [&str; 2] = ["fuzzing", "testing"];
+
+/// What only some crates may depend on: each library with those crates (`catalogql` is the program).
+const RESERVED: [(&str, &[&str]); 14] = [
+    // Pure crates wait for nothing and reach nothing.
+    ("tokio", &["images", "serving", "loading", "graphql", "catalogql"]),
+    ("reqwest", &["images"]),
+    ("oci-client", &["images"]),
+    ("rustls", &["images", "testing"]),
+    ("tar", &["images", "testing"]),
+    ("memmap2", &["store"]),
+    ("rustix", &["loading", "catalogql"]),
+    ("axum", &["graphql", "catalogd-http", "playground", "catalogql"]),
+    ("hyper", &["catalogql"]),
+    ("apollo-compiler", &["graphql"]),
+    ("clap", &["catalogql"]),
+    ("anyhow", &["catalogql"]),
+    ("tracing-subscriber", &["catalogql"]),
+    ("saphyr-parser", &["fbc"]),
+];
+
+#[test]
+fn a_crate_depends_only_on_the_crates_that_it_may_know() {
+    holds(edges);
+    let manifest =
+        |name: &str, dependencies: &str| format!("[package]\nname = \"{name}\"\n[dependencies]\n{dependencies}");
+    let (fbc, store, view) = (
+        manifest("fbc", "serde.workspace = true\n"),
+        manifest("store", "fbc.workspace = true\n"),
+        manifest("graphql", "fbc.workspace = true\nserving = { workspace = true }\n"),
+    );
+    catches(
+        edges,
+        &[
+            ("crates/fbc/Cargo.toml", &manifest("fbc", "tokio = \"1\"")),
+            ("crates/fbc/Cargo.toml", &manifest("fbc", "runtime = { package = \"tokio\", version = \"1\" }")),
+            ("crates/fbc/Cargo.toml", &manifest("fbc", "store.workspace = true")),
+            ("crates/fbc/Cargo.toml", &manifest("fbc", "shelf = { path = \"../store\" }")),
+            ("crates/fbc/Cargo.toml", "[package]\nname = \"fbc\"\n[target.'cfg(unix)'.dependencies]\ntokio = \"1\""),
+            ("crates/graphql/Cargo.toml", &manifest("graphql", "loading.workspace = true")),
+            ("crates/graphql/Cargo.toml", &manifest("graphql", "catalogd-http.workspace = true")),
+            ("crates/store/Cargo.toml", &manifest("store", "testing.workspace = true")),
+            ("crates/new/Cargo.toml", &manifest("new", "")),
+        ],
+        &[
+            ("crates/fbc/Cargo.toml", &fbc),
+            ("crates/store/Cargo.toml", &store),
+            ("crates/graphql/Cargo.toml", &view),
+            (
+                "Cargo.toml",
+                &manifest("catalogql", "store.workspace = true\n[dev-dependencies]\ntesting.workspace = true"),
+            ),
+        ],
+    );
+}
+
+/// Dependencies that a manifest may not have.
+fn edges(tree: &Tree) -> Faults {
+    let mut faults = Faults::new();
+    for (path, text) in tree.ending("Cargo.toml").filter(|(path, _)| !path.starts_with("fuzz/")) {
+        let manifest: Table = text.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
+        let Some(name) = manifest.get("package").and_then(|package| package["name"].as_str()) else { continue };
+        let own = ALLOWED.iter().find(|(other, _)| *other == name).map(|(_, allowed)| *allowed);
+        if own.is_none() && name != "catalogql" {
+            faults.push(format!("{path}: the crate `{name}` is not in ALLOWED of tests/tidy/crates.rs: add it"));
+            continue;
+        }
+        for dependency in dependencies(&manifest, &["dependencies", "build-dependencies"]) {
+            let is_ours = ALLOWED.iter().any(|(other, _)| *other == dependency);
+            let is_allowed = match own {
+                Some(allowed) => allowed.contains(&dependency.as_str()),
+                None => !FOR_TESTS.contains(&dependency.as_str()),
+            };
+            if is_ours && !is_allowed {
+                faults.push(format!(
+                    "{path}: `{name}` may not depend on `{dependency}`: move what both need further down"
+                ));
+            }
+            let reserved = RESERVED.iter().find(|(library, _)| *library == dependency);
+            if let Some((_, users)) = reserved.filter(|(_, users)| !users.contains(&name)) {
+                faults.push(format!("{path}: `{name}` may not depend on `{dependency}`, only {users:?} may"));
+            }
+        }
+    }
+    faults
+}
+
+#[test]
+fn every_dependency_has_its_reason() {
+    holds(reasons);
+    let manifest =
+        "[package]\nname = \"fbc\"\n[dependencies]\nserde = \"1\"\n[dev-dependencies]\nstore.workspace = true";
+    let good = [(REASONS, "| dependency | for |\n|---|---|\n| serde | JSON |\n"), ("crates/fbc/Cargo.toml", manifest)];
+    let more = format!("{manifest}\nproptest = \"1\"");
+    let fewer = manifest.replace("serde = \"1\"", "");
+    catches(reasons, &[("crates/fbc/Cargo.toml", &more), ("crates/fbc/Cargo.toml", &fewer)], &good);
+}
+
+/// Where each dependency is argued for.
+const REASONS: &str = "docs/decisions/0004-dependencies.md";
+
+/// Dependencies without a reason, and reasons without a dependency.
+fn reasons(tree: &Tree) -> Faults {
+    let rows =
+        tree.text(REASONS).unwrap_or_default().lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let named: BTreeSet<_> = rows.flat_map(|cell| cell.split(", ")).filter(|name| *name != "dependency").collect();
+    let manifests = tree.ending("Cargo.toml").filter(|(path, _)| !path.starts_with("fuzz/"));
+    let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
+    let used = manifests
+        .flat_map(|(path, text)| dependencies(&text.parse().unwrap_or_else(|error| panic!("{path}: {error}")), &kinds));
+    let used: BTreeSet<_> = used.filter(|name| !ALLOWED.iter().any(|(ours, _)| ours == name)).collect();
+    let missing = used.iter().filter(|name| !named.contains(name.as_str()));
+    let missing = missing.map(|name| format!("{REASONS}: `{name}` is used and not argued for: add its row"));
+    let unused = named.iter().filter(|name| !used.contains(**name));
+    missing.chain(unused.map(|name| format!("{REASONS}: `{name}` is not used: remove its row"))).collect()
+}
+
+/// The packages that a crate depends on in these ways, whatever its manifest calls them.
+fn dependencies(manifest: &Table, kinds: &[&str]) -> BTreeSet<String> {
+    let mut tables = vec![manifest];
+    tables.extend(
+        manifest
+            .get("target")
+            .and_then(|all| all.as_table())
+            .into_iter()
+            .flat_map(|all| all.values().filter_map(|target| target.as_table())),
+    );
+    let lists = tables.into_iter().flat_map(|table| kinds.iter().map(|kind| table.get(*kind)?.as_table()));
+    let package = |(name, what): (&String, &toml::Value)| {
+        let named = what.get("package").and_then(|package| package.as_str());
+        let path = what.get("path").and_then(|path| path.as_str()).and_then(|path| path.rsplit('/').next());
+        named.or(path).unwrap_or(name).to_owned()
+    };
+    lists.flatten().flat_map(|list| list.iter().map(package)).collect()
+}
