@@ -38,7 +38,7 @@ pub(crate) fn engine(served: &Arc<Served>, limits: Limits) -> Engine {
         encodings: Arc::default(),
         image: None,
         last_unpacked: None,
-        about: served.about.clone(),
+        metadata: served.metadata.clone(),
     });
     Engine::new(catalogs, "test", limits)
 }

@@ -9,8 +9,8 @@ use fbc::origin::{FileOrigin, Origins};
 use fbc::read::{FileReader, ReadLimits, Step};
 use images::{Registries, Settings};
 use loading::directory::list;
-use loading::{Event, Loader, Place, Source, Upkeep, Wanted};
-use serving::{About, CatalogName, Catalogs, Served, catalogs};
+use loading::{CatalogSpec, Event, Loader, RefreshPolicy, Source, SourceSpec};
+use serving::{CatalogMetadata, CatalogName, Catalogs, Served, catalogs};
 use store::{ContentWriter, Store};
 
 use crate::measure::{at_most, least, once, process_cpu, report};
@@ -25,8 +25,11 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
     let (writer, catalogs): (_, Catalogs) = catalogs();
     let start = process_cpu();
     let store = Store::open(store, u64::MAX, "bench").expect("the store opens");
-    let wanted =
-        Wanted { name: CatalogName::new(name).expect("a valid name"), place: place(folder), about: About::default() };
+    let wanted = CatalogSpec {
+        name: CatalogName::new(name).expect("a valid name"),
+        place: place(folder),
+        metadata: CatalogMetadata::default(),
+    };
     let served_at = Arc::new(OnceLock::new());
     let seen = Arc::clone(&served_at);
     let observe = move |event| match event {
@@ -35,7 +38,7 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
         Event::Progress { .. } => {}
     };
     let registries = Registries::new(Settings::default()).expect("nothing is set");
-    runtime.block_on(Loader::new(store, registries, writer).run(vec![wanted], Upkeep::ONCE, observe));
+    runtime.block_on(Loader::new(store, registries, writer).run(vec![wanted], RefreshPolicy::ONCE, observe));
     let took = served_at.get().expect("it is served").saturating_sub(start);
     (took, Arc::clone(catalogs.snapshot().get(name).expect("it is served")))
 }
@@ -71,7 +74,7 @@ fn load_on_one_thread(folder: &Path, scratch: &Path) -> Catalog {
     Catalog::build(written.content, &origins).expect("lines are indexed")
 }
 
-fn place(folder: &Path) -> Place {
+fn place(folder: &Path) -> SourceSpec {
     Source::Directory(folder.to_owned()).into()
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use graphql::Engine;
 use graphql::limits::Limits;
-use serving::{About, Served, catalogs};
+use serving::{CatalogMetadata, Served, catalogs};
 
 use crate::execute::{answer, engine, roomy};
 use crate::measure::{at_most, least_of_many, within};
@@ -55,7 +55,7 @@ pub(crate) fn among_fifty(served: &Arc<Served>) -> Engine {
             encodings: Arc::default(),
             image: None,
             last_unpacked: None,
-            about: About::default(),
+            metadata: CatalogMetadata::default(),
         });
     }
     Engine::new(catalogs, "test", Limits::default())

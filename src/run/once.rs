@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use loading::{Content, LoadError, Place, load_once};
+use loading::{Content, LoadError, SourceSpec, load_once};
 
 use super::registries::registries;
 use super::terminal::Terminal;
@@ -10,14 +10,14 @@ use crate::args::ImageArgs;
 
 /// Loads each of these places, one after another, under the names that progress is shown by.
 pub(super) fn load<'a>(
-    places: impl IntoIterator<Item = (&'a str, &'a Place)> + Clone,
+    places: impl IntoIterator<Item = (&'a str, &'a SourceSpec)> + Clone,
     images: &ImageArgs,
 ) -> anyhow::Result<Vec<Result<Content, LoadError>>> {
     let registries = registries(images, places.clone().into_iter().map(|(_, place)| place))?;
     let terminal = Arc::new(Terminal::new());
     let folder = std::env::temp_dir();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let load = |(name, place): (&str, &Place)| {
+    let load = |(name, place): (&str, &SourceSpec)| {
         let (shown, shown_as) = (Arc::clone(&terminal), name.to_owned());
         let progress = move |step, done, total| shown.progress(&shown_as, step, done, total);
         let content = runtime.block_on(load_once(place, &registries, &folder, progress));
@@ -28,7 +28,7 @@ pub(super) fn load<'a>(
 }
 
 /// Loads one place.
-pub(super) fn load_one(place: &Place, images: &ImageArgs) -> anyhow::Result<Result<Content, LoadError>> {
+pub(super) fn load_one(place: &SourceSpec, images: &ImageArgs) -> anyhow::Result<Result<Content, LoadError>> {
     let name = place.source.last_part().unwrap_or_default();
     Ok(load([(&*name, place)], images)?.remove(0))
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use comfy_table::{CellAlignment, Table, presets};
 use fbc::{Catalog, Severity};
-use loading::{Content, Report, Standing};
+use loading::{Content, Report, SyncStatus};
 
 /// The hexadecimal digits of a digest that tell contents apart for people.
 const SHORT_DIGEST: usize = 12;
@@ -48,14 +48,14 @@ pub(super) fn served<'a>(out: &mut impl Write, reports: impl Iterator<Item = &'a
     }
     for Report { name, content, standing, .. } in reports {
         match (standing, content.as_ref().map(ago)) {
-            (Standing::Current, _) => {}
-            (Standing::Unasked, ago) => {
+            (SyncStatus::Current, _) => {}
+            (SyncStatus::Unasked, ago) => {
                 writeln!(out, "{name} is served as it was{} until its source answers", ago.unwrap_or_default())?;
             }
-            (Standing::Failed(error), Some(ago)) => {
+            (SyncStatus::Failed(error), Some(ago)) => {
                 writeln!(out, "{name} is served as it was{ago}: {}", error.chain())?;
             }
-            (Standing::Failed(error), None) => writeln!(out, "{name} is not served: {}", error.chain())?,
+            (SyncStatus::Failed(error), None) => writeln!(out, "{name} is not served: {}", error.chain())?,
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use images::{Credentials, ImageSource, Registries, RegistriesConf, Settings};
-use loading::{Place, Source};
+use loading::{Source, SourceSpec};
 
 use crate::args::ImageArgs;
 
@@ -25,7 +25,7 @@ type Text = (PathBuf, String);
 /// Registries that are reached as the flags and the environment say.
 pub(super) fn registries<'a>(
     args: &ImageArgs,
-    places: impl IntoIterator<Item = &'a Place>,
+    places: impl IntoIterator<Item = &'a SourceSpec>,
 ) -> anyhow::Result<Registries> {
     let wants_registry =
         places.into_iter().any(|place| matches!(place.source, Source::Image(ImageSource::Registry(_))));

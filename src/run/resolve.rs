@@ -69,8 +69,8 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
         .zip(&contents)
         .map(|(wanted, content)| Offer {
             name: wanted.name.as_str(),
-            priority: wanted.about.priority,
-            labels: &wanted.about.labels,
+            priority: wanted.metadata.priority,
+            labels: &wanted.metadata.labels,
             content: content.as_ref().map(|content| &*content.catalog).map_err(String::as_str),
         })
         .collect();

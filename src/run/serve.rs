@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use graphql::limits::Limits;
 use graphql::{self, Engine};
-use loading::{Event, Loader, Pace, Polling, Report, Source, Upkeep, Wanted};
+use loading::{CatalogSpec, Event, Loader, PollPolicy, RefreshPolicy, Report, Source, WatchInterval};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serving::{CatalogName, Catalogs, catalogs};
 use store::Store;
@@ -59,7 +59,7 @@ pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
 
 async fn serve_catalogs(
     args: ServeArgs,
-    wanted: Vec<Wanted>,
+    wanted: Vec<CatalogSpec>,
     (mut loader, catalogs): (Loader, Catalogs),
     terminal: Terminal,
 ) -> anyhow::Result<()> {
@@ -143,13 +143,16 @@ fn engine(catalogs: Catalogs, args: &ServeArgs) -> anyhow::Result<Engine> {
 }
 
 /// When sources are looked at again.
-fn upkeep(args: &ServeArgs) -> Upkeep {
+fn upkeep(args: &ServeArgs) -> RefreshPolicy {
     let interval = (!args.poll.is_zero()).then_some(args.poll);
-    Upkeep { directories: args.watch.then(Pace::default), images: Some(Polling { interval, ..Polling::default() }) }
+    RefreshPolicy {
+        directories: args.watch.then(WatchInterval::default),
+        images: Some(PollPolicy { interval, ..PollPolicy::default() }),
+    }
 }
 
 /// A process that serves nothing is of no use, unless it was told to wait for changes.
-fn refuse_nothing(reports: &BTreeMap<CatalogName, Report>, upkeep: Upkeep) -> anyhow::Result<()> {
+fn refuse_nothing(reports: &BTreeMap<CatalogName, Report>, upkeep: RefreshPolicy) -> anyhow::Result<()> {
     if upkeep.directories.is_none() && reports.values().all(|report| report.content.is_none()) {
         let errors = reports.iter().filter_map(|(name, report)| Some((name, report.error()?)));
         let errors: Vec<_> = errors.map(|(name, error)| format!("\n  {name}: {}", error.chain())).collect();
@@ -188,7 +191,7 @@ fn default_store() -> anyhow::Result<PathBuf> {
 }
 
 /// A store inside of a catalog would be read as a part of it.
-fn refuse_store_in_source(folder: &Path, wanted: &[Wanted]) -> anyhow::Result<()> {
+fn refuse_store_in_source(folder: &Path, wanted: &[CatalogSpec]) -> anyhow::Result<()> {
     let folder = std::path::absolute(folder)?;
     for wanted in wanted {
         let Source::Directory(root) = &wanted.place.source else { continue };
@@ -209,17 +212,17 @@ mod tests {
     use super::*;
     use crate::args::{Args, Command};
 
-    fn upkeep_of(line: &str) -> Upkeep {
+    fn upkeep_of(line: &str) -> RefreshPolicy {
         let Command::Serve(args) = Args::parse_from(line.split(' ')).command else { panic!("{line}") };
         upkeep(&args)
     }
 
     #[test]
     fn images_are_polled_and_directories_are_not_unless_the_flags_say_so() {
-        let polling = |interval| Some(Polling { interval, ..Polling::default() });
-        let usual = Upkeep { directories: None, images: Some(Polling::default()) };
+        let polling = |interval| Some(PollPolicy { interval, ..PollPolicy::default() });
+        let usual = RefreshPolicy { directories: None, images: Some(PollPolicy::default()) };
         assert_eq!(upkeep_of("catalogql serve a"), usual);
-        assert_eq!(upkeep_of("catalogql serve --watch a").directories, Some(Pace::default()));
+        assert_eq!(upkeep_of("catalogql serve --watch a").directories, Some(WatchInterval::default()));
         assert_eq!(upkeep_of("catalogql serve --poll 1h a").images, polling(Some(Duration::from_hours(1))));
         // What failed is tried again all the same.
         assert_eq!(upkeep_of("catalogql serve --poll 0 a").images, polling(None));

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use loading::{Place, Source, Wanted};
+use loading::{CatalogSpec, Source, SourceSpec};
 use serde::Deserialize;
-use serving::{About, CatalogName};
+use serving::{CatalogMetadata, CatalogName};
 
 /// The configuration file.
 #[derive(Debug, Deserialize)]
@@ -40,11 +40,11 @@ pub(super) fn wanted(
     arguments: &[String],
     config: Option<&Path>,
     configs_dir: Option<&str>,
-) -> anyhow::Result<Vec<Wanted>> {
+) -> anyhow::Result<Vec<CatalogSpec>> {
     let mut wanted = Vec::new();
     for argument in arguments {
         let (name, source) = split(argument);
-        wanted.push(one(name, source, place(source, configs_dir)?, About::default())?);
+        wanted.push(one(name, source, place(source, configs_dir)?, CatalogMetadata::default())?);
     }
     if let Some(path) = config {
         let read = read_config(path).with_context(|| format!("cannot use the configuration `{}`", path.display()));
@@ -61,12 +61,12 @@ pub(super) fn wanted(
     Ok(wanted)
 }
 
-fn read_config(path: &Path) -> anyhow::Result<Vec<Wanted>> {
+fn read_config(path: &Path) -> anyhow::Result<Vec<CatalogSpec>> {
     let text = fs::read_to_string(path)?;
     let config: Config = serde_saphyr::from_str(&text)?;
     let folder = path.parent().unwrap_or(path);
     let wanted = config.sources.into_iter().map(|source| {
-        let about = About {
+        let metadata = CatalogMetadata {
             priority: source.priority,
             display_name: source.display_name,
             publisher: source.publisher,
@@ -76,18 +76,18 @@ fn read_config(path: &Path) -> anyhow::Result<Vec<Wanted>> {
         if source.configs_dir.is_some() && matches!(parsed, Source::Directory(_)) {
             bail!("`configsDir` is for images, and `{}` is a directory", source.source);
         }
-        let place = Place { source: parsed, configs_dir: source.configs_dir };
-        one(source.name.as_deref(), &source.source, place, about)
+        let place = SourceSpec { source: parsed, configs_dir: source.configs_dir };
+        one(source.name.as_deref(), &source.source, place, metadata)
     });
     wanted.collect()
 }
 
 /// Where the files of a source of the command line are.
-pub(super) fn place(source: &str, configs_dir: Option<&str>) -> anyhow::Result<Place> {
+pub(super) fn place(source: &str, configs_dir: Option<&str>) -> anyhow::Result<SourceSpec> {
     let source = Source::parse(source, Path::new(""))?;
     let is_directory = matches!(source, Source::Directory(_));
     let configs_dir = configs_dir.filter(|_| !is_directory).map(str::to_owned);
-    Ok(Place { source, configs_dir })
+    Ok(SourceSpec { source, configs_dir })
 }
 
 /// `NAME=SOURCE` in its parts. What is before `=` is a name unless it can only be the beginning of a source.
@@ -98,14 +98,14 @@ fn split(argument: &str) -> (Option<&str>, &str) {
     }
 }
 
-fn one(name: Option<&str>, source: &str, place: Place, about: About) -> anyhow::Result<Wanted> {
+fn one(name: Option<&str>, source: &str, place: SourceSpec, metadata: CatalogMetadata) -> anyhow::Result<CatalogSpec> {
     let name = if let Some(name) = name {
         CatalogName::new(name)?
     } else {
         let part = place.source.last_part().unwrap_or_default();
         CatalogName::new(&part).with_context(|| format!("`{source}` needs a name: write NAME={source}"))?
     };
-    Ok(Wanted { name, place, about })
+    Ok(CatalogSpec { name, place, metadata })
 }
 
 #[cfg(test)]
@@ -120,7 +120,7 @@ mod tests {
         folder
     }
 
-    fn wanted_in(folder: &Path, arguments: &[&str], config: Option<&str>) -> Result<Vec<Wanted>, String> {
+    fn wanted_in(folder: &Path, arguments: &[&str], config: Option<&str>) -> Result<Vec<CatalogSpec>, String> {
         let arguments: Vec<_> = arguments.iter().map(|text| text.replace('@', folder.to_str().unwrap())).collect();
         let path = folder.join("catalogs.yaml");
         fs::write(&path, config.unwrap_or_default()).unwrap();
@@ -128,8 +128,12 @@ mod tests {
         wanted.map_err(|error| format!("{error:#}").replace(folder.to_str().unwrap(), "@"))
     }
 
-    fn catalog(name: &str, path: &Path, about: About) -> Wanted {
-        Wanted { name: CatalogName::new(name).unwrap(), place: Source::Directory(path.to_owned()).into(), about }
+    fn catalog(name: &str, path: &Path, metadata: CatalogMetadata) -> CatalogSpec {
+        CatalogSpec {
+            name: CatalogName::new(name).unwrap(),
+            place: Source::Directory(path.to_owned()).into(),
+            metadata,
+        }
     }
 
     #[test]
@@ -138,7 +142,7 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         let wanted = wanted_in(folder.path(), &["@/one", "two=dir:@/one", "dir:@/v4.18", "three=@/a=b"], None).unwrap();
         let expected = [("one", "one"), ("two", "one"), ("v4.18", "v4.18"), ("three", "a=b")];
-        assert_eq!(wanted, expected.map(|(name, path)| catalog(name, &at(path), About::default())));
+        assert_eq!(wanted, expected.map(|(name, path)| catalog(name, &at(path), CatalogMetadata::default())));
     }
 
     #[test]
@@ -197,14 +201,14 @@ mod tests {
         let folder = folder(&["one"]);
         let config = "sources:\n- name: first\n  source: dir:one\n  priority: -5\n  displayName: First\n  \
                       publisher: Somebody\n  labels: {tier: gold}\n- source: one\n";
-        let about = About {
+        let metadata = CatalogMetadata {
             priority: -5,
             display_name: Some("First".to_owned()),
             publisher: Some("Somebody".to_owned()),
             labels: BTreeMap::from([("tier".to_owned(), "gold".to_owned())]),
         };
         let one = folder.path().join("one");
-        let expected = vec![catalog("first", &one, about), catalog("one", &one, About::default())];
+        let expected = vec![catalog("first", &one, metadata), catalog("one", &one, CatalogMetadata::default())];
         assert_eq!(wanted_in(folder.path(), &[], Some(config)), Ok(expected));
     }
 

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use graphql::{Engine, Request};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serving::{About, Served};
+use serving::{CatalogMetadata, Served};
 
 use crate::json::Json;
 use crate::served;
@@ -165,14 +165,14 @@ fn every_known_difference_is_a_recorded_case() {
 fn engine() -> Engine {
     let cases: Vec<CatalogCase> = serde_json::from_str(CATALOGS).expect("the description of the catalogs is JSON");
     served::engine(cases.into_iter().map(|case| {
-        let about = About {
+        let metadata = CatalogMetadata {
             priority: case.priority,
             display_name: case.display_name,
             publisher: case.publisher,
             labels: case.labels,
         };
         let last_unpacked = case.last_unpacked.map(|text| text.parse().expect("a time"));
-        Served { about, image: case.image, last_unpacked, ..served::directory(&case.name, &case.directory) }
+        Served { metadata, image: case.image, last_unpacked, ..served::directory(&case.name, &case.directory) }
     }))
 }
 

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use images::{ImageError, ImageSource, Patience, Registries, RegistryReference, Resolved, Settings};
+use images::{ImageError, ImageSource, Registries, RegistryReference, Resolved, RetryPolicy, Settings};
 use loading::Source;
 
 use crate::support::{CONFIGS_LABEL, Folders, Pushed, Registry, Types, tar};
@@ -51,9 +51,9 @@ fn image() -> Pushed {
 
 /// Quick to try again, and without TLS for these.
 fn settings(insecure: &[SocketAddr]) -> Settings {
-    let patience = Patience { first_wait: Duration::from_millis(1), ..Patience::default() };
+    let retry = RetryPolicy { initial_backoff: Duration::from_millis(1), ..RetryPolicy::default() };
     let insecure = insecure.iter().map(SocketAddr::to_string).collect();
-    Settings { insecure, patience, ..Settings::default() }
+    Settings { insecure, retry, ..Settings::default() }
 }
 
 /// Resolves and fetches; an error is its text with its causes.

@@ -209,7 +209,8 @@ fn request_limits() -> Vec<(&'static str, String)> {
 
 fn image_limits() -> Vec<(&'static str, String)> {
     let images::Limits { manifest_bytes, config_bytes, layers, layer_bytes } = images::Limits::default();
-    let images::Patience { connect, silence, slowest, tries, first_wait, longest_wait } = images::Patience::default();
+    let images::RetryPolicy { connect, read_timeout, min_bytes_per_second, tries, initial_backoff, max_backoff } =
+        images::RetryPolicy::default();
     vec![
         ("image manifest", manifest_bytes.to_string()),
         ("image config", config_bytes.to_string()),
@@ -220,14 +221,14 @@ fn image_limits() -> Vec<(&'static str, String)> {
         ("redirects", images::REDIRECTS.to_string()),
         ("token", images::TOKEN_BYTES.to_string()),
         ("refusal", images::REFUSAL_BYTES.to_string()),
-        ("helper", format!("{} s", images::HELPER_PATIENCE.as_secs())),
+        ("helper", format!("{} s", images::HELPER_TIMEOUT.as_secs())),
         ("helper answer", images::HELPER_BYTES.to_string()),
         ("connection", format!("{} s", connect.as_secs())),
-        ("silence", format!("{} s", silence.as_secs())),
-        ("slowest", slowest.to_string()),
+        ("silence", format!("{} s", read_timeout.as_secs())),
+        ("slowest", min_bytes_per_second.to_string()),
         ("request tries", tries.to_string()),
-        ("first wait", format!("{} ms", first_wait.as_millis())),
-        ("longest wait", format!("{} s", longest_wait.as_secs())),
+        ("first wait", format!("{} ms", initial_backoff.as_millis())),
+        ("longest wait", format!("{} s", max_backoff.as_secs())),
     ]
 }
 

@@ -6,7 +6,7 @@ use graphql::limits::Limits;
 use graphql::{Engine, Request};
 use loading::read_once;
 use serde_json::Value;
-use serving::{About, Served, catalogs};
+use serving::{CatalogMetadata, Served, catalogs};
 
 /// The catalog of a directory of this repository, under this name and with nothing more known of it.
 pub(crate) fn directory(name: &str, path: &str) -> Served {
@@ -19,7 +19,7 @@ pub(crate) fn directory(name: &str, path: &str) -> Served {
         encodings: std::sync::Arc::default(),
         image: None,
         last_unpacked: None,
-        about: About::default(),
+        metadata: CatalogMetadata::default(),
     }
 }
 

@@ -10,7 +10,7 @@ use fbc::Catalog;
 use fbc::origin::{FileOrigin, Origins};
 use graphql::limits::Limits;
 use graphql::{self, Engine, StreamLimits};
-use serving::{About, Served, catalogs};
+use serving::{CatalogMetadata, Served, catalogs};
 use sha2::{Digest as _, Sha256};
 
 use crate::hostile_clients::allow_open_files;
@@ -72,7 +72,7 @@ fn content(version: usize) -> Served {
         encodings: Arc::default(),
         image: None,
         last_unpacked: None,
-        about: About::default(),
+        metadata: CatalogMetadata::default(),
     }
 }
 

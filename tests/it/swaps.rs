@@ -12,7 +12,7 @@ use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest};
 use flate2::read::GzDecoder;
 use http_facts::coding::{Coding, Effort};
-use serving::{About, CatalogsWriter, Encodings, Served, catalogs};
+use serving::{CatalogMetadata, CatalogsWriter, Encodings, Served, catalogs};
 use sha2::{Digest as _, Sha256};
 
 use crate::support::ask;
@@ -48,8 +48,8 @@ fn content(number: usize) -> Content {
 }
 
 fn publish(writer: &mut CatalogsWriter, (catalog, digest, encodings): Content) {
-    let about = About::default();
-    writer.publish(Served { name: "c".into(), catalog, digest, encodings, image: None, last_unpacked: None, about });
+    let metadata = CatalogMetadata::default();
+    writer.publish(Served { name: "c".into(), catalog, digest, encodings, image: None, last_unpacked: None, metadata });
 }
 
 #[test]

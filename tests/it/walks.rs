@@ -10,7 +10,7 @@ use fbc::{Catalog, Digest};
 use graphql::limits::Limits;
 use graphql::{Engine, Request};
 use serde_json::{Value, json};
-use serving::{About, CatalogsWriter, Served, catalogs};
+use serving::{CatalogMetadata, CatalogsWriter, Served, catalogs};
 
 use crate::corpus;
 
@@ -84,7 +84,7 @@ fn part(whole: &Catalog, digest: u8, is_kept: impl Fn(usize) -> bool) -> Served 
         encodings: std::sync::Arc::default(),
         image: None,
         last_unpacked: None,
-        about: About::default(),
+        metadata: CatalogMetadata::default(),
     }
 }
 
@@ -96,7 +96,7 @@ fn again(served: &Served) -> Served {
     Served {
         name: served.name.clone(),
         catalog: served.catalog.clone(),
-        about: About::default(),
+        metadata: CatalogMetadata::default(),
         encodings: std::sync::Arc::default(),
         image: None,
         ..*served

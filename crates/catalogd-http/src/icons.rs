@@ -10,7 +10,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use fbc::Digest;
-use http_facts::conditional::{Validators, Verdict};
+use http_facts::preconditions::{Validators, Verdict};
 use serving::Catalogs;
 
 /// The icon of a digest in hexadecimal digits, of a content that is served or was a short while ago.

@@ -5,7 +5,7 @@ use axum::http::header::{CONTENT_TYPE, ETAG};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use fbc::Digest;
-use http_facts::conditional::{Untold, Validators, Verdict};
+use http_facts::preconditions::{EmptyBody, Validators, Verdict};
 use sha2::{Digest as _, Sha256};
 
 /// The document.
@@ -16,7 +16,7 @@ pub(super) async fn openapi(headers: HeaderMap) -> Response {
     let tag = [(ETAG, validators.tag.as_str())];
     match validators.judge(&headers) {
         Verdict::Proceed => (tag, [(CONTENT_TYPE, "application/json")], OPENAPI).into_response(),
-        Verdict::NotModified => (StatusCode::NOT_MODIFIED, tag, Body::new(Untold)).into_response(),
+        Verdict::NotModified => (StatusCode::NOT_MODIFIED, tag, Body::new(EmptyBody)).into_response(),
         Verdict::Failed => (StatusCode::PRECONDITION_FAILED, tag).into_response(),
     }
 }

@@ -14,7 +14,7 @@ use fbc::version::Version;
 use fbc::{Catalog, Digest, Origins};
 use graphql::limits::Limits;
 use graphql::{Engine, Request};
-use serving::{About, Served, catalogs};
+use serving::{CatalogMetadata, Served, catalogs};
 
 /// Versions that every range is asked about, highest first.
 const VERSIONS: [&str; 9] =
@@ -48,7 +48,7 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
             encodings: Arc::default(),
             image: None,
             last_unpacked: None,
-            about: About::default(),
+            metadata: CatalogMetadata::default(),
         });
     }
     // The writer may go: what it published stays.

@@ -18,7 +18,7 @@ use apollo_compiler::schema::{ExtendedType, FieldDefinition, Implementers};
 use apollo_compiler::validation::{DiagnosticData, Valid, WithErrors};
 use apollo_compiler::{ExecutableDocument, Name, ast, executable, introspection};
 
-use super::asked::Asked;
+use super::dependencies::Dependencies;
 use super::errors::{Code, Error, Location};
 use super::limits::{self, Limits};
 
@@ -38,7 +38,7 @@ pub(super) struct Document {
     text: Box<str>,
     valid: Valid<ExecutableDocument>,
     /// Of each operation, in the order of the document.
-    asked: Box<[Asked]>,
+    asked: Box<[Dependencies]>,
 }
 
 impl Schema {
@@ -106,7 +106,7 @@ impl Schema {
         {
             return Err(told(Code::ValidationFailed, text, finding));
         }
-        let asked = valid.operations.iter().map(|operation| Asked::of(&valid, operation)).collect();
+        let asked = valid.operations.iter().map(|operation| Dependencies::of(&valid, operation)).collect();
         Ok(Document { text: text.into(), valid, asked })
     }
 
@@ -145,7 +145,7 @@ impl Document {
     }
 
     /// What the operation of this name asks for, or the only one when there is no name.
-    pub(super) fn asked(&self, name: Option<&str>) -> Option<&Asked> {
+    pub(super) fn asked(&self, name: Option<&str>) -> Option<&Dependencies> {
         match name {
             Some(name) => {
                 let mut operations = self.valid.operations.iter().zip(&self.asked);

@@ -12,9 +12,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::document::{Document, Schema};
 use super::errors::{Code, Error, Location};
-use super::kept::Kept;
 use super::limits::Limits;
-use super::{Known, Request};
+use super::second_chance::SecondChanceCache;
+use super::{PreparedRequest, Request};
 
 /// Memory of a parsed document besides what grows with its text.
 const BYTES_PER_DOCUMENT: usize = 1_024;
@@ -34,7 +34,7 @@ pub enum Policy {
 
 /// Documents that need not be sent.
 pub(super) struct Documents {
-    kept: Kept<Digest, Document>,
+    kept: SecondChanceCache<Digest, Document>,
     trusted: Trusted,
     policy: Policy,
 }
@@ -74,7 +74,7 @@ fn at(location: Option<Location>) -> String {
 impl Documents {
     /// Keeps as many documents as the limits allow, and trusts none yet.
     pub(super) fn new(limits: &Limits) -> Self {
-        let kept = Kept::new(limits.documents, limits.document_bytes);
+        let kept = SecondChanceCache::new(limits.documents, limits.document_bytes);
         Self { kept, trusted: Trusted::default(), policy: Policy::Any }
     }
 
@@ -105,7 +105,7 @@ impl Documents {
         request: &'r Request<'r>,
         schema: &Schema,
         limits: &Limits,
-    ) -> Result<Known<'r>, Error> {
+    ) -> Result<PreparedRequest<'r>, Error> {
         let sent = request.query.as_deref().map(digest);
         let named = request.named().map(|id| self.named(&id)).transpose();
         // Whoever may not ask is not told how to ask better.
@@ -123,7 +123,7 @@ impl Documents {
             None if self.policy == Policy::TrustedOnly => return Err(not_trusted()),
             None => self.untrusted(digest, request, schema, limits)?,
         };
-        Ok(Known { request, digest, document, asks_cost: request.asks_cost() })
+        Ok(PreparedRequest { request, digest, document, asks_cost: request.asks_cost() })
     }
 
     fn untrusted(

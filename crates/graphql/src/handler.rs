@@ -20,7 +20,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http_facts::coding;
-use http_facts::conditional::{Validators, Verdict};
+use http_facts::preconditions::{Validators, Verdict};
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
@@ -29,9 +29,9 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use super::errors::Outcome;
 use super::limits::Introspection;
 use super::validator::Validator;
-use super::{Engine, Known, Request, SDL, no_answer};
-use answer::{Form, Sheet};
-use request::{Accepted, Wish};
+use super::{Engine, PreparedRequest, Request, SDL, no_answer};
+use answer::{EncodedBody, Representation};
+use request::{Accepted, StreamPreference};
 
 /// What a request over HTTP is answered with.
 struct Server {
@@ -97,9 +97,11 @@ impl Server {
 
     /// The answer to a URL that was asked before, told without reading what it asks.
     async fn recalled(&self, headers: &HeaderMap, parameters: &str) -> Option<Response> {
-        let Accepted { media: Some(media), stream: Wish::Never } = request::accepted(headers) else { return None };
+        let Accepted { media: Some(media), stream: StreamPreference::Never } = request::accepted(headers) else {
+            return None;
+        };
         let validator = self.engine.validators.recall(&self.engine.catalogs.snapshot(), parameters)?;
-        let form = Form { media, validator: Some(validator) };
+        let form = Representation { media, validator: Some(validator) };
         self.held(headers, form, Some(&validator.key), &coding::accepted(headers)).await
     }
 }
@@ -171,8 +173,8 @@ async fn answer(
         Ok(known) => known,
         Err(error) => {
             let refused = no_answer(&[error], Outcome::Refused);
-            let sheet = Sheet { bytes: refused.body.into(), coding: None, outcome: refused.outcome };
-            return server.send(sheet, Form { media, validator: None });
+            let sheet = EncodedBody { bytes: refused.body.into(), coding: None, outcome: refused.outcome };
+            return server.send(sheet, Representation { media, validator: None });
         }
     };
     let codings = coding::accepted(headers);
@@ -183,7 +185,7 @@ async fn answer(
     if let (Some(url), Some(validator)) = (url, validator) {
         engine.validators.remember(&snapshot, url, validator);
     }
-    let form = Form { media, validator: validator.filter(|_| url.is_some()) };
+    let form = Representation { media, validator: validator.filter(|_| url.is_some()) };
     let key = validator.map(|validator| validator.key);
     match server.held(headers, form, key.as_ref(), &codings).await {
         Some(response) => response,
@@ -201,7 +203,7 @@ fn overload() -> Response {
 ///
 /// `block_in_place` needs no owned copies of what the work borrows, as `spawn_blocking` would; the semaphore bounds
 /// how many threads it can take. A runtime with one thread has no other to hand its connections to.
-fn off_the_worker(work: &mut dyn FnMut()) {
+fn block_in_place(work: &mut dyn FnMut()) {
     match Handle::try_current().map(|handle| handle.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         _ => work(),

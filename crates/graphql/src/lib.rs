@@ -20,21 +20,21 @@
 //! | `cache`, `kept` | answers that are kept; how anything is kept |
 //! | `handler` | HTTP: requests, streams of events, sockets |
 
-mod asked;
 mod cache;
 mod coercion;
 mod connection;
+mod dependencies;
 mod document;
 pub mod documents;
 pub mod errors;
 mod filter;
 mod handler;
 mod introspection;
-mod kept;
 mod key;
 pub mod limits;
 mod output;
 mod plan;
+mod second_chance;
 mod subscription;
 mod validator;
 mod write;
@@ -48,7 +48,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use serving::{Catalogs, Snapshot};
 
-use cache::Answers;
+use cache::ResponseCache;
 use document::{Document, Schema};
 use documents::{Documents, Policy, UntrustedError};
 use errors::{Code, Cost, Error, Outcome};
@@ -63,14 +63,14 @@ pub use document::SDL;
 pub use handler::router;
 pub use subscription::StreamLimits;
 
-/// Answers GraphQL requests.
+/// ResponseCache GraphQL requests.
 pub struct Engine {
     schema: Schema,
     catalogs: Catalogs,
     limits: Limits,
     documents: Documents,
     validators: Validators,
-    answers: Answers,
+    answers: ResponseCache,
     introspections: Introspections,
     streams: Streams,
 }
@@ -97,7 +97,7 @@ pub struct Request<'a> {
 }
 
 /// A request whose document is known.
-struct Known<'r> {
+struct PreparedRequest<'r> {
     request: &'r Request<'r>,
     document: Arc<Document>,
     /// Of the text of the document.
@@ -141,7 +141,7 @@ impl Engine {
             catalogs,
             documents: Documents::new(&limits),
             validators: Validators::new(build, &limits),
-            answers: Answers::new(&limits),
+            answers: ResponseCache::new(&limits),
             introspections: Introspections::default(),
             streams: Streams::default(),
             limits,
@@ -163,7 +163,7 @@ impl Engine {
         &self.limits
     }
 
-    /// Answers a request from what is served now.
+    /// ResponseCache a request from what is served now.
     pub fn execute(&self, request: &Request<'_>) -> Answer {
         match self.known(request) {
             Ok(known) => self.execute_in(&self.catalogs.snapshot(), &known, |work| work()),
@@ -182,19 +182,24 @@ impl Engine {
     }
 
     /// A request with its document, or why it has none.
-    fn known<'r>(&self, request: &'r Request<'r>) -> Result<Known<'r>, Error> {
+    fn known<'r>(&self, request: &'r Request<'r>) -> Result<PreparedRequest<'r>, Error> {
         self.documents.of(request, &self.schema, &self.limits)
     }
 
-    /// Answers a request from one snapshot; what takes long is done in `long`, which must call what it is given.
-    fn execute_in(&self, snapshot: &Snapshot, known: &Known<'_>, long: impl FnOnce(&mut dyn FnMut())) -> Answer {
+    /// ResponseCache a request from one snapshot; what takes long is done in `long`, which must call what it is given.
+    fn execute_in(
+        &self,
+        snapshot: &Snapshot,
+        known: &PreparedRequest<'_>,
+        long: impl FnOnce(&mut dyn FnMut()),
+    ) -> Answer {
         self.run(snapshot, known, long).unwrap_or_else(|(errors, outcome)| no_answer(&errors, outcome))
     }
 
     fn run(
         &self,
         snapshot: &Snapshot,
-        Known { request, document, asks_cost, .. }: &Known<'_>,
+        PreparedRequest { request, document, asks_cost, .. }: &PreparedRequest<'_>,
         long: impl FnOnce(&mut dyn FnMut()),
     ) -> Result<Answer, (Vec<Error>, Outcome)> {
         let refused = |error: Error| (vec![error], Outcome::Refused);
@@ -266,7 +271,7 @@ impl Request<'_> {
     }
 }
 
-impl Known<'_> {
+impl PreparedRequest<'_> {
     /// Whether it asks for a stream.
     fn is_subscription(&self) -> bool {
         let operation = self.document.operation(self.request.operation_name.as_deref());

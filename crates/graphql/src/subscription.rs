@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::document::Document;
 use super::errors::{self, Code, Error};
-use super::{CatalogChange, Engine, Execution, Known, coercion, plan};
+use super::{CatalogChange, Engine, Execution, PreparedRequest, coercion, plan};
 
 /// How much is streamed at once, and how long anything is waited for.
 #[derive(Clone, Debug)]
@@ -125,7 +125,7 @@ impl Engine {
     /// Begins a subscription. What takes long is done in `long`.
     pub(super) fn subscribe(
         self: &Arc<Self>,
-        Known { request, document, digest, .. }: &Known<'_>,
+        PreparedRequest { request, document, digest, .. }: &PreparedRequest<'_>,
         long: fn(&mut dyn FnMut()),
     ) -> Result<Subscription, Vec<Error>> {
         let operation = document.operation(request.operation_name.as_deref()).map_err(|error| vec![error])?;

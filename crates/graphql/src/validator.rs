@@ -15,11 +15,11 @@ use serde_json::Map;
 use serving::{Revision, Snapshot};
 use sha2::{Digest as _, Sha256};
 
-use super::Known;
-use super::asked::Catalogs;
+use super::PreparedRequest;
+use super::dependencies::Catalogs;
 use super::errors::Media;
-use super::kept::Kept;
 use super::limits::Limits;
+use super::second_chance::SecondChanceCache;
 
 /// Bytes of a hash that a key holds: no two of them are ever the same by chance.
 const KEY_BYTES: usize = 16;
@@ -58,7 +58,7 @@ struct Urls {
     /// What is served.
     revision: Revision,
     /// By the parameters, as they were sent.
-    validators: Kept<Arc<str>, Validator>,
+    validators: SecondChanceCache<Arc<str>, Validator>,
 }
 
 impl Validators {
@@ -95,8 +95,8 @@ impl Validators {
 
     /// The validator of the answer to a request; nothing when its operation is not known, or when it asks for what
     /// cannot be told from what is served.
-    pub(super) fn of(&self, snapshot: &Snapshot, known: &Known<'_>) -> Option<Validator> {
-        let Known { request, document, digest, asks_cost } = known;
+    pub(super) fn of(&self, snapshot: &Snapshot, known: &PreparedRequest<'_>) -> Option<Validator> {
+        let PreparedRequest { request, document, digest, asks_cost } = known;
         let asked = document.asked(request.operation_name.as_deref())?;
         let none = Map::new();
         let variables = request.variables.as_ref().unwrap_or(&none);
@@ -138,7 +138,7 @@ impl Validators {
 impl Urls {
     /// None yet, of what is served.
     fn of(revision: Revision) -> Self {
-        Self { revision, validators: Kept::new(usize::MAX, URL_BYTES) }
+        Self { revision, validators: SecondChanceCache::new(usize::MAX, URL_BYTES) }
     }
 }
 

@@ -26,7 +26,7 @@ pub enum Effort {
     /// It is sent once.
     Once,
     /// It is kept and sent often.
-    Kept,
+    Stored,
 }
 
 /// Bytes below which nothing is compressed: the result would hardly be smaller.
@@ -81,7 +81,7 @@ mod tests {
     fn what_is_compressed_can_be_read_again() {
         let bytes = b"{\"schema\":\"olm.package\"}\n".repeat(1000);
         for coding in Coding::ALL {
-            for effort in [Effort::Once, Effort::Kept] {
+            for effort in [Effort::Once, Effort::Stored] {
                 let (mut small, mut again) = (Vec::new(), Vec::new());
                 coding.compress(&bytes, effort, &mut small).unwrap();
                 match coding {

@@ -2,4 +2,4 @@
 //! knows no connection and no framework.
 
 pub mod coding;
-pub mod conditional;
+pub mod preconditions;

@@ -19,8 +19,8 @@ pub use layout::LAYOUT_ENTRIES;
 pub use manifest::NESTED_INDEXES;
 pub use reference::{ImageSource, LayoutChoice, LayoutReference, RegistryReference};
 pub use registries::{
-    Credentials, HELPER_BYTES, HELPER_PATIENCE, Limits, Patience, REDIRECTS, REFUSAL_BYTES, Registries, RegistriesConf,
-    Settings, TOKEN_BYTES,
+    Credentials, HELPER_BYTES, HELPER_TIMEOUT, Limits, REDIRECTS, REFUSAL_BYTES, Registries, RegistriesConf,
+    RetryPolicy, Settings, TOKEN_BYTES,
 };
 pub use resolved::{Kind, LayerDescriptor, Resolved};
 

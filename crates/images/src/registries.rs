@@ -2,6 +2,7 @@
 //!
 //! A reference is resolved once; what follows is fetched by digest and verified. Nothing here knows what is in a layer.
 
+mod backoff;
 mod blob;
 mod conf;
 mod credentials;
@@ -9,7 +10,6 @@ mod helper;
 mod login;
 mod session;
 mod transport;
-mod tries;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use super::{ImageError, ImageSource, LayoutReference, RegistryReference, Resolve
 
 pub use conf::RegistriesConf;
 pub use credentials::Credentials;
-pub use helper::{HELPER_BYTES, HELPER_PATIENCE};
+pub use helper::{HELPER_BYTES, HELPER_TIMEOUT};
 pub use login::TOKEN_BYTES;
 pub use session::REFUSAL_BYTES;
 pub(super) use session::Session;
@@ -53,7 +53,7 @@ pub struct Settings {
     /// How much is accepted.
     pub limits: Limits,
     /// How long is waited, and how often is tried.
-    pub patience: Patience,
+    pub retry: RetryPolicy,
 }
 
 /// How much of an image is accepted.
@@ -71,20 +71,20 @@ pub struct Limits {
 
 /// How long is waited for a registry, and how often it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// For a connection.
     pub connect: Duration,
     /// For the next bytes of an answer.
-    pub silence: Duration,
-    /// The slowest that an answer may come on the average, in bytes a second. Without it, a byte now and then would hold
+    pub read_timeout: Duration,
+    /// The min_bytes_per_second that an answer may come on the average, in bytes a second. Without it, a byte now and then would hold
     /// a load for ever.
-    pub slowest: u64,
+    pub min_bytes_per_second: u64,
     /// How often one request is sent.
     pub tries: u32,
     /// The longest wait before the second try; each further one is up to twice as long.
-    pub first_wait: Duration,
+    pub initial_backoff: Duration,
     /// The longest wait of all. Who asks for more is not waited for.
-    pub longest_wait: Duration,
+    pub max_backoff: Duration,
 }
 
 impl Default for Limits {
@@ -93,24 +93,24 @@ impl Default for Limits {
     }
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            silence: Duration::from_secs(30),
-            slowest: 4096,
+            read_timeout: Duration::from_secs(30),
+            min_bytes_per_second: 4096,
             tries: 5,
-            first_wait: Duration::from_millis(500),
-            longest_wait: Duration::from_mins(1),
+            initial_backoff: Duration::from_millis(500),
+            max_backoff: Duration::from_mins(1),
         }
     }
 }
 
-impl Patience {
+impl RetryPolicy {
     /// How long a request may take whose answer has so many bytes.
     fn whole(&self, bytes: u64) -> Duration {
-        let slowest = Duration::from_secs(bytes / self.slowest.max(1));
-        self.connect.saturating_add(self.silence).saturating_add(slowest)
+        let min_bytes_per_second = Duration::from_secs(bytes / self.min_bytes_per_second.max(1));
+        self.connect.saturating_add(self.read_timeout).saturating_add(min_bytes_per_second)
     }
 }
 
@@ -160,7 +160,7 @@ impl Registries {
 
     /// Looks at the mirrors of an image and then at the image itself, until one of them has it.
     async fn image(&self, image: &RegistryReference) -> Result<Resolved, ImageError> {
-        let patience = self.transport.settings.patience;
+        let retry = self.transport.settings.retry;
         let (mirrors, own) = self.transport.settings.conf.places(image)?;
         for place in mirrors {
             let session = Session::new(self.transport.clone(), place, 1);
@@ -172,7 +172,7 @@ impl Registries {
                 }
             }
         }
-        let session = Session::new(self.transport.clone(), own, patience.tries);
+        let session = Session::new(self.transport.clone(), own, retry.tries);
         look_at(session, image, &self.transport.settings.limits).await
     }
 

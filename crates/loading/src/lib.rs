@@ -6,13 +6,13 @@
 //! served. This room does not know who asks for catalogs or who shows its reports.
 
 pub mod directory;
-mod keeper;
 mod pull;
 mod read;
+mod refresh;
 mod source;
+mod source_task;
+mod spec;
 mod stages;
-mod upkeep;
-mod wanted;
 
 use std::error::Error;
 use std::fmt;
@@ -34,13 +34,13 @@ use directory::DirectoryError;
 
 pub use pull::PULLS;
 pub use read::{READERS, ReadFailure};
+pub use refresh::{JITTER, POLL, PollPolicy, RETRY, RefreshPolicy, WatchInterval};
 pub use source::{InvalidSource, Source};
+pub use spec::{CatalogSpec, SourceSpec};
 pub use stages::{Content, TRIES, read_once};
-pub use upkeep::{JITTER, POLL, Pace, Polling, RETRY, Upkeep};
-pub use wanted::{Place, Wanted};
 
-use keeper::{Keeper, Update};
-use stages::{Stages, behind_clients};
+use source_task::{SourceTask, Update};
+use stages::{Stages, spawn_low_priority};
 
 /// Loads catalogs and publishes them.
 #[derive(Debug)]
@@ -90,14 +90,14 @@ pub struct Report {
     /// What is served of it now, if anything is.
     pub content: Option<Content>,
     /// How that stands to its source.
-    pub standing: Standing,
+    pub standing: SyncStatus,
     /// How long the attempt took.
     pub took: Duration,
 }
 
 /// How what is served stands to its source.
 #[derive(Clone, Debug)]
-pub enum Standing {
+pub enum SyncStatus {
     /// It is what the source has.
     Current,
     /// It is what the source had when it was last asked; it will be asked now.
@@ -145,7 +145,7 @@ pub enum LoadError {
 
 /// Loads a source without a store, in temporary files in this folder that are gone afterwards.
 pub async fn load_once(
-    place: &Place,
+    place: &SourceSpec,
     registries: &Registries,
     folder: &Path,
     progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
@@ -168,15 +168,15 @@ impl Loader {
     /// called from several threads.
     pub async fn run(
         &mut self,
-        wanted: Vec<Wanted>,
-        upkeep: Upkeep,
+        wanted: Vec<CatalogSpec>,
+        upkeep: RefreshPolicy,
         observe: impl Fn(Event) + Clone + Send + Sync + 'static,
     ) {
         let (updates, mut received) = mpsc::channel(1);
         let mut untried = wanted.len();
         // They end when this does.
         let mut keepers = JoinSet::new();
-        for keeper in Keeper::each(wanted, &self.stages, upkeep) {
+        for keeper in SourceTask::each(wanted, &self.stages, upkeep) {
             keepers.spawn(keeper.run(updates.clone(), observe.clone()));
         }
         drop(updates);
@@ -198,7 +198,7 @@ impl Loader {
     }
 
     /// Publishes what an attempt gave for one of the names of its source, and logs how it ended.
-    fn apply(&mut self, wanted: &Wanted, update: &Update) -> Report {
+    fn apply(&mut self, wanted: &CatalogSpec, update: &Update) -> Report {
         let Update { content, standing, took, .. } = update;
         let name = wanted.name.clone();
         if let Some(content) = content.as_ref().filter(|_| update.is_new) {
@@ -209,7 +209,7 @@ impl Loader {
                 encodings: Arc::clone(&content.encodings),
                 image: content.image.as_deref().map(str::to_owned),
                 last_unpacked: content.at,
-                about: wanted.about.clone(),
+                metadata: wanted.metadata.clone(),
             });
             while self.finishing.try_join_next().is_some() {}
             let history = self.writer.history();
@@ -224,7 +224,7 @@ impl Loader {
 /// Does what a content that is served already is the better for: makes what it finds things by, remembers what it holds
 /// for comparisons, and compresses it once nothing waits to be loaded. Who asks before that waits a little longer, or
 /// gets more bytes.
-async fn finish(stages: Arc<Stages>, content: Content, wanted: Wanted, history: History) {
+async fn finish(stages: Arc<Stages>, content: Content, wanted: CatalogSpec, history: History) {
     let (prepared, keeper) = (content.clone(), Arc::clone(&stages));
     let prepared = tokio::task::spawn_blocking(move || {
         prepared.catalog.prepare();
@@ -232,7 +232,7 @@ async fn finish(stages: Arc<Stages>, content: Content, wanted: Wanted, history: 
     })
     .await;
     let Ok(permit) = stages.heavy.clone().acquire_owned().await else { return };
-    let compressed = behind_clients(move || {
+    let compressed = spawn_low_priority(move || {
         let _permit = permit;
         stages.encode(&content);
     });
@@ -253,8 +253,8 @@ impl Report {
     /// Why the source could not be loaded.
     pub fn error(&self) -> Option<&LoadError> {
         match &self.standing {
-            Standing::Failed(error) => Some(error),
-            Standing::Current | Standing::Unasked => None,
+            SyncStatus::Failed(error) => Some(error),
+            SyncStatus::Current | SyncStatus::Unasked => None,
         }
     }
 
@@ -265,12 +265,12 @@ impl Report {
             (content.map(|content| content.digest.to_string()), content.and_then(|it| it.image.as_deref()));
         let age = content.and_then(Content::age).map(|age| format!("{age:#}"));
         match standing {
-            Standing::Current if is_new => tracing::info!(%catalog, digest, image, ?took, "serving a new content"),
-            Standing::Current => tracing::info!(%catalog, digest, image, "what is served is current"),
-            Standing::Unasked => {
+            SyncStatus::Current if is_new => tracing::info!(%catalog, digest, image, ?took, "serving a new content"),
+            SyncStatus::Current => tracing::info!(%catalog, digest, image, "what is served is current"),
+            SyncStatus::Unasked => {
                 tracing::info!(%catalog, digest, image, age, "serving the former content until its source was asked");
             }
-            Standing::Failed(error) => {
+            SyncStatus::Failed(error) => {
                 let instead = if content.is_some() { "still serving the former content" } else { "serving nothing" };
                 tracing::error!(%catalog, error = error.chain(), digest, age, "{instead}");
             }
@@ -278,7 +278,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for SyncStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Current => f.write_str("current"),

@@ -15,7 +15,7 @@ use tokio::sync::{OwnedMutexGuard, Semaphore};
 
 use super::read::read;
 use super::stages::{Content, Stages, build};
-use super::{LoadError, Place, Step};
+use super::{LoadError, SourceSpec, Step};
 
 /// How many images are pulled at a time, so that the disk holds the layers and files of a few only.
 pub const PULLS: usize = 4;
@@ -87,18 +87,18 @@ impl Stages {
     /// What the image is now: from the store when some reference gave it already, pulled otherwise.
     pub(super) async fn pull(
         self: &Arc<Self>,
-        place: &Place,
+        place: &SourceSpec,
         source: &ImageSource,
         progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
     ) -> Result<Content, LoadError> {
         let image = Image::resolve(source, place.configs_dir.as_deref(), &self.registries).await?;
         let (key, revision, by_digest) = (place.key(), image.revision(), image.resolved.by_digest.clone());
         let _turn = self.turns.of(&revision).await;
-        let known = self.heavily({
+        let known = self.run_exclusive({
             let (key, revision, by_digest) = (key.clone(), revision.clone(), by_digest.clone());
             move |stages| match stages.known(&key, &revision)? {
                 Some(content) => Ok(Some(content)),
-                None => stages.adopt(&key, &State { revision: Some(&revision), image: Some(&by_digest) }),
+                None => stages.reuse(&key, &State { revision: Some(&revision), image: Some(&by_digest) }),
             }
         });
         if let Some(content) = known.await? {
@@ -109,7 +109,7 @@ impl Stages {
             tracing::info!(image = by_digest, platform, "the image is one of several platforms, which hold the same");
         }
         let pulled = image.fetch(&self.registries, self.store.scratch()?, progress.clone()).await?;
-        let read = self.heavily(move |stages| {
+        let read = self.run_exclusive(move |stages| {
             let (written, origins) = pulled.read(|| stages.store.writer(), &progress)?;
             let state = State { revision: Some(&revision), image: Some(&by_digest) };
             stages.keep(&key, &state, written, origins)

@@ -12,7 +12,7 @@ use http_facts::coding::{Coding, MIN_ENCODED_BYTES};
 use images::Registries;
 use jiff::Timestamp;
 use serving::Encodings;
-use store::{ContentWriter, Kept, Notes, Record, State, Store, StoreError, WrittenContent};
+use store::{Analysis, ContentWriter, Record, State, Store, StoreError, StoredContent, WrittenContent};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, spawn_blocking};
 
@@ -92,13 +92,13 @@ impl Stages {
     }
 
     /// Does something off the async threads once its turn has come, behind those who wait for an answer.
-    pub(super) async fn heavily<T: Send + 'static>(
+    pub(super) async fn run_exclusive<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
     ) -> Result<T, LoadError> {
         let permit = self.heavy.clone().acquire_owned().await;
         let stages = Arc::clone(self);
-        let done = behind_clients(move || {
+        let done = spawn_low_priority(move || {
             let _permit = permit;
             work(&stages)
         });
@@ -126,7 +126,7 @@ impl Stages {
     ) -> Result<Content, LoadError> {
         let digest = written.digest;
         let catalog = Catalog::build(written.content.clone(), &origins)?;
-        let notes = Notes { origins, problems: Some(catalog.problems().to_vec()) };
+        let notes = Analysis { origins, problems: Some(catalog.problems().to_vec()) };
         let record = written.keep(key, state, &notes)?;
         let at = record.as_ref().map(|record| record.at);
         let catalog = match record {
@@ -162,13 +162,13 @@ impl Stages {
     }
 
     /// What another source gave in this very state.
-    pub(super) fn adopt(&self, key: &str, state: &State<'_>) -> Result<Option<Content>, LoadError> {
-        let kept = self.store.adopt(key, state)?;
+    pub(super) fn reuse(&self, key: &str, state: &State<'_>) -> Result<Option<Content>, LoadError> {
+        let kept = self.store.reuse(key, state)?;
         Ok(kept.map(|kept| self.reopen(kept)).transpose()?)
     }
 
-    fn reopen(&self, kept: Kept) -> Result<Content, IndexError> {
-        let Kept { record, content, notes } = kept;
+    fn reopen(&self, kept: StoredContent) -> Result<Content, IndexError> {
+        let StoredContent { record, content, notes } = kept;
         let image = record.image.as_deref().map(Arc::from);
         let catalog = self.share(&record, || match notes.problems {
             Some(problems) => Catalog::reopen(content, &notes.origins, problems),
@@ -229,7 +229,7 @@ impl Stages {
 }
 
 /// Does something off the async threads that takes long, and lets those who answer go first.
-pub(super) async fn behind_clients<T: Send + 'static>(
+pub(super) async fn spawn_low_priority<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, JoinError> {
     let yielding = || {

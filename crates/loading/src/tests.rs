@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use ::images::Settings;
-use serving::{About, Catalogs, catalogs};
+use serving::{CatalogMetadata, Catalogs, catalogs};
 use store::QUOTA;
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -26,11 +26,11 @@ const ARGO: &str = "{\"schema\":\"olm.package\",\"name\":\"argo\",\"defaultChann
 const TOO_LONG: Duration = Duration::from_mins(1);
 
 /// Faster than in real life, where a change need not be seen within a moment.
-const PACE: Pace = Pace { poll: Duration::from_millis(20), retry: Duration::from_millis(100) };
+const PACE: WatchInterval = WatchInterval { poll: Duration::from_millis(20), retry: Duration::from_millis(100) };
 
-const UPKEEP: Upkeep = Upkeep {
+const UPKEEP: RefreshPolicy = RefreshPolicy {
     directories: Some(PACE),
-    images: Some(Polling { interval: Some(Duration::from_millis(20)), retry: Duration::from_millis(20) }),
+    images: Some(PollPolicy { interval: Some(Duration::from_millis(20)), retry: Duration::from_millis(20) }),
 };
 
 /// Folders for sources and a store.
@@ -50,9 +50,13 @@ impl Folders {
         fs::write(self.0.path().join(source).join("catalog.json"), text).unwrap();
     }
 
-    fn wanted(&self, name: &str, source: &str) -> Wanted {
+    fn wanted(&self, name: &str, source: &str) -> CatalogSpec {
         let name = CatalogName::new(name).unwrap();
-        Wanted { name, place: Source::Directory(self.0.path().join(source)).into(), about: About::default() }
+        CatalogSpec {
+            name,
+            place: Source::Directory(self.0.path().join(source)).into(),
+            metadata: CatalogMetadata::default(),
+        }
     }
 
     fn store(&self) -> Store {
@@ -64,7 +68,7 @@ impl Folders {
     }
 
     /// Loads each of these once and says how that went, by name.
-    async fn load(&self, wanted: Vec<Wanted>) -> (Vec<Report>, Catalogs) {
+    async fn load(&self, wanted: Vec<CatalogSpec>) -> (Vec<Report>, Catalogs) {
         let (writer, catalogs) = catalogs();
         let reports = Arc::new(Mutex::new(Vec::new()));
         let tried = Arc::clone(&reports);
@@ -73,7 +77,7 @@ impl Folders {
                 tried.lock().unwrap().push(report);
             }
         };
-        Loader::new(self.store(), registries(), writer).run(wanted, Upkeep::ONCE, observe).await;
+        Loader::new(self.store(), registries(), writer).run(wanted, RefreshPolicy::ONCE, observe).await;
         let mut reports = std::mem::take(&mut *reports.lock().unwrap());
         reports.sort_by(|one, other| one.name.cmp(&other.name));
         (reports, catalogs)
@@ -93,7 +97,7 @@ struct Watching {
 }
 
 impl Watching {
-    fn start(folders: &Folders, wanted: Vec<Wanted>) -> Self {
+    fn start(folders: &Folders, wanted: Vec<CatalogSpec>) -> Self {
         let (writer, catalogs) = catalogs();
         let mut loader = Loader::new(folders.store(), registries(), writer);
         let (sender, events) = unbounded_channel();
@@ -269,7 +273,7 @@ async fn a_fault_of_the_program_harms_no_other_catalog() {
         event => drop(sender.send(event)),
     };
     let wanted = ["a", "b"].map(|name| folders.wanted(name, name)).to_vec();
-    Loader::new(folders.store(), registries(), writer).run(wanted, Upkeep::ONCE, observe).await;
+    Loader::new(folders.store(), registries(), writer).run(wanted, RefreshPolicy::ONCE, observe).await;
     assert_eq!(names(&catalogs), ["b"]);
     let mut errors = Vec::new();
     while let Ok(event) = events.try_recv() {

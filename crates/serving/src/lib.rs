@@ -40,7 +40,7 @@ pub struct Served {
     /// When the content was unpacked, when that is known.
     pub last_unpacked: Option<jiff::Timestamp>,
     /// What its owner says of it.
-    pub about: About,
+    pub metadata: CatalogMetadata,
 }
 
 /// Compressed forms of a content. They come after it: it is served before they are made, and where they are not made.
@@ -52,7 +52,7 @@ pub struct Encodings {
 
 /// What the owner of a catalog says of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
+pub struct CatalogMetadata {
     /// Which catalog wins when several offer the same package; the highest does.
     pub priority: i32,
     /// Name to show, when it is not the name.
@@ -187,7 +187,7 @@ impl CatalogsWriter {
     /// Publishes a snapshot of which only what is kept by name is settled.
     fn swap(&mut self, mut next: Snapshot) {
         next.by_priority = (0..next.by_name.len()).collect();
-        next.by_priority.sort_by_key(|&at| std::cmp::Reverse(next.by_name[at].about.priority));
+        next.by_priority.sort_by_key(|&at| std::cmp::Reverse(next.by_name[at].metadata.priority));
         next.revision = Revision::of_all(&next.revisions);
         self.current.store(Arc::new(next));
         self.changes.send_modify(|count| *count += 1);
@@ -259,9 +259,9 @@ impl Revision {
     /// of it besides.
     fn of(served: &Served) -> Self {
         // Compressed forms say the same.
-        let Served { name, catalog, digest, encodings: _, image, last_unpacked, about } = served;
+        let Served { name, catalog, digest, encodings: _, image, last_unpacked, metadata } = served;
         // Each part ends where the next begins: `Debug` quotes texts.
-        let known = format!("{name:?}{digest:?}{image:?}{last_unpacked:?}{about:?}{:?}", catalog.problems());
+        let known = format!("{name:?}{digest:?}{image:?}{last_unpacked:?}{metadata:?}{:?}", catalog.problems());
         Self(Sha256::digest(known).into())
     }
 

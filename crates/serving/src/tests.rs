@@ -14,7 +14,7 @@ fn served(name: &str, priority: i32, digest: u8) -> Served {
         encodings: std::sync::Arc::default(),
         image: None,
         last_unpacked: None,
-        about: About { priority, ..About::default() },
+        metadata: CatalogMetadata { priority, ..CatalogMetadata::default() },
     }
 }
 
@@ -33,7 +33,7 @@ fn catalogs_are_found_by_name_and_in_the_order_of_their_priority() {
     assert_eq!(names, ["a", "b", "c", "d", "e"]);
     let names: Vec<_> = snapshot.by_priority().map(|served| served.name.as_str()).collect();
     assert_eq!(names, ["c", "d", "b", "e", "a"]);
-    assert_eq!(snapshot.get("d").map(|served| served.about.priority), Some(10));
+    assert_eq!(snapshot.get("d").map(|served| served.metadata.priority), Some(10));
     assert!(snapshot.get("f").is_none());
 }
 
@@ -60,7 +60,7 @@ fn a_revision_is_that_of_everything_that_is_known_of_the_catalogs() {
         }
         catalogs.snapshot().revision()
     };
-    let about = |about: About| move || vec![Served { about: about.clone(), ..served("a", 0, 1) }];
+    let about = |metadata: CatalogMetadata| move || vec![Served { metadata: metadata.clone(), ..served("a", 0, 1) }];
     let one = || vec![served("a", 0, 1)];
     assert_eq!(revision(&one), revision(&one));
     let both = || vec![served("a", 0, 1), served("b", 0, 1)];
@@ -73,8 +73,8 @@ fn a_revision_is_that_of_everything_that_is_known_of_the_catalogs() {
         &|| vec![served("a", 0, 2)],
         &|| vec![Served { image: Some("i".to_owned()), ..served("a", 0, 1) }],
         &|| vec![Served { last_unpacked: Some(jiff::Timestamp::UNIX_EPOCH), ..served("a", 0, 1) }],
-        &about(About { display_name: Some("A".to_owned()), ..About::default() }),
-        &about(About { labels: [("k".to_owned(), "v".to_owned())].into(), ..About::default() }),
+        &about(CatalogMetadata { display_name: Some("A".to_owned()), ..CatalogMetadata::default() }),
+        &about(CatalogMetadata { labels: [("k".to_owned(), "v".to_owned())].into(), ..CatalogMetadata::default() }),
     ];
     let mut revisions: Vec<_> = others.iter().map(|other| revision(*other).as_bytes().to_vec()).collect();
     revisions.push(revision(&one).as_bytes().to_vec());
@@ -123,7 +123,7 @@ fn readers_see_each_state_whole_while_the_writer_publishes() {
                 let mut last = 0;
                 while last < 100 {
                     let snapshot = catalogs.snapshot();
-                    let priorities: Vec<_> = snapshot.by_priority().map(|served| served.about.priority).collect();
+                    let priorities: Vec<_> = snapshot.by_priority().map(|served| served.metadata.priority).collect();
                     assert!(priorities.is_sorted_by(|one, other| one >= other), "{priorities:?}");
                     let now = priorities.first().copied().unwrap_or_default();
                     assert!(now >= last, "{now} after {last}");

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use fbc::Digest;
 use http_facts::coding::{Coding, Effort};
 
-use super::file::{self, Unnamed, What};
+use super::file::{self, FileKind, TempFile};
 use super::{CONTENT, Store, StoreError, lock_mutex};
 
 impl Store {
@@ -19,11 +19,11 @@ impl Store {
         if let Ok(bytes) = file::map(&path) {
             return Ok(Some(bytes));
         }
-        let mut file = Unnamed::create(&self.folder.join(CONTENT), What::Encoded)?;
-        file.write_with(|to| coding.compress(content, Effort::Kept, to))?;
+        let mut file = TempFile::create(&self.folder.join(CONTENT), FileKind::Encoded)?;
+        file.write_with(|to| coding.compress(content, Effort::Stored, to))?;
         let bytes = file.map()?;
-        // What nothing refers to is swept while the pen is held.
-        let _pen = lock_mutex(&self.pen);
+        // What nothing refers to is swept while the guard is held.
+        let _pen = lock_mutex(&self.guard);
         let fits = self.used()? + bytes.len() as u64 <= self.quota;
         if !fits || !self.content_path(digest).exists() {
             return Ok(None);

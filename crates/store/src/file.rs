@@ -20,10 +20,10 @@ const TEMPORARY: &str = ".tmp";
 
 /// What is being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum FileKind {
     Content,
     Encoded,
-    Notes,
+    Analysis,
     Outline,
     Record,
     Scratch,
@@ -31,7 +31,7 @@ pub(super) enum What {
 
 /// How far a file has come. Tests stop at each of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Point {
+pub(super) enum CrashPoint {
     Created,
     Written,
     Synced,
@@ -42,20 +42,20 @@ pub(super) enum Point {
 
 /// A file on its way to its name. Dropped before that, it is removed.
 #[derive(Debug)]
-pub(super) struct Unnamed {
+pub(super) struct TempFile {
     file: File,
     /// Nothing when it is to have no name at all.
     temporary: Option<TempPath>,
     /// What errors call it.
     shown: PathBuf,
-    what: What,
+    what: FileKind,
 }
 
-impl Unnamed {
+impl TempFile {
     /// A new file in this folder, under a name that is swept when the process ends before it is whole.
-    pub(super) fn create(folder: &Path, what: What) -> Result<Self, StoreError> {
+    pub(super) fn create(folder: &Path, what: FileKind) -> Result<Self, StoreError> {
         let created = temporary().tempfile_in(folder);
-        let created = created.and_then(|file| reached(what, Point::Created).map(|()| file));
+        let created = created.and_then(|file| reached(what, CrashPoint::Created).map(|()| file));
         let (file, path) = created.map_err(|source| io_error("create a file in", folder, source))?.into_parts();
         Ok(Self { file, shown: path.to_path_buf(), temporary: Some(path), what })
     }
@@ -64,17 +64,17 @@ impl Unnamed {
     pub(super) fn nameless(folder: &Path) -> Result<Self, StoreError> {
         let created = tempfile::tempfile_in(folder);
         let file = created.map_err(|source| io_error("create a file in", folder, source))?;
-        Ok(Self { file, temporary: None, shown: folder.to_owned(), what: What::Content })
+        Ok(Self { file, temporary: None, shown: folder.to_owned(), what: FileKind::Content })
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        let written = self.file.write_all(bytes).and_then(|()| reached(self.what, Point::Written));
+        let written = self.file.write_all(bytes).and_then(|()| reached(self.what, CrashPoint::Written));
         written.map_err(|source| io_error("write", &self.shown, source))
     }
 
     /// Lets something write.
     pub(super) fn write_with(&mut self, write: impl FnOnce(&File) -> io::Result<()>) -> Result<(), StoreError> {
-        let written = write(&self.file).and_then(|()| reached(self.what, Point::Written));
+        let written = write(&self.file).and_then(|()| reached(self.what, CrashPoint::Written));
         written.map_err(|source| io_error("write", &self.shown, source))
     }
 
@@ -85,22 +85,22 @@ impl Unnamed {
 
     /// Gives the file its name, in place of the one that had it, once its bytes are on the disk.
     pub(super) fn name(self, path: &Path) -> Result<(), StoreError> {
-        let synced = self.file.sync_all().and_then(|()| reached(self.what, Point::Synced));
+        let synced = self.file.sync_all().and_then(|()| reached(self.what, CrashPoint::Synced));
         synced.map_err(|source| io_error("write", &self.shown, source))?;
         let Some(temporary) = self.temporary else { return Ok(()) };
         let renamed = temporary.persist(path).map_err(|error| error.error);
-        let renamed = renamed.and_then(|()| reached(self.what, Point::Renamed));
+        let renamed = renamed.and_then(|()| reached(self.what, CrashPoint::Renamed));
         renamed.map_err(|source| io_error("write", path, source))?;
         let folder = path.parent().unwrap_or(path);
         let synced = File::open(folder).and_then(|folder| folder.sync_all());
-        let synced = synced.and_then(|()| reached(self.what, Point::FolderSynced));
+        let synced = synced.and_then(|()| reached(self.what, CrashPoint::FolderSynced));
         synced.map_err(|source| io_error("write", folder, source))
     }
 }
 
 /// Writes a whole file under its name.
-pub(super) fn write(path: &Path, bytes: &[u8], what: What) -> Result<(), StoreError> {
-    let mut file = Unnamed::create(path.parent().unwrap_or(path), what)?;
+pub(super) fn write(path: &Path, bytes: &[u8], what: FileKind) -> Result<(), StoreError> {
+    let mut file = TempFile::create(path.parent().unwrap_or(path), what)?;
     file.write(bytes)?;
     file.name(path)
 }
@@ -153,7 +153,7 @@ pub(super) fn io_error(action: &'static str, path: &Path, source: io::Error) -> 
 /// Marks the points at which tests kill the process or fill the disk.
 #[cfg(not(test))]
 #[expect(clippy::unnecessary_wraps, reason = "in tests a point can fail")]
-pub(super) fn reached(_: What, _: Point) -> io::Result<()> {
+pub(super) fn reached(_: FileKind, _: CrashPoint) -> io::Result<()> {
     Ok(())
 }
 

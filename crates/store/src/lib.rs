@@ -14,9 +14,9 @@
 //! FOLDER/scratch/                 layers and contents of images that are being read
 //! ```
 
+mod analysis;
 mod encoded;
 mod file;
-mod notes;
 mod outlines;
 mod record;
 mod scratch;
@@ -31,12 +31,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use fbc::Digest;
 
-pub use notes::Notes;
+pub use analysis::Analysis;
 pub use record::{Record, State};
 pub use scratch::Scratch;
 pub use writer::{ContentWriter, WrittenContent};
 
-use file::{What, io_error};
+use file::{FileKind, io_error};
 
 /// How many bytes the folder may hold unless said otherwise.
 pub const QUOTA: u64 = 10 * 1024 * 1024 * 1024;
@@ -59,19 +59,19 @@ pub struct Store {
     /// Keys of sources that this process serves: their contents are not given up for others.
     in_use: Mutex<Vec<String>>,
     /// Held by who writes or sweeps, so that nothing is swept on its way and two contents do not exceed the quota.
-    pen: Mutex<()>,
+    guard: Mutex<()>,
     lock: File,
 }
 
 /// A content as the store gives it back.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredContent {
     /// Which source gave it, and when.
     pub record: Record,
     /// The canonical lines.
     pub content: Bytes,
     /// Where they came from and what is odd in them.
-    pub notes: Notes,
+    pub notes: Analysis,
 }
 
 /// Why the store cannot do what it should.
@@ -117,7 +117,7 @@ impl Store {
             quota,
             build: build.to_owned(),
             in_use: Mutex::default(),
-            pen: Mutex::default(),
+            guard: Mutex::default(),
             lock,
         };
         store.sweep_unfinished()?;
@@ -127,61 +127,61 @@ impl Store {
     }
 
     /// What the source of this key gave last; nothing when that is unknown or no longer whole.
-    pub fn kept(&self, key: &str) -> Option<Kept> {
+    pub fn kept(&self, key: &str) -> Option<StoredContent> {
         self.use_source(key);
         self.open_record(self.record(key)?)
     }
 
     /// What some source gave when it was in this very state, remembered for the source of this key too. Nothing when
     /// none did, or this build has not looked at it.
-    pub fn adopt(&self, key: &str, state: &State<'_>) -> Result<Option<Kept>, StoreError> {
+    pub fn reuse(&self, key: &str, state: &State<'_>) -> Result<Option<StoredContent>, StoreError> {
         self.use_source(key);
-        let _pen = lock_mutex(&self.pen);
+        let _pen = lock_mutex(&self.guard);
         let others = self.records()?.into_iter().filter_map(|path| Record::read(&path));
         let mut others = others.filter(|other| other.key != key && other.revision.as_deref() == state.revision);
         let usable = |other| self.open_record(other).filter(|kept| kept.notes.problems.is_some());
-        let Some(Kept { record, content, notes }) = others.find_map(usable) else { return Ok(None) };
+        let Some(StoredContent { record, content, notes }) = others.find_map(usable) else { return Ok(None) };
         let record = Record::new(key, state, (record.content, record.bytes), record.notes, self.record(key));
-        file::write(&self.record_path(key), &record.to_json(), What::Record)?;
+        file::write(&self.record_path(key), &record.to_json(), FileKind::Record)?;
         self.sweep()?;
-        Ok(Some(Kept { record, content, notes }))
+        Ok(Some(StoredContent { record, content, notes }))
     }
 
-    fn open_record(&self, record: Record) -> Option<Kept> {
+    fn open_record(&self, record: Record) -> Option<StoredContent> {
         let content = file::map(&self.content_path(&record.content)).ok()?;
         if content.len() as u64 != record.bytes {
             return None;
         }
-        let notes = Notes::read(&self.notes_path(&record.notes), &self.build)?;
-        Some(Kept { record, content, notes })
+        let notes = Analysis::read(&self.notes_path(&record.notes), &self.build)?;
+        Some(StoredContent { record, content, notes })
     }
 
     /// Begins to write a content. Another one waits until something refers to this one, or it is dropped.
     pub fn writer(&self) -> Result<ContentWriter<'_>, StoreError> {
-        ContentWriter::new(self, lock_mutex(&self.pen))
+        ContentWriter::new(self, lock_mutex(&self.guard))
     }
 
     /// Forgets what a source gave: it was damaged.
     pub fn forget(&self, key: &str) -> Result<(), StoreError> {
-        let _pen = lock_mutex(&self.pen);
+        let _pen = lock_mutex(&self.guard);
         file::remove(&self.record_path(key))?;
         self.sweep()
     }
 
-    /// Remembers what a source gave. A content that was there before keeps its time. The pen must be held.
+    /// Remembers what a source gave. A content that was there before keeps its time. The guard must be held.
     fn keep(
         &self,
         key: &str,
         state: &State<'_>,
         content: &WrittenContent<'_>,
-        notes: &Notes,
+        notes: &Analysis,
     ) -> Result<Record, StoreError> {
         self.use_source(key);
         let text = notes.to_json(&self.build);
         let content = (content.digest, content.content.len() as u64);
         let record = Record::new(key, state, content, record::digest(&text), self.record(key));
-        file::write(&self.notes_path(&record.notes), &text, What::Notes)?;
-        file::write(&self.record_path(key), &record.to_json(), What::Record)?;
+        file::write(&self.notes_path(&record.notes), &text, FileKind::Analysis)?;
+        file::write(&self.record_path(key), &record.to_json(), FileKind::Record)?;
         self.sweep()?;
         Ok(record)
     }

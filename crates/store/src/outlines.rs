@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use fbc::{Digest, Outline};
 
-use super::file::{self, What};
+use super::file::{self, FileKind};
 use super::{OUTLINES, Store, StoreError, lock_mutex};
 
 impl Store {
@@ -16,12 +16,12 @@ impl Store {
         if self.outline(digest).is_some_and(|kept| kept == *outline) {
             return Ok(());
         }
-        let _pen = lock_mutex(&self.pen);
+        let _pen = lock_mutex(&self.guard);
         let bytes = outline.as_bytes();
         if self.used()? + bytes.len() as u64 > self.quota {
             return Ok(());
         }
-        file::write(&self.outline_path(digest), bytes, What::Outline)
+        file::write(&self.outline_path(digest), bytes, FileKind::Outline)
     }
 
     /// The outlines of what a source gave, the latest content first, as far as they are kept.

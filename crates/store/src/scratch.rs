@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::file::{self, Point, What, io_error, reached};
+use super::file::{self, CrashPoint, FileKind, io_error, reached};
 use super::{SCRATCH, Store, StoreError};
 
 /// A folder of its own, removed with all that is in it when it is dropped.
@@ -45,7 +45,7 @@ impl Scratch {
     /// A new folder in this one.
     pub fn within(folder: &Path) -> Result<Self, StoreError> {
         let created = file::temporary().tempdir_in(folder);
-        let created = created.and_then(|folder| reached(What::Scratch, Point::Created).map(|()| folder));
+        let created = created.and_then(|folder| reached(FileKind::Scratch, CrashPoint::Created).map(|()| folder));
         created.map(Self).map_err(|source| io_error("create a folder in", folder, source))
     }
 
@@ -57,7 +57,7 @@ impl Scratch {
     /// Makes a folder of this name in it, and says where that is.
     pub fn folder(&self, name: &str) -> Result<PathBuf, StoreError> {
         let path = self.0.path().join(name);
-        let made = fs::create_dir(&path).and_then(|()| reached(What::Scratch, Point::Created));
+        let made = fs::create_dir(&path).and_then(|()| reached(FileKind::Scratch, CrashPoint::Created));
         made.map_err(|source| io_error("make the folder", &path, source))?;
         Ok(path)
     }

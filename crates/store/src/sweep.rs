@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fbc::Digest;
 use http_facts::coding::Coding;
 
-use super::file::{self, Point, What, io_error, reached};
+use super::file::{self, CrashPoint, FileKind, io_error, reached};
 use super::record::Record;
 use super::{CONTENT, NOTES, OUTLINES, SOURCES, Store, StoreError, lock_mutex};
 
@@ -22,7 +22,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes records that cannot be used, and contents, notes and outlines that no record names. The pen must be held.
+    /// Removes records that cannot be used, and contents, notes and outlines that no record names. The guard must be held.
     pub(super) fn sweep(&self) -> Result<(), StoreError> {
         let mut wanted = HashSet::new();
         for path in self.records()? {
@@ -40,7 +40,7 @@ impl Store {
         for path in self.files(&[CONTENT, NOTES, OUTLINES])? {
             if is_ours(&path) && !wanted.contains(&path) {
                 file::remove(&path)?;
-                reached(What::Content, Point::Removed).map_err(|source| io_error("remove", &path, source))?;
+                reached(FileKind::Content, CrashPoint::Removed).map_err(|source| io_error("remove", &path, source))?;
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use fbc::origin::FileOrigin;
 use fbc::{Code, Origins, Problem};
 
-use super::file::Point;
+use super::file::CrashPoint;
 use super::*;
 
 /// Set in the process that is to die, to the step at which it does.
@@ -17,31 +17,31 @@ const DIE_AT: &str = "CATALOGQL_TEST_DIE_AT";
 const DIE_IN: &str = "CATALOGQL_TEST_DIE_IN";
 
 /// Every step of writing a content in place of another, in order.
-const STEPS: [(What, Point); 16] = [
-    (What::Content, Point::Created),
-    (What::Content, Point::Written),
-    (What::Content, Point::Synced),
-    (What::Content, Point::Renamed),
-    (What::Content, Point::FolderSynced),
-    (What::Notes, Point::Created),
-    (What::Notes, Point::Written),
-    (What::Notes, Point::Synced),
-    (What::Notes, Point::Renamed),
-    (What::Notes, Point::FolderSynced),
-    (What::Record, Point::Created),
-    (What::Record, Point::Written),
-    (What::Record, Point::Synced),
-    (What::Record, Point::Renamed),
-    (What::Record, Point::FolderSynced),
-    (What::Content, Point::Removed),
+const STEPS: [(FileKind, CrashPoint); 16] = [
+    (FileKind::Content, CrashPoint::Created),
+    (FileKind::Content, CrashPoint::Written),
+    (FileKind::Content, CrashPoint::Synced),
+    (FileKind::Content, CrashPoint::Renamed),
+    (FileKind::Content, CrashPoint::FolderSynced),
+    (FileKind::Analysis, CrashPoint::Created),
+    (FileKind::Analysis, CrashPoint::Written),
+    (FileKind::Analysis, CrashPoint::Synced),
+    (FileKind::Analysis, CrashPoint::Renamed),
+    (FileKind::Analysis, CrashPoint::FolderSynced),
+    (FileKind::Record, CrashPoint::Created),
+    (FileKind::Record, CrashPoint::Written),
+    (FileKind::Record, CrashPoint::Synced),
+    (FileKind::Record, CrashPoint::Renamed),
+    (FileKind::Record, CrashPoint::FolderSynced),
+    (FileKind::Content, CrashPoint::Removed),
 ];
 
 thread_local! {
-    pub(super) static DISK_FULL_AT: Cell<Option<(What, Point)>> = const { Cell::new(None) };
+    pub(super) static DISK_FULL_AT: Cell<Option<(FileKind, CrashPoint)>> = const { Cell::new(None) };
 }
 
 /// Called at each step of writing: kills the process or fills the disk where a test wants it.
-pub(super) fn reached(what: What, point: Point) -> io::Result<()> {
+pub(super) fn reached(what: FileKind, point: CrashPoint) -> io::Result<()> {
     if std::env::var(DIE_AT).is_ok_and(|step| step == format!("{what:?} {point:?}")) {
         std::process::abort();
     }
@@ -63,11 +63,11 @@ pub(super) fn open_with(folder: &Path, quota: u64) -> Store {
 pub(super) fn keep_text(store: &Store, key: &str, text: &str) -> Digest {
     let mut writer = store.writer().unwrap();
     writer.write(text.as_bytes()).unwrap();
-    let notes = Notes { origins: Origins::default(), problems: None };
+    let notes = Analysis { origins: Origins::default(), problems: None };
     writer.finish().unwrap().keep(key, &State::default(), &notes).unwrap().unwrap().content
 }
 
-fn notes(line: u32) -> Notes {
+fn notes(line: u32) -> Analysis {
     let file = FileOrigin { path: "catalog.yaml".to_owned(), lines: vec![line], notices: Vec::new() };
     let problem = Problem {
         code: Code::ChannelMultipleHeads,
@@ -78,7 +78,7 @@ fn notes(line: u32) -> Notes {
         file: Some("catalog.yaml".into()),
         line: Some(line),
     };
-    Notes { origins: Origins { files: vec![file] }, problems: Some(vec![problem]) }
+    Analysis { origins: Origins { files: vec![file] }, problems: Some(vec![problem]) }
 }
 
 /// Writes a content in two pieces and remembers it.
@@ -138,10 +138,10 @@ fn what_one_source_gave_is_given_for_another_in_the_same_state() {
     let first = keep(&store, "a", Some("1"), "a\n").unwrap();
     let before = keep(&store, "b", Some("0"), "b\n").unwrap();
     let state = |revision| State { revision: Some(revision), image: Some("image@sha256:1") };
-    assert_eq!(store.adopt("b", &state("2")).unwrap().map(|kept| kept.record), None);
-    assert_eq!(store.adopt("a", &state("1")).unwrap().map(|kept| kept.record), None, "it is no other source");
+    assert_eq!(store.reuse("b", &state("2")).unwrap().map(|kept| kept.record), None);
+    assert_eq!(store.reuse("a", &state("1")).unwrap().map(|kept| kept.record), None, "it is no other source");
 
-    let kept = store.adopt("b", &state("1")).unwrap().unwrap();
+    let kept = store.reuse("b", &state("1")).unwrap().unwrap();
     let image = Some("image@sha256:1".to_owned());
     let (at, former) = (kept.record.at, vec![before.content]);
     let expected = Record { key: "b".to_owned(), image, at, former, ..first.clone() };
@@ -151,7 +151,7 @@ fn what_one_source_gave_is_given_for_another_in_the_same_state() {
     drop(store);
     assert_eq!(open(folder.path()).kept("b").unwrap().record, expected);
     let another = Store::open(folder.path(), QUOTA, "another build").unwrap();
-    assert_eq!(another.adopt("c", &state("1")).unwrap().map(|kept| kept.record), None);
+    assert_eq!(another.reuse("c", &state("1")).unwrap().map(|kept| kept.record), None);
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn what_another_build_found_out_is_not_believed() {
     let folder = tempfile::tempdir().unwrap();
     keep(&open(folder.path()), "dir:a", Some("1"), "a\n").unwrap();
     let kept = Store::open(folder.path(), QUOTA, "another build").unwrap().kept("dir:a").unwrap();
-    assert_eq!(kept.notes, Notes { origins: notes(7).origins, problems: None });
+    assert_eq!(kept.notes, Analysis { origins: notes(7).origins, problems: None });
 }
 
 #[test]

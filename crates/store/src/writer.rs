@@ -7,8 +7,8 @@ use bytes::Bytes;
 use fbc::Digest;
 use sha2::{Digest as _, Sha256};
 
-use super::file::{Unnamed, What};
-use super::{CONTENT, Notes, Record, State, Store, StoreError};
+use super::file::{FileKind, TempFile};
+use super::{Analysis, CONTENT, Record, State, Store, StoreError};
 
 /// How many bytes are written at once.
 const BUFFER: usize = 256 * 1024;
@@ -17,8 +17,8 @@ const BUFFER: usize = 256 * 1024;
 #[derive(Debug)]
 pub struct ContentWriter<'a> {
     /// Nothing for a content that no store keeps: it lives as long as its bytes are used.
-    pen: Option<Pen<'a>>,
-    file: Unnamed,
+    guard: Option<WriteGuard<'a>>,
+    file: TempFile,
     hash: Sha256,
     buffer: Vec<u8>,
     written: u64,
@@ -33,30 +33,30 @@ pub struct WrittenContent<'a> {
     pub digest: Digest,
     /// Its lines.
     pub content: Bytes,
-    pen: Option<Pen<'a>>,
+    guard: Option<WriteGuard<'a>>,
 }
 
 /// The right to write into a store, held until something refers to the content: what nothing refers to is swept.
 #[derive(Debug)]
-struct Pen<'a> {
+struct WriteGuard<'a> {
     store: &'a Store,
     _held: MutexGuard<'a, ()>,
 }
 
 impl<'a> ContentWriter<'a> {
     pub(super) fn new(store: &'a Store, held: MutexGuard<'a, ()>) -> Result<Self, StoreError> {
-        let file = Unnamed::create(&store.folder.join(CONTENT), What::Content)?;
+        let file = TempFile::create(&store.folder.join(CONTENT), FileKind::Content)?;
         let room = store.quota.saturating_sub(store.used()?);
-        Ok(Self::to(Some(Pen { store, _held: held }), file, room))
+        Ok(Self::to(Some(WriteGuard { store, _held: held }), file, room))
     }
 
     /// Writes a content that no store keeps, into a file without a name on the file system of this folder.
     pub fn nowhere(folder: &Path) -> Result<ContentWriter<'static>, StoreError> {
-        Ok(ContentWriter::to(None, Unnamed::nameless(folder)?, u64::MAX))
+        Ok(ContentWriter::to(None, TempFile::nameless(folder)?, u64::MAX))
     }
 
-    fn to(pen: Option<Pen<'a>>, file: Unnamed, room: u64) -> Self {
-        Self { pen, file, hash: Sha256::new(), buffer: Vec::with_capacity(BUFFER), written: 0, room }
+    fn to(guard: Option<WriteGuard<'a>>, file: TempFile, room: u64) -> Self {
+        Self { guard, file, hash: Sha256::new(), buffer: Vec::with_capacity(BUFFER), written: 0, room }
     }
 
     /// Adds lines, each with its line feed.
@@ -81,10 +81,10 @@ impl<'a> ContentWriter<'a> {
         self.flush()?;
         let digest = Digest::new(self.hash.finalize().into());
         let content = self.file.map()?;
-        if let Some(Pen { store, .. }) = &self.pen {
+        if let Some(WriteGuard { store, .. }) = &self.guard {
             self.file.name(&store.content_path(&digest))?;
         }
-        Ok(WrittenContent { digest, content, pen: self.pen })
+        Ok(WrittenContent { digest, content, guard: self.guard })
     }
 
     pub(super) fn flush(&mut self) -> Result<(), StoreError> {
@@ -94,7 +94,7 @@ impl<'a> ContentWriter<'a> {
     }
 
     fn make_room(&mut self) -> Result<(), StoreError> {
-        let Some(Pen { store, .. }) = &self.pen else { return Ok(()) };
+        let Some(WriteGuard { store, .. }) = &self.guard else { return Ok(()) };
         self.room = store.make_room(self.written)?;
         if self.written > self.room {
             return Err(StoreError::QuotaExceeded { folder: store.folder.clone(), quota: store.quota });
@@ -105,9 +105,9 @@ impl<'a> ContentWriter<'a> {
 
 impl WrittenContent<'_> {
     /// Remembers that a source gave this content, in place of what it gave before. Nothing to remember without a store.
-    pub fn keep(self, key: &str, state: &State<'_>, notes: &Notes) -> Result<Option<Record>, StoreError> {
-        match &self.pen {
-            Some(Pen { store, .. }) => store.keep(key, state, &self, notes).map(Some),
+    pub fn keep(self, key: &str, state: &State<'_>, notes: &Analysis) -> Result<Option<Record>, StoreError> {
+        match &self.guard {
+            Some(WriteGuard { store, .. }) => store.keep(key, state, &self, notes).map(Some),
             None => Ok(None),
         }
     }

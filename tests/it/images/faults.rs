@@ -4,17 +4,17 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use images::{Patience, Settings};
+use images::{RetryPolicy, Settings};
 
 use super::{Fixture, at, pull, settings};
 use crate::support::{Act, Answer, Asked, Proxy, answer};
 
-/// Gives up a request after this silence, and tries it twice.
+/// Gives up a request after this read_timeout, and tries it twice.
 fn impatient(address: SocketAddr) -> Settings {
     let settings = settings(&[address]);
-    let (connect, silence) = (Duration::from_secs(1), Duration::from_millis(300));
-    let patience = Patience { connect, silence, tries: 2, ..settings.patience };
-    Settings { patience, ..settings }
+    let (connect, read_timeout) = (Duration::from_secs(1), Duration::from_millis(300));
+    let retry = RetryPolicy { connect, read_timeout, tries: 2, ..settings.retry };
+    Settings { retry, ..settings }
 }
 
 /// What the large blob of the image is asked for.
@@ -274,7 +274,7 @@ async fn silence_and_slowness_come_to_an_end() {
 
     let proxy = Proxy::start(registry.address, |asked| if is_large(asked) { Act::Drip } else { Act::Pass });
     let mut settings = impatient(proxy.address);
-    settings.patience.slowest = 1 << 30;
+    settings.retry.min_bytes_per_second = 1 << 30;
     let error = pull(settings, &at(proxy.address)).await.unwrap_err();
     assert!(error.contains("broke off or came too slowly"), "{error}");
 

@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use http_facts::coding::{self, Coding, Effort, MIN_ENCODED_BYTES};
-use http_facts::conditional::{Untold, Validators, Verdict, first};
+use http_facts::preconditions::{EmptyBody, Validators, Verdict, first};
 use serving::Served;
 use sha2::{Digest as _, Sha256};
 
@@ -63,7 +63,7 @@ impl<'s> Resource<'s> {
         match validators.judge(&head.headers) {
             Verdict::Proceed => {}
             Verdict::NotModified => {
-                return (StatusCode::NOT_MODIFIED, described(&validators), Body::new(Untold)).into_response();
+                return (StatusCode::NOT_MODIFIED, described(&validators), Body::new(EmptyBody)).into_response();
             }
             Verdict::Failed => {
                 let mut headers = described(&validators);
@@ -72,7 +72,7 @@ impl<'s> Resource<'s> {
                     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON_LINES));
                 }
                 // Go does not say of the head how long nothing is.
-                let body = if head.method == Method::HEAD { Body::new(Untold) } else { Body::empty() };
+                let body = if head.method == Method::HEAD { Body::new(EmptyBody) } else { Body::empty() };
                 return (StatusCode::PRECONDITION_FAILED, headers, body).into_response();
             }
         }

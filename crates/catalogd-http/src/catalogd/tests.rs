@@ -8,7 +8,7 @@ use fbc::{Catalog, Digest};
 use http_facts::coding::Coding;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use serving::{About, Encodings, catalogs};
+use serving::{CatalogMetadata, Encodings, catalogs};
 use sha2::{Digest as _, Sha256};
 
 use super::*;
@@ -41,7 +41,7 @@ fn server_with(encodings: Encodings, lines: u32) -> (Router, String) {
             encodings: if name == "large" { Arc::clone(&encodings) } else { Arc::default() },
             image: None,
             last_unpacked: Some("2026-11-21T02:20:00.7Z".parse().unwrap()),
-            about: About::default(),
+            metadata: CatalogMetadata::default(),
         });
     }
     (router(catalogs, "test"), tag)

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_RANGE, CONTENT_TYPE, LOCATION, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use http_facts::conditional::Untold;
+use http_facts::preconditions::EmptyBody;
 
 use super::super::ranges::RangeError;
 use super::parts;
@@ -70,7 +70,7 @@ pub(super) fn redirect(method: &Method, location: &str) -> Response {
     if is_get || method == Method::HEAD {
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
         let link = format!("<a href=\"{}\">Temporary Redirect</a>.\n\n", escaped(location));
-        *response.body_mut() = if is_get { link.into() } else { Body::new(Untold) };
+        *response.body_mut() = if is_get { link.into() } else { Body::new(EmptyBody) };
     }
     response
 }

@@ -6,7 +6,7 @@ use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use serving::{About, Catalogs, CatalogsWriter, FORMER_ICONS, Served, catalogs};
+use serving::{CatalogMetadata, Catalogs, CatalogsWriter, FORMER_ICONS, Served, catalogs};
 use sha2::{Digest as _, Sha256};
 
 use crate::router;
@@ -26,7 +26,7 @@ fn publish(writer: &mut CatalogsWriter, text: &str) -> String {
         encodings: std::sync::Arc::default(),
         image: None,
         last_unpacked: None,
-        about: About::default(),
+        metadata: CatalogMetadata::default(),
     });
     format!("/icons/{}", Digest::new(Sha256::digest(&image).into()).hex())
 }

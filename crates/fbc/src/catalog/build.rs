@@ -6,7 +6,7 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 
 use super::decode::{Blob, Body, Checks, Decoder};
-use super::link::Assembly;
+use super::link::Linker;
 use super::names::Name;
 use super::record::{FileRecord, MetaRecord};
 use super::{Catalog, IndexError, MAX_CONTENT_BYTES, check, id, values};
@@ -67,9 +67,9 @@ fn index(content: Bytes, origins: &Origins, checks: Checks) -> Result<(Catalog, 
         return Err(IndexError::TooLarge { bytes: content.len() });
     }
     let mut drafts =
-        Drafts { decoder: Decoder::new(checks), metas: Vec::new(), blobs: Vec::new(), schemas: HashMap::new() };
+        RawBlobs { decoder: Decoder::new(checks), metas: Vec::new(), blobs: Vec::new(), schemas: HashMap::new() };
     let files = read_lines(&content, origins, &mut drafts)?;
-    let (mut catalog, findings) = Assembly::new(drafts).assemble(files);
+    let (mut catalog, findings) = Linker::new(drafts).assemble(files);
     catalog.content = content;
     let mut by_image: Vec<u32> = (0..id(catalog.bundles.len())).collect();
     // Each key is looked up once: they lie far apart in the content.
@@ -79,7 +79,7 @@ fn index(content: Bytes, origins: &Origins, checks: Checks) -> Result<(Catalog, 
 }
 
 /// Every decoded blob, in catalog order.
-pub(super) struct Drafts<'a> {
+pub(super) struct RawBlobs<'a> {
     pub(super) decoder: Decoder<'a>,
     pub(super) metas: Vec<MetaRecord>,
     /// Those that have a body, with their place.
@@ -90,7 +90,7 @@ pub(super) struct Drafts<'a> {
 fn read_lines<'a>(
     content: &'a [u8],
     origins: &Origins,
-    drafts: &mut Drafts<'a>,
+    drafts: &mut RawBlobs<'a>,
 ) -> Result<Vec<FileRecord>, IndexError> {
     let mut files = Vec::with_capacity(origins.files.len());
     let mut at = 0;
@@ -109,7 +109,7 @@ fn read_lines<'a>(
     if at == content.len() { Ok(files) } else { Err(IndexError::Damaged { line: drafts.metas.len() + 1 }) }
 }
 
-impl<'a> Drafts<'a> {
+impl<'a> RawBlobs<'a> {
     fn line(&mut self, line: &'a [u8], start: usize, number: u32) -> Result<(), crate::json::Fault> {
         let blob = self.decoder.decode(line)?;
         let Blob { schema, package, name, .. } = blob;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
 
-use super::build::{Drafts, Findings};
+use super::build::{Findings, RawBlobs};
 use super::decode::{Blob, Body, DeprecationEntry, Entry};
 use super::derived::Derived;
 use super::names::{Name, Names};
@@ -19,7 +19,7 @@ use crate::quote::go_quote;
 use crate::version::{Release, Version};
 
 /// Decides what wins and links it.
-pub(super) struct Assembly {
+pub(super) struct Linker {
     names: Names,
     catalog: Catalog,
     blobs: Vec<(u32, Blob)>,
@@ -33,9 +33,9 @@ pub(super) struct Assembly {
     bundles: HashMap<(u32, Name), u32>,
 }
 
-impl Assembly {
-    pub(super) fn new(drafts: Drafts<'_>) -> Self {
-        let Drafts { decoder, metas, blobs, schemas } = drafts;
+impl Linker {
+    pub(super) fn new(drafts: RawBlobs<'_>) -> Self {
+        let RawBlobs { decoder, metas, blobs, schemas } = drafts;
         let known: Vec<_> = schemas.iter().map(|(&schema, &count)| (schema, count, decoder.is_known(schema))).collect();
         let names = decoder.names.finish();
         let mut schemas: Vec<SchemaCount> = known

@@ -140,7 +140,7 @@ structs! {
 }
 
 /// Why a value does not fit, while the way to it is being gathered from the inside out.
-enum Misfit {
+enum TypeMismatch {
     Broken,
     /// A sentence of its own.
     Other(String),
@@ -153,9 +153,9 @@ enum Misfit {
     },
 }
 
-impl From<Fault> for Misfit {
+impl From<Fault> for TypeMismatch {
     fn from(_: Fault) -> Self {
-        Misfit::Broken
+        TypeMismatch::Broken
     }
 }
 
@@ -192,15 +192,15 @@ pub(crate) fn read<'a>(
     }
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for TypeMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Misfit::Broken => f.write_str("the stored line is damaged"),
-            Misfit::Other(message) => f.write_str(message),
-            Misfit::Type { found, wanted, within: None, .. } => {
+            TypeMismatch::Broken => f.write_str("the stored line is damaged"),
+            TypeMismatch::Other(message) => f.write_str(message),
+            TypeMismatch::Type { found, wanted, within: None, .. } => {
                 write!(f, "json: cannot unmarshal {found} into Go value of type {wanted}")
             }
-            Misfit::Type { found, wanted, within: Some(within), path } => {
+            TypeMismatch::Type { found, wanted, within: Some(within), path } => {
                 write!(f, "json: cannot unmarshal {found} into Go struct field {within}")?;
                 path.iter().rev().try_for_each(|field| write!(f, ".{field}"))?;
                 write!(f, " of type {wanted}")
@@ -209,7 +209,7 @@ impl fmt::Display for Misfit {
     }
 }
 
-fn check(cursor: &mut Cursor<'_>, shape: Shape, unknown_mode: &mut Option<String>) -> Result<(), Misfit> {
+fn check(cursor: &mut Cursor<'_>, shape: Shape, unknown_mode: &mut Option<String>) -> Result<(), TypeMismatch> {
     match (shape, cursor.kind()?) {
         (Shape::Any, _) | (_, Kind::Null) | (Shape::Text(_), Kind::String) | (Shape::Bool, Kind::Bool) => {
             cursor.value()?;
@@ -230,7 +230,7 @@ fn check(cursor: &mut Cursor<'_>, shape: Shape, unknown_mode: &mut Option<String
         (Shape::Struct(this), Kind::Object) => {
             cursor.object(|cursor, key| check_field(cursor, key, this, unknown_mode))
         }
-        (shape, kind) => Err(Misfit::Type {
+        (shape, kind) => Err(TypeMismatch::Type {
             found: go_kind(kind).to_owned(),
             wanted: shape.go_name(),
             within: None,
@@ -244,14 +244,14 @@ fn check_field(
     key: Text<'_>,
     this: &'static Struct,
     unknown_mode: &mut Option<String>,
-) -> Result<(), Misfit> {
+) -> Result<(), TypeMismatch> {
     let exact = this.fields.iter().find(|(field, _)| key.is(field));
     let Some(&(field, shape)) = exact.or_else(|| this.fields.iter().find(|(field, _)| is_field(key, field))) else {
         cursor.value()?;
         return Ok(());
     };
     check(cursor, shape, unknown_mode).map_err(|mut misfit| {
-        if let Misfit::Type { within, path, .. } = &mut misfit {
+        if let TypeMismatch::Type { within, path, .. } = &mut misfit {
             within.get_or_insert(this.name);
             path.push(field);
         }
@@ -259,7 +259,7 @@ fn check_field(
     })
 }
 
-fn check_whole(cursor: &mut Cursor<'_>, wanted: &'static str) -> Result<(), Misfit> {
+fn check_whole(cursor: &mut Cursor<'_>, wanted: &'static str) -> Result<(), TypeMismatch> {
     let number = String::from_utf8_lossy(cursor.value()?.0).into_owned();
     let fits = match wanted {
         "int32" => number.parse::<i32>().is_ok(),
@@ -269,15 +269,15 @@ fn check_whole(cursor: &mut Cursor<'_>, wanted: &'static str) -> Result<(), Misf
     if fits {
         return Ok(());
     }
-    Err(Misfit::Type { found: format!("number {number}"), wanted, within: None, path: Vec::new() })
+    Err(TypeMismatch::Type { found: format!("number {number}"), wanted, within: None, path: Vec::new() })
 }
 
-fn check_byte(cursor: &mut Cursor<'_>) -> Result<(), Misfit> {
+fn check_byte(cursor: &mut Cursor<'_>) -> Result<(), TypeMismatch> {
     check(cursor, Shape::Whole("uint8"), &mut None)
 }
 
 /// Base64 as Go reads it: line breaks are skipped, padding must be there, leftover bits may be anything.
-fn check_base64(text: Text<'_>) -> Result<(), Misfit> {
+fn check_base64(text: Text<'_>) -> Result<(), TypeMismatch> {
     let decoded;
     let mut body = &text.0[1..text.0.len() - 1];
     if body.contains(&b'\\') {
@@ -286,7 +286,7 @@ fn check_base64(text: Text<'_>) -> Result<(), Misfit> {
     }
     match base64_fault(body) {
         None => Ok(()),
-        Some(at) => Err(Misfit::Other(format!("illegal base64 data at input byte {at}"))),
+        Some(at) => Err(TypeMismatch::Other(format!("illegal base64 data at input byte {at}"))),
     }
 }
 

@@ -12,13 +12,13 @@ use crate::catalog::{Bundle, Channel, ChannelEntry};
 use crate::version::VersionRelease;
 
 /// Places that were not visited yet, such that visited ones cost nothing again.
-struct Unvisited {
+struct SkipSet {
     /// Of each place itself while it is not visited, then some later one.
     next: Vec<usize>,
 }
 
 /// The bundles of equal version and release: an upgrade may choose one for the other.
-struct Twins {
+struct EqualVersions {
     /// Of each bundle the group it is in; none when its version is malformed.
     groups: Vec<Option<usize>>,
     /// Of each group the bundles, until they are taken.
@@ -32,7 +32,7 @@ impl<'a> UpdateGraph<'a> {
     /// highest version, then to the least name, and so on with the second step.
     pub fn path(&self, from: Bundle<'_>, to: Bundle<'_>) -> Option<Vec<Bundle<'a>>> {
         let (from, to) = (self.place(from)?, self.place(to)?);
-        let mut twins = Twins::new(&self.bundles);
+        let mut twins = EqualVersions::new(&self.bundles);
         let distances = self.distances(&[to], &mut twins);
         let mut layers = vec![Vec::new(); distances[from]?];
         for (at, distance) in distances.iter().enumerate() {
@@ -56,7 +56,7 @@ impl<'a> UpdateGraph<'a> {
     pub fn stranded(&self) -> Vec<Bundle<'a>> {
         let heads: Vec<_> =
             self.channels.iter().flat_map(|&channel| heads(channel)).filter_map(|name| self.place_of(name)).collect();
-        let distances = self.distances(&heads, &mut Twins::new(&self.bundles));
+        let distances = self.distances(&heads, &mut EqualVersions::new(&self.bundles));
         let is_stranded = |at: &usize| distances[*at].is_none() && !self.targets_of[*at].is_empty();
         (0..self.bundles.len()).filter(is_stranded).map(|at| self.bundles[at]).collect()
     }
@@ -66,7 +66,7 @@ impl<'a> UpdateGraph<'a> {
     /// Takes time in the number of bundles times that of entries with a skip range.
     pub fn unreachable(&self, installed: &Installed<'_>) -> Vec<Bundle<'a>> {
         let channels: Vec<_> = self.channels.iter().map(|channel| channel.name()).collect();
-        let mut twins = Twins::new(&self.bundles);
+        let mut twins = EqualVersions::new(&self.bundles);
         let by_name = self.entries_by_name();
         let mut ranged: Vec<&Target<'_>> = self.targets.iter().filter(|entry| !entry.in_range.is_empty()).collect();
         let mut is_reached = vec![false; self.bundles.len()];
@@ -92,9 +92,9 @@ impl<'a> UpdateGraph<'a> {
     }
 
     /// How many steps each bundle is away from the nearest of some others; `None` where no path leads there.
-    fn distances(&self, to: &[usize], twins: &mut Twins) -> Vec<Option<usize>> {
+    fn distances(&self, to: &[usize], twins: &mut EqualVersions) -> Vec<Option<usize>> {
         let mut distances = vec![None; self.bundles.len()];
-        let mut unvisited = Unvisited::new(self.bundles.len());
+        let mut unvisited = SkipSet::new(self.bundles.len());
         let mut queue = VecDeque::new();
         for &at in to {
             if unvisited.take(at) {
@@ -126,7 +126,7 @@ impl<'a> UpdateGraph<'a> {
     }
 
     /// Whether a single upgrade leads from one bundle to the other.
-    fn is_step(&self, from: usize, to: usize, twins: &Twins) -> bool {
+    fn is_step(&self, from: usize, to: usize, twins: &EqualVersions) -> bool {
         let name = self.bundles[from].name();
         let admits = |entry: &Target<'_>| {
             entry.entry.replaces() == Some(name) || entry.entry.skips().any(|skip| skip == name) || entry.holds(from)
@@ -154,7 +154,7 @@ impl Target<'_> {
     }
 }
 
-impl Unvisited {
+impl SkipSet {
     fn new(count: usize) -> Self {
         Self { next: (0..=count).collect() }
     }
@@ -181,7 +181,7 @@ impl Unvisited {
     }
 }
 
-impl Twins {
+impl EqualVersions {
     fn new(bundles: &[Bundle<'_>]) -> Self {
         let mut by_identity: HashMap<VersionRelease<'_>, usize> = HashMap::new();
         let mut members: Vec<Vec<usize>> = Vec::new();

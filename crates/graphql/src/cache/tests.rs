@@ -16,12 +16,12 @@ fn key(number: u8) -> Key {
     Key::of([number; 16])
 }
 
-fn answers(kept_bytes: usize, kept_answer_bytes: usize) -> Answers {
-    Answers::new(&Limits { kept_bytes, kept_answer_bytes, ..Limits::default() })
+fn answers(kept_bytes: usize, kept_answer_bytes: usize) -> ResponseCache {
+    ResponseCache::new(&Limits { kept_bytes, kept_answer_bytes, ..Limits::default() })
 }
 
 /// Offers an answer twice, as the first two requests do; whether it is kept then.
-fn is_kept_at_last(answers: &Answers, number: u8, answer: &[u8]) -> bool {
+fn is_kept_at_last(answers: &ResponseCache, number: u8, answer: &[u8]) -> bool {
     let _ = answers.offer(key(number), answer);
     let _ = answers.offer(key(number), answer);
     answers.get(&key(number)).is_some()
@@ -65,7 +65,7 @@ fn nothing_is_kept_where_there_is_no_room_for_it() {
 #[test]
 fn a_compressed_form_is_made_once_and_counted() {
     let text = [b'x'; 5000];
-    let room = BYTES_PER_ANSWER + text.len() + Zstd.compressed(&text, Effort::Kept).len();
+    let room = BYTES_PER_ANSWER + text.len() + Zstd.compressed(&text, Effort::Stored).len();
     let answers = answers(room, 5000);
     assert!(is_kept_at_last(&answers, 1, &text));
     let kept = answers.get(&key(1)).unwrap();

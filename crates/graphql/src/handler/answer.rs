@@ -1,4 +1,4 @@
-//! Answers on their way: from what is kept or newly made to a response, in the coding that the client prefers.
+//! ResponseCache on their way: from what is kept or newly made to a response, in the coding that the client prefers.
 //!
 //! It does not know what a request asks.
 
@@ -9,13 +9,13 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use http_facts::coding::{Coding, Effort, MIN_ENCODED_BYTES};
-use http_facts::conditional::{self, Untold};
+use http_facts::preconditions::{self, EmptyBody};
 use serving::Snapshot;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{CURRENT, Known, LASTING, NEGOTIATED, Server, Validator, off_the_worker, overload};
+use super::{CURRENT, LASTING, NEGOTIATED, PreparedRequest, Server, Validator, block_in_place, overload};
 use crate::Answer;
-use crate::cache::KeptAnswer;
+use crate::cache::CachedResponse;
 use crate::errors::{Media, Outcome, status};
 use crate::validator::Key;
 
@@ -27,7 +27,7 @@ pub(super) const IN_FLIGHT_UNIT: usize = 1024;
 const LONG_BYTES: usize = 16 << 10;
 
 /// An answer as it is sent.
-pub(super) struct Sheet {
+pub(super) struct EncodedBody {
     pub(super) bytes: Bytes,
     /// What it is compressed with.
     pub(super) coding: Option<Coding>,
@@ -36,7 +36,7 @@ pub(super) struct Sheet {
 
 /// How an answer is described.
 #[derive(Clone, Copy)]
-pub(super) struct Form {
+pub(super) struct Representation {
     pub(super) media: Media,
     /// Of an answer that caches may keep.
     pub(super) validator: Option<Validator>,
@@ -67,7 +67,7 @@ impl Server {
     pub(super) async fn held(
         &self,
         headers: &HeaderMap,
-        form: Form,
+        form: Representation,
         key: Option<&Key>,
         codings: &[Coding],
     ) -> Option<Response> {
@@ -79,7 +79,7 @@ impl Server {
     }
 
     /// The answer of a key, if it is kept.
-    async fn kept(&self, key: &Key, codings: &[Coding]) -> Option<Sheet> {
+    async fn kept(&self, key: &Key, codings: &[Coding]) -> Option<EncodedBody> {
         let answer = self.engine.answers.get(key)?;
         Some(self.coded(key, &answer, codings).await)
     }
@@ -88,13 +88,13 @@ impl Server {
     pub(super) async fn made(
         &self,
         snapshot: &Snapshot,
-        known: &Known<'_>,
+        known: &PreparedRequest<'_>,
         key: Option<Key>,
         codings: &[Coding],
-    ) -> Sheet {
+    ) -> EncodedBody {
         // The semaphore is never closed; a permit is held until the answer is written and compressed.
         let permit = self.running.acquire().await;
-        let Answer { body, outcome } = self.engine.execute_in(snapshot, known, off_the_worker);
+        let Answer { body, outcome } = self.engine.execute_in(snapshot, known, block_in_place);
         // What was published meanwhile leaves nobody to ask for it again.
         let is_wanted = |key: &Key| outcome == Outcome::Complete && key.is_current(&self.engine.catalogs.snapshot());
         let offered = key.filter(is_wanted);
@@ -107,11 +107,11 @@ impl Server {
             Some(coding) => compressing(body.len(), || coding.compressed(&body, Effort::Once).into()),
             None => body.into(),
         };
-        Sheet { bytes, coding, outcome }
+        EncodedBody { bytes, coding, outcome }
     }
 
     /// An answer that is kept, in the best of these codings.
-    async fn coded(&self, key: &Key, answer: &KeptAnswer, codings: &[Coding]) -> Sheet {
+    async fn coded(&self, key: &Key, answer: &CachedResponse, codings: &[Coding]) -> EncodedBody {
         let (plain, coding) = (&answer.plain, self.choose(answer.plain.len(), codings));
         let encoded = |coding| self.engine.answers.encoded(key, answer, coding);
         let bytes = match coding {
@@ -122,7 +122,7 @@ impl Server {
                 compressing(plain.len(), || encoded(coding))
             }
         };
-        Sheet { bytes, coding, outcome: Outcome::Complete }
+        EncodedBody { bytes, coding, outcome: Outcome::Complete }
     }
 
     /// The coding for an answer of so many bytes.
@@ -132,7 +132,7 @@ impl Server {
     }
 
     /// The response with an answer, unless too much is on its way.
-    pub(super) fn send(&self, sheet: Sheet, form: Form) -> Response {
+    pub(super) fn send(&self, sheet: EncodedBody, form: Representation) -> Response {
         match Arc::clone(&self.in_flight).try_acquire_many_owned(units(sheet.bytes.len())) {
             Ok(held) => respond(sheet, form, held),
             Err(_) => overload(),
@@ -151,11 +151,15 @@ fn compressing(length: usize, compress: impl FnOnce() -> Bytes) -> Bytes {
         return compress();
     }
     let (mut compress, mut bytes) = (Some(compress), Bytes::new());
-    off_the_worker(&mut || bytes = compress.take().map_or_else(Bytes::new, |compress| compress()));
+    block_in_place(&mut || bytes = compress.take().map_or_else(Bytes::new, |compress| compress()));
     bytes
 }
 
-fn respond(Sheet { bytes, coding, outcome }: Sheet, form: Form, held: OwnedSemaphorePermit) -> Response {
+fn respond(
+    EncodedBody { bytes, coding, outcome }: EncodedBody,
+    form: Representation,
+    held: OwnedSemaphorePermit,
+) -> Response {
     let status = StatusCode::from_u16(status(outcome, form.media)).unwrap_or(StatusCode::OK);
     let mut response = InFlight::hold(bytes, held).into_response();
     *response.status_mut() = status;
@@ -173,14 +177,14 @@ fn respond(Sheet { bytes, coding, outcome }: Sheet, form: Form, held: OwnedSemap
     response
 }
 
-impl Form {
+impl Representation {
     /// That the client has the answer, if it has it in one of these codings or in none.
     pub(super) fn not_modified(self, headers: &HeaderMap, codings: &[Coding]) -> Option<Response> {
         headers.contains_key(IF_NONE_MATCH).then_some(())?;
         let forms = codings.iter().copied().map(Some).chain([None]);
         let mut tags = forms.filter_map(|coding| self.tag(coding));
-        let tag = tags.find(|tag| conditional::is_known(headers, tag) == Some(true))?;
-        let mut response = Response::new(Body::new(Untold));
+        let tag = tags.find(|tag| preconditions::is_known(headers, tag) == Some(true))?;
+        let mut response = Response::new(Body::new(EmptyBody));
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response.headers_mut().insert(VARY, HeaderValue::from_static(NEGOTIATED));
         self.describe(&tag, response.headers_mut());

@@ -13,12 +13,12 @@ use crate::errors::Media;
 pub(super) struct Accepted {
     /// The form of JSON that it ranks highest.
     pub(super) media: Option<Media>,
-    pub(super) stream: Wish,
+    pub(super) stream: StreamPreference,
 }
 
 /// Which streams a client accepts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum StreamPreference {
     /// No stream.
     Never,
     /// A stream where there is nothing else to be had.
@@ -79,7 +79,7 @@ fn bad(text: impl Into<String>) -> Refusal {
 /// The forms of an answer that a client accepts: `application/json` when it does not say.
 pub(super) fn accepted(headers: &HeaderMap) -> Accepted {
     let mut ranges = headers.get_all(ACCEPT).iter().peekable();
-    let mut accepted = Accepted { media: None, stream: Wish::Never };
+    let mut accepted = Accepted { media: None, stream: StreamPreference::Never };
     if ranges.peek().is_none() {
         return Accepted { media: Some(Media::Json), ..accepted };
     }
@@ -98,14 +98,14 @@ pub(super) fn accepted(headers: &HeaderMap) -> Accepted {
         if media.is_some() && rank > best_json {
             (best_json, accepted.media) = (rank, media);
         }
-        if is_stream && rank > 0.0 && accepted.stream == Wish::Never {
-            accepted.stream = Wish::ForSubscriptions;
+        if is_stream && rank > 0.0 && accepted.stream == StreamPreference::Never {
+            accepted.stream = StreamPreference::ForSubscriptions;
         }
         if rank > best {
             best = rank;
             accepted.stream = match (is_stream, accepted.stream) {
-                (true, _) => Wish::Always,
-                (false, Wish::Always) => Wish::ForSubscriptions,
+                (true, _) => StreamPreference::Always,
+                (false, StreamPreference::Always) => StreamPreference::ForSubscriptions,
                 (false, wish) => wish,
             };
         }
@@ -135,20 +135,20 @@ mod tests {
         let urql = "application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed";
         let mixed = "text/event-stream;q=0.5, application/json";
         for (accept, expected) in [
-            ("text/event-stream", Wish::Always),
-            ("Text/Event-Stream;q=0.1", Wish::Always),
-            ("text/event-stream, application/json", Wish::Always),
-            ("application/json;q=0.9, text/event-stream", Wish::Always),
-            (urql, Wish::ForSubscriptions),
-            (mixed, Wish::ForSubscriptions),
-            ("application/json", Wish::Never),
-            ("*/*", Wish::Never),
-            ("text/event-stream;q=0", Wish::Never),
-            ("", Wish::Never),
+            ("text/event-stream", StreamPreference::Always),
+            ("Text/Event-Stream;q=0.1", StreamPreference::Always),
+            ("text/event-stream, application/json", StreamPreference::Always),
+            ("application/json;q=0.9, text/event-stream", StreamPreference::Always),
+            (urql, StreamPreference::ForSubscriptions),
+            (mixed, StreamPreference::ForSubscriptions),
+            ("application/json", StreamPreference::Never),
+            ("*/*", StreamPreference::Never),
+            ("text/event-stream;q=0", StreamPreference::Never),
+            ("", StreamPreference::Never),
         ] {
             let headers: HeaderMap = [(ACCEPT, HeaderValue::from_static(accept))].into_iter().collect();
             assert!(accepted(&headers).stream == expected, "{accept}");
         }
-        assert!(accepted(&HeaderMap::new()).stream == Wish::Never);
+        assert!(accepted(&HeaderMap::new()).stream == StreamPreference::Never);
     }
 }

@@ -23,7 +23,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, interval_at, sleep, timeout};
 
 use super::stream::full;
-use super::{Server, off_the_worker};
+use super::{Server, block_in_place};
 use crate::Request;
 use crate::errors::{self, Code, Error, Outcome};
 use message::{Incoming, Outgoing};
@@ -103,7 +103,7 @@ async fn converse(
         return close(4406, "Subprotocol not acceptable");
     }
     let limits = &server.engine.limits().streams;
-    let mut talk = Talk { server, operations: Operations::new(), is_ready: false };
+    let mut talk = Connection { server, operations: Operations::new(), is_ready: false };
     let mut late = std::pin::pin!(sleep(limits.init));
     let mut pings = interval_at(Instant::now() + limits.ping, limits.ping);
     let mut is_alive = true;
@@ -115,7 +115,7 @@ async fn converse(
             received = socket.recv() => {
                 is_alive = true;
                 match received {
-                    Some(Ok(Message::Text(text))) => talk.hear(&text)?,
+                    Some(Ok(Message::Text(text))) => talk.on_message(&text)?,
                     Some(Ok(Message::Binary(_))) => return close(4400, "Invalid message received"),
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => None,
                     Some(Ok(Message::Close(_))) | None => return Err(None),
@@ -147,15 +147,15 @@ async fn converse(
 }
 
 /// One socket, as far as it is understood.
-struct Talk<'s> {
+struct Connection<'s> {
     server: &'s Arc<Server>,
     operations: Operations,
     is_ready: bool,
 }
 
-impl Talk<'_> {
+impl Connection<'_> {
     /// Does what a message asks. Gives what is to be said at once.
-    fn hear(&mut self, text: &str) -> Result<Option<String>, Close> {
+    fn on_message(&mut self, text: &str) -> Result<Option<String>, Close> {
         match Incoming::read(text) {
             Some(Incoming::Init) if self.is_ready => close(4429, "Too many initialisation requests"),
             Some(Incoming::Init) => {
@@ -193,7 +193,7 @@ impl Talk<'_> {
         };
         let server = Arc::clone(self.server);
         let subscription = match server.engine.known(&request) {
-            Ok(known) if known.is_subscription() => server.engine.subscribe(&known, off_the_worker),
+            Ok(known) if known.is_subscription() => server.engine.subscribe(&known, block_in_place),
             Ok(_) => {
                 let answer = async move {
                     let _place = place;
@@ -251,7 +251,7 @@ async fn once(server: &Server, request: &Request<'_>) -> Vec<Outgoing> {
     let _permit = server.running.acquire().await;
     let snapshot = server.engine.catalogs.snapshot();
     let known = server.engine.known(request).map_err(|error| (vec![error], Outcome::Refused));
-    match known.and_then(|known| server.engine.run(&snapshot, &known, off_the_worker)) {
+    match known.and_then(|known| server.engine.run(&snapshot, &known, block_in_place)) {
         Ok(answer) => vec![Outgoing::Next(answer.body.into()), Outgoing::Complete],
         Err((errors, Outcome::Abandoned)) => {
             vec![Outgoing::Next(errors::body(&errors).into()), Outgoing::Complete]

@@ -1,4 +1,4 @@
-//! Answers as streams of events: Server-Sent Events, as graphql-sse has them in its mode of distinct connections. One
+//! ResponseCache as streams of events: Server-Sent Events, as graphql-sse has them in its mode of distinct connections. One
 //! request has one stream, which ends with `complete`.
 
 use std::convert::Infallible;
@@ -13,11 +13,11 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use super::answer::{InFlight, units};
-use super::request::Wish;
-use super::{Refusal, Server, off_the_worker, overload};
+use super::request::StreamPreference;
+use super::{Refusal, Server, block_in_place, overload};
 use crate::errors::{self, Error};
 use crate::subscription::{Event, Subscription};
-use crate::{Known, Request};
+use crate::{PreparedRequest, Request};
 
 /// Where a stream is.
 enum Phase {
@@ -46,27 +46,27 @@ const NO_BUFFER: HeaderName = HeaderName::from_static("x-accel-buffering");
 /// The answer to a request as a stream, when the client wants one.
 pub(super) async fn answer(
     server: &Arc<Server>,
-    wish: Wish,
+    wish: StreamPreference,
     request: &Result<Request<'_>, Refusal>,
 ) -> Option<Response> {
-    if wish == Wish::Never {
+    if wish == StreamPreference::Never {
         return None;
     }
     let request = match request {
         Ok(request) => request,
-        Err(refusal) => return (wish == Wish::Always).then(|| refusal.clone().into_response()),
+        Err(refusal) => return (wish == StreamPreference::Always).then(|| refusal.clone().into_response()),
     };
     match server.engine.known(request) {
         Ok(known) if known.is_subscription() => Some(subscribe(server, &known)),
-        _ if wish == Wish::ForSubscriptions => None,
+        _ if wish == StreamPreference::ForSubscriptions => None,
         Ok(known) => Some(once(server, &known).await),
         Err(error) => Some(refuse(&[error])),
     }
 }
 
-fn subscribe(server: &Arc<Server>, known: &Known<'_>) -> Response {
+fn subscribe(server: &Arc<Server>, known: &PreparedRequest<'_>) -> Response {
     let Ok(place) = Arc::clone(&server.streams).try_acquire_owned() else { return full() };
-    match server.engine.subscribe(known, off_the_worker) {
+    match server.engine.subscribe(known, block_in_place) {
         Ok(subscription) => {
             let events = Events { server: Arc::clone(server), subscription, phase: Phase::Opening, _place: place };
             let events = stream::unfold(events, Events::next).map(Ok::<_, Infallible>);
@@ -82,10 +82,10 @@ fn refuse(errors: &[Error]) -> Response {
 }
 
 /// One answer as a stream.
-async fn once(server: &Server, known: &Known<'_>) -> Response {
+async fn once(server: &Server, known: &PreparedRequest<'_>) -> Response {
     let _permit = server.running.acquire().await;
     let snapshot = server.engine.catalogs.snapshot();
-    let answer = server.engine.execute_in(&snapshot, known, off_the_worker);
+    let answer = server.engine.execute_in(&snapshot, known, block_in_place);
     let body = Bytes::from(whole(&answer.body));
     match Arc::clone(&server.in_flight).try_acquire_many_owned(units(body.len())) {
         Ok(held) => respond(InFlight::hold(body, held).into()),

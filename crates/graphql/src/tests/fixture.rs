@@ -3,7 +3,7 @@
 use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest};
 use serde_json::{Map, Value};
-use serving::{About, Served, catalogs};
+use serving::{CatalogMetadata, Served, catalogs};
 
 use crate::errors::Outcome;
 use crate::limits::Limits;
@@ -63,20 +63,20 @@ pub(crate) const ALPHA_DIGEST: &str = "sha256:0101010101010101010101010101010101
 
 /// An engine over both catalogs; the second one has the higher priority.
 pub(crate) fn engine(limits: Limits) -> Engine {
-    let about = About {
+    let metadata = CatalogMetadata {
         display_name: Some("The first".into()),
         publisher: Some("Us".into()),
         labels: [("tier".to_owned(), "one".to_owned())].into(),
-        ..About::default()
+        ..CatalogMetadata::default()
     };
     let alpha = Served {
         image: Some("quay.io/alpha@sha256:1".into()),
         last_unpacked: Some("2026-11-21T02:20:00Z".parse().unwrap()),
-        about,
+        metadata,
         ..served("alpha", ALPHA, 1)
     };
-    let about = About { priority: 5, ..About::default() };
-    engine_of([alpha, Served { about, ..served("beta", BETA, 2) }], limits)
+    let metadata = CatalogMetadata { priority: 5, ..CatalogMetadata::default() };
+    engine_of([alpha, Served { metadata, ..served("beta", BETA, 2) }], limits)
 }
 
 /// An engine over some catalogs.
@@ -101,7 +101,7 @@ pub(crate) fn served<T: AsRef<str>>(name: &str, lines: &[T], digest: u8) -> Serv
         encodings: std::sync::Arc::default(),
         image: None,
         last_unpacked: None,
-        about: About::default(),
+        metadata: CatalogMetadata::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use fastrand::Rng;
 use serde_json::{Value, json};
-use serving::{About, CatalogsWriter, Served, catalogs};
+use serving::{CatalogMetadata, CatalogsWriter, Served, catalogs};
 
 use super::*;
 use crate::errors::Outcome;
@@ -88,8 +88,8 @@ fn publishing_a_catalog_changes_the_tags_of_answers_about_it_and_no_others() {
     assert_eq!(changed(&engine), [true, false, false, true], "another content");
     writer.publish(served("alpha", BETA, 2));
     assert_eq!(changed(&engine), [false; 4], "the same again");
-    let about = About { priority: 1, ..About::default() };
-    writer.publish(Served { about, ..served("alpha", BETA, 2) });
+    let metadata = CatalogMetadata { priority: 1, ..CatalogMetadata::default() };
+    writer.publish(Served { metadata, ..served("alpha", BETA, 2) });
     assert_eq!(changed(&engine), [true, false, false, true], "another priority");
     writer.publish(served("gamma", BETA, 2));
     assert_eq!(changed(&engine), [false, true, false, true], "a catalog that was not there");
@@ -173,8 +173,8 @@ fn step(writer: &mut CatalogsWriter, chance: &mut Rng) {
     }
     let (lines, digest) = [(ALPHA, 1), (BETA, 2), (&ALPHA[..6], 3)][chance.usize(..3)];
     let labels = chance.bool().then(|| ("tier".to_owned(), "one".to_owned())).into_iter().collect();
-    let about = About { priority: chance.i32(0..3), labels, ..About::default() };
-    writer.publish(Served { about, ..served(name, lines, digest) });
+    let metadata = CatalogMetadata { priority: chance.i32(0..3), labels, ..CatalogMetadata::default() };
+    writer.publish(Served { metadata, ..served(name, lines, digest) });
 }
 
 /// Makes random operations, with what they name written out or given in variables.

@@ -24,16 +24,16 @@ impl<'a> Object<'a> for CatalogObject<'a> {
 
     fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self(served) = self;
-        let about = &served.about;
+        let metadata = &served.metadata;
         match field.name {
             "id" => to.key(Tag::CATALOG, [Some(served.name.as_str())]),
             "name" => to.text(&served.name),
             "digest" => to.text(&served.digest.to_string()),
             "image" => to.maybe_text(served.image.as_deref()),
-            "priority" => to.integer(about.priority),
-            "displayName" => to.text(about.display_name.as_ref().unwrap_or(&served.name)),
-            "publisher" => to.maybe_text(about.publisher.as_deref()),
-            "labels" => return to.many(about.labels.iter().map(|(key, value)| KeyValue(key, value)), field),
+            "priority" => to.integer(metadata.priority),
+            "displayName" => to.text(metadata.display_name.as_ref().unwrap_or(&served.name)),
+            "publisher" => to.maybe_text(metadata.publisher.as_deref()),
+            "labels" => return to.many(metadata.labels.iter().map(|(key, value)| KeyValue(key, value)), field),
             "lastUnpacked" => to.maybe_text(served.last_unpacked.map(|at| at.to_string()).as_deref()),
             "schemas" => return to.many(served.catalog.schemas(), field),
             "problems" => return to.connection::<ProblemAt<'_>>(&[self.problems(field)], (), field),

@@ -47,8 +47,8 @@ fn pick<'a>(request: &Value, served: &[&'a Served]) -> Result<Resolution<'a>, Fa
         .iter()
         .map(|served| Offer {
             name: &served.name,
-            priority: served.about.priority,
-            labels: &served.about.labels,
+            priority: served.metadata.priority,
+            labels: &served.metadata.labels,
             content: Ok(&served.catalog),
         })
         .collect();

@@ -10,8 +10,8 @@ use reqwest::{Response, StatusCode};
 use sha2::{Digest as _, Sha256};
 
 use super::Session;
+use super::backoff::{Backoff, Failure};
 use super::session::Ask;
-use super::tries::{Failure, Tries};
 use crate::manifest::Blob;
 use crate::{ImageError, io_error};
 
@@ -42,8 +42,8 @@ pub(super) async fn fetch(
     let file = File::create(path).map_err(|source| io_error("create", path, source))?;
     let what = format!("the blob {}", blob.digest);
     let mut partial = Partial { what, blob, path, file, hash: Sha256::new(), got: 0, resumed: false, repeated: false };
-    let patience = session.transport.settings.patience;
-    let mut tries = Tries::new(patience, patience.tries);
+    let retry = session.transport.settings.retry;
+    let mut tries = Backoff::new(retry, retry.tries);
     loop {
         let before = partial.got;
         if let Err(failure) = partial.attempt(session, &progress).await {
@@ -74,8 +74,8 @@ impl Partial<'_> {
         loop {
             let chunk = match response.chunk().await {
                 Ok(Some(chunk)) => chunk,
-                Ok(None) => return Err(Failure::Passing(self.cut(session, None), None)),
-                Err(error) => return Err(Failure::Passing(self.cut(session, Some(error.without_url())), None)),
+                Ok(None) => return Err(Failure::Transient(self.cut(session, None), None)),
+                Err(error) => return Err(Failure::Transient(self.cut(session, Some(error.without_url())), None)),
             };
             // What goes on after the last byte is not looked at.
             let rest = usize::try_from(bytes - self.got).unwrap_or(usize::MAX);

@@ -116,8 +116,11 @@ impl RegistriesConf {
     fn place(&self, name: &str, insecure: bool) -> Result<Place, ImageError> {
         let (registry, repository) = name.split_once('/').ok_or_else(|| ImageError::Location(name.to_owned()))?;
         let host = if registry == DOCKER_HUB.0 { DOCKER_HUB.1 } else { registry };
-        let trust =
-            if insecure || self.insecure.iter().any(|one| one == registry) { Trust::Anything } else { Trust::Verified };
+        let trust = if insecure || self.insecure.iter().any(|one| one == registry) {
+            Trust::InsecureSkipVerify
+        } else {
+            Trust::Verified
+        };
         Ok(Place { registry: registry.to_owned(), host: host.to_owned(), repository: repository.to_owned(), trust })
     }
 }

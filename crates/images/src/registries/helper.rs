@@ -13,7 +13,7 @@ use super::credentials::Secret;
 use crate::ImageError;
 
 /// How long a helper may take: some ask a service of a cloud.
-pub const HELPER_PATIENCE: Duration = Duration::from_secs(30);
+pub const HELPER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How many bytes of its answer are read.
 pub const HELPER_BYTES: u64 = 64 * 1024;
@@ -41,13 +41,13 @@ pub(super) fn is_name(name: &str) -> bool {
 pub(super) async fn ask(name: &str, server: &str) -> Result<Option<Secret>, ImageError> {
     let program = format!("docker-credential-{name}");
     let server = server.to_owned();
-    match spawn_blocking(move || run(&program, &server, HELPER_PATIENCE)).await {
+    match spawn_blocking(move || run(&program, &server, HELPER_TIMEOUT)).await {
         Ok(result) => result,
         Err(failed) => std::panic::resume_unwind(failed.into_panic()),
     }
 }
 
-fn run(program: &str, server: &str, patience: Duration) -> Result<Option<Secret>, ImageError> {
+fn run(program: &str, server: &str, retry: Duration) -> Result<Option<Secret>, ImageError> {
     let failed = |why: String| ImageError::Helper { program: program.to_owned(), why };
     let mut child = Command::new(program)
         .arg("get")
@@ -56,13 +56,13 @@ fn run(program: &str, server: &str, patience: Duration) -> Result<Option<Secret>
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| failed(error.to_string()))?;
-    let answer = talk(&mut child, server, patience);
+    let answer = talk(&mut child, server, retry);
     if answer.is_none() {
         // It may have ended just now.
         let _ = child.kill();
     }
     let status = child.wait().map_err(|error| failed(error.to_string()))?;
-    let answer = answer.ok_or_else(|| failed(format!("gave no answer within {} seconds", patience.as_secs())))?;
+    let answer = answer.ok_or_else(|| failed(format!("gave no answer within {} seconds", retry.as_secs())))?;
     if !status.success() {
         // What it says may hold anything; only the one sentence that the protocol defines is looked for.
         let known = !String::from_utf8_lossy(&answer).to_lowercase().contains(NOT_FOUND);
@@ -77,7 +77,7 @@ fn run(program: &str, server: &str, patience: Duration) -> Result<Option<Secret>
 }
 
 /// Tells a helper the server and reads its answer, unless it takes too long.
-fn talk(child: &mut Child, server: &str, patience: Duration) -> Option<Vec<u8>> {
+fn talk(child: &mut Child, server: &str, retry: Duration) -> Option<Vec<u8>> {
     let mut input = child.stdin.take()?;
     let output = child.stdout.take()?;
     // A helper that does not read needs no answer: what it says itself counts.
@@ -90,7 +90,7 @@ fn talk(child: &mut Child, server: &str, patience: Duration) -> Option<Vec<u8>> 
         // Nobody waits for it any more after the time-out.
         let _ = sender.send(read.map(|_| answer));
     });
-    receiver.recv_timeout(patience).ok()?.ok()
+    receiver.recv_timeout(retry).ok()?.ok()
 }
 
 #[cfg(test)]

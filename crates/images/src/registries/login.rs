@@ -8,11 +8,11 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue, 
 use reqwest::{StatusCode, Url};
 use serde::Deserialize;
 
+use super::backoff::Failure;
 use super::conf::Place;
 use super::credentials::Secret;
 use super::session::{read, retry_after};
 use super::transport::{Transport, Trust, unreachable};
-use super::tries::Failure;
 use crate::ImageError;
 
 /// How many bytes the answer with a token may have.
@@ -95,8 +95,8 @@ impl Request<'_> {
             }
             None => self.transport.client(trust)?.get(with(url, parameters)),
         };
-        let patience = self.transport.settings.patience;
-        let request = request.timeout(patience.whole(TOKEN_BYTES));
+        let retry = self.transport.settings.retry;
+        let request = request.timeout(retry.whole(TOKEN_BYTES));
         let response = request.send().await.map_err(|error| unreachable(&host, error))?;
         let (status, wait) = (response.status(), retry_after(response.headers()));
         if !status.is_success() {
@@ -114,11 +114,11 @@ impl Request<'_> {
         let url = Url::parse(&self.realm).map_err(|_| wrong())?;
         let host = url.host_str().ok_or_else(wrong)?;
         let host = url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"));
-        let insecure =
-            self.transport.is_insecure(&host) || self.place.trust == Trust::Anything && host == self.place.host;
+        let insecure = self.transport.is_insecure(&host)
+            || self.place.trust == Trust::InsecureSkipVerify && host == self.place.host;
         match url.scheme() {
             "https" if !insecure => Ok((url, host, Trust::Verified)),
-            "http" | "https" if insecure => Ok((url, host, Trust::Anything)),
+            "http" | "https" if insecure => Ok((url, host, Trust::InsecureSkipVerify)),
             _ => Err(wrong()),
         }
     }
@@ -126,10 +126,12 @@ impl Request<'_> {
     fn refused(&self, host: String, status: StatusCode, wait: Option<Duration>) -> Failure {
         let (what, said) = ("a token".to_owned(), String::new());
         match status {
-            StatusCode::TOO_MANY_REQUESTS => Failure::Passing(ImageError::TooManyRequests { place: host, wait }, wait),
+            StatusCode::TOO_MANY_REQUESTS => {
+                Failure::Transient(ImageError::TooManyRequests { place: host, wait }, wait)
+            }
             _ if status.is_server_error() => {
                 let status = status.as_u16();
-                Failure::Passing(ImageError::Status { what, place: host, status, said }, wait)
+                Failure::Transient(ImageError::Status { what, place: host, status, said }, wait)
             }
             _ => self.place.unauthorized(self.tried).into(),
         }

@@ -8,10 +8,10 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, RANGE, RETR
 use reqwest::{Response, StatusCode, Url};
 use serde::Deserialize;
 
+use super::backoff::{Backoff, Failure};
 use super::conf::Place;
 use super::login::log_in;
 use super::transport::{Transport, Trust, unreachable};
-use super::tries::{Failure, Tries};
 use crate::manifest::{self, Blob, MEDIA_TYPES};
 use crate::{ImageError, RegistryReference};
 
@@ -76,7 +76,7 @@ struct RefusalError {
 }
 
 impl Session {
-    /// Requests to this place; what it has is asked for so often, and blobs as often as patience allows.
+    /// Requests to this place; what it has is asked for so often, and blobs as often as retry allows.
     pub(super) fn new(transport: Arc<Transport>, place: Place, tries: u32) -> Self {
         Self { transport, place, tries, state: Mutex::default() }
     }
@@ -144,7 +144,7 @@ impl Session {
 
     /// What fits into memory, with the headers that came before it.
     async fn small(&self, ask: Ask<'_>) -> Result<(Vec<u8>, HeaderMap), ImageError> {
-        let mut tries = Tries::new(self.transport.settings.patience, self.tries);
+        let mut tries = Backoff::new(self.transport.settings.retry, self.tries);
         loop {
             match self.small_once(ask).await {
                 Ok(got) => return Ok(got),
@@ -186,7 +186,7 @@ impl Session {
         let mut scheme = known.unwrap_or("https");
         let mut sent = self.send_by(scheme, ask)?.await;
         // Where the user allows both, TLS is tried before going without.
-        let may_go_without = known.is_none() && self.place.trust == Trust::Anything;
+        let may_go_without = known.is_none() && self.place.trust == Trust::InsecureSkipVerify;
         if may_go_without && sent.as_ref().is_err_and(reqwest::Error::is_connect) {
             scheme = "http";
             sent = self.send_by(scheme, ask)?.await;
@@ -204,7 +204,7 @@ impl Session {
         let Place { host, repository, trust, .. } = &self.place;
         let url = format!("{scheme}://{host}/v2/{repository}/{}", ask.path);
         let rest = ask.bytes.saturating_sub(ask.from);
-        let mut request = self.transport.client(*trust)?.get(url).timeout(self.transport.settings.patience.whole(rest));
+        let mut request = self.transport.client(*trust)?.get(url).timeout(self.transport.settings.retry.whole(rest));
         if ask.path.starts_with(MANIFESTS) {
             request = request.header(ACCEPT, MEDIA_TYPES.join(", "));
         }
@@ -245,7 +245,7 @@ impl Session {
         };
         let passes = status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
             || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT);
-        if passes { Failure::Passing(error, wait) } else { Failure::Lasting(error) }
+        if passes { Failure::Transient(error, wait) } else { Failure::Permanent(error) }
     }
 
     /// The registry wants to know who we are and is not content with what it hears.

@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::{CertificateError, RootCertStore};
 
 use super::Settings;
-use super::tries::Failure;
+use super::backoff::Failure;
 use crate::ImageError;
 
 /// How often a registry may send us elsewhere for one request.
@@ -31,8 +31,8 @@ pub(super) struct Transport {
 pub(super) enum Trust {
     /// TLS with a certificate that can be verified, also after every redirect.
     Verified,
-    /// Anything, because the user said so.
-    Anything,
+    /// InsecureSkipVerify, because the user said so.
+    InsecureSkipVerify,
 }
 
 /// A redirect that is not followed.
@@ -65,14 +65,14 @@ impl Transport {
     pub(super) fn client(&self, trust: Trust) -> Result<&Client, ImageError> {
         let cell = match trust {
             Trust::Verified => &self.strict,
-            Trust::Anything => &self.lax,
+            Trust::InsecureSkipVerify => &self.lax,
         };
         if let Some(client) = cell.get() {
             return Ok(client);
         }
         let redirects = match trust {
             Trust::Verified => Policy::custom(follow_with_tls),
-            Trust::Anything => Policy::limited(REDIRECTS),
+            Trust::InsecureSkipVerify => Policy::limited(REDIRECTS),
         };
         let client = self.build(trust, redirects)?;
         Ok(cell.get_or_init(|| client))
@@ -86,10 +86,10 @@ impl Transport {
     fn build(&self, trust: Trust, redirects: Policy) -> Result<Client, ImageError> {
         Client::builder()
             .user_agent(concat!("catalogql/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(self.settings.patience.connect)
-            .read_timeout(self.settings.patience.silence)
+            .connect_timeout(self.settings.retry.connect)
+            .read_timeout(self.settings.retry.read_timeout)
             .tls_certs_merge(self.authorities.clone())
-            .tls_danger_accept_invalid_certs(trust == Trust::Anything)
+            .tls_danger_accept_invalid_certs(trust == Trust::InsecureSkipVerify)
             .redirect(redirects)
             .referer(false)
             .build()
@@ -124,12 +124,14 @@ pub(super) fn unreachable(host: &str, error: reqwest::Error) -> Failure {
     match tls_error(&error) {
         // The signature is wrong when an authority of the same name is trusted, such as its predecessor.
         Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
-            Failure::Lasting(ImageError::UntrustedAuthority(host))
+            Failure::Permanent(ImageError::UntrustedAuthority(host))
         }
-        Some(rustls::Error::InvalidCertificate(_)) => Failure::Lasting(ImageError::Certificate { host, source: error }),
-        Some(rustls::Error::InvalidMessage(_)) => Failure::Lasting(ImageError::WithoutTls(host)),
-        _ if error.is_redirect() => Failure::Lasting(ImageError::Redirect { host, source: error }),
-        _ => Failure::Passing(ImageError::Unreachable { host, source: error }, None),
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            Failure::Permanent(ImageError::Certificate { host, source: error })
+        }
+        Some(rustls::Error::InvalidMessage(_)) => Failure::Permanent(ImageError::WithoutTls(host)),
+        _ if error.is_redirect() => Failure::Permanent(ImageError::Redirect { host, source: error }),
+        _ => Failure::Transient(ImageError::Unreachable { host, source: error }, None),
     }
 }
 

@@ -14,7 +14,7 @@ impl Folders {
     }
 
     /// Loads these once and says what happened to which bytes, by catalog.
-    async fn steps(&self, wanted: Vec<Wanted>) -> BTreeMap<String, Vec<Step>> {
+    async fn steps(&self, wanted: Vec<CatalogSpec>) -> BTreeMap<String, Vec<Step>> {
         let (writer, _catalogs) = catalogs();
         let steps = Arc::new(Mutex::new(BTreeMap::<String, Vec<Step>>::new()));
         let seen = Arc::clone(&steps);
@@ -25,7 +25,7 @@ impl Folders {
             Event::Tried(report) => assert!(report.error().is_none(), "{report:?}"),
             Event::AllTried => {}
         };
-        Loader::new(self.store(), registries(), writer).run(wanted, Upkeep::ONCE, observe).await;
+        Loader::new(self.store(), registries(), writer).run(wanted, RefreshPolicy::ONCE, observe).await;
         let mut steps = std::mem::take(&mut *steps.lock().unwrap());
         steps.values_mut().for_each(Vec::dedup);
         steps
@@ -38,9 +38,9 @@ impl Folders {
 }
 
 /// A catalog from an image.
-pub(super) fn wanted(name: &str, source: &str) -> Wanted {
+pub(super) fn wanted(name: &str, source: &str) -> CatalogSpec {
     let source = Source::parse(source, Path::new("")).unwrap();
-    Wanted { name: CatalogName::new(name).unwrap(), place: source.into(), about: About::default() }
+    CatalogSpec { name: CatalogName::new(name).unwrap(), place: source.into(), metadata: CatalogMetadata::default() }
 }
 
 /// A layout whose only image, `v1`, holds one file with this text.
@@ -171,7 +171,7 @@ async fn a_restart_serves_what_is_kept_before_the_source_is_asked() {
 
     let mut watching = Watching::start(&folders, all());
     let at_once = watching.report().await;
-    assert!(matches!(at_once.standing, Standing::Unasked), "{at_once:?}");
+    assert!(matches!(at_once.standing, SyncStatus::Unasked), "{at_once:?}");
     let (kept, content) = (at_once.content.unwrap(), before[0].content.as_ref().unwrap());
     assert_eq!((kept.digest, kept.at, &kept.image), (content.digest, content.at, &content.image));
     assert_eq!(names(&watching.catalogs), ["a"]);
@@ -183,7 +183,7 @@ async fn a_restart_serves_what_is_kept_before_the_source_is_asked() {
     // It goes on trying, and what did not change is not told as new.
     fs::rename(&away, folders.0.path().join("layout")).unwrap();
     let back = watching.report().await;
-    assert!(matches!(back.standing, Standing::Current), "{back:?}");
+    assert!(matches!(back.standing, SyncStatus::Current), "{back:?}");
     assert!(Arc::ptr_eq(&back.content.unwrap().catalog, &kept.catalog));
 }
 
@@ -205,7 +205,7 @@ async fn a_digest_that_is_kept_is_never_asked_for_again() {
             reports.push(report);
         }
     }
-    assert!(matches!(reports[..], [Report { standing: Standing::Current, .. }]), "{reports:?}");
+    assert!(matches!(reports[..], [Report { standing: SyncStatus::Current, .. }]), "{reports:?}");
     assert_eq!(names(&catalogs), ["a"]);
 }
 
@@ -224,7 +224,7 @@ async fn what_another_build_read_of_a_digest_is_served_and_read_again() {
         Event::AllTried => {}
     };
     let another = Store::open(&folders.0.path().join("store"), QUOTA, "another build").unwrap();
-    Loader::new(another, registries(), writer).run(all, Upkeep::ONCE, observe).await;
+    Loader::new(another, registries(), writer).run(all, RefreshPolicy::ONCE, observe).await;
     let (mut steps, standings) = std::mem::take(&mut *events.lock().unwrap());
     steps.dedup();
     assert_eq!((steps, standings), (PULLED.to_vec(), vec!["not asked yet".to_owned(), "current".to_owned()]));
@@ -255,7 +255,7 @@ async fn a_registry_that_does_not_answer_keeps_nothing_waiting() {
     let (kept, new) = (wanted("kept", &repository("kept")), wanted("new", &repository("new")));
     let revision = format!("{digest} /configs");
     let state = State { revision: Some(&revision), image: Some("by-digest") };
-    folders.stages().adopt(&kept.place.key(), &state).unwrap().unwrap();
+    folders.stages().reuse(&kept.place.key(), &state).unwrap().unwrap();
 
     let mut watching = Watching::start(&folders, vec![new, kept, folders.wanted("dir", "dir")]);
     let mut reports = [watching.report().await, watching.report().await];
@@ -293,7 +293,7 @@ async fn a_fault_of_the_program_in_a_pull_harms_no_other_catalog() {
             event => drop(sender.send(event)),
         };
         let all = vec![wanted("a", &layout.source("v1")), folders.wanted("dir", "dir")];
-        Loader::new(folders.store(), registries(), writer).run(all, Upkeep::ONCE, observe).await;
+        Loader::new(folders.store(), registries(), writer).run(all, RefreshPolicy::ONCE, observe).await;
         assert_eq!(names(&catalogs), ["dir"], "{fault:?}");
         let mut errors = Vec::new();
         while let Ok(event) = events.try_recv() {

@@ -37,11 +37,11 @@ const STORE_STEPS: [&str; 17] = [
     "Content Synced",
     "Content Renamed",
     "Content FolderSynced",
-    "Notes Created",
-    "Notes Written",
-    "Notes Synced",
-    "Notes Renamed",
-    "Notes FolderSynced",
+    "Analysis Created",
+    "Analysis Written",
+    "Analysis Synced",
+    "Analysis Renamed",
+    "Analysis FolderSynced",
     "Record Created",
     "Record Written",
     "Record Synced",
@@ -82,7 +82,7 @@ fn pull(folder: &Path, observe: impl Fn(Step) + Clone + Send + Sync + 'static) -
     };
     let wanted = vec![wanted("a", &layout.source("v1"))];
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(Loader::new(store, registries(), writer).run(wanted, Upkeep::ONCE, observe));
+    runtime.block_on(Loader::new(store, registries(), writer).run(wanted, RefreshPolicy::ONCE, observe));
     last.lock().unwrap().take().unwrap()
 }
 

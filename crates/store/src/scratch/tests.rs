@@ -62,7 +62,7 @@ fn a_full_disk_is_an_error_that_names_a_path_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let scratch = store.scratch().unwrap();
-    DISK_FULL_AT.set(Some((What::Scratch, Point::Created)));
+    DISK_FULL_AT.set(Some((FileKind::Scratch, CrashPoint::Created)));
     let errors = [store.scratch().map(drop).unwrap_err(), scratch.folder("layers").map(drop).unwrap_err()];
     DISK_FULL_AT.set(None);
     for error in errors {

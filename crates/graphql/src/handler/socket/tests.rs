@@ -17,15 +17,15 @@ fn server(streams: StreamLimits) -> (CatalogsWriter, Arc<Server>) {
     (writer, Arc::new(Server::new(Arc::new(engine), &[])))
 }
 
-fn talk(server: &Arc<Server>) -> Talk<'_> {
-    Talk { server, operations: Operations::new(), is_ready: false }
+fn talk(server: &Arc<Server>) -> Connection<'_> {
+    Connection { server, operations: Operations::new(), is_ready: false }
 }
 
 fn subscribe(id: &str, query: &str) -> String {
     json!({"id": id, "type": "subscribe", "payload": {"query": query}}).to_string()
 }
 
-async fn said(talk: &mut Talk<'_>) -> Value {
+async fn said(talk: &mut Connection<'_>) -> Value {
     let (id, outgoing) = talk.next().await;
     serde_json::from_str(&outgoing.to_json(&id)).unwrap()
 }
@@ -34,7 +34,7 @@ async fn said(talk: &mut Talk<'_>) -> Value {
 fn code(messages: &[&str]) -> Option<u16> {
     let (_writer, server) = server(StreamLimits::default());
     let mut talk = talk(&server);
-    messages.iter().find_map(|message| match talk.hear(message) {
+    messages.iter().find_map(|message| match talk.on_message(message) {
         Err(Some((code, _))) => Some(code),
         _ => None,
     })
@@ -73,7 +73,7 @@ fn what_the_protocol_forbids_closes_the_socket_with_its_code() {
 fn a_ping_is_answered_with_what_it_says() {
     let (_writer, server) = server(StreamLimits::default());
     let mut talk = talk(&server);
-    let mut heard = |message| talk.hear(message).ok().flatten();
+    let mut heard = |message| talk.on_message(message).ok().flatten();
     assert_eq!(heard(INIT).as_deref(), Some(r#"{"type":"connection_ack"}"#));
     assert_eq!(heard(r#"{"type":"ping"}"#).as_deref(), Some(r#"{"type":"pong"}"#));
     let pong = heard(r#"{"type":"ping","payload":{"a": 1}}"#);
@@ -84,18 +84,18 @@ fn a_ping_is_answered_with_what_it_says() {
 async fn operations_of_every_kind_are_told_of_by_their_ids() {
     let (mut writer, server) = server(StreamLimits::default());
     let mut talk = talk(&server);
-    talk.hear(INIT).ok().unwrap();
-    talk.hear(&subscribe("a \"query\"", "{ __typename }")).ok().unwrap();
+    talk.on_message(INIT).ok().unwrap();
+    talk.on_message(&subscribe("a \"query\"", "{ __typename }")).ok().unwrap();
     let data = json!({"data": {"__typename": "Query"}});
     assert_eq!(said(&mut talk).await, json!({"id": "a \"query\"", "type": "next", "payload": data}));
     assert_eq!(said(&mut talk).await, json!({"id": "a \"query\"", "type": "complete"}));
-    talk.hear(&subscribe("bad", "{ none }")).ok().unwrap();
+    talk.on_message(&subscribe("bad", "{ none }")).ok().unwrap();
     let error = said(&mut talk).await;
     assert_eq!([&error["id"], &error["type"]], ["bad", "error"]);
     assert_eq!(error["payload"][0]["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED");
-    talk.hear(&subscribe("bad too", "subscription { none }")).ok().unwrap();
+    talk.on_message(&subscribe("bad too", "subscription { none }")).ok().unwrap();
     assert_eq!(said(&mut talk).await["type"], "error");
-    talk.hear(&subscribe("changes", CHANGES)).ok().unwrap();
+    talk.on_message(&subscribe("changes", CHANGES)).ok().unwrap();
     writer.publish(served("c", BETA, 1));
     let data = json!({"data": {"catalogChanged": {"name": "c"}}});
     assert_eq!(said(&mut talk).await, json!({"id": "changes", "type": "next", "payload": data}));
@@ -112,15 +112,15 @@ async fn as_many_operations_run_as_the_limits_say() {
     ] {
         let (_writer, server) = server(limits);
         let mut talk = talk(&server);
-        talk.hear(INIT).ok().unwrap();
+        talk.on_message(INIT).ok().unwrap();
         for id in ["1", "2", "3"] {
-            talk.hear(&subscribe(id, CHANGES)).ok().unwrap();
+            talk.on_message(&subscribe(id, CHANGES)).ok().unwrap();
         }
         let error = said(&mut talk).await;
         assert_eq!([&error["id"], &error["type"]], ["3", "error"]);
         assert_eq!(error["payload"][0]["extensions"]["code"], "MAX_STREAMS_LIMIT");
-        talk.hear(r#"{"type":"complete","id":"1"}"#).ok().unwrap();
-        talk.hear(&subscribe("4", "{ __typename }")).ok().unwrap();
+        talk.on_message(r#"{"type":"complete","id":"1"}"#).ok().unwrap();
+        talk.on_message(&subscribe("4", "{ __typename }")).ok().unwrap();
         assert_eq!(said(&mut talk).await["type"], "next");
     }
 }

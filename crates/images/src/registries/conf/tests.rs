@@ -10,7 +10,7 @@ fn conf(texts: &[&str]) -> RegistriesConf {
 /// The places of an image; those that need no TLS with `!`.
 fn places(conf: &RegistriesConf, image: &str) -> Result<Vec<String>, String> {
     let (mirrors, own) = conf.places(&RegistryReference::parse(image).unwrap()).map_err(|error| error.to_string())?;
-    let shown = |place: &Place| format!("{place}{}", if place.trust == Trust::Anything { "!" } else { "" });
+    let shown = |place: &Place| format!("{place}{}", if place.trust == Trust::InsecureSkipVerify { "!" } else { "" });
     Ok(mirrors.iter().chain([&own]).map(shown).collect())
 }
 

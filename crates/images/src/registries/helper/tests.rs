@@ -6,12 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use super::*;
 
 /// Runs a helper of this script for the server `quay.io`.
-fn run_script(script: &str, patience: Duration) -> Result<Option<(String, String)>, String> {
+fn run_script(script: &str, retry: Duration) -> Result<Option<(String, String)>, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("helper");
     fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    match run(path.to_str().unwrap(), "quay.io", patience) {
+    match run(path.to_str().unwrap(), "quay.io", retry) {
         Ok(None) => Ok(None),
         Ok(Some(Secret::Password { user, password })) => Ok(Some((user, password))),
         Ok(Some(Secret::Token(token))) => Ok(Some(("token".to_owned(), token))),
@@ -22,19 +22,19 @@ fn run_script(script: &str, patience: Duration) -> Result<Option<(String, String
 #[test]
 fn a_helper_is_told_the_server_and_gives_a_password_or_a_token() {
     let script = r#"[ "$1" = get ] && echo "{\"ServerURL\":\"x\",\"Username\":\"me\",\"Secret\":\"for $(cat)\"}""#;
-    assert_eq!(run_script(script, HELPER_PATIENCE), Ok(Some(("me".to_owned(), "for quay.io".to_owned()))));
+    assert_eq!(run_script(script, HELPER_TIMEOUT), Ok(Some(("me".to_owned(), "for quay.io".to_owned()))));
     let script = r#"echo '{"Username":"<token>","Secret":"long"}'"#;
-    assert_eq!(run_script(script, HELPER_PATIENCE), Ok(Some(("token".to_owned(), "long".to_owned()))));
+    assert_eq!(run_script(script, HELPER_TIMEOUT), Ok(Some(("token".to_owned(), "long".to_owned()))));
 }
 
 #[test]
 fn a_helper_may_know_nothing_and_else_its_failure_is_told_without_its_words() {
-    assert_eq!(run_script("echo credentials not found in native keychain; exit 1", HELPER_PATIENCE), Ok(None));
+    assert_eq!(run_script("echo credentials not found in native keychain; exit 1", HELPER_TIMEOUT), Ok(None));
     let more = "run `echo HOST | it get` to see more";
     let failed = |why: &str| Err(format!("the credential helper `it` failed: {why}; {more}"));
-    assert_eq!(run_script("echo my secret; exit 3", HELPER_PATIENCE), failed("exit status: 3"));
-    assert_eq!(run_script("echo my secret", HELPER_PATIENCE), failed("gave an answer without Username and Secret"));
-    assert_eq!(run_script("exec cat /dev/zero", HELPER_PATIENCE), failed("signal: 13 (SIGPIPE)"));
+    assert_eq!(run_script("echo my secret; exit 3", HELPER_TIMEOUT), failed("exit status: 3"));
+    assert_eq!(run_script("echo my secret", HELPER_TIMEOUT), failed("gave an answer without Username and Secret"));
+    assert_eq!(run_script("exec cat /dev/zero", HELPER_TIMEOUT), failed("signal: 13 (SIGPIPE)"));
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn an_answer_is_read_up_to_its_limit() {
     let limit = usize::try_from(HELPER_BYTES).unwrap();
     let run_of = |length: usize| {
         fs::write(file.path(), format!("{}{answer}", " ".repeat(length - answer.len()))).unwrap();
-        run_script(&format!("exec cat {}", file.path().display()), HELPER_PATIENCE)
+        run_script(&format!("exec cat {}", file.path().display()), HELPER_TIMEOUT)
     };
     assert_eq!(run_of(limit), Ok(Some(("me".to_owned(), "it".to_owned()))));
     assert!(run_of(limit + 1).is_err());

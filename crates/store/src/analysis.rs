@@ -12,7 +12,7 @@ const FORMAT: u32 = 1;
 
 /// What was found out about a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notes {
+pub struct Analysis {
     /// Where each line came from.
     pub origins: Origins,
     /// What is odd in it; absent when another build looked, which may have judged otherwise.
@@ -39,7 +39,7 @@ struct StoredProblem {
     line: Option<u32>,
 }
 
-impl Notes {
+impl Analysis {
     /// The notes in a file, if they can be used.
     pub(super) fn read(path: &Path, build: &str) -> Option<Self> {
         let text = std::fs::read(path).ok()?;

@@ -42,7 +42,7 @@ enum Comparison {
 
 /// Nothing, of a length that is not told: the headers say of it just what they are told to say.
 #[derive(Debug)]
-pub struct Untold;
+pub struct EmptyBody;
 
 impl Validators {
     /// The tag of a representation whose text needs no escapes.
@@ -101,7 +101,7 @@ impl Validators {
     }
 }
 
-impl Body for Untold {
+impl Body for EmptyBody {
     type Data = Bytes;
     type Error = Infallible;
 

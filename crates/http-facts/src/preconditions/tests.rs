@@ -147,7 +147,7 @@ fn validators_are_written_as_http_writes_them() {
 
 #[test]
 fn an_answer_without_a_body_says_nothing_of_its_length() {
-    assert_eq!((Untold.size_hint().exact(), Untold.is_end_stream()), (None, true));
-    let frame = Pin::new(&mut Untold).poll_frame(&mut Context::from_waker(std::task::Waker::noop()));
+    assert_eq!((EmptyBody.size_hint().exact(), EmptyBody.is_end_stream()), (None, true));
+    let frame = Pin::new(&mut EmptyBody).poll_frame(&mut Context::from_waker(std::task::Waker::noop()));
     assert!(matches!(frame, Poll::Ready(None)));
 }

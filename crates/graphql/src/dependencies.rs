@@ -13,14 +13,14 @@ use serving::Snapshot;
 
 /// What the answers to an operation depend on besides its document and its variables.
 #[derive(Debug, PartialEq)]
-pub(super) struct Asked {
-    reach: Reach,
+pub(super) struct Dependencies {
+    reach: CacheScope,
     /// The digests that pin each field at the root, when nothing but what they tell is selected.
     pins: Option<Vec<Texts>>,
 }
 
 #[derive(Debug, PartialEq)]
-enum Reach {
+enum CacheScope {
     /// Also what is no longer served: no two answers need be the same.
     History,
     /// Every catalog, and which ones there are.
@@ -53,20 +53,20 @@ pub(super) enum Catalogs<'a> {
 /// The fields of `Catalog` that its content does not tell: where problems are in files is known from the source.
 const ABOUT: [&str; 7] = ["image", "priority", "displayName", "publisher", "labels", "lastUnpacked", "problems"];
 
-impl Asked {
+impl Dependencies {
     /// What an operation of a checked document asks for.
     pub(super) fn of(document: &ExecutableDocument, operation: &Operation) -> Self {
         let mut walk = Walk {
             document,
             operation,
             seen: HashSet::new(),
-            reach: Reach::Named(Vec::new()),
+            reach: CacheScope::Named(Vec::new()),
             pins: Some(Vec::new()),
             lists_packages: false,
             counts_catalogs: false,
         };
         if !operation.is_query() {
-            walk.reach = Reach::History;
+            walk.reach = CacheScope::History;
         }
         walk.selections(&operation.selection_set);
         // How many packages each catalog has is told of those that are not asked for too.
@@ -79,9 +79,9 @@ impl Asked {
     /// The catalogs that are asked for with these variables; nothing when answers depend on more than them.
     pub(super) fn catalogs<'a>(&'a self, variables: &'a Map<String, Value>) -> Option<Catalogs<'a>> {
         match &self.reach {
-            Reach::History => None,
-            Reach::All => Some(Catalogs::All),
-            Reach::Named(texts) => Some(read_all(texts, variables).map_or(Catalogs::All, Catalogs::Named)),
+            CacheScope::History => None,
+            CacheScope::All => Some(Catalogs::All),
+            CacheScope::Named(texts) => Some(read_all(texts, variables).map_or(Catalogs::All, Catalogs::Named)),
         }
     }
 
@@ -160,7 +160,7 @@ struct Walk<'d> {
     document: &'d ExecutableDocument,
     operation: &'d Operation,
     seen: HashSet<&'d str>,
-    reach: Reach,
+    reach: CacheScope,
     pins: Option<Vec<Texts>>,
     lists_packages: bool,
     counts_catalogs: bool,
@@ -204,7 +204,7 @@ impl<'d> Walk<'d> {
             "bundle" => ("by", &["name", "catalog"]),
             "resolve" => ("request", &["catalogs"]),
             "diff" => {
-                self.reach = Reach::History;
+                self.reach = CacheScope::History;
                 return;
             }
             _ => return self.all(),
@@ -220,16 +220,16 @@ impl<'d> Walk<'d> {
             (pins, _) => *pins = None,
         }
         match (texts(argument, path), &mut self.reach) {
-            (Some(texts), Reach::Named(all)) => all.extend(texts),
+            (Some(texts), CacheScope::Named(all)) => all.extend(texts),
             (None, _) => self.all(),
-            (Some(_), Reach::All | Reach::History) => {}
+            (Some(_), CacheScope::All | CacheScope::History) => {}
         }
     }
 
     /// Every catalog is asked for, or even more.
     fn all(&mut self) {
-        if self.reach != Reach::History {
-            self.reach = Reach::All;
+        if self.reach != CacheScope::History {
+            self.reach = CacheScope::All;
         }
     }
 }

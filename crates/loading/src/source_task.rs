@@ -13,37 +13,37 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
+use super::refresh::{RefreshPolicy, WatchInterval, jittered};
 use super::stages::{Content, Stages};
-use super::upkeep::{Pace, Upkeep, jittered};
-use super::{Event, LoadError, Place, Standing, Step, Wanted};
+use super::{CatalogSpec, Event, LoadError, SourceSpec, Step, SyncStatus};
 use crate::Source;
 use crate::directory::{self, Revision};
 
 /// Keeps one source current, for all the catalogs that name it.
-pub(super) struct Keeper {
-    place: Place,
-    wanted: Arc<[Wanted]>,
+pub(super) struct SourceTask {
+    place: SourceSpec,
+    wanted: Arc<[CatalogSpec]>,
     stages: Arc<Stages>,
-    upkeep: Upkeep,
+    upkeep: RefreshPolicy,
 }
 
 /// What is worth telling of a source.
 pub(super) struct Update {
     /// The catalogs of the source.
-    pub(super) wanted: Arc<[Wanted]>,
+    pub(super) wanted: Arc<[CatalogSpec]>,
     /// What is to be served now.
     pub(super) content: Option<Content>,
     /// Whether that is another content than before.
     pub(super) is_new: bool,
-    pub(super) standing: Standing,
+    pub(super) standing: SyncStatus,
     pub(super) took: Duration,
     /// Whether it is the first that is told of this source.
     pub(super) is_first: bool,
 }
 
 /// Tells what is news.
-struct Teller {
-    wanted: Arc<[Wanted]>,
+struct UpdateNotifier {
+    wanted: Arc<[CatalogSpec]>,
     updates: mpsc::Sender<Update>,
     served: Option<Content>,
     /// How the last update stood; none before the first.
@@ -63,18 +63,18 @@ enum Look {
     Unreadable(String),
 }
 
-impl Keeper {
+impl SourceTask {
     /// One for each source.
-    pub(super) fn each(wanted: Vec<Wanted>, stages: &Arc<Stages>, upkeep: Upkeep) -> Vec<Self> {
+    pub(super) fn each(wanted: Vec<CatalogSpec>, stages: &Arc<Stages>, upkeep: RefreshPolicy) -> Vec<Self> {
         let mut places = Vec::new();
-        let mut by_place: HashMap<Place, Vec<Wanted>> = HashMap::new();
+        let mut by_place: HashMap<SourceSpec, Vec<CatalogSpec>> = HashMap::new();
         for one in wanted {
             if !by_place.contains_key(&one.place) {
                 places.push(one.place.clone());
             }
             by_place.entry(one.place.clone()).or_default().push(one);
         }
-        let keeper = |place: Place| {
+        let keeper = |place: SourceSpec| {
             let wanted = by_place.remove(&place).unwrap_or_default().into();
             Self { place, wanted, stages: Arc::clone(stages), upkeep }
         };
@@ -87,7 +87,7 @@ impl Keeper {
         updates: mpsc::Sender<Update>,
         observe: impl Fn(Event) + Clone + Send + Sync + 'static,
     ) {
-        let teller = Teller { wanted: Arc::clone(&self.wanted), updates, served: None, said: None };
+        let teller = UpdateNotifier { wanted: Arc::clone(&self.wanted), updates, served: None, said: None };
         // It ends early when nobody listens, which is no failure.
         let _ = match self.place.source.clone() {
             Source::Directory(root) => self.keep_directory(&root, teller, observe).await,
@@ -98,7 +98,7 @@ impl Keeper {
     async fn keep_directory(
         &self,
         root: &Path,
-        mut teller: Teller,
+        mut teller: UpdateNotifier,
         observe: impl Fn(Event) + Clone + Send + Sync + 'static,
     ) -> Result<(), Unheard> {
         loop {
@@ -114,7 +114,7 @@ impl Keeper {
     async fn keep_image(
         &self,
         image: &ImageSource,
-        mut teller: Teller,
+        mut teller: UpdateNotifier,
         observe: impl Fn(Event) + Clone + Send + Sync + 'static,
     ) -> Result<(), Unheard> {
         let is_pinned = self.place.source.is_pinned();
@@ -122,7 +122,7 @@ impl Keeper {
         let begun = Instant::now();
         if let Some((content, is_known)) = self.kept().await {
             let is_current = is_pinned && is_known;
-            let standing = if is_current { Standing::Current } else { Standing::Unasked };
+            let standing = if is_current { SyncStatus::Current } else { SyncStatus::Unasked };
             teller.tell(Some(content), standing, begun.elapsed()).await?;
             if is_current {
                 return Ok(());
@@ -142,17 +142,17 @@ impl Keeper {
     /// Tells how an attempt ended. What was kept is served where it failed.
     async fn tell(
         &self,
-        teller: &mut Teller,
+        teller: &mut UpdateNotifier,
         (result, took): (Result<Content, LoadError>, Duration),
     ) -> Result<(), Unheard> {
         let (content, standing) = match result {
-            Ok(content) => (Some(content), Standing::Current),
+            Ok(content) => (Some(content), SyncStatus::Current),
             Err(error) => {
                 let content = match &teller.served {
                     Some(served) => Some(served.clone()),
                     None => self.kept().await.map(|(content, _)| content),
                 };
-                (content, Standing::Failed(Arc::new(error)))
+                (content, SyncStatus::Failed(Arc::new(error)))
             }
         };
         teller.tell(content, standing, took).await
@@ -165,7 +165,7 @@ impl Keeper {
         observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
     ) -> (Result<Content, LoadError>, Duration) {
         let (root, key, progress) = (root.to_owned(), self.place.key(), self.progress(observe));
-        let read = self.stages.heavily(move |stages| {
+        let read = self.stages.run_exclusive(move |stages| {
             let begun = Instant::now();
             let read = stages.current(&root, &key, |read, total| progress(Step::Read, read, total));
             Ok((read, begun.elapsed()))
@@ -196,12 +196,12 @@ impl Keeper {
     /// What the store has of the source, and whether this build has looked at it.
     async fn kept(&self) -> Option<(Content, bool)> {
         let key = self.place.key();
-        self.stages.heavily(move |stages| Ok(stages.former(&key))).await.ok().flatten()
+        self.stages.run_exclusive(move |stages| Ok(stages.former(&key))).await.ok().flatten()
     }
 }
 
-impl Teller {
-    async fn tell(&mut self, content: Option<Content>, standing: Standing, took: Duration) -> Result<(), Unheard> {
+impl UpdateNotifier {
+    async fn tell(&mut self, content: Option<Content>, standing: SyncStatus, took: Duration) -> Result<(), Unheard> {
         let is_new = content.as_ref().is_some_and(|new| !self.served.as_ref().is_some_and(|old| old.is_same(new)));
         let is_first = self.said.is_none();
         let said = Some(standing.to_string());
@@ -217,7 +217,7 @@ impl Teller {
 
 /// Waits until a directory looks otherwise than before the last attempt, twice in a row alike and not just now written
 /// to; or until a failed attempt is worth repeating.
-async fn change(root: &Path, pace: Pace, before: &Look, failed: bool) {
+async fn change(root: &Path, pace: WatchInterval, before: &Look, failed: bool) {
     let mut polls = interval(pace.poll);
     polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
     polls.tick().await;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Values that are kept, each with its size in bytes.
-pub(super) struct Kept<K, V> {
+pub(super) struct SecondChanceCache<K, V> {
     entries: usize,
     bytes: usize,
     state: RwLock<Line<K, V>>,
@@ -31,7 +31,7 @@ struct Entry<V> {
     used: AtomicBool,
 }
 
-impl<K: Clone + Eq + Hash, V> Kept<K, V> {
+impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
     /// Keeps at most so many values of at most so many bytes together.
     pub(super) fn new(entries: usize, bytes: usize) -> Self {
         let line = Line { by_key: HashMap::new(), queue: VecDeque::new(), bytes: 0 };
@@ -119,14 +119,14 @@ mod tests {
     use super::*;
 
     /// Which of some keys are kept, without marking them as used.
-    fn held(kept: &Kept<u8, ()>, keys: impl IntoIterator<Item = u8>) -> Vec<bool> {
+    fn held(kept: &SecondChanceCache<u8, ()>, keys: impl IntoIterator<Item = u8>) -> Vec<bool> {
         let line = kept.state.read().unwrap();
         keys.into_iter().map(|key| line.by_key.contains_key(&key)).collect()
     }
 
     #[test]
     fn what_was_asked_for_outlives_what_was_not() {
-        let kept = Kept::new(2, usize::MAX);
+        let kept = SecondChanceCache::new(2, usize::MAX);
         kept.insert(0, &Arc::new(()), 1);
         kept.insert(1, &Arc::new(()), 1);
         assert!(kept.get(&0).is_some());
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn the_bytes_that_are_kept_are_bounded() {
         for (bytes, expected) in [(20, [true, true]), (19, [false, true])] {
-            let kept = Kept::new(9, bytes);
+            let kept = SecondChanceCache::new(9, bytes);
             kept.insert(0, &Arc::new(()), 10);
             kept.insert(1, &Arc::new(()), 10);
             kept.insert(1, &Arc::new(()), 10);
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn what_grows_is_counted() {
-        let kept = Kept::new(9, 20);
+        let kept = SecondChanceCache::new(9, 20);
         kept.insert(0, &Arc::new(()), 5);
         kept.insert(1, &Arc::new(()), 5);
         kept.grow(&1, 10);
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_is_let_go_of_makes_room() {
-        let kept = Kept::new(3, 30);
+        let kept = SecondChanceCache::new(3, 30);
         (0..3).for_each(|key| kept.insert(key, &Arc::new(()), 10));
         kept.retain(|key| key % 2 == 1);
         assert_eq!(held(&kept, 0..3), [false, true, false]);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn what_is_larger_than_all_may_be_is_not_kept() {
-        let kept = Kept::new(9, 10);
+        let kept = SecondChanceCache::new(9, 10);
         kept.insert(0, &Arc::new(()), 11);
         kept.insert(1, &Arc::new(()), 10);
         assert_eq!(held(&kept, 0..2), [false, true]);

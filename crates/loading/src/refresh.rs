@@ -13,16 +13,16 @@ pub const JITTER: f64 = 0.1;
 
 /// How sources are kept current once they were loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Upkeep {
+pub struct RefreshPolicy {
     /// Directories; loaded once when absent.
-    pub directories: Option<Pace>,
+    pub directories: Option<WatchInterval>,
     /// Images; asked for once when absent.
-    pub images: Option<Polling>,
+    pub images: Option<PollPolicy>,
 }
 
 /// How often watched directories are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct WatchInterval {
     /// Between two looks.
     pub poll: Duration,
     /// Until a source that failed is tried again although it looks unchanged.
@@ -31,31 +31,31 @@ pub struct Pace {
 
 /// How often it is asked what an image is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Polling {
+pub struct PollPolicy {
     /// Between two questions; when absent, only what failed is asked again.
     pub interval: Option<Duration>,
     /// Between a failure and the next attempt.
     pub retry: Duration,
 }
 
-impl Upkeep {
+impl RefreshPolicy {
     /// Everything is loaded once.
     pub const ONCE: Self = Self { directories: None, images: None };
 }
 
-impl Default for Pace {
+impl Default for WatchInterval {
     fn default() -> Self {
         Self { poll: Duration::from_secs(1), retry: Duration::from_secs(30) }
     }
 }
 
-impl Default for Polling {
+impl Default for PollPolicy {
     fn default() -> Self {
         Self { interval: Some(POLL), retry: RETRY }
     }
 }
 
-impl Polling {
+impl PollPolicy {
     /// How long to wait after so many failures in a row; nothing when there is nothing to wait for. What is pinned never
     /// changes once it is there.
     pub(super) fn pause(&self, failures: u32, is_pinned: bool) -> Option<Duration> {
@@ -78,21 +78,21 @@ mod tests {
 
     #[test]
     fn a_tag_is_asked_for_at_its_interval_and_a_digest_never_again() {
-        let polling = Polling::default();
+        let polling = PollPolicy::default();
         assert_eq!(polling.pause(0, false), Some(POLL));
         assert_eq!(polling.pause(0, true), None);
-        assert_eq!(Polling { interval: None, ..polling }.pause(0, false), None);
+        assert_eq!(PollPolicy { interval: None, ..polling }.pause(0, false), None);
     }
 
     #[test]
     fn pauses_after_failures_double_up_to_the_interval_also_where_nothing_is_polled() {
-        let never = Polling { interval: None, ..Polling::default() };
-        for (polling, is_pinned) in [(Polling::default(), false), (Polling::default(), true), (never, false)] {
+        let never = PollPolicy { interval: None, ..PollPolicy::default() };
+        for (polling, is_pinned) in [(PollPolicy::default(), false), (PollPolicy::default(), true), (never, false)] {
             let pauses =
                 [1, 2, 3, 5, 6, u32::MAX].map(|failures| polling.pause(failures, is_pinned).unwrap().as_secs());
             assert_eq!(pauses, [30, 60, 120, 480, 600, 600]);
         }
-        let often = Polling { interval: Some(SECOND), ..Polling::default() };
+        let often = PollPolicy { interval: Some(SECOND), ..PollPolicy::default() };
         assert_eq!(often.pause(1, false), Some(SECOND));
     }
 
