@@ -40,7 +40,7 @@ fn content(number: usize) -> Content {
     if number.is_multiple_of(2) {
         let mut gzip = Vec::new();
         Coding::Gzip.compress(&content, Effort::Once, &mut gzip).unwrap();
-        encodings.offer(Coding::Gzip, gzip.into());
+        encodings.set(Coding::Gzip, gzip.into());
     }
     let digest = Digest::new(Sha256::digest(&content).into());
     let catalog = Catalog::build(content, &Origins { files: vec![file] }).unwrap();

@@ -74,7 +74,7 @@ impl ResponseCache {
             return bytes.clone();
         }
         let bytes = Bytes::from(coding.compressed(&answer.plain, Effort::Stored).into_boxed_slice());
-        if answer.encodings.offer(coding, bytes.clone()) {
+        if answer.encodings.set(coding, bytes.clone()) {
             self.kept.grow(key, bytes.len());
         }
         bytes

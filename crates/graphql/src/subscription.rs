@@ -151,7 +151,7 @@ impl Engine {
             variables: given,
             request: Digest::new(Sha256::digest(key).into()),
             names,
-            seen: self.catalogs.snapshot().by_name().to_vec(),
+            seen: self.catalogs.snapshot().by_name().cloned().collect(),
             last: String::new(),
             changes,
             ending: self.ending(),
@@ -170,7 +170,7 @@ impl Subscription {
             let now = self.engine.catalogs.snapshot();
             if self.change(&now).is_none() {
                 // What is told may have been published anew with the same content: the former one is let go.
-                self.seen = now.by_name().to_vec();
+                self.seen = now.by_name().cloned().collect();
                 drop(now);
                 tokio::select! {
                     changed = self.changes.changed() => changed.ok()?,

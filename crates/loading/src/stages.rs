@@ -184,7 +184,7 @@ impl Stages {
         let lines = content.catalog.content();
         for coding in Coding::ALL.into_iter().filter(|_| lines.len() >= MIN_ENCODED_BYTES) {
             match self.store.encoded(&content.digest, lines, coding) {
-                Ok(Some(bytes)) => drop(content.encodings.offer(coding, bytes)),
+                Ok(Some(bytes)) => drop(content.encodings.set(coding, bytes)),
                 Ok(None) => tracing::info!(digest = %content.digest, "there is no room for a compressed form"),
                 Err(error) => tracing::warn!(digest = %content.digest, %error, "serving a content without compression"),
             }

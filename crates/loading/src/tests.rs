@@ -138,7 +138,7 @@ fn packages(report: &Report) -> Option<Vec<String>> {
 }
 
 fn names(catalogs: &Catalogs) -> Vec<String> {
-    catalogs.snapshot().by_name().iter().map(|served| served.name.clone()).collect()
+    catalogs.snapshot().by_name().map(|served| served.name.clone()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -27,11 +27,11 @@ impl History {
         *known = outlines;
     }
 
-    /// The outline of a content, of whichever catalog.
-    pub(super) fn find(&self, digest: &Digest) -> Option<Outline> {
+    /// The outline of a content of a catalog whose name is visible.
+    pub(super) fn find(&self, digest: &Digest, is_visible: impl Fn(&str) -> bool) -> Option<Outline> {
         let known = self.lock();
-        let (_, outline) = known.values().flatten().find(|(other, _)| other == digest)?;
-        Some(outline.clone())
+        let visible = known.iter().filter(|(name, _)| is_visible(name)).flat_map(|(_, outlines)| outlines);
+        visible.into_iter().find(|(other, _)| other == digest).map(|(_, outline)| outline.clone())
     }
 
     /// Forgets what a catalog was.

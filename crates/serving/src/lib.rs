@@ -1,7 +1,7 @@
 //! Which catalogs are served now: one writer publishes, readers take snapshots.
 //!
 //! A snapshot never changes. Publishing swaps a pointer, so no reader waits and no lock is held while a request runs.
-//! This room does not know where catalogs come from or who reads them.
+//! This crate does not know where catalogs come from or who reads them.
 
 mod history;
 mod name;
@@ -24,7 +24,7 @@ pub use name::{CatalogName, InvalidName};
 /// Where icons are served, each by the digest of its image.
 pub const ICONS: &str = "/icons/";
 
-/// One catalog being served, with what is known of it besides its content.
+/// A catalog that is served.
 #[derive(Debug)]
 pub struct Served {
     /// Its name, unique among those served: a DNS-1123 subdomain.
@@ -37,71 +37,76 @@ pub struct Served {
     pub encodings: Arc<Encodings>,
     /// Image reference the content was unpacked from, by digest.
     pub image: Option<String>,
-    /// When the content was unpacked, when that is known.
+    /// When the content was first read from its source; `None` when that is unknown.
     pub last_unpacked: Option<jiff::Timestamp>,
-    /// What its owner says of it.
+    /// What its owner says about it.
     pub metadata: CatalogMetadata,
 }
 
-/// Compressed forms of a content. They come after it: it is served before they are made, and where they are not made.
+/// Compressed forms of a content, which become available some time after it is served, if at all.
 #[derive(Debug, Default)]
 pub struct Encodings {
     zstd: OnceLock<Bytes>,
     gzip: OnceLock<Bytes>,
 }
 
-/// What the owner of a catalog says of it.
+/// What the owner of a catalog says about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CatalogMetadata {
-    /// Which catalog wins when several offer the same package; the highest does.
+    /// Rank among catalogs that offer the same package; the highest wins.
     pub priority: i32,
-    /// Name to show, when it is not the name.
+    /// Name to show to people, where it is not the name itself.
     pub display_name: Option<String>,
-    /// Who publishes it.
+    /// Publisher of the catalog.
     pub publisher: Option<String>,
     /// Labels, by key.
     pub labels: BTreeMap<String, String>,
 }
 
-/// How many contents of a catalog before the one that is served have icons that can still be had: who was given a URL
-/// a moment ago may follow it.
+/// Number of former contents of each catalog whose icons stay available: a client that was given an icon's URL a moment
+/// ago may still follow it.
 pub const FORMER_ICONS: usize = 2;
 
-/// Every catalog served at one moment.
+/// Every catalog served at one moment. It never changes.
 #[derive(Default)]
 pub struct Snapshot {
     /// By name.
-    by_name: Vec<Arc<Served>>,
-    /// The revision of each catalog of `by_name`.
-    revisions: Vec<Revision>,
-    /// The icons of the contents before, of each catalog of `by_name`, latest first.
-    former_icons: Vec<Vec<Arc<Icons>>>,
-    /// Places in `by_name`: highest priority first, then by name.
+    slots: Vec<Slot>,
+    /// Indexes into `slots`: highest priority first, then by name.
     by_priority: Vec<usize>,
     revision: Revision,
     history: History,
 }
 
-/// What tells one state from another, of one catalog or of the whole published set: equal ones give equal answers, also
-/// in another process.
+/// The place of one catalog in a snapshot.
+#[derive(Clone)]
+struct Slot {
+    served: Arc<Served>,
+    revision: Revision,
+    /// Icons of the contents before this one, latest first; at most [`FORMER_ICONS`].
+    former_icons: Vec<Arc<Icons>>,
+}
+
+/// Identifies a state of one catalog or of a whole snapshot: equal revisions give equal responses, also in another
+/// process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Revision([u8; 32]);
 
-/// Reads what is served; clones are cheap and see the same.
+/// Reads what is served. Clones are cheap and see the same.
 #[derive(Clone, Debug)]
 pub struct Catalogs {
     current: Arc<ArcSwap<Snapshot>>,
     changes: watch::Receiver<u64>,
 }
 
-/// Publishes and withdraws catalogs. There is one, so that no two changes race.
+/// Publishes and withdraws catalogs. There is one writer, so that no two changes race.
 #[derive(Debug)]
 pub struct CatalogsWriter {
     current: Arc<ArcSwap<Snapshot>>,
     changes: watch::Sender<u64>,
 }
 
-/// The two ends of a published set that is empty.
+/// Creates an empty published set: its writer and its readers.
 pub fn catalogs() -> (CatalogsWriter, Catalogs) {
     let current: Arc<ArcSwap<Snapshot>> = Arc::default();
     let (sender, receiver) = watch::channel(0);
@@ -109,14 +114,13 @@ pub fn catalogs() -> (CatalogsWriter, Catalogs) {
 }
 
 impl Encodings {
-    /// The form in this coding, when it is there.
+    /// The content in this coding, once it is there.
     pub fn get(&self, coding: Coding) -> Option<&Bytes> {
         self.cell(coding).get()
     }
 
-    /// Offers the form in this coding to whoever asks from now on. The first one stays; all would say the same. Tells
-    /// whether this is the first.
-    pub fn offer(&self, coding: Coding, bytes: Bytes) -> bool {
+    /// Sets the content in this coding, unless it is there already. Returns whether it was set.
+    pub fn set(&self, coding: Coding, bytes: Bytes) -> bool {
         self.cell(coding).set(bytes).is_ok()
     }
 
@@ -134,7 +138,7 @@ impl Catalogs {
         self.current.load_full()
     }
 
-    /// Counts the changes: its value rises after each.
+    /// The number of changes so far; it rises with each one.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.clone()
     }
@@ -143,40 +147,40 @@ impl Catalogs {
 impl CatalogsWriter {
     /// Serves a catalog, in place of the one of the same name.
     pub fn publish(&mut self, served: Served) {
-        let mut next = self.current.load().parts();
-        let revision = Revision::of(&served);
-        match next.by_name.binary_search_by(|other| other.name.cmp(&served.name)) {
+        let now = self.current.load();
+        let (mut slots, history) = (now.slots.clone(), now.history.clone());
+        let mut slot =
+            Slot { revision: Revision::of_catalog(&served), served: Arc::new(served), former_icons: Vec::new() };
+        match now.position(&slot.served.name) {
             Ok(at) => {
-                let before = &next.by_name[at];
-                if before.digest != served.digest {
+                let before = std::mem::replace(&mut slots[at].served, Arc::clone(&slot.served));
+                slot.former_icons = std::mem::take(&mut slots[at].former_icons);
+                if before.digest != slot.served.digest {
                     if let Some(outline) = before.catalog.known_outline() {
-                        next.history.remember(&before.name, vec![(before.digest, outline.clone())]);
+                        history.remember(&before.name, vec![(before.digest, outline.clone())]);
                     }
-                    next.former_icons[at].insert(0, Arc::clone(next.by_name[at].catalog.icons()));
-                    next.former_icons[at].truncate(FORMER_ICONS);
+                    slot.former_icons.insert(0, Arc::clone(before.catalog.icons()));
+                    slot.former_icons.truncate(FORMER_ICONS);
                 }
-                next.by_name[at] = Arc::new(served);
-                next.revisions[at] = revision;
+                slots[at] = slot;
             }
-            Err(at) => {
-                next.by_name.insert(at, Arc::new(served));
-                next.revisions.insert(at, revision);
-                next.former_icons.insert(at, Vec::new());
-            }
+            Err(at) => slots.insert(at, slot),
         }
-        self.swap(next);
+        self.swap(Snapshot::new(slots, history));
     }
 
-    /// Serves no catalog of this name any more.
+    /// Stops serving the catalog of this name, if there is one.
     pub fn withdraw(&mut self, name: &str) {
-        let mut next = self.current.load().parts();
-        if let Ok(at) = next.by_name.binary_search_by(|other| other.name.as_str().cmp(name)) {
-            next.by_name.remove(at);
-            next.revisions.remove(at);
-            next.former_icons.remove(at);
-            next.history.forget(name);
-        }
-        self.swap(next);
+        let now = self.current.load();
+        let (mut slots, history) = (now.slots.clone(), now.history.clone());
+        slots.retain(|slot| slot.served.name != name);
+        history.forget(name);
+        self.swap(Snapshot::new(slots, history));
+    }
+
+    /// What is served now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.current.load_full()
     }
 
     /// Where the outlines of former contents are remembered.
@@ -184,93 +188,98 @@ impl CatalogsWriter {
         self.current.load().history.clone()
     }
 
-    /// Publishes a snapshot of which only what is kept by name is settled.
-    fn swap(&mut self, mut next: Snapshot) {
-        next.by_priority = (0..next.by_name.len()).collect();
-        next.by_priority.sort_by_key(|&at| std::cmp::Reverse(next.by_name[at].metadata.priority));
-        next.revision = Revision::of_all(&next.revisions);
+    fn swap(&self, next: Snapshot) {
         self.current.store(Arc::new(next));
         self.changes.send_modify(|count| *count += 1);
     }
 }
 
 impl Snapshot {
+    /// A snapshot of catalogs, which are in the order of their names.
+    fn new(slots: Vec<Slot>, history: History) -> Self {
+        let mut by_priority: Vec<_> = (0..slots.len()).collect();
+        by_priority.sort_by_key(|&at| std::cmp::Reverse(slots[at].served.metadata.priority));
+        let revision = Revision::of_all(slots.iter().map(|slot| slot.revision));
+        Self { slots, by_priority, revision, history }
+    }
+
+    /// The same snapshot without the catalogs that a caller may not see. To the caller it is as if those were not
+    /// served: names, counts, revisions, icons and remembered contents tell nothing of them.
+    #[must_use]
+    pub fn visible_to(&self, may_see: impl Fn(&Served) -> bool) -> Self {
+        let slots = self.slots.iter().filter(|slot| may_see(&slot.served)).cloned().collect();
+        Self::new(slots, self.history.clone())
+    }
+
     /// Every catalog, by name.
-    pub fn by_name(&self) -> &[Arc<Served>] {
-        &self.by_name
+    pub fn by_name(&self) -> impl DoubleEndedIterator<Item = &Arc<Served>> + ExactSizeIterator + Clone {
+        self.slots.iter().map(|slot| &slot.served)
     }
 
     /// Every catalog, highest priority first, then by name.
     pub fn by_priority(&self) -> impl DoubleEndedIterator<Item = &Arc<Served>> + ExactSizeIterator {
-        self.by_priority.iter().map(|&at| &self.by_name[at])
+        self.by_priority.iter().map(|&at| &self.slots[at].served)
     }
 
     /// One catalog, by name.
     pub fn get(&self, name: &str) -> Option<&Arc<Served>> {
-        self.place_of(name).map(|at| &self.by_name[at])
+        self.slot(name).map(|slot| &slot.served)
     }
 
-    /// What tells it from another.
+    /// The revision of the whole snapshot.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// What tells one catalog from what else it was or will be; nothing when there is none of that name.
+    /// The revision of one catalog; `None` when none of that name is served.
     pub fn revision_of(&self, name: &str) -> Option<Revision> {
-        self.place_of(name).map(|at| self.revisions[at])
+        self.slot(name).map(|slot| slot.revision)
     }
 
-    /// Whether this is what tells it, or one of its catalogs, from another state.
+    /// Whether this is the revision of the snapshot or of one of its catalogs.
     pub fn has(&self, revision: &Revision) -> bool {
-        self.revision == *revision || self.revisions.contains(revision)
+        self.revision == *revision || self.slots.iter().any(|slot| slot.revision == *revision)
     }
 
-    /// The outline of a content that is served, or that is remembered. The latter is no part of the snapshot: what was
-    /// remembered may be forgotten.
+    /// The outline of a content that one of these catalogs has or had. Contents that are not served any more are no part
+    /// of the snapshot: they may be forgotten at any time.
     pub fn outline(&self, digest: &Digest) -> Option<Outline> {
-        let served = self.by_name.iter().find(|served| served.digest == *digest);
-        served.map(|served| served.catalog.outline().clone()).or_else(|| self.history.find(digest))
+        let served = self.by_name().find(|served| served.digest == *digest);
+        let former = || self.history.find(digest, |name| self.get(name).is_some());
+        served.map(|served| served.catalog.outline().clone()).or_else(former)
     }
 
-    /// The icon whose image has this digest, of any catalog that is served or of its [`FORMER_ICONS`] contents before.
+    /// The icon whose image has this digest, of a catalog that is served or of its [`FORMER_ICONS`] contents before.
     pub fn icon(&self, digest: &Digest) -> Option<FoundIcon> {
-        let now = self.by_name.iter().map(|served| served.catalog.icons());
-        now.chain(self.former_icons.iter().flatten()).find_map(|icons| icons.find(digest))
+        let now = self.by_name().map(|served| served.catalog.icons());
+        now.chain(self.slots.iter().flat_map(|slot| &slot.former_icons)).find_map(|icons| icons.find(digest))
     }
 
-    fn place_of(&self, name: &str) -> Option<usize> {
-        self.by_name.binary_search_by(|served| served.name.as_str().cmp(name)).ok()
+    fn slot(&self, name: &str) -> Option<&Slot> {
+        self.position(name).ok().map(|at| &self.slots[at])
     }
 
-    /// A copy of what is kept by name, to be changed.
-    fn parts(&self) -> Self {
-        Self {
-            by_name: self.by_name.clone(),
-            revisions: self.revisions.clone(),
-            former_icons: self.former_icons.clone(),
-            history: self.history.clone(),
-            ..Self::default()
-        }
+    /// The index of a catalog in `slots`, or else where it would stand.
+    fn position(&self, name: &str) -> Result<usize, usize> {
+        self.slots.binary_search_by(|slot| slot.served.name.as_str().cmp(name))
     }
 }
 
 impl Revision {
-    /// Everything that an answer about a catalog can depend on: the content, where its problems are, and what is known
-    /// of it besides.
-    fn of(served: &Served) -> Self {
-        // Compressed forms say the same.
+    /// A digest of everything that a response about one catalog can depend on: the content, where its problems are, and
+    /// its metadata.
+    fn of_catalog(served: &Served) -> Self {
+        // Compressed forms have the same bytes.
         let Served { name, catalog, digest, encodings: _, image, last_unpacked, metadata } = served;
-        // Each part ends where the next begins: `Debug` quotes texts.
-        let known = format!("{name:?}{digest:?}{image:?}{last_unpacked:?}{metadata:?}{:?}", catalog.problems());
-        Self(Sha256::digest(known).into())
+        // `Debug` quotes texts, so that no two lists of parts are the same text.
+        let parts = format!("{name:?}{digest:?}{image:?}{last_unpacked:?}{metadata:?}{:?}", catalog.problems());
+        Self(Sha256::digest(parts).into())
     }
 
-    /// Everything that an answer can depend on.
-    fn of_all(revisions: &[Self]) -> Self {
+    /// A digest of everything that a response can depend on.
+    fn of_all(revisions: impl Iterator<Item = Self>) -> Self {
         let mut hash = Sha256::new();
-        for revision in revisions {
-            hash.update(revision.0);
-        }
+        revisions.for_each(|revision| hash.update(revision.0));
         Self(hash.finalize().into())
     }
 
@@ -282,7 +291,7 @@ impl Revision {
 
 impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.by_name).finish()
+        f.debug_list().entries(self.by_name()).finish()
     }
 }
 

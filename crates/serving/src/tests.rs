@@ -19,7 +19,7 @@ fn served(name: &str, priority: i32, digest: u8) -> Served {
 }
 
 fn contents(snapshot: &Snapshot) -> Vec<(&str, Digest)> {
-    snapshot.by_name().iter().map(|served| (served.name.as_str(), served.digest)).collect()
+    snapshot.by_name().map(|served| (served.name.as_str(), served.digest)).collect()
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn catalogs_are_found_by_name_and_in_the_order_of_their_priority() {
         writer.publish(served(name, priority, 0));
     }
     let snapshot = catalogs.snapshot();
-    let names: Vec<_> = snapshot.by_name().iter().map(|served| served.name.as_str()).collect();
+    let names: Vec<_> = snapshot.by_name().map(|served| served.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "c", "d", "e"]);
     let names: Vec<_> = snapshot.by_priority().map(|served| served.name.as_str()).collect();
     assert_eq!(names, ["c", "d", "b", "e", "a"]);
@@ -179,4 +179,33 @@ fn as_many_contents_are_remembered_as_the_limit_says() {
     let served = 1;
     let expected: Vec<_> = (0..=20).map(|digest| digest + fbc::outline::REMEMBERED + served >= 20).collect();
     assert_eq!(known(), expected);
+}
+
+#[test]
+fn what_a_caller_may_not_see_is_as_if_it_were_not_served() {
+    let (mut all, catalogs_of_all) = catalogs();
+    let (mut visible, visible_catalogs) = catalogs();
+    for (name, digest) in [("a", 1), ("hidden", 2), ("c", 3)] {
+        all.publish(served(name, 0, digest));
+        all.history().remember(name, vec![(Digest::new([digest + 10; 32]), outline())]);
+        if name != "hidden" {
+            visible.publish(served(name, 0, digest));
+            visible.history().remember(name, vec![(Digest::new([digest + 10; 32]), outline())]);
+        }
+    }
+    let (seen, expected) =
+        (catalogs_of_all.snapshot().visible_to(|served| served.name != "hidden"), visible_catalogs.snapshot());
+    assert_eq!(contents(&seen), contents(&expected));
+    let priorities = |snapshot: &Snapshot| snapshot.by_priority().map(|served| served.name.clone()).collect::<Vec<_>>();
+    assert_eq!(priorities(&seen), priorities(&expected));
+    assert_eq!((seen.revision(), seen.revision_of("hidden")), (expected.revision(), None));
+    assert!(!seen.has(&catalogs_of_all.snapshot().revision()));
+    for digest in 0..20 {
+        let digest = Digest::new([digest; 32]);
+        assert_eq!(seen.outline(&digest).is_some(), expected.outline(&digest).is_some(), "{digest}");
+    }
+}
+
+fn outline() -> Outline {
+    served("any", 0, 0).catalog.outline().clone()
 }

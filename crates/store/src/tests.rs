@@ -265,7 +265,7 @@ fn a_kill_at_any_step_leaves_the_former_content_or_the_new_one() {
             keep(&store, "dir:b", None, "other\n").unwrap()
         };
         let status = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "store::tests::a_kill_at_any_step_leaves_the_former_content_or_the_new_one"])
+            .args(["--exact", "tests::a_kill_at_any_step_leaves_the_former_content_or_the_new_one"])
             .env(DIE_AT, format!("{what:?} {point:?}"))
             .env(DIE_IN, folder.path())
             .stdout(Stdio::null())

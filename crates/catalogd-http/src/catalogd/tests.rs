@@ -69,8 +69,8 @@ async fn send(router: &Router, method: Method, path: &str, headers: &[(&str, &st
 
 fn kept() -> Encodings {
     let encodings = Encodings::default();
-    encodings.offer(Coding::Zstd, Bytes::from_static(b"zstd"));
-    encodings.offer(Coding::Gzip, Bytes::from_static(b"gzip"));
+    encodings.set(Coding::Zstd, Bytes::from_static(b"zstd"));
+    encodings.set(Coding::Gzip, Bytes::from_static(b"gzip"));
     encodings
 }
 

@@ -96,7 +96,7 @@ impl<'a> Query<'a> {
     /// The catalogs that a field asks for, and the others, each by name.
     fn catalogs(self, field: &'a Field<'a>) -> (Vec<&'a Served>, Vec<&'a Served>) {
         let wanted = arguments(field).texts("catalogs");
-        let all = self.0.by_name().iter().map(|served| &**served);
+        let all = self.0.by_name().map(|served| &**served);
         all.partition(|served| wanted.is_none_or(|wanted| wanted.contains(&served.name)))
     }
 }

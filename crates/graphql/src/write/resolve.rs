@@ -30,7 +30,7 @@ impl<'a> Writer<'a> {
         let request = arguments(field).get("request");
         let names = texts(&request["catalogs"]);
         let is_asked = |served: &&Served| names.is_empty() || names.contains(&served.name.as_str());
-        let served: Vec<_> = snapshot.by_name().iter().map(|served| &**served).filter(is_asked).collect();
+        let served: Vec<_> = snapshot.by_name().map(|served| &**served).filter(is_asked).collect();
         match pick(request, &served) {
             Ok(found) => self.one(Resolved { served: &served, found: &found }, field),
             Err(failure) => self.one(Failed { served: &served, failure: &failure }, field),

@@ -27,7 +27,7 @@ const AT_ONCE: usize = 8;
 
 /// The test that is run in the process that is to die.
 const TEST: &str =
-    "load::tests::kills::a_kill_at_any_step_of_a_pull_leaves_a_content_and_the_next_start_has_the_new_one";
+    "tests::kills::a_kill_at_any_step_of_a_pull_leaves_a_content_and_the_next_start_has_the_new_one";
 
 /// Every step of the store in a pull, in order.
 const STORE_STEPS: [&str; 17] = [
