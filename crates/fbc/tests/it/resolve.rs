@@ -1,7 +1,5 @@
 //! Resolution: upstream's own table, and the reasons that are given.
 
-use testing::fixture;
-#[path = "resolve/golden.rs"]
 mod golden;
 
 use std::collections::BTreeMap;
@@ -11,6 +9,7 @@ use fbc::resolve::{
     Considered, Failure, FailureCode, InstalledBundle, MAX_CONSIDERED, Offer, Request, UpgradePolicy, resolve,
 };
 use fbc::selector::{MatchExpression, Selector};
+use testing::fixture;
 
 /// The package of upstream's own test.
 const PACKAGE: &str = "
