@@ -1,6 +1,6 @@
 // Asks npm's semver for 10,000 seeded pairs of a range and a version and writes what it answered to
 // crates/fbc/tests/testdata/npm-semver.txt, or with --check compares it with what stands there. Only ranges whose
-// grammar means the same for github.com/Masterminds/semver are generated; crates/fbc/tests/ranges.rs reads them.
+// grammar means the same for github.com/Masterminds/semver are generated; crates/fbc/tests/it/ranges.rs reads them.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -6,7 +6,8 @@ use super::constraint::{self, Constraint};
 use super::names::Name;
 use super::package::ids;
 use super::record::{Payload, PropertyRecord};
-use super::{Catalog, JsonValue};
+use super::{Catalog, JsonValue, shape};
+use crate::json::Value;
 
 /// A typed value that a catalog attaches to a package, a channel or a bundle.
 #[derive(Clone, Copy)]
@@ -113,6 +114,14 @@ impl<'a> Property<'a> {
         match self.record().payload {
             Payload::Constraint => constraint::decode(self.value()?.raw()),
             _ => None,
+        }
+    }
+
+    /// Go's message for a value that is not an `olm.package`; `None` when it is one.
+    pub(crate) fn package_mismatch(self) -> Option<String> {
+        match self.value() {
+            None => Some(shape::VALUE_MISSING.to_owned()),
+            Some(value) => shape::misfit(Value(value.raw()), shape::PACKAGE),
         }
     }
 

@@ -139,6 +139,9 @@ structs! {
     }
 }
 
+/// Go's message for a value that is not there.
+pub(crate) const VALUE_MISSING: &str = "unexpected end of JSON input";
+
 /// Why a value does not fit, while the way to it is being gathered from the inside out.
 enum TypeMismatch {
     Broken,

@@ -121,7 +121,8 @@ pub(crate) fn identity(bundle: Bundle<'_>, releases: Releases) -> Result<Version
         return Err(format!("no package property found in bundle {}", crate::quote::go_quote(bundle.name())).into());
     };
     let PropertyKind::Package { version, release, .. } = property.kind() else {
-        return Err("error unmarshalling package property".into());
+        let reason = property.package_mismatch().unwrap_or_else(|| "a field has the wrong type".to_owned());
+        return Err(format!("error unmarshalling package property: {reason}").into());
     };
     let release = release.filter(|_| releases == Releases::Given);
     VersionRelease::parse(version, release).map_err(|fault| fault.to_string().into())

@@ -11,15 +11,15 @@ pub(super) fn key_faults(key: &str) -> Vec<String> {
     const NAME: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end \
                         with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
                         validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-    const QUALIFIED: &str = "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start \
-                             and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', \
-                             regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an \
-                             optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+    const KEY: &str = "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and \
+                       end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
+                       validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix \
+                       and '/' (e.g. 'example.com/MyName')";
     let parts: Vec<_> = key.split('/').collect();
     let (name, mut faults) = match parts[..] {
         [name] => (name, Vec::new()),
         [prefix, name] => (name, prefix_faults(prefix)),
-        _ => return vec![QUALIFIED.to_owned()],
+        _ => return vec![KEY.to_owned()],
     };
     if name.is_empty() {
         faults.push("name part must be non-empty".to_owned());

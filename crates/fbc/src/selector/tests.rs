@@ -89,6 +89,12 @@ fn keys_and_values_are_those_of_kubernetes() {
         assert_eq!(count(bad), 1, "{bad}");
     }
     assert_eq!((count(""), count("a/")), (2, 2));
+    let key = "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+               alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+               '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' \
+               (e.g. 'example.com/MyName')";
+    let message = Selector::parse("a/b/c").unwrap_err().to_string();
+    assert_eq!(message, format!("unable to parse requirement: <nil>: Invalid value: \"a/b/c\": {key}"));
     let message = Selector::parse("-a").unwrap_err().to_string();
     let start = "unable to parse requirement: <nil>: Invalid value: \"-a\": name part must consist of alphanumeric";
     assert!(message.starts_with(start), "{message}");

@@ -80,7 +80,7 @@ impl<'a> Decoder<'a> {
     /// Checks a value whose type came after it, as the order of keys has it only where their letter case is odd.
     fn check_late(&mut self, type_name: Option<Text<'a>>, value: Option<Value<'a>>) {
         let Some(value) = value else {
-            return self.misfit("unexpected end of JSON input".to_owned());
+            return self.misfit(shape::VALUE_MISSING.to_owned());
         };
         let shape = type_name.and_then(shape::of_property);
         if let Some(shape) = shape {

@@ -1,7 +1,5 @@
 //! Resolution: upstream's own table, and the reasons that are given.
 
-use testing::fixture;
-#[path = "resolve/golden.rs"]
 mod golden;
 
 use std::collections::BTreeMap;
@@ -11,6 +9,7 @@ use fbc::resolve::{
     Considered, Failure, FailureCode, InstalledBundle, MAX_CONSIDERED, Offer, Request, UpgradePolicy, resolve,
 };
 use fbc::selector::{MatchExpression, Selector};
+use testing::fixture;
 
 /// The package of upstream's own test.
 const PACKAGE: &str = "
@@ -212,6 +211,33 @@ fn upstreams_rows_of_selectors_hold() {
     assert!(message(read("", "value")).starts_with(start));
     let start = "desired catalog selector is invalid: values[0][name]: Invalid value: \"&value\": a valid label must ";
     assert!(message(read("name", "&value")).starts_with(start));
+    let start =
+        "desired catalog selector is invalid: key: Invalid value: \"a/b/c\": a valid label key must consist of ";
+    assert!(message(read("a/b/c", "value")).starts_with(start));
+}
+
+#[test]
+fn a_package_property_of_another_type_is_refused_in_upstreams_words() {
+    let unmarshal = "json: cannot unmarshal";
+    for (property, reason) in [
+        (
+            r#","value":{"packageName":"P","version":1}"#,
+            format!("{unmarshal} number into Go struct field Package.version of type string"),
+        ),
+        (r#","value":"1.0.0""#, format!("{unmarshal} string into Go value of type property.Package")),
+        ("", "unexpected end of JSON input".to_owned()),
+    ] {
+        let catalog = fixture::catalog(&format!(
+            r#"package P default=x
+            {{"image":"a.io/a:1","name":"P.v1","package":"P","properties":[{{"type":"olm.package"{property}}}],"schema":"olm.bundle"}}"#
+        ));
+        let labels = BTreeMap::new();
+        let offers = [Offer { name: "a", priority: 0, labels: &labels, content: Ok(&catalog) }];
+        let failure = resolve(&Request { package: "P", ..Request::default() }, &offers).err().unwrap();
+        let expected =
+            "error getting resolved bundle version for bundle \"P.v1\": error unmarshalling package property: ";
+        assert_eq!((failure.code, failure.message), (FailureCode::NoMatchingBundle, format!("{expected}{reason}")));
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use fbc::selector::{MatchExpression, Selector};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::fixture;
+use testing::fixture;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -178,7 +178,7 @@ fn selector(selector: &LabelSelector) -> Result<Selector, Failure<'static>> {
 
 #[test]
 fn every_recorded_world_is_resolved_as_upstream_resolves_it() {
-    let worlds: Vec<World> = include_str!("../testdata/golden/resolve/resolver.jsonl")
+    let worlds: Vec<World> = include_str!("../../testdata/golden/resolve/resolver.jsonl")
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();

@@ -1,18 +1,15 @@
 //! Outlines: what counts as a difference, and what their bytes say.
 
-use testing::fixture;
-#[expect(dead_code, reason = "it also has filters")]
-use testing::random;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use fbc::Outline;
 use fbc::outline::{BundleDiff, Change, ChannelDiff, Diff, PackageDiff};
-use fixture::{catalog, catalog_of, lines};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
 use serde_json::Value;
+use testing::fixture::{catalog, catalog_of, lines};
+use testing::random;
 
 const ETCD: &str = "package etcd default=stable
     channel stable: v0.9.0 <- v0.9.2

@@ -18,7 +18,7 @@ type Answer = Result<BTreeMap<String, bool>, String>;
 #[test]
 fn blang_ranges_answer_as_upstream_does() {
     let mut checked = 0;
-    for (range, versions, expected) in vectors(include_str!("testdata/golden/resolve/ranges-blang.jsonl")) {
+    for (range, versions, expected) in vectors(include_str!("../testdata/golden/resolve/ranges-blang.jsonl")) {
         let expected =
             if EMPTY_GROUP.contains(&range.as_str()) { Err(RangeError::GroupEmpty.to_string()) } else { expected };
         let parsed = BlangRange::parse(&range);
@@ -31,7 +31,7 @@ fn blang_ranges_answer_as_upstream_does() {
 #[test]
 fn masterminds_ranges_answer_as_upstream_does() {
     let mut checked = 0;
-    for (range, versions, expected) in vectors(include_str!("testdata/golden/resolve/ranges-masterminds.jsonl")) {
+    for (range, versions, expected) in vectors(include_str!("../testdata/golden/resolve/ranges-masterminds.jsonl")) {
         let parsed = MastermindsRange::parse(&range);
         assert_eq!(answer(parsed, MastermindsRange::contains, versions), expected, "{range:?}");
         checked += 1;
@@ -43,7 +43,7 @@ fn masterminds_ranges_answer_as_upstream_does() {
 #[test]
 fn masterminds_ranges_agree_with_npm_where_the_grammars_coincide() {
     let mut checked = 0;
-    for line in include_str!("testdata/npm-semver.txt").lines() {
+    for line in include_str!("../testdata/npm-semver.txt").lines() {
         let [range, versions, answers] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("no row: {line}") };
         let parsed = MastermindsRange::parse(range).unwrap();
         let holds = |version| parsed.contains(&Version::parse(version).unwrap());
@@ -94,7 +94,7 @@ fn places_are_those_of_the_versions_that_a_range_contains() {
         .collect();
     let mut versions: Vec<_> = texts.iter().map(|text| Version::parse(text).unwrap()).collect();
     versions.sort_by(|a, b| b.precedence(a));
-    for (range, ..) in vectors(include_str!("testdata/golden/resolve/ranges-blang.jsonl")) {
+    for (range, ..) in vectors(include_str!("../testdata/golden/resolve/ranges-blang.jsonl")) {
         if let Ok(range) = BlangRange::parse(&range) {
             check_places(&range, &versions);
         }

@@ -126,7 +126,7 @@ fn errors_are_of_upstreams_kind_and_in_its_place() {
         told.push(format!("{} | {file}:{line}: {kind}", case.name));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let expected = include_str!("testdata/reading-errors.txt");
+    let expected = include_str!("../testdata/reading-errors.txt");
     assert_eq!(told, expected.lines().collect::<Vec<_>>());
 }
 
@@ -189,7 +189,7 @@ fn doubles(line: &str) -> Value {
 }
 
 fn cases() -> Vec<Case> {
-    let text = include_str!("testdata/golden/fbc/reading.jsonl");
+    let text = include_str!("../testdata/golden/fbc/reading.jsonl");
     let cases = text.lines().map(|line| serde_json::from_str(line).unwrap());
     cases.collect()
 }

@@ -63,13 +63,13 @@ struct Fault {
 
 #[test]
 fn every_rule_speaks_as_upstream_does() {
-    let cases = include_str!("testdata/golden/fbc/validation.jsonl");
+    let cases = include_str!("../testdata/golden/fbc/validation.jsonl");
     assert_eq!(check_cases(cases), 183);
 }
 
 #[test]
 fn whatever_can_be_read_is_refused_exactly_where_upstream_refuses_it() {
-    let cases = include_str!("testdata/golden/fbc/reading.jsonl");
+    let cases = include_str!("../testdata/golden/fbc/reading.jsonl");
     assert_eq!(check_cases(cases), 256);
 }
 

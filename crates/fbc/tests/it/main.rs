@@ -1,0 +1,18 @@
+//! Tests of the public surface of fbc, in one binary; a module is named for what it is about.
+
+mod blang;
+mod finding;
+mod finding_properties;
+mod graph;
+mod icons;
+mod index;
+mod metadata;
+mod outlines;
+mod pointers;
+mod ranges;
+mod reading;
+mod reading_properties;
+mod resolve;
+mod searching;
+mod summaries;
+mod validation;
