@@ -11,7 +11,7 @@ use graphql::StreamLimits;
 use graphql::documents::Policy;
 use graphql::limits::{Introspection, Limits};
 use jiff::SignedDuration;
-use store::QUOTA;
+use store::DEFAULT_QUOTA_BYTES;
 
 /// The version with the commit it was built from, where that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
@@ -66,7 +66,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub store: Option<PathBuf>,
     /// How many bytes the store may hold
-    #[arg(long, value_name = "BYTES", default_value_t = QUOTA)]
+    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_QUOTA_BYTES)]
     pub store_quota: u64,
     /// Load a catalog again when its directory changed
     #[arg(long)]

@@ -27,7 +27,7 @@ use tokio::time::{sleep, timeout};
 
 /// How much one listener does at once, and how long it waits for anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// Open connections; more wait in the system's queue.
     pub connections: usize,
     /// How long a connection may take to send the headers of its next request, also when it sends nothing. Of the first
@@ -62,7 +62,7 @@ pub struct ListenError {
     source: io::Error,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             connections: 4096,
@@ -109,7 +109,7 @@ impl Listener {
     }
 
     /// Serves the routes until `end` is done. Requests that run then are finished, until their time is up.
-    pub async fn serve(self, routes: Router, limits: Limits, end: impl Future<Output = ()>) {
+    pub async fn serve(self, routes: Router, limits: ConnectionLimits, end: impl Future<Output = ()>) {
         let routes = routes.layer(from_fn(move |request, next| answer(request, next, limits.request)));
         let service = TowerToHyperService::new(routes);
         let mut http = http1::Builder::new();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fbc::Catalog;
 use fbc::origin::{FileOrigin, Origins};
 use fbc::read::{FileReader, ReadLimits, Step};
-use images::{Registries, Settings};
+use images::{Registries, RegistrySettings};
 use loading::directory::list;
 use loading::{CatalogSpec, Event, Loader, RefreshPolicy, Source, SourceSpec};
 use serving::{CatalogMetadata, CatalogName, Catalogs, Served, catalogs};
@@ -37,7 +37,7 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
         Event::AllTried => drop(seen.set(process_cpu())),
         Event::Progress { .. } => {}
     };
-    let registries = Registries::new(Settings::default()).expect("nothing is set");
+    let registries = Registries::new(RegistrySettings::default()).expect("nothing is set");
     runtime.block_on(Loader::new(store, registries, writer).run(vec![wanted], RefreshPolicy::ONCE, observe));
     let took = served_at.get().expect("it is served").saturating_sub(start);
     (took, Arc::clone(catalogs.snapshot().get(name).expect("it is served")))
@@ -47,7 +47,7 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
 /// syncing costs is the disk's matter.
 fn load_on_one_thread(folder: &Path, scratch: &Path) -> Catalog {
     let listing = list(folder).expect("the folder can be listed");
-    let mut writer = ContentWriter::nowhere(scratch).expect("a file without a name");
+    let mut writer = ContentWriter::temporary(scratch).expect("a file without a name");
     let mut reader = FileReader::new(ReadLimits::default());
     let mut origins = Origins::default();
     for file in listing.files() {

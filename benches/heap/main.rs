@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap::Cap;
-use images::{Registries, Settings};
+use images::{Registries, RegistrySettings};
 use loading::{CatalogSpec, Loader, RefreshPolicy, Source};
 use serving::{CatalogMetadata, CatalogName, catalogs};
 use store::Store;
@@ -48,7 +48,7 @@ fn bench(name: &str, source: &str, scratch: &Path, most_live: usize) {
         metadata: CatalogMetadata::default(),
     };
     let store = Store::open(&scratch.join("store"), u64::MAX, "bench").expect("the store opens");
-    let registries = Registries::new(Settings::default()).expect("nothing is set");
+    let registries = Registries::new(RegistrySettings::default()).expect("nothing is set");
     runtime.block_on(Loader::new(store, registries, writer).run(vec![wanted], RefreshPolicy::ONCE, |_| ()));
     drop(runtime);
     let served = Arc::clone(catalogs.snapshot().get(name).expect("it is served"));

@@ -27,7 +27,7 @@ struct Server {
 }
 
 impl Server {
-    async fn start(limits: Limits) -> Self {
+    async fn start(limits: ConnectionLimits) -> Self {
         let go = Arc::new(Notify::new());
         let wait = Arc::clone(&go);
         let waiting = async move || {
@@ -50,8 +50,14 @@ impl Server {
     }
 }
 
-fn limits() -> Limits {
-    Limits { headers: TOO_LONG, request: TOO_LONG, stall: TOO_LONG, end: TOO_LONG, ..Limits::default() }
+fn limits() -> ConnectionLimits {
+    ConnectionLimits {
+        headers: TOO_LONG,
+        request: TOO_LONG,
+        stall: TOO_LONG,
+        end: TOO_LONG,
+        ..ConnectionLimits::default()
+    }
 }
 
 async fn send(stream: &mut TcpStream, text: &str) {
@@ -91,7 +97,7 @@ async fn a_process_is_healthy_at_once_and_ready_when_it_says_so() {
 
 #[tokio::test]
 async fn headers_must_come_in_time() {
-    let server = Server::start(Limits { headers: SHORT, ..limits() }).await;
+    let server = Server::start(ConnectionLimits { headers: SHORT, ..limits() }).await;
     for sent in ["", "GET /healthz HTTP/1.1\r\n", "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"] {
         let mut stream = server.connect().await;
         send(&mut stream, sent).await;
@@ -121,7 +127,7 @@ async fn a_request_names_one_host() {
 
 #[tokio::test]
 async fn headers_have_bytes_up_to_their_limit() {
-    let server = Server::start(Limits { header_bytes: 16 * 1024, ..limits() }).await;
+    let server = Server::start(ConnectionLimits { header_bytes: 16 * 1024, ..limits() }).await;
     let ask = async |length: usize| {
         let mut stream = server.connect().await;
         let filler = "x".repeat(length);
@@ -135,7 +141,7 @@ async fn headers_have_bytes_up_to_their_limit() {
 
 #[tokio::test]
 async fn a_request_must_be_answered_in_time() {
-    let server = Server::start(Limits { request: SHORT, ..limits() }).await;
+    let server = Server::start(ConnectionLimits { request: SHORT, ..limits() }).await;
     assert_eq!(status(&get_once(&server, "/wait").await), "408");
     let server = Server::start(limits()).await;
     server.go.notify_one();
@@ -144,7 +150,7 @@ async fn a_request_must_be_answered_in_time() {
 
 #[tokio::test]
 async fn an_answer_must_be_accepted_in_time() {
-    let server = Server::start(Limits { connections: 1, stall: SHORT, ..limits() }).await;
+    let server = Server::start(ConnectionLimits { connections: 1, stall: SHORT, ..limits() }).await;
     let request = "GET /large HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
     let mut reading = server.connect().await;
     send(&mut reading, request).await;
@@ -156,7 +162,7 @@ async fn an_answer_must_be_accepted_in_time() {
 
 #[tokio::test]
 async fn connections_beyond_the_limit_wait_for_one_to_end() {
-    let server = Server::start(Limits { connections: 2, ..limits() }).await;
+    let server = Server::start(ConnectionLimits { connections: 2, ..limits() }).await;
     let (first, _second) = (server.connect().await, server.connect().await);
     let mut third = server.connect().await;
     send(&mut third, "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
@@ -189,7 +195,7 @@ async fn the_end_waits_for_requests_and_for_nothing_else() {
 
 #[tokio::test]
 async fn the_end_waits_no_longer_than_its_limit() {
-    let server = Server::start(Limits { end: SHORT, ..limits() }).await;
+    let server = Server::start(ConnectionLimits { end: SHORT, ..limits() }).await;
     let mut busy = server.connect().await;
     send(&mut busy, "GET /wait HTTP/1.1\r\nhost: x\r\n\r\n").await;
     assert_eq!(status(&get_once(&server, "/healthz").await), "200");

@@ -29,6 +29,6 @@ pub(super) fn load<'a>(
 
 /// Loads one place.
 pub(super) fn load_one(place: &SourceSpec, images: &ImageArgs) -> anyhow::Result<Result<Content, LoadError>> {
-    let name = place.source.last_part().unwrap_or_default();
+    let name = place.source.last_path_segment().unwrap_or_default();
     Ok(load([(&*name, place)], images)?.remove(0))
 }

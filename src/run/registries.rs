@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use images::{Credentials, ImageSource, Registries, RegistriesConf, Settings};
+use images::{Credentials, ImageSource, Registries, RegistriesConf, RegistrySettings};
 use loading::{Source, SourceSpec};
 
 use crate::args::ImageArgs;
@@ -29,18 +29,19 @@ pub(super) fn registries<'a>(
 ) -> anyhow::Result<Registries> {
     let wants_registry =
         places.into_iter().any(|place| matches!(place.source, Source::Image(ImageSource::Registry(_))));
-    let settings = if wants_registry { settings(args, &|name| std::env::var_os(name))? } else { Settings::default() };
+    let settings =
+        if wants_registry { settings(args, &|name| std::env::var_os(name))? } else { RegistrySettings::default() };
     Ok(Registries::new(settings)?)
 }
 
-fn settings(args: &ImageArgs, env: Env<'_>) -> anyhow::Result<Settings> {
+fn settings(args: &ImageArgs, env: Env<'_>) -> anyhow::Result<RegistrySettings> {
     let authorities = args.registry_ca.iter().map(|path| Ok(read(path)?.1)).collect::<anyhow::Result<_>>()?;
-    Ok(Settings {
+    Ok(RegistrySettings {
         credentials: Credentials::parse(credentials(args.authfile.as_deref(), env)?)?,
         authorities,
         insecure: args.insecure_registry.clone(),
         conf: RegistriesConf::parse(conf(args.registries_conf.as_deref(), env)?)?,
-        ..Settings::default()
+        ..RegistrySettings::default()
     })
 }
 

@@ -92,7 +92,7 @@ async fn serve_catalogs(
     };
     let forgetting = Arc::clone(&engine);
     tokio::spawn(async move { forgetting.forget_former_answers().await });
-    let mut serving = std::pin::pin!(listener.serve(routes, listen::Limits::default(), end));
+    let mut serving = std::pin::pin!(listener.serve(routes, listen::ConnectionLimits::default(), end));
     loop {
         tokio::select! {
             Some(event) = received.recv() => match event {
@@ -162,7 +162,7 @@ fn refuse_nothing(reports: &BTreeMap<CatalogName, Report>, upkeep: RefreshPolicy
 }
 
 /// Takes as many open files as the system lets this process have: each connection is one, and the usual first limit is
-/// below [`listen::Limits::connections`]. Where that fails, connections wait for others to end.
+/// below [`listen::ConnectionLimits::connections`]. Where that fails, connections wait for others to end.
 fn allow_open_files() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {

@@ -102,7 +102,7 @@ fn one(name: Option<&str>, source: &str, place: SourceSpec, metadata: CatalogMet
     let name = if let Some(name) = name {
         CatalogName::new(name)?
     } else {
-        let part = place.source.last_part().unwrap_or_default();
+        let part = place.source.last_path_segment().unwrap_or_default();
         CatalogName::new(&part).with_context(|| format!("`{source}` needs a name: write NAME={source}"))?
     };
     Ok(CatalogSpec { name, place, metadata })

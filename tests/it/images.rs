@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use images::{ImageError, ImageSource, Registries, RegistryReference, Resolved, RetryPolicy, Settings};
+use images::{ImageError, Registries, RegistrySettings, ResolvedImage, RetryPolicy};
 use loading::Source;
 
 use crate::support::{CONFIGS_LABEL, Folders, Pushed, Registry, Types, tar};
@@ -23,7 +23,7 @@ use crate::support::{CONFIGS_LABEL, Folders, Pushed, Registry, Types, tar};
 /// What was fetched: what it is, and its layers.
 #[derive(Debug)]
 struct Pulled {
-    resolved: Resolved,
+    resolved: ResolvedImage,
     layers: Vec<Vec<u8>>,
 }
 
@@ -50,14 +50,14 @@ fn image() -> Pushed {
 }
 
 /// Quick to try again, and without TLS for these.
-fn settings(insecure: &[SocketAddr]) -> Settings {
+fn settings(insecure: &[SocketAddr]) -> RegistrySettings {
     let retry = RetryPolicy { initial_backoff: Duration::from_millis(1), ..RetryPolicy::default() };
     let insecure = insecure.iter().map(SocketAddr::to_string).collect();
-    Settings { insecure, retry, ..Settings::default() }
+    RegistrySettings { insecure, retry, ..RegistrySettings::default() }
 }
 
 /// Resolves and fetches; an error is its text with its causes.
-async fn pull(settings: Settings, source: &str) -> Result<Pulled, String> {
+async fn pull(settings: RegistrySettings, source: &str) -> Result<Pulled, String> {
     let folders = Folders::new();
     let fetched = fetch(settings, source, &folders.path("")).await;
     fetched.map_err(|error| {
@@ -66,7 +66,7 @@ async fn pull(settings: Settings, source: &str) -> Result<Pulled, String> {
     })
 }
 
-async fn fetch(settings: Settings, source: &str, folder: &Path) -> Result<Pulled, ImageError> {
+async fn fetch(settings: RegistrySettings, source: &str, folder: &Path) -> Result<Pulled, ImageError> {
     let Ok(Source::Image(source)) = Source::parse(source, Path::new("/")) else { panic!("{source} is an image") };
     let registries = Registries::new(settings)?;
     let resolved = registries.resolve(&source).await?;

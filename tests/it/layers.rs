@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use images::unpack::{Content, Entry, Layer, Limits, Root, UnpackError, Unpacked, unpack};
+use images::unpack::{CatalogRoot, FileContent, Layer, UnpackError, UnpackLimits, Unpacked, UnpackedEntry, unpack};
 use loading::directory::{DirectoryError, list};
 
 use crate::support::{Archive, Folders, Layout, Seeded, digest, program, run};
@@ -69,11 +69,11 @@ fn by_us(layers: &[Archive]) -> Result<Unpacked, UnpackError> {
         Layer { blob: folders.path(&number.to_string()), diff_id }
     });
     let layers: Vec<_> = layers.collect();
-    let root = Root::of_artifact(Some("/configs")).expect("it is a directory");
-    unpack(&layers, &root, &folders.path(""), &Limits::default(), drop)
+    let root = CatalogRoot::for_artifact(Some("/configs")).expect("it is a directory");
+    unpack(&layers, &root, &folders.path(""), &UnpackLimits::default(), drop)
 }
 
-fn text(unpacked: &Unpacked, content: Content) -> String {
+fn text(unpacked: &Unpacked, content: FileContent) -> String {
     let mut text = vec![0; usize::try_from(content.bytes).expect("it is small")];
     unpacked.read(content, 0, &mut text).expect("it can be read");
     String::from_utf8(text).expect("it is text")
@@ -82,11 +82,11 @@ fn text(unpacked: &Unpacked, content: Content) -> String {
 /// Every entry of an image: a file with its text, a link with the text that it leads to.
 fn entries(unpacked: &Unpacked) -> BTreeMap<String, String> {
     let all: BTreeMap<_, _> = unpacked.entries().iter().map(|(path, entry)| (path, entry)).collect();
-    let what = |entry: &Entry| match entry {
-        Entry::Folder => "folder".to_owned(),
-        Entry::File(content) => format!("file {}", text(unpacked, *content)),
-        Entry::Link(target) => match all.get(target) {
-            Some(Entry::File(content)) => format!("link to {}", text(unpacked, *content)),
+    let what = |entry: &UnpackedEntry| match entry {
+        UnpackedEntry::Folder => "folder".to_owned(),
+        UnpackedEntry::File(content) => format!("file {}", text(unpacked, *content)),
+        UnpackedEntry::Link(target) => match all.get(target) {
+            Some(UnpackedEntry::File(content)) => format!("link to {}", text(unpacked, *content)),
             _ => "link to nothing".to_owned(),
         },
     };

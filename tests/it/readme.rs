@@ -208,32 +208,39 @@ fn request_limits() -> Vec<(&'static str, String)> {
 }
 
 fn image_limits() -> Vec<(&'static str, String)> {
-    let images::Limits { manifest_bytes, config_bytes, layers, layer_bytes } = images::Limits::default();
-    let images::RetryPolicy { connect, read_timeout, min_bytes_per_second, tries, initial_backoff, max_backoff } =
-        images::RetryPolicy::default();
+    let images::PullLimits { manifest_bytes, config_bytes, layers, layer_bytes } = images::PullLimits::default();
+    let images::RetryPolicy {
+        connect_timeout,
+        read_timeout,
+        min_bytes_per_second,
+        max_attempts,
+        initial_backoff,
+        max_backoff,
+    } = images::RetryPolicy::default();
     vec![
         ("image manifest", manifest_bytes.to_string()),
         ("image config", config_bytes.to_string()),
         ("layers", layers.to_string()),
         ("layer bytes", layer_bytes.to_string()),
-        ("nested indexes", images::NESTED_INDEXES.to_string()),
-        ("layout entries", images::LAYOUT_ENTRIES.to_string()),
-        ("redirects", images::REDIRECTS.to_string()),
-        ("token", images::TOKEN_BYTES.to_string()),
-        ("refusal", images::REFUSAL_BYTES.to_string()),
+        ("nested indexes", images::MAX_NESTED_INDEXES.to_string()),
+        ("layout entries", images::MAX_LAYOUT_ENTRIES.to_string()),
+        ("redirects", images::MAX_REDIRECTS.to_string()),
+        ("token", images::MAX_TOKEN_RESPONSE_BYTES.to_string()),
+        ("refusal", images::MAX_ERROR_BODY_BYTES.to_string()),
         ("helper", format!("{} s", images::HELPER_TIMEOUT.as_secs())),
-        ("helper answer", images::HELPER_BYTES.to_string()),
-        ("connection", format!("{} s", connect.as_secs())),
+        ("helper answer", images::MAX_HELPER_OUTPUT_BYTES.to_string()),
+        ("connection", format!("{} s", connect_timeout.as_secs())),
         ("silence", format!("{} s", read_timeout.as_secs())),
         ("slowest", min_bytes_per_second.to_string()),
-        ("request tries", tries.to_string()),
+        ("request tries", max_attempts.to_string()),
         ("first wait", format!("{} ms", initial_backoff.as_millis())),
         ("longest wait", format!("{} s", max_backoff.as_secs())),
     ]
 }
 
 fn connection_limits() -> Vec<(&'static str, String)> {
-    let listen::Limits { connections, headers, header_bytes, request, stall, end } = listen::Limits::default();
+    let listen::ConnectionLimits { connections, headers, header_bytes, request, stall, end } =
+        listen::ConnectionLimits::default();
     vec![
         ("connections", connections.to_string()),
         ("headers", format!("{} s", headers.as_secs())),
@@ -264,7 +271,7 @@ fn search_limits() -> Vec<(&'static str, String)> {
 }
 
 fn layer_limits() -> Vec<(&'static str, String)> {
-    let unpack::Limits {
+    let unpack::UnpackLimits {
         layers,
         headers,
         header_bytes,
@@ -276,7 +283,7 @@ fn layer_limits() -> Vec<(&'static str, String)> {
         path_bytes,
         file_bytes,
         bytes,
-    } = unpack::Limits::default();
+    } = unpack::UnpackLimits::default();
     vec![
         ("layers", layers.to_string()),
         ("headers", headers.to_string()),
@@ -284,12 +291,12 @@ fn layer_limits() -> Vec<(&'static str, String)> {
         ("uncompressed", uncompressed.to_string()),
         ("ratio", ratio.to_string()),
         ("ratio from", ratio_from.to_string()),
-        ("zstd window", unpack::ZSTD_WINDOW_LOG.to_string()),
+        ("zstd window", unpack::MAX_ZSTD_WINDOW_LOG.to_string()),
         ("image entries", entries.to_string()),
         ("image links", links.to_string()),
-        ("links in a row", unpack::LINKS_IN_A_ROW.to_string()),
+        ("links in a row", unpack::MAX_LINK_HOPS.to_string()),
         ("image path", path_bytes.to_string()),
-        ("image name", unpack::NAME_BYTES.to_string()),
+        ("image name", unpack::MAX_NAME_BYTES.to_string()),
         ("image file", file_bytes.to_string()),
         ("image files", bytes.to_string()),
     ]
@@ -307,7 +314,7 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
         ("content", fbc::catalog::MAX_CONTENT_BYTES.to_string()),
         ("constraint", fbc::catalog::MAX_CONSTRAINT_BYTES.to_string()),
         ("tries", loading::TRIES.to_string()),
-        ("store", store::QUOTA.to_string()),
+        ("store", store::DEFAULT_QUOTA_BYTES.to_string()),
         ("remembered contents", fbc::outline::REMEMBERED.to_string()),
     ]
 }

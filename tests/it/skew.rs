@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use images::unpack::{Layer, Limits, Root, unpack};
+use images::unpack::{CatalogRoot, Layer, UnpackLimits, unpack};
 use serde_json::{Value, json};
 
 use crate::support::{Archive, ETCD, Folders, Server, get, graphql};
@@ -176,9 +176,9 @@ fn a_cache_and_programs_in_an_image_are_passed_over_and_what_looks_like_a_progra
         .file("configs/run.sh", "#!/bin/sh\n");
     folders.write("blob", image.gzip());
     let label = ("operators.operatorframework.io.index.configs.v1".to_owned(), "/configs".to_owned());
-    let root = Root::of_image(&BTreeMap::from([label]), None).expect("the image says where its catalog is");
+    let root = CatalogRoot::from_labels(&BTreeMap::from([label]), None).expect("the image says where its catalog is");
     let layers = [Layer { blob: folders.path("blob"), diff_id: None }];
-    let unpacked = unpack(&layers, &root, &folders.path(""), &Limits::default(), drop).expect("it is an image");
+    let unpacked = unpack(&layers, &root, &folders.path(""), &UnpackLimits::default(), drop).expect("it is an image");
     let catalog = unpacked.files().expect("it is a catalog");
     let paths: Vec<_> = catalog.iter().map(|file| &*file.path).collect();
     assert_eq!(paths, ["etcd/catalog.json", "run.sh"]);

@@ -87,7 +87,7 @@ fn as_many_listeners_as_there_may_be_are_told_within_a_second() {
     let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).expect("there is a port");
     let address = listener.address();
     let routes = graphql::router(engine, &[]);
-    runtime.spawn(listener.serve(routes, listen::Limits::default(), std::future::pending()));
+    runtime.spawn(listener.serve(routes, listen::ConnectionLimits::default(), std::future::pending()));
     let mut all: Vec<_> = (0..count).map(|_| Listening::start(address)).collect();
     for version in 2..5 {
         let next = content(version);
@@ -117,5 +117,5 @@ fn a_stream_is_completed_when_the_process_ends_and_does_not_hold_it_up() {
     listening.until("event: complete\ndata: \n\n");
     let (status, ..) = server.ended();
     assert!(status.success());
-    assert!(begun.elapsed() < listen::Limits::default().end, "it waited until streams were cut off");
+    assert!(begun.elapsed() < listen::ConnectionLimits::default().end, "it waited until streams were cut off");
 }

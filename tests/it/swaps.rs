@@ -7,11 +7,11 @@ use std::thread;
 
 use bytes::Bytes;
 use catalogd_http::router;
-use catalogql::listen::{Limits, Listener};
+use catalogql::listen::{ConnectionLimits, Listener};
 use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest};
 use flate2::read::GzDecoder;
-use http_facts::coding::{Coding, Effort};
+use http_facts::coding::{Coding, CompressionLevel};
 use serving::{CatalogMetadata, CatalogsWriter, Encodings, Served, catalogs};
 use sha2::{Digest as _, Sha256};
 
@@ -39,7 +39,7 @@ fn content(number: usize) -> Content {
     // Every other content has a compressed form from the start.
     if number.is_multiple_of(2) {
         let mut gzip = Vec::new();
-        Coding::Gzip.compress(&content, Effort::Once, &mut gzip).unwrap();
+        Coding::Gzip.compress(&content, CompressionLevel::Fast, &mut gzip).unwrap();
         encodings.set(Coding::Gzip, gzip.into());
     }
     let digest = Digest::new(Sha256::digest(&content).into());
@@ -60,7 +60,7 @@ fn every_body_is_whole_and_of_one_content_while_contents_are_replaced() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).unwrap();
     let address = listener.address();
-    runtime.spawn(listener.serve(router(catalogs, "test"), Limits::default(), std::future::pending()));
+    runtime.spawn(listener.serve(router(catalogs, "test"), ConnectionLimits::default(), std::future::pending()));
     // Each answer is taken by one swap, while the other clients read.
     let (answered, answers) = sync_channel(0);
     let clients = (0..4).map(|client| {

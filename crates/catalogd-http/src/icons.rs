@@ -10,7 +10,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use fbc::Digest;
-use http_facts::preconditions::{Validators, Verdict};
+use http_facts::preconditions::{PreconditionResult, Validators};
 use serving::Catalogs;
 
 /// The icon of a digest in hexadecimal digits, of a content that is served or was a short while ago.
@@ -22,12 +22,12 @@ pub(super) async fn icon(State(catalogs): State<Catalogs>, Path(digest): Path<St
     };
     let validators = Validators::new(&digest, None);
     let head = [
-        (ETAG, validators.tag.as_str()),
+        (ETAG, validators.etag.as_str()),
         (CACHE_CONTROL, "public, max-age=31536000, immutable"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
     ];
-    if validators.judge(&headers) == Verdict::NotModified {
+    if validators.evaluate(&headers) == PreconditionResult::NotModified {
         // Or else it would be said to be 0, which caches take for the length of what they have.
         let length = [(CONTENT_LENGTH, icon.bytes.len())];
         return (StatusCode::NOT_MODIFIED, head, length).into_response();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use images::unpack::{Entry, Layer, Limits, Root, unpack};
+use images::unpack::{CatalogRoot, Layer, UnpackLimits, UnpackedEntry, unpack};
 use testing::Archive;
 
 /// Layers, as they come and as entries: whatever a layer holds, nothing of it appears in a folder, no path or link leads
@@ -31,8 +31,8 @@ fn unpacked(blobs: &[&[u8]]) -> Option<BTreeMap<String, Vec<u8>>> {
         layers.push(Layer { blob: work.path().join(number.to_string()), diff_id: None });
         fs::write(&layers[number].blob, blob).expect("files can be written");
     }
-    let root = Root::of_artifact(Some("/configs")).expect("it is a directory");
-    let limits = Limits { file_bytes: 1 << 20, bytes: 1 << 22, entries: 1_000, ..Limits::default() };
+    let root = CatalogRoot::for_artifact(Some("/configs")).expect("it is a directory");
+    let limits = UnpackLimits { file_bytes: 1 << 20, bytes: 1 << 22, entries: 1_000, ..UnpackLimits::default() };
     let done = unpack(&layers, &root, work.path(), &limits, drop);
     let there = fs::read_dir(work.path()).expect("it is a folder").count();
     assert_eq!(there, blobs.len(), "nothing appears beside the layers");
@@ -43,12 +43,12 @@ fn unpacked(blobs: &[&[u8]]) -> Option<BTreeMap<String, Vec<u8>>> {
     let mut found = BTreeMap::new();
     for (path, entry) in unpacked.entries() {
         let what = match entry {
-            Entry::Folder => Vec::new(),
-            Entry::Link(target) => {
+            UnpackedEntry::Folder => Vec::new(),
+            UnpackedEntry::Link(target) => {
                 assert!(target.is_empty() || is_below(target), "{target}");
                 target.clone().into_bytes()
             }
-            Entry::File(content) => {
+            UnpackedEntry::File(content) => {
                 let mut bytes = vec![0; usize::try_from(content.bytes).expect("it is small")];
                 unpacked.read(*content, 0, &mut bytes).expect("it can be read");
                 bytes

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::body::Bytes;
-use http_facts::coding::{Coding, Effort};
+use http_facts::coding::{Coding, CompressionLevel};
 use serving::{Encodings, Snapshot};
 
 use super::limits::Limits;
@@ -73,7 +73,7 @@ impl ResponseCache {
         if let Some(bytes) = answer.encodings.get(coding) {
             return bytes.clone();
         }
-        let bytes = Bytes::from(coding.compressed(&answer.plain, Effort::Stored).into_boxed_slice());
+        let bytes = Bytes::from(coding.compress_to_vec(&answer.plain, CompressionLevel::Compact).into_boxed_slice());
         if answer.encodings.set(coding, bytes.clone()) {
             self.kept.grow(key, bytes.len());
         }

@@ -20,7 +20,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http_facts::coding;
-use http_facts::preconditions::{Validators, Verdict};
+use http_facts::preconditions::{PreconditionResult, Validators};
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
@@ -102,7 +102,7 @@ impl Server {
         };
         let validator = self.engine.validators.recall(&self.engine.catalogs.snapshot(), parameters)?;
         let form = Representation { media, validator: Some(validator) };
-        self.held(headers, form, Some(&validator.key), &coding::accepted(headers)).await
+        self.held(headers, form, Some(&validator.key), &coding::parse_accept_encoding(headers)).await
     }
 }
 
@@ -177,7 +177,7 @@ async fn answer(
             return server.send(sheet, Representation { media, validator: None });
         }
     };
-    let codings = coding::accepted(headers);
+    let codings = coding::parse_accept_encoding(headers);
     let snapshot = engine.catalogs.snapshot();
     // A tag is for what is asked for by its URL; a key also for what is kept here.
     let is_named = url.is_some() || engine.answers.is_on();
@@ -215,8 +215,8 @@ async fn schema(State(server): State<Arc<Server>>, headers: HeaderMap) -> Respon
         let head = [(CACHE_CONTROL, "no-store")];
         return (StatusCode::NOT_FOUND, head, "introspection is off: the schema is not told\n").into_response();
     }
-    let head = [(ETAG, server.schema.tag.as_str()), (CACHE_CONTROL, CURRENT)];
-    if server.schema.judge(&headers) == Verdict::NotModified {
+    let head = [(ETAG, server.schema.etag.as_str()), (CACHE_CONTROL, CURRENT)];
+    if server.schema.evaluate(&headers) == PreconditionResult::NotModified {
         // Or else it would be said to be 0, which caches take for the length of what they have.
         return (StatusCode::NOT_MODIFIED, head, [(CONTENT_LENGTH, SDL.len())]).into_response();
     }

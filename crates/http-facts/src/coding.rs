@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-pub use accept::accepted;
+pub use accept::parse_accept_encoding;
 
 /// A content coding: RFC 9110 §8.4.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +22,11 @@ pub enum Coding {
 
 /// How much work it is worth to make the result small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effort {
+pub enum CompressionLevel {
     /// It is sent once.
-    Once,
+    Fast,
     /// It is kept and sent often.
-    Stored,
+    Compact,
 }
 
 /// Bytes below which nothing is compressed: the result would hardly be smaller.
@@ -45,23 +45,23 @@ impl Coding {
     }
 
     /// Bytes compressed in memory.
-    pub fn compressed(self, bytes: &[u8], effort: Effort) -> Vec<u8> {
+    pub fn compress_to_vec(self, bytes: &[u8], effort: CompressionLevel) -> Vec<u8> {
         let mut compressed = Vec::with_capacity(bytes.len() / 4);
         self.compress(bytes, effort, &mut compressed).expect("a vector takes whatever is written");
         compressed
     }
 
     /// Compresses bytes.
-    pub fn compress(self, bytes: &[u8], effort: Effort, to: impl Write) -> io::Result<()> {
+    pub fn compress(self, bytes: &[u8], effort: CompressionLevel, to: impl Write) -> io::Result<()> {
         match self {
             Self::Gzip => {
-                let level = if effort == Effort::Once { Compression::fast() } else { Compression::default() };
+                let level = if effort == CompressionLevel::Fast { Compression::fast() } else { Compression::default() };
                 let mut encoder = GzEncoder::new(to, level);
                 encoder.write_all(bytes)?;
                 encoder.finish()?.flush()
             }
             Self::Zstd => {
-                let level = if effort == Effort::Once { 1 } else { 6 };
+                let level = if effort == CompressionLevel::Fast { 1 } else { 6 };
                 let mut encoder = zstd::Encoder::new(to, level)?;
                 encoder.set_pledged_src_size(Some(bytes.len() as u64))?;
                 encoder.write_all(bytes)?;
@@ -81,7 +81,7 @@ mod tests {
     fn what_is_compressed_can_be_read_again() {
         let bytes = b"{\"schema\":\"olm.package\"}\n".repeat(1000);
         for coding in Coding::ALL {
-            for effort in [Effort::Once, Effort::Stored] {
+            for effort in [CompressionLevel::Fast, CompressionLevel::Compact] {
                 let (mut small, mut again) = (Vec::new(), Vec::new());
                 coding.compress(&bytes, effort, &mut small).unwrap();
                 match coding {

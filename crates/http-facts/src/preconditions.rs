@@ -1,7 +1,7 @@
-//! Preconditions of a request: RFC 9110 §13, in the order of §13.2.2 and as Go's `net/http` answers them.
+//! Preconditions of requests (RFC 9110 §13), evaluated in the order of §13.2.2 and as Go's `net/http` does.
 //!
-//! Every view asks here, so that a list of tags is read in one way. It knows validators and headers, not what they
-//! belong to.
+//! Every view uses this module, so that lists of entity tags are parsed in one way. It knows validators and headers, and
+//! not the representation that they belong to.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,91 +13,93 @@ use http::header::{IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMO
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame};
 
-/// What tells one state of a representation from another.
+/// The validators of a representation (RFC 9110 §8.8): an entity tag, and perhaps a modification time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validators {
-    /// A strong entity tag, with its quotes.
-    pub tag: String,
-    /// When the content last changed, in whole seconds since 1970; absent when that is unknown.
-    pub modified: Option<u64>,
+    /// A strong entity tag, including its quotes.
+    pub etag: String,
+    /// Modification time of the representation in whole seconds since 1970, if it is known.
+    pub last_modified: Option<u64>,
 }
 
-/// What the preconditions of a request come to.
+/// The result of evaluating the preconditions of a request (RFC 9110 §13.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// They hold, or there are none.
-    Proceed,
-    /// The client has this state already: 304.
+pub enum PreconditionResult {
+    /// Every precondition is true, or the request has none: the method is performed.
+    Satisfied,
+    /// The client's stored response is still valid: respond with 304.
     NotModified,
-    /// The client wants another state: 412.
+    /// `If-Match` or `If-Unmodified-Since` is false: respond with 412.
     Failed,
 }
 
-/// How two tags are compared: RFC 9110 §8.8.3.2.
+/// The comparison of entity tags that a header asks for (RFC 9110 §8.8.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comparison {
     Strong,
     Weak,
 }
 
-/// Nothing, of a length that is not told: the headers say of it just what they are told to say.
+/// An empty body whose length is unknown, so that the server adds no `Content-Length: 0` of its own: in a response to
+/// `HEAD`, or with status 304, that would be taken for the length of the representation.
 #[derive(Debug)]
 pub struct EmptyBody;
 
 impl Validators {
-    /// The tag of a representation whose text needs no escapes.
-    pub fn new(tag: &str, modified: Option<u64>) -> Self {
-        Self { tag: format!("\"{tag}\""), modified }
+    /// Creates validators from the opaque part of an entity tag, which must consist of visible ASCII characters other
+    /// than quotes, and a modification time in seconds since 1970.
+    pub fn new(opaque_tag: &str, last_modified: Option<u64>) -> Self {
+        Self { etag: format!("\"{opaque_tag}\""), last_modified }
     }
 
-    /// The tag as the value of `ETag`.
-    pub fn tag_value(&self) -> Result<HeaderValue, InvalidHeaderValue> {
-        HeaderValue::try_from(&self.tag)
+    /// Returns the value of the `ETag` header.
+    pub fn etag_header(&self) -> Result<HeaderValue, InvalidHeaderValue> {
+        HeaderValue::try_from(&self.etag)
     }
 
-    /// The value of `Last-Modified`.
-    pub fn modified_value(&self) -> Option<HeaderValue> {
-        let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(self.modified?))?;
+    /// Returns the value of the `Last-Modified` header; `None` without a modification time, or for one that no HTTP date
+    /// can express.
+    pub fn last_modified_header(&self) -> Option<HeaderValue> {
+        let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(self.last_modified?))?;
         HeaderValue::try_from(httpdate::fmt_http_date(at)).ok()
     }
 
-    /// What the preconditions of a `GET` or `HEAD` come to.
-    pub fn judge(&self, headers: &HeaderMap) -> Verdict {
-        let holds = self.matches(headers).or_else(|| self.is_unmodified(headers));
-        if holds == Some(false) {
-            return Verdict::Failed;
+    /// Evaluates the preconditions of a `GET` or `HEAD` request in the order of RFC 9110 §13.2.2.
+    pub fn evaluate(&self, headers: &HeaderMap) -> PreconditionResult {
+        let is_current =
+            self.matches_if_match(headers).or_else(|| self.is_unmodified_since(headers, &IF_UNMODIFIED_SINCE));
+        if is_current == Some(false) {
+            return PreconditionResult::Failed;
         }
-        match self.is_known(headers).or_else(|| self.is_unmodified_since(headers, &IF_MODIFIED_SINCE)) {
-            Some(true) => Verdict::NotModified,
-            _ => Verdict::Proceed,
+        let is_stored =
+            self.matches_if_none_match(headers).or_else(|| self.is_unmodified_since(headers, &IF_MODIFIED_SINCE));
+        if is_stored == Some(true) { PreconditionResult::NotModified } else { PreconditionResult::Satisfied }
+    }
+
+    /// Evaluates `If-Range`: returns whether the `Range` header of a `GET` request applies. Without `If-Range` it does.
+    pub fn allows_partial_response(&self, headers: &HeaderMap) -> bool {
+        let Some(validator) = first_value(headers, &IF_RANGE) else { return true };
+        if let Some((tag, _)) = split_first_tag(validator) {
+            return tags_match(tag, &self.etag, Comparison::Strong);
         }
+        parse_date(validator).is_some_and(|date| self.last_modified == Some(date))
     }
 
-    /// Whether a part of the representation is of use to the client of a `GET` or `HEAD`: `If-Range`.
-    pub fn allows_range(&self, headers: &HeaderMap) -> bool {
-        let Some(condition) = first(headers, &IF_RANGE) else { return true };
-        if let Some((tag, _)) = next_tag(condition) {
-            return is_same(tag, &self.tag, Comparison::Strong);
-        }
-        seconds(condition).is_some_and(|at| self.modified == Some(at))
+    /// Returns whether `If-None-Match` lists this entity tag; `None` without that header.
+    pub fn matches_if_none_match(&self, headers: &HeaderMap) -> Option<bool> {
+        if_none_match_contains(headers, &self.etag)
     }
 
-    /// Whether one of the tags of `If-None-Match` is this one; nothing when there is no such header.
-    pub fn is_known(&self, headers: &HeaderMap) -> Option<bool> {
-        is_known(headers, &self.tag)
+    /// Returns whether `If-Match` lists this entity tag; `None` without that header.
+    fn matches_if_match(&self, headers: &HeaderMap) -> Option<bool> {
+        list_contains(headers, &IF_MATCH, &self.etag, Comparison::Strong)
     }
 
-    fn matches(&self, headers: &HeaderMap) -> Option<bool> {
-        is_among(headers, &IF_MATCH, &self.tag, Comparison::Strong)
-    }
-
-    fn is_unmodified(&self, headers: &HeaderMap) -> Option<bool> {
-        self.is_unmodified_since(headers, &IF_UNMODIFIED_SINCE)
-    }
-
+    /// Compares the modification time with the date in a header. `None` without the header, with an invalid date, or
+    /// without a modification time.
     fn is_unmodified_since(&self, headers: &HeaderMap, name: &HeaderName) -> Option<bool> {
-        let since = seconds(first(headers, name)?)?;
-        Some(self.modified? <= since)
+        let date = parse_date(first_value(headers, name)?)?;
+        Some(self.last_modified? <= date)
     }
 }
 
@@ -114,18 +116,19 @@ impl Body for EmptyBody {
     }
 }
 
-/// Whether one of the tags of `If-None-Match` is this one, which has its quotes; nothing when there is no such header.
-pub fn is_known(headers: &HeaderMap, tag: &str) -> Option<bool> {
-    is_among(headers, &IF_NONE_MATCH, tag, Comparison::Weak)
+/// Returns whether `If-None-Match` lists an entity tag, which is given with its quotes; `None` without that header.
+pub fn if_none_match_contains(headers: &HeaderMap, etag: &str) -> Option<bool> {
+    list_contains(headers, &IF_NONE_MATCH, etag, Comparison::Weak)
 }
 
-/// The value of a header that has one, which is the first when it is repeated, as Go reads it.
-pub fn first<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h [u8]> {
+/// Returns the value of a header; of a repeated one the first, as Go does. `None` when it is absent or empty.
+pub fn first_value<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h [u8]> {
     headers.get(name).map(HeaderValue::as_bytes).filter(|value| !value.is_empty())
 }
 
-/// Whether a tag is in a list of tags. What follows something that is no tag is not looked at.
-fn is_among(headers: &HeaderMap, name: &HeaderName, tag: &str, comparison: Comparison) -> Option<bool> {
+/// Returns whether the lists of entity tags in a header contain `etag` or `*`; `None` without a list. A list is read up
+/// to the first element that is not an entity tag.
+fn list_contains(headers: &HeaderMap, name: &HeaderName, etag: &str, comparison: Comparison) -> Option<bool> {
     let mut lists = headers.get_all(name).iter().map(HeaderValue::as_bytes).filter(|list| !list.is_empty()).peekable();
     lists.peek()?;
     Some(lists.any(|mut list| {
@@ -135,8 +138,8 @@ fn is_among(headers: &HeaderMap, name: &HeaderName, tag: &str, comparison: Compa
                 Some(b',') => list = &list[1..],
                 Some(b'*') => return true,
                 _ => {
-                    let Some((listed, rest)) = next_tag(list) else { return false };
-                    if is_same(listed, tag, comparison) {
+                    let Some((listed, rest)) = split_first_tag(list) else { return false };
+                    if tags_match(listed, etag, comparison) {
                         return true;
                     }
                     list = rest;
@@ -146,13 +149,14 @@ fn is_among(headers: &HeaderMap, name: &HeaderName, tag: &str, comparison: Compa
     }))
 }
 
-fn is_same(listed: &[u8], tag: &str, comparison: Comparison) -> bool {
+/// Compares an entity tag from a request with the representation's own, which is strong.
+fn tags_match(listed: &[u8], etag: &str, comparison: Comparison) -> bool {
     let listed = if comparison == Comparison::Weak { listed.strip_prefix(b"W/").unwrap_or(listed) } else { listed };
-    listed == tag.as_bytes()
+    listed == etag.as_bytes()
 }
 
-/// The tag that a text begins with, and the rest.
-fn next_tag(text: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Splits a text into the entity tag that it begins with and the rest; `None` when it does not begin with one.
+fn split_first_tag(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.trim_ascii_start();
     let quoted = text.strip_prefix(b"W/").unwrap_or(text).strip_prefix(b"\"")?;
     let is_tag_byte = |byte: u8| byte == 0x21 || (0x23..=0x7e).contains(&byte) || byte >= 0x80;
@@ -160,10 +164,11 @@ fn next_tag(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some(text.split_at(text.len() - quoted.len() + length + 1))
 }
 
-/// A date in one of the three forms of HTTP, in seconds since 1970. What is none counts as no header: §13.1.3.
-fn seconds(text: &[u8]) -> Option<u64> {
-    let at = httpdate::parse_http_date(std::str::from_utf8(text).ok()?).ok()?;
-    at.duration_since(SystemTime::UNIX_EPOCH).ok().map(|since| since.as_secs())
+/// Parses an HTTP date in any of its three formats to seconds since 1970. `None` for an invalid date, with which a
+/// recipient must ignore the header (RFC 9110 §13.1.3).
+fn parse_date(text: &[u8]) -> Option<u64> {
+    let date = httpdate::parse_http_date(std::str::from_utf8(text).ok()?).ok()?;
+    date.duration_since(SystemTime::UNIX_EPOCH).ok().map(|since| since.as_secs())
 }
 
 #[cfg(test)]

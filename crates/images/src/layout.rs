@@ -12,10 +12,10 @@ use fbc::Digest;
 use oci_client::manifest::{ImageIndexEntry, OciImageIndex};
 use sha2::{Digest as _, Sha256};
 
-use super::manifest::{self, Blob, Manifest, NESTED_INDEXES};
-use super::registries::Limits;
+use super::manifest::{self, Blob, MAX_NESTED_INDEXES, Manifest};
+use super::registries::PullLimits;
 use super::resolved::Origin;
-use super::{ImageError, LayoutChoice, LayoutReference, Resolved, io_error};
+use super::{ImageError, LayoutReference, LayoutSelector, ResolvedImage, io_error};
 
 /// The list of what is in a layout.
 const INDEX: &str = "index.json";
@@ -24,7 +24,7 @@ const INDEX: &str = "index.json";
 const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
 /// How many entries a tar may have: the list of them is held in memory.
-pub const LAYOUT_ENTRIES: usize = 10_000;
+pub const MAX_LAYOUT_ENTRIES: usize = 10_000;
 
 /// How many bytes are copied at once.
 const PIECE: usize = 64 * 1024;
@@ -54,25 +54,25 @@ impl OpenLayout {
     pub(super) fn open(layout: &LayoutReference) -> Result<Self, ImageError> {
         let path = layout.path().to_owned();
         let metadata = std::fs::metadata(&path).map_err(|source| io_error("open", &path, source))?;
-        let form = if metadata.is_dir() { Form::Directory } else { Form::Tar(entries(&path, LAYOUT_ENTRIES)?) };
+        let form = if metadata.is_dir() { Form::Directory } else { Form::Tar(entries(&path, MAX_LAYOUT_ENTRIES)?) };
         Ok(Self { path, form })
     }
 
     /// What the layout names now.
-    pub(super) fn resolve(self, layout: &LayoutReference, limits: &Limits) -> Result<Resolved, ImageError> {
+    pub(super) fn resolve(self, layout: &LayoutReference, limits: &PullLimits) -> Result<ResolvedImage, ImageError> {
         let what = format!("`{layout}`");
         let digest = self.chosen(layout, limits)?;
         let mut bytes = self.verified(digest, limits.manifest_bytes)?;
         let mut platform = None;
-        for _ in 0..=NESTED_INDEXES {
+        for _ in 0..=MAX_NESTED_INDEXES {
             let index = match Manifest::parse(&bytes, &what)? {
                 Manifest::Image(image) => {
                     image.check(&what, limits)?;
                     let config = image.config.map(|config| self.verified(config.digest, config.bytes)).transpose()?;
                     let (kind, layers) = image.describe(config.as_deref(), &what)?;
-                    let by_digest = format!("oci:{}@{digest}", self.path.display());
+                    let pinned_reference = format!("oci:{}@{digest}", self.path.display());
                     let origin = Origin::Layout(Arc::new(self));
-                    return Ok(Resolved { digest, by_digest, platform, kind, layers, origin });
+                    return Ok(ResolvedImage { digest, pinned_reference, platform, kind, layers, origin });
                 }
                 Manifest::Index(index) => index,
             };
@@ -112,8 +112,8 @@ impl OpenLayout {
     }
 
     /// The digest of the manifest or index that is meant.
-    fn chosen(&self, layout: &LayoutReference, limits: &Limits) -> Result<Digest, ImageError> {
-        if let LayoutChoice::Digest(digest) = layout.chosen() {
+    fn chosen(&self, layout: &LayoutReference, limits: &PullLimits) -> Result<Digest, ImageError> {
+        if let LayoutSelector::Digest(digest) = layout.selector() {
             return Ok(*digest);
         }
         let Some(index) = self.open_file(INDEX)? else {
@@ -124,8 +124,8 @@ impl OpenLayout {
         let error = |source| ImageError::Manifest { what, source };
         let index: OciImageIndex = serde_json::from_slice(&index).map_err(error)?;
         let name_of = |entry: &ImageIndexEntry| entry.annotations.as_ref().and_then(|all| all.get(REF_NAME).cloned());
-        let meant = |entry: &&ImageIndexEntry| match layout.chosen() {
-            LayoutChoice::Name(name) => name_of(entry).as_ref() == Some(name),
+        let meant = |entry: &&ImageIndexEntry| match layout.selector() {
+            LayoutSelector::Name(name) => name_of(entry).as_ref() == Some(name),
             _ => true,
         };
         let found: Vec<_> = manifest::images(&index).filter(meant).collect();

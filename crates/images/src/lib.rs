@@ -15,14 +15,14 @@ use std::io;
 use std::path::Path;
 
 pub use error::ImageError;
-pub use layout::LAYOUT_ENTRIES;
-pub use manifest::NESTED_INDEXES;
-pub use reference::{ImageSource, LayoutChoice, LayoutReference, RegistryReference};
+pub use layout::MAX_LAYOUT_ENTRIES;
+pub use manifest::MAX_NESTED_INDEXES;
+pub use reference::{ImageSource, LayoutReference, LayoutSelector, RegistryReference};
 pub use registries::{
-    Credentials, HELPER_BYTES, HELPER_TIMEOUT, Limits, REDIRECTS, REFUSAL_BYTES, Registries, RegistriesConf,
-    RetryPolicy, Settings, TOKEN_BYTES,
+    Credentials, HELPER_TIMEOUT, MAX_ERROR_BODY_BYTES, MAX_HELPER_OUTPUT_BYTES, MAX_REDIRECTS,
+    MAX_TOKEN_RESPONSE_BYTES, PullLimits, Registries, RegistriesConf, RegistrySettings, RetryPolicy,
 };
-pub use resolved::{Kind, LayerDescriptor, Resolved};
+pub use resolved::{ImageKind, LayerDescriptor, ResolvedImage};
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> ImageError {
     ImageError::Io { action, path: path.to_owned(), source }

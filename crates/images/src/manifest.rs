@@ -12,15 +12,15 @@ use oci_client::manifest::{
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::registries::Limits;
-use super::{ImageError, Kind, LayerDescriptor};
+use super::registries::PullLimits;
+use super::{ImageError, ImageKind, LayerDescriptor};
 
 /// What a registry is asked for, and what is understood.
 pub(super) const MEDIA_TYPES: [&str; 4] =
     [OCI_IMAGE_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE, IMAGE_MANIFEST_MEDIA_TYPE, IMAGE_MANIFEST_LIST_MEDIA_TYPE];
 
 /// How many indexes may lie in each other. The specification allows an index of indexes, and hardly anybody makes one.
-pub const NESTED_INDEXES: usize = 2;
+pub const MAX_NESTED_INDEXES: usize = 2;
 
 /// The platform whose image is taken when there are several: catalogs are the same on each.
 const PREFERRED: (&str, &str) = ("linux", "amd64");
@@ -126,7 +126,7 @@ impl Image {
     }
 
     /// Refuses what has more than it may have. `what` names the image in errors.
-    pub(super) fn check(&self, what: &str, limits: &Limits) -> Result<(), ImageError> {
+    pub(super) fn check(&self, what: &str, limits: &PullLimits) -> Result<(), ImageError> {
         let too_large = |part, bytes, limit| ImageError::TooLarge { what: format!("{part} of {what}"), bytes, limit };
         if let Some(config) = self.config.filter(|config| config.bytes > limits.config_bytes) {
             return Err(too_large("the config", config.bytes, limits.config_bytes));
@@ -150,10 +150,10 @@ impl Image {
         &self,
         config: Option<&[u8]>,
         what: &str,
-    ) -> Result<(Kind, Vec<LayerDescriptor>), ImageError> {
+    ) -> Result<(ImageKind, Vec<LayerDescriptor>), ImageError> {
         let layer = |layer: &Blob, diff_id| LayerDescriptor { digest: layer.digest, bytes: layer.bytes, diff_id };
         let Some(config) = config else {
-            return Ok((Kind::Artifact, self.layers.iter().map(|blob| layer(blob, None)).collect()));
+            return Ok((ImageKind::Artifact, self.layers.iter().map(|blob| layer(blob, None)).collect()));
         };
         let error = |source| ImageError::Manifest { what: format!("the config of {what}"), source };
         let config: Config = serde_json::from_slice(config).map_err(error)?;
@@ -166,7 +166,7 @@ impl Image {
         }
         let diff_ids = diff_ids.iter().map(|text| parse_digest(text)).collect::<Result<Vec<_>, _>>()?;
         let layers = self.layers.iter().zip(diff_ids).map(|(blob, diff_id)| layer(blob, Some(diff_id))).collect();
-        Ok((Kind::Image { labels }, layers))
+        Ok((ImageKind::Container { labels }, layers))
     }
 }
 

@@ -36,12 +36,12 @@ pub struct RegistryReference {
 pub struct LayoutReference {
     /// Absolute.
     path: PathBuf,
-    chosen: LayoutChoice,
+    chosen: LayoutSelector,
 }
 
 /// Which image of a layout is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum LayoutChoice {
+pub enum LayoutSelector {
     /// The only one.
     Only,
     /// The one with this name, the value of `org.opencontainers.image.ref.name`.
@@ -60,7 +60,7 @@ impl ImageSource {
     }
 
     /// The last part of its path: what the catalog is called when nobody named it.
-    pub fn last_part(&self) -> Option<String> {
+    pub fn last_path_segment(&self) -> Option<String> {
         match self {
             Self::Registry(image) => image.path().rsplit('/').next().map(str::to_owned),
             Self::Layout(layout) => {
@@ -74,7 +74,7 @@ impl ImageSource {
     pub fn is_pinned(&self) -> bool {
         match self {
             Self::Registry(image) => image.digest().is_some(),
-            Self::Layout(layout) => matches!(layout.chosen(), LayoutChoice::Digest(_)),
+            Self::Layout(layout) => matches!(layout.selector(), LayoutSelector::Digest(_)),
         }
     }
 }
@@ -138,16 +138,16 @@ impl LayoutReference {
     pub fn parse(text: &str, base: &Path) -> Result<Self, ImageError> {
         let whole = base.join(text).exists();
         let (path, chosen) = match (text.rsplit_once("@sha256:"), text.rsplit_once(':')) {
-            _ if whole => (text, LayoutChoice::Only),
+            _ if whole => (text, LayoutSelector::Only),
             (Some((path, hex)), _) => {
                 let digest = format!("sha256:{hex}");
                 let digest = Digest::parse(&digest).ok_or(ImageError::DigestUnsupported(digest))?;
-                (path, LayoutChoice::Digest(digest))
+                (path, LayoutSelector::Digest(digest))
             }
             (None, Some((path, name))) if !name.is_empty() && !name.contains('/') => {
-                (path, LayoutChoice::Name(name.to_owned()))
+                (path, LayoutSelector::Name(name.to_owned()))
             }
-            _ => (text, LayoutChoice::Only),
+            _ => (text, LayoutSelector::Only),
         };
         Ok(Self { path: absolute(&base.join(path))?, chosen })
     }
@@ -158,7 +158,7 @@ impl LayoutReference {
     }
 
     /// Which of its images is meant.
-    pub fn chosen(&self) -> &LayoutChoice {
+    pub fn selector(&self) -> &LayoutSelector {
         &self.chosen
     }
 }
@@ -167,9 +167,9 @@ impl fmt::Display for LayoutReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "oci:{}", self.path.display())?;
         match &self.chosen {
-            LayoutChoice::Only => Ok(()),
-            LayoutChoice::Name(name) => write!(f, ":{name}"),
-            LayoutChoice::Digest(digest) => write!(f, "@{digest}"),
+            LayoutSelector::Only => Ok(()),
+            LayoutSelector::Name(name) => write!(f, ":{name}"),
+            LayoutSelector::Digest(digest) => write!(f, "@{digest}"),
         }
     }
 }

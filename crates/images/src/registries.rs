@@ -19,17 +19,17 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 
 use super::layout::OpenLayout;
-use super::manifest::{self, Blob, Manifest, NESTED_INDEXES};
+use super::manifest::{self, Blob, MAX_NESTED_INDEXES, Manifest};
 use super::resolved::Origin;
-use super::{ImageError, ImageSource, LayoutReference, RegistryReference, Resolved};
+use super::{ImageError, ImageSource, LayoutReference, RegistryReference, ResolvedImage};
 
 pub use conf::RegistriesConf;
 pub use credentials::Credentials;
-pub use helper::{HELPER_BYTES, HELPER_TIMEOUT};
-pub use login::TOKEN_BYTES;
-pub use session::REFUSAL_BYTES;
+pub use helper::{HELPER_TIMEOUT, MAX_HELPER_OUTPUT_BYTES};
+pub use login::MAX_TOKEN_RESPONSE_BYTES;
+pub use session::MAX_ERROR_BODY_BYTES;
 pub(super) use session::Session;
-pub use transport::REDIRECTS;
+pub use transport::MAX_REDIRECTS;
 
 use transport::Transport;
 
@@ -41,7 +41,7 @@ pub struct Registries {
 
 /// How registries are reached.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct RegistrySettings {
     /// Who we are.
     pub credentials: Credentials,
     /// Certificates of authorities that are trusted beside the system's, as PEM.
@@ -51,14 +51,14 @@ pub struct Settings {
     /// Mirrors, and what is blocked.
     pub conf: RegistriesConf,
     /// How much is accepted.
-    pub limits: Limits,
+    pub limits: PullLimits,
     /// How long is waited, and how often is tried.
     pub retry: RetryPolicy,
 }
 
 /// How much of an image is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct PullLimits {
     /// Bytes of a manifest or an index: they are held in memory. 4 MiB is what registries accept themselves.
     pub manifest_bytes: u64,
     /// Bytes of a config, which is held in memory too.
@@ -73,21 +73,21 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// For a connection.
-    pub connect: Duration,
+    pub connect_timeout: Duration,
     /// For the next bytes of an answer.
     pub read_timeout: Duration,
     /// The min_bytes_per_second that an answer may come on the average, in bytes a second. Without it, a byte now and then would hold
     /// a load for ever.
     pub min_bytes_per_second: u64,
     /// How often one request is sent.
-    pub tries: u32,
+    pub max_attempts: u32,
     /// The longest wait before the second try; each further one is up to twice as long.
     pub initial_backoff: Duration,
     /// The longest wait of all. Who asks for more is not waited for.
     pub max_backoff: Duration,
 }
 
-impl Default for Limits {
+impl Default for PullLimits {
     fn default() -> Self {
         Self { manifest_bytes: 4 << 20, config_bytes: 4 << 20, layers: 127, layer_bytes: 4 << 30 }
     }
@@ -96,10 +96,10 @@ impl Default for Limits {
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
-            connect: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(30),
             min_bytes_per_second: 4096,
-            tries: 5,
+            max_attempts: 5,
             initial_backoff: Duration::from_millis(500),
             max_backoff: Duration::from_mins(1),
         }
@@ -110,18 +110,18 @@ impl RetryPolicy {
     /// How long a request may take whose answer has so many bytes.
     fn whole(&self, bytes: u64) -> Duration {
         let min_bytes_per_second = Duration::from_secs(bytes / self.min_bytes_per_second.max(1));
-        self.connect.saturating_add(self.read_timeout).saturating_add(min_bytes_per_second)
+        self.connect_timeout.saturating_add(self.read_timeout).saturating_add(min_bytes_per_second)
     }
 }
 
 impl Registries {
     /// Registries that are reached so.
-    pub fn new(settings: Settings) -> Result<Self, ImageError> {
+    pub fn new(settings: RegistrySettings) -> Result<Self, ImageError> {
         Ok(Self { transport: Arc::new(Transport::new(settings)?) })
     }
 
     /// What an image or a layout names now: its manifest and config are fetched and verified, its layers not yet.
-    pub async fn resolve(&self, source: &ImageSource) -> Result<Resolved, ImageError> {
+    pub async fn resolve(&self, source: &ImageSource) -> Result<ResolvedImage, ImageError> {
         match source {
             ImageSource::Registry(image) => self.image(image).await,
             ImageSource::Layout(layout) => self.layout(layout.clone()).await,
@@ -132,7 +132,7 @@ impl Registries {
     /// file. `progress` is told how many bytes of how many are there.
     pub async fn fetch(
         &self,
-        resolved: &Resolved,
+        resolved: &ResolvedImage,
         folder: &Path,
         progress: impl Fn(u64, u64) + Send + Sync,
     ) -> Result<Vec<PathBuf>, ImageError> {
@@ -159,7 +159,7 @@ impl Registries {
     }
 
     /// Looks at the mirrors of an image and then at the image itself, until one of them has it.
-    async fn image(&self, image: &RegistryReference) -> Result<Resolved, ImageError> {
+    async fn image(&self, image: &RegistryReference) -> Result<ResolvedImage, ImageError> {
         let retry = self.transport.settings.retry;
         let (mirrors, own) = self.transport.settings.conf.places(image)?;
         for place in mirrors {
@@ -172,22 +172,26 @@ impl Registries {
                 }
             }
         }
-        let session = Session::new(self.transport.clone(), own, retry.tries);
+        let session = Session::new(self.transport.clone(), own, retry.max_attempts);
         look_at(session, image, &self.transport.settings.limits).await
     }
 
-    async fn layout(&self, layout: LayoutReference) -> Result<Resolved, ImageError> {
+    async fn layout(&self, layout: LayoutReference) -> Result<ResolvedImage, ImageError> {
         let limits = self.transport.settings.limits;
         blocking(move || OpenLayout::open(&layout)?.resolve(&layout, &limits)).await
     }
 }
 
 /// What an image is at one place.
-async fn look_at(session: Session, image: &RegistryReference, limits: &Limits) -> Result<Resolved, ImageError> {
+async fn look_at(
+    session: Session,
+    image: &RegistryReference,
+    limits: &PullLimits,
+) -> Result<ResolvedImage, ImageError> {
     let (mut bytes, digest) = session.manifest(image).await?;
     let mut what = format!("`{image}`");
     let mut platform = None;
-    for _ in 0..=NESTED_INDEXES {
+    for _ in 0..=MAX_NESTED_INDEXES {
         let index = match Manifest::parse(&bytes, &what)? {
             Manifest::Image(manifest) => {
                 manifest.check(&what, limits)?;
@@ -196,9 +200,9 @@ async fn look_at(session: Session, image: &RegistryReference, limits: &Limits) -
                     None => None,
                 };
                 let (kind, layers) = manifest.describe(config.as_deref(), &what)?;
-                let by_digest = format!("{}@{digest}", image.repository());
+                let pinned_reference = format!("{}@{digest}", image.repository());
                 let origin = Origin::Registry(Arc::new(session));
-                return Ok(Resolved { digest, by_digest, platform, kind, layers, origin });
+                return Ok(ResolvedImage { digest, pinned_reference, platform, kind, layers, origin });
             }
             Manifest::Index(index) => index,
         };

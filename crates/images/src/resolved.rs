@@ -10,15 +10,15 @@ use super::registries::Session;
 
 /// What a reference named when it was looked at. Everything after is fetched by digest.
 #[derive(Clone, Debug)]
-pub struct Resolved {
+pub struct ResolvedImage {
     /// What the reference stands for: the digest of the index, if it is one.
     pub digest: Digest,
     /// A reference that names the same for ever: `quay.io/ns/repo@sha256:…` or `oci:PATH@sha256:…`.
-    pub by_digest: String,
+    pub pinned_reference: String,
     /// The platform that was chosen, such as `linux/amd64`, when there was a choice.
     pub platform: Option<String>,
     /// What it is.
-    pub kind: Kind,
+    pub kind: ImageKind,
     /// The layers, lowest first.
     pub layers: Vec<LayerDescriptor>,
     pub(super) origin: Origin,
@@ -35,9 +35,9 @@ pub(super) enum Origin {
 
 /// What a manifest describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ImageKind {
     /// A container image.
-    Image {
+    Container {
         /// The labels of its config.
         labels: BTreeMap<String, String>,
     },

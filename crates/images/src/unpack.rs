@@ -22,12 +22,12 @@ use std::path::{Path, PathBuf};
 
 use fbc::Digest;
 
-pub use apply::NAME_BYTES;
-pub use error::{Place, UnpackError};
-pub use links::LINKS_IN_A_ROW;
-pub use root::Root;
-pub use spool::Content;
-pub use stream::ZSTD_WINDOW_LOG;
+pub use apply::MAX_NAME_BYTES;
+pub use error::{EntryLocation, UnpackError};
+pub use links::MAX_LINK_HOPS;
+pub use root::CatalogRoot;
+pub use spool::FileContent;
+pub use stream::MAX_ZSTD_WINDOW_LOG;
 
 use apply::Image;
 use spool::Spool;
@@ -44,7 +44,7 @@ pub struct Layer {
 
 /// What the layers of one image may ask for, all together where nothing else is said. Whatever is beyond is refused.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct UnpackLimits {
     /// Layers. Container runtimes end at 127.
     pub layers: usize,
     /// Headers of the archives, wherever in the image. An image with an operating system has tens of thousands.
@@ -69,7 +69,7 @@ pub struct Limits {
     pub bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for UnpackLimits {
     fn default() -> Self {
         Self {
             layers: 127,
@@ -91,7 +91,7 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct Unpacked {
     /// By their paths from the root, in catalog order.
-    entries: Vec<(String, Entry)>,
+    entries: Vec<(String, UnpackedEntry)>,
     spool: Spool,
     /// Bytes that the files of the catalog may have.
     bytes: u64,
@@ -99,11 +99,11 @@ pub struct Unpacked {
 
 /// What a path stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum UnpackedEntry {
     /// A folder.
     Folder,
     /// A file with this content.
-    File(Content),
+    File(FileContent),
     /// A link, by the path from the root that it leads to over all other links: empty for the root itself. Something
     /// need not be there.
     Link(String),
@@ -111,20 +111,20 @@ pub enum Entry {
 
 /// A file of a catalog.
 #[derive(Clone, Debug)]
-pub struct File {
+pub struct CatalogFile {
     /// Its path from the root, with `/` between its parts.
     pub path: String,
     /// Where its bytes are.
-    pub content: Content,
+    pub content: FileContent,
 }
 
 /// Applies layers, the lowest first. Contents take room on the file system of `folder` as long as the answer lives.
 /// `progress` hears how many bytes of the blobs have been read so far.
 pub fn unpack(
     layers: &[Layer],
-    root: &Root,
+    root: &CatalogRoot,
     folder: &Path,
-    limits: &Limits,
+    limits: &UnpackLimits,
     mut progress: impl FnMut(u64),
 ) -> Result<Unpacked, UnpackError> {
     if layers.len() > limits.layers {
@@ -145,12 +145,12 @@ pub fn unpack(
 
 impl Unpacked {
     /// Everything under the root, by paths from there and in catalog order.
-    pub fn entries(&self) -> &[(String, Entry)] {
+    pub fn entries(&self) -> &[(String, UnpackedEntry)] {
         &self.entries
     }
 
     /// Reads the bytes of a file from here on into this room and says how many; 0 at its end.
-    pub fn read(&self, content: Content, from: u64, room: &mut [u8]) -> Result<usize, UnpackError> {
+    pub fn read(&self, content: FileContent, from: u64, room: &mut [u8]) -> Result<usize, UnpackError> {
         self.spool.read(content, from, room)
     }
 }

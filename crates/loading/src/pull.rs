@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use fbc::Origins;
-use images::unpack::{self, Layer, Limits, Root};
-use images::{ImageSource, Kind, LayerDescriptor, Registries, Resolved};
-use store::{ContentWriter, Scratch, State, StoreError, WrittenContent};
+use images::unpack::{self, CatalogRoot, Layer, UnpackLimits};
+use images::{ImageKind, ImageSource, LayerDescriptor, Registries, ResolvedImage};
+use store::{ContentWriter, ScratchFolder, SourceState, StoreError, WrittenContent};
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 
 use super::read::read;
@@ -33,13 +33,13 @@ pub(super) struct Turns {
 
 /// What a reference names now, and which directory of it counts.
 struct Image {
-    resolved: Resolved,
-    root: Root,
+    resolved: ResolvedImage,
+    root: CatalogRoot,
 }
 
 /// The layers of an image, in a folder that goes with them.
 struct Pulled {
-    scratch: Scratch,
+    scratch: ScratchFolder,
     layers: Vec<Layer>,
     image: Image,
 }
@@ -53,11 +53,11 @@ pub(super) async fn pull_once(
     progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
 ) -> Result<Content, LoadError> {
     let image = Image::resolve(source, configs_dir, registries).await?;
-    let pulled = image.fetch(registries, Scratch::within(folder)?, progress.clone()).await?;
+    let pulled = image.fetch(registries, ScratchFolder::create_in(folder)?, progress.clone()).await?;
     let folder = folder.to_owned();
     let read = tokio::task::spawn_blocking(move || {
-        let (written, origins) = pulled.read(|| ContentWriter::nowhere(&folder), &progress)?;
-        let image = Some(pulled.image.resolved.by_digest.as_str().into());
+        let (written, origins) = pulled.read(|| ContentWriter::temporary(&folder), &progress)?;
+        let image = Some(pulled.image.resolved.pinned_reference.as_str().into());
         Ok(Content { image, ..build(&written, &origins)? })
     });
     read.await.unwrap_or_else(|error| Err(LoadError::Panicked(error.to_string())))
@@ -92,13 +92,13 @@ impl Stages {
         progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
     ) -> Result<Content, LoadError> {
         let image = Image::resolve(source, place.configs_dir.as_deref(), &self.registries).await?;
-        let (key, revision, by_digest) = (place.key(), image.revision(), image.resolved.by_digest.clone());
+        let (key, revision, by_digest) = (place.key(), image.revision(), image.resolved.pinned_reference.clone());
         let _turn = self.turns.of(&revision).await;
         let known = self.run_exclusive({
             let (key, revision, by_digest) = (key.clone(), revision.clone(), by_digest.clone());
             move |stages| match stages.known(&key, &revision)? {
                 Some(content) => Ok(Some(content)),
-                None => stages.reuse(&key, &State { revision: Some(&revision), image: Some(&by_digest) }),
+                None => stages.reuse(&key, &SourceState { revision: Some(&revision), image: Some(&by_digest) }),
             }
         });
         if let Some(content) = known.await? {
@@ -108,10 +108,10 @@ impl Stages {
         if let Some(platform) = &image.resolved.platform {
             tracing::info!(image = by_digest, platform, "the image is one of several platforms, which hold the same");
         }
-        let pulled = image.fetch(&self.registries, self.store.scratch()?, progress.clone()).await?;
+        let pulled = image.fetch(&self.registries, self.store.create_scratch_folder()?, progress.clone()).await?;
         let read = self.run_exclusive(move |stages| {
             let (written, origins) = pulled.read(|| stages.store.writer(), &progress)?;
-            let state = State { revision: Some(&revision), image: Some(&by_digest) };
+            let state = SourceState { revision: Some(&revision), image: Some(&by_digest) };
             stages.keep(&key, &state, written, origins)
         });
         read.await
@@ -122,8 +122,8 @@ impl Image {
     async fn resolve(source: &ImageSource, given: Option<&str>, registries: &Registries) -> Result<Self, LoadError> {
         let resolved = registries.resolve(source).await?;
         let root = match &resolved.kind {
-            Kind::Image { labels } => Root::of_image(labels, given)?,
-            Kind::Artifact => Root::of_artifact(given)?,
+            ImageKind::Container { labels } => CatalogRoot::from_labels(labels, given)?,
+            ImageKind::Artifact => CatalogRoot::for_artifact(given)?,
         };
         Ok(Self { resolved, root })
     }
@@ -136,10 +136,10 @@ impl Image {
     async fn fetch(
         self,
         registries: &Registries,
-        scratch: Scratch,
+        scratch: ScratchFolder,
         progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
     ) -> Result<Pulled, LoadError> {
-        let folder = scratch.folder(LAYERS)?;
+        let folder = scratch.create_folder(LAYERS)?;
         let blobs = registries.fetch(&self.resolved, &folder, move |done, total| progress(Step::Fetch, done, total));
         let blobs = blobs.await?.into_iter();
         let layer = |(blob, layer): (_, &LayerDescriptor)| Layer { blob, diff_id: layer.diff_id };
@@ -158,10 +158,10 @@ impl Pulled {
         let Image { resolved, root } = &self.image;
         let total = resolved.layers.iter().map(|layer| layer.bytes).sum();
         let unpacking = |done| progress(Step::Unpack, done, total);
-        let unpacked = unpack::unpack(&self.layers, root, self.scratch.path(), &Limits::default(), unpacking)?;
+        let unpacked = unpack::unpack(&self.layers, root, self.scratch.path(), &UnpackLimits::default(), unpacking)?;
         let files = unpacked.files()?;
         if files.is_empty() {
-            return Err(LoadError::NoFiles { image: resolved.by_digest.clone(), root: root.to_string() });
+            return Err(LoadError::NoFiles { image: resolved.pinned_reference.clone(), root: root.to_string() });
         }
         let total = files.iter().map(|file| file.content.bytes).sum();
         let mut writer = writer()?;

@@ -187,7 +187,7 @@ impl Files for Listing {
 }
 
 /// Those of an image.
-impl Files for (&Unpacked, Vec<unpack::File>) {
+impl Files for (&Unpacked, Vec<unpack::CatalogFile>) {
     fn count(&self) -> usize {
         self.1.len()
     }

@@ -68,13 +68,13 @@ impl Source {
     }
 
     /// The last part of its path: what the catalog is called when nobody named it.
-    pub fn last_part(&self) -> Option<String> {
+    pub fn last_path_segment(&self) -> Option<String> {
         match self {
             Self::Directory(path) => {
                 let path = path.canonicalize().unwrap_or_else(|_| path.clone());
                 Some(path.file_name()?.to_string_lossy().into_owned())
             }
-            Self::Image(image) => image.last_part(),
+            Self::Image(image) => image.last_path_segment(),
         }
     }
 

@@ -12,7 +12,7 @@ use http_facts::coding::{Coding, MIN_ENCODED_BYTES};
 use images::Registries;
 use jiff::Timestamp;
 use serving::Encodings;
-use store::{Analysis, ContentWriter, Record, State, Store, StoreError, StoredContent, WrittenContent};
+use store::{Analysis, ContentWriter, Record, SourceState, Store, StoreError, StoredContent, WrittenContent};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, spawn_blocking};
 
@@ -62,7 +62,8 @@ type Whole<'a> = (Listing, WrittenContent<'a>, Origins);
 
 /// Loads a directory without a store: its lines lie in a file without a name on the file system of `folder`.
 pub fn read_once(root: &Path, folder: &Path) -> Result<Content, LoadError> {
-    let (_, written, origins) = read_whole(root, directory::list(root)?, || ContentWriter::nowhere(folder), |_, _| ())?;
+    let (_, written, origins) =
+        read_whole(root, directory::list(root)?, || ContentWriter::temporary(folder), |_, _| ())?;
     build(&written, &origins)
 }
 
@@ -113,22 +114,22 @@ impl Stages {
         }
         let (listing, written, origins) = read_whole(root, listing, || self.store.writer(), progress)?;
         let revision = listing.is_settled().then(|| listing.revision().as_str());
-        self.keep(key, &State { revision, image: None }, written, origins)
+        self.keep(key, &SourceState { revision, image: None }, written, origins)
     }
 
     /// Indexes what was written and remembers which source gave it.
     pub(super) fn keep(
         &self,
         key: &str,
-        state: &State<'_>,
+        state: &SourceState<'_>,
         written: WrittenContent<'_>,
         origins: Origins,
     ) -> Result<Content, LoadError> {
         let digest = written.digest;
         let catalog = Catalog::build(written.content.clone(), &origins)?;
-        let notes = Analysis { origins, problems: Some(catalog.problems().to_vec()) };
-        let record = written.keep(key, state, &notes)?;
-        let at = record.as_ref().map(|record| record.at);
+        let analysis = Analysis { origins, problems: Some(catalog.problems().to_vec()) };
+        let record = written.commit(key, state, &analysis)?;
+        let at = record.as_ref().map(|record| record.first_read_at);
         let catalog = match record {
             Some(record) => self.share(&record, || Ok(catalog))?,
             None => Arc::new(catalog),
@@ -139,16 +140,16 @@ impl Stages {
 
     /// What a source held when it could last be read, and whether this build has looked at it.
     pub(super) fn former(&self, key: &str) -> Option<(Content, bool)> {
-        let kept = self.store.kept(key)?;
-        let is_known = kept.notes.problems.is_some();
+        let kept = self.store.get(key)?;
+        let is_known = kept.analysis.problems.is_some();
         Some((self.reopen(kept).ok()?, is_known))
     }
 
     /// What the store has of a source, when the source was in this state.
     pub(super) fn known(&self, key: &str, revision: &str) -> Result<Option<Content>, StoreError> {
-        let Some(kept) = self.store.kept(key) else { return Ok(None) };
+        let Some(kept) = self.store.get(key) else { return Ok(None) };
         // Another build may have read the same files otherwise.
-        if kept.record.revision.as_deref() != Some(revision) || kept.notes.problems.is_none() {
+        if kept.record.revision.as_deref() != Some(revision) || kept.analysis.problems.is_none() {
             return Ok(None);
         }
         match self.reopen(kept) {
@@ -162,20 +163,20 @@ impl Stages {
     }
 
     /// What another source gave in this very state.
-    pub(super) fn reuse(&self, key: &str, state: &State<'_>) -> Result<Option<Content>, LoadError> {
+    pub(super) fn reuse(&self, key: &str, state: &SourceState<'_>) -> Result<Option<Content>, LoadError> {
         let kept = self.store.reuse(key, state)?;
         Ok(kept.map(|kept| self.reopen(kept)).transpose()?)
     }
 
     fn reopen(&self, kept: StoredContent) -> Result<Content, IndexError> {
-        let StoredContent { record, content, notes } = kept;
+        let StoredContent { record, content, analysis } = kept;
         let image = record.image.as_deref().map(Arc::from);
-        let catalog = self.share(&record, || match notes.problems {
-            Some(problems) => Catalog::reopen(content, &notes.origins, problems),
-            None => Catalog::build(content, &notes.origins),
+        let catalog = self.share(&record, || match analysis.problems {
+            Some(problems) => Catalog::reopen(content, &analysis.origins, problems),
+            None => Catalog::build(content, &analysis.origins),
         })?;
         let encodings = self.encodings(record.content);
-        Ok(Content { catalog, digest: record.content, encodings, image, at: Some(record.at) })
+        Ok(Content { catalog, digest: record.content, encodings, image, at: Some(record.first_read_at) })
     }
 
     /// Compresses a content, or takes from the store what was compressed before. It takes seconds; what fails is logged,
@@ -183,7 +184,7 @@ impl Stages {
     pub(super) fn encode(&self, content: &Content) {
         let lines = content.catalog.content();
         for coding in Coding::ALL.into_iter().filter(|_| lines.len() >= MIN_ENCODED_BYTES) {
-            match self.store.encoded(&content.digest, lines, coding) {
+            match self.store.load_or_compress(&content.digest, lines, coding) {
                 Ok(Some(bytes)) => drop(content.encodings.set(coding, bytes)),
                 Ok(None) => tracing::info!(digest = %content.digest, "there is no room for a compressed form"),
                 Err(error) => tracing::warn!(digest = %content.digest, %error, "serving a content without compression"),
@@ -193,7 +194,7 @@ impl Stages {
 
     /// Keeps the outline of a content. Gives the outlines of what its source gave, the latest first.
     pub(super) fn outlines(&self, key: &str, content: &Content) -> Vec<(Digest, Outline)> {
-        if let Err(error) = self.store.keep_outline(&content.digest, content.catalog.outline()) {
+        if let Err(error) = self.store.save_outline(&content.digest, content.catalog.outline()) {
             tracing::warn!(digest = %content.digest, %error, "what changes after this content will not be known");
         }
         self.store.outlines(key)
@@ -216,7 +217,7 @@ impl Stages {
         record: &Record,
         open: impl FnOnce() -> Result<Catalog, IndexError>,
     ) -> Result<Arc<Catalog>, IndexError> {
-        let key = (record.content, record.notes);
+        let key = (record.content, record.analysis);
         let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(catalog) = catalogs.get(&key).and_then(Weak::upgrade) {
             return Ok(catalog);

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use ::images::Settings;
+use ::images::RegistrySettings;
 use serving::{CatalogMetadata, Catalogs, catalogs};
-use store::QUOTA;
+use store::DEFAULT_QUOTA_BYTES;
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -60,7 +60,7 @@ impl Folders {
     }
 
     fn store(&self) -> Store {
-        Store::open(&self.0.path().join("store"), QUOTA, "build").unwrap()
+        Store::open(&self.0.path().join("store"), DEFAULT_QUOTA_BYTES, "build").unwrap()
     }
 
     fn stages(&self) -> Stages {
@@ -124,7 +124,7 @@ impl Drop for Watching {
 }
 
 fn registries() -> Registries {
-    Registries::new(Settings::default()).unwrap()
+    Registries::new(RegistrySettings::default()).unwrap()
 }
 
 /// Loads a directory of these folders as the task does that keeps it current.
@@ -205,7 +205,7 @@ fn a_source_that_settled_and_did_not_change_is_not_read_again() {
 
     // What another build found out is not believed while the source can be read.
     let read = Mutex::new(false);
-    let another = Store::open(&folders.0.path().join("store"), QUOTA, "another build").unwrap();
+    let another = Store::open(&folders.0.path().join("store"), DEFAULT_QUOTA_BYTES, "another build").unwrap();
     current(&Stages::new(another, registries()), &folders, |_, _| *read.lock().unwrap() = true).unwrap();
     assert!(read.into_inner().unwrap());
 }

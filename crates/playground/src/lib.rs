@@ -80,7 +80,7 @@ fn file(files: Files, path: &str, cached: &'static str, headers: &HeaderMap) -> 
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
     ];
-    Some(if coding::accepted(headers).contains(&Coding::Gzip) {
+    Some(if coding::parse_accept_encoding(headers).contains(&Coding::Gzip) {
         (head, [(CONTENT_ENCODING, "gzip")], *compressed).into_response()
     } else {
         (head, inflated(compressed)).into_response()

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use fbc::Digest;
-use http_facts::coding::{Coding, Effort};
+use http_facts::coding::{Coding, CompressionLevel};
 
 use super::file::{self, FileKind, TempFile};
 use super::{CONTENT, Store, StoreError, lock_mutex};
@@ -14,13 +14,18 @@ use super::{CONTENT, Store, StoreError, lock_mutex};
 impl Store {
     /// The compressed form of a content, made where it is missing; nothing when there is no room for it, or the content
     /// is not kept any more. It takes seconds.
-    pub fn encoded(&self, digest: &Digest, content: &[u8], coding: Coding) -> Result<Option<Bytes>, StoreError> {
+    pub fn load_or_compress(
+        &self,
+        digest: &Digest,
+        content: &[u8],
+        coding: Coding,
+    ) -> Result<Option<Bytes>, StoreError> {
         let path = self.encoded_path(digest, coding);
         if let Ok(bytes) = file::map(&path) {
             return Ok(Some(bytes));
         }
         let mut file = TempFile::create(&self.folder.join(CONTENT), FileKind::Encoded)?;
-        file.write_with(|to| coding.compress(content, Effort::Stored, to))?;
+        file.write_with(|to| coding.compress(content, CompressionLevel::Compact, to))?;
         let bytes = file.map()?;
         // What nothing refers to is swept while the guard is held.
         let _pen = lock_mutex(&self.guard);

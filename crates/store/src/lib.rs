@@ -32,14 +32,14 @@ use bytes::Bytes;
 use fbc::Digest;
 
 pub use analysis::Analysis;
-pub use record::{Record, State};
-pub use scratch::Scratch;
+pub use record::{Record, SourceState};
+pub use scratch::ScratchFolder;
 pub use writer::{ContentWriter, WrittenContent};
 
 use file::{FileKind, io_error};
 
 /// How many bytes the folder may hold unless said otherwise.
-pub const QUOTA: u64 = 10 * 1024 * 1024 * 1024;
+pub const DEFAULT_QUOTA_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 
 const LOCK_FILE: &str = "catalogql.lock";
 const CONTENT: &str = "content";
@@ -71,7 +71,7 @@ pub struct StoredContent {
     /// The canonical lines.
     pub content: Bytes,
     /// Where they came from and what is odd in them.
-    pub notes: Analysis,
+    pub analysis: Analysis,
 }
 
 /// Why the store cannot do what it should.
@@ -127,24 +127,24 @@ impl Store {
     }
 
     /// What the source of this key gave last; nothing when that is unknown or no longer whole.
-    pub fn kept(&self, key: &str) -> Option<StoredContent> {
+    pub fn get(&self, key: &str) -> Option<StoredContent> {
         self.use_source(key);
         self.open_record(self.record(key)?)
     }
 
     /// What some source gave when it was in this very state, remembered for the source of this key too. Nothing when
     /// none did, or this build has not looked at it.
-    pub fn reuse(&self, key: &str, state: &State<'_>) -> Result<Option<StoredContent>, StoreError> {
+    pub fn reuse(&self, key: &str, state: &SourceState<'_>) -> Result<Option<StoredContent>, StoreError> {
         self.use_source(key);
         let _pen = lock_mutex(&self.guard);
         let others = self.records()?.into_iter().filter_map(|path| Record::read(&path));
         let mut others = others.filter(|other| other.key != key && other.revision.as_deref() == state.revision);
-        let usable = |other| self.open_record(other).filter(|kept| kept.notes.problems.is_some());
-        let Some(StoredContent { record, content, notes }) = others.find_map(usable) else { return Ok(None) };
-        let record = Record::new(key, state, (record.content, record.bytes), record.notes, self.record(key));
+        let usable = |other| self.open_record(other).filter(|kept| kept.analysis.problems.is_some());
+        let Some(StoredContent { record, content, analysis }) = others.find_map(usable) else { return Ok(None) };
+        let record = Record::new(key, state, (record.content, record.bytes), record.analysis, self.record(key));
         file::write(&self.record_path(key), &record.to_json(), FileKind::Record)?;
         self.sweep()?;
-        Ok(Some(StoredContent { record, content, notes }))
+        Ok(Some(StoredContent { record, content, analysis }))
     }
 
     fn open_record(&self, record: Record) -> Option<StoredContent> {
@@ -152,8 +152,8 @@ impl Store {
         if content.len() as u64 != record.bytes {
             return None;
         }
-        let notes = Analysis::read(&self.notes_path(&record.notes), &self.build)?;
-        Some(StoredContent { record, content, notes })
+        let analysis = Analysis::read(&self.analysis_path(&record.analysis), &self.build)?;
+        Some(StoredContent { record, content, analysis })
     }
 
     /// Begins to write a content. Another one waits until something refers to this one, or it is dropped.
@@ -172,7 +172,7 @@ impl Store {
     fn keep(
         &self,
         key: &str,
-        state: &State<'_>,
+        state: &SourceState<'_>,
         content: &WrittenContent<'_>,
         notes: &Analysis,
     ) -> Result<Record, StoreError> {
@@ -180,7 +180,7 @@ impl Store {
         let text = notes.to_json(&self.build);
         let content = (content.digest, content.content.len() as u64);
         let record = Record::new(key, state, content, record::digest(&text), self.record(key));
-        file::write(&self.notes_path(&record.notes), &text, FileKind::Analysis)?;
+        file::write(&self.analysis_path(&record.analysis), &text, FileKind::Analysis)?;
         file::write(&self.record_path(key), &record.to_json(), FileKind::Record)?;
         self.sweep()?;
         Ok(record)
@@ -201,7 +201,7 @@ impl Store {
         self.folder.join(CONTENT).join(format!("{}.jsonl", digest.hex()))
     }
 
-    fn notes_path(&self, digest: &Digest) -> PathBuf {
+    fn analysis_path(&self, digest: &Digest) -> PathBuf {
         self.folder.join(NOTES).join(format!("{}.json", digest.hex()))
     }
 

@@ -12,7 +12,7 @@ use super::{OUTLINES, Store, StoreError, lock_mutex};
 impl Store {
     /// Keeps the outline of a content until no source gave it among its last ones. Nothing is kept where there is no
     /// room.
-    pub fn keep_outline(&self, digest: &Digest, outline: &Outline) -> Result<(), StoreError> {
+    pub fn save_outline(&self, digest: &Digest, outline: &Outline) -> Result<(), StoreError> {
         if self.outline(digest).is_some_and(|kept| kept == *outline) {
             return Ok(());
         }
@@ -26,7 +26,7 @@ impl Store {
 
     /// The outlines of what a source gave, the latest content first, as far as they are kept.
     pub fn outlines(&self, key: &str) -> Vec<(Digest, Outline)> {
-        let contents = self.record(key).into_iter().flat_map(|record| [vec![record.content], record.former].concat());
+        let contents = self.record(key).into_iter().flat_map(|record| [vec![record.content], record.previous].concat());
         contents.filter_map(|digest| Some((digest, self.outline(&digest)?))).collect()
     }
 

@@ -1,4 +1,4 @@
-//! Which content a source gave, and when: one small file a source.
+//! Records: for each source, the content that it provided last and the time at which that content was first read.
 
 use std::path::Path;
 
@@ -8,71 +8,77 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Changes when what is written here changes its meaning; records of another format are as if they were not there.
+/// Version of the file format. Records of another version are ignored; change it with the meaning of any field.
 const FORMAT: u32 = 1;
 
-/// What a source gave last.
+/// The content that a source provided last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// What tells the source from others.
+    /// Key that identifies the source.
     pub key: String,
-    /// Which state of the source was read; absent when an equal state does not prove an equal content.
+    /// Revision of the source that was read; `None` if an equal revision would not prove an equal content.
     pub revision: Option<String>,
-    /// The image that was read, by digest; absent when the source is none.
+    /// Reference by digest to the image that was read; `None` if the source is not an image.
     pub image: Option<String>,
     /// Digest of the content.
     pub content: Digest,
     /// Length of the content in bytes.
     pub bytes: u64,
-    /// Digest of what was found out about it.
-    pub notes: Digest,
-    /// When this content was first read from this source.
-    pub at: Timestamp,
-    /// Digests of other contents that the source gave before, the latest first.
-    pub former: Vec<Digest>,
+    /// Digest of the analysis of the content.
+    pub analysis: Digest,
+    /// Time at which this content was first read from this source.
+    pub first_read_at: Timestamp,
+    /// Digests of the contents that the source provided before, latest first, at most [`REMEMBERED`].
+    pub previous: Vec<Digest>,
 }
 
-/// What a source looked like when it was read.
+/// The state of a source at the time of reading it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct State<'a> {
-    /// Equal for equal contents; absent when an equal state does not prove that.
+pub struct SourceState<'a> {
+    /// Revision of the source; `None` if an equal revision would not prove an equal content.
     pub revision: Option<&'a str>,
-    /// The image it was, by digest; absent when the source is none.
+    /// Reference by digest to the image; `None` if the source is not an image.
     pub image: Option<&'a str>,
 }
 
-/// The file, field by field.
+/// The file format of a record.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct RecordFile {
     format: u32,
     key: String,
     revision: Option<String>,
-    /// Builds that knew no images did not write it.
+    // Absent in files of builds that did not support images.
     #[serde(default)]
     image: Option<String>,
     content: String,
     bytes: u64,
-    notes: String,
-    at: String,
-    #[serde(default)]
-    former: Vec<String>,
+    #[serde(rename = "notes")]
+    analysis: String,
+    #[serde(rename = "at")]
+    first_read_at: String,
+    #[serde(default, rename = "former")]
+    previous: Vec<String>,
 }
 
 impl Record {
-    /// A record of what was just written. Where the one before was of the same content, its time still holds. Another
-    /// content has a time of another second, and a later one whatever the clock says: HTTP counts changes in seconds.
+    /// Creates the record that replaces `replaced` after a content was written. If the content is unchanged, its time is
+    /// kept. Otherwise its time is at least one second later than the replaced one, whatever the clock says, because
+    /// `Last-Modified` counts whole seconds.
     pub(super) fn new(
         key: &str,
-        state: &State<'_>,
+        state: &SourceState<'_>,
         (content, bytes): (Digest, u64),
-        notes: Digest,
-        before: Option<Record>,
+        analysis: Digest,
+        replaced: Option<Record>,
     ) -> Self {
-        let former = before.as_ref().map(|before| before.formerly(content)).unwrap_or_default();
+        let previous = replaced.as_ref().map(|replaced| replaced.previous_before(content)).unwrap_or_default();
         let now = Timestamp::now();
-        let at = match before {
-            Some(before) if before.content == content => before.at,
-            Some(before) => before.at.checked_add(SignedDuration::from_secs(1)).map_or(now, |next| next.max(now)),
+        let first_read_at = match replaced {
+            Some(replaced) if replaced.content == content => replaced.first_read_at,
+            Some(replaced) => {
+                let next_second = replaced.first_read_at.checked_add(SignedDuration::from_secs(1));
+                next_second.map_or(now, |next| next.max(now))
+            }
             None => now,
         };
         Self {
@@ -81,52 +87,54 @@ impl Record {
             image: state.image.map(str::to_owned),
             content,
             bytes,
-            notes,
-            at,
-            former,
+            analysis,
+            first_read_at,
+            previous,
         }
     }
 
-    /// What was before a content that comes after this one.
-    fn formerly(&self, next: Digest) -> Vec<Digest> {
-        let all = std::iter::once(self.content).chain(self.former.iter().copied());
+    /// Returns the previous contents of a record that replaces this one with the content `next`.
+    fn previous_before(&self, next: Digest) -> Vec<Digest> {
+        let all = std::iter::once(self.content).chain(self.previous.iter().copied());
         all.filter(|digest| *digest != next).take(REMEMBERED).collect()
     }
 
-    /// The record in a file, if there is one that can be used.
+    /// Reads a record; `None` if the file is missing, damaged or of another format.
     pub(super) fn read(path: &Path) -> Option<Self> {
-        let stored: Stored = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-        if stored.format != FORMAT {
+        let file: RecordFile = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        if file.format != FORMAT {
             return None;
         }
         Some(Self {
-            key: stored.key,
-            revision: stored.revision,
-            image: stored.image,
-            content: Digest::parse(&stored.content)?,
-            bytes: stored.bytes,
-            notes: Digest::parse(&stored.notes)?,
-            at: stored.at.parse().ok()?,
-            former: stored.former.iter().filter_map(|digest| Digest::parse(digest)).collect(),
+            key: file.key,
+            revision: file.revision,
+            image: file.image,
+            content: Digest::parse(&file.content)?,
+            bytes: file.bytes,
+            analysis: Digest::parse(&file.analysis)?,
+            first_read_at: file.first_read_at.parse().ok()?,
+            previous: file.previous.iter().filter_map(|digest| Digest::parse(digest)).collect(),
         })
     }
 
+    /// Serializes the record to its file format.
     pub(super) fn to_json(&self) -> Vec<u8> {
-        let stored = Stored {
+        let file = RecordFile {
             format: FORMAT,
             key: self.key.clone(),
             revision: self.revision.clone(),
             image: self.image.clone(),
             content: self.content.to_string(),
             bytes: self.bytes,
-            notes: self.notes.to_string(),
-            at: self.at.to_string(),
-            former: self.former.iter().map(Digest::to_string).collect(),
+            analysis: self.analysis.to_string(),
+            first_read_at: self.first_read_at.to_string(),
+            previous: self.previous.iter().map(Digest::to_string).collect(),
         };
-        serde_json::to_vec_pretty(&stored).expect("numbers and texts are JSON")
+        serde_json::to_vec_pretty(&file).expect("numbers and strings serialize to JSON")
     }
 }
 
+/// Returns the SHA-256 of some bytes.
 pub(super) fn digest(bytes: &[u8]) -> Digest {
     Digest::new(Sha256::digest(bytes).into())
 }

@@ -13,15 +13,15 @@ use super::{SCRATCH, Store, StoreError};
 
 /// A folder of its own, removed with all that is in it when it is dropped.
 #[derive(Debug)]
-pub struct Scratch(TempDir);
+pub struct ScratchFolder(TempDir);
 
 impl Store {
     /// A new folder on the file system of the store.
-    pub fn scratch(&self) -> Result<Scratch, StoreError> {
+    pub fn create_scratch_folder(&self) -> Result<ScratchFolder, StoreError> {
         let parent = self.folder.join(SCRATCH);
         // It is not there until somebody needs it, and users may have removed it.
         fs::create_dir_all(&parent).map_err(|source| io_error("make the folder", &parent, source))?;
-        Scratch::within(&parent)
+        ScratchFolder::create_in(&parent)
     }
 
     /// Removes what a process left behind. Nothing may be on its way now.
@@ -41,9 +41,9 @@ impl Store {
     }
 }
 
-impl Scratch {
+impl ScratchFolder {
     /// A new folder in this one.
-    pub fn within(folder: &Path) -> Result<Self, StoreError> {
+    pub fn create_in(folder: &Path) -> Result<Self, StoreError> {
         let created = file::temporary().tempdir_in(folder);
         let created = created.and_then(|folder| reached(FileKind::Scratch, CrashPoint::Created).map(|()| folder));
         created.map(Self).map_err(|source| io_error("create a folder in", folder, source))
@@ -55,7 +55,7 @@ impl Scratch {
     }
 
     /// Makes a folder of this name in it, and says where that is.
-    pub fn folder(&self, name: &str) -> Result<PathBuf, StoreError> {
+    pub fn create_folder(&self, name: &str) -> Result<PathBuf, StoreError> {
         let path = self.0.path().join(name);
         let made = fs::create_dir(&path).and_then(|()| reached(FileKind::Scratch, CrashPoint::Created));
         made.map_err(|source| io_error("make the folder", &path, source))?;

@@ -30,8 +30,8 @@ impl Store {
                 Some(record) => {
                     wanted.insert(self.content_path(&record.content));
                     wanted.extend(Coding::ALL.map(|coding| self.encoded_path(&record.content, coding)));
-                    wanted.insert(self.notes_path(&record.notes));
-                    let contents = record.former.iter().chain([&record.content]);
+                    wanted.insert(self.analysis_path(&record.analysis));
+                    let contents = record.previous.iter().chain([&record.content]);
                     wanted.extend(contents.map(|digest| self.outline_path(digest)));
                 }
                 None => file::remove(&path)?,
@@ -61,7 +61,7 @@ impl Store {
         let in_use = lock_mutex(&self.in_use).clone();
         let records = self.records()?.into_iter().filter_map(|path| Some((Record::read(&path)?, path)));
         let mut unused: Vec<_> = records.filter(|(record, _)| !in_use.contains(&record.key)).collect();
-        unused.sort_by_key(|(record, _)| std::cmp::Reverse(record.at));
+        unused.sort_by_key(|(record, _)| std::cmp::Reverse(record.first_read_at));
         loop {
             let room = self.quota.saturating_sub(self.used()?);
             let oldest = if room < needed { unused.pop() } else { None };

@@ -52,7 +52,7 @@ pub(super) fn reached(what: FileKind, point: CrashPoint) -> io::Result<()> {
 }
 
 pub(super) fn open(folder: &Path) -> Store {
-    open_with(folder, QUOTA)
+    open_with(folder, DEFAULT_QUOTA_BYTES)
 }
 
 pub(super) fn open_with(folder: &Path, quota: u64) -> Store {
@@ -64,7 +64,7 @@ pub(super) fn keep_text(store: &Store, key: &str, text: &str) -> Digest {
     let mut writer = store.writer().unwrap();
     writer.write(text.as_bytes()).unwrap();
     let notes = Analysis { origins: Origins::default(), problems: None };
-    writer.finish().unwrap().keep(key, &State::default(), &notes).unwrap().unwrap().content
+    writer.finish().unwrap().commit(key, &SourceState::default(), &notes).unwrap().unwrap().content
 }
 
 fn notes(line: u32) -> Analysis {
@@ -90,11 +90,11 @@ fn keep(store: &Store, key: &str, revision: Option<&str>, text: &str) -> Result<
     writer.write(rest)?;
     let written = writer.finish()?;
     assert_eq!(written.content, text);
-    Ok(written.keep(key, &State { revision, image: None }, &notes(7))?.unwrap())
+    Ok(written.commit(key, &SourceState { revision, image: None }, &notes(7))?.unwrap())
 }
 
 fn text(store: &Store, key: &str) -> Option<String> {
-    store.kept(key).map(|kept| String::from_utf8(kept.content.to_vec()).unwrap())
+    store.get(key).map(|kept| String::from_utf8(kept.content.to_vec()).unwrap())
 }
 
 /// The names of all files, without the lock.
@@ -112,7 +112,7 @@ fn files_of(records: &[&Record]) -> BTreeSet<String> {
         let key = record::digest(record.key.as_bytes()).hex();
         [
             format!("content/{}.jsonl", record.content.hex()),
-            format!("notes/{}.json", record.notes.hex()),
+            format!("notes/{}.json", record.analysis.hex()),
             format!("sources/{key}.json"),
         ]
     };
@@ -125,10 +125,10 @@ fn what_was_kept_is_given_back_by_the_next_process() {
     let record = keep(&open(folder.path()), "dir:a", Some("1"), "{\"a\":1}\n{\"a\":2}\n").unwrap();
     assert_eq!(record.content, record::digest(b"{\"a\":1}\n{\"a\":2}\n"));
     let store = open(folder.path());
-    let kept = store.kept("dir:a").unwrap();
-    assert_eq!((kept.record, kept.notes), (record, notes(7)));
+    let kept = store.get("dir:a").unwrap();
+    assert_eq!((kept.record, kept.analysis), (record, notes(7)));
     assert_eq!(kept.content, "{\"a\":1}\n{\"a\":2}\n");
-    assert!(store.kept("dir:b").is_none());
+    assert!(store.get("dir:b").is_none());
 }
 
 #[test]
@@ -137,20 +137,20 @@ fn what_one_source_gave_is_given_for_another_in_the_same_state() {
     let store = open(folder.path());
     let first = keep(&store, "a", Some("1"), "a\n").unwrap();
     let before = keep(&store, "b", Some("0"), "b\n").unwrap();
-    let state = |revision| State { revision: Some(revision), image: Some("image@sha256:1") };
+    let state = |revision| SourceState { revision: Some(revision), image: Some("image@sha256:1") };
     assert_eq!(store.reuse("b", &state("2")).unwrap().map(|kept| kept.record), None);
     assert_eq!(store.reuse("a", &state("1")).unwrap().map(|kept| kept.record), None, "it is no other source");
 
     let kept = store.reuse("b", &state("1")).unwrap().unwrap();
     let image = Some("image@sha256:1".to_owned());
-    let (at, former) = (kept.record.at, vec![before.content]);
-    let expected = Record { key: "b".to_owned(), image, at, former, ..first.clone() };
-    assert_eq!((&kept.record, kept.notes), (&expected, notes(7)));
-    assert!(kept.record.at > before.at);
+    let (first_read_at, previous) = (kept.record.first_read_at, vec![before.content]);
+    let expected = Record { key: "b".to_owned(), image, first_read_at, previous, ..first.clone() };
+    assert_eq!((&kept.record, kept.analysis), (&expected, notes(7)));
+    assert!(kept.record.first_read_at > before.first_read_at);
     assert_eq!(files(folder.path()), files_of(&[&first, &expected]));
     drop(store);
-    assert_eq!(open(folder.path()).kept("b").unwrap().record, expected);
-    let another = Store::open(folder.path(), QUOTA, "another build").unwrap();
+    assert_eq!(open(folder.path()).get("b").unwrap().record, expected);
+    let another = Store::open(folder.path(), DEFAULT_QUOTA_BYTES, "another build").unwrap();
     assert_eq!(another.reuse("c", &state("1")).unwrap().map(|kept| kept.record), None);
 }
 
@@ -167,8 +167,8 @@ fn the_time_of_a_content_is_when_it_first_came() {
     let store = open(folder.path());
     let first = keep(&store, "dir:a", Some("1"), "a\n").unwrap();
     let again = keep(&store, "dir:a", Some("2"), "a\n").unwrap();
-    assert_eq!((again.at, again.revision.as_deref()), (first.at, Some("2")));
-    assert!(keep(&store, "dir:a", Some("3"), "b\n").unwrap().at > first.at);
+    assert_eq!((again.first_read_at, again.revision.as_deref()), (first.first_read_at, Some("2")));
+    assert!(keep(&store, "dir:a", Some("3"), "b\n").unwrap().first_read_at > first.first_read_at);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn another_content_comes_in_another_second_whatever_the_clock_says() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let texts = ["{}\n", "{\"a\":1}\n", "{}\n", "{\"a\":1}\n"];
-    let seconds: Vec<_> = texts.map(|text| keep(&store, "key", None, text).unwrap().at.as_second()).into();
+    let seconds: Vec<_> = texts.map(|text| keep(&store, "key", None, text).unwrap().first_read_at.as_second()).into();
     assert!(seconds.is_sorted_by(|before, after| before < after), "{seconds:?}");
 }
 
@@ -185,7 +185,7 @@ fn bytes_in_use_outlive_their_file() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     keep(&store, "dir:a", None, "former\n").unwrap();
-    let former = store.kept("dir:a").unwrap().content;
+    let former = store.get("dir:a").unwrap().content;
     let latter = keep(&store, "dir:a", None, "latter\n").unwrap();
     assert_eq!(files(folder.path()), files_of(&[&latter]));
     drop((store, folder));
@@ -205,19 +205,19 @@ fn a_content_that_is_given_up_leaves_nothing() {
 #[test]
 fn a_content_without_a_store_lives_as_long_as_its_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    let mut writer = ContentWriter::nowhere(folder.path()).unwrap();
+    let mut writer = ContentWriter::temporary(folder.path()).unwrap();
     writer.write(b"a\n").unwrap();
     let written = writer.finish().unwrap();
     assert_eq!((written.digest, written.content.clone()), (record::digest(b"a\n"), Bytes::from_static(b"a\n")));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    assert_eq!(written.keep("dir:a", &State::default(), &notes(1)).unwrap(), None);
+    assert_eq!(written.commit("dir:a", &SourceState::default(), &notes(1)).unwrap(), None);
 }
 
 #[test]
 fn a_folder_belongs_to_one_process() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
-    let error = Store::open(folder.path(), QUOTA, "build").unwrap_err();
+    let error = Store::open(folder.path(), DEFAULT_QUOTA_BYTES, "build").unwrap_err();
     let path = folder.path().display();
     let expected =
         format!("the store `{path}` is in use by another process: end that one or name another folder with --store");
@@ -230,7 +230,7 @@ fn a_folder_belongs_to_one_process() {
 fn a_folder_with_other_files_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("content")).unwrap();
-    let error = Store::open(folder.path(), QUOTA, "build").unwrap_err();
+    let error = Store::open(folder.path(), DEFAULT_QUOTA_BYTES, "build").unwrap_err();
     let path = folder.path().display();
     let expected = format!("`{path}` holds other files than a store's: name an empty folder with --store");
     assert_eq!(error.to_string(), expected);
@@ -247,7 +247,7 @@ fn a_folder_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
     let path = folder.path().join("file/store");
-    let error = Store::open(&path, QUOTA, "build").unwrap_err();
+    let error = Store::open(&path, DEFAULT_QUOTA_BYTES, "build").unwrap_err();
     assert_eq!(error.to_string(), format!("cannot make the folder `{}`", path.display()));
 }
 
@@ -278,7 +278,7 @@ fn a_kill_at_any_step_leaves_the_former_content_or_the_new_one() {
         let done = STEPS.iter().position(|step| *step == (what, point)).unwrap() >= 13;
         let expected = if done { "latter\n" } else { "former\n" };
         assert_eq!(text(&store, "dir:a").as_deref(), Some(expected), "{what:?} {point:?}");
-        let kept = store.kept("dir:a").unwrap().record;
+        let kept = store.get("dir:a").unwrap().record;
         assert_eq!(files(folder.path()), files_of(&[&kept, &others]), "{what:?} {point:?}");
 
         let record = keep(&store, "dir:a", Some("2"), "latter\n").unwrap();
@@ -309,8 +309,8 @@ fn a_full_disk_at_any_step_is_an_error_that_names_a_path() {
 fn what_another_build_found_out_is_not_believed() {
     let folder = tempfile::tempdir().unwrap();
     keep(&open(folder.path()), "dir:a", Some("1"), "a\n").unwrap();
-    let kept = Store::open(folder.path(), QUOTA, "another build").unwrap().kept("dir:a").unwrap();
-    assert_eq!(kept.notes, Analysis { origins: notes(7).origins, problems: None });
+    let kept = Store::open(folder.path(), DEFAULT_QUOTA_BYTES, "another build").unwrap().get("dir:a").unwrap();
+    assert_eq!(kept.analysis, Analysis { origins: notes(7).origins, problems: None });
 }
 
 #[test]
@@ -319,9 +319,10 @@ fn what_is_damaged_or_of_another_format_is_as_if_it_was_not_there() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path());
         let record = keep(&store, "dir:a", Some("1"), "a\n").unwrap();
-        let paths = [store.content_path(&record.content), store.notes_path(&record.notes), store.record_path("dir:a")];
+        let paths =
+            [store.content_path(&record.content), store.analysis_path(&record.analysis), store.record_path("dir:a")];
         change(paths.iter().find(|path| path.starts_with(folder.path().join(text))).unwrap());
-        assert!(store.kept("dir:a").is_none(), "{text}");
+        assert!(store.get("dir:a").is_none(), "{text}");
         drop(store);
         let store = open(folder.path());
         let record = keep(&store, "dir:a", Some("1"), "a\n").unwrap();
@@ -379,7 +380,7 @@ fn the_oldest_content_that_nobody_uses_makes_room() {
     }
     drop(before);
     let store = Store::open(folder.path(), 35_000, "build").unwrap();
-    assert!(store.kept("a").is_some(), "which makes it one in use");
+    assert!(store.get("a").is_some(), "which makes it one in use");
     keep(&store, "d", None, &large("d")).unwrap();
     let there = |key: &str| store.record(key).is_some();
     assert_eq!(["a", "b", "c", "d"].map(there), [true, false, true, true]);

@@ -8,7 +8,7 @@ use fbc::Digest;
 use sha2::{Digest as _, Sha256};
 
 use super::file::{FileKind, TempFile};
-use super::{Analysis, CONTENT, Record, State, Store, StoreError};
+use super::{Analysis, CONTENT, Record, SourceState, Store, StoreError};
 
 /// How many bytes are written at once.
 const BUFFER: usize = 256 * 1024;
@@ -51,7 +51,7 @@ impl<'a> ContentWriter<'a> {
     }
 
     /// Writes a content that no store keeps, into a file without a name on the file system of this folder.
-    pub fn nowhere(folder: &Path) -> Result<ContentWriter<'static>, StoreError> {
+    pub fn temporary(folder: &Path) -> Result<ContentWriter<'static>, StoreError> {
         Ok(ContentWriter::to(None, TempFile::nameless(folder)?, u64::MAX))
     }
 
@@ -105,7 +105,7 @@ impl<'a> ContentWriter<'a> {
 
 impl WrittenContent<'_> {
     /// Remembers that a source gave this content, in place of what it gave before. Nothing to remember without a store.
-    pub fn keep(self, key: &str, state: &State<'_>, notes: &Analysis) -> Result<Option<Record>, StoreError> {
+    pub fn commit(self, key: &str, state: &SourceState<'_>, notes: &Analysis) -> Result<Option<Record>, StoreError> {
         match &self.guard {
             Some(WriteGuard { store, .. }) => store.keep(key, state, &self, notes).map(Some),
             None => Ok(None),

@@ -4,17 +4,17 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use images::{RetryPolicy, Settings};
+use images::{RegistrySettings, RetryPolicy};
 
 use super::{Fixture, at, pull, settings};
 use crate::support::{Act, Answer, Asked, Proxy, answer};
 
 /// Gives up a request after this read_timeout, and tries it twice.
-fn impatient(address: SocketAddr) -> Settings {
+fn impatient(address: SocketAddr) -> RegistrySettings {
     let settings = settings(&[address]);
-    let (connect, read_timeout) = (Duration::from_secs(1), Duration::from_millis(300));
-    let retry = RetryPolicy { connect, read_timeout, tries: 2, ..settings.retry };
-    Settings { retry, ..settings }
+    let (connect_timeout, read_timeout) = (Duration::from_secs(1), Duration::from_millis(300));
+    let retry = RetryPolicy { connect_timeout, read_timeout, max_attempts: 2, ..settings.retry };
+    RegistrySettings { retry, ..settings }
 }
 
 /// What the large blob of the image is asked for.

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use images::{Credentials, Settings};
+use images::{Credentials, RegistrySettings};
 
 use super::{Fixture, at, pull, settings};
 use crate::support::{Act, Asked, Proxy, answer};
 
-/// Settings with an `auth.json` of this text.
-fn with(address: SocketAddr, text: &str) -> Settings {
+/// RegistrySettings with an `auth.json` of this text.
+fn with(address: SocketAddr, text: &str) -> RegistrySettings {
     let credentials = Credentials::parse([(PathBuf::from("/auth.json"), text.to_owned())]).unwrap();
-    Settings { credentials, ..settings(&[address]) }
+    RegistrySettings { credentials, ..settings(&[address]) }
 }
 
 /// An `auth.json` with one entry.

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use images::{RegistriesConf, Settings};
+use images::{RegistriesConf, RegistrySettings};
 
 use super::{Fixture, pull, settings};
 use crate::support::{Act, Proxy, answer};
 
-fn with(text: &str) -> Settings {
+fn with(text: &str) -> RegistrySettings {
     let conf = RegistriesConf::parse([(PathBuf::from("/registries.conf"), text.to_owned())]).unwrap();
-    Settings { conf, ..settings(&[]) }
+    RegistrySettings { conf, ..settings(&[]) }
 }
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn an_image_is_taken_from_the_first_mirror_that_has_it() {
     let mirrors = [format!("{down}/ns"), format!("{}/ns", without.address), format!("{}/ns", good.address)];
     let pulled = pull(conf(&mirrors), "example.com/team/catalog:v1").await.unwrap();
     assert_eq!(pulled.layers, image.layers());
-    assert_eq!(pulled.resolved.by_digest, format!("example.com/team/catalog@{}", image.digest()));
+    assert_eq!(pulled.resolved.pinned_reference, format!("example.com/team/catalog@{}", image.digest()));
     assert_eq!((without.asked().len(), good.asked().len()), (1, 5));
 
     // The place itself comes last, with another location and without TLS.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use images::{Kind, Limits};
+use images::{ImageKind, PullLimits};
 
 use super::{Fixture, at, pull, settings};
 use crate::support::{CONFIGS_LABEL, Folders, Pushed, Registry, Types, program, run, tar};
@@ -40,10 +40,10 @@ async fn an_image_is_the_same_by_tag_by_digest_and_from_a_layout() {
         assert_eq!(pulled.layers, image.layers(), "{source}");
         let resolved = pulled.resolved;
         assert_eq!(resolved.digest.to_string(), digest, "{source}");
-        assert_eq!(resolved.by_digest, format!("{by_digest}@{digest}"), "{source}");
+        assert_eq!(resolved.pinned_reference, format!("{by_digest}@{digest}"), "{source}");
         assert_eq!(resolved.platform, None, "{source}");
         let labels = BTreeMap::from([(CONFIGS_LABEL.to_owned(), "/configs".to_owned())]);
-        assert_eq!(resolved.kind, Kind::Image { labels }, "{source}");
+        assert_eq!(resolved.kind, ImageKind::Container { labels }, "{source}");
         assert!(resolved.layers.iter().all(|layer| layer.diff_id.is_some()), "{source}");
     }
 }
@@ -103,10 +103,10 @@ async fn media_types_of_docker_are_understood_and_an_artifact_is_its_only_layer(
     let pulled = pull(settings(&[registry.address]), &of("docker")).await.unwrap();
     assert_eq!(
         (pulled.layers.as_slice(), pulled.resolved.kind),
-        (docker.layers(), Kind::Image { labels: BTreeMap::new() })
+        (docker.layers(), ImageKind::Container { labels: BTreeMap::new() })
     );
     let pulled = pull(settings(&[registry.address]), &of("artifact")).await.unwrap();
-    assert_eq!((pulled.layers.as_slice(), pulled.resolved.kind), (artifact.layers(), Kind::Artifact));
+    assert_eq!((pulled.layers.as_slice(), pulled.resolved.kind), (artifact.layers(), ImageKind::Artifact));
     let error = pull(settings(&[registry.address]), &of("two")).await.unwrap_err();
     assert!(
         error.ends_with(
@@ -124,21 +124,21 @@ async fn an_image_has_as_much_as_its_limits_and_no_more() {
     let config =
         serde_json::from_slice::<serde_json::Value>(&image.manifest).unwrap()["config"]["size"].as_u64().unwrap();
     let manifest = image.manifest.len() as u64;
-    let exact = Limits { manifest_bytes: manifest, config_bytes: config, layers: 2, layer_bytes: bytes };
-    let with = |limits| images::Settings { limits, ..settings(&[address]) };
+    let exact = PullLimits { manifest_bytes: manifest, config_bytes: config, layers: 2, layer_bytes: bytes };
+    let with = |limits| images::RegistrySettings { limits, ..settings(&[address]) };
     assert_eq!(pull(with(exact), &at(address)).await.unwrap().layers, image.layers());
     for (limits, error) in [
         (
-            Limits { manifest_bytes: manifest - 1, ..exact },
+            PullLimits { manifest_bytes: manifest - 1, ..exact },
             format!("the tag `v1` of `{address}/ns/catalog` has more than {} bytes", manifest - 1),
         ),
         (
-            Limits { config_bytes: config - 1, ..exact },
+            PullLimits { config_bytes: config - 1, ..exact },
             format!("the config of `{}`: {config} bytes are too many, {} are allowed", at(address), config - 1),
         ),
-        (Limits { layers: 1, ..exact }, format!("`{}`: 2 layers are too many, 1 are allowed", at(address))),
+        (PullLimits { layers: 1, ..exact }, format!("`{}`: 2 layers are too many, 1 are allowed", at(address))),
         (
-            Limits { layer_bytes: bytes - 1, ..exact },
+            PullLimits { layer_bytes: bytes - 1, ..exact },
             format!("the layers of `{}`: {bytes} bytes are too many, {} are allowed", at(address), bytes - 1),
         ),
     ] {
@@ -202,6 +202,6 @@ async fn layouts_of_umoci_are_understood() {
     }
     let pulled = pull(settings(&[]), &format!("oci:{image}")).await.unwrap();
     let labels = BTreeMap::from([(CONFIGS_LABEL.to_owned(), "/configs".to_owned())]);
-    assert_eq!(pulled.resolved.kind, Kind::Image { labels });
+    assert_eq!(pulled.resolved.kind, ImageKind::Container { labels });
     assert_eq!(pulled.layers.len(), 1);
 }

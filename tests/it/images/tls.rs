@@ -1,6 +1,6 @@
 //! Registries with TLS, a private authority, and those who should have it.
 
-use images::Settings;
+use images::RegistrySettings;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
@@ -22,8 +22,8 @@ fn authority(name: &str) -> (String, ServerConfig) {
     (authority.pem(), config)
 }
 
-fn trusting(pem: &str) -> Settings {
-    Settings { authorities: vec![pem.to_owned()], ..settings(&[]) }
+fn trusting(pem: &str) -> RegistrySettings {
+    RegistrySettings { authorities: vec![pem.to_owned()], ..settings(&[]) }
 }
 
 fn at(proxy: &Proxy) -> String {
@@ -45,7 +45,7 @@ async fn a_private_authority_is_trusted_when_it_is_named_and_only_then() {
     assert_eq!(pull(settings(&[]), &at(&proxy)).await.unwrap_err(), untrusted);
     assert_eq!(pull(trusting(&other), &at(&proxy)).await.unwrap_err(), untrusted);
 
-    let insecure = Settings { insecure: vec![host], ..settings(&[]) };
+    let insecure = RegistrySettings { insecure: vec![host], ..settings(&[]) };
     assert_eq!(pull(insecure, &at(&proxy)).await.unwrap().layers, image.layers());
 }
 
@@ -86,7 +86,7 @@ async fn no_redirect_leads_out_of_tls() {
 #[test]
 fn what_is_no_certificate_is_refused() {
     for pem in ["", "no PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
-        let settings = Settings { authorities: vec![pem.to_owned()], ..Settings::default() };
+        let settings = RegistrySettings { authorities: vec![pem.to_owned()], ..RegistrySettings::default() };
         let registries = images::Registries::new(settings);
         assert!(registries.is_err(), "{pem}");
     }

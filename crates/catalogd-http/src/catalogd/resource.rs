@@ -9,8 +9,8 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use http_facts::coding::{self, Coding, Effort, MIN_ENCODED_BYTES};
-use http_facts::preconditions::{EmptyBody, Validators, Verdict, first};
+use http_facts::coding::{self, Coding, CompressionLevel, MIN_ENCODED_BYTES};
+use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators, first_value};
 use serving::Served;
 use sha2::{Digest as _, Sha256};
 
@@ -60,12 +60,12 @@ impl<'s> Resource<'s> {
     pub(super) fn answer(self, head: &Parts) -> Response {
         let coding = self.choose(head);
         let validators = self.validators(coding);
-        match validators.judge(&head.headers) {
-            Verdict::Proceed => {}
-            Verdict::NotModified => {
+        match validators.evaluate(&head.headers) {
+            PreconditionResult::Satisfied => {}
+            PreconditionResult::NotModified => {
                 return (StatusCode::NOT_MODIFIED, described(&validators), Body::new(EmptyBody)).into_response();
             }
-            Verdict::Failed => {
+            PreconditionResult::Failed => {
                 let mut headers = described(&validators);
                 // The words of Go's library, which serves catalogd's whole catalogs; the rest is catalogd's own.
                 if self.has_parts {
@@ -85,12 +85,13 @@ impl<'s> Resource<'s> {
     /// The coding to answer in. What the client has already costs nothing, in whichever coding it has it.
     fn choose(&self, head: &Parts) -> Option<Coding> {
         // Ranges are of the plain lines, and a client that asks for the head alone asks how long those are.
-        let is_range = self.has_parts && first(&head.headers, &RANGE).is_some();
+        let is_range = self.has_parts && first_value(&head.headers, &RANGE).is_some();
         if head.method != Method::GET || is_range {
             return None;
         }
-        let codings: Vec<_> = coding::accepted(&head.headers).into_iter().filter(|one| self.has(*one)).collect();
-        let is_known = |coding| self.validators(coding).is_known(&head.headers) == Some(true);
+        let codings: Vec<_> =
+            coding::parse_accept_encoding(&head.headers).into_iter().filter(|one| self.has(*one)).collect();
+        let is_known = |coding| self.validators(coding).matches_if_none_match(&head.headers) == Some(true);
         match codings.iter().copied().map(Some).chain([None]).find(|coding| is_known(*coding)) {
             Some(known) => known,
             None => codings.first().copied(),
@@ -117,7 +118,7 @@ impl<'s> Resource<'s> {
 
     fn coded(self, coding: Coding, validators: &Validators) -> Response {
         let kept = self.kept(coding).cloned();
-        let bytes = kept.unwrap_or_else(|| coding.compressed(&self.lines.concat(), Effort::Once).into());
+        let bytes = kept.unwrap_or_else(|| coding.compress_to_vec(&self.lines.concat(), CompressionLevel::Fast).into());
         let mut headers = with_type(described(validators));
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
         (headers, Body::from(Slices::whole(bytes))).into_response()
@@ -130,7 +131,7 @@ impl<'s> Resource<'s> {
             return (headers, Body::from(self.lines)).into_response();
         }
         let content = self.served.catalog.content().clone();
-        let wanted = first(asked, &RANGE).filter(|_| validators.allows_range(asked));
+        let wanted = first_value(asked, &RANGE).filter(|_| validators.allows_partial_response(asked));
         let ranges = match wanted.map_or(Ok(Ranges::Whole), |text| Ranges::parse(text, content.len())) {
             Ok(ranges) => ranges,
             Err(error) => return texts::range_not_satisfiable(error, content.len()),
@@ -145,7 +146,7 @@ impl<'s> Resource<'s> {
                 (StatusCode::PARTIAL_CONTENT, slices)
             }
             Ranges::Many(ranges) => {
-                let boundary = parts::boundary(&validators.tag);
+                let boundary = parts::boundary(&validators.etag);
                 headers.insert(CONTENT_TYPE, parts::content_type(&boundary));
                 (StatusCode::PARTIAL_CONTENT, parts::body(content, &ranges, &boundary, JSON_LINES))
             }
@@ -169,8 +170,8 @@ fn tag_of_metas(served: &Served, parameters: &Parameters, build: &str) -> String
 
 /// What is said of lines in an answer with them and in one without.
 fn described(validators: &Validators) -> HeaderMap {
-    let tag: Option<(HeaderName, HeaderValue)> = validators.tag_value().ok().map(|tag| (ETAG, tag));
-    let modified = validators.modified_value().map(|at| (LAST_MODIFIED, at));
+    let tag: Option<(HeaderName, HeaderValue)> = validators.etag_header().ok().map(|tag| (ETAG, tag));
+    let modified = validators.last_modified_header().map(|at| (LAST_MODIFIED, at));
     tag.into_iter().chain(modified).collect()
 }
 

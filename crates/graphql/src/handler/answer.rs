@@ -8,7 +8,7 @@ use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use http_facts::coding::{Coding, Effort, MIN_ENCODED_BYTES};
+use http_facts::coding::{Coding, CompressionLevel, MIN_ENCODED_BYTES};
 use http_facts::preconditions::{self, EmptyBody};
 use serving::Snapshot;
 use tokio::sync::OwnedSemaphorePermit;
@@ -104,7 +104,7 @@ impl Server {
         }
         let coding = self.choose(body.len(), codings);
         let bytes = match coding {
-            Some(coding) => compressing(body.len(), || coding.compressed(&body, Effort::Once).into()),
+            Some(coding) => compressing(body.len(), || coding.compress_to_vec(&body, CompressionLevel::Fast).into()),
             None => body.into(),
         };
         EncodedBody { bytes, coding, outcome }
@@ -183,7 +183,7 @@ impl Representation {
         headers.contains_key(IF_NONE_MATCH).then_some(())?;
         let forms = codings.iter().copied().map(Some).chain([None]);
         let mut tags = forms.filter_map(|coding| self.tag(coding));
-        let tag = tags.find(|tag| preconditions::is_known(headers, tag) == Some(true))?;
+        let tag = tags.find(|tag| preconditions::if_none_match_contains(headers, tag) == Some(true))?;
         let mut response = Response::new(Body::new(EmptyBody));
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response.headers_mut().insert(VARY, HeaderValue::from_static(NEGOTIATED));

@@ -10,7 +10,7 @@ use http::header::ACCEPT_ENCODING;
 use super::Coding;
 
 /// The codings a client accepts, the best first; of equal weights the one that we prefer.
-pub fn accepted(headers: &HeaderMap) -> Vec<Coding> {
+pub fn parse_accept_encoding(headers: &HeaderMap) -> Vec<Coding> {
     let Some(text) = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()) else { return Vec::new() };
     let weight = |coding: Coding| {
         let elements = text.split(',').map(|element| element.split_once(';').unwrap_or((element, "")));
@@ -62,8 +62,8 @@ mod tests {
         ];
         for (text, expected) in cases {
             let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, text.parse().unwrap())]);
-            assert_eq!(accepted(&headers), expected, "{text}");
+            assert_eq!(parse_accept_encoding(&headers), expected, "{text}");
         }
-        assert_eq!(accepted(&HeaderMap::new()), []);
+        assert_eq!(parse_accept_encoding(&HeaderMap::new()), []);
     }
 }

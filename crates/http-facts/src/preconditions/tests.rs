@@ -1,6 +1,6 @@
 //! Every precondition alone, and all of them together in the order of RFC 9110 §13.2.2.
 
-use Verdict::{Failed, NotModified, Proceed};
+use PreconditionResult::{Failed, NotModified, Satisfied};
 
 use super::*;
 
@@ -21,71 +21,71 @@ fn headers(all: &[(&HeaderName, &str)]) -> HeaderMap {
     headers
 }
 
-fn judged(all: &[(&HeaderName, &str)]) -> Verdict {
-    ours().judge(&headers(all))
+fn evaluate(all: &[(&HeaderName, &str)]) -> PreconditionResult {
+    ours().evaluate(&headers(all))
 }
 
 #[test]
 fn tags_are_compared_as_each_header_demands() {
     // The value; what `If-Match` makes of it, which compares strongly, and `If-None-Match`, which compares weakly.
     let cases = [
-        ("\"a\"", Proceed, NotModified),
+        ("\"a\"", Satisfied, NotModified),
         ("W/\"a\"", Failed, NotModified),
-        ("\"b\"", Failed, Proceed),
-        ("*", Proceed, NotModified),
-        ("\"b\", \"a\"", Proceed, NotModified),
-        ("\"b\",\"a\"", Proceed, NotModified),
-        (" , ,\"b\" ,\t\"a\"", Proceed, NotModified),
-        ("\"b\", *", Proceed, NotModified),
+        ("\"b\"", Failed, Satisfied),
+        ("*", Satisfied, NotModified),
+        ("\"b\", \"a\"", Satisfied, NotModified),
+        ("\"b\",\"a\"", Satisfied, NotModified),
+        (" , ,\"b\" ,\t\"a\"", Satisfied, NotModified),
+        ("\"b\", *", Satisfied, NotModified),
         ("\"b\", W/\"a\"", Failed, NotModified),
-        ("a", Failed, Proceed),
-        ("a, \"a\"", Failed, Proceed),
-        ("\"b\" x, \"a\"", Failed, Proceed),
-        ("\"a", Failed, Proceed),
-        ("w/\"a\"", Failed, Proceed),
-        ("\"a b\", \"a\"", Failed, Proceed),
-        ("\"A\"", Failed, Proceed),
-        (",", Failed, Proceed),
-        ("", Proceed, Proceed),
+        ("a", Failed, Satisfied),
+        ("a, \"a\"", Failed, Satisfied),
+        ("\"b\" x, \"a\"", Failed, Satisfied),
+        ("\"a", Failed, Satisfied),
+        ("w/\"a\"", Failed, Satisfied),
+        ("\"a b\", \"a\"", Failed, Satisfied),
+        ("\"A\"", Failed, Satisfied),
+        (",", Failed, Satisfied),
+        ("", Satisfied, Satisfied),
     ];
     for (value, match_, none_match) in cases {
-        assert_eq!(judged(&[(&IF_MATCH, value)]), match_, "If-Match: {value}");
-        assert_eq!(judged(&[(&IF_NONE_MATCH, value)]), none_match, "If-None-Match: {value}");
+        assert_eq!(evaluate(&[(&IF_MATCH, value)]), match_, "If-Match: {value}");
+        assert_eq!(evaluate(&[(&IF_NONE_MATCH, value)]), none_match, "If-None-Match: {value}");
     }
 }
 
 #[test]
 fn a_header_on_several_lines_is_one_list() {
-    assert_eq!(judged(&[(&IF_MATCH, "\"b\""), (&IF_MATCH, "\"a\"")]), Proceed);
-    assert_eq!(judged(&[(&IF_NONE_MATCH, "\"b\""), (&IF_NONE_MATCH, "\"a\"")]), NotModified);
+    assert_eq!(evaluate(&[(&IF_MATCH, "\"b\""), (&IF_MATCH, "\"a\"")]), Satisfied);
+    assert_eq!(evaluate(&[(&IF_NONE_MATCH, "\"b\""), (&IF_NONE_MATCH, "\"a\"")]), NotModified);
 }
 
 #[test]
 fn dates_count_in_seconds_and_in_three_forms() {
     // The value; what `If-Unmodified-Since` and `If-Modified-Since` make of it.
     let cases = [
-        (SAME, Proceed, NotModified),
-        (LATER, Proceed, NotModified),
-        (EARLIER, Failed, Proceed),
-        ("Tuesday, 14-Nov-23 22:13:20 GMT", Proceed, NotModified),
-        ("Tuesday, 14-Nov-23 22:13:19 GMT", Failed, Proceed),
-        ("Tue Nov 14 22:13:20 2023", Proceed, NotModified),
-        ("Tue Nov 14 22:13:19 2023", Failed, Proceed),
-        ("Thu, 01 Jan 1970 00:00:00 GMT", Failed, Proceed),
-        ("Fri, 01 Jan 2100 00:00:00 GMT", Proceed, NotModified),
-        ("Tue, 14 Nov 2023 22:13:20 UTC", Proceed, Proceed),
-        ("tue, 14 nov 2023 22:13:20 gmt", Proceed, Proceed),
-        ("2023-11-14T22:13:20Z", Proceed, Proceed),
-        ("yesterday", Proceed, Proceed),
-        ("", Proceed, Proceed),
+        (SAME, Satisfied, NotModified),
+        (LATER, Satisfied, NotModified),
+        (EARLIER, Failed, Satisfied),
+        ("Tuesday, 14-Nov-23 22:13:20 GMT", Satisfied, NotModified),
+        ("Tuesday, 14-Nov-23 22:13:19 GMT", Failed, Satisfied),
+        ("Tue Nov 14 22:13:20 2023", Satisfied, NotModified),
+        ("Tue Nov 14 22:13:19 2023", Failed, Satisfied),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", Failed, Satisfied),
+        ("Fri, 01 Jan 2100 00:00:00 GMT", Satisfied, NotModified),
+        ("Tue, 14 Nov 2023 22:13:20 UTC", Satisfied, Satisfied),
+        ("tue, 14 nov 2023 22:13:20 gmt", Satisfied, Satisfied),
+        ("2023-11-14T22:13:20Z", Satisfied, Satisfied),
+        ("yesterday", Satisfied, Satisfied),
+        ("", Satisfied, Satisfied),
     ];
     for (value, unmodified, modified) in cases {
-        assert_eq!(judged(&[(&IF_UNMODIFIED_SINCE, value)]), unmodified, "If-Unmodified-Since: {value}");
-        assert_eq!(judged(&[(&IF_MODIFIED_SINCE, value)]), modified, "If-Modified-Since: {value}");
+        assert_eq!(evaluate(&[(&IF_UNMODIFIED_SINCE, value)]), unmodified, "If-Unmodified-Since: {value}");
+        assert_eq!(evaluate(&[(&IF_MODIFIED_SINCE, value)]), modified, "If-Modified-Since: {value}");
     }
     let undated = Validators::new("a", None);
     for name in [IF_UNMODIFIED_SINCE, IF_MODIFIED_SINCE] {
-        assert_eq!(undated.judge(&headers(&[(&name, EARLIER)])), Proceed, "{name} without a date to compare");
+        assert_eq!(undated.evaluate(&headers(&[(&name, EARLIER)])), Satisfied, "{name} without a date to compare");
     }
 }
 
@@ -108,9 +108,9 @@ fn all_together_are_judged_in_the_order_of_the_rfc() {
                     let expected = match (matches, unmodified, none_match, modified) {
                         (Some(false), ..) | (None, Some(false), ..) => Failed,
                         (_, _, Some(false), _) | (_, _, None, Some(false)) => NotModified,
-                        _ => Proceed,
+                        _ => Satisfied,
                     };
-                    assert_eq!(judged(&all), expected, "{all:?}");
+                    assert_eq!(evaluate(&all), expected, "{all:?}");
                 }
             }
         }
@@ -132,17 +132,17 @@ fn a_range_is_served_of_just_the_state_that_the_client_has() {
         ("", true),
     ];
     for (value, allowed) in cases {
-        assert_eq!(ours().allows_range(&headers(&[(&IF_RANGE, value)])), allowed, "If-Range: {value}");
+        assert_eq!(ours().allows_partial_response(&headers(&[(&IF_RANGE, value)])), allowed, "If-Range: {value}");
     }
-    assert!(ours().allows_range(&HeaderMap::new()));
-    assert!(!Validators::new("a", None).allows_range(&headers(&[(&IF_RANGE, SAME)])));
+    assert!(ours().allows_partial_response(&HeaderMap::new()));
+    assert!(!Validators::new("a", None).allows_partial_response(&headers(&[(&IF_RANGE, SAME)])));
 }
 
 #[test]
 fn validators_are_written_as_http_writes_them() {
-    let written = (ours().tag_value().unwrap(), ours().modified_value().unwrap());
+    let written = (ours().etag_header().unwrap(), ours().last_modified_header().unwrap());
     assert_eq!(written, (HeaderValue::from_static("\"a\""), HeaderValue::from_static(SAME)));
-    assert_eq!(Validators::new("a", None).modified_value(), None);
+    assert_eq!(Validators::new("a", None).last_modified_header(), None);
 }
 
 #[test]

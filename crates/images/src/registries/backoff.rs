@@ -30,7 +30,7 @@ impl From<ImageError> for Failure {
 impl Backoff {
     /// So many tries, with the waits of this retry between them.
     pub(super) fn new(retry: RetryPolicy, tries: u32) -> Self {
-        Self { retry: RetryPolicy { tries, ..retry }, made: 0 }
+        Self { retry: RetryPolicy { max_attempts: tries, ..retry }, made: 0 }
     }
 
     /// Counts anew, after something was achieved.
@@ -45,7 +45,7 @@ impl Backoff {
             Failure::Transient(error, asked) => (error, asked.unwrap_or_default()),
         };
         self.made += 1;
-        if self.made >= self.retry.tries || asked > self.retry.max_backoff {
+        if self.made >= self.retry.max_attempts || asked > self.retry.max_backoff {
             return Err(error);
         }
         let wait = jitter(self.ceiling());

@@ -43,7 +43,7 @@ pub(super) async fn fetch(
     let what = format!("the blob {}", blob.digest);
     let mut partial = Partial { what, blob, path, file, hash: Sha256::new(), got: 0, resumed: false, repeated: false };
     let retry = session.transport.settings.retry;
-    let mut tries = Backoff::new(retry, retry.tries);
+    let mut tries = Backoff::new(retry, retry.max_attempts);
     loop {
         let before = partial.got;
         if let Err(failure) = partial.attempt(session, &progress).await {

@@ -16,7 +16,7 @@ use crate::ImageError;
 pub const HELPER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How many bytes of its answer are read.
-pub const HELPER_BYTES: u64 = 64 * 1024;
+pub const MAX_HELPER_OUTPUT_BYTES: u64 = 64 * 1024;
 
 /// What a helper gives as the name when its secret is an identity token.
 const TOKEN_USER: &str = "<token>";
@@ -86,7 +86,7 @@ fn talk(child: &mut Child, server: &str, retry: Duration) -> Option<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut answer = Vec::new();
-        let read = output.take(HELPER_BYTES).read_to_end(&mut answer);
+        let read = output.take(MAX_HELPER_OUTPUT_BYTES).read_to_end(&mut answer);
         // Nobody waits for it any more after the time-out.
         let _ = sender.send(read.map(|_| answer));
     });

@@ -16,7 +16,7 @@ use super::transport::{Transport, Trust, unreachable};
 use crate::ImageError;
 
 /// How many bytes the answer with a token may have.
-pub const TOKEN_BYTES: u64 = 1024 * 1024;
+pub const MAX_TOKEN_RESPONSE_BYTES: u64 = 1024 * 1024;
 
 /// By this name a token service is told who asks.
 const CLIENT: &str = "catalogql";
@@ -96,13 +96,13 @@ impl Request<'_> {
             None => self.transport.client(trust)?.get(with(url, parameters)),
         };
         let retry = self.transport.settings.retry;
-        let request = request.timeout(retry.whole(TOKEN_BYTES));
+        let request = request.timeout(retry.whole(MAX_TOKEN_RESPONSE_BYTES));
         let response = request.send().await.map_err(|error| unreachable(&host, error))?;
         let (status, wait) = (response.status(), retry_after(response.headers()));
         if !status.is_success() {
             return Err(self.refused(host, status, wait));
         }
-        let bytes = read(response, TOKEN_BYTES).await.map_err(|error| unreachable(&host, error))?;
+        let bytes = read(response, MAX_TOKEN_RESPONSE_BYTES).await.map_err(|error| unreachable(&host, error))?;
         let token: Option<Token> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let token = token.and_then(|token| token.token.or(token.access_token));
         Ok(token.ok_or(ImageError::NoToken(host))?)

@@ -22,7 +22,7 @@ const CONTENT_DIGEST: &str = "docker-content-digest";
 const MANIFESTS: &str = "manifests/";
 
 /// How many bytes are read of what a registry says when it refuses.
-pub const REFUSAL_BYTES: u64 = 16 * 1024;
+pub const MAX_ERROR_BODY_BYTES: u64 = 16 * 1024;
 
 /// How many characters of it are shown.
 const REFUSAL_SHOWN: usize = 200;
@@ -277,7 +277,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 /// What a registry says when it refuses, short and in one line: `: denied: …`, or nothing.
 async fn said(response: Response) -> String {
-    let bytes = read(response, REFUSAL_BYTES).await.ok().flatten().unwrap_or_default();
+    let bytes = read(response, MAX_ERROR_BODY_BYTES).await.ok().flatten().unwrap_or_default();
     let Ok(refusal) = serde_json::from_slice::<Refusal>(&bytes) else { return String::new() };
     let Some(RefusalError { code, message }) = refusal.errors.into_iter().next() else { return String::new() };
     let text = if message.is_empty() { code } else { message };

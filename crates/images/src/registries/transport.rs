@@ -9,17 +9,17 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{CertificateError, RootCertStore};
 
-use super::Settings;
+use super::RegistrySettings;
 use super::backoff::Failure;
 use crate::ImageError;
 
 /// How often a registry may send us elsewhere for one request.
-pub const REDIRECTS: usize = 10;
+pub const MAX_REDIRECTS: usize = 10;
 
 /// What all requests share.
 #[derive(Debug)]
 pub(super) struct Transport {
-    pub(super) settings: Settings,
+    pub(super) settings: RegistrySettings,
     authorities: Vec<Certificate>,
     /// Made when first needed: a system without certificates can serve directories.
     strict: OnceLock<Client>,
@@ -40,12 +40,12 @@ pub(super) enum Trust {
 enum Refused {
     #[error("the registry redirects to `{0}` without TLS")]
     WithoutTls(String),
-    #[error("the registry redirects more than {REDIRECTS} times")]
+    #[error("the registry redirects more than {MAX_REDIRECTS} times")]
     TooOften,
 }
 
 impl Transport {
-    pub(super) fn new(mut settings: Settings) -> Result<Self, ImageError> {
+    pub(super) fn new(mut settings: RegistrySettings) -> Result<Self, ImageError> {
         // Another part of the program may have chosen it before.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         settings.conf = settings.conf.with_insecure(&settings.insecure);
@@ -72,7 +72,7 @@ impl Transport {
         }
         let redirects = match trust {
             Trust::Verified => Policy::custom(follow_with_tls),
-            Trust::InsecureSkipVerify => Policy::limited(REDIRECTS),
+            Trust::InsecureSkipVerify => Policy::limited(MAX_REDIRECTS),
         };
         let client = self.build(trust, redirects)?;
         Ok(cell.get_or_init(|| client))
@@ -86,7 +86,7 @@ impl Transport {
     fn build(&self, trust: Trust, redirects: Policy) -> Result<Client, ImageError> {
         Client::builder()
             .user_agent(concat!("catalogql/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(self.settings.retry.connect)
+            .connect_timeout(self.settings.retry.connect_timeout)
             .read_timeout(self.settings.retry.read_timeout)
             .tls_certs_merge(self.authorities.clone())
             .tls_danger_accept_invalid_certs(trust == Trust::InsecureSkipVerify)
@@ -113,7 +113,7 @@ fn follow_with_tls(attempt: Attempt<'_>) -> reqwest::redirect::Action {
         let host = attempt.url().host_str().unwrap_or_default().to_owned();
         return attempt.error(Refused::WithoutTls(host));
     }
-    if attempt.previous().len() > REDIRECTS { attempt.error(Refused::TooOften) } else { attempt.follow() }
+    if attempt.previous().len() > MAX_REDIRECTS { attempt.error(Refused::TooOften) } else { attempt.follow() }
 }
 
 /// Why no answer came from this host.

@@ -11,10 +11,10 @@ use super::members::{Kind, Member, Members};
 use super::root::Relation;
 use super::spool::Spool;
 use super::tree::{Blocked, Leaf, Tree};
-use super::{Content, Limits, Root, UnpackError, Unpacked};
+use super::{CatalogRoot, FileContent, UnpackError, UnpackLimits, Unpacked};
 
 /// How many bytes a name in a folder may have, on the file systems of Linux.
-pub const NAME_BYTES: usize = 255;
+pub const MAX_NAME_BYTES: usize = 255;
 
 /// What marks a name as removed from lower layers, and the mark that removes everything else in its folder.
 const WHITEOUT: &str = ".wh.";
@@ -25,8 +25,8 @@ const AUFS: &str = ".wh..wh.";
 
 /// An image, as far as its layers have been applied.
 pub(super) struct Image<'a> {
-    root: &'a Root,
-    limits: &'a Limits,
+    root: &'a CatalogRoot,
+    limits: &'a UnpackLimits,
     tree: Tree,
     spool: Spool,
     headers: u64,
@@ -35,7 +35,7 @@ pub(super) struct Image<'a> {
 
 impl<'a> Image<'a> {
     /// An image without layers, whose contents are kept on the file system of a folder.
-    pub(super) fn new(root: &'a Root, limits: &'a Limits, folder: &Path) -> Result<Self, UnpackError> {
+    pub(super) fn new(root: &'a CatalogRoot, limits: &'a UnpackLimits, folder: &Path) -> Result<Self, UnpackError> {
         // The folders on the way to the root are entries as well.
         let tree = Tree::new(limits.entries.saturating_add(root.parts().len()));
         Ok(Self { root, limits, tree, spool: Spool::new(folder)?, headers: 0, links: 0 })
@@ -59,7 +59,7 @@ impl<'a> Image<'a> {
 
     /// What lies under the root.
     pub(super) fn finish(self) -> Result<Unpacked, UnpackError> {
-        let Limits { path_bytes, bytes, .. } = *self.limits;
+        let UnpackLimits { path_bytes, bytes, .. } = *self.limits;
         Ok(Unpacked { entries: entries::of(&self.tree, self.root, path_bytes)?, spool: self.spool, bytes })
     }
 
@@ -133,8 +133,8 @@ impl<'a> Image<'a> {
         self.tree.put_leaf(names, leaf, member.layer).map_err(|blocked| self.blocked(blocked, member))
     }
 
-    fn file(&mut self, member: &Member, content: &mut impl Read) -> Result<Content, UnpackError> {
-        let Limits { file_bytes, bytes, .. } = *self.limits;
+    fn file(&mut self, member: &Member, content: &mut impl Read) -> Result<FileContent, UnpackError> {
+        let UnpackLimits { file_bytes, bytes, .. } = *self.limits;
         if member.bytes > file_bytes {
             let place = member.place();
             return Err(UnpackError::FileTooLarge { place, bytes: member.bytes, limit: file_bytes });
@@ -174,7 +174,7 @@ impl<'a> Image<'a> {
     fn names<'p>(&self, parts: &[&'p [u8]], member: &Member) -> Result<Vec<&'p str>, UnpackError> {
         let bytes = parts.iter().map(|part| part.len() + 1).sum::<usize>().saturating_sub(1);
         let limit = self.limits.path_bytes;
-        if bytes > limit || parts.iter().any(|part| part.len() > NAME_BYTES) {
+        if bytes > limit || parts.iter().any(|part| part.len() > MAX_NAME_BYTES) {
             return Err(UnpackError::PathTooLong(member.place(), limit));
         }
         if parts.iter().any(|part| part.starts_with(WHITEOUT.as_bytes())) {

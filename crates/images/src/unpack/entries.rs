@@ -3,20 +3,24 @@
 use super::error::shown;
 use super::links;
 use super::tree::{Blocked, Leaf, Node, Tree};
-use super::{Entry, Root, UnpackError};
+use super::{CatalogRoot, UnpackError, UnpackedEntry};
 
 /// A walk over what is under the root.
 struct Walk<'a> {
     top: &'a Node,
-    root: &'a Root,
+    root: &'a CatalogRoot,
     /// Bytes that the path of an entry may have.
     path_bytes: usize,
-    found: Vec<(String, Entry)>,
+    found: Vec<(String, UnpackedEntry)>,
 }
 
 /// Lists what lies under the root, by paths from there and in catalog order. No path in the tree has more bytes than
 /// these.
-pub(super) fn of(tree: &Tree, root: &Root, path_bytes: usize) -> Result<Vec<(String, Entry)>, UnpackError> {
+pub(super) fn of(
+    tree: &Tree,
+    root: &CatalogRoot,
+    path_bytes: usize,
+) -> Result<Vec<(String, UnpackedEntry)>, UnpackError> {
     let mut names: Vec<&str> = root.parts().iter().map(String::as_str).collect();
     let found = tree.find(&names).map_err(|blocked| is_link(root, blocked))?;
     let node = found.ok_or_else(|| UnpackError::RootMissing(root.clone()))?;
@@ -40,14 +44,14 @@ impl<'a> Walk<'a> {
             names.push(name);
             let path = names[self.root.parts().len()..].join("/");
             match &node.leaf {
-                Some(Leaf::File(content)) => self.found.push((path, Entry::File(*content))),
+                Some(Leaf::File(content)) => self.found.push((path, UnpackedEntry::File(*content))),
                 Some(Leaf::Link(target)) => {
                     let leads = self.link(&path, names, target)?;
-                    self.found.push((path, Entry::Link(leads)));
+                    self.found.push((path, UnpackedEntry::Link(leads)));
                 }
                 Some(Leaf::Other) => {}
                 None => {
-                    self.found.push((path, Entry::Folder));
+                    self.found.push((path, UnpackedEntry::Folder));
                     self.folder(node, names)?;
                 }
             }
@@ -74,7 +78,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn is_link(root: &Root, blocked: Blocked) -> UnpackError {
+fn is_link(root: &CatalogRoot, blocked: Blocked) -> UnpackError {
     match blocked {
         Blocked::Link { path, target } => {
             let (link, target) = (shown(format!("/{path}").as_bytes()), shown(target.as_bytes()));

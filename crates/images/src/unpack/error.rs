@@ -8,14 +8,14 @@ use fbc::Digest;
 use fbc::ignore::{IGNORE_FILE_BYTES, IgnoreError};
 
 use super::root::CONFIGS_LABEL;
-use super::{NAME_BYTES, Root};
+use super::{CatalogRoot, MAX_NAME_BYTES};
 
 /// How many letters of a name an error shows.
 const SHOWN: usize = 200;
 
 /// Where in an image something is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct EntryLocation {
     /// The layer, from 1.
     layer: u32,
     /// What the archive calls the entry, made fit to be shown.
@@ -49,17 +49,17 @@ pub enum UnpackError {
     BadRoot(String),
     /// The image has nothing there.
     #[error("the image has no directory `{0}`: name the one that holds its catalog with --configs-dir")]
-    RootMissing(Root),
+    RootMissing(CatalogRoot),
     /// The image has an empty directory there.
     #[error("the directory `{0}` of the image is empty: name the one that holds its catalog with --configs-dir")]
-    RootEmpty(Root),
+    RootEmpty(CatalogRoot),
     /// The directory, or one that it is in, is a link in the image.
     #[error(
         "`{link}` is a link to `{target}` in the image: name the directory itself with --configs-dir instead of `{root}`"
     )]
     RootIsLink {
         /// The directory.
-        root: Root,
+        root: CatalogRoot,
         /// The link.
         link: String,
         /// What it says.
@@ -109,9 +109,9 @@ pub enum UnpackError {
     #[error("there are more than {limit} files, folders and links under `{root}`, counted up to {place}")]
     TooManyEntries {
         /// Where it was too many.
-        place: Place,
+        place: EntryLocation,
         /// Under which directory.
-        root: Root,
+        root: CatalogRoot,
         /// How many there may be.
         limit: usize,
     },
@@ -119,20 +119,22 @@ pub enum UnpackError {
     #[error("there are more than {limit} links under `{root}`, counted up to {place}")]
     TooManyLinks {
         /// Where it was too many.
-        place: Place,
+        place: EntryLocation,
         /// Under which directory.
-        root: Root,
+        root: CatalogRoot,
         /// How many there may be.
         limit: usize,
     },
     /// A path or what a link says is too long.
-    #[error("the path or the target of {0} is too long: a path may have {1} bytes and each name in it {NAME_BYTES}")]
-    PathTooLong(Place, usize),
+    #[error(
+        "the path or the target of {0} is too long: a path may have {1} bytes and each name in it {MAX_NAME_BYTES}"
+    )]
+    PathTooLong(EntryLocation, usize),
     /// A file is too large.
     #[error("{place} has {bytes} bytes and may have {limit}")]
     FileTooLarge {
         /// The file.
-        place: Place,
+        place: EntryLocation,
         /// How many it has.
         bytes: u64,
         /// How many it may have.
@@ -142,9 +144,9 @@ pub enum UnpackError {
     #[error("the files under `{root}` have more than {limit} bytes, counted up to {place}")]
     TooManyBytes {
         /// Where it was too many.
-        place: Place,
+        place: EntryLocation,
         /// Under which directory.
-        root: Root,
+        root: CatalogRoot,
         /// How many they may have.
         limit: u64,
     },
@@ -169,7 +171,7 @@ pub enum UnpackError {
     },
     /// An archive that ends within a content.
     #[error("the layer ends within {0}")]
-    Truncated(Place),
+    Truncated(EntryLocation),
     /// An archive that goes on after its end.
     #[error("layer {layer} goes on after the end of its archive")]
     TrailingData {
@@ -190,27 +192,27 @@ pub enum UnpackError {
     #[error("{place} can be read in two ways: {what}")]
     Ambiguous {
         /// The entry.
-        place: Place,
+        place: EntryLocation,
         /// Why.
         what: &'static str,
     },
     /// A name that leads upwards.
     #[error("the name of {0} has `..` in it")]
-    Traversal(Place),
+    Traversal(EntryLocation),
     /// A name that other programs would cut.
     #[error("the name or the target of {0} has a NUL in it")]
-    NulInName(Place),
+    NulInName(EntryLocation),
     /// A name that cannot be shown or matched.
     #[error("the name or the target of {0} is not UTF-8")]
-    NotUtf8(Place),
+    NotUtf8(EntryLocation),
     /// A name that is kept for marks of what was removed, and removes nothing.
     #[error("{0} has a name that is kept for marks of removed files, and is no such mark")]
-    BadWhiteout(Place),
+    BadWhiteout(EntryLocation),
     /// A device, a pipe or something else that is no file.
     #[error("{place} is no regular file but a {kind}")]
     NotAFile {
         /// The entry.
-        place: Place,
+        place: EntryLocation,
         /// What it is.
         kind: &'static str,
     },
@@ -218,7 +220,7 @@ pub enum UnpackError {
     #[error("{place} is below the link `{link}` to `{target}`: put it below the directory itself")]
     BelowLink {
         /// The entry.
-        place: Place,
+        place: EntryLocation,
         /// The link.
         link: String,
         /// What it says.
@@ -228,17 +230,17 @@ pub enum UnpackError {
     #[error("{place} is a hard link to `{target}`, which is not under `{root}`: copy the file instead")]
     HardLinkEscapes {
         /// The entry.
-        place: Place,
+        place: EntryLocation,
         /// What it says.
         target: String,
         /// Under which directory it had to be.
-        root: Root,
+        root: CatalogRoot,
     },
     /// A second name of nothing.
     #[error("{place} is a hard link to `{target}`, which is no file at that point")]
     HardLinkBroken {
         /// The entry.
-        place: Place,
+        place: EntryLocation,
         /// What it says.
         target: String,
     },
@@ -250,7 +252,7 @@ pub enum UnpackError {
         /// What it says.
         target: String,
         /// Under which directory it had to be.
-        root: Root,
+        root: CatalogRoot,
     },
     /// A link that leads to itself, or over too many others.
     #[error("the link `{link}` to `{target}` leads over too many other links")]
@@ -296,13 +298,13 @@ pub enum UnpackError {
     },
 }
 
-impl Place {
+impl EntryLocation {
     pub(super) fn new(layer: u32, path: &[u8]) -> Self {
         Self { layer, path: shown(path) }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for EntryLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` in layer {}", self.path, self.layer)
     }

@@ -6,11 +6,11 @@
 use fbc::ignore::{ATOMIC_LINK, IGNORE_FILE, IGNORE_FILE_BYTES, IgnoreRules, below, compare_paths};
 
 use super::error::shown;
-use super::{Entry, File, UnpackError, Unpacked};
+use super::{CatalogFile, UnpackError, Unpacked, UnpackedEntry};
 
 impl Unpacked {
     /// The files of the catalog, in catalog order; none when every file is ignored.
-    pub fn files(&self) -> Result<Vec<File>, UnpackError> {
+    pub fn files(&self) -> Result<Vec<CatalogFile>, UnpackError> {
         let (mut rules, mut found, mut hidden) = (IgnoreRules::new(), Vec::new(), None);
         for (path, entry) in &self.entries {
             let (folder, name) = split(path);
@@ -21,7 +21,7 @@ impl Unpacked {
                 hidden = Some(path);
                 continue;
             }
-            if *entry == Entry::Folder {
+            if *entry == UnpackedEntry::Folder {
                 continue;
             }
             if name == IGNORE_FILE {
@@ -43,22 +43,22 @@ impl Unpacked {
     }
 
     /// The file that a path stands for which is no folder, also behind a link.
-    fn file(&self, path: &str, entry: &Entry) -> Result<File, UnpackError> {
+    fn file(&self, path: &str, entry: &UnpackedEntry) -> Result<CatalogFile, UnpackError> {
         let (found, target) = match entry {
             // The root is no entry of its own.
-            Entry::Link(target) if target.is_empty() => (Some(&Entry::Folder), &**target),
-            Entry::Link(target) => (self.entry(target), &**target),
-            Entry::File(_) | Entry::Folder => (Some(entry), path),
+            UnpackedEntry::Link(target) if target.is_empty() => (Some(&UnpackedEntry::Folder), &**target),
+            UnpackedEntry::Link(target) => (self.entry(target), &**target),
+            UnpackedEntry::File(_) | UnpackedEntry::Folder => (Some(entry), path),
         };
         let (link, target) = (|| shown(path.as_bytes()), || shown(target.as_bytes()));
         match found {
-            Some(Entry::File(content)) => Ok(File { path: path.to_owned(), content: *content }),
-            Some(Entry::Folder) => Err(UnpackError::LinkToFolder { link: link(), target: target() }),
-            Some(Entry::Link(_)) | None => Err(UnpackError::LinkBroken { link: link(), target: target() }),
+            Some(UnpackedEntry::File(content)) => Ok(CatalogFile { path: path.to_owned(), content: *content }),
+            Some(UnpackedEntry::Folder) => Err(UnpackError::LinkToFolder { link: link(), target: target() }),
+            Some(UnpackedEntry::Link(_)) | None => Err(UnpackError::LinkBroken { link: link(), target: target() }),
         }
     }
 
-    fn add_patterns(&self, rules: &mut IgnoreRules, file: &File) -> Result<(), UnpackError> {
+    fn add_patterns(&self, rules: &mut IgnoreRules, file: &CatalogFile) -> Result<(), UnpackError> {
         if file.content.bytes > IGNORE_FILE_BYTES {
             return Err(UnpackError::IgnoreFileTooLarge(shown(file.path.as_bytes())));
         }
@@ -70,10 +70,10 @@ impl Unpacked {
     /// Whether a folder is a mounted `ConfigMap`, where entries that begin with `..` hold what the others are links to.
     fn is_atomic_mount(&self, folder: &str) -> bool {
         let link = if folder.is_empty() { ATOMIC_LINK.to_owned() } else { format!("{folder}/{ATOMIC_LINK}") };
-        matches!(self.entry(&link), Some(Entry::Link(_)))
+        matches!(self.entry(&link), Some(UnpackedEntry::Link(_)))
     }
 
-    fn entry(&self, path: &str) -> Option<&Entry> {
+    fn entry(&self, path: &str) -> Option<&UnpackedEntry> {
         let at = self.entries.binary_search_by(|(other, _)| compare_paths(other, path)).ok()?;
         Some(&self.entries[at].1)
     }

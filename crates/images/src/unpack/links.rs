@@ -4,7 +4,7 @@
 use super::tree::{Leaf, Node};
 
 /// How many links may be passed on the way. Linux passes 40; a catalog has no reason for more than one or two.
-pub const LINKS_IN_A_ROW: usize = 8;
+pub const MAX_LINK_HOPS: usize = 8;
 
 /// Follows the target of a link that is in this folder of an image, and gives the path from the top of the image that
 /// it leads to, whether or not something is there. Nothing when it leads over too many links.
@@ -23,7 +23,7 @@ pub(super) fn follow<'t>(top: &'t Node, folder: &[&'t str], target: &'t str) -> 
             ("..", _) => drop(way.pop()),
             (_, Some(Leaf::Link(target))) => {
                 hops += 1;
-                if hops > LINKS_IN_A_ROW {
+                if hops > MAX_LINK_HOPS {
                     return None;
                 }
                 if target.starts_with('/') {

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::io::Read;
 
 use super::error::reading;
-use super::{Limits, Place, UnpackError};
+use super::{EntryLocation, UnpackError, UnpackLimits};
 
 /// Where a header of GNU says that more headers about holes of a file follow, which belong to no content.
 const MORE_SPARSE: usize = 482;
@@ -39,7 +39,7 @@ pub(super) enum Kind {
 pub(super) struct Members<'a, R: Read> {
     entries: tar::Entries<'a, R>,
     layer: u32,
-    limits: &'a Limits,
+    limits: &'a UnpackLimits,
     /// How many headers all layers had so far.
     headers: &'a mut u64,
     /// Where the contents end that headers told of so far.
@@ -67,7 +67,7 @@ impl<'a, R: Read> Members<'a, R> {
     pub(super) fn new(
         archive: &'a mut tar::Archive<R>,
         layer: u32,
-        limits: &'a Limits,
+        limits: &'a UnpackLimits,
         headers: &'a mut u64,
         contents: &'a Cell<u64>,
     ) -> Result<Self, UnpackError> {
@@ -85,7 +85,7 @@ impl<'a, R: Read> Members<'a, R> {
             if *self.headers > self.limits.headers {
                 return Err(UnpackError::TooManyHeaders { layer: self.layer, limit: self.limits.headers });
             }
-            let place = Place::new(self.layer, &entry.path_bytes());
+            let place = EntryLocation::new(self.layer, &entry.path_bytes());
             let is_second = match entry.header().as_old().linkflag[0] {
                 b'L' => before.path.replace(name(self.said(&mut entry)?)).is_some(),
                 b'K' => before.target.replace(name(self.said(&mut entry)?)).is_some(),
@@ -106,7 +106,7 @@ impl<'a, R: Read> Members<'a, R> {
         if before.is_empty() {
             return Ok(None);
         }
-        let place = Place::new(self.layer, &before.path.unwrap_or_default());
+        let place = EntryLocation::new(self.layer, &before.path.unwrap_or_default());
         Err(UnpackError::Ambiguous { place, what: "its header is missing" })
     }
 
@@ -119,7 +119,7 @@ impl<'a, R: Read> Members<'a, R> {
         let mut said = Vec::new();
         entry.read_to_end(&mut said).map_err(|error| reading(self.layer, error))?;
         if (said.len() as u64) < entry.size() {
-            return Err(UnpackError::Truncated(Place::new(self.layer, &entry.path_bytes())));
+            return Err(UnpackError::Truncated(EntryLocation::new(self.layer, &entry.path_bytes())));
         }
         Ok(said)
     }
@@ -132,7 +132,7 @@ impl<'a, R: Read> Members<'a, R> {
         let target = before.target.or(pax.target).or_else(|| entry.link_name_bytes().map(Cow::into_owned));
         let (header, bytes) = (entry.header(), entry.size());
         let flag = header.as_old().linkflag[0];
-        let ambiguous = |what| Err(UnpackError::Ambiguous { place: Place::new(self.layer, &path), what });
+        let ambiguous = |what| Err(UnpackError::Ambiguous { place: EntryLocation::new(self.layer, &path), what });
         if is_named_twice || is_linked_twice {
             return ambiguous("GNU and pax name it differently");
         }
@@ -166,8 +166,8 @@ impl<'a, R: Read> Members<'a, R> {
 }
 
 impl Member {
-    pub(super) fn place(&self) -> Place {
-        Place::new(self.layer, &self.path)
+    pub(super) fn place(&self) -> EntryLocation {
+        EntryLocation::new(self.layer, &self.path)
     }
 }
 

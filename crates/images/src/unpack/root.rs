@@ -20,7 +20,7 @@ const ROOT_BYTES: usize = 1024;
 
 /// A directory within an image.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Root {
+pub struct CatalogRoot {
     /// The names on the way to it, from the top of the image; empty for the top itself.
     parts: Vec<String>,
 }
@@ -34,9 +34,9 @@ pub(super) enum Relation {
     Elsewhere,
 }
 
-impl Root {
+impl CatalogRoot {
     /// The directory that a user gave, or else the one that the labels of an image name.
-    pub fn of_image(labels: &BTreeMap<String, String>, given: Option<&str>) -> Result<Self, UnpackError> {
+    pub fn from_labels(labels: &BTreeMap<String, String>, given: Option<&str>) -> Result<Self, UnpackError> {
         let label = |name: &str| labels.get(name).filter(|value| !value.is_empty());
         if let Some(path) = given.or(label(CONFIGS_LABEL).map(String::as_str)) {
             return Self::parse(path);
@@ -51,7 +51,7 @@ impl Root {
     }
 
     /// The directory that a user gave, or else all of an artifact: it has no labels and holds nothing but a catalog.
-    pub fn of_artifact(given: Option<&str>) -> Result<Self, UnpackError> {
+    pub fn for_artifact(given: Option<&str>) -> Result<Self, UnpackError> {
         Self::parse(given.unwrap_or("/"))
     }
 
@@ -80,7 +80,7 @@ impl Root {
     }
 }
 
-impl fmt::Display for Root {
+impl fmt::Display for CatalogRoot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}", self.parts.join("/"))
     }

@@ -15,7 +15,7 @@ const BUFFER: usize = 128 * 1024;
 
 /// Where the content of a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Content {
+pub struct FileContent {
     start: u64,
     /// How long it is.
     pub bytes: u64,
@@ -44,7 +44,7 @@ impl Spool {
     }
 
     /// Takes the whole content of a member.
-    pub(super) fn add(&mut self, content: &mut impl Read, member: &Member) -> Result<Content, UnpackError> {
+    pub(super) fn add(&mut self, content: &mut impl Read, member: &Member) -> Result<FileContent, UnpackError> {
         let mut left = member.bytes;
         while left > 0 {
             match content.read(&mut self.buffer) {
@@ -60,11 +60,11 @@ impl Spool {
         }
         let start = self.bytes;
         self.bytes += member.bytes;
-        Ok(Content { start, bytes: member.bytes })
+        Ok(FileContent { start, bytes: member.bytes })
     }
 
     /// Reads into this room what a content has from here on, as far as there is room, and says how much; 0 at its end.
-    pub(super) fn read(&self, content: Content, from: u64, room: &mut [u8]) -> Result<usize, UnpackError> {
+    pub(super) fn read(&self, content: FileContent, from: u64, room: &mut [u8]) -> Result<usize, UnpackError> {
         let left = usize::try_from(content.bytes.saturating_sub(from)).unwrap_or(usize::MAX).min(room.len());
         let read = self.file.read_exact_at(&mut room[..left], content.start + from);
         read.map_err(|source| io_error("read files of the image from", &self.folder, source))?;

@@ -10,14 +10,14 @@ use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest as _, Sha256};
 
 use super::error::{io_error, reading};
-use super::{Layer, Limits, UnpackError};
+use super::{Layer, UnpackError, UnpackLimits};
 
 /// How many bytes are read at once, of a blob and of what it is uncompressed to.
 const BUFFER: usize = 64 * 1024;
 
 /// How far a zstd frame may refer back, as a power of two: 128 MiB, which the decoder holds in memory. zstd's own
 /// programs refuse more as well.
-pub const ZSTD_WINDOW_LOG: u32 = 27;
+pub const MAX_ZSTD_WINDOW_LOG: u32 = 27;
 
 /// What a blob begins with, by how it is compressed.
 const GZIP: &[u8] = &[0x1f, 0x8b];
@@ -34,7 +34,7 @@ pub(super) struct Stream<'a> {
     bytes: BufReader<Box<dyn Read + 'a>>,
     hash: Option<(Sha256, Digest)>,
     layer: u32,
-    limits: &'a Limits,
+    limits: &'a UnpackLimits,
     /// Bytes of all blobs so far, and what it was when this layer began.
     read: &'a Cell<u64>,
     read_before: u64,
@@ -59,7 +59,7 @@ impl<'a> Stream<'a> {
     pub(super) fn open(
         layer: &Layer,
         number: u32,
-        limits: &'a Limits,
+        limits: &'a UnpackLimits,
         before: u64,
         read: &'a Cell<u64>,
         contents: &'a Cell<u64>,
@@ -117,7 +117,7 @@ impl<'a> Stream<'a> {
     }
 
     fn check(&self) -> Result<(), UnpackError> {
-        let Limits { uncompressed, ratio, ratio_from, .. } = *self.limits;
+        let UnpackLimits { uncompressed, ratio, ratio_from, .. } = *self.limits;
         if self.before + self.uncompressed > uncompressed {
             return Err(UnpackError::TooManyUncompressed { layer: self.layer, limit: uncompressed });
         }
@@ -166,7 +166,7 @@ fn uncompressed<'a>(mut blob: BufReader<Blob<'a>>, layer: u32) -> Result<Box<dyn
     }
     if start.starts_with(ZSTD) || is_skippable {
         let mut decoder = zstd::Decoder::with_buffer(blob).map_err(damaged)?;
-        decoder.window_log_max(ZSTD_WINDOW_LOG).map_err(damaged)?;
+        decoder.window_log_max(MAX_ZSTD_WINDOW_LOG).map_err(damaged)?;
         return Ok(Box::new(decoder));
     }
     Ok(Box::new(blob))

@@ -19,15 +19,15 @@ fn tar() -> Archive {
 
 /// What an image has: each file with its text, each link with where it leads, each folder.
 fn listed(unpacked: &Unpacked) -> BTreeMap<String, String> {
-    let what = |entry: &Entry| match entry {
-        Entry::Folder => "folder".to_owned(),
-        Entry::File(content) => format!("= {}", text(unpacked, *content)),
-        Entry::Link(target) => format!("-> {target}"),
+    let what = |entry: &UnpackedEntry| match entry {
+        UnpackedEntry::Folder => "folder".to_owned(),
+        UnpackedEntry::File(content) => format!("= {}", text(unpacked, *content)),
+        UnpackedEntry::Link(target) => format!("-> {target}"),
     };
     unpacked.entries().iter().map(|(path, entry)| (path.clone(), what(entry))).collect()
 }
 
-fn text(unpacked: &Unpacked, content: Content) -> String {
+fn text(unpacked: &Unpacked, content: FileContent) -> String {
     let mut text = vec![0; usize::try_from(content.bytes).unwrap()];
     assert_eq!(unpacked.read(content, 0, &mut text).unwrap(), text.len());
     String::from_utf8(text).unwrap()
@@ -45,7 +45,7 @@ fn told(error: &UnpackError) -> String {
 }
 
 /// What blobs become, each a layer, or why they are refused.
-fn image(blobs: &[Vec<u8>], root: &str, limits: &Limits) -> Result<Unpacked, String> {
+fn image(blobs: &[Vec<u8>], root: &str, limits: &UnpackLimits) -> Result<Unpacked, String> {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("to");
     fs::create_dir(&to).unwrap();
@@ -55,7 +55,7 @@ fn image(blobs: &[Vec<u8>], root: &str, limits: &Limits) -> Result<Unpacked, Str
         fs::write(&path, blob).unwrap();
         layers.push(Layer { blob: path, diff_id: None });
     }
-    let root = Root::of_artifact(Some(root)).unwrap();
+    let root = CatalogRoot::for_artifact(Some(root)).unwrap();
     let mut heard = 0;
     let done = unpack(&layers, &root, &to, limits, |read| heard = read);
     if done.is_ok() {
@@ -66,13 +66,13 @@ fn image(blobs: &[Vec<u8>], root: &str, limits: &Limits) -> Result<Unpacked, Str
 }
 
 /// What is under the root of such an image.
-fn unpacked_blobs(blobs: &[Vec<u8>], root: &str, limits: &Limits) -> Result<BTreeMap<String, String>, String> {
+fn unpacked_blobs(blobs: &[Vec<u8>], root: &str, limits: &UnpackLimits) -> Result<BTreeMap<String, String>, String> {
     image(blobs, root, limits).map(|unpacked| listed(&unpacked))
 }
 
 fn unpacked(layers: &[Archive]) -> Result<BTreeMap<String, String>, String> {
     let blobs: Vec<_> = layers.iter().cloned().map(Archive::plain).collect();
-    unpacked_blobs(&blobs, "/configs", &Limits::default())
+    unpacked_blobs(&blobs, "/configs", &UnpackLimits::default())
 }
 
 fn map(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -136,7 +136,7 @@ fn a_whiteout_removes_what_lower_layers_have() {
     becomes(&[base(), new[0].clone(), new[1].clone()], &[("n", "= 9")]);
     let deep = tar().file("opt/data/configs/a", "1").file("opt/data/b", "");
     let blobs = |upper: Archive| [deep.clone().plain(), upper.plain()];
-    let at = |upper| unpacked_blobs(&blobs(upper), "/opt/data/configs", &Limits::default());
+    let at = |upper| unpacked_blobs(&blobs(upper), "/opt/data/configs", &UnpackLimits::default());
     assert_eq!(at(tar().file("opt/data/.wh.b", "")), Ok(map(&[("a", "= 1")])));
     for gone in [".wh.opt", "opt/.wh.data", "opt/.wh..wh..opq", ".wh..wh..opq", "opt/data/.wh.configs"] {
         let refused = at(tar().file(gone, "")).unwrap_err();

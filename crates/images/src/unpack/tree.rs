@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Content;
+use super::FileContent;
 
 /// Everything that matters of an image.
 pub(super) struct Tree {
@@ -31,7 +31,7 @@ pub(super) struct Node {
 #[derive(Clone)]
 pub(super) enum Leaf {
     /// A file with this content.
-    File(Content),
+    File(FileContent),
     /// A link with this target.
     Link(String),
     /// Something that is neither a folder nor of interest.

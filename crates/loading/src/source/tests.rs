@@ -24,7 +24,7 @@ fn parsed(text: &str) -> Result<(String, String, bool), String> {
         None => error.to_string(),
     })?;
     let key = source.key().replace(folder.path().to_str().unwrap(), "@");
-    Ok((key, source.last_part().unwrap_or_default(), source.is_pinned()))
+    Ok((key, source.last_path_segment().unwrap_or_default(), source.is_pinned()))
 }
 
 #[test]

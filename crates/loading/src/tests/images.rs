@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fbc::catalog::Package;
-use store::State;
+use store::SourceState;
 use testing::{CONFIGS, Layout};
 
 use super::*;
@@ -223,7 +223,7 @@ async fn what_another_build_read_of_a_digest_is_served_and_read_again() {
         Event::Tried(report) => seen.lock().unwrap().1.push(report.standing.to_string()),
         Event::AllTried => {}
     };
-    let another = Store::open(&folders.0.path().join("store"), QUOTA, "another build").unwrap();
+    let another = Store::open(&folders.0.path().join("store"), DEFAULT_QUOTA_BYTES, "another build").unwrap();
     Loader::new(another, registries(), writer).run(all, RefreshPolicy::ONCE, observe).await;
     let (mut steps, standings) = std::mem::take(&mut *events.lock().unwrap());
     steps.dedup();
@@ -254,7 +254,7 @@ async fn a_registry_that_does_not_answer_keeps_nothing_waiting() {
     let repository = |name: &str| format!("{}/ns/{name}:v1", silent.local_addr().unwrap());
     let (kept, new) = (wanted("kept", &repository("kept")), wanted("new", &repository("new")));
     let revision = format!("{digest} /configs");
-    let state = State { revision: Some(&revision), image: Some("by-digest") };
+    let state = SourceState { revision: Some(&revision), image: Some("by-digest") };
     folders.stages().reuse(&kept.place.key(), &state).unwrap().unwrap();
 
     let mut watching = Watching::start(&folders, vec![new, kept, folders.wanted("dir", "dir")]);

@@ -71,7 +71,7 @@ fn replaced() -> Folders {
 /// Pulls what the source has in this folder now, and tells of each step.
 fn pull(folder: &Path, observe: impl Fn(Step) + Clone + Send + Sync + 'static) -> Report {
     let layout = Layout::at(folder.join("layout"));
-    let store = Store::open(&folder.join("store"), QUOTA, "build").unwrap();
+    let store = Store::open(&folder.join("store"), DEFAULT_QUOTA_BYTES, "build").unwrap();
     let (writer, _catalogs) = catalogs();
     let last = Arc::new(Mutex::new(None));
     let tried = Arc::clone(&last);

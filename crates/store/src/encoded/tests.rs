@@ -23,9 +23,9 @@ fn a_compressed_form_is_made_once_and_goes_with_its_content() {
     let text = "{}\n".repeat(1000);
     let digest = keep_text(&store, "key", &text);
     for coding in Coding::ALL {
-        let made = store.encoded(&digest, text.as_bytes(), coding).unwrap().unwrap();
+        let made = store.load_or_compress(&digest, text.as_bytes(), coding).unwrap().unwrap();
         // What is there is not made again: what it would be made of does not count.
-        assert_eq!(store.encoded(&digest, b"", coding).unwrap().unwrap(), made);
+        assert_eq!(store.load_or_compress(&digest, b"", coding).unwrap().unwrap(), made);
     }
     let both = [format!("{}.jsonl.gz", digest.hex()), format!("{}.jsonl.zst", digest.hex())];
     assert_eq!(encoded(folder.path()), both);
@@ -42,7 +42,7 @@ fn what_is_not_kept_any_more_has_no_compressed_form() {
     let store = open(folder.path());
     let digest = keep_text(&store, "key", "{}\n");
     keep_text(&store, "key", "{\"a\":1}\n");
-    assert_eq!(store.encoded(&digest, b"{}\n", Coding::Gzip).unwrap(), None);
+    assert_eq!(store.load_or_compress(&digest, b"{}\n", Coding::Gzip).unwrap(), None);
     assert_eq!(encoded(folder.path()), [""; 0]);
 }
 
@@ -52,10 +52,14 @@ fn compressed_forms_take_no_room_from_contents() {
     let text = "{}\n".repeat(1000);
     let store = open_with(folder.path(), 8_000);
     let digest = keep_text(&store, "key", &text);
-    assert!(store.encoded(&digest, text.as_bytes(), Coding::Gzip).unwrap().is_some());
+    assert!(store.load_or_compress(&digest, text.as_bytes(), Coding::Gzip).unwrap().is_some());
     // One byte more than is left beside that form.
     let second = "x".repeat(usize::try_from(8_000 - store.used().unwrap()).unwrap());
     keep_text(&store, "other", &format!("{second}y"));
     assert_eq!(encoded(folder.path()), [""; 0]);
-    assert_eq!(store.encoded(&digest, text.as_bytes(), Coding::Gzip).unwrap(), None, "there is no room for it");
+    assert_eq!(
+        store.load_or_compress(&digest, text.as_bytes(), Coding::Gzip).unwrap(),
+        None,
+        "there is no room for it"
+    );
 }

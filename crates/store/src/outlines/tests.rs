@@ -12,7 +12,7 @@ use super::super::{OUTLINES, Store};
 /// Keeps a content whose text is this, with an outline.
 fn keep(store: &Store, key: &str, text: &str) -> Digest {
     let digest = keep_text(store, key, text);
-    store.keep_outline(&digest, &outline()).unwrap();
+    store.save_outline(&digest, &outline()).unwrap();
     digest
 }
 
@@ -66,7 +66,7 @@ fn a_damaged_outline_is_as_if_not_there_and_is_made_anew() {
     let digest = keep(&store, "a", "1\n");
     fs::write(store.outline_path(&digest), "damaged").unwrap();
     assert_eq!(digests(&store, "a"), []);
-    store.keep_outline(&digest, &outline()).unwrap();
+    store.save_outline(&digest, &outline()).unwrap();
     assert_eq!(store.outlines("a"), [(digest, outline())]);
 }
 
@@ -83,7 +83,7 @@ fn an_outline_is_kept_only_where_there_is_room() {
         fs::remove_dir_all(folder.path().join(OUTLINES)).unwrap();
         fs::create_dir(folder.path().join(OUTLINES)).unwrap();
         let digest = store.record("a").unwrap().content;
-        store.keep_outline(&digest, &outline()).unwrap();
+        store.save_outline(&digest, &outline()).unwrap();
         assert_eq!(digests(&store, "a").len(), expected, "{quota}");
     }
 }

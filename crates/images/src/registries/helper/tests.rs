@@ -41,7 +41,7 @@ fn a_helper_may_know_nothing_and_else_its_failure_is_told_without_its_words() {
 fn an_answer_is_read_up_to_its_limit() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let answer = r#"{"Username":"me","Secret":"it"}"#;
-    let limit = usize::try_from(HELPER_BYTES).unwrap();
+    let limit = usize::try_from(MAX_HELPER_OUTPUT_BYTES).unwrap();
     let run_of = |length: usize| {
         fs::write(file.path(), format!("{}{answer}", " ".repeat(length - answer.len()))).unwrap();
         run_script(&format!("exec cat {}", file.path().display()), HELPER_TIMEOUT)

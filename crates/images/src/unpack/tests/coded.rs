@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 use super::*;
 
 fn one(blob: &[u8]) -> Result<BTreeMap<String, String>, String> {
-    unpacked_blobs(&[blob.to_vec()], "/configs", &Limits::default())
+    unpacked_blobs(&[blob.to_vec()], "/configs", &UnpackLimits::default())
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_layer_must_be_what_the_image_says() {
     let run = |diff_id| {
         let to = tempfile::tempdir().unwrap();
         let layers = [Layer { blob: blob.clone(), diff_id: Some(diff_id) }];
-        unpack(&layers, &Root::of_artifact(None).unwrap(), to.path(), &Limits::default(), drop)
+        unpack(&layers, &CatalogRoot::for_artifact(None).unwrap(), to.path(), &UnpackLimits::default(), drop)
             .map(drop)
             .map_err(|error| told(&error))
     };
@@ -112,11 +112,12 @@ fn a_layer_must_be_what_the_image_says() {
 fn a_folder_that_cannot_be_written_to_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("missing");
-    let done = unpack(&[], &Root::of_artifact(None).unwrap(), &to, &Limits::default(), drop);
+    let done = unpack(&[], &CatalogRoot::for_artifact(None).unwrap(), &to, &UnpackLimits::default(), drop);
     let told = done.unwrap_err().to_string();
     assert_eq!(told.replace(folder.path().to_str().unwrap(), "FOLDER"), "cannot make a file in `FOLDER/missing`");
     let layers = [Layer { blob: to.clone(), diff_id: None }];
-    let done = unpack(&layers, &Root::of_artifact(None).unwrap(), folder.path(), &Limits::default(), drop);
+    let done =
+        unpack(&layers, &CatalogRoot::for_artifact(None).unwrap(), folder.path(), &UnpackLimits::default(), drop);
     let told = done.unwrap_err().to_string();
     assert_eq!(told.replace(folder.path().to_str().unwrap(), "FOLDER"), "cannot open `FOLDER/missing`");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing of it remains");
@@ -129,7 +130,7 @@ fn labels_and_users_say_where_the_catalog_is() {
     const BUNDLE: &str = "operators.operatorframework.io.bundle.package.v1";
     const OTHER: &str = "operators.operatorframework.io.bundle.mediatype.v1";
     let told = |labels: &[(&str, &str)], given| {
-        let root = Root::of_image(&map(labels), given);
+        let root = CatalogRoot::from_labels(&map(labels), given);
         root.map_or_else(|error| error.to_string(), |root| root.to_string())
     };
     let nowhere = "the image has no label `operators.operatorframework.io.index.configs.v1`: if it holds a file-based catalog, name its directory with --configs-dir";
@@ -154,7 +155,7 @@ fn labels_and_users_say_where_the_catalog_is() {
         assert_eq!(told(labels, given), expected, "{labels:?} {given:?}");
     }
     for (bytes, is_good) in [(1024, true), (1025, false)] {
-        assert_eq!(Root::of_artifact(Some(&"n".repeat(bytes))).is_ok(), is_good);
+        assert_eq!(CatalogRoot::for_artifact(Some(&"n".repeat(bytes))).is_ok(), is_good);
     }
-    assert_eq!(Root::of_artifact(None).unwrap().to_string(), "/");
+    assert_eq!(CatalogRoot::for_artifact(None).unwrap().to_string(), "/");
 }

@@ -4,7 +4,7 @@ use super::*;
 
 /// The files of the catalog with their texts, in its order; or why there are none.
 fn files(layer: Archive) -> Result<Vec<(String, String)>, String> {
-    let unpacked = image(&[layer.plain()], "/configs", &Limits::default()).unwrap();
+    let unpacked = image(&[layer.plain()], "/configs", &UnpackLimits::default()).unwrap();
     let files = unpacked.files().map_err(|error| told(&error))?;
     Ok(files.into_iter().map(|file| (file.path, text(&unpacked, file.content))).collect())
 }
@@ -103,7 +103,7 @@ fn patterns_are_read_up_to_their_limit() {
 fn a_content_counts_by_each_of_its_names() {
     let layer = tar().file("configs/a", "123").link("configs/b", "a").hard_link("configs/c", "configs/a");
     let with = |layer: Archive, bytes| {
-        let unpacked = image(&[layer.plain()], "/configs", &Limits { bytes, ..Limits::default() }).unwrap();
+        let unpacked = image(&[layer.plain()], "/configs", &UnpackLimits { bytes, ..UnpackLimits::default() }).unwrap();
         unpacked.files().map(|files| files.len()).map_err(|error| error.to_string())
     };
     assert_eq!(with(layer.clone(), 9), Ok(3));
@@ -115,8 +115,8 @@ fn a_content_counts_by_each_of_its_names() {
 #[test]
 fn a_file_is_read_piece_by_piece_and_never_beyond_its_end() {
     let layer = tar().file("configs/a", "123").file("configs/b", "4567").file("configs/c", "");
-    let unpacked = image(&[layer.plain()], "/configs", &Limits::default()).unwrap();
-    let pieces = |file: &File| {
+    let unpacked = image(&[layer.plain()], "/configs", &UnpackLimits::default()).unwrap();
+    let pieces = |file: &CatalogFile| {
         let (mut pieces, mut at, mut room) = (Vec::new(), 0, [0; 3]);
         loop {
             match unpacked.read(file.content, at, &mut room).unwrap() {

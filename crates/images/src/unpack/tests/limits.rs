@@ -2,50 +2,50 @@
 
 use super::*;
 
-fn with(limits: &Limits, layers: &[Archive]) -> Result<(), String> {
+fn with(limits: &UnpackLimits, layers: &[Archive]) -> Result<(), String> {
     let blobs: Vec<_> = layers.iter().cloned().map(Archive::plain).collect();
     unpacked_blobs(&blobs, "/configs", limits).map(drop)
 }
 
 /// What is exactly as much as it may be is taken, and one more is refused.
 #[track_caller]
-fn holds(limits: &Limits, enough: &[Archive], more: &[Archive], expected: &str) {
+fn holds(limits: &UnpackLimits, enough: &[Archive], more: &[Archive], expected: &str) {
     assert_eq!(with(limits, enough), Ok(()), "{expected}");
     assert_eq!(with(limits, more), Err(expected.to_owned()));
 }
 
 #[test]
 fn archives_that_are_larger_than_they_may_be_are_refused() {
-    let limits = Limits::default;
+    let limits = UnpackLimits::default;
     let two = [base(), base()];
     let more = [base(), base().file("x", "")];
     let told = "the image has 3 layers and may have 2";
-    holds(&Limits { layers: 2, ..limits() }, &two, &[base(), base(), base()], told);
+    holds(&UnpackLimits { layers: 2, ..limits() }, &two, &[base(), base(), base()], told);
     let told = "the layers have more than 8 entries, counted up to layer 2";
-    holds(&Limits { headers: 8, ..limits() }, &two, &more, told);
+    holds(&UnpackLimits { headers: 8, ..limits() }, &two, &more, told);
     let told = "the layers have more than 9216 bytes when they are uncompressed, counted up to layer 2";
-    holds(&Limits { uncompressed: 9216, ..limits() }, &two, &more, told);
+    holds(&UnpackLimits { uncompressed: 9216, ..limits() }, &two, &more, told);
     let told = "layer 1 says more than 110 bytes of one entry beside its content";
     let named = |bytes| [base().file(&"n".repeat(bytes), "")];
-    holds(&Limits { header_bytes: 110, ..limits() }, &named(110), &named(111), told);
+    holds(&UnpackLimits { header_bytes: 110, ..limits() }, &named(110), &named(111), told);
 }
 
 #[test]
 fn catalogs_that_are_larger_than_they_may_be_are_refused() {
-    let limits = Limits::default;
+    let limits = UnpackLimits::default;
     let told = "there are more than 4 files, folders and links under `/configs`, counted up to `configs/x` in layer 2";
     let enough = [base(), base(), tar().file("x/y/z", "")];
-    holds(&Limits { entries: 4, ..limits() }, &enough, &[base(), tar().file("configs/x", "")], told);
+    holds(&UnpackLimits { entries: 4, ..limits() }, &enough, &[base(), tar().file("configs/x", "")], told);
     let told = "there are more than 1 links under `/configs`, counted up to `configs/m` in layer 1";
     let link = || base().link("configs/l", "a");
-    holds(&Limits { links: 1, ..limits() }, &[link().link("x", "y")], &[link().link("configs/m", "a")], told);
-    holds(&Limits { links: 1, ..limits() }, &[link()], &[link().hard_link("configs/m", "configs/l")], told);
+    holds(&UnpackLimits { links: 1, ..limits() }, &[link().link("x", "y")], &[link().link("configs/m", "a")], told);
+    holds(&UnpackLimits { links: 1, ..limits() }, &[link()], &[link().hard_link("configs/m", "configs/l")], told);
     let told = "`configs/x` in layer 1 has 6 bytes and may have 5";
     let file = |content| base().file("configs/x", content);
-    holds(&Limits { file_bytes: 5, ..limits() }, &[file("12345").file("x", "123456")], &[file("123456")], told);
+    holds(&UnpackLimits { file_bytes: 5, ..limits() }, &[file("12345").file("x", "123456")], &[file("123456")], told);
     let told = "the files under `/configs` have more than 5 bytes, counted up to `configs/a` in layer 2";
     let enough = [file("12").file("x", "123")];
-    holds(&Limits { bytes: 5, ..limits() }, &enough, &[base(), tar().file("configs/a", "123")], told);
+    holds(&UnpackLimits { bytes: 5, ..limits() }, &enough, &[base(), tar().file("configs/a", "123")], told);
 }
 
 #[test]
@@ -55,13 +55,13 @@ fn paths_that_are_longer_than_they_may_be_are_refused() {
             "the path or the target of `{place}` in layer 1 is too long: a path may have {limit} bytes and each name in it 255"
         )
     };
-    let short = Limits { path_bytes: 14, ..Limits::default() };
+    let short = UnpackLimits { path_bytes: 14, ..UnpackLimits::default() };
     let file = |name: &str| [base().file(&format!("configs/{name}"), "")];
     holds(&short, &file("123456"), &file("1234567"), &told("configs/1234567", 14));
     let link = |target| [base().link("configs/l", target)];
     holds(&short, &link("12345678901234"), &link("123456789012345"), &told("configs/l", 14));
     let shown = format!("configs/{}…", "n".repeat(192));
-    holds(&Limits::default(), &file(&"n".repeat(255)), &file(&"n".repeat(256)), &told(&shown, 1024));
+    holds(&UnpackLimits::default(), &file(&"n".repeat(255)), &file(&"n".repeat(256)), &told(&shown, 1024));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn of_where_a_link_leads_no_more_is_held_than_a_path_may_have() {
     let long = "ü".repeat(400);
     let links = base().link("configs/l", &format!("m/{long}")).link("configs/m", &format!("missing/{long}"));
     for (path_bytes, expected) in [(1024, 1025), (1025, 1027), (2048, 1609)] {
-        let limits = Limits { path_bytes, ..Limits::default() };
+        let limits = UnpackLimits { path_bytes, ..UnpackLimits::default() };
         let unpacked = image(&[links.clone().plain()], "/configs", &limits).unwrap();
         assert_eq!(listed(&unpacked)["l"].len(), "-> ".len() + expected, "{path_bytes}");
     }
@@ -81,15 +81,15 @@ fn a_bomb_is_refused_however_it_is_compressed() {
     let zeros = "\0".repeat(4 * 1024 * 1024);
     // zlib makes a thousandth of zeros, zstd much less.
     for (blob, ratio) in [(base().file("x", &zeros).gzip(), 100), (base().file("x", &zeros).zstd(), 1_000)] {
-        let limits = Limits { ratio, ratio_from: 1024 * 1024, ..Limits::default() };
+        let limits = UnpackLimits { ratio, ratio_from: 1024 * 1024, ..UnpackLimits::default() };
         let told = format!("layer 1 has more than {ratio} times the bytes of its blob: this is no catalog but a bomb");
         assert_eq!(unpacked_blobs(std::slice::from_ref(&blob), "/configs", &limits), Err(told));
         for ratio_from in [4 * 1024 * 1024 + 100_000, u64::MAX] {
-            let limits = Limits { ratio, ratio_from, ..Limits::default() };
+            let limits = UnpackLimits { ratio, ratio_from, ..UnpackLimits::default() };
             assert_eq!(unpacked_blobs(std::slice::from_ref(&blob), "/configs", &limits), Ok(map(&BASE)));
         }
         let actual = 5 * 1024 * 1024 / blob.len() as u64;
-        let limits = Limits { ratio: actual, ratio_from: 0, ..Limits::default() };
+        let limits = UnpackLimits { ratio: actual, ratio_from: 0, ..UnpackLimits::default() };
         assert_eq!(unpacked_blobs(&[blob], "/configs", &limits), Ok(map(&BASE)));
     }
 }
@@ -128,6 +128,6 @@ fn a_million_entries_are_refused() {
 
 /// How much a large layer becomes, whatever its ratio.
 fn told(blob: &[u8]) -> Result<usize, String> {
-    let limits = Limits { ratio: u64::MAX, ..Limits::default() };
+    let limits = UnpackLimits { ratio: u64::MAX, ..UnpackLimits::default() };
     unpacked_blobs(&[blob.to_vec()], "/configs", &limits).map(|found| found.len())
 }
