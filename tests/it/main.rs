@@ -3,6 +3,7 @@
 mod bad_input;
 mod canonical;
 mod catalogd;
+mod closed_output;
 mod corpus;
 mod documents;
 mod forward_compat;
