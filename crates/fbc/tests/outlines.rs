@@ -1,7 +1,6 @@
 //! Outlines: what counts as a difference, and what their bytes say.
 
 use testing::fixture;
-#[expect(dead_code, reason = "it also has filters")]
 use testing::random;
 
 use std::collections::{BTreeMap, BTreeSet};
