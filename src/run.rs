@@ -1,4 +1,4 @@
-//! Where the parts meet, and nowhere else: one function a subcommand, each in its own file.
+//! Composes the parts of the program: one function for each command, each in its own file.
 
 mod graph;
 mod once;
@@ -17,7 +17,7 @@ use clap::CommandFactory;
 
 use crate::args::{Args, Command};
 
-/// Does what the arguments say. What goes wrong is printed.
+/// Runs the command that the arguments name. Errors are printed.
 pub fn run(args: Args) -> ExitCode {
     let done = match args.command {
         Command::Serve(args) => serve::serve(*args),
@@ -27,9 +27,6 @@ pub fn run(args: Args) -> ExitCode {
         Command::Completions { shell } => completions(shell),
     };
     done.unwrap_or_else(|error| {
-        if is_broken_pipe(&error) {
-            return ExitCode::SUCCESS;
-        }
         // Nothing is left to do when this cannot be printed either.
         let _ = writeln!(io::stderr(), "error: {error:#}");
         ExitCode::FAILURE
@@ -39,11 +36,6 @@ pub fn run(args: Args) -> ExitCode {
 fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "catalogql", &mut script);
-    io::stdout().write_all(&script)?;
+    output::ignore_closed_pipe(io::stdout().write_all(&script))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Whether it is only that who read our output wants no more of it.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

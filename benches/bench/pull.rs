@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use testing::image::{Image, Served};
+use testing::image::{CatalogImage, MeasuredServer};
 
 use crate::measure::{at_most, least, report};
 
@@ -12,12 +12,12 @@ const RUNS: usize = 5;
 /// Measures the CPU time from the start of the server to its first answer.
 pub(crate) fn bench(name: &str, folder: &Path, scratch: &Path) {
     println!("image of {name}");
-    let image = Image::new(folder, scratch);
+    let image = CatalogImage::new(folder, scratch);
     let directory = format!("{name}={}", folder.display());
     let (mut from_image, mut from_directory) = (Vec::new(), Vec::new());
     let first_answer = |source: &str| {
         let store = scratch.join("store-of-a-server");
-        let took = Served::start(env!("CARGO_BIN_EXE_catalogql"), source, &store).cpu();
+        let took = MeasuredServer::start(env!("CARGO_BIN_EXE_catalogql"), source, &store).cpu_times();
         std::fs::remove_dir_all(&store).expect("the store can be removed");
         took
     };

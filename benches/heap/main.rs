@@ -29,7 +29,7 @@ fn main() {
         }
     }
     let community = corpus.join("community");
-    let image = image::Image::new(if community.is_dir() { &community } else { &generated }, &scratch);
+    let image = image::CatalogImage::new(if community.is_dir() { &community } else { &generated }, &scratch);
     bench("image", &image.source, &scratch, 24 * MIB);
     std::fs::remove_dir_all(&scratch).expect("the scratch folder can be removed");
 }
@@ -68,12 +68,12 @@ fn line(what: &str, bytes: usize, most: usize) {
 
 /// Starts the server on the source and asks the kernel once it answered.
 fn rss_anon(name: &str, source: &str, scratch: &Path) -> usize {
-    let server = image::Served::start(
+    let server = image::MeasuredServer::start(
         env!("CARGO_BIN_EXE_catalogql"),
         &format!("{name}={source}"),
         &scratch.join(format!("server-{name}")),
     );
-    let status = server.proc("status");
+    let status = server.proc_file("status");
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("Linux says it");
     let kilobytes: usize = line.trim().trim_end_matches(" kB").parse().expect("a number");
     kilobytes * 1024

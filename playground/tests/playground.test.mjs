@@ -136,9 +136,9 @@ test("what the server streams is shown as it comes", async () => {
 
 test("a change of a catalog is shown as it happens", async () => {
   await example("Changes");
-  const asked = page.waitForResponse((answer) => answer.request().postDataJSON()?.operationName === "Changes");
+  const response = page.waitForResponse((answer) => answer.request().postDataJSON()?.operationName === "Changes");
   await page.getByRole("button", { name: /Execute query/ }).click();
-  assert.equal((await asked).headers()["content-type"], "text/event-stream; charset=utf-8");
+  assert.equal((await response).headers()["content-type"], "text/event-stream; charset=utf-8");
   const blob = { schema: "olm.package", name: "newcomer", defaultChannel: "stable" };
   writeFileSync(join(server.catalog, "newcomer.json"), JSON.stringify(blob));
   const result = page.locator(".result-window");
@@ -168,9 +168,9 @@ async function example(name) {
  * @param {string} name
  */
 async function run(name) {
-  const asked = page.waitForResponse((answer) => answer.request().postDataJSON()?.operationName === name);
+  const response = page.waitForResponse((answer) => answer.request().postDataJSON()?.operationName === name);
   await page.getByRole("button", { name: /Execute query/ }).click();
-  return (await asked).json();
+  return (await response).json();
 }
 
 /**

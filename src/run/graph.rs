@@ -1,4 +1,4 @@
-//! `catalogql graph`: prints what can be upgraded to what in a package.
+//! `catalogql graph`: prints which bundles of a package can be upgraded to which.
 
 use std::collections::HashSet;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -11,14 +11,14 @@ use fbc::catalog::{Bundle, Channel, ChannelEntry, Package};
 use fbc::graph::{Edge, UpdateGraph, heads};
 use serde::{Serialize, Serializer};
 
-use super::output::table;
+use super::output::{ignore_closed_pipe, json, table};
 use super::{once, sources};
 use crate::args::{GraphArgs, GraphOutput};
 
-/// How many skipped bundles a table names.
+/// Maximum number of skipped bundles that a table names.
 const NAMED_SKIPS: usize = 2;
 
-/// What is printed for programs.
+/// The output for programs.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer<'a> {
@@ -37,9 +37,9 @@ struct AnswerChannel<'a> {
     name: &'a str,
     is_default: bool,
     deprecated: bool,
-    /// What nothing in the channel replaces or skips; one, in a valid channel.
+    /// Entries that no other replaces or skips; exactly one in a valid channel.
     heads: Vec<&'a str>,
-    /// The bundles from which no run of upgrades leads to a head.
+    /// Bundles from which no sequence of upgrades leads to a head.
     stranded: Vec<&'a str>,
 }
 
@@ -70,19 +70,16 @@ pub(super) fn graph(args: &GraphArgs) -> anyhow::Result<ExitCode> {
     let default = if stdout.is_terminal() { GraphOutput::Table } else { GraphOutput::Json };
     let mut out = BufWriter::new(stdout.lock());
     let graph = UpdateGraph::new(package, &args.channel);
-    match args.output.unwrap_or(default) {
-        GraphOutput::Mermaid => write!(out, "{}", graph.mermaid())?,
-        GraphOutput::Json => {
-            serde_json::to_writer_pretty(&mut out, &answer(package, graph))?;
-            writeln!(out)?;
-        }
-        GraphOutput::Table => tables(&mut out, package, &graph)?,
-    }
-    out.flush()?;
+    let printed = match args.output.unwrap_or(default) {
+        GraphOutput::Mermaid => write!(out, "{}", graph.mermaid()),
+        GraphOutput::Json => json(&mut out, &answer(package, graph)),
+        GraphOutput::Table => tables(&mut out, package, &graph),
+    };
+    ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The package, and that it has the channels asked for.
+/// Finds the package, and checks that it has the channels named by the arguments.
 fn package<'a>(catalog: &'a Catalog, args: &GraphArgs) -> anyhow::Result<Package<'a>> {
     let Some(package) = catalog.package(&args.package) else { bail!("package {:?} not found", args.package) };
     match args.channel.iter().find(|name| package.channel(name).is_none()) {
@@ -124,13 +121,13 @@ impl Serialize for Edges<'_> {
     }
 }
 
-/// The bundles of a channel from which no upgrades within it lead to its head, highest version first.
+/// Returns the bundles of a channel from which no upgrades within it lead to its head, highest version first.
 fn stranded(channel: Channel<'_>) -> Vec<&str> {
     let graph = UpdateGraph::new(channel.package(), &[channel.name()]);
     graph.stranded().into_iter().map(Bundle::name).collect()
 }
 
-/// One table a channel, highest version first.
+/// Prints a table for each channel, highest version first.
 fn tables(out: &mut impl Write, package: Package<'_>, graph: &UpdateGraph<'_>) -> io::Result<()> {
     let deprecated = if package.deprecation().is_some() { " (deprecated)" } else { "" };
     writeln!(out, "package {}{}", style(package.name()).bold(), style(deprecated).yellow())?;

@@ -1,4 +1,4 @@
-//! What is printed for people: tables, and that of what is served.
+//! Output for people: tables, the table of served catalogs, and output whose reader went away.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -6,19 +6,33 @@ use std::ops::Range;
 use comfy_table::{CellAlignment, Table, presets};
 use fbc::{Catalog, Severity};
 use loading::{Content, Report, SyncStatus};
+use serde::Serialize;
 
-/// The hexadecimal digits of a digest that tell contents apart for people.
+/// Number of hexadecimal digits of a digest that people need to tell contents apart.
 const SHORT_DIGEST: usize = 12;
 
-/// The columns of the table that hold counts.
+/// Columns of the table of served catalogs that hold counts.
 const COUNTS: Range<usize> = 1..5;
 
-/// How many problems of one severity a catalog has.
+/// Turns the error of a reader that closed our output early, as `head` does, into success: what was asked for was
+/// computed all the same, and the exit status says how it went.
+pub(super) fn ignore_closed_pipe(printed: io::Result<()>) -> io::Result<()> {
+    printed.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+}
+
+/// Prints a value as JSON on several lines.
+pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    // The conversion of the error keeps its kind, by which a closed pipe is known.
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
+}
+
+/// Counts the problems of one severity in a catalog.
 pub(super) fn count(catalog: &Catalog, severity: Severity) -> usize {
     catalog.problems().iter().filter(|problem| problem.severity() == severity).count()
 }
 
-/// A table without lines. Only the last column may hold colours, which count as letters.
+/// Creates a table without lines. Only the last column may hold colours, whose escape sequences count as letters.
 pub(super) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -30,7 +44,7 @@ pub(super) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<I
     table
 }
 
-/// Prints what is served, and what is not and why. The reports are in order.
+/// Prints the catalogs that are served, and those that are not with their errors, in the order of the reports.
 pub(super) fn served<'a>(out: &mut impl Write, reports: impl Iterator<Item = &'a Report> + Clone) -> io::Result<()> {
     let header = ["CATALOG", "PACKAGES", "BUNDLES", "ERRORS", "WARNINGS", "CONTENT", "TOOK"];
     let rows = reports.clone().filter_map(|report| Some(row(report, report.content.as_ref()?)));
@@ -74,7 +88,7 @@ fn row(report: &Report, content: &Content) -> [String; 7] {
     ]
 }
 
-/// How long ago a content was read, where that is known.
+/// Says how long ago a content was read; empty where that is not known.
 fn ago(content: &Content) -> String {
     content.age().map(|age| format!(" {age:#} ago")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! `catalogql resolve`: prints which bundle would be installed, and why not the others.
+//! `catalogql resolve`: prints which bundle OLM would install, and why not the others.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -10,18 +10,18 @@ use fbc::resolve::{
 };
 use serde::Serialize;
 
-use super::output::table;
+use super::output::{ignore_closed_pipe, json, table};
 use super::{once, sources};
 use crate::args::{ResolveArgs, ResolveOutput};
 
-/// What is printed for programs.
+/// The output for programs.
 #[derive(Serialize)]
 struct Answer<'a> {
-    /// What would be picked.
+    /// The bundle that would be installed.
     resolution: Option<AnswerResolution<'a>>,
-    /// Why nothing would be.
+    /// The reason why no bundle would be installed.
     failure: Option<AnswerFailure<'a>>,
-    /// What was looked at, best first.
+    /// The bundles that were considered, best first.
     considered: Vec<AnswerConsidered<'a>>,
 }
 
@@ -53,11 +53,12 @@ struct AnswerConsidered<'a> {
     catalog: &'a str,
     bundle: &'a str,
     version: Option<&'a str>,
-    /// Why it was not chosen.
+    /// The reason why it was not chosen.
     rejection: Option<&'a str>,
 }
 
-/// Prints what would be picked. The exit status says whether anything would.
+/// Prints which bundle would be installed. The exit status says whether any would, also when nobody reads the output to
+/// its end.
 pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
     let mut wanted = sources::wanted(&args.sources, None, args.images.configs_dir.as_deref())?;
     wanted.sort_by(|one, other| one.name.cmp(&other.name));
@@ -90,14 +91,11 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
     let stdout = io::stdout();
     let default = if stdout.is_terminal() { ResolveOutput::Table } else { ResolveOutput::Json };
     let mut out = stdout.lock();
-    match args.output.unwrap_or(default) {
-        ResolveOutput::Json => {
-            serde_json::to_writer_pretty(&mut out, &answer(&found, &offers))?;
-            writeln!(out)?;
-        }
-        ResolveOutput::Table => text(&mut out, &found, &offers)?,
-    }
-    out.flush()?;
+    let printed = match args.output.unwrap_or(default) {
+        ResolveOutput::Json => json(&mut out, &answer(&found, &offers)),
+        ResolveOutput::Table => text(&mut out, &found, &offers),
+    };
+    ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
     Ok(if found.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -140,7 +138,7 @@ fn answer<'a>(found: &'a Result<Resolution<'a>, Failure<'a>>, offers: &[Offer<'a
     }
 }
 
-/// The choice or why there is none, then a table of what was looked at.
+/// Prints the choice, or why there is none, and then a table of the bundles that were considered.
 fn text(out: &mut impl Write, found: &Result<Resolution<'_>, Failure<'_>>, offers: &[Offer<'_>]) -> io::Result<()> {
     match found {
         Ok(Resolution { offer, bundle, deprecations, .. }) => {

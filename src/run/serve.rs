@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -105,13 +106,8 @@ async fn serve_catalogs(
                     let reports = reports.take().unwrap_or_default();
                     refuse_nothing(&reports, upkeep)?;
                     ready.set();
-                    let mut out = io::stdout().lock();
-                    output::served(&mut out, reports.values())?;
-                    writeln!(out, "Listening on http://{address}/graphql")?;
-                    if has_playground {
-                        writeln!(out, "Playground at http://{address}/")?;
-                    }
-                    out.flush()?;
+                    // A server goes on when nobody reads what it prints.
+                    output::ignore_closed_pipe(announce(&reports, address, has_playground))?;
                 }
             },
             () = &mut serving => break,
@@ -121,6 +117,17 @@ async fn serve_catalogs(
     let _ = timeout(GOODBYE, engine.streams_ended()).await;
     loading.abort();
     Ok(())
+}
+
+/// Prints the catalogs that are served, and where.
+fn announce(reports: &BTreeMap<CatalogName, Report>, address: SocketAddr, has_playground: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    output::served(&mut out, reports.values())?;
+    writeln!(out, "Listening on http://{address}/graphql")?;
+    if has_playground {
+        writeln!(out, "Playground at http://{address}/")?;
+    }
+    out.flush()
 }
 
 /// What answers GraphQL, with the documents that it trusts.

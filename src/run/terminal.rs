@@ -8,7 +8,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use loading::Step;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// The bars of one run.
+/// The progress bars of a command.
 pub(super) struct Terminal {
     bars: MultiProgress,
     by_name: Mutex<HashMap<String, ProgressBar>>,
@@ -23,12 +23,12 @@ impl Terminal {
         Self { bars: MultiProgress::new(), by_name: Mutex::default() }
     }
 
-    /// Where the log goes.
+    /// Returns the writer of log lines.
     pub(super) fn log(&self) -> Log {
         Log(self.bars.clone())
     }
 
-    /// So many of so many bytes of this catalog have come so far.
+    /// Shows how far the step of a catalog is, in bytes.
     pub(super) fn progress(&self, name: &str, step: Step, done: u64, total: u64) {
         let mut by_name = self.by_name.lock().expect("no holder of this lock panics");
         let bar = by_name.entry(name.to_owned()).or_insert_with(|| {
@@ -45,7 +45,7 @@ impl Terminal {
         bar.set_position(done);
     }
 
-    /// Nothing more comes of this catalog for now.
+    /// Removes the bar of a catalog.
     pub(super) fn done(&self, name: &str) {
         if let Some(bar) = self.by_name.lock().expect("no holder of this lock panics").remove(name) {
             bar.finish_and_clear();

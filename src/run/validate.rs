@@ -1,4 +1,4 @@
-//! `catalogql validate`: prints what is wrong with one catalog.
+//! `catalogql validate`: prints the problems of one catalog.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -9,17 +9,17 @@ use fbc::{Catalog, Problem, Severity};
 use loading::LoadError;
 use serde::Serialize;
 
-use super::output::count;
+use super::output::{self, count, ignore_closed_pipe};
 use super::{once, sources};
 use crate::args::{Output, ValidateArgs};
 
-/// What is printed for programs.
+/// The output for programs.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer<'a> {
     /// Whether `opm validate` would accept the catalog.
     valid: bool,
-    /// Why the catalog cannot be read at all.
+    /// The error where the catalog cannot be read at all.
     error: Option<AnswerError>,
     packages: usize,
     bundles: usize,
@@ -45,17 +45,18 @@ struct AnswerProblem<'a> {
     line: Option<u32>,
 }
 
-/// Prints the problems of a catalog. The exit status says whether `opm validate` would refuse it.
+/// Prints the problems of a catalog. The exit status says whether `opm validate` would refuse it, also when nobody reads
+/// the output to its end.
 pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let place = sources::place(&args.source, args.images.configs_dir.as_deref())?;
     let content = once::load_one(&place, &args.images)?;
     let catalog = content.as_ref().map(|content| &*content.catalog);
     let mut out = io::stdout().lock();
-    match args.output {
-        Output::Text => text(&mut out, catalog)?,
-        Output::Json => json(&mut out, catalog)?,
-    }
-    out.flush()?;
+    let printed = match args.output {
+        Output::Text => text(&mut out, catalog),
+        Output::Json => json(&mut out, catalog),
+    };
+    ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
     let valid = catalog.is_ok_and(|catalog| count(catalog, Severity::Error) == 0);
     Ok(if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -73,7 +74,7 @@ fn text(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Resu
         let package = if package.is_empty() { "(no package)" } else { package };
         writeln!(out, "{}", style(package).bold())?;
         for problem in problems {
-            one(out, problem)?;
+            print_problem(out, problem)?;
         }
         writeln!(out)?;
     }
@@ -82,8 +83,8 @@ fn text(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Resu
     writeln!(out, "{} and {} in {}", number(errors, "error"), number(warnings, "warning"), number(all, "package"))
 }
 
-/// One problem, with the further lines of its message indented below the first.
-fn one(out: &mut impl Write, problem: &Problem) -> io::Result<()> {
+/// Prints one problem, with the further lines of its message indented below the first.
+fn print_problem(out: &mut impl Write, problem: &Problem) -> io::Result<()> {
     let place = match (&problem.file, problem.line) {
         (Some(file), Some(line)) => format!("{file}:{line}: "),
         (Some(file), None) => format!("{file}: "),
@@ -101,8 +102,8 @@ fn severity_word(severity: Severity) -> StyledObject<&'static str> {
     }
 }
 
-fn number(count: usize, of: &str) -> String {
-    format!("{count} {of}{}", if count == 1 { "" } else { "s" })
+fn number(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn json(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Result<()> {
@@ -118,8 +119,7 @@ fn json(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Resu
             Answer { valid: false, error: Some(answer_error(error)), packages: 0, bundles: 0, problems: Vec::new() }
         }
     };
-    serde_json::to_writer_pretty(&mut *out, &answer)?;
-    writeln!(out)
+    output::json(out, &answer)
 }
 
 fn answer_error(error: &LoadError) -> AnswerError {

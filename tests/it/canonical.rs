@@ -5,7 +5,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::corpus::folder;
+use testing::corpus::find_catalog;
+
 use crate::support::{Folders, Server};
 
 /// Numbers in every form, and letters that are escaped and that are not.
@@ -66,7 +67,7 @@ fn every_corpus_is_what_a_second_reading_makes_of_it() {
     for (name, bytes) in
         [("community", 84_992_232), ("community-objects", 441_810_428), ("community-v4.18-yaml", 11_434_973)]
     {
-        let Some(directory) = folder(name) else { continue };
+        let Some(directory) = find_catalog(name) else { continue };
         assert_eq!(compare(&directory), Ok(bytes), "{name}");
     }
 }

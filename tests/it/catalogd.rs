@@ -15,7 +15,7 @@ mod differences;
 
 use differences::DIFFERENT;
 
-use crate::support::{Answer, Folders, Server, ask, eventually, exchange, get};
+use crate::support::{Folders, HttpResponse, Server, eventually, exchange, get, send_request};
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/golden/http");
 
@@ -45,7 +45,8 @@ const NAMES: [(&str, &str); 4] = [
 impl Client {
     fn new(address: SocketAddr) -> Self {
         let modified = |name| {
-            let text = ask(address, "HEAD", &format!("/catalogs/{name}/api/v1/all"), &[]).header("last-modified")?;
+            let text =
+                send_request(address, "HEAD", &format!("/catalogs/{name}/api/v1/all"), &[]).header("last-modified")?;
             Some(httpdate::parse_http_date(&text).expect("it is a date").try_into().expect("it is in range"))
         };
         let modified = NAMES.iter().filter_map(|(token, name)| Some((*token, modified(name)?))).collect();
@@ -55,8 +56,8 @@ impl Client {
     /// A case with its tokens replaced.
     fn expand(&self, line: &str) -> Value {
         let case: Value = serde_json::from_str(line).expect("a case is JSON");
-        let asked = case["raw"].as_str().or(case["target"].as_str()).unwrap();
-        let token = NAMES.iter().find(|(token, _)| asked.contains(token)).map_or("{{CATALOG}}", |(token, _)| token);
+        let target = case["raw"].as_str().or(case["target"].as_str()).unwrap();
+        let token = NAMES.iter().find(|(token, _)| target.contains(token)).map_or("{{CATALOG}}", |(token, _)| token);
         let at = *self.modified.get(token).unwrap_or(&self.modified["{{CATALOG}}"]);
         let mut line = line.replace("{{HOST}}", &self.address.to_string());
         for (token, seconds, form) in [
@@ -91,7 +92,7 @@ impl Client {
         serde_json::from_str(&line).expect("a case is JSON")
     }
 
-    fn send(&self, case: &Value) -> Answer {
+    fn send(&self, case: &Value) -> HttpResponse {
         let is_head = case["method"] == "HEAD";
         if let Some(raw) = case["raw"].as_str() {
             return exchange(self.address, raw.as_bytes(), is_head);
@@ -129,7 +130,7 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-fn decoded(answer: &Answer) -> Vec<u8> {
+fn decoded(answer: &HttpResponse) -> Vec<u8> {
     let mut body = Vec::new();
     match answer.header("content-encoding").as_deref() {
         Some("gzip") => flate2::read::GzDecoder::new(&*answer.body).read_to_end(&mut body).expect("it is gzip"),
@@ -140,7 +141,7 @@ fn decoded(answer: &Answer) -> Vec<u8> {
 }
 
 /// What differs between a recorded answer and ours: `status`, `body` and names of headers.
-fn differences(recorded: &Value, answer: &Answer) -> BTreeSet<String> {
+fn differences(recorded: &Value, answer: &HttpResponse) -> BTreeSet<String> {
     let mut different = BTreeSet::new();
     let status = recorded["status"].as_u64().unwrap();
     if status != u64::from(answer.status) {
@@ -221,9 +222,9 @@ fn a_large_catalog_is_compressed_in_the_background_and_stays_so() {
     let mut first = None;
     for _ in 0..2 {
         let server = Server::start(&folders, &[&folders.text("c")]);
-        let plain = ask(server.address, "GET", "/catalogs/c/api/v1/all", &[]);
+        let plain = send_request(server.address, "GET", "/catalogs/c/api/v1/all", &[]);
         let answer = eventually(|| {
-            let answer = ask(server.address, "GET", "/catalogs/c/api/v1/all", &gzip);
+            let answer = send_request(server.address, "GET", "/catalogs/c/api/v1/all", &gzip);
             answer.header("content-encoding").is_some().then_some(answer)
         });
         assert_eq!((decoded(&answer) == lines.as_bytes(), plain.body == lines.as_bytes()), (true, true));

@@ -1,19 +1,21 @@
-//! Real catalogs, where they are unpacked: the folder that `CATALOGQL_CORPUS` names, or `catalogql/corpus` in the
-//! user's cache folder. Where they are not, the tests say so and look at nothing.
+//! Real catalogs, where they are unpacked: [`testing::corpus`] says where they are looked for, and what becomes of tests
+//! that do not find theirs.
 
-use testing::corpus as unpacked;
 mod upgrades;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use fbc::catalog::{Bundle, Package};
 use fbc::{Catalog, Severity};
 use serde_json::{Value, json};
 use serving::Served;
+use testing::corpus::find_catalog;
 
 use crate::served;
+use crate::support::{Folders, run};
 
 /// The packages of `community` that `opm validate` refuses, and no other.
 const REFUSED: [&str; 8] = [
@@ -27,19 +29,10 @@ const REFUSED: [&str; 8] = [
     "sosivio",
 ];
 
-/// Where a catalog is unpacked; says so where it is not.
-pub(crate) fn folder(name: &str) -> Option<PathBuf> {
-    let folder = unpacked::folder().join(name);
-    if !folder.is_dir() {
-        println!("{} is not there: nothing was looked at", folder.display());
-        return None;
-    }
-    Some(folder)
-}
-
-/// Such a catalog, served.
+/// A catalog of the corpus, served; `None` where it is not unpacked, as [`find_catalog`] says.
+#[track_caller]
 pub(crate) fn serve(name: &str) -> Option<Served> {
-    Some(served::directory(name, folder(name)?.to_str().expect("the path is UTF-8")))
+    Some(served::directory(name, find_catalog(name)?.to_str().expect("the path is UTF-8")))
 }
 
 fn property_counts(catalog: &Catalog) -> BTreeMap<&str, usize> {
@@ -81,7 +74,7 @@ fn every_package_of_community_is_served_and_just_the_eight_bad_ones_have_errors(
 #[test]
 fn the_yaml_of_v4_18_gives_what_another_reader_makes_of_it() {
     let Some(Served { catalog, .. }) = serve("community-v4.18-yaml") else { return };
-    let folder = folder("community-v4.18-yaml").expect("it was there before");
+    let folder = find_catalog("community-v4.18-yaml").expect("it was there before");
     let mut expected = Vec::new();
     for package in sorted(&folder) {
         for file in sorted(&package) {
@@ -142,4 +135,26 @@ fn the_real_catalogs_and_the_example_are_served_at_once() {
     let expected = [333, 14, 35, example].map(|count| json!(count));
     assert_eq!([packages(0), packages(1), packages(2), packages(3)], expected.each_ref());
     assert_eq!(answer["data"]["packages"]["totalCount"], json!(333 + 14 + 35 + example));
+}
+
+#[test]
+fn a_test_without_its_catalog_is_named_and_fails_where_ci_is_set() {
+    let folders = Folders::new();
+    let test = "corpus::every_package_of_community_is_served_and_just_the_eight_bad_ones_have_errors";
+    let run_without_corpus = |ci: &str| {
+        let mut tests = Command::new(std::env::current_exe().expect("tests are a program"));
+        tests.args(["--exact", test, "--test-threads=2"]).env("CI", ci);
+        tests.env("CATALOGQL_CORPUS", folders.path("nowhere")).env("CATALOGQL_SKIPPED_TESTS", folders.path("skipped"));
+        run(&mut tests)
+    };
+    let output = run_without_corpus("");
+    assert!(output.status == Some(0) && output.stdout.contains("1 passed"), "{output:?}");
+    let missing = folders.text("nowhere/community");
+    let said = format!("skipped: {test} looked at nothing, because {missing} is not a directory\n");
+    assert_eq!(output.stderr, said);
+    assert_eq!(fs::read_to_string(folders.path("skipped")).expect("a list"), format!("{test}\n"));
+
+    let output = run_without_corpus("true");
+    assert_eq!(output.status, Some(101), "{output:?}");
+    assert!(output.stdout.contains("unpack the corpus there, name its folder in CATALOGQL_CORPUS"), "{output:?}");
 }

@@ -9,7 +9,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use fuzzing::{layers, targets};
 use serde_json::Value;
 
-use crate::support::{Archive, Seeded};
+use crate::support::{Archive, SeededRandom};
 
 /// How many inputs each target gets; `CATALOGQL_FUZZ` asks for another number.
 const INPUTS: u64 = 1_000;
@@ -20,7 +20,7 @@ const TOO_LONG: Duration = Duration::from_secs(10);
 /// Gives a target its inputs; whatever panics or takes too long is named with its input.
 fn run(seed: u64, target: impl Fn(&[u8]), seeds: &[&[u8]], words: &[&[u8]]) {
     let inputs = std::env::var("CATALOGQL_FUZZ").map_or(INPUTS, |count| count.parse().expect("a number of inputs"));
-    let mut seeded = Seeded(seed);
+    let mut seeded = SeededRandom::new(seed);
     for seed in seeds {
         target(seed);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::support::{Folders, Server, ask, exchange};
+use crate::support::{Folders, Server, exchange, send_request};
 
 /// Lines of one large catalog.
 const LINES: usize = 8_000;
@@ -30,7 +30,7 @@ fn anonymous(server: &Server) -> u64 {
 
 /// Others are served, and what the harm costs is bounded.
 fn unharmed(server: &Server, before: u64) {
-    let answer = ask(server.address, "GET", "/catalogs/large/api/v1/metas?name=7", &[]);
+    let answer = send_request(server.address, "GET", "/catalogs/large/api/v1/metas?name=7", &[]);
     assert_eq!((answer.status, answer.body.len()), (200, 4036));
     let grown = anonymous(server).saturating_sub(before);
     assert!(grown < MEMORY, "{} MiB more", grown >> 20);
@@ -95,7 +95,7 @@ fn a_megabyte_of_headers_is_refused() {
         assert!(matches!(status, 431 | 0), "{status}");
     }
     let target = format!("/catalogs/large/api/v1/metas?name={}", "x".repeat(20_000));
-    let answer = ask(server.address, "GET", &target, &[]);
+    let answer = send_request(server.address, "GET", &target, &[]);
     assert_eq!((answer.status, answer.body.as_slice()), (414, b"414 URI Too Long\n".as_slice()));
     unharmed(&server, before);
 }

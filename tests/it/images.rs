@@ -18,7 +18,7 @@ use std::time::Duration;
 use images::{ImageError, Registries, RegistrySettings, ResolvedImage, RetryPolicy};
 use loading::Source;
 
-use crate::support::{CONFIGS_LABEL, Folders, Pushed, Registry, Types, tar};
+use crate::support::{CONFIGS_LABEL, Folders, MediaTypes, Registry, RegistryImage, tar_archive};
 
 /// What was fetched: what it is, and its layers.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ struct Pulled {
 /// A registry with one image in it, `ns/catalog:v1`.
 struct Fixture {
     registry: Registry,
-    image: Pushed,
+    image: RegistryImage,
 }
 
 impl Fixture {
@@ -42,11 +42,11 @@ impl Fixture {
 }
 
 /// Two layers, the upper one large enough to break off.
-fn image() -> Pushed {
+fn image() -> RegistryImage {
     let mut random = fastrand::Rng::with_seed(5);
     let large: Vec<u8> = (0..100_000).map(|_| random.u8(..)).collect();
-    let layers = [tar(&[("etc/os-release", b"x")]), tar(&[("configs/catalog.json", &large)])];
-    Pushed::image(Types::Oci, &layers, &[(CONFIGS_LABEL, "/configs")])
+    let layers = [tar_archive(&[("etc/os-release", b"x")]), tar_archive(&[("configs/catalog.json", &large)])];
+    RegistryImage::image(MediaTypes::Oci, &layers, &[(CONFIGS_LABEL, "/configs")])
 }
 
 /// Quick to try again, and without TLS for these.

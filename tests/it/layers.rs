@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use images::unpack::{CatalogRoot, FileContent, Layer, UnpackError, UnpackLimits, Unpacked, UnpackedEntry, unpack};
 use loading::directory::{DirectoryError, list};
 
-use crate::support::{Archive, Folders, Layout, Seeded, digest, program, run};
+use crate::support::{Archive, Folders, Layout, SeededRandom, digest, run, tool_command};
 
 /// How many stacks by chance are compared.
 const STACKS: u64 = 100;
@@ -44,7 +44,7 @@ impl Images {
     fn by_umoci(&self, image: usize) -> Result<BTreeMap<String, String>, String> {
         let bundle = self.folders.path(&format!("bundle-{image}"));
         let name = format!("{}:{image}", self.folders.text("layout"));
-        let unpacked = run(program("umoci").args(["unpack", "--rootless", "--image", &name]).arg(&bundle));
+        let unpacked = run(tool_command("umoci").args(["unpack", "--rootless", "--image", &name]).arg(&bundle));
         if unpacked.status != Some(0) {
             return Err(unpacked.stderr);
         }
@@ -195,7 +195,7 @@ fn stacks_by_chance_give_what_umoci_gives() {
             assert!((1..STACKS).contains(&catalogs), "{catalogs}");
             return;
         }
-        let mut seeded = Seeded(seed);
+        let mut seeded = SeededRandom::new(seed);
         let layers: Vec<_> = (0..2 + seeded.below(3)).map(|_| layer(&mut seeded)).collect();
         let image = images.image(&layers);
         match by_us(&layers).map_err(|error| error.to_string()) {
@@ -223,7 +223,7 @@ fn stacks_by_chance_give_what_umoci_gives() {
 }
 
 /// A layer by chance, with few names so that much is replaced and removed. Most say of every folder that it is one.
-fn layer(seeded: &mut Seeded) -> Archive {
+fn layer(seeded: &mut SeededRandom) -> Archive {
     let names = ["a", "b", "c"];
     let says_folders = seeded.below(4) > 0;
     let mut files = Vec::new();
@@ -231,12 +231,12 @@ fn layer(seeded: &mut Seeded) -> Archive {
     for _ in 0..=seeded.below(11) {
         let mut folder = "configs".to_owned();
         for _ in 0..seeded.below(3) {
-            folder = format!("{folder}/{}", seeded.pick(&names));
+            folder = format!("{folder}/{}", seeded.choose(&names));
             if says_folders {
                 layer = layer.folder(&folder);
             }
         }
-        let name = seeded.pick(&names);
+        let name = seeded.choose(&names);
         let path = format!("{folder}/{name}");
         layer = match seeded.below(24) {
             0..10 => {
@@ -246,10 +246,10 @@ fn layer(seeded: &mut Seeded) -> Archive {
             10..13 => layer.folder(&path),
             13..17 => layer.file(&format!("{folder}/.wh.{name}"), ""),
             17..19 => layer.file(&format!("{folder}/.wh..wh..opq"), ""),
-            19 => layer.link(&path, seeded.pick(&names)),
+            19 => layer.link(&path, seeded.choose::<&str>(&names)),
             20 => layer.file(".wh.configs", ""),
             21 => layer.folder("configs"),
-            22 => layer.file(&format!("{folder}/.indexignore"), seeded.pick(&["a", "b/", "*\n!c", "/a/b"])),
+            22 => layer.file(&format!("{folder}/.indexignore"), seeded.choose::<&str>(&["a", "b/", "*\n!c", "/a/b"])),
             _ => match files.get(seeded.below(files.len())) {
                 Some(file) if !Path::new(file).starts_with(&path) && !Path::new(&path).starts_with(file) => {
                     layer.hard_link(&path, file)

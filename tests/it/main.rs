@@ -3,8 +3,10 @@
 mod bad_input;
 mod canonical;
 mod catalogd;
+mod closed_output;
 mod corpus;
 mod documents;
+mod forward_compat;
 mod fuzz;
 mod graphql_js;
 mod hostile_clients;
@@ -18,7 +20,6 @@ mod readme;
 mod serve;
 mod serve_images;
 mod served;
-mod skew;
 mod streams;
 mod support;
 mod swaps;

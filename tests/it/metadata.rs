@@ -9,8 +9,9 @@ use fbc::catalog::{Bundle, CapabilityLevel, Icon};
 use fbc::{Catalog, Code};
 use serde_json::{Map, Value};
 use serving::Served;
+use testing::corpus::find_catalog;
 
-use crate::corpus::{folder, serve, sorted};
+use crate::corpus::{serve, sorted};
 
 /// Seconds since 1970 and nanoseconds.
 type Moment = (i64, i32);
@@ -146,7 +147,7 @@ fn said(bundle: Bundle<'_>) -> Facts {
 /// The annotations of every bundle, by package and name.
 fn annotations(name: &str) -> BTreeMap<(String, String), Map<String, Value>> {
     let mut found = BTreeMap::new();
-    for package in sorted(&folder(name).expect("it was there before")) {
+    for package in sorted(&find_catalog(name).expect("it was there before")) {
         for file in sorted(&package) {
             let text = fs::read_to_string(&file).expect("a readable file");
             let blobs = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line is JSON"));

@@ -1,7 +1,7 @@
 //! The operations of `examples/operations.graphql` over the real catalog `community`, field by field: everything that
 //! is answered is compared with what a second, plain reading of the same files makes of it.
 //!
-//! Where the catalog is not unpacked the tests say so and look at nothing.
+//! Where the catalog is not unpacked these tests are skipped, as [`testing::corpus`] says.
 
 mod bundles;
 mod display;
@@ -10,12 +10,14 @@ mod model;
 mod packages;
 mod search;
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use graphql::{Engine, Request};
 use serde_json::{Value, json};
+use testing::corpus::find_catalog;
 
-use crate::{corpus, served};
+use crate::served;
+use crate::support::SeededRandom;
 use model::Model;
 
 const OPERATIONS: &str = include_str!("../../examples/operations.graphql");
@@ -27,13 +29,15 @@ struct Community {
 }
 
 /// The catalog, where it is unpacked.
+#[track_caller]
 fn community() -> Option<&'static Community> {
-    static COMMUNITY: LazyLock<Option<Community>> = LazyLock::new(|| {
-        let folder = corpus::folder("community")?;
+    static COMMUNITY: OnceLock<Community> = OnceLock::new();
+    // Each test looks for it, so that each is reported where it is not there.
+    let folder = find_catalog("community")?;
+    Some(COMMUNITY.get_or_init(|| {
         let catalog = served::directory("community", folder.to_str().expect("the path is UTF-8"));
-        Some(Community { engine: served::engine([catalog]), model: Model::read(&folder) })
-    });
-    COMMUNITY.as_ref()
+        Community { engine: served::engine([catalog]), model: Model::read(&folder) }
+    }))
 }
 
 impl Community {
@@ -101,31 +105,8 @@ fn assert_all_equal(actual: &[Value], expected: &[Value], what: &str) {
 
 /// Some of a list, the same in every run and from all over it.
 fn some<T: Clone>(all: &[T], count: usize) -> Vec<T> {
-    let mut chance = Chance::new(2);
-    (0..count).map(|_| chance.of(all).clone()).collect()
-}
-
-/// Chance that is the same in every run: a linear congruential generator with Knuth's constants.
-struct Chance(u64);
-
-impl Chance {
-    fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).expect("31 bits are an index") % end
-    }
-
-    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len())]
-    }
-
-    /// Once in three times.
-    fn in_three(&mut self) -> bool {
-        self.below(3) == 0
-    }
+    let mut random = SeededRandom::new(2);
+    (0..count).map(|_| random.choose(all).clone()).collect()
 }
 
 #[test]

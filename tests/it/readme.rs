@@ -2,7 +2,6 @@
 
 mod schema;
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

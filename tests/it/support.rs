@@ -5,8 +5,9 @@ mod process;
 pub(crate) use process::{Output, Server, catalogql, get, graphql, run};
 pub(crate) use testing::fixture::lines;
 pub(crate) use testing::{
-    Act, Answer, Archive, Asked, CONFIGS, CONFIGS_LABEL, Folders, Layout, Proxy, Pushed, Registry, Seeded, Types,
-    answer, ask, digest, eventually, exchange, program, tar,
+    Archive, CONFIGS, CONFIGS_LABEL, Folders, HttpResponse, Layout, MediaTypes, Proxy, ProxyAction, RecordedRequest,
+    Registry, RegistryImage, SeededRandom, digest, eventually, exchange, respond, send_request, tar_archive,
+    tool_command,
 };
 
 /// Asks which packages each catalog has.

@@ -15,7 +15,7 @@ use http_facts::coding::{Coding, CompressionLevel};
 use serving::{CatalogMetadata, CatalogsWriter, Encodings, Served, catalogs};
 use sha2::{Digest as _, Sha256};
 
-use crate::support::ask;
+use crate::support::send_request;
 
 /// How often the content is replaced.
 const SWAPS: usize = 200;
@@ -69,7 +69,7 @@ fn every_body_is_whole_and_of_one_content_while_contents_are_replaced() {
             let codings: &[(&str, &str)] = if client % 2 == 0 { &[] } else { &[("Accept-Encoding", "gzip")] };
             let target = if client < 2 { "/catalogs/c/api/v1/all" } else { "/catalogs/c/api/v1/metas?package=p" };
             loop {
-                let answer = ask(address, "GET", target, codings);
+                let answer = send_request(address, "GET", target, codings);
                 assert_eq!(answer.status, 200);
                 let coding = answer.header("content-encoding");
                 let mut body = answer.body.clone();

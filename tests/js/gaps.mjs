@@ -2,7 +2,7 @@
 // lets nothing else pass.
 
 import { Kind, Lexer, parse, Source, TokenKind, visit } from 'graphql';
-import { nodesAt, nullableForOne, offsetOf, revealed, withoutBlocks, withRequired, withValues } from './mends.mjs';
+import { nodesAt, nullableForOne, offsetOf, revealed, withoutBlocks, withRequired, withValues } from './relaxations.mjs';
 
 const first = ({ errors }) => errors?.[0]?.message ?? '';
 const offsets = ({ query, tree }, kinds, place) => nodesAt(tree, offsetOf(query, place), ...kinds);
@@ -168,7 +168,7 @@ function placeOf({ query }, { refused, errors }, ours) {
   return isRevealed(tree, query, place, first(ours)) || of(revealed(tree)) ? others : undefined;
 }
 
-/** Whether graphql-js tells of the same fault once another one is mended, or would have to. */
+/** Whether graphql-js reports the same fault once another one is removed, or would have to. */
 function isRevealed(tree, query, place, text) {
   const isHere = ({ line, column }) => line === place.line && column === place.column;
   return others.faults.some(([message, expected]) => {

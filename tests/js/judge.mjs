@@ -18,7 +18,7 @@ const phases = {
 const at = ({ line, column }) => `${line}:${column}`;
 
 /** A text about a value, without suggestions and with numbers as JavaScript writes them; nothing of another text. */
-function told(message) {
+function comparableMessage(message) {
   if (!/^(Variable|Argument) ".*" has invalid value/.test(message)) return '';
   return message
     .replace(/\. Did you mean [^?]*\? Found:/, ', found:')
@@ -99,7 +99,7 @@ function difference(theirs, ours, text, given) {
     (errors ?? [])
       .map((error) => {
         const place = error.locations?.slice(0, 1).map(at);
-        return `${JSON.stringify(error.path)} ${code(error)} ${place} ${told(error.message)}`;
+        return `${JSON.stringify(error.path)} ${code(error)} ${place} ${comparableMessage(error.message)}`;
       })
       .sort();
   const [expected, actual] = [
@@ -119,7 +119,7 @@ function refusal(theirs, errors) {
     return { text, isFault: phase === undefined };
   }
   if (phase === 'variables') {
-    const [expected, actual] = [theirs.errors, errors].map((list) => list.map((error) => told(error.message)).join('; '));
+    const [expected, actual] = [theirs.errors, errors].map((list) => list.map((error) => comparableMessage(error.message)).join('; '));
     if (expected !== actual) return { text: `told ${actual}, not ${expected}` };
   }
   const known = theirs.errors.flatMap(({ locations }) => locations?.map(at) ?? []);

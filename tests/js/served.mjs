@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import cases from './cases.mjs';
-import { learn, question } from './free.mjs';
+import { adoptServerOrder, introspectionQuery } from './unordered.mjs';
 import { print } from './json.mjs';
 import { Judge } from './judge.mjs';
 import { asServed, oracle, readCatalogs, repository, schema, settings, withDigests } from './oracle.mjs';
@@ -35,9 +35,9 @@ export async function judging(use) {
 
 async function withJudge(url, use) {
   const ask = (request) => post(url, request);
-  const said = async (query) => JSON.parse(await ask({ query })).data;
-  learn(schema, await said(question));
-  const { catalogs } = await said('{ catalogs { name image lastUnpacked } }');
+  const dataOf = async (query) => JSON.parse(await ask({ query })).data;
+  adoptServerOrder(schema, await dataOf(introspectionQuery));
+  const { catalogs } = await dataOf('{ catalogs { name image lastUnpacked } }');
   const read = () => readCatalogs((name) => catalogs.find((catalog) => catalog.name === name));
   const own = read();
   const judge = new Judge(ask, oracle(own), oracle(asServed(read())));

@@ -204,11 +204,11 @@ test('a page of another origin may not connect', async () => {
         'sec-websocket-protocol': GRAPHQL_TRANSPORT_WS_PROTOCOL,
         ...(origin && { origin }),
       };
-      const asked = request(url, { headers });
-      asked.on('response', (answer) => resolve(answer.resume().statusCode));
-      asked.on('upgrade', (answer, socket) => resolve((socket.destroy(), answer.statusCode)));
-      asked.on('error', reject);
-      asked.end();
+      const pending = request(url, { headers });
+      pending.on('response', (answer) => resolve(answer.resume().statusCode));
+      pending.on('upgrade', (answer, socket) => resolve((socket.destroy(), answer.statusCode)));
+      pending.on('error', reject);
+      pending.end();
     });
   const { host } = new URL(url);
   assert.deepEqual(await Promise.all([undefined, `http://${host}`, 'https://evil.example.com'].map(status)), [101, 101, 403]);

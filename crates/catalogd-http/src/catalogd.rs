@@ -71,7 +71,7 @@ fn only_get(methods: MethodRouter<Server>) -> MethodRouter<Server> {
 async fn all(State(server): State<Server>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     match name::of(&head.uri).and_then(|name| find(&server.catalogs, &name)) {
-        Ok(served) => Resource::all(&served).answer(&head),
+        Ok(catalog) => Resource::all(&catalog).answer(&head),
         Err(refusal) => refusal.into_response(),
     }
 }
@@ -79,7 +79,7 @@ async fn all(State(server): State<Server>, request: Request) -> Response {
 async fn metas(State(server): State<Server>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     match asked(&server.catalogs, &head.uri) {
-        Ok((served, parameters)) => Resource::metas(&served, &parameters, server.build).answer(&head),
+        Ok((catalog, parameters)) => Resource::metas(&catalog, &parameters, server.build).answer(&head),
         Err(refusal) => refusal.into_response(),
     }
 }

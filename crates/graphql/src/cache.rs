@@ -1,4 +1,4 @@
-//! ResponseCache that are kept for whoever asks the same again.
+//! Responses that are kept for whoever asks the same again.
 //!
 //! The key of an answer tells everything that it depends on, so that nothing is ever invalidated: what is out of date is
 //! not asked for any more, and is let go of only for its memory. An answer is kept from the second request on, or else a
@@ -21,7 +21,7 @@ const BYTES_PER_ANSWER: usize = 400;
 /// How many keys of answers that are not kept are remembered. Of two at one place the later stays.
 const SEEN: usize = 4096;
 
-/// ResponseCache that are kept.
+/// Responses that are kept.
 pub(super) struct ResponseCache {
     kept: SecondChanceCache<Key, CachedResponse>,
     bytes: usize,

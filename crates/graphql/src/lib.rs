@@ -63,7 +63,7 @@ pub use document::SDL;
 pub use handler::router;
 pub use subscription::StreamLimits;
 
-/// ResponseCache GraphQL requests.
+/// Answers GraphQL requests.
 pub struct Engine {
     schema: Schema,
     catalogs: Catalogs,
@@ -163,7 +163,7 @@ impl Engine {
         &self.limits
     }
 
-    /// ResponseCache a request from what is served now.
+    /// Answers a request from what is served now.
     pub fn execute(&self, request: &Request<'_>) -> Answer {
         match self.known(request) {
             Ok(known) => self.execute_in(&self.catalogs.snapshot(), &known, |work| work()),
@@ -186,7 +186,7 @@ impl Engine {
         self.documents.of(request, &self.schema, &self.limits)
     }
 
-    /// ResponseCache a request from one snapshot; what takes long is done in `long`, which must call what it is given.
+    /// Answers a request from one snapshot; what takes long is done in `long`, which must call what it is given.
     fn execute_in(
         &self,
         snapshot: &Snapshot,

@@ -76,8 +76,8 @@ pub struct RetryPolicy {
     pub connect_timeout: Duration,
     /// For the next bytes of an answer.
     pub read_timeout: Duration,
-    /// The min_bytes_per_second that an answer may come on the average, in bytes a second. Without it, a byte now and then would hold
-    /// a load for ever.
+    /// The least that may come on the average, in bytes a second. Without it, a byte now and then would hold a load for
+    /// ever.
     pub min_bytes_per_second: u64,
     /// How often one request is sent.
     pub max_attempts: u32,

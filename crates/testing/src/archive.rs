@@ -1,29 +1,34 @@
-//! Archives written entry by entry, also such as no program would write. Shared by the tests of the room `unpack`.
+//! Tar archives written entry by entry, including malformed ones that no program would write.
 
 use std::io::Write;
 
-/// An archive without its end.
+/// A tar archive under construction: its bytes so far, without the two empty blocks at its end.
 #[derive(Clone, Default)]
+#[must_use]
 pub struct Archive(pub Vec<u8>);
 
 impl Archive {
+    /// Appends a regular file.
     pub fn file(self, path: &str, content: &str) -> Self {
         self.entry(b'0', path.as_bytes(), b"", content.as_bytes())
     }
 
+    /// Appends a directory.
     pub fn folder(self, path: &str) -> Self {
         self.entry(b'5', path.as_bytes(), b"", b"")
     }
 
+    /// Appends a symbolic link.
     pub fn link(self, path: &str, target: &str) -> Self {
         self.entry(b'2', path.as_bytes(), target.as_bytes(), b"")
     }
 
+    /// Appends a hard link.
     pub fn hard_link(self, path: &str, target: &str) -> Self {
         self.entry(b'1', path.as_bytes(), target.as_bytes(), b"")
     }
 
-    /// An entry of any kind; names that no header takes get headers of their own, as GNU's are.
+    /// Appends an entry of any type flag. Names that do not fit into the header get GNU's long-name entries before it.
     pub fn entry(mut self, flag: u8, path: &[u8], target: &[u8], content: &[u8]) -> Self {
         for (flag, name) in [(b'L', path), (b'K', target)] {
             if name.len() > 100 {
@@ -33,7 +38,7 @@ impl Archive {
         self.header(flag, path, target, content.len() as u64).content(content)
     }
 
-    /// Records of pax about the next entry.
+    /// Appends a pax extended header for the next entry, with these keys and values.
     pub fn pax(self, records: &[(&str, &str)]) -> Self {
         let record = |(key, value): &(&str, &str)| {
             let rest = key.len() + value.len() + 3;
@@ -45,7 +50,7 @@ impl Archive {
         self.entry(b'x', b"pax", b"", text.as_bytes())
     }
 
-    /// A header that says that so many bytes follow.
+    /// Appends a header alone, which claims that `bytes` bytes follow.
     pub fn header(mut self, flag: u8, path: &[u8], target: &[u8], bytes: u64) -> Self {
         let mut header = tar::Header::new_gnu();
         header.set_mode(0o644);
@@ -64,25 +69,27 @@ impl Archive {
         self
     }
 
-    /// Bytes up to the next header.
+    /// Appends content, padded to a whole number of blocks.
     pub fn content(mut self, content: &[u8]) -> Self {
         self.0.extend_from_slice(content);
         self.0.resize(self.0.len().next_multiple_of(512), 0);
         self
     }
 
-    /// The archive with its end.
+    /// Returns the finished archive, uncompressed.
     pub fn plain(mut self) -> Vec<u8> {
         self.0.extend_from_slice(&[0; 1024]);
         self.0
     }
 
+    /// Returns the finished archive, compressed with gzip.
     pub fn gzip(self) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(&self.plain()).expect("memory takes everything");
         encoder.finish().expect("memory takes everything")
     }
 
+    /// Returns the finished archive, compressed with Zstandard.
     pub fn zstd(self) -> Vec<u8> {
         zstd::encode_all(&*self.plain(), 1).expect("memory takes everything")
     }

@@ -21,7 +21,7 @@ use bytes::Bytes;
 use fbc::origin::FileOrigin;
 use fbc::{Catalog, Origins};
 
-/// The canonical lines of a fixture.
+/// Returns the canonical lines of a fixture. Panics, here and below, where it is malformed.
 pub fn lines(fixture: &str) -> String {
     let mut writer = Writer::default();
     for line in fixture.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -31,12 +31,12 @@ pub fn lines(fixture: &str) -> String {
     writer.lines
 }
 
-/// The catalog of a fixture, read from one file `catalog.json`.
+/// Builds the catalog of a fixture, as if it was read from one file `catalog.json`.
 pub fn catalog(fixture: &str) -> Catalog {
     catalog_of(&lines(fixture))
 }
 
-/// The catalog of canonical lines, read from one file `catalog.json`.
+/// Builds the catalog of canonical lines, as if they were read from one file `catalog.json`.
 pub fn catalog_of(lines: &str) -> Catalog {
     let count = u32::try_from(lines.lines().count()).unwrap();
     let file = FileOrigin { path: "catalog.json".to_owned(), lines: (1..=count).collect(), notices: Vec::new() };

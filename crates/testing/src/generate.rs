@@ -8,10 +8,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The seed.
+/// Seed of the generated catalog; another one would make measurements incomparable.
 const SEED: u64 = 20_260_101;
 
-/// How many packages a generated catalog has.
+/// Number of packages, which is that of the community operators' catalog.
 const PACKAGES: usize = 333;
 
 /// Quantiles 0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99 and 1 of what real packages and bundles hold.
@@ -63,7 +63,7 @@ const WORDS: [&str; 24] = [
     "storage",
 ];
 
-/// Writes the catalog into a folder, one folder a package.
+/// Writes the catalog into a folder, with one folder for each package.
 pub fn generate(folder: &Path) -> io::Result<()> {
     let mut random = Random(SEED);
     for at in 0..PACKAGES {
@@ -79,7 +79,7 @@ pub fn generate(folder: &Path) -> io::Result<()> {
 struct Random(u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    fn next_u64(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -87,7 +87,7 @@ impl Random {
     }
 
     fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() >> 33).expect("31 bits fit") % end.max(1)
+        usize::try_from(self.next_u64() >> 33).expect("31 bits fit") % end.max(1)
     }
 
     /// A number whose quantiles are these, linear between them.
@@ -161,7 +161,7 @@ fn write_bundle(out: &mut String, random: &mut Random, package: &str, version: &
     properties.push(format!(r#"{{"type":"olm.csv.metadata","value":{}}}"#, metadata(random, package)));
     let images: Vec<String> = (0..random.quantile(SHAPE.related_images_a_bundle))
         .map(|at| {
-            let digest = format!("{:016x}", random.next()).repeat(4);
+            let digest = format!("{:016x}", random.next_u64()).repeat(4);
             format!(r#"{{"name":"image-{at}","image":"quay.io/example/{package}@sha256:{digest}"}}"#)
         })
         .collect();

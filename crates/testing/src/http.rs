@@ -1,23 +1,23 @@
-//! A client for HTTP/1.1 that sends just the bytes it is told to, and tells everything that comes back.
+//! A client for HTTP/1.1 that sends exactly the bytes that it is given, and returns everything that comes back.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
-use crate::TOO_LONG;
+use crate::TEST_TIMEOUT;
 
-/// An answer.
+/// A response of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    /// 0 when there is no answer.
+pub struct HttpResponse {
+    /// Status code; 0 when the connection ended before a whole response.
     pub status: u16,
-    /// Names in lower case, in order.
+    /// Header fields in the order received, with their names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Without its transfer coding.
+    /// Body without its transfer coding, and still in its content coding.
     pub body: Vec<u8>,
 }
 
-impl Answer {
-    /// The values of a header, one after another.
+impl HttpResponse {
+    /// Returns the values of a header field joined by `, `; `None` when there is none. The name is in lower case.
     pub fn header(&self, name: &str) -> Option<String> {
         let values: Vec<_> =
             self.headers.iter().filter(|(other, _)| other == name).map(|(_, value)| &**value).collect();
@@ -25,18 +25,18 @@ impl Answer {
     }
 }
 
-/// The answer to a request without a body.
-pub fn ask(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)]) -> Answer {
+/// Sends a request without a body on a connection of its own.
+pub fn send_request(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)]) -> HttpResponse {
     let headers: String = headers.iter().flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect();
     let request = format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n");
     exchange(address, request.as_bytes(), method == "HEAD")
 }
 
-/// The answer to these bytes, on a connection of its own.
-pub fn exchange(address: SocketAddr, request: &[u8], is_head: bool) -> Answer {
-    let mut stream = TcpStream::connect_timeout(&address, TOO_LONG).expect("it listens");
-    stream.set_read_timeout(Some(TOO_LONG)).expect("a time-out can be set");
-    // It may stop to read before everything is sent; then what it answered still stands.
+/// Sends bytes on a connection of its own and returns the response to them. `is_head` says that it has no body.
+pub fn exchange(address: SocketAddr, request: &[u8], is_head: bool) -> HttpResponse {
+    let mut stream = TcpStream::connect_timeout(&address, TEST_TIMEOUT).expect("it listens");
+    stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a time-out can be set");
+    // The server may stop reading early; its response counts all the same.
     let _ = stream.write_all(request);
     let mut bytes = Vec::new();
     read(&mut stream, &mut bytes, is_head);
@@ -48,7 +48,7 @@ fn read(stream: &mut TcpStream, bytes: &mut Vec<u8>, is_head: bool) {
     let mut buffer = vec![0; 64 * 1024];
     while parse(bytes, is_head).is_none() {
         match stream.read(&mut buffer) {
-            // A child of another test ended.
+            // The signal that a child of another test ended.
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Ok(0) | Err(_) => return,
             Ok(length) => bytes.extend_from_slice(&buffer[..length]),
@@ -56,28 +56,28 @@ fn read(stream: &mut TcpStream, bytes: &mut Vec<u8>, is_head: bool) {
     }
 }
 
-/// An answer, once it is complete.
-fn parse(bytes: &[u8], is_head: bool) -> Option<Answer> {
+/// The response, once it is complete.
+fn parse(bytes: &[u8], is_head: bool) -> Option<HttpResponse> {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
     let mut lines = head.split("\r\n");
     let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
     let headers = lines.filter_map(|line| line.split_once(':'));
     let headers: Vec<_> = headers.map(|(name, value)| (name.to_lowercase(), value.trim().to_owned())).collect();
-    let mut answer = Answer { status, headers, body: Vec::new() };
+    let mut response = HttpResponse { status, headers, body: Vec::new() };
     let rest = &bytes[end + 4..];
     if status == 100 {
         return parse(rest, is_head);
     }
     if !is_head && !matches!(status, 204 | 304) {
-        let length = answer.header("content-length").and_then(|length| length.parse::<usize>().ok());
-        answer.body = match length {
+        let length = response.header("content-length").and_then(|length| length.parse::<usize>().ok());
+        response.body = match length {
             Some(length) => rest.get(..length)?.to_vec(),
-            None if answer.header("transfer-encoding").is_some() => dechunked(rest)?,
+            None if response.header("transfer-encoding").is_some() => dechunked(rest)?,
             None => rest.to_vec(),
         };
     }
-    Some(answer)
+    Some(response)
 }
 
 fn dechunked(mut rest: &[u8]) -> Option<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! A catalog as an image, and servers that answered once: for the benches of time and of memory alike.
+//! What the benches of time and of memory share: a catalog as an image, and a server whose resources are measured.
 
 use std::io::{BufRead, BufReader, Read, Write, copy, sink};
 use std::net::TcpStream;
@@ -11,18 +11,20 @@ use serde_json::Value;
 
 use crate::{CONFIGS, Layout};
 
-/// In what `/proc` counts CPU time: hundredths of a second, on every Linux.
+/// Unit of CPU time in `/proc`: a hundredth of a second on every Linux.
 const TICK: Duration = Duration::from_millis(10);
 
 /// A catalog in an image of one layer, in an OCI layout.
-pub struct Image {
-    /// What `serve` is told.
+pub struct CatalogImage {
+    /// Source of the image for `catalogql serve`.
     pub source: String,
-    /// The layer, compressed.
+    /// Path of the compressed layer.
     layer: PathBuf,
 }
 
-impl Image {
+impl CatalogImage {
+    /// Packs the catalog in a directory into a new layout in the folder `scratch`.
+    #[must_use]
     pub fn new(catalog: &Path, scratch: &Path) -> Self {
         let layout = Layout::new(scratch.join("layout"));
         let mut archive = tar::Builder::new(Vec::new());
@@ -35,7 +37,7 @@ impl Image {
         Self { source: layout.source("v1"), layer }
     }
 
-    /// Uncompresses the layer, to nowhere.
+    /// Decompresses the layer, drops what comes, and returns how many bytes that is.
     pub fn uncompress(&self) -> u64 {
         let layer = std::fs::File::open(&self.layer).expect("the layer is there");
         let mut layer = MultiGzDecoder::new(BufReader::with_capacity(64 * 1024, layer));
@@ -43,13 +45,13 @@ impl Image {
     }
 }
 
-/// A server of one source, which answered once.
-pub struct Served {
+/// A server over one source, as a child process; it is killed when it is dropped.
+pub struct MeasuredServer {
     child: Child,
 }
 
-impl Served {
-    /// Starts this program over a source and waits until it answered.
+impl MeasuredServer {
+    /// Starts a program, the path of `catalogql`, over a source, and waits until it has answered a request.
     pub fn start(program: &str, source: &str, store: &Path) -> Self {
         let mut child = Command::new(program)
             .args(["serve", source, "--listen", "127.0.0.1:0", "--store"])
@@ -62,34 +64,34 @@ impl Served {
         let mut lines = output.lines().map_while(Result::ok);
         let line = lines.find_map(|line| Some(line.strip_prefix("Listening on http://")?.to_owned()));
         let address = line.expect("the server says where it listens");
-        answer(address.strip_suffix("/graphql").expect("GraphQL is there"));
+        wait_for_answer(address.strip_suffix("/graphql").expect("GraphQL is there"));
         Self { child }
     }
 
-    /// What Linux says of the process in a file of this name.
-    pub fn proc(&self, name: &str) -> String {
+    /// Returns the text of a file of the process in `/proc`, such as `status`.
+    pub fn proc_file(&self, name: &str) -> String {
         std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id())).expect("the server runs")
     }
 
-    /// The CPU time of the server so far, on all threads: in user mode, and in the kernel.
-    pub fn cpu(&self) -> [Duration; 2] {
-        let stat = self.proc("stat");
-        // The name of the program, in parentheses, may hold anything.
+    /// Returns the CPU time of the server so far, on all threads: in user mode, and in the kernel.
+    pub fn cpu_times(&self) -> [Duration; 2] {
+        let stat = self.proc_file("stat");
+        // The name of the program stands in parentheses and may itself hold some.
         let (_, rest) = stat.rsplit_once(") ").expect("Linux says it");
         let fields: Vec<_> = rest.split(' ').collect();
         [11, 12].map(|field| TICK * fields[field].parse().expect("a number"))
     }
 }
 
-impl Drop for Served {
+impl Drop for MeasuredServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Asks for the names of the catalogs.
-fn answer(address: &str) {
+/// Asks for the names of the catalogs, and returns when they came.
+fn wait_for_answer(address: &str) {
     let body = r#"{"query":"{ catalogs { name } }"}"#;
     let head = "POST /graphql HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json";
     let mut stream = TcpStream::connect(address).expect("it listens");

@@ -1,4 +1,4 @@
-//! OCI layouts on disk, written byte by byte: images whose every part a test decides.
+//! OCI image layouts on disk, of images whose every part the test decides.
 
 use std::fs;
 use std::io::Write;
@@ -9,14 +9,14 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// The label that says where the catalog of an image is.
+/// The label, with its value, of images that have their catalog in `/configs`.
 pub const CONFIGS: (&str, &str) = ("operators.operatorframework.io.index.configs.v1", "/configs");
 
-/// A layout in a folder.
+/// An OCI image layout in a folder.
 pub struct Layout(PathBuf);
 
 impl Layout {
-    /// An empty layout in a folder that is made.
+    /// Creates an empty layout, and its folder.
     pub fn new(folder: PathBuf) -> Self {
         fs::create_dir_all(folder.join("blobs/sha256")).expect("folders can be made");
         fs::write(folder.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#).expect("files can be written");
@@ -25,32 +25,34 @@ impl Layout {
         layout
     }
 
-    /// The layout that was made in this folder.
+    /// Opens the layout that [`Self::new`] created in a folder.
+    #[must_use]
     pub fn at(folder: PathBuf) -> Self {
         Self(folder)
     }
 
-    /// The source that names one of its images.
+    /// Returns the source of an image by its name.
     pub fn source(&self, name: &str) -> String {
         format!("oci:{}:{name}", self.0.display())
     }
 
-    /// The source that names one of its images for ever.
+    /// Returns the source of an image by its digest.
     pub fn pinned(&self, digest: &str) -> String {
         format!("oci:{}@{digest}", self.0.display())
     }
 
-    /// Where a blob is.
+    /// Returns the path of a blob.
     pub fn blob(&self, digest: &str) -> PathBuf {
         self.0.join("blobs").join(digest.replace(':', "/"))
     }
 
-    /// Puts an image of one layer with these files under a name, in place of the one that had it, and gives its digest.
+    /// Writes an image of one layer with these files under a name, and returns its digest. An image that had the name
+    /// loses it.
     pub fn image(&self, name: &str, labels: &[(&str, &str)], files: &[(&str, &str)]) -> String {
         self.layers(name, labels, &[archive(files)])
     }
 
-    /// The same with these archives as its layers, lowest first.
+    /// Writes an image as [`Self::image`] does, with these tar archives as its layers, lowest first.
     pub fn layers(&self, name: &str, labels: &[(&str, &str)], archives: &[Vec<u8>]) -> String {
         let layers = archives.iter().map(|archive| {
             let mut layer = GzEncoder::new(Vec::new(), Compression::default());
@@ -82,7 +84,7 @@ impl Layout {
         digest
     }
 
-    /// Adds a blob and describes it.
+    /// Writes a blob and returns its descriptor.
     fn put(&self, media_type: &str, bytes: &[u8]) -> Value {
         let digest = digest(bytes);
         fs::write(self.blob(&digest), bytes).expect("files can be written");
@@ -95,7 +97,7 @@ impl Layout {
         serde_json::from_value(index["manifests"].take()).expect("the index has manifests")
     }
 
-    /// A reader sees the index before or after, never in between.
+    /// Replaces the index atomically.
     fn write_index(&self, manifests: &[Value]) {
         let new = self.0.join("index.json.new");
         let index = json!({ "schemaVersion": 2, "manifests": manifests });
@@ -115,7 +117,7 @@ fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     archive.into_inner().expect("memory can be written")
 }
 
-/// The digest of these bytes, as it is written.
+/// Returns the digest of bytes as it is written: `sha256:` and hexadecimal digits.
 pub fn digest(bytes: &[u8]) -> String {
     fbc::Digest::new(Sha256::digest(bytes).into()).to_string()
 }

@@ -1,5 +1,5 @@
-//! What tests and benches of several crates need: catalogs from one string, archives, layouts, a real registry and a
-//! proxy in front of it. No crate but for its tests may depend on it.
+//! Support for the tests and benches of several crates: catalogs from one string, archives, image layouts, a real
+//! registry and a proxy in front of it. Other crates may depend on it for their tests alone.
 
 mod archive;
 pub mod corpus;
@@ -17,9 +17,9 @@ mod wait;
 
 pub use archive::Archive;
 pub use folders::Folders;
-pub use http::{Answer, ask, exchange};
+pub use http::{HttpResponse, exchange, send_request};
 pub use layout::{CONFIGS, Layout, digest};
-pub use proxy::{Act, Asked, Proxy, answer};
-pub use registry::{CONFIGS_LABEL, Pushed, Registry, Types, program, tar};
-pub use seeded::Seeded;
-pub use wait::{TOO_LONG, eventually};
+pub use proxy::{Proxy, ProxyAction, RecordedRequest, respond};
+pub use registry::{CONFIGS_LABEL, MediaTypes, Registry, RegistryImage, fixed_port, tar_archive, tool_command};
+pub use seeded::SeededRandom;
+pub use wait::{TEST_TIMEOUT, eventually};

@@ -1,4 +1,4 @@
-//! A proxy in front of a registry that does what registries do on bad days, and notes what it was asked.
+//! A proxy in front of a registry that fails as registries do, and records every request.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -9,48 +9,53 @@ use std::thread;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use crate::{Answer, ask};
+use crate::{HttpResponse, send_request};
 
-/// What a client sends first that speaks TLS.
+/// First byte of a TLS handshake.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// A server on a port of its own; it ends with the test.
+/// A server on a port of its own that handles each request as a script says; it ends when it is dropped.
 pub struct Proxy {
+    /// Address where the proxy listens.
     pub address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
-    ended: Arc<AtomicBool>,
+    requests: Arc<Mutex<Vec<RecordedRequest>>>,
+    stopped: Arc<AtomicBool>,
 }
 
-/// A request.
+/// A request that the proxy received.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct RecordedRequest {
+    /// Method, such as `GET`.
     pub method: String,
+    /// Target as the client wrote it: a path, or a whole URL when the client takes this for its proxy.
     pub target: String,
+    /// Value of `Authorization`.
     pub authorization: Option<String>,
+    /// Value of `Range`.
     pub range: Option<String>,
-    /// How many requests for the same came before.
-    pub before: usize,
-    head: Vec<(String, String)>,
-    /// The registry behind.
+    /// Number of earlier requests for the same target.
+    pub earlier: usize,
+    headers: Vec<(String, String)>,
+    /// Address of the registry behind the proxy.
     pub upstream: SocketAddr,
 }
 
-/// What to do with a request.
-pub enum Act {
-    /// What the registry would do.
-    Pass,
-    /// Answer so.
-    Answer(Answer),
-    /// Answer so, without saying how long it is.
-    Unsized(Answer),
-    /// What the registry would do, up to so many bytes of the body; then the connection breaks.
-    Cut(usize),
-    /// The same; then nothing more comes.
-    Silent(usize),
-    /// What the registry would do, without an end.
+/// What the proxy does with a request.
+pub enum ProxyAction {
+    /// Forwards the request and returns the response of the registry.
+    Forward,
+    /// Returns this response.
+    Respond(HttpResponse),
+    /// Returns this response without `Content-Length`.
+    RespondUnsized(HttpResponse),
+    /// Forwards the request, and closes the connection after this many bytes of the body.
+    Truncate(usize),
+    /// Forwards the request, and sends nothing more after this many bytes of the body.
+    Stall(usize),
+    /// Forwards the request, and sends zeros behind the body until the client goes away.
     Endless,
-    /// What the registry would do, byte by byte with long pauses.
-    Drip,
+    /// Forwards the request, and sends the body byte by byte, 20 ms apart.
+    Trickle,
 }
 
 trait Stream: Read + Write {
@@ -70,36 +75,39 @@ impl Stream for StreamOwned<ServerConnection, TcpStream> {
 }
 
 impl Proxy {
-    /// A proxy in front of this registry that follows a script.
-    pub fn start(upstream: SocketAddr, script: impl Fn(&Asked) -> Act + Send + Sync + 'static) -> Self {
+    /// Starts a proxy in front of a registry; the script is called once for each request.
+    pub fn start(
+        upstream: SocketAddr,
+        script: impl Fn(&RecordedRequest) -> ProxyAction + Send + Sync + 'static,
+    ) -> Self {
         Self::listen(upstream, script, None)
     }
 
-    /// The same, with TLS.
+    /// Starts a proxy that speaks TLS to its clients, and plain HTTP to the registry.
     pub fn start_tls(
         upstream: SocketAddr,
         tls: ServerConfig,
-        script: impl Fn(&Asked) -> Act + Send + Sync + 'static,
+        script: impl Fn(&RecordedRequest) -> ProxyAction + Send + Sync + 'static,
     ) -> Self {
         Self::listen(upstream, script, Some(Arc::new(tls)))
     }
 
     fn listen(
         upstream: SocketAddr,
-        script: impl Fn(&Asked) -> Act + Send + Sync + 'static,
+        script: impl Fn(&RecordedRequest) -> ProxyAction + Send + Sync + 'static,
         tls: Option<Arc<ServerConfig>>,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it is bound");
-        let (asked, ended) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
-        let (log, end, script) = (asked.clone(), ended.clone(), Arc::new(script));
+        let (requests, stopped) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let (log, stop, script) = (requests.clone(), stopped.clone(), Arc::new(script));
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                if end.load(Ordering::SeqCst) {
+                if stop.load(Ordering::SeqCst) {
                     return;
                 }
                 let (log, script, tls) = (log.clone(), script.clone(), tls.clone());
-                // Who goes away meanwhile is what some scripts are about.
+                // An error means that the client went away, which some scripts provoke.
                 thread::spawn(move || match tls {
                     None => serve(stream, upstream, &log, &*script),
                     Some(tls) => {
@@ -109,96 +117,98 @@ impl Proxy {
                 });
             }
         });
-        Self { address, asked, ended }
+        Self { address, requests, stopped }
     }
 
-    /// What it was asked so far.
-    pub fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().expect("nobody panicked").clone()
+    /// Returns the requests received so far, in order.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.requests.lock().expect("nobody panicked").clone()
     }
 }
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        self.ended.store(true, Ordering::SeqCst);
-        // It waits for one more connection.
+        self.stopped.store(true, Ordering::SeqCst);
+        // The listener looks at the flag when the next connection comes.
         let _ = TcpStream::connect(self.address);
     }
 }
 
-impl Asked {
-    /// What the registry answers.
-    pub fn answer(&self) -> Answer {
-        let passed = self.head.iter().filter(|(name, _)| !["host", "connection", "authorization"].contains(&&**name));
+impl RecordedRequest {
+    /// Sends the request to the registry, without its credentials, and returns the response.
+    pub fn forward(&self) -> HttpResponse {
+        let passed =
+            self.headers.iter().filter(|(name, _)| !["host", "connection", "authorization"].contains(&&**name));
         let headers: Vec<_> = passed.map(|(name, value)| (&**name, &**value)).collect();
-        // A proxy for clients is told the whole address.
+        // Clients send the whole URL to what they take for their proxy.
         let path = self.target.strip_prefix("http://").and_then(|rest| Some(&rest[rest.find('/')?..]));
-        ask(self.upstream, &self.method, path.unwrap_or(&self.target), &headers)
+        send_request(self.upstream, &self.method, path.unwrap_or(&self.target), &headers)
     }
 
-    /// The host that was asked, with its port.
+    /// Returns the value of `Host`: the name of the host, with its port; empty when the request has none.
     pub fn host(&self) -> &str {
-        self.head.iter().find(|(name, _)| name == "host").map_or("", |(_, value)| value)
+        self.headers.iter().find(|(name, _)| name == "host").map_or("", |(_, value)| value)
     }
 
+    /// Returns whether the request is for a blob.
     pub fn is_blob(&self) -> bool {
         self.target.contains("/blobs/")
     }
 }
 
-/// An answer with a body and no registry behind it.
-pub fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Act {
+/// Returns the action that responds with this status, these header fields and this body.
+pub fn respond(status: u16, headers: &[(&str, &str)], body: &str) -> ProxyAction {
     let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Act::Answer(Answer { status, headers, body: body.as_bytes().to_vec() })
+    ProxyAction::Respond(HttpResponse { status, headers, body: body.as_bytes().to_vec() })
 }
 
 fn serve(
     mut stream: impl Stream,
     upstream: SocketAddr,
-    log: &Mutex<Vec<Asked>>,
-    script: &(impl Fn(&Asked) -> Act + ?Sized),
+    log: &Mutex<Vec<RecordedRequest>>,
+    script: &(impl Fn(&RecordedRequest) -> ProxyAction + ?Sized),
 ) -> io::Result<()> {
     let head = read_head(&mut stream)?;
     let mut lines = head.lines();
     let mut first = lines.next().unwrap_or_default().split(' ').map(str::to_owned);
-    let head: Vec<_> = lines
+    let headers: Vec<_> = lines
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
         .collect();
-    let header = |name: &str| head.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
+    let header = |name: &str| headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
     let (method, target) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
     let (authorization, range) = (header("authorization"), header("range"));
-    let mut asked = Asked { method, target, authorization, range, before: 0, head, upstream };
+    let mut request = RecordedRequest { method, target, authorization, range, earlier: 0, headers, upstream };
     {
         let mut log = log.lock().expect("nobody panicked");
-        asked.before = log.iter().filter(|one| one.target == asked.target).count();
-        log.push(asked.clone());
+        request.earlier = log.iter().filter(|other| other.target == request.target).count();
+        log.push(request.clone());
     }
-    match script(&asked) {
-        Act::Pass => send(&mut stream, &asked.answer(), true, usize::MAX)?,
-        Act::Answer(answer) => send(&mut stream, &answer, true, usize::MAX)?,
-        Act::Unsized(answer) => send(&mut stream, &answer, false, usize::MAX)?,
-        Act::Cut(bytes) => send(&mut stream, &asked.answer(), true, bytes)?,
-        Act::Silent(bytes) => {
-            send(&mut stream, &asked.answer(), true, bytes)?;
-            // Until the other side gives up.
+    match script(&request) {
+        ProxyAction::Forward => send(&mut stream, &request.forward(), true, usize::MAX)?,
+        ProxyAction::Respond(response) => send(&mut stream, &response, true, usize::MAX)?,
+        ProxyAction::RespondUnsized(response) => send(&mut stream, &response, false, usize::MAX)?,
+        ProxyAction::Truncate(bytes) => send(&mut stream, &request.forward(), true, bytes)?,
+        ProxyAction::Stall(bytes) => {
+            send(&mut stream, &request.forward(), true, bytes)?;
+            // Ends when the client gives up.
             stream.read_exact(&mut [0; 1])?;
         }
-        Act::Endless => {
-            send(&mut stream, &asked.answer(), false, usize::MAX)?;
+        ProxyAction::Endless => {
+            send(&mut stream, &request.forward(), false, usize::MAX)?;
             loop {
                 stream.write_all(&[0; 4096])?;
             }
         }
-        Act::Drip => {
-            let answer = asked.answer();
-            send(&mut stream, &answer, true, 0)?;
+        ProxyAction::Trickle => {
+            let response = request.forward();
+            send(&mut stream, &response, true, 0)?;
             let pause = std::time::Duration::from_millis(20);
             stream.socket().set_read_timeout(Some(pause))?;
-            for byte in answer.body {
+            for byte in response.body {
                 stream.write_all(&[byte])?;
                 stream.flush()?;
-                // Nothing comes, so that this takes the pause.
+                // The client sends nothing, so that this waits for the time-out.
                 let _ = stream.socket().peek(&mut [0; 1]);
             }
         }
@@ -218,9 +228,9 @@ fn read_head(stream: &mut impl Read) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
-/// Sends an answer, with so many bytes of its body at most.
-fn send(stream: &mut impl Write, answer: &Answer, is_sized: bool, bytes: usize) -> io::Result<()> {
-    let Answer { status, headers, body } = answer;
+/// Sends a response, with at most `bytes` bytes of its body.
+fn send(stream: &mut impl Write, response: &HttpResponse, is_sized: bool, bytes: usize) -> io::Result<()> {
+    let HttpResponse { status, headers, body } = response;
     let mut head = format!("HTTP/1.1 {status} x\r\nconnection: close\r\n");
     for (name, value) in headers {
         if !["connection", "content-length", "transfer-encoding"].contains(&&**name) {

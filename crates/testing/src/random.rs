@@ -73,7 +73,7 @@ fn package_lines(name: &'static str) -> impl Strategy<Value = String> {
         })
 }
 
-/// Catalogs, as fixtures.
+/// Generates catalogs of up to six packages, as [fixtures](crate::fixture).
 pub fn catalogs() -> impl Strategy<Value = String> {
     subsequence(&PACKAGES, 0..=PACKAGES.len())
         .prop_flat_map(|names| names.into_iter().map(package_lines).collect::<Vec<_>>())
@@ -98,7 +98,7 @@ fn rarely<T: Clone + std::fmt::Debug + 'static>(values: Vec<T>) -> impl Strategy
     prop::option::weighted(0.3, select(values))
 }
 
-/// Conditions on packages, most of them absent.
+/// Generates filters of packages, most of whose conditions are absent.
 pub fn package_filters() -> impl Strategy<Value = PackageFilter<'static>> {
     let levels = rarely(LEVELS.map(|(_, level)| level).to_vec()).prop_map(Vec::from_iter);
     let modes = rarely(MODES.map(|(_, mode)| mode).to_vec()).prop_map(Vec::from_iter);
@@ -128,7 +128,8 @@ pub fn package_filters() -> impl Strategy<Value = PackageFilter<'static>> {
         )
 }
 
-/// Conditions on bundles, most of them absent; the range, which a filter borrows, apart.
+/// Generates filters of bundles, most of whose conditions are absent, each with a version range, which is apart because
+/// a filter borrows it.
 pub fn bundle_filters() -> impl Strategy<Value = (BundleFilter<'static>, Option<&'static str>)> {
     let names = vec!["alpha.v1.0.0", "beta.v0.1.0", "alpha"];
     (
@@ -158,7 +159,7 @@ pub fn bundle_filters() -> impl Strategy<Value = (BundleFilter<'static>, Option<
         )
 }
 
-/// Conditions on blobs, most of them absent.
+/// Generates filters of blobs, most of whose conditions are absent.
 pub fn meta_filters() -> impl Strategy<Value = MetaFilter<'static>> {
     (rarely(SCHEMAS.to_vec()), rarely(PACKAGES.to_vec()), rarely(PACKAGES.to_vec()))
         .prop_map(|(schema, package, name)| MetaFilter { schema, package, name })

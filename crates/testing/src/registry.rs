@@ -1,4 +1,4 @@
-//! A real registry, Debian's docker-registry, and images to push to it.
+//! A real registry, Debian's `docker-registry`, and images to push to it.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -13,38 +13,42 @@ use serde_json::{Value, json};
 
 use crate::{Folders, digest, eventually, exchange};
 
-/// Below those that Linux gives to who asks for any.
+/// Ports of registries: below the range from which Linux assigns ephemeral ports.
 const PORTS: Range<u16> = 20_000..30_000;
 
-/// The label that says where in an image its catalog is.
+/// Name of the label that says in which directory of an image its catalog is.
 pub const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
 
-/// A registry on a port of its own, over a folder of its own; it ends with the test.
+/// A registry on a port of its own, over a folder of its own; it ends when it is dropped.
 pub struct Registry {
     child: Child,
+    /// Address where the registry listens, with plain HTTP.
     pub address: SocketAddr,
-    /// Hold its configuration and its storage.
+    /// Configuration and storage of the registry.
     folders: Folders,
 }
 
-/// A manifest or an index with everything that it names.
+/// An image or an index of images to push: its manifest and everything that the manifest refers to.
 #[derive(Clone)]
-pub struct Pushed {
+pub struct RegistryImage {
     media_type: String,
+    /// Manifest as JSON text; its digest is that of the image.
     pub manifest: Vec<u8>,
     blobs: Vec<Vec<u8>>,
-    manifests: Vec<Pushed>,
+    manifests: Vec<RegistryImage>,
 }
 
-/// The families of media types.
+/// The family of media types that an image is described with.
 #[derive(Clone, Copy)]
-pub enum Types {
+pub enum MediaTypes {
+    /// `application/vnd.oci.image.*`.
     Oci,
+    /// `application/vnd.docker.*`, schema 2.
     Docker,
 }
 
-/// The command of another program, or a panic that says how to install it.
-pub fn program(name: &str) -> Command {
+/// Returns a command that runs another program. Panics with how to install it when it is missing.
+pub fn tool_command(name: &str) -> Command {
     let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).stdout(Stdio::null()).status();
     let there = found.expect("there is a shell").success();
     assert!(there, "{name} is missing: run tests/setup.sh, or install it (Debian: apt-get install {name})");
@@ -52,11 +56,13 @@ pub fn program(name: &str) -> Command {
 }
 
 impl Registry {
+    /// Starts a registry without images, and waits until it accepts connections.
+    #[must_use]
     pub fn start() -> Self {
         let folders = Folders::new();
         let storage = folders.text("storage");
         let (child, address) = eventually(|| {
-            let address = SocketAddr::from(([127, 0, 0, 1], port()));
+            let address = SocketAddr::from(([127, 0, 0, 1], fixed_port()));
             folders.write(
                 "config.yml",
                 format!(
@@ -64,25 +70,25 @@ impl Registry {
                      http: {{addr: \"{address}\"}}\n"
                 ),
             );
-            // It ends by itself when the port is taken.
+            // A registry ends by itself when the port is taken.
             Some((serve(&folders, address)?, address))
         });
         Self { child, address, folders }
     }
 
-    /// Nobody listens at its address until [`Self::resume`].
+    /// Stops the registry, so that connections to its address are refused until [`Self::resume`].
     pub fn stop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Serves again what it served.
+    /// Starts the registry again at the same address, with the same images.
     pub fn resume(&mut self) {
         self.child = eventually(|| serve(&self.folders, self.address));
     }
 
-    /// Pushes under a tag and gives the digest.
-    pub fn push(&self, repository: &str, tag: &str, image: &Pushed) -> String {
+    /// Pushes an image under a tag and returns its digest.
+    pub fn push(&self, repository: &str, tag: &str, image: &RegistryImage) -> String {
         for manifest in &image.manifests {
             self.push(repository, &digest(&manifest.manifest), manifest);
         }
@@ -96,13 +102,13 @@ impl Registry {
         digest(&image.manifest)
     }
 
-    /// Sends something and gives the path where it is to be found.
+    /// Sends a request of an upload and returns the path that its `Location` names.
     fn send(&self, method: &str, target: &str, media_type: &str, body: &[u8]) -> String {
         let mut request = format!("{method} {target} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", self.address);
         let _ = write!(request, "content-type: {media_type}\r\ncontent-length: {}\r\n\r\n", body.len());
         let answer = exchange(self.address, &[request.as_bytes(), body].concat(), false);
         assert!((200..300).contains(&answer.status), "{target}: {}", String::from_utf8_lossy(&answer.body));
-        let location = answer.header("location").expect("the registry says where it is");
+        let location = answer.header("location").expect("the registry names a location");
         let host = format!("http://{}", self.address);
         location.strip_prefix(&host).unwrap_or(&location).to_owned()
     }
@@ -114,13 +120,13 @@ impl Drop for Registry {
     }
 }
 
-impl Pushed {
-    /// An image with these layers, which are compressed as they say, and these labels.
-    pub fn image(types: Types, layers: &[Vec<u8>], labels: &[(&str, &str)]) -> Self {
+impl RegistryImage {
+    /// Creates an image with these labels, and these archives as its layers, lowest first; it compresses them.
+    pub fn image(types: MediaTypes, layers: &[Vec<u8>], labels: &[(&str, &str)]) -> Self {
         let [manifest, config, layer] = match types {
-            Types::Oci => ["manifest.v1+json", "config.v1+json", "layer.v1.tar+gzip"]
+            MediaTypes::Oci => ["manifest.v1+json", "config.v1+json", "layer.v1.tar+gzip"]
                 .map(|name| format!("application/vnd.oci.image.{name}")),
-            Types::Docker => [
+            MediaTypes::Docker => [
                 "application/vnd.docker.distribution.manifest.v2+json",
                 "application/vnd.docker.container.image.v1+json",
                 "application/vnd.docker.image.rootfs.diff.tar.gzip",
@@ -135,18 +141,19 @@ impl Pushed {
             "architecture": "amd64", "os": "linux", "config": { "Labels": labels }, "rootfs": rootfs,
         });
         let compressed: Vec<_> = layers.iter().map(|tar| gzip(tar)).collect();
-        Self::of(&manifest, &config, text.to_string().into_bytes(), &layer, compressed)
+        Self::from_parts(&manifest, &config, text.to_string().into_bytes(), &layer, compressed)
     }
 
-    /// An artifact with this layer.
+    /// Creates an artifact, which has an empty config, with these archives as its layers.
+    #[must_use]
     pub fn artifact(layers: &[Vec<u8>]) -> Self {
         let empty = "application/vnd.oci.empty.v1+json";
         let layer = "application/vnd.oci.image.layer.v1.tar+gzip";
         let layers = layers.iter().map(|tar| gzip(tar)).collect();
-        Self::of("application/vnd.oci.image.manifest.v1+json", empty, b"{}".to_vec(), layer, layers)
+        Self::from_parts("application/vnd.oci.image.manifest.v1+json", empty, b"{}".to_vec(), layer, layers)
     }
 
-    fn of(manifest: &str, config: &str, config_bytes: Vec<u8>, layer: &str, layers: Vec<Vec<u8>>) -> Self {
+    fn from_parts(manifest: &str, config: &str, config_bytes: Vec<u8>, layer: &str, layers: Vec<Vec<u8>>) -> Self {
         let media_type = manifest.to_owned();
         let described: Vec<_> = layers.iter().map(|bytes| descriptor(layer, bytes)).collect();
         let config = descriptor(config, &config_bytes);
@@ -155,7 +162,7 @@ impl Pushed {
         Self { media_type, manifest: text.to_string().into_bytes(), blobs, manifests: Vec::new() }
     }
 
-    /// An index of images with their platforms, such as `linux/amd64`.
+    /// Creates an index of images, each with its platform, such as `linux/amd64`.
     pub fn index(images: &[(&str, &Self)]) -> Self {
         let manifests = images.iter().map(|(platform, image)| {
             let (os, architecture) = platform.split_once('/').expect("a platform has two parts");
@@ -169,19 +176,21 @@ impl Pushed {
         Self { media_type, manifest: text.to_string().into_bytes(), blobs: Vec::new(), manifests }
     }
 
+    /// Returns the digest of the manifest.
     pub fn digest(&self) -> String {
         digest(&self.manifest)
     }
 
-    /// The layers as they are pushed; the config comes first.
+    /// Returns the compressed layers, lowest first.
     pub fn layers(&self) -> &[Vec<u8>] {
+        // The config comes first.
         &self.blobs[1..]
     }
 }
 
 /// Starts a registry as it is configured in these folders, and waits until it listens at this address or ended.
 fn serve(folders: &Folders, address: SocketAddr) -> Option<Child> {
-    let mut command = program("docker-registry");
+    let mut command = tool_command("docker-registry");
     command.arg("serve").arg(folders.path("config.yml")).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("the registry can be started");
     let is_up = eventually(|| match child.try_wait().expect("it is a child") {
@@ -191,8 +200,8 @@ fn serve(folders: &Folders, address: SocketAddr) -> Option<Child> {
     is_up.then_some(child)
 }
 
-/// A tar of these files.
-pub fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+/// Returns a tar archive of these files, each with its path and its content.
+pub fn tar_archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (path, bytes) in files {
         let mut header = tar::Header::new_gnu();
@@ -203,9 +212,9 @@ pub fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     builder.into_inner().expect("memory takes it")
 }
 
-/// A port that nobody is given who asks for any: the registry cannot say which one it took, so that it is told one. Each
-/// process that tests has ports of its own, as good as it can be.
-fn port() -> u16 {
+/// Returns a port outside of the ephemeral range, for servers that cannot say which port they took. No two calls of a
+/// process give the same one until a hundred later, and processes that test at the same time mostly get others.
+pub fn fixed_port() -> u16 {
     static TAKEN: AtomicU16 = AtomicU16::new(0);
     let block = u16::try_from(std::process::id() % 100).expect("it is less than 100");
     PORTS.start + block * 100 + TAKEN.fetch_add(1, Ordering::SeqCst) % 100

@@ -1,16 +1,16 @@
 //! The real catalog `community` in an image of a real registry: however it is compressed and named, it is answered from
 //! as its directory is.
 //!
-//! Where the catalog is not unpacked the test says so and looks at nothing.
+//! Where the catalog is not unpacked the test is skipped, as [`testing::corpus`] says.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use testing::corpus::find_catalog;
 
-use crate::corpus;
-use crate::support::{CONFIGS_LABEL, Folders, Registry, Server, exchange, graphql, program, run};
+use crate::support::{CONFIGS_LABEL, Folders, Registry, Server, exchange, graphql, run, tool_command};
 
 const OPERATIONS: &str = include_str!("../../../examples/operations.graphql");
 
@@ -64,15 +64,15 @@ impl Answers {
 
     /// The data of an answer, which has no errors.
     fn ask(&mut self, operation: &str, variables: &Value) -> Value {
-        let asked = format!("{operation} {variables}");
+        let title = format!("{operation} {variables}");
         let body = json!({ "query": OPERATIONS, "operationName": operation, "variables": variables }).to_string();
         let head = "POST /graphql HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json";
         let request = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
         let answer = exchange(self.address, request.as_bytes(), false);
         let text = String::from_utf8(answer.body).expect("an answer is UTF-8");
-        let mut data: Value = text.parse().unwrap_or_else(|error| panic!("{asked}: {error}: {text}"));
-        assert_eq!(data.get("errors"), None, "{asked}");
-        self.given.push((asked, text));
+        let mut data: Value = text.parse().unwrap_or_else(|error| panic!("{title}: {error}: {text}"));
+        assert_eq!(data.get("errors"), None, "{title}");
+        self.given.push((title, text));
         data["data"].take()
     }
 
@@ -100,22 +100,22 @@ fn done(command: &mut Command) -> String {
 }
 
 fn umoci(arguments: &[&str]) {
-    done(program("umoci").args(arguments));
+    done(tool_command("umoci").args(arguments));
 }
 
 /// Copies an image without TLS, and gives the digest of the copy.
 fn copy(from: &str, to: &str, how: &str) -> String {
-    let mut copy = program("skopeo");
+    let mut copy = tool_command("skopeo");
     copy.args(["--insecure-policy", "copy", "--src-tls-verify=false", "--dest-tls-verify=false", how]);
     done(copy.args([from, to]));
-    let mut inspect = program("skopeo");
+    let mut inspect = tool_command("skopeo");
     inspect.args(["inspect", "--tls-verify=false", "--format={{.Digest}}", to]);
     done(&mut inspect).trim().to_owned()
 }
 
 #[test]
 fn community_in_a_registry_is_answered_from_as_its_directory_is() {
-    let Some(folder) = corpus::folder("community") else { return };
+    let Some(folder) = find_catalog("community") else { return };
     let folder = folder.to_str().expect("the path is UTF-8");
     let (folders, registry) = (Folders::new(), Registry::start());
     let (gzip, zstd) = (folders.text("gzip"), folders.text("zstd"));
@@ -136,9 +136,9 @@ fn community_in_a_registry_is_answered_from_as_its_directory_is() {
     assert_eq!(image, Value::Null);
     let expected = answers(directory.address);
     assert!(expected.len() > 400, "only {} answers", expected.len());
-    let asked: BTreeSet<_> = expected.iter().filter_map(|(asked, _)| asked.split(' ').next()).collect();
+    let operations: BTreeSet<_> = expected.iter().filter_map(|(request, _)| request.split(' ').next()).collect();
     let samples = OPERATIONS.lines().filter_map(|line| line.strip_prefix("query ")?.split('(').next());
-    assert_eq!(asked, samples.collect(), "every sample query is asked");
+    assert_eq!(operations, samples.collect(), "every sample query is asked");
     drop(directory);
     for (source, image) in [
         (format!("{repository}:gzip"), format!("{repository}@{gzip_digest}")),

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use images::{RegistrySettings, RetryPolicy};
 
 use super::{Fixture, at, pull, settings};
-use crate::support::{Act, Answer, Asked, Proxy, answer};
+use crate::support::{HttpResponse, Proxy, ProxyAction, RecordedRequest, respond};
 
-/// Gives up a request after this read_timeout, and tries it twice.
+/// Gives up a request after this time, and tries it twice.
 fn impatient(address: SocketAddr) -> RegistrySettings {
     let settings = settings(&[address]);
     let (connect_timeout, read_timeout) = (Duration::from_secs(1), Duration::from_millis(300));
@@ -18,12 +18,12 @@ fn impatient(address: SocketAddr) -> RegistrySettings {
 }
 
 /// What the large blob of the image is asked for.
-fn is_large(asked: &Asked) -> bool {
-    asked.is_blob() && asked.answer().body.len() > 50_000
+fn is_large(request: &RecordedRequest) -> bool {
+    request.is_blob() && request.forward().body.len() > 50_000
 }
 
-fn change(asked: &Asked, change: impl FnOnce(&mut Answer)) -> Answer {
-    let mut answer = asked.answer();
+fn change(request: &RecordedRequest, change: impl FnOnce(&mut HttpResponse)) -> HttpResponse {
+    let mut answer = request.forward();
     change(&mut answer);
     answer
 }
@@ -31,29 +31,29 @@ fn change(asked: &Asked, change: impl FnOnce(&mut Answer)) -> Answer {
 #[tokio::test]
 async fn a_blob_that_breaks_off_is_continued_where_it_broke() {
     let Fixture { registry, image } = Fixture::new();
-    let proxy = Proxy::start(registry.address, |asked| match asked.before {
-        0 if is_large(asked) => Act::Cut(40_000),
-        1 if is_large(asked) => Act::Cut(20_000),
-        _ => Act::Pass,
+    let proxy = Proxy::start(registry.address, |request| match request.earlier {
+        0 if is_large(request) => ProxyAction::Truncate(40_000),
+        1 if is_large(request) => ProxyAction::Truncate(20_000),
+        _ => ProxyAction::Forward,
     });
     let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
     assert_eq!(pulled.layers, image.layers());
-    let asked = proxy.asked();
-    let ranges: Vec<_> = asked.iter().filter_map(|asked| asked.range.as_deref()).collect();
+    let requests = proxy.requests();
+    let ranges: Vec<_> = requests.iter().filter_map(|request| request.range.as_deref()).collect();
     assert_eq!(ranges, ["bytes=40000-", "bytes=60000-"]);
 }
 
 #[tokio::test]
 async fn a_registry_without_ranges_sends_a_broken_blob_again() {
     let Fixture { registry, image } = Fixture::new();
-    let proxy = Proxy::start(registry.address, |asked| match asked.before {
-        0 if is_large(asked) => Act::Cut(40_000),
-        1 if asked.range.is_some() => {
+    let proxy = Proxy::start(registry.address, |request| match request.earlier {
+        0 if is_large(request) => ProxyAction::Truncate(40_000),
+        1 if request.range.is_some() => {
             // The whole blob, as if no range were wanted.
-            let whole = crate::support::ask(asked.upstream, "GET", &asked.target, &[]);
-            Act::Answer(whole)
+            let whole = crate::support::send_request(request.upstream, "GET", &request.target, &[]);
+            ProxyAction::Respond(whole)
         }
-        _ => Act::Pass,
+        _ => ProxyAction::Forward,
     });
     let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
     assert_eq!(pulled.layers, image.layers());
@@ -62,10 +62,10 @@ async fn a_registry_without_ranges_sends_a_broken_blob_again() {
 #[tokio::test]
 async fn parts_that_do_not_fit_together_are_fetched_anew_once() {
     let Fixture { registry, image } = Fixture::new();
-    let proxy = Proxy::start(registry.address, |asked| match asked.before {
-        0 if is_large(asked) => Act::Cut(40_000),
-        1 if asked.range.is_some() => Act::Answer(change(asked, |answer| answer.body[7] ^= 1)),
-        _ => Act::Pass,
+    let proxy = Proxy::start(registry.address, |request| match request.earlier {
+        0 if is_large(request) => ProxyAction::Truncate(40_000),
+        1 if request.range.is_some() => ProxyAction::Respond(change(request, |answer| answer.body[7] ^= 1)),
+        _ => ProxyAction::Forward,
     });
     let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
     assert_eq!(pulled.layers, image.layers());
@@ -75,103 +75,109 @@ async fn parts_that_do_not_fit_together_are_fetched_anew_once() {
 async fn what_passes_is_tried_again() {
     let Fixture { registry, image } = Fixture::new();
     for status in [429, 500, 502, 503, 504] {
-        let proxy = Proxy::start(registry.address, move |asked| match asked.before {
-            0 => answer(status, &[], ""),
-            _ => Act::Pass,
+        let proxy = Proxy::start(registry.address, move |request| match request.earlier {
+            0 => respond(status, &[], ""),
+            _ => ProxyAction::Forward,
         });
         let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
         assert_eq!(pulled.layers, image.layers(), "{status}");
-        assert_eq!(proxy.asked().len(), 8, "manifest, config and two layers, each twice");
+        assert_eq!(proxy.requests().len(), 8, "manifest, config and two layers, each twice");
     }
 }
 
 #[tokio::test]
 async fn a_registry_that_asks_to_be_left_alone_is_left_alone() {
     let Fixture { registry, image } = Fixture::new();
-    let proxy = Proxy::start(registry.address, |asked| match asked.before {
-        0 if asked.is_blob() => Act::Pass,
-        0 => answer(429, &[("retry-after", "1")], ""),
-        _ => Act::Pass,
+    let proxy = Proxy::start(registry.address, |request| match request.earlier {
+        0 if request.is_blob() => ProxyAction::Forward,
+        0 => respond(429, &[("retry-after", "1")], ""),
+        _ => ProxyAction::Forward,
     });
     let since = Instant::now();
     let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
     assert!(since.elapsed() >= Duration::from_secs(1));
     assert_eq!(pulled.layers, image.layers());
 
-    let proxy = Proxy::start(registry.address, |_| answer(429, &[("retry-after", "3600")], ""));
+    let proxy = Proxy::start(registry.address, |_| respond(429, &[("retry-after", "3600")], ""));
     let error = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap_err();
     let place = format!("{}/ns/catalog", proxy.address);
     assert_eq!(error, format!("`{place}` had too many requests and wants none for 3600 seconds"));
-    assert_eq!(proxy.asked().len(), 1);
+    assert_eq!(proxy.requests().len(), 1);
 }
 
 /// What the registry does, and what the error says; `@` is the repository, `LAYER` the large layer.
-type Case = (&'static str, fn(&Asked) -> Act, &'static str);
+type Case = (&'static str, fn(&RecordedRequest) -> ProxyAction, &'static str);
 
 const CASES: [Case; 13] = [
     (
         "403",
-        |_| answer(403, &[], r#"{"errors":[{"code":"DENIED","message":"pay first\n"}]}"#),
+        |_| respond(403, &[], r#"{"errors":[{"code":"DENIED","message":"pay first\n"}]}"#),
         "`@` does not give the tag `v1` to someone who did not log in: pay first",
     ),
-    ("404", |_| answer(404, &[], ""), "`@` does not have the tag `v1`: look at the name, or whether it was removed"),
-    ("500", |_| answer(500, &[], "<html>"), "`@` answers with status 500 instead of the tag `v1`"),
-    ("418", |_| answer(418, &[], "{}"), "`@` answers with status 418 instead of the tag `v1`"),
+    ("404", |_| respond(404, &[], ""), "`@` does not have the tag `v1`: look at the name, or whether it was removed"),
+    ("500", |_| respond(500, &[], "<html>"), "`@` answers with status 500 instead of the tag `v1`"),
+    ("418", |_| respond(418, &[], "{}"), "`@` answers with status 418 instead of the tag `v1`"),
     (
         "401 without a challenge",
-        |_| answer(401, &[], ""),
+        |_| respond(401, &[], ""),
         "`@` wants credentials and none were found: run `podman login HOST`, or name a file that has them with --authfile (a repository that does not exist may look the same)",
     ),
-    ("a page", |_| answer(200, &[], "<html>"), "cannot read `HOST/ns/catalog:v1`: expected value at line 1 column 1"),
+    ("a page", |_| respond(200, &[], "<html>"), "cannot read `HOST/ns/catalog:v1`: expected value at line 1 column 1"),
     (
         "an old manifest",
-        |_| answer(200, &[], r#"{"schemaVersion":1,"fsLayers":[]}"#),
+        |_| respond(200, &[], r#"{"schemaVersion":1,"fsLayers":[]}"#),
         "`HOST/ns/catalog:v1` is neither an image nor an index of images: it has schemaVersion 1",
     ),
     (
         "two in one",
-        |_| answer(200, &[], r#"{"schemaVersion":2,"manifests":[],"config":{},"layers":[]}"#),
+        |_| respond(200, &[], r#"{"schemaVersion":2,"manifests":[],"config":{},"layers":[]}"#),
         "`HOST/ns/catalog:v1` is neither an image nor an index of images: it has manifests and a config",
     ),
     (
         "endless manifest",
-        |asked| if asked.is_blob() { Act::Pass } else { Act::Endless },
+        |request| if request.is_blob() { ProxyAction::Forward } else { ProxyAction::Endless },
         "the tag `v1` of `@` has more than 4194304 bytes",
     ),
     (
         "endless refusal",
-        |_| Act::Unsized(Answer { status: 403, body: vec![b' '; 1 << 20], ..Answer::default() }),
+        |_| {
+            ProxyAction::RespondUnsized(HttpResponse {
+                status: 403,
+                body: vec![b' '; 1 << 20],
+                ..HttpResponse::default()
+            })
+        },
         "`@` does not give the tag `v1` to someone who did not log in",
     ),
     (
         "wrong size",
-        |asked| {
-            if is_large(asked) {
-                Act::Answer(change(asked, |answer| {
+        |request| {
+            if is_large(request) {
+                ProxyAction::Respond(change(request, |answer| {
                     answer.body.pop();
                 }))
             } else {
-                Act::Pass
+                ProxyAction::Forward
             }
         },
         "LAYER of `@` is damaged: it has LESS bytes and should have SIZE",
     ),
     (
         "truncated",
-        |asked| {
-            if is_large(asked) && asked.range.is_none() {
-                Act::Unsized(change(asked, |answer| answer.body.truncate(1000)))
-            } else if asked.range.is_some() {
-                answer(416, &[], "")
+        |request| {
+            if is_large(request) && request.range.is_none() {
+                ProxyAction::RespondUnsized(change(request, |answer| answer.body.truncate(1000)))
+            } else if request.range.is_some() {
+                respond(416, &[], "")
             } else {
-                Act::Pass
+                ProxyAction::Forward
             }
         },
         "`@` answers with status 416 instead of LAYER",
     ),
     (
         "a wrong claim",
-        |asked| Act::Answer(change(asked, |answer| answer.body.push(b' '))),
+        |request| ProxyAction::Respond(change(request, |answer| answer.body.push(b' '))),
         "the tag `v1` of `@` is damaged: its digest is ACTUAL and should be MANIFEST",
     ),
 ];
@@ -206,7 +212,7 @@ async fn what_a_registry_says_is_shown_in_short_and_read_up_to_its_limit() {
         let message = "\\u0007".to_owned() + &"a".repeat(length - frame - 6);
         let body = format!(r#"{{"errors":[{{"message":"{message}"}}]}}"#);
         assert_eq!(body.len(), length);
-        let proxy = Proxy::start(registry.address, move |_| answer(403, &[], &body));
+        let proxy = Proxy::start(registry.address, move |_| respond(403, &[], &body));
         let error = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap_err();
         let begins = format!("`{}/ns/catalog` does not give the tag `v1` to someone who did not log in", proxy.address);
         assert_eq!(error, begins + &said);
@@ -216,16 +222,18 @@ async fn what_a_registry_says_is_shown_in_short_and_read_up_to_its_limit() {
 #[tokio::test]
 async fn a_damaged_blob_is_refused_also_where_no_digest_is_claimed() {
     let Fixture { registry, image } = Fixture::new();
-    let strip = |answer: &mut Answer| answer.headers.retain(|(name, _)| name != "docker-content-digest");
-    let proxy = Proxy::start(registry.address, move |asked| Act::Answer(change(asked, strip)));
+    let strip = |answer: &mut HttpResponse| answer.headers.retain(|(name, _)| name != "docker-content-digest");
+    let proxy = Proxy::start(registry.address, move |request| ProxyAction::Respond(change(request, strip)));
     let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
     assert_eq!((pulled.resolved.digest.to_string(), pulled.layers.as_slice()), (image.digest(), image.layers()));
 
-    for is_damaged in [is_large as fn(&Asked) -> bool, |asked: &Asked| asked.is_blob() && !is_large(asked)] {
-        let proxy = Proxy::start(registry.address, move |asked| {
-            Act::Answer(change(asked, |answer| {
+    for is_damaged in
+        [is_large as fn(&RecordedRequest) -> bool, |request: &RecordedRequest| request.is_blob() && !is_large(request)]
+    {
+        let proxy = Proxy::start(registry.address, move |request| {
+            ProxyAction::Respond(change(request, |answer| {
                 strip(answer);
-                if is_damaged(asked) {
+                if is_damaged(request) {
                     answer.body[30] ^= 1;
                 }
             }))
@@ -234,8 +242,8 @@ async fn a_damaged_blob_is_refused_also_where_no_digest_is_claimed() {
         assert!(error.contains("is damaged: its digest is sha256:"), "{error}");
     }
 
-    let proxy = Proxy::start(registry.address, move |asked| {
-        Act::Answer(change(asked, |answer| {
+    let proxy = Proxy::start(registry.address, move |request| {
+        ProxyAction::Respond(change(request, |answer| {
             strip(answer);
             answer.body.push(b' ');
         }))
@@ -251,9 +259,17 @@ async fn a_damaged_blob_is_refused_also_where_no_digest_is_claimed() {
 #[tokio::test]
 async fn a_blob_ends_at_its_size_whatever_comes_after() {
     let Fixture { registry, image } = Fixture::new();
-    for script in [(|asked| if is_large(asked) { Act::Endless } else { Act::Pass }) as fn(&Asked) -> Act, |asked| {
-        if is_large(asked) { Act::Unsized(change(asked, |answer| answer.body.push(0))) } else { Act::Pass }
-    }] {
+    for script in [
+        (|request| if is_large(request) { ProxyAction::Endless } else { ProxyAction::Forward })
+            as fn(&RecordedRequest) -> ProxyAction,
+        |request| {
+            if is_large(request) {
+                ProxyAction::RespondUnsized(change(request, |answer| answer.body.push(0)))
+            } else {
+                ProxyAction::Forward
+            }
+        },
+    ] {
         let proxy = Proxy::start(registry.address, script);
         assert_eq!(pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap().layers, image.layers());
     }
@@ -263,8 +279,8 @@ async fn a_blob_ends_at_its_size_whatever_comes_after() {
 async fn silence_and_slowness_come_to_an_end() {
     let Fixture { registry, image } = Fixture::new();
     for (name, script) in [
-        ("silent from the beginning", (|_| Act::Silent(0)) as fn(&Asked) -> Act),
-        ("silent in a blob", |asked| if is_large(asked) { Act::Silent(1000) } else { Act::Pass }),
+        ("silent from the beginning", (|_| ProxyAction::Stall(0)) as fn(&RecordedRequest) -> ProxyAction),
+        ("silent in a blob", |request| if is_large(request) { ProxyAction::Stall(1000) } else { ProxyAction::Forward }),
     ] {
         let proxy = Proxy::start(registry.address, script);
         let error = pull(impatient(proxy.address), &at(proxy.address)).await.unwrap_err();
@@ -272,16 +288,20 @@ async fn silence_and_slowness_come_to_an_end() {
         assert!(is_told && error.contains(&proxy.address.to_string()), "{name}: {error}");
     }
 
-    let proxy = Proxy::start(registry.address, |asked| if is_large(asked) { Act::Drip } else { Act::Pass });
+    let proxy =
+        Proxy::start(
+            registry.address,
+            |request| if is_large(request) { ProxyAction::Trickle } else { ProxyAction::Forward },
+        );
     let mut settings = impatient(proxy.address);
     settings.retry.min_bytes_per_second = 1 << 30;
     let error = pull(settings, &at(proxy.address)).await.unwrap_err();
     assert!(error.contains("broke off or came too slowly"), "{error}");
 
     let silences = AtomicUsize::new(0);
-    let proxy = Proxy::start(registry.address, move |asked| {
-        let is_first = is_large(asked) && silences.fetch_add(1, Ordering::SeqCst) == 0;
-        if is_first { Act::Silent(1000) } else { Act::Pass }
+    let proxy = Proxy::start(registry.address, move |request| {
+        let is_first = is_large(request) && silences.fetch_add(1, Ordering::SeqCst) == 0;
+        if is_first { ProxyAction::Stall(1000) } else { ProxyAction::Forward }
     });
     assert_eq!(pull(impatient(proxy.address), &at(proxy.address)).await.unwrap().layers, image.layers());
 }
@@ -305,10 +325,14 @@ async fn a_registry_that_is_down_or_dumb_is_named() {
 async fn redirects_are_followed_up_to_their_limit() {
     let Fixture { registry, image } = Fixture::new();
     for (limit, is_followed) in [(10, true), (11, false)] {
-        let proxy = Proxy::start(registry.address, move |asked| {
-            let (target, hop) = asked.target.split_once('?').unwrap_or((&asked.target, "0"));
+        let proxy = Proxy::start(registry.address, move |request| {
+            let (target, hop) = request.target.split_once('?').unwrap_or((&request.target, "0"));
             let hop: usize = hop.parse().unwrap();
-            if hop < limit { answer(302, &[("location", &format!("{target}?{}", hop + 1))], "") } else { Act::Pass }
+            if hop < limit {
+                respond(302, &[("location", &format!("{target}?{}", hop + 1))], "")
+            } else {
+                ProxyAction::Forward
+            }
         });
         match pull(settings(&[proxy.address]), &at(proxy.address)).await {
             Ok(pulled) => assert!(is_followed && pulled.layers == image.layers()),

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use images::{Credentials, RegistrySettings};
 
 use super::{Fixture, at, pull, settings};
-use crate::support::{Act, Asked, Proxy, answer};
+use crate::support::{Proxy, ProxyAction, RecordedRequest, respond};
 
 /// RegistrySettings with an `auth.json` of this text.
 fn with(address: SocketAddr, text: &str) -> RegistrySettings {
@@ -27,35 +27,35 @@ fn basic(user: &str, password: &str) -> String {
 }
 
 /// Lets in whoever says this.
-fn guarded(asked: &Asked, said: &str) -> Act {
-    if asked.authorization.as_deref() == Some(said) {
-        return Act::Pass;
+fn guarded(request: &RecordedRequest, said: &str) -> ProxyAction {
+    if request.authorization.as_deref() == Some(said) {
+        return ProxyAction::Forward;
     }
-    answer(401, &[("www-authenticate", "Basic realm=\"it\"")], "")
+    respond(401, &[("www-authenticate", "Basic realm=\"it\"")], "")
 }
 
 /// Lets in who has one of the tokens `token-0`, `token-1`, …, which are given out at `/token`; the newest only, for so
 /// many requests.
-fn tokens(good_for: usize) -> impl Fn(&Asked) -> Act + Send + Sync + 'static {
+fn tokens(good_for: usize) -> impl Fn(&RecordedRequest) -> ProxyAction + Send + Sync + 'static {
     let (given, used) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    move |asked| {
-        if asked.target.starts_with("/token") {
+    move |request| {
+        if request.target.starts_with("/token") {
             used.store(0, Ordering::SeqCst);
-            return answer(200, &[], &format!(r#"{{"token":"token-{}"}}"#, given.fetch_add(1, Ordering::SeqCst)));
+            return respond(200, &[], &format!(r#"{{"token":"token-{}"}}"#, given.fetch_add(1, Ordering::SeqCst)));
         }
         let newest = given.load(Ordering::SeqCst).checked_sub(1).map(|newest| format!("Bearer token-{newest}"));
-        if newest.is_some() && asked.authorization == newest && used.fetch_add(1, Ordering::SeqCst) < good_for {
-            return Act::Pass;
+        if newest.is_some() && request.authorization == newest && used.fetch_add(1, Ordering::SeqCst) < good_for {
+            return ProxyAction::Forward;
         }
-        let challenge = format!("Bearer realm=\"http://{}/token\",service=\"it\"", asked.host());
-        answer(401, &[("www-authenticate", &challenge)], "")
+        let challenge = format!("Bearer realm=\"http://{}/token\",service=\"it\"", request.host());
+        respond(401, &[("www-authenticate", &challenge)], "")
     }
 }
 
 #[tokio::test]
 async fn a_password_is_sent_where_it_is_asked_for_and_by_the_longest_key() {
     let Fixture { registry, image } = Fixture::new();
-    let proxy = Proxy::start(registry.address, |asked| guarded(asked, &basic("me", "it's")));
+    let proxy = Proxy::start(registry.address, |request| guarded(request, &basic("me", "it's")));
     let host = proxy.address;
     for key in [format!("{host}"), format!("{host}/ns"), format!("{host}/ns/catalog"), format!("https://{host}/v1/")] {
         let pulled = pull(with(host, &auth(&key, "me", "it's")), &at(host)).await.unwrap();
@@ -81,12 +81,12 @@ async fn a_token_is_fetched_for_the_password_and_again_when_it_expires() {
         let key = proxy.address.to_string();
         let pulled = pull(with(proxy.address, &auth(&key, "me", "it's")), &at(proxy.address)).await.unwrap();
         assert_eq!(pulled.layers, image.layers());
-        let asked = proxy.asked();
-        let at_service: Vec<_> = asked.iter().filter(|asked| asked.target.starts_with("/token")).collect();
+        let requests = proxy.requests();
+        let at_service: Vec<_> = requests.iter().filter(|request| request.target.starts_with("/token")).collect();
         assert_eq!(at_service.len(), fetched, "each is good for {good_for}");
-        for asked in at_service {
-            assert_eq!(asked.target, "/token?service=it&scope=repository%3Ans%2Fcatalog%3Apull");
-            assert_eq!(asked.authorization, Some(basic("me", "it's")));
+        for request in at_service {
+            assert_eq!(request.target, "/token?service=it&scope=repository%3Ans%2Fcatalog%3Apull");
+            assert_eq!(request.authorization, Some(basic("me", "it's")));
         }
     }
     // Without credentials a token is asked for all the same: public images want that.
@@ -100,24 +100,24 @@ async fn an_identity_token_is_exchanged() {
     let proxy = Proxy::start(registry.address, tokens(100));
     let text = format!(r#"{{"auths":{{"{}":{{"identitytoken":"secret"}}}}}}"#, proxy.address);
     assert_eq!(pull(with(proxy.address, &text), &at(proxy.address)).await.unwrap().layers, image.layers());
-    let asked = proxy.asked();
-    let exchange = asked.iter().find(|asked| asked.target == "/token").expect("it is asked for");
+    let requests = proxy.requests();
+    let exchange = requests.iter().find(|request| request.target == "/token").expect("it is asked for");
     assert_eq!((&*exchange.method, &exchange.authorization), ("POST", &None));
 }
 
 #[tokio::test]
 async fn an_identity_token_goes_along_with_no_redirect() {
     let Fixture { registry, image: _ } = Fixture::new();
-    let elsewhere = Proxy::start(registry.address, |_| answer(200, &[], r#"{"token":"x"}"#));
+    let elsewhere = Proxy::start(registry.address, |_| respond(200, &[], r#"{"token":"x"}"#));
     let (to, give) = (elsewhere.address, tokens(100));
-    let proxy = Proxy::start(registry.address, move |asked| match &*asked.method {
-        "POST" => answer(307, &[("location", &format!("http://{to}/token"))], ""),
-        _ => give(asked),
+    let proxy = Proxy::start(registry.address, move |request| match &*request.method {
+        "POST" => respond(307, &[("location", &format!("http://{to}/token"))], ""),
+        _ => give(request),
     });
     let text = format!(r#"{{"auths":{{"{}":{{"identitytoken":"secret"}}}}}}"#, proxy.address);
     let error = pull(with(proxy.address, &text), &at(proxy.address)).await.unwrap_err();
     assert!(error.contains("refuses the credentials of the identity token from `/auth.json`"), "{error}");
-    assert_eq!(elsewhere.asked(), []);
+    assert_eq!(elsewhere.requests(), []);
 }
 
 #[tokio::test]
@@ -135,9 +135,9 @@ async fn a_token_service_that_fails_is_named() {
         (200, "<html>", "`HOST` answered without a token".to_owned()),
     ] {
         let give = tokens(100);
-        let proxy = Proxy::start(registry.address, move |asked| match &*asked.target {
-            target if target.starts_with("/token") => answer(status, &[], body),
-            _ => give(asked),
+        let proxy = Proxy::start(registry.address, move |request| match &*request.target {
+            target if target.starts_with("/token") => respond(status, &[], body),
+            _ => give(request),
         });
         let host = proxy.address.to_string();
         let error = pull(with(proxy.address, &auth(&host, "me", "it's")), &at(proxy.address)).await.unwrap_err();
@@ -150,10 +150,10 @@ async fn the_answer_with_a_token_is_read_up_to_its_limit() {
     let Fixture { registry, image } = Fixture::new();
     for (bytes, expected) in [(1 << 20, Ok(())), ((1 << 20) + 1, Err("answered without a token"))] {
         let give = tokens(100);
-        let proxy = Proxy::start(registry.address, move |asked| match give(asked) {
-            Act::Answer(mut answer) if answer.status == 200 => {
+        let proxy = Proxy::start(registry.address, move |request| match give(request) {
+            ProxyAction::Respond(mut answer) if answer.status == 200 => {
                 answer.body.resize(bytes, b' ');
-                Act::Answer(answer)
+                ProxyAction::Respond(answer)
             }
             act => act,
         });
@@ -168,56 +168,59 @@ async fn the_answer_with_a_token_is_read_up_to_its_limit() {
 #[tokio::test]
 async fn no_password_goes_to_a_token_service_without_tls() {
     let Fixture { registry, image: _ } = Fixture::new();
-    let service = Proxy::start(registry.address, |_| answer(200, &[], "{}"));
+    let service = Proxy::start(registry.address, |_| respond(200, &[], "{}"));
     let realm = format!("http://localhost:{}/token", service.address.port());
     let challenge = format!("Bearer realm=\"{realm}\"");
-    let proxy = Proxy::start(registry.address, move |_| answer(401, &[("www-authenticate", &challenge)], ""));
+    let proxy = Proxy::start(registry.address, move |_| respond(401, &[("www-authenticate", &challenge)], ""));
     let key = proxy.address.to_string();
     let error = pull(with(proxy.address, &auth(&key, "me", "it's")), &at(proxy.address)).await.unwrap_err();
     let to_do = "write --insecure-registry with its host to go there";
     assert_eq!(error, format!("`{key}` wants a token from `{realm}`, which is no address with https: {to_do}"));
-    assert_eq!(service.asked(), []);
+    assert_eq!(service.requests(), []);
 }
 
 #[tokio::test]
 async fn a_redirect_to_another_host_carries_no_password() {
     let Fixture { registry, image } = Fixture::new();
-    let elsewhere = Proxy::start(registry.address, |_| Act::Pass);
+    let elsewhere = Proxy::start(registry.address, |_| ProxyAction::Forward);
     let to = elsewhere.address;
-    let proxy = Proxy::start(registry.address, move |asked| match guarded(asked, &basic("me", "it's")) {
-        Act::Pass if asked.is_blob() => answer(307, &[("location", &format!("http://{to}{}", asked.target))], ""),
+    let proxy = Proxy::start(registry.address, move |request| match guarded(request, &basic("me", "it's")) {
+        ProxyAction::Forward if request.is_blob() => {
+            respond(307, &[("location", &format!("http://{to}{}", request.target))], "")
+        }
         act => act,
     });
     let settings = with(proxy.address, &auth(&proxy.address.to_string(), "me", "it's"));
     assert_eq!(pull(settings, &at(proxy.address)).await.unwrap().layers, image.layers());
-    let authorizations: Vec<_> = elsewhere.asked().into_iter().map(|asked| asked.authorization).collect();
+    let authorizations: Vec<_> = elsewhere.requests().into_iter().map(|request| request.authorization).collect();
     assert_eq!(authorizations, [None, None, None], "the config and two layers");
 }
 
 #[tokio::test]
 async fn who_we_are_redirected_to_cannot_ask_who_we_are() {
     let Fixture { registry, image: _ } = Fixture::new();
-    let elsewhere = Proxy::start(registry.address, |asked| {
-        let challenge = format!("Bearer realm=\"http://{}/token\"", asked.host());
-        answer(401, &[("www-authenticate", &challenge)], "")
+    let elsewhere = Proxy::start(registry.address, |request| {
+        let challenge = format!("Bearer realm=\"http://{}/token\"", request.host());
+        respond(401, &[("www-authenticate", &challenge)], "")
     });
     let to = elsewhere.address;
-    let proxy = Proxy::start(registry.address, move |asked| match guarded(asked, &basic("me", "it's")) {
-        Act::Pass => answer(307, &[("location", &format!("http://{to}{}", asked.target))], ""),
+    let proxy = Proxy::start(registry.address, move |request| match guarded(request, &basic("me", "it's")) {
+        ProxyAction::Forward => respond(307, &[("location", &format!("http://{to}{}", request.target))], ""),
         act => act,
     });
     let mut settings = with(proxy.address, &auth(&proxy.address.to_string(), "me", "it's"));
     settings.insecure.push(to.to_string());
     let error = pull(settings, &at(proxy.address)).await.unwrap_err();
     assert!(error.contains("refuses the credentials of `me`"), "{error}");
-    let asked: Vec<_> = elsewhere.asked().into_iter().map(|asked| (asked.target, asked.authorization)).collect();
-    assert_eq!(asked, [("/v2/ns/catalog/manifests/v1".to_owned(), None)]);
+    let request: Vec<_> =
+        elsewhere.requests().into_iter().map(|request| (request.target, request.authorization)).collect();
+    assert_eq!(request, [("/v2/ns/catalog/manifests/v1".to_owned(), None)]);
 }
 
 #[tokio::test]
 async fn a_credential_helper_that_is_missing_is_named() {
     let Fixture { registry, image: _ } = Fixture::new();
-    let proxy = Proxy::start(registry.address, |asked| guarded(asked, &basic("me", "it's")));
+    let proxy = Proxy::start(registry.address, |request| guarded(request, &basic("me", "it's")));
     let host = proxy.address;
     for text in [r#"{"credHelpers":{"HOST":"missing-in-tests"}}"#, r#"{"credsStore":"missing-in-tests"}"#] {
         let error = pull(with(host, &text.replace("HOST", &host.to_string())), &at(host)).await.unwrap_err();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use images::{RegistriesConf, RegistrySettings};
 
 use super::{Fixture, pull, settings};
-use crate::support::{Act, Proxy, answer};
+use crate::support::{Proxy, ProxyAction, respond};
 
 fn with(text: &str) -> RegistrySettings {
     let conf = RegistriesConf::parse([(PathBuf::from("/registries.conf"), text.to_owned())]).unwrap();
@@ -16,11 +16,11 @@ fn with(text: &str) -> RegistrySettings {
 async fn an_image_is_taken_from_the_first_mirror_that_has_it() {
     let Fixture { registry, image } = Fixture::new();
     let down = Fixture::new().registry.address;
-    let without = Proxy::start(registry.address, |_| answer(404, &[], ""));
+    let without = Proxy::start(registry.address, |_| respond(404, &[], ""));
     // It breaks off once: what was found at a mirror is fetched as patiently as from anywhere.
-    let good = Proxy::start(registry.address, |asked| match asked.before {
-        0 if asked.answer().body.len() > 50_000 => Act::Cut(100),
-        _ => Act::Pass,
+    let good = Proxy::start(registry.address, |request| match request.earlier {
+        0 if request.forward().body.len() > 50_000 => ProxyAction::Truncate(100),
+        _ => ProxyAction::Forward,
     });
     let conf = |mirrors: &[String]| {
         let mirrors =
@@ -35,23 +35,23 @@ async fn an_image_is_taken_from_the_first_mirror_that_has_it() {
     let pulled = pull(conf(&mirrors), "example.com/team/catalog:v1").await.unwrap();
     assert_eq!(pulled.layers, image.layers());
     assert_eq!(pulled.resolved.pinned_reference, format!("example.com/team/catalog@{}", image.digest()));
-    assert_eq!((without.asked().len(), good.asked().len()), (1, 5));
+    assert_eq!((without.requests().len(), good.requests().len()), (1, 5));
 
     // The place itself comes last, with another location and without TLS.
     let pulled = pull(conf(&mirrors[..2]), "example.com/team/catalog:v1").await.unwrap();
     assert_eq!(pulled.layers, image.layers());
-    assert_eq!((without.asked().len(), good.asked().len()), (2, 5));
+    assert_eq!((without.requests().len(), good.requests().len()), (2, 5));
 }
 
 #[tokio::test]
 async fn what_is_blocked_is_not_asked_for() {
     let Fixture { registry, image: _ } = Fixture::new();
-    let proxy = Proxy::start(registry.address, |_| Act::Pass);
+    let proxy = Proxy::start(registry.address, |_| ProxyAction::Forward);
     let host = proxy.address;
     let conf = format!(
         "[[registry]]\nlocation = \"{host}\"\ninsecure = true\n[[registry]]\nlocation = \"{host}/ns\"\nblocked = true\n"
     );
     let error = pull(with(&conf), &format!("{host}/ns/catalog:v1")).await.unwrap_err();
     assert_eq!(error, format!("registries.conf blocks `{host}/ns/catalog:v1`: see the prefix `{host}/ns`"));
-    assert_eq!(proxy.asked(), []);
+    assert_eq!(proxy.requests(), []);
 }

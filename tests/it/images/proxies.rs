@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use crate::support::{
-    Act, CONFIGS_LABEL, ETCD, Output, Proxy, Pushed, Registry, Types, answer, catalogql, lines, run, tar,
+    CONFIGS_LABEL, ETCD, MediaTypes, Output, Proxy, ProxyAction, Registry, RegistryImage, catalogql, lines, respond,
+    run, tar_archive,
 };
 
 /// The exit status and output of checking an image, in an environment with these proxies.
@@ -20,21 +21,21 @@ fn validate(host: &str, proxy: SocketAddr, without: &str) -> Output {
 #[test]
 fn proxies_of_the_environment_are_used_and_left_out_where_it_says_so() {
     let registry = Registry::start();
-    let layer = tar(&[("configs/catalog.json", lines(ETCD).as_bytes())]);
-    registry.push("ns/catalog", "v1", &Pushed::image(Types::Oci, &[layer], &[(CONFIGS_LABEL, "/configs")]));
-    let proxy = Proxy::start(registry.address, |asked| match &*asked.method {
-        "CONNECT" => answer(502, &[], ""),
-        _ => Act::Pass,
+    let layer = tar_archive(&[("configs/catalog.json", lines(ETCD).as_bytes())]);
+    registry.push("ns/catalog", "v1", &RegistryImage::image(MediaTypes::Oci, &[layer], &[(CONFIGS_LABEL, "/configs")]));
+    let proxy = Proxy::start(registry.address, |request| match &*request.method {
+        "CONNECT" => respond(502, &[], ""),
+        _ => ProxyAction::Forward,
     });
     // Nobody but the proxy knows this host.
     let checked = validate("registry.invalid:5000", proxy.address, "");
     assert_eq!(checked.status, Some(0), "{}{}", checked.stdout, checked.stderr);
-    let asked = proxy.asked();
-    assert_eq!((&*asked[0].method, &*asked[0].target), ("CONNECT", "registry.invalid:5000"));
-    assert_eq!(asked[1].target, "http://registry.invalid:5000/v2/ns/catalog/manifests/v1");
+    let requests = proxy.requests();
+    assert_eq!((&*requests[0].method, &*requests[0].target), ("CONNECT", "registry.invalid:5000"));
+    assert_eq!(requests[1].target, "http://registry.invalid:5000/v2/ns/catalog/manifests/v1");
 
-    let before = asked.len();
+    let before = requests.len();
     let checked = validate(&registry.address.to_string(), proxy.address, "127.0.0.1");
     assert_eq!(checked.status, Some(0), "{}{}", checked.stdout, checked.stderr);
-    assert_eq!(proxy.asked().len(), before);
+    assert_eq!(proxy.requests().len(), before);
 }

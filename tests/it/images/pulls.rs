@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use images::{ImageKind, PullLimits};
 
 use super::{Fixture, at, pull, settings};
-use crate::support::{CONFIGS_LABEL, Folders, Pushed, Registry, Types, program, run, tar};
+use crate::support::{CONFIGS_LABEL, Folders, MediaTypes, Registry, RegistryImage, run, tar_archive, tool_command};
 
 #[tokio::test]
 async fn an_image_is_the_same_by_tag_by_digest_and_from_a_layout() {
@@ -13,7 +13,7 @@ async fn an_image_is_the_same_by_tag_by_digest_and_from_a_layout() {
     let (address, folders) = (registry.address, Folders::new());
     for to in ["oci:@layout:v1", "oci-archive:@archive.tar:v1"] {
         let to = to.replace('@', &folders.text(""));
-        let mut copy = program("skopeo");
+        let mut copy = tool_command("skopeo");
         copy.args(["--insecure-policy", "copy", "--src-tls-verify=false"])
             .arg(format!("docker://{}", at(address)))
             .arg(to);
@@ -51,7 +51,7 @@ async fn an_image_is_the_same_by_tag_by_digest_and_from_a_layout() {
 #[tokio::test]
 async fn a_platform_is_chosen_from_an_index_and_attestations_are_none() {
     let registry = Registry::start();
-    let of = |name: &str| Pushed::image(Types::Oci, &[tar(&[("configs/a", name.as_bytes())])], &[]);
+    let of = |name: &str| RegistryImage::image(MediaTypes::Oci, &[tar_archive(&[("configs/a", name.as_bytes())])], &[]);
     let (amd, arm, windows, attestation) = (of("amd"), of("arm"), of("windows"), of("attestation"));
     let unknown = ("unknown/unknown", &attestation);
     for (tag, images, chosen) in [
@@ -60,7 +60,7 @@ async fn a_platform_is_chosen_from_an_index_and_attestations_are_none() {
         ("windows", &[unknown, ("windows/amd64", &windows)], Some(("windows/amd64", &windows))),
         ("none", &[unknown], None),
     ] {
-        let digest = registry.push("ns/catalog", tag, &Pushed::index(images));
+        let digest = registry.push("ns/catalog", tag, &RegistryImage::index(images));
         let source = format!("{}/ns/catalog:{tag}", registry.address);
         let pulled = pull(settings(&[registry.address]), &source).await;
         let Some((platform, image)) = chosen else {
@@ -77,10 +77,10 @@ async fn a_platform_is_chosen_from_an_index_and_attestations_are_none() {
 #[tokio::test]
 async fn indexes_may_lie_in_each_other_up_to_their_limit() {
     let registry = Registry::start();
-    let image = Pushed::image(Types::Oci, &[tar(&[("configs/a", b"a")])], &[]);
+    let image = RegistryImage::image(MediaTypes::Oci, &[tar_archive(&[("configs/a", b"a")])], &[]);
     let mut nested = image.clone();
     for depth in 1..=3 {
-        nested = Pushed::index(&[("linux/amd64", &nested)]);
+        nested = RegistryImage::index(&[("linux/amd64", &nested)]);
         registry.push("ns/catalog", &format!("v{depth}"), &nested);
     }
     let of = |depth| format!("{}/ns/catalog:v{depth}", registry.address);
@@ -92,12 +92,12 @@ async fn indexes_may_lie_in_each_other_up_to_their_limit() {
 #[tokio::test]
 async fn media_types_of_docker_are_understood_and_an_artifact_is_its_only_layer() {
     let registry = Registry::start();
-    let layer = tar(&[("catalog.json", b"{}")]);
-    let docker = Pushed::image(Types::Docker, std::slice::from_ref(&layer), &[]);
+    let layer = tar_archive(&[("catalog.json", b"{}")]);
+    let docker = RegistryImage::image(MediaTypes::Docker, std::slice::from_ref(&layer), &[]);
     registry.push("ns/docker", "v1", &docker);
-    let artifact = Pushed::artifact(std::slice::from_ref(&layer));
+    let artifact = RegistryImage::artifact(std::slice::from_ref(&layer));
     registry.push("ns/artifact", "v1", &artifact);
-    registry.push("ns/two", "v1", &Pushed::artifact(&[layer.clone(), layer]));
+    registry.push("ns/two", "v1", &RegistryImage::artifact(&[layer.clone(), layer]));
     let of = |name: &str| format!("{}/ns/{name}:v1", registry.address);
 
     let pulled = pull(settings(&[registry.address]), &of("docker")).await.unwrap();
@@ -151,7 +151,7 @@ async fn a_layout_is_verified_and_says_what_it_has() {
     let Fixture { registry, image: _ } = Fixture::new();
     let folders = Folders::new();
     for tag in ["v1", "v2"] {
-        let mut copy = program("skopeo");
+        let mut copy = tool_command("skopeo");
         let from = format!("docker://{}", at(registry.address));
         copy.args(["--insecure-policy", "copy", "--src-tls-verify=false", &from]);
         assert_eq!(run(copy.arg(format!("oci:{}:{tag}", folders.text("layout")))).status, Some(0));
@@ -197,7 +197,7 @@ async fn layouts_of_umoci_are_understood() {
         &["insert", "--rootless", "--image", &image, &folders.text("files"), "/configs"],
         &["config", "--image", &image, "--config.label", &format!("{CONFIGS_LABEL}=/configs")],
     ] {
-        let done = run(program("umoci").args(arguments));
+        let done = run(tool_command("umoci").args(arguments));
         assert_eq!(done.status, Some(0), "{arguments:?}: {}", done.stderr);
     }
     let pulled = pull(settings(&[]), &format!("oci:{image}")).await.unwrap();

@@ -9,12 +9,12 @@ use std::thread;
 use serde_json::Value;
 
 use crate::support::{
-    ARGO, Act, Archive, Asked, CONFIGS_LABEL, ETCD, Folders, PACKAGES, Proxy, Pushed, Registry, Server, Types, answer,
-    eventually, graphql, lines, packages, tar,
+    ARGO, Archive, CONFIGS_LABEL, ETCD, Folders, MediaTypes, PACKAGES, Proxy, ProxyAction, RecordedRequest, Registry,
+    RegistryImage, Server, eventually, graphql, lines, packages, respond, tar_archive,
 };
 
 /// What a registry does.
-type Script = fn(&Asked) -> Act;
+type Script = fn(&RecordedRequest) -> ProxyAction;
 
 /// A proxy whose script can be changed.
 struct Gate {
@@ -24,11 +24,11 @@ struct Gate {
 
 impl Gate {
     fn before(registry: SocketAddr) -> Self {
-        let script = Arc::new(Mutex::new((|_| Act::Pass) as Script));
+        let script = Arc::new(Mutex::new((|_| ProxyAction::Forward) as Script));
         let now = Arc::clone(&script);
-        let proxy = Proxy::start(registry, move |asked| {
+        let proxy = Proxy::start(registry, move |request| {
             let script = *now.lock().expect("nobody panicked");
-            script(asked)
+            script(request)
         });
         Self { proxy, script }
     }
@@ -49,12 +49,12 @@ fn serve(address: SocketAddr, folders: &Folders, repository: &str) -> Server {
 }
 
 /// An image of one file.
-fn image(text: &str) -> Pushed {
-    labelled(&[tar(&[("configs/catalog.json", text.as_bytes())])])
+fn image(text: &str) -> RegistryImage {
+    labelled(&[tar_archive(&[("configs/catalog.json", text.as_bytes())])])
 }
 
-fn labelled(layers: &[Vec<u8>]) -> Pushed {
-    Pushed::image(Types::Oci, layers, &[(CONFIGS_LABEL, "/configs")])
+fn labelled(layers: &[Vec<u8>]) -> RegistryImage {
+    RegistryImage::image(MediaTypes::Oci, layers, &[(CONFIGS_LABEL, "/configs")])
 }
 
 /// The error that is logged while the former content is served.
@@ -63,20 +63,20 @@ fn failure(server: &Server) -> String {
     line["error"].as_str().expect("it says why").to_owned()
 }
 
-fn is_manifest(asked: &Asked) -> bool {
-    asked.target.contains("/manifests/")
+fn is_manifest(request: &RecordedRequest) -> bool {
+    request.target.contains("/manifests/")
 }
 
 /// Layers alone are compressed.
-fn is_layer(asked: &Asked) -> bool {
-    asked.is_blob() && asked.answer().body.starts_with(&[0x1f, 0x8b])
+fn is_layer(request: &RecordedRequest) -> bool {
+    request.is_blob() && request.forward().body.starts_with(&[0x1f, 0x8b])
 }
 
 /// What happens to a tag, and what the error says; `@` is the repository.
 struct Case {
     name: &'static str,
     script: Script,
-    image: fn() -> Pushed,
+    image: fn() -> RegistryImage,
     error: &'static str,
 }
 
@@ -84,54 +84,54 @@ struct Case {
 const BAD_WAYS: [Case; 7] = [
     Case {
         name: "gone",
-        script: |asked| if is_manifest(asked) { answer(404, &[], "") } else { Act::Pass },
+        script: |request| if is_manifest(request) { respond(404, &[], "") } else { ProxyAction::Forward },
         image: argo,
         error: "cannot read the source: `@` does not have the tag `v1`",
     },
     Case {
         name: "private",
-        script: |_| answer(401, &[], ""),
+        script: |_| respond(401, &[], ""),
         image: argo,
         error: "cannot read the source: `@` wants credentials and none were found",
     },
     Case {
         name: "denied",
-        script: |_| answer(403, &[], ""),
+        script: |_| respond(403, &[], ""),
         image: argo,
         error: "cannot read the source: `@` does not give the tag `v1` to someone who did not log in",
     },
     Case {
         name: "busy",
-        script: |_| answer(429, &[("retry-after", "3600")], ""),
+        script: |_| respond(429, &[("retry-after", "3600")], ""),
         image: argo,
         error: "cannot read the source: `@` had too many requests and wants none for 3600 seconds",
     },
     Case {
         name: "failing",
-        script: |_| answer(503, &[], ""),
+        script: |_| respond(503, &[], ""),
         image: argo,
         error: "cannot read the source: `@` answers with status 503 instead of the tag `v1`",
     },
     Case {
         name: "damaged",
-        script: |asked| {
-            let mut answer = asked.answer();
-            if is_layer(asked) {
+        script: |request| {
+            let mut answer = request.forward();
+            if is_layer(request) {
                 answer.body[30] ^= 1;
             }
-            Act::Answer(answer)
+            ProxyAction::Respond(answer)
         },
         image: argo,
         error: " of `@` is damaged: its digest is sha256:",
     },
     Case {
         name: "short",
-        script: |asked| {
-            let mut answer = asked.answer();
-            if is_layer(asked) {
+        script: |request| {
+            let mut answer = request.forward();
+            if is_layer(request) {
                 answer.body.pop();
             }
-            Act::Answer(answer)
+            ProxyAction::Respond(answer)
         },
         image: argo,
         error: " of `@` is damaged: it has ",
@@ -142,44 +142,44 @@ const BAD_WAYS: [Case; 7] = [
 const BAD_IMAGES: [Case; 6] = [
     Case {
         name: "bundle",
-        script: |_| Act::Pass,
+        script: |_| ProxyAction::Forward,
         image: || {
             let labels = [("operators.operatorframework.io.bundle.package.v1", "etcd")];
-            Pushed::image(Types::Oci, &[tar(&[("manifests/etcd.yaml", b"")])], &labels)
+            RegistryImage::image(MediaTypes::Oci, &[tar_archive(&[("manifests/etcd.yaml", b"")])], &labels)
         },
         error: "cannot unpack the image: the image is a bundle of the package `etcd`, not a catalog",
     },
     Case {
         name: "database",
-        script: |_| Act::Pass,
+        script: |_| ProxyAction::Forward,
         image: || {
             let labels = [("operators.operatorframework.io.index.database.v1", "/database/index.db")];
-            Pushed::image(Types::Oci, &[tar(&[("database/index.db", b"SQLite format 3")])], &labels)
+            RegistryImage::image(MediaTypes::Oci, &[tar_archive(&[("database/index.db", b"SQLite format 3")])], &labels)
         },
         error: "/database/index.db",
     },
     Case {
         name: "no-archive",
-        script: |_| Act::Pass,
+        script: |_| ProxyAction::Forward,
         image: || labelled(&[b"this is no archive of anything".repeat(100)]),
         error: "cannot unpack the image: layer 1 is damaged or no archive",
     },
     Case {
         name: "device",
-        script: |_| Act::Pass,
+        script: |_| ProxyAction::Forward,
         image: || labelled(&[Archive::default().entry(b'3', b"configs/null", b"", b"").plain()]),
         error: " is no regular file but a ",
     },
-    Case { name: "no-json", script: |_| Act::Pass, image: || image("{"), error: "catalog.json:1: " },
+    Case { name: "no-json", script: |_| ProxyAction::Forward, image: || image("{"), error: "catalog.json:1: " },
     Case {
         name: "elsewhere",
-        script: |_| Act::Pass,
-        image: || labelled(&[tar(&[("catalog.json", b"{}")])]),
+        script: |_| ProxyAction::Forward,
+        image: || labelled(&[tar_archive(&[("catalog.json", b"{}")])]),
         error: "cannot unpack the image: the image has no directory `/configs`",
     },
 ];
 
-fn argo() -> Pushed {
+fn argo() -> RegistryImage {
     image(&lines(ARGO))
 }
 
@@ -208,7 +208,7 @@ fn goes_bad_and_is_mended(Case { name, script, image, error }: &Case, registry: 
     assert!(said.contains(&error.replace('@', &place)), "{name}: {said}");
     assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]), "{name}");
 
-    gate.set(|_| Act::Pass);
+    gate.set(|_| ProxyAction::Forward);
     registry.push(&repository, "v1", &argo());
     server.answers_in_time(PACKAGES, &packages(&["argo"]));
     assert_eq!(scratch(&folders), 0, "{name}");
@@ -222,8 +222,10 @@ fn scratch(folders: &Folders) -> usize {
 #[test]
 fn a_blob_that_breaks_off_or_never_ends_gives_the_right_content_all_the_same() {
     let scripts: [Script; 2] = [
-        |asked| if is_layer(asked) && asked.before == 0 { Act::Cut(50) } else { Act::Pass },
-        |asked| if is_layer(asked) { Act::Endless } else { Act::Pass },
+        |request| {
+            if is_layer(request) && request.earlier == 0 { ProxyAction::Truncate(50) } else { ProxyAction::Forward }
+        },
+        |request| if is_layer(request) { ProxyAction::Endless } else { ProxyAction::Forward },
     ];
     let registry = Registry::start();
     registry.push("ns/catalog", "v1", &argo());
@@ -271,17 +273,20 @@ fn catalogs_of_one_digest_pull_its_layers_once() {
     let images: Vec<_> = answer["data"]["catalogs"].as_array().expect("a list").iter().collect();
     assert_eq!(images, [&serde_json::json!({ "image": format!("{repository}@{digest}") }); 3]);
     let layer = crate::support::digest(&image.layers()[0]);
-    let pulls = gate.proxy.asked().iter().filter(|asked| asked.target.ends_with(&layer)).count();
+    let pulls = gate.proxy.requests().iter().filter(|request| request.target.ends_with(&layer)).count();
     assert_eq!(pulls, 1);
 }
 
 #[test]
 fn a_server_that_is_killed_while_it_waits_for_a_registry_has_the_former_content_and_then_the_new_one() {
-    let steps: [(&str, Script); 3] = [
-        ("manifest", |asked| if is_manifest(asked) { Act::Silent(10) } else { Act::Pass }),
-        ("config", |asked| if asked.is_blob() && !is_layer(asked) { Act::Silent(10) } else { Act::Pass }),
-        ("layer", |asked| if is_layer(asked) { Act::Silent(50) } else { Act::Pass }),
-    ];
+    let steps: [(&str, Script); 3] =
+        [
+            ("manifest", |request| if is_manifest(request) { ProxyAction::Stall(10) } else { ProxyAction::Forward }),
+            ("config", |request| {
+                if request.is_blob() && !is_layer(request) { ProxyAction::Stall(10) } else { ProxyAction::Forward }
+            }),
+            ("layer", |request| if is_layer(request) { ProxyAction::Stall(50) } else { ProxyAction::Forward }),
+        ];
     let registry = Registry::start();
     for (step, script) in steps {
         let repository = format!("ns/{step}");
@@ -290,20 +295,20 @@ fn a_server_that_is_killed_while_it_waits_for_a_registry_has_the_former_content_
         drop(gate.serve(&folders, &repository));
         registry.push(&repository, "v1", &argo());
         gate.set(script);
-        let before = gate.proxy.asked().len();
+        let before = gate.proxy.requests().len();
         let server = gate.serve(&folders, &repository);
-        let waits = |asked: &Asked| matches!(script(asked), Act::Silent(_));
-        eventually(|| gate.proxy.asked()[before..].iter().any(waits).then_some(()));
+        let waits = |request: &RecordedRequest| matches!(script(request), ProxyAction::Stall(_));
+        eventually(|| gate.proxy.requests()[before..].iter().any(waits).then_some(()));
         assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]), "{step}");
         server.signal("KILL");
         server.ended();
         assert_eq!(scratch(&folders), usize::from(step == "layer"), "{step}");
 
-        gate.set(|_| answer(503, &[], ""));
+        gate.set(|_| respond(503, &[], ""));
         let server = gate.serve(&folders, &repository);
         assert_eq!((graphql(server.address, PACKAGES), scratch(&folders)), (packages(&["etcd"]), 0), "{step}");
         drop(server);
-        gate.set(|_| Act::Pass);
+        gate.set(|_| ProxyAction::Forward);
         gate.serve(&folders, &repository).answers_in_time(PACKAGES, &packages(&["argo"]));
     }
 }

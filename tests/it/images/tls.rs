@@ -6,7 +6,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 
 use super::{Fixture, pull, settings};
-use crate::support::{Act, Proxy, answer};
+use crate::support::{Proxy, ProxyAction, respond};
 
 /// An authority, and a server with a certificate of it for this name.
 fn authority(name: &str) -> (String, ServerConfig) {
@@ -34,7 +34,7 @@ fn at(proxy: &Proxy) -> String {
 async fn a_private_authority_is_trusted_when_it_is_named_and_only_then() {
     let Fixture { registry, image } = Fixture::new();
     let (pem, config) = authority("localhost");
-    let proxy = Proxy::start_tls(registry.address, config, |_| Act::Pass);
+    let proxy = Proxy::start_tls(registry.address, config, |_| ProxyAction::Forward);
     assert_eq!(pull(trusting(&pem), &at(&proxy)).await.unwrap().layers, image.layers());
 
     let host = format!("localhost:{}", proxy.address.port());
@@ -53,7 +53,7 @@ async fn a_private_authority_is_trusted_when_it_is_named_and_only_then() {
 async fn a_certificate_for_another_name_is_not_accepted() {
     let Fixture { registry, image: _ } = Fixture::new();
     let (pem, config) = authority("example.com");
-    let proxy = Proxy::start_tls(registry.address, config, |_| Act::Pass);
+    let proxy = Proxy::start_tls(registry.address, config, |_| ProxyAction::Forward);
     let error = pull(trusting(&pem), &at(&proxy)).await.unwrap_err();
     let host = format!("localhost:{}", proxy.address.port());
     assert!(error.starts_with(&format!("the certificate of `{host}` cannot be accepted: ")), "{error}");
@@ -73,14 +73,14 @@ async fn a_registry_without_tls_is_refused_unless_it_is_named() {
 async fn no_redirect_leads_out_of_tls() {
     let Fixture { registry, image: _ } = Fixture::new();
     let (pem, config) = authority("localhost");
-    let plain = Proxy::start(registry.address, |_| Act::Pass);
+    let plain = Proxy::start(registry.address, |_| ProxyAction::Forward);
     let to = plain.address;
-    let proxy = Proxy::start_tls(registry.address, config, move |asked| {
-        answer(307, &[("location", &format!("http://{to}{}", asked.target))], "")
+    let proxy = Proxy::start_tls(registry.address, config, move |request| {
+        respond(307, &[("location", &format!("http://{to}{}", request.target))], "")
     });
     let error = pull(trusting(&pem), &at(&proxy)).await.unwrap_err();
     assert!(error.ends_with("the registry redirects to `127.0.0.1` without TLS"), "{error}");
-    assert_eq!(plain.asked(), []);
+    assert_eq!(plain.requests(), []);
 }
 
 #[test]

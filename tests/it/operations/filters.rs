@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::model::{Bundle, Model, Package};
-use super::{Chance, assert_all_equal, community, display};
+use super::{assert_all_equal, community, display};
 use crate::served;
+use crate::support::SeededRandom;
 
 const PACKAGES: &str = "query($filter: PackageFilter!) {
     packages(filter: $filter, first: 500) {
@@ -38,10 +39,10 @@ const SMALL: [&str; 3] = ["capabilityLevels", "installModes", "infrastructureFea
 fn packages_meet_every_condition_and_a_facet_leaves_its_own_out() {
     let Some(community) = community() else { return };
     let packages: Vec<_> = community.model.packages.values().map(Values::new).collect();
-    let mut chance = Chance::new(3);
+    let mut random = SeededRandom::new(3);
     let (mut found_any, mut found_none) = (0, 0);
     for _ in 0..150 {
-        let conditions = conditions(&packages, &mut chance);
+        let conditions = conditions(&packages, &mut random);
         let data = served::data(&community.engine, PACKAGES, &json!({ "filter": conditions }));
         let meeting = |but: &str| {
             let meets =
@@ -64,10 +65,10 @@ fn packages_meet_every_condition_and_a_facet_leaves_its_own_out() {
 #[test]
 fn bundles_meet_every_condition() {
     let Some(community) = community() else { return };
-    let mut chance = Chance::new(4);
+    let mut random = SeededRandom::new(4);
     let mut sizes = BTreeSet::new();
     for _ in 0..150 {
-        let (variables, tests) = bundle_conditions(&community.model, &mut chance);
+        let (variables, tests) = bundle_conditions(&community.model, &mut random);
         let meets = |bundle: &&Bundle| tests.iter().all(|test| test(bundle));
         let node = |bundle: &Bundle| json!({ "name": bundle.name, "package": { "name": bundle.package } });
         let mut expected: Vec<_> = community.model.bundles.iter().filter(meets).map(node).collect();
@@ -84,38 +85,38 @@ fn bundles_meet_every_condition() {
 type Test<'a> = Box<dyn Fn(&Bundle) -> bool + 'a>;
 
 /// Conditions on bundles as variables of the query, and as tests.
-fn bundle_conditions<'a>(model: &'a Model, chance: &mut Chance) -> (Value, Vec<Test<'a>>) {
-    let like = *chance.of(&model.bundles);
-    let others = [*chance.of(&model.bundles), like];
+fn bundle_conditions<'a>(model: &'a Model, random: &mut SeededRandom) -> (Value, Vec<Test<'a>>) {
+    let like = *random.choose(&model.bundles);
+    let others = [*random.choose(&model.bundles), like];
     let package = |bundle: &Bundle| &model.packages[bundle.package];
     let (mut packages, mut filter, mut tests) = (json!([]), Map::new(), Vec::<Test<'_>>::new());
-    if chance.in_three() {
+    if one_in_three(random) {
         let names = others.map(|bundle| bundle.package);
         packages = json!(names);
         tests.push(Box::new(move |bundle| names.contains(&bundle.package)));
     }
-    if chance.in_three() {
+    if one_in_three(random) {
         let channel = package(&like).places(like.name)[0].0.name;
         filter.insert("channels".into(), json!([channel, "no-such-channel"]));
         let is_in = move |bundle: &Bundle| package(bundle).places(bundle.name).iter().any(|at| at.0.name == channel);
         tests.push(Box::new(is_in));
     }
-    if chance.in_three() {
-        let heads = chance.in_three();
+    if one_in_three(random) {
+        let heads = one_in_three(random);
         filter.insert("channelHead".into(), json!(heads));
         tests.push(Box::new(move |bundle| package(bundle).heads.contains(bundle.name) == heads));
     }
-    if chance.in_three() {
+    if one_in_three(random) {
         let names = others.map(|bundle| bundle.name);
         filter.insert("names".into(), json!(names));
         tests.push(Box::new(move |bundle| names.contains(&bundle.name)));
     }
-    if chance.in_three() {
-        let kind = *chance.of(&["olm.constraint", "olm.gvk.required", "olm.maxOpenShiftVersion"]);
+    if one_in_three(random) {
+        let kind = *random.choose(&["olm.constraint", "olm.gvk.required", "olm.maxOpenShiftVersion"]);
         filter.insert("propertyTypes".into(), json!([kind]));
         tests.push(Box::new(move |bundle| bundle.values(kind).next().is_some()));
     }
-    if let Some(api) = like.provided().next().filter(|_| chance.in_three()) {
+    if let Some(api) = like.provided().next().filter(|_| one_in_three(random)) {
         filter.insert("provides".into(), json!({ "group": api.0, "version": api.1, "kind": api.2 }));
         tests.push(Box::new(move |bundle| bundle.provided().any(|other| other == api)));
     }
@@ -154,20 +155,25 @@ impl<'a> Values<'a> {
     }
 }
 
+/// Whether to do something that is done once in three times.
+fn one_in_three(random: &mut SeededRandom) -> bool {
+    random.below(3) == 0
+}
+
 /// Conditions of a few kinds, most of them with values of one package, so that often something is found.
-fn conditions(packages: &[Values<'_>], chance: &mut Chance) -> Map<String, Value> {
+fn conditions(packages: &[Values<'_>], random: &mut SeededRandom) -> Map<String, Value> {
     let mut conditions = Map::new();
-    let like = chance.of(packages);
+    let like = random.choose(packages);
     for facet in FACETS {
-        let other = if chance.in_three() { chance.of(packages) } else { like };
+        let other = if one_in_three(random) { random.choose(packages) } else { like };
         let mut values = other.of[facet].iter().cloned().collect::<Vec<_>>();
-        if chance.in_three() && !values.is_empty() {
+        if one_in_three(random) && !values.is_empty() {
             values.truncate(2);
             conditions.insert(facet.into(), json!(values));
         }
     }
-    if chance.in_three() {
-        conditions.insert("names".into(), json!([like.package.name, chance.of(packages).package.name]));
+    if one_in_three(random) {
+        conditions.insert("names".into(), json!([like.package.name, random.choose(packages).package.name]));
     }
     conditions
 }

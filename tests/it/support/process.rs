@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Instant;
 
-use testing::{Folders, TOO_LONG, eventually};
+use testing::{Folders, TEST_TIMEOUT, eventually};
 
 /// What the address line begins and ends with.
 const ADDRESS: (&str, &str) = ("Listening on http://", "/graphql");
@@ -67,7 +67,7 @@ impl Server {
         let errors = lines_of(child.stderr.take().expect("it is a pipe"));
         let mut table = Vec::new();
         let address = loop {
-            let Ok(line) = lines.recv_timeout(TOO_LONG) else {
+            let Ok(line) = lines.recv_timeout(TEST_TIMEOUT) else {
                 let errors: Vec<_> = errors.try_iter().collect();
                 panic!("no address was printed: {table:?} {errors:?}");
             };
@@ -102,7 +102,7 @@ impl Server {
     pub(crate) fn answers_in_time(&self, query: &str, expected: &str) {
         let mut answer = String::new();
         let started = Instant::now();
-        while started.elapsed() < TOO_LONG {
+        while started.elapsed() < TEST_TIMEOUT {
             answer = graphql(self.address, query);
             if answer == expected {
                 return;
@@ -116,7 +116,7 @@ impl Server {
     pub(crate) fn logs(&self, text: &str) -> String {
         loop {
             let line =
-                self.errors.recv_timeout(TOO_LONG).unwrap_or_else(|error| panic!("{text} is not logged: {error}"));
+                self.errors.recv_timeout(TEST_TIMEOUT).unwrap_or_else(|error| panic!("{text} is not logged: {error}"));
             if line.contains(text) {
                 return line;
             }
@@ -147,8 +147,8 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
 }
 
 fn exchange(address: SocketAddr, request: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect_timeout(&address, TOO_LONG).expect("it listens");
-    stream.set_read_timeout(Some(TOO_LONG)).expect("a time-out can be set");
+    let mut stream = TcpStream::connect_timeout(&address, TEST_TIMEOUT).expect("it listens");
+    stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a time-out can be set");
     stream.write_all(request.as_bytes()).expect("it reads requests");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("it answers in UTF-8");

@@ -46,8 +46,8 @@ test('graphql-eslint finds nothing wrong in the schema', async () => {
     ],
   });
   const results = await lint.lintText(readFileSync(schema, 'utf8'), { filePath: schema });
-  const told = results.flatMap(({ messages }) =>
+  const findings = results.flatMap(({ messages }) =>
     messages.map(({ line, ruleId, message }) => `${line}: ${ruleId}: ${message}`),
   );
-  assert.deepEqual(told, []);
+  assert.deepEqual(findings, []);
 });

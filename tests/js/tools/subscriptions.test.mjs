@@ -32,8 +32,8 @@ async function changing(use) {
   }
 }
 
-const told = { name: 'watched', change: 'CHANGED', packages: [{ name: 'second', change: 'ADDED' }] };
-const heard = ({ data }) => {
+const expected = { name: 'watched', change: 'CHANGED', packages: [{ name: 'second', change: 'ADDED' }] };
+const changeOf = ({ data }) => {
   const { name, change, diff } = data.catalogChanged;
   return { name, change, packages: diff.packages.map(({ name, change }) => ({ name, change })) };
 };
@@ -45,7 +45,7 @@ test('Apollo Client hears of a change over a WebSocket', () =>
     const socket = overWebSocket(url, change);
     const client = new ApolloClient({ link: new GraphQLWsLink(socket), cache: new InMemoryCache() });
     const result = await new Promise((next, error) => client.subscribe({ query: gql(text) }).subscribe({ next, error }));
-    assert.deepEqual(heard(result), told);
+    assert.deepEqual(changeOf(result), expected);
     client.stop();
     await socket.dispose();
   }));
@@ -63,7 +63,7 @@ for (const [name, connect] of [
       const client = new Client({ url, exchanges: [subscriptionExchange({ forwardSubscription: forward })] });
       const result = await new Promise((next) => client.subscription(text, {}).subscribe(next));
       assert.equal(result.error, undefined);
-      assert.deepEqual(heard(result), told);
+      assert.deepEqual(changeOf(result), expected);
       connection.dispose();
     }));
 }

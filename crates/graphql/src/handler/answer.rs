@@ -1,4 +1,4 @@
-//! ResponseCache on their way: from what is kept or newly made to a response, in the coding that the client prefers.
+//! Responses on their way: from what is kept or newly made to a response, in the coding that the client prefers.
 //!
 //! It does not know what a request asks.
 

@@ -1,4 +1,4 @@
-//! ResponseCache as streams of events: Server-Sent Events, as graphql-sse has them in its mode of distinct connections. One
+//! Responses as streams of events: Server-Sent Events, as graphql-sse has them in its mode of distinct connections. One
 //! request has one stream, which ends with `complete`.
 
 use std::convert::Infallible;

@@ -31,7 +31,7 @@ pub(super) struct Transport {
 pub(super) enum Trust {
     /// TLS with a certificate that can be verified, also after every redirect.
     Verified,
-    /// InsecureSkipVerify, because the user said so.
+    /// Certificates are not verified, because the user said so.
     InsecureSkipVerify,
 }
 

@@ -1,5 +1,5 @@
 // What introspection leaves to a server: the order of types, directives and possible types, and the order and the
-// descriptions of what is built in. It is learnt from one answer of the server, and graphql-js made to say the same, so
+// descriptions of what is built in. It is taken from one answer of the server, and graphql-js made to answer the same, so
 // that all other answers can be compared as they are, whatever they are called and wherever they stand.
 
 import { __Directive, __EnumValue, __Field, __InputValue, __Schema, __Type, isIntrospectionType, isSpecifiedDirective, isSpecifiedScalarType } from 'graphql';
@@ -10,8 +10,8 @@ const experiment = 'FRAGMENT_VARIABLE_DEFINITION';
 const described = 'name description';
 const inputs = `args(includeDeprecated: true) { ${described} }`;
 
-/** What to ask a server for. */
-export const question = `{ __schema {
+/** The query whose answer `adoptServerOrder` takes. */
+export const introspectionQuery = `{ __schema {
   types { ${described}
     fields(includeDeprecated: true) { ${described} ${inputs} }
     enumValues(includeDeprecated: true) { ${described} }
@@ -20,46 +20,47 @@ export const question = `{ __schema {
   directives { ${described} locations ${inputs} }
 } }`;
 
-/** Makes graphql-js say of a schema what a server, whose data this is, may say otherwise; throws where it may not. */
-export function learn(schema, { __schema: said }) {
-  const free = new Free();
-  free.order(schema, Object.values(schema.getTypeMap()), said.types);
-  free.order(schema, schema.getDirectives(), said.directives);
+/** Makes graphql-js answer introspection in the order and with the descriptions of a server, given the data of its answer; throws where they differ in more. */
+export function adoptServerOrder(schema, { __schema: served }) {
+  const unordered = new UnorderedIntrospection();
+  unordered.order(schema, Object.values(schema.getTypeMap()), served.types);
+  unordered.order(schema, schema.getDirectives(), served.directives);
   const named = (list, { name }) => list.find((item) => item.name === name);
   for (const type of Object.values(schema.getTypeMap())) {
-    const own = named(said.types, type);
-    if (own.possibleTypes) free.order(type, schema.getPossibleTypes(type), own.possibleTypes);
+    const own = named(served.types, type);
+    if (own.possibleTypes) unordered.order(type, schema.getPossibleTypes(type), own.possibleTypes);
     if (!isIntrospectionType(type) && !isSpecifiedScalarType(type)) continue;
-    free.describe(type, own);
+    unordered.describe(type, own);
     for (const [list, items] of [[type.getFields, own.fields], [type.getValues, own.enumValues]]) {
       if (!list) continue;
       const members = Object.values(list.call(type));
-      free.order(type, members, items);
+      unordered.order(type, members, items);
       for (const member of members.filter(({ name }) => name !== experiment)) {
-        free.describe(member, named(items, member));
-        if (member.args) free.inputs(member, named(items, member));
+        unordered.describe(member, named(items, member));
+        if (member.args) unordered.inputs(member, named(items, member));
       }
     }
   }
   for (const directive of schema.getDirectives().filter(isSpecifiedDirective)) {
-    const own = named(said.directives, directive);
-    free.describe(directive, own);
-    free.inputs(directive, own);
-    free.order(directive, directive.locations, own.locations);
+    const own = named(served.directives, directive);
+    unordered.describe(directive, own);
+    unordered.inputs(directive, own);
+    unordered.order(directive, directive.locations, own.locations);
   }
-  free.apply();
+  unordered.apply();
 }
 
-class Free {
-  /** The places of the items of a list, by what has it. */
+/** What introspection may order and describe as it likes, as one server does. */
+class UnorderedIntrospection {
+  /** Position of each item of a list, by the type, directive or schema that has the list. */
   #places = new Map();
   #descriptions = new Map();
 
-  order(parent, own, said) {
+  order(parent, own, served) {
     const name = (item) => item.name ?? item;
     const places = this.#places.get(parent) ?? new Map();
     this.#places.set(parent, places);
-    const names = said.map(name);
+    const names = served.map(name);
     for (const item of own) places.set(item, names.indexOf(name(item)));
     const expected = own.map(name).filter((item) => item !== experiment);
     if (expected.sort().join() !== [...names].sort().join()) throw new Error(`${parent}: ${names}, not ${expected}`);

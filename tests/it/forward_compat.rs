@@ -41,7 +41,7 @@ fn tomorrow() -> (Folders, Server) {
 #[test]
 fn unknown_schemas_are_carried_counted_and_named() {
     let (_folders, server) = tomorrow();
-    let asked = r#"{ catalog(name: "tomorrow") { schemas { schema count known } problems { nodes { severity code message file line } }
+    let query = r#"{ catalog(name: "tomorrow") { schemas { schema count known } problems { nodes { severity code message file line } }
         metas { nodes { schema packageName name } } } }"#;
     let count = |schema: &str, count: u32, known: bool| json!({"schema": schema, "count": count, "known": known});
     let meta = |schema: &str, package: Option<&str>, name: Option<&str>| json!({"schema": schema, "packageName": package, "name": name});
@@ -71,7 +71,7 @@ fn unknown_schemas_are_carried_counted_and_named() {
             meta("example.com.extra", Some("etcd"), Some("x")),
         ]},
     }});
-    assert_eq!(ask(&server, asked), expected);
+    assert_eq!(ask(&server, query), expected);
 }
 
 #[test]
@@ -89,8 +89,8 @@ fn unknown_fields_and_types_are_carried_as_they_were_written() {
     ] {
         assert!(text.contains(written), "{written} {text}");
     }
-    let asked = r#"{ package(catalog: "tomorrow", name: "etcd") { bundles { nodes { name properties { __typename type ... on OpaqueProperty { value } } } } } }"#;
-    let answer = ask(&server, asked);
+    let query = r#"{ package(catalog: "tomorrow", name: "etcd") { bundles { nodes { name properties { __typename type ... on OpaqueProperty { value } } } } } }"#;
+    let answer = ask(&server, query);
     let expected = json!({"package": {"bundles": {"nodes": [{"name": "etcd.v1.0.0", "properties": [
         {"__typename": "PackageProperty", "type": "olm.package"},
         {"__typename": "OpaqueProperty", "type": "olm.future", "value": [12_345_678_901_234_567_890_u64]},
@@ -102,12 +102,12 @@ fn unknown_fields_and_types_are_carried_as_they_were_written() {
 #[test]
 fn a_constraint_of_an_unknown_kind_keeps_its_bundle_from_being_picked_and_ends_no_request() {
     let (_folders, server) = tomorrow();
-    let asked =
+    let query =
         r#"{ resolve(request: {packageName: "etcd"}) { __typename ... on ResolutionFailure { code message } } }"#;
     let message = "validating bundle \"etcd.v1.0.0\": bundle \"etcd.v1.0.0\" has a dependency declared via property \
         \"olm.constraint\" which is currently not supported";
     let failure = json!({"__typename": "ResolutionFailure", "code": "HAS_DEPENDENCIES", "message": message});
-    assert_eq!(ask(&server, asked), json!({ "resolve": failure }));
+    assert_eq!(ask(&server, query), json!({ "resolve": failure }));
 }
 
 #[test]
@@ -141,10 +141,10 @@ fn files(folder: PathBuf) -> Vec<PathBuf> {
 fn a_store_of_another_version_is_made_anew() {
     let folders = Folders::new();
     folders.catalog("etcd", ETCD);
-    let asked = "{ catalogs { name digest packages { nodes { name bundles { nodes { name version } } } } } }";
+    let query = "{ catalogs { name digest packages { nodes { name bundles { nodes { name version } } } } } }";
     let serve = || {
         let server = Server::start(&folders, &[&folders.text("etcd")]);
-        let answer = ask(&server, asked);
+        let answer = ask(&server, query);
         server.signal("TERM");
         server.ended();
         answer

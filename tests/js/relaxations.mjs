@@ -1,5 +1,5 @@
-// Documents with less that is wrong: what graphql-js finds when something else, of which it told, is mended. Nodes keep
-// their places in the text.
+// Relaxed documents: what graphql-js finds once another fault, which it reported, is removed. Nodes
+// keep their places in the text.
 
 import {
   getLocation,
@@ -33,7 +33,7 @@ export function nodesAt(tree, offset, ...kinds) {
   return found.filter(({ kind }) => kinds.includes(kind));
 }
 
-/** Everything that graphql-js finds in a document once it is mended, in one way or another. */
+/** All faults that graphql-js finds in a document and in its relaxations, each of which lacks some kind of fault. */
 export function revealed(tree) {
   return [tree, ...withoutSeconds(tree)]
     .flatMap((one) => [one, withoutItems(one), withoutUnknown(one), withoutUnknown(withoutConditions(one)), ...withOneInput(one)])
