@@ -68,12 +68,16 @@ pub struct ServeArgs {
     /// How many bytes the store may hold
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_QUOTA_BYTES)]
     pub store_quota: u64,
-    /// Load a catalog again when its directory changed
+    /// Load a catalog again when its directory changed, and read the configuration file again when it did
     #[arg(long)]
     pub watch: bool,
     /// How often it is asked which image a tag names now, such as `30s`, `10m` or `1h`; `0` is never
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
     pub poll: Duration,
+    /// How long a content is served before it is compressed for those who download all of it, such as `30s` or `1m`; one
+    /// that is replaced sooner never is
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
+    pub compress_after: Duration,
     /// An origin whose pages may read answers, such as `https://console.example.com`; `*` is every one. May be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub cors_origin: Vec<HeaderValue>,
@@ -317,7 +321,7 @@ const STYLES: Styles = Styles::styled()
     .placeholder(AnsiColor::Cyan.on_default());
 
 /// A duration with its unit, or 0.
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     if text == "0" {
         return Ok(Duration::ZERO);
     }
@@ -345,7 +349,7 @@ mod tests {
     #[test]
     fn tags_are_polled_as_the_loader_polls_them_unless_said_otherwise() {
         let Command::Serve(args) = Args::parse_from(["catalogql", "serve", "examples"]).command else { panic!() };
-        assert_eq!(args.poll, loading::POLL);
+        assert_eq!((args.poll, args.compress_after), (loading::POLL, loading::COMPRESS_AFTER));
     }
 
     #[test]

@@ -9,9 +9,9 @@ use fbc::origin::{FileOrigin, Origins};
 use fbc::read::{FileReader, ReadLimits, Step};
 use images::{Registries, RegistrySettings};
 use loading::directory::list;
-use loading::{CatalogSpec, Event, Loader, RefreshPolicy, Source, SourceSpec};
+use loading::{CatalogSpec, Event, Loader, Source, SourceSpec};
 use serving::{CatalogMetadata, CatalogName, Catalogs, Served, catalogs};
-use store::{ContentWriter, Store};
+use store::Store;
 
 use crate::measure::{at_most, least, once, process_cpu, report};
 
@@ -25,20 +25,23 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
     let (writer, catalogs): (_, Catalogs) = catalogs();
     let start = process_cpu();
     let store = Store::open(store, u64::MAX, "bench").expect("the store opens");
+    let registries = Registries::new(RegistrySettings::default()).expect("nothing is set");
     let wanted = CatalogSpec {
         name: CatalogName::new(name).expect("a valid name"),
-        place: place(folder),
+        source: SourceSpec::once(Source::Directory(folder.to_owned()), registries),
         metadata: CatalogMetadata::default(),
     };
     let served_at = Arc::new(OnceLock::new());
     let seen = Arc::clone(&served_at);
     let observe = move |event| match event {
-        Event::Tried(report) => assert!(report.error().is_none(), "{:?}", report.error()),
-        Event::AllTried => drop(seen.set(process_cpu())),
-        Event::Progress { .. } => {}
+        Event::Attempted(report) => assert!(report.error().is_none(), "{:?}", report.error()),
+        Event::AllAttempted => drop(seen.set(process_cpu())),
+        Event::Progress { .. } | Event::Withdrawn(_) => {}
     };
-    let registries = Registries::new(RegistrySettings::default()).expect("nothing is set");
-    runtime.block_on(Loader::new(store, registries, writer).run(vec![wanted], RefreshPolicy::ONCE, observe));
+    let (loader, task) = Loader::new(store, writer);
+    loader.set(vec![wanted]);
+    drop(loader);
+    runtime.block_on(task.compress_after(Duration::ZERO).run(observe));
     let took = served_at.get().expect("it is served").saturating_sub(start);
     (took, Arc::clone(catalogs.snapshot().get(name).expect("it is served")))
 }
@@ -47,7 +50,8 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
 /// syncing costs is the disk's matter.
 fn load_on_one_thread(folder: &Path, scratch: &Path) -> Catalog {
     let listing = list(folder).expect("the folder can be listed");
-    let mut writer = ContentWriter::temporary(scratch).expect("a file without a name");
+    let store = Store::ephemeral(scratch).expect("the store opens");
+    let mut writer = store.writer().expect("the store is writable");
     let mut reader = FileReader::new(ReadLimits::default());
     let mut origins = Origins::default();
     for file in listing.files() {
@@ -72,10 +76,6 @@ fn load_on_one_thread(folder: &Path, scratch: &Path) -> Catalog {
     }
     let written = writer.finish().expect("the content is complete");
     Catalog::build(written.content, &origins).expect("lines are indexed")
-}
-
-fn place(folder: &Path) -> SourceSpec {
-    Source::Directory(folder.to_owned()).into()
 }
 
 /// A folder loaded for the benches that query it.

@@ -2,10 +2,11 @@
 //! `make bench` runs it.
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use cap::Cap;
 use images::{Registries, RegistrySettings};
-use loading::{CatalogSpec, Loader, RefreshPolicy, Source};
+use loading::{CatalogSpec, Loader, Source, SourceSpec};
 use serving::{CatalogMetadata, CatalogName, catalogs};
 use store::Store;
 use testing::{corpus, generate, image};
@@ -42,14 +43,17 @@ fn bench(name: &str, source: &str, scratch: &Path, most_live: usize) {
     let (writer, catalogs) = catalogs();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.expect("a runtime starts");
+    let registries = Registries::new(RegistrySettings::default()).expect("nothing is set");
     let wanted = CatalogSpec {
         name: CatalogName::new(name).expect("a valid name"),
-        place: Source::parse(source, Path::new("")).expect("a source").into(),
+        source: SourceSpec::once(Source::parse(source, Path::new("")).expect("a source"), registries),
         metadata: CatalogMetadata::default(),
     };
     let store = Store::open(&scratch.join("store"), u64::MAX, "bench").expect("the store opens");
-    let registries = Registries::new(RegistrySettings::default()).expect("nothing is set");
-    runtime.block_on(Loader::new(store, registries, writer).run(vec![wanted], RefreshPolicy::ONCE, |_| ()));
+    let (loader, task) = Loader::new(store, writer);
+    loader.set(vec![wanted]);
+    drop(loader);
+    runtime.block_on(task.compress_after(Duration::ZERO).run(|_| ()));
     drop(runtime);
     let served = Arc::clone(catalogs.snapshot().get(name).expect("it is served"));
     line("live on the heap", HEAP.allocated() - before, most_live);

@@ -11,8 +11,9 @@ use fbc::catalog::{Bundle, Channel, ChannelEntry, Package};
 use fbc::graph::{Edge, UpdateGraph, heads};
 use serde::{Serialize, Serializer};
 
+use super::once;
 use super::output::{ignore_closed_pipe, json, table};
-use super::{once, sources};
+use super::sources::SourceReference;
 use crate::args::{GraphArgs, GraphOutput};
 
 /// Maximum number of skipped bundles that a table names.
@@ -63,8 +64,8 @@ struct Edges<'a>(UpdateGraph<'a>);
 
 /// Prints the update graph of a package.
 pub(super) fn graph(args: &GraphArgs) -> anyhow::Result<ExitCode> {
-    let place = sources::place(&args.source, args.images.configs_dir.as_deref())?;
-    let content = once::load_one(&place, &args.images)?.map_err(|error| anyhow!(error.chain()))?;
+    let source = SourceReference::parse(&args.source, args.images.configs_dir.as_deref())?;
+    let content = once::load_one(&source, &args.images)?.map_err(|error| anyhow!(error.chain()))?;
     let package = package(&content.catalog, args)?;
     let stdout = io::stdout();
     let default = if stdout.is_terminal() { GraphOutput::Table } else { GraphOutput::Json };

@@ -1,34 +1,37 @@
-//! Loads catalogs for a command that answers and ends: nothing of them is kept.
+//! Loads catalogs for a command that answers and ends: nothing of them is stored.
 
 use std::sync::Arc;
 
-use loading::{Content, LoadError, SourceSpec, load_once};
+use loading::{Content, LoadError, RefreshPolicy, load_once};
 
-use super::registries::registries;
+use super::registries::{RegistryAccess, wants_registry};
+use super::sources::SourceReference;
 use super::terminal::Terminal;
 use crate::args::ImageArgs;
 
-/// Loads each of these places, one after another, under the names that progress is shown by.
+/// Loads each of these sources, one after another, under the names that progress is shown by.
 pub(super) fn load<'a>(
-    places: impl IntoIterator<Item = (&'a str, &'a SourceSpec)> + Clone,
+    sources: impl IntoIterator<Item = (&'a str, &'a SourceReference)> + Clone,
     images: &ImageArgs,
 ) -> anyhow::Result<Vec<Result<Content, LoadError>>> {
-    let registries = registries(images, places.clone().into_iter().map(|(_, place)| place))?;
+    let wants_registry = wants_registry(sources.clone().into_iter().map(|(_, reference)| &reference.source));
+    let registries = RegistryAccess::default().update(images, wants_registry)?;
     let terminal = Arc::new(Terminal::new());
     let folder = std::env::temp_dir();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let load = |(name, place): (&str, &SourceSpec)| {
+    let load = |(name, reference): (&str, &SourceReference)| {
         let (shown, shown_as) = (Arc::clone(&terminal), name.to_owned());
         let progress = move |step, done, total| shown.progress(&shown_as, step, done, total);
-        let content = runtime.block_on(load_once(place, &registries, &folder, progress));
+        let spec = reference.spec(RefreshPolicy::ONCE, &registries);
+        let content = runtime.block_on(load_once(&spec, &folder, progress));
         terminal.done(name);
         content
     };
-    Ok(places.into_iter().map(load).collect())
+    Ok(sources.into_iter().map(load).collect())
 }
 
-/// Loads one place.
-pub(super) fn load_one(place: &SourceSpec, images: &ImageArgs) -> anyhow::Result<Result<Content, LoadError>> {
-    let name = place.source.last_path_segment().unwrap_or_default();
-    Ok(load([(&*name, place)], images)?.remove(0))
+/// Loads one source.
+pub(super) fn load_one(reference: &SourceReference, images: &ImageArgs) -> anyhow::Result<Result<Content, LoadError>> {
+    let name = reference.source.last_path_segment().unwrap_or_default();
+    Ok(load([(&*name, reference)], images)?.remove(0))
 }

@@ -60,10 +60,10 @@ pub(super) fn served<'a>(out: &mut impl Write, reports: impl Iterator<Item = &'a
             writeln!(out, "{} is {image}", report.name)?;
         }
     }
-    for Report { name, content, standing, .. } in reports {
-        match (standing, content.as_ref().map(ago)) {
-            (SyncStatus::Current, _) => {}
-            (SyncStatus::Unasked, ago) => {
+    for Report { name, content, status, .. } in reports {
+        match (status, content.as_ref().map(ago)) {
+            (SyncStatus::Synced, _) => {}
+            (SyncStatus::Pending, ago) => {
                 writeln!(out, "{name} is served as it was{} until its source answers", ago.unwrap_or_default())?;
             }
             (SyncStatus::Failed(error), Some(ago)) => {
@@ -84,11 +84,11 @@ fn row(report: &Report, content: &Content) -> [String; 7] {
         count(catalog, Severity::Error).to_string(),
         count(catalog, Severity::Warning).to_string(),
         content.digest.hex()[..SHORT_DIGEST].to_owned(),
-        format!("{:.1?}", report.took),
+        format!("{:.1?}", report.duration),
     ]
 }
 
-/// Says how long ago a content was read; empty where that is not known.
+/// How long ago a content was first read.
 fn ago(content: &Content) -> String {
-    content.age().map(|age| format!(" {age:#} ago")).unwrap_or_default()
+    format!(" {:#} ago", content.age())
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use images::{Credentials, ImageSource, Registries, RegistriesConf, RegistrySettings};
-use loading::{Source, SourceSpec};
+use loading::Source;
 
 use crate::args::ImageArgs;
 
@@ -22,16 +22,27 @@ type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 /// A file with its text.
 type Text = (PathBuf, String);
 
-/// Registries that are reached as the flags and the environment say.
-pub(super) fn registries<'a>(
-    args: &ImageArgs,
-    places: impl IntoIterator<Item = &'a SourceSpec>,
-) -> anyhow::Result<Registries> {
-    let wants_registry =
-        places.into_iter().any(|place| matches!(place.source, Source::Image(ImageSource::Registry(_))));
-    let settings =
-        if wants_registry { settings(args, &|name| std::env::var_os(name))? } else { RegistrySettings::default() };
-    Ok(Registries::new(settings)?)
+/// How registries are reached now: made anew when what it is made from has changed.
+#[derive(Debug, Default)]
+pub(super) struct RegistryAccess(Option<(RegistrySettings, Registries)>);
+
+impl RegistryAccess {
+    /// Reads what the flags and the environment say. Unchanged settings keep their connections.
+    pub(super) fn update(&mut self, args: &ImageArgs, wants_registry: bool) -> anyhow::Result<Registries> {
+        let settings =
+            if wants_registry { settings(args, &|name| std::env::var_os(name))? } else { RegistrySettings::default() };
+        if let Some((_, registries)) = self.0.as_ref().filter(|(former, _)| *former == settings) {
+            return Ok(registries.clone());
+        }
+        let registries = Registries::new(settings.clone())?;
+        self.0 = Some((settings, registries.clone()));
+        Ok(registries)
+    }
+}
+
+/// Whether one of these sources is in a registry.
+pub(super) fn wants_registry<'a>(sources: impl IntoIterator<Item = &'a Source>) -> bool {
+    sources.into_iter().any(|source| matches!(source, Source::Image(ImageSource::Registry(_))))
 }
 
 fn settings(args: &ImageArgs, env: Env<'_>) -> anyhow::Result<RegistrySettings> {

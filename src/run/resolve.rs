@@ -60,10 +60,10 @@ struct AnswerConsidered<'a> {
 /// Prints which bundle would be installed. The exit status says whether any would, also when nobody reads the output to
 /// its end.
 pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
-    let mut wanted = sources::wanted(&args.sources, None, args.images.configs_dir.as_deref())?;
+    let mut wanted = sources::catalogs(&args.sources, None, args.images.configs_dir.as_deref())?;
     wanted.sort_by(|one, other| one.name.cmp(&other.name));
-    let places = wanted.iter().map(|wanted| (wanted.name.as_str(), &wanted.place));
-    let contents: Vec<_> = once::load(places, &args.images)?;
+    let sources = wanted.iter().map(|entry| (entry.name.as_str(), &entry.reference));
+    let contents: Vec<_> = once::load(sources, &args.images)?;
     let contents: Vec<_> = contents.into_iter().map(|content| content.map_err(|error| error.chain())).collect();
     let offers: Vec<_> = wanted
         .iter()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use graphql::limits::Limits;
 use graphql::{self, Engine};
-use loading::{CatalogSpec, Event, Loader, PollPolicy, RefreshPolicy, Report, Source, WatchInterval};
+use loading::{Event, Loader, LoaderTask, Report};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serving::{CatalogName, Catalogs, catalogs};
 use store::Store;
@@ -19,9 +19,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use super::configuration::{Configuration, ReloadTrigger};
 use super::output;
-use super::registries::registries;
-use super::sources;
 use super::terminal::Terminal;
 use crate::args::{DocumentArgs, ServeArgs};
 use crate::listen::{self, Listener, Ready};
@@ -43,47 +42,46 @@ const IDLE_THREAD: Duration = Duration::from_secs(1);
 pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let terminal = Terminal::new();
     telemetry::init(terminal.log()).map_err(anyhow::Error::msg)?;
-    let wanted = sources::wanted(&args.sources, args.config.as_deref(), args.images.configs_dir.as_deref())?;
-    let registries = registries(&args.images, wanted.iter().map(|wanted| &wanted.place))?;
     let folder = args.store.clone().map_or_else(default_store, Ok)?;
-    refuse_store_in_source(&folder, &wanted)?;
-    let store = Store::open(&folder, args.store_quota, CONTENT_BUILD)?;
+    let mut configuration = Configuration::new(args, folder.clone());
+    let specs = configuration.read()?;
+    let store = Store::open(&folder, configuration.args().store_quota, CONTENT_BUILD)?;
     let (writer, catalogs) = catalogs();
-    let loader = Loader::new(store, registries, writer);
+    let (loader, task) = Loader::new(store, writer);
+    let task = task.compress_after(configuration.args().compress_after);
+    loader.set(specs);
     allow_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread().thread_keep_alive(IDLE_THREAD).enable_all().build()?;
-    let done = runtime.block_on(serve_catalogs(args, wanted, (loader, catalogs), terminal));
+    let done = runtime.block_on(serve_catalogs(configuration, (loader, task, catalogs), terminal));
     // A load that is under way is given up: the store survives that.
     runtime.shutdown_background();
     done.map(|()| ExitCode::SUCCESS)
 }
 
 async fn serve_catalogs(
-    args: ServeArgs,
-    wanted: Vec<CatalogSpec>,
-    (mut loader, catalogs): (Loader, Catalogs),
+    mut configuration: Configuration,
+    (loader, task, catalogs): (Loader, LoaderTask, Catalogs),
     terminal: Terminal,
 ) -> anyhow::Result<()> {
+    let args = configuration.args();
     let listener = Listener::bind(&args.listen).await?;
     let address = listener.address();
     let ready = Ready::default();
-    let engine = Arc::new(engine(catalogs.clone(), &args)?);
+    let engine = Arc::new(engine(catalogs.clone(), args)?);
     let playground = if args.documents.trusted_only { playground::closed() } else { playground::router() };
     let routes = graphql::router(Arc::clone(&engine), &args.cors_origin)
         .merge(catalogd_http::router(catalogs, ANSWERS_BUILD))
         .merge(playground);
     let routes = routes.merge(listen::probes(ready.clone()));
 
-    let upkeep = upkeep(&args);
     let has_playground = playground::is_built() && !args.documents.trusted_only;
+    let waits_for_changes = args.watch;
+    let mut reload = ReloadTrigger::new(args)?;
     let (events, mut received) = mpsc::unbounded_channel();
-    let loading = tokio::spawn(async move {
-        // Nobody receives events any more when the process ends.
-        loader.run(wanted, upkeep, move |event| drop(events.send(event))).await;
-        loader
-    });
+    // Nobody receives events any more when the process ends.
+    let loading = tokio::spawn(task.run(move |event| drop(events.send(event))));
 
-    // By name, until every catalog was tried.
+    // By name, until every catalog was attempted.
     let mut reports = Some(BTreeMap::new());
     let (end, streams) = (end()?, Arc::clone(&engine));
     let end = async move {
@@ -98,17 +96,24 @@ async fn serve_catalogs(
         tokio::select! {
             Some(event) = received.recv() => match event {
                 Event::Progress { name, step, done, total } => terminal.progress(name.as_str(), step, done, total),
-                Event::Tried(report) => {
+                Event::Withdrawn(name) => terminal.done(name.as_str()),
+                Event::Attempted(report) => {
                     terminal.done(report.name.as_str());
                     reports.as_mut().map(|reports| reports.insert(report.name.clone(), report));
                 }
-                Event::AllTried => {
-                    let reports = reports.take().unwrap_or_default();
-                    refuse_nothing(&reports, upkeep)?;
+                Event::AllAttempted => if let Some(reports) = reports.take() {
+                    refuse_nothing(&reports, waits_for_changes)?;
                     ready.set();
                     // A server goes on when nobody reads what it prints.
                     output::ignore_closed_pipe(announce(&reports, address, has_playground))?;
                 }
+            },
+            () = reload.triggered() => match configuration.read() {
+                Ok(specs) => {
+                    tracing::info!(catalogs = specs.len(), "configuration reloaded");
+                    loader.set(specs);
+                }
+                Err(error) => tracing::error!(error = format!("{error:#}"), "cannot reload the configuration, keeping the last one"),
             },
             () = &mut serving => break,
         }
@@ -149,18 +154,9 @@ fn engine(catalogs: Catalogs, args: &ServeArgs) -> anyhow::Result<Engine> {
     Ok(engine)
 }
 
-/// When sources are looked at again.
-fn upkeep(args: &ServeArgs) -> RefreshPolicy {
-    let interval = (!args.poll.is_zero()).then_some(args.poll);
-    RefreshPolicy {
-        directories: args.watch.then(WatchInterval::default),
-        images: Some(PollPolicy { interval, ..PollPolicy::default() }),
-    }
-}
-
 /// A process that serves nothing is of no use, unless it was told to wait for changes.
-fn refuse_nothing(reports: &BTreeMap<CatalogName, Report>, upkeep: RefreshPolicy) -> anyhow::Result<()> {
-    if upkeep.directories.is_none() && reports.values().all(|report| report.content.is_none()) {
+fn refuse_nothing(reports: &BTreeMap<CatalogName, Report>, waits_for_changes: bool) -> anyhow::Result<()> {
+    if !waits_for_changes && reports.values().all(|report| report.content.is_none()) {
         let errors = reports.iter().filter_map(|(name, report)| Some((name, report.error()?)));
         let errors: Vec<_> = errors.map(|(name, error)| format!("\n  {name}: {}", error.chain())).collect();
         bail!("no catalog can be served{}", errors.concat());
@@ -195,43 +191,4 @@ fn default_store() -> anyhow::Result<PathBuf> {
     let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
     let cache = cache.context("neither XDG_CACHE_HOME nor HOME names a folder for the store: name one with --store")?;
     Ok(cache.join("catalogql").join("store"))
-}
-
-/// A store inside of a catalog would be read as a part of it.
-fn refuse_store_in_source(folder: &Path, wanted: &[CatalogSpec]) -> anyhow::Result<()> {
-    let folder = std::path::absolute(folder)?;
-    for wanted in wanted {
-        let Source::Directory(root) = &wanted.place.source else { continue };
-        if folder.starts_with(root) {
-            let (folder, root) = (folder.display(), root.display());
-            bail!("the store `{folder}` lies in the catalog `{root}`: name another folder with --store");
-        }
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use clap::Parser;
-
-    use super::*;
-    use crate::args::{Args, Command};
-
-    fn upkeep_of(line: &str) -> RefreshPolicy {
-        let Command::Serve(args) = Args::parse_from(line.split(' ')).command else { panic!("{line}") };
-        upkeep(&args)
-    }
-
-    #[test]
-    fn images_are_polled_and_directories_are_not_unless_the_flags_say_so() {
-        let polling = |interval| Some(PollPolicy { interval, ..PollPolicy::default() });
-        let usual = RefreshPolicy { directories: None, images: Some(PollPolicy::default()) };
-        assert_eq!(upkeep_of("catalogql serve a"), usual);
-        assert_eq!(upkeep_of("catalogql serve --watch a").directories, Some(WatchInterval::default()));
-        assert_eq!(upkeep_of("catalogql serve --poll 1h a").images, polling(Some(Duration::from_hours(1))));
-        // What failed is tried again all the same.
-        assert_eq!(upkeep_of("catalogql serve --poll 0 a").images, polling(None));
-    }
 }

@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use anyhow::{Context, bail};
-use loading::{CatalogSpec, Source, SourceSpec};
+use anyhow::{Context, anyhow, bail};
+use images::Registries;
+use loading::{RefreshPolicy, Source, SourceSpec};
 use serde::Deserialize;
 use serving::{CatalogMetadata, CatalogName};
+
+use crate::args::parse_duration;
 
 /// The configuration file.
 #[derive(Debug, Deserialize)]
@@ -26,6 +30,8 @@ struct ConfigSource {
     source: String,
     /// Which directory of an image holds the catalog; what its label says, when absent.
     configs_dir: Option<String>,
+    /// How often an image's tag is polled, such as `10m`; `--poll`, when absent.
+    poll_interval: Option<String>,
     #[serde(default)]
     priority: i32,
     display_name: Option<String>,
@@ -34,60 +40,92 @@ struct ConfigSource {
     labels: BTreeMap<String, String>,
 }
 
+/// A source as a user wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SourceReference {
+    pub(super) source: Source,
+    /// The directory of an image that holds the catalog; `None` takes the one that the image's label names.
+    pub(super) configs_dir: Option<String>,
+}
+
+/// A catalog as a user wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CatalogEntry {
+    pub(super) name: CatalogName,
+    pub(super) reference: SourceReference,
+    pub(super) metadata: CatalogMetadata,
+    /// How often the image's tag is polled, in place of `--poll`; zero is never.
+    pub(super) poll_interval: Option<Duration>,
+}
+
+impl SourceReference {
+    /// Parses a source of the command line.
+    pub(super) fn parse(source: &str, configs_dir: Option<&str>) -> anyhow::Result<Self> {
+        let source = Source::parse(source, Path::new(""))?;
+        let is_directory = matches!(source, Source::Directory(_));
+        let configs_dir = configs_dir.filter(|_| !is_directory).map(str::to_owned);
+        Ok(Self { source, configs_dir })
+    }
+
+    /// The source with how it is reached and kept current.
+    pub(super) fn spec(&self, refresh: RefreshPolicy, registries: &Registries) -> SourceSpec {
+        let Self { source, configs_dir } = self.clone();
+        SourceSpec { source, configs_dir, refresh, registries: registries.clone() }
+    }
+}
+
 /// Every catalog that the command line and the file name, in that order; no two of one name. `configs_dir` is for the
 /// images of the command line.
-pub(super) fn wanted(
+pub(super) fn catalogs(
     arguments: &[String],
     config: Option<&Path>,
     configs_dir: Option<&str>,
-) -> anyhow::Result<Vec<CatalogSpec>> {
-    let mut wanted = Vec::new();
+) -> anyhow::Result<Vec<CatalogEntry>> {
+    let mut entries = Vec::new();
     for argument in arguments {
         let (name, source) = split(argument);
-        wanted.push(one(name, source, place(source, configs_dir)?, CatalogMetadata::default())?);
+        entries.push(entry(name, source, SourceReference::parse(source, configs_dir)?)?);
     }
     if let Some(path) = config {
         let read = read_config(path).with_context(|| format!("cannot use the configuration `{}`", path.display()));
-        wanted.extend(read?);
+        entries.extend(read?);
     }
-    if wanted.is_empty() {
+    if entries.is_empty() {
         bail!("no catalog is named, neither as an argument nor in the configuration");
     }
-    let mut names: Vec<_> = wanted.iter().map(|wanted| &wanted.name).collect();
+    let mut names: Vec<_> = entries.iter().map(|entry| &entry.name).collect();
     names.sort();
     if let Some([same, ..]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         bail!("two catalogs are called `{same}`: write NAME=SOURCE to give one of them another name");
     }
-    Ok(wanted)
+    Ok(entries)
 }
 
-fn read_config(path: &Path) -> anyhow::Result<Vec<CatalogSpec>> {
+fn read_config(path: &Path) -> anyhow::Result<Vec<CatalogEntry>> {
     let text = fs::read_to_string(path)?;
     let config: Config = serde_saphyr::from_str(&text)?;
     let folder = path.parent().unwrap_or(path);
-    let wanted = config.sources.into_iter().map(|source| {
+    let entries = config.sources.into_iter().map(|source| {
+        let parsed = Source::parse(&source.source, folder)?;
+        if matches!(parsed, Source::Directory(_)) {
+            let fields =
+                [("configsDir", source.configs_dir.is_some()), ("pollInterval", source.poll_interval.is_some())];
+            if let Some((field, _)) = fields.iter().find(|(_, is_set)| *is_set) {
+                bail!("`{field}` is for images, and `{}` is a directory", source.source);
+            }
+        }
+        let interval = source.poll_interval.as_deref().map(parse_duration).transpose();
+        let poll_interval = interval.map_err(|error| anyhow!("`pollInterval` of `{}`: {error}", source.source))?;
         let metadata = CatalogMetadata {
             priority: source.priority,
             display_name: source.display_name,
             publisher: source.publisher,
             labels: source.labels,
         };
-        let parsed = Source::parse(&source.source, folder)?;
-        if source.configs_dir.is_some() && matches!(parsed, Source::Directory(_)) {
-            bail!("`configsDir` is for images, and `{}` is a directory", source.source);
-        }
-        let place = SourceSpec { source: parsed, configs_dir: source.configs_dir };
-        one(source.name.as_deref(), &source.source, place, metadata)
+        let reference = SourceReference { source: parsed, configs_dir: source.configs_dir };
+        Ok(CatalogEntry { metadata, poll_interval, ..entry(source.name.as_deref(), &source.source, reference)? })
     });
-    wanted.collect()
-}
-
-/// Where the files of a source of the command line are.
-pub(super) fn place(source: &str, configs_dir: Option<&str>) -> anyhow::Result<SourceSpec> {
-    let source = Source::parse(source, Path::new(""))?;
-    let is_directory = matches!(source, Source::Directory(_));
-    let configs_dir = configs_dir.filter(|_| !is_directory).map(str::to_owned);
-    Ok(SourceSpec { source, configs_dir })
+    entries.collect()
 }
 
 /// `NAME=SOURCE` in its parts. What is before `=` is a name unless it can only be the beginning of a source.
@@ -98,14 +136,14 @@ fn split(argument: &str) -> (Option<&str>, &str) {
     }
 }
 
-fn one(name: Option<&str>, source: &str, place: SourceSpec, metadata: CatalogMetadata) -> anyhow::Result<CatalogSpec> {
+fn entry(name: Option<&str>, source: &str, reference: SourceReference) -> anyhow::Result<CatalogEntry> {
     let name = if let Some(name) = name {
         CatalogName::new(name)?
     } else {
-        let part = place.source.last_path_segment().unwrap_or_default();
+        let part = reference.source.last_path_segment().unwrap_or_default();
         CatalogName::new(&part).with_context(|| format!("`{source}` needs a name: write NAME={source}"))?
     };
-    Ok(CatalogSpec { name, place, metadata })
+    Ok(CatalogEntry { name, reference, metadata: CatalogMetadata::default(), poll_interval: None })
 }
 
 #[cfg(test)]
@@ -120,19 +158,20 @@ mod tests {
         folder
     }
 
-    fn wanted_in(folder: &Path, arguments: &[&str], config: Option<&str>) -> Result<Vec<CatalogSpec>, String> {
+    fn catalogs_in(folder: &Path, arguments: &[&str], config: Option<&str>) -> Result<Vec<CatalogEntry>, String> {
         let arguments: Vec<_> = arguments.iter().map(|text| text.replace('@', folder.to_str().unwrap())).collect();
         let path = folder.join("catalogs.yaml");
         fs::write(&path, config.unwrap_or_default()).unwrap();
-        let wanted = wanted(&arguments, config.map(|_| path.as_path()), None);
-        wanted.map_err(|error| format!("{error:#}").replace(folder.to_str().unwrap(), "@"))
+        let entries = catalogs(&arguments, config.map(|_| path.as_path()), None);
+        entries.map_err(|error| format!("{error:#}").replace(folder.to_str().unwrap(), "@"))
     }
 
-    fn catalog(name: &str, path: &Path, metadata: CatalogMetadata) -> CatalogSpec {
-        CatalogSpec {
+    fn catalog(name: &str, path: &Path, metadata: CatalogMetadata) -> CatalogEntry {
+        CatalogEntry {
             name: CatalogName::new(name).unwrap(),
-            place: Source::Directory(path.to_owned()).into(),
+            reference: SourceReference { source: Source::Directory(path.to_owned()), configs_dir: None },
             metadata,
+            poll_interval: None,
         }
     }
 
@@ -140,7 +179,8 @@ mod tests {
     fn a_catalog_is_named_by_the_user_or_by_its_path() {
         let folder = folder(&["one", "v4.18", "a=b"]);
         let at = |name: &str| folder.path().join(name);
-        let wanted = wanted_in(folder.path(), &["@/one", "two=dir:@/one", "dir:@/v4.18", "three=@/a=b"], None).unwrap();
+        let wanted =
+            catalogs_in(folder.path(), &["@/one", "two=dir:@/one", "dir:@/v4.18", "three=@/a=b"], None).unwrap();
         let expected = [("one", "one"), ("two", "one"), ("v4.18", "v4.18"), ("three", "a=b")];
         assert_eq!(wanted, expected.map(|(name, path)| catalog(name, &at(path), CatalogMetadata::default())));
     }
@@ -150,23 +190,23 @@ mod tests {
         let folder = folder(&["a"]);
         let arguments =
             ["quay.io/operatorhubio/catalog:latest", "localhost:5000/a/b", "c=docker://busybox", "oci:@/d.tar:v1"];
-        let wanted = wanted_in(folder.path(), &arguments, None).unwrap();
+        let wanted = catalogs_in(folder.path(), &arguments, None).unwrap();
         let names: Vec<_> = wanted.iter().map(|wanted| wanted.name.as_str()).collect();
         assert_eq!(names, ["catalog", "b", "c", "d"]);
     }
 
     #[test]
     fn a_directory_of_an_image_is_given_for_all_images_of_the_command_line_or_for_one_of_the_configuration() {
-        let given = |source: &str| place(source, Some("/other")).unwrap().configs_dir;
+        let given = |source: &str| SourceReference::parse(source, Some("/other")).unwrap().configs_dir;
         assert_eq!(given("quay.io/ns/catalog").as_deref(), Some("/other"));
         assert_eq!(given("oci:layout").as_deref(), Some("/other"));
         assert_eq!(given("dir:one"), None);
 
         let folder = folder(&["one"]);
         let config = |source: &str| format!("sources:\n- {{source: '{source}', configsDir: /other}}\n");
-        let wanted = wanted_in(folder.path(), &[], Some(&config("quay.io/ns/catalog"))).unwrap();
-        assert_eq!(wanted[0].place.configs_dir.as_deref(), Some("/other"));
-        let refused = wanted_in(folder.path(), &[], Some(&config("one"))).unwrap_err();
+        let wanted = catalogs_in(folder.path(), &[], Some(&config("quay.io/ns/catalog"))).unwrap();
+        assert_eq!(wanted[0].reference.configs_dir.as_deref(), Some("/other"));
+        let refused = catalogs_in(folder.path(), &[], Some(&config("one"))).unwrap_err();
         let expected =
             "cannot use the configuration `@/catalogs.yaml`: `configsDir` is for images, and `one` is a directory";
         assert_eq!(refused, expected);
@@ -191,7 +231,7 @@ mod tests {
             (&["a="], "`` is no source"),
             (&["@/one", "one=@/One"], "two catalogs are called `one`: write NAME=SOURCE"),
         ] {
-            let refused = wanted_in(folder.path(), arguments, None).unwrap_err();
+            let refused = catalogs_in(folder.path(), arguments, None).unwrap_err();
             assert!(refused.starts_with(error), "{refused}");
         }
     }
@@ -209,19 +249,19 @@ mod tests {
         };
         let one = folder.path().join("one");
         let expected = vec![catalog("first", &one, metadata), catalog("one", &one, CatalogMetadata::default())];
-        assert_eq!(wanted_in(folder.path(), &[], Some(config)), Ok(expected));
+        assert_eq!(catalogs_in(folder.path(), &[], Some(config)), Ok(expected));
     }
 
     #[test]
     fn a_configuration_without_sources_is_refused() {
-        let error = wanted_in(folder(&[]).path(), &[], Some("sources: []")).unwrap_err();
+        let error = catalogs_in(folder(&[]).path(), &[], Some("sources: []")).unwrap_err();
         assert_eq!(error, "no catalog is named, neither as an argument nor in the configuration");
     }
 
     #[test]
     fn a_field_that_nobody_knows_is_refused_with_its_place() {
         let folder = folder(&["one"]);
-        let error = wanted_in(folder.path(), &[], Some("sources:\n- source: one\n  prio: 1\n")).unwrap_err();
+        let error = catalogs_in(folder.path(), &[], Some("sources:\n- source: one\n  prio: 1\n")).unwrap_err();
         assert!(error.starts_with("cannot use the configuration `@/catalogs.yaml`: "), "{error}");
         assert!(error.contains("prio") && error.contains("line 3"), "{error}");
     }

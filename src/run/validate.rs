@@ -9,8 +9,9 @@ use fbc::{Catalog, Problem, Severity};
 use loading::LoadError;
 use serde::Serialize;
 
+use super::once;
 use super::output::{self, count, ignore_closed_pipe};
-use super::{once, sources};
+use super::sources::SourceReference;
 use crate::args::{Output, ValidateArgs};
 
 /// The output for programs.
@@ -48,8 +49,8 @@ struct AnswerProblem<'a> {
 /// Prints the problems of a catalog. The exit status says whether `opm validate` would refuse it, also when nobody reads
 /// the output to its end.
 pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
-    let place = sources::place(&args.source, args.images.configs_dir.as_deref())?;
-    let content = once::load_one(&place, &args.images)?;
+    let source = SourceReference::parse(&args.source, args.images.configs_dir.as_deref())?;
+    let content = once::load_one(&source, &args.images)?;
     let catalog = content.as_ref().map(|content| &*content.catalog);
     let mut out = io::stdout().lock();
     let printed = match args.output {

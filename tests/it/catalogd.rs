@@ -220,8 +220,8 @@ fn a_large_catalog_is_compressed_in_the_background_and_stays_so() {
     folders.write("c/catalog.json", &lines);
     let gzip = [("Accept-Encoding", "gzip")];
     let mut first = None;
-    for _ in 0..2 {
-        let server = Server::start(&folders, &[&folders.text("c")]);
+    for delay in ["0", "1h"] {
+        let server = Server::start(&folders, &[&folders.text("c"), "--compress-after", delay]);
         let plain = send_request(server.address, "GET", "/catalogs/c/api/v1/all", &[]);
         let answer = eventually(|| {
             let answer = send_request(server.address, "GET", "/catalogs/c/api/v1/all", &gzip);

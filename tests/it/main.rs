@@ -17,6 +17,7 @@ mod metadata;
 mod operations;
 mod plan;
 mod readme;
+mod reload;
 mod serve;
 mod serve_images;
 mod served;

@@ -312,7 +312,7 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
         ("members", members.to_string()),
         ("content", fbc::catalog::MAX_CONTENT_BYTES.to_string()),
         ("constraint", fbc::catalog::MAX_CONSTRAINT_BYTES.to_string()),
-        ("tries", loading::TRIES.to_string()),
+        ("tries", loading::ATTEMPTS.to_string()),
         ("store", store::DEFAULT_QUOTA_BYTES.to_string()),
         ("remembered contents", fbc::outline::REMEMBERED.to_string()),
     ]

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use graphql::limits::Limits;
 use graphql::{Engine, Request};
-use loading::read_once;
+use images::{Registries, RegistrySettings};
+use loading::{Content, LoadError, Source, SourceSpec, load_once};
 use serde_json::Value;
 use serving::{CatalogMetadata, Served, catalogs};
 
@@ -39,4 +40,12 @@ pub(crate) fn data(engine: &Engine, query: &str, variables: &Value) -> Value {
     let mut answer: Value = text.parse().expect("an answer is JSON");
     assert_eq!(answer.get("errors"), None, "{query}");
     answer["data"].take()
+}
+
+/// Loads a directory without a store that outlives its content.
+pub(crate) fn read_once(root: &Path, folder: &Path) -> Result<Content, LoadError> {
+    let registries = Registries::new(RegistrySettings::default()).expect("nothing is set");
+    let spec = SourceSpec::once(Source::Directory(root.to_owned()), registries);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+    runtime.block_on(load_once(&spec, folder, |_, _, _| ()))
 }

@@ -2,9 +2,9 @@
 
 use std::os::unix::fs::symlink;
 
-use loading::read_once;
 use serde::Deserialize;
 
+use crate::served::read_once;
 use crate::support::Folders;
 
 const GOLDEN: &str = include_str!("../../crates/fbc/tests/testdata/golden/fbc/reading.jsonl");

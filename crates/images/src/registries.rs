@@ -40,7 +40,7 @@ pub struct Registries {
 }
 
 /// How registries are reached.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegistrySettings {
     /// Who we are.
     pub credentials: Credentials,
@@ -111,6 +111,13 @@ impl RetryPolicy {
     fn whole(&self, bytes: u64) -> Duration {
         let min_bytes_per_second = Duration::from_secs(bytes / self.min_bytes_per_second.max(1));
         self.connect_timeout.saturating_add(self.read_timeout).saturating_add(min_bytes_per_second)
+    }
+}
+
+/// Equal when they share connections and settings.
+impl PartialEq for Registries {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.transport, &other.transport)
     }
 }
 

@@ -12,11 +12,23 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use fbc::Origins;
+use store::{ContentWriter, StoreError, WrittenContent};
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::read::read;
+use crate::{LoadError, Source, WatchInterval};
 
 pub use error::DirectoryError;
 pub use revision::Revision;
 
-/// How many entries a directory tree may have, of every kind. The list of them is held in memory.
+/// How often a directory is read that changes while it is read.
+pub const ATTEMPTS: usize = 3;
+
+/// Maximum number of entries of a directory tree, of every kind. The list of them is held in memory.
 pub const ENTRIES: usize = 200_000;
 
 /// The files of a source at one moment, in catalog order.
@@ -46,6 +58,16 @@ pub struct ListedFile {
 pub struct OpenFile {
     file: File,
     path: PathBuf,
+}
+
+/// What a directory looks like, without reading its files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    Settled(Revision),
+    /// Something changed a moment ago.
+    Changing,
+    /// Why it cannot be listed.
+    Unreadable(String),
 }
 
 /// Finds every file of the catalog below a directory, without opening any but `.indexignore`.
@@ -96,6 +118,71 @@ impl OpenFile {
             }
         }
     }
+}
+
+/// Lists a directory off the async threads.
+pub(crate) async fn poll(root: &Path) -> Result<Listing, LoadError> {
+    let root = root.to_owned();
+    match spawn_blocking(move || list(&root)).await {
+        Ok(listing) => Ok(listing?),
+        Err(error) => Err(LoadError::Panicked(error.to_string())),
+    }
+}
+
+/// What a source looks like now; `None` for one that is no directory.
+pub(crate) async fn look(source: &Source) -> Option<Look> {
+    let Source::Directory(root) = source else { return None };
+    Some(match poll(root).await {
+        Ok(listing) if listing.is_settled() => Look::Settled(listing.revision().clone()),
+        Ok(_) => Look::Changing,
+        Err(error) => Look::Unreadable(error.chain()),
+    })
+}
+
+/// Waits until a directory looks otherwise than before the last attempt, twice in a row the same and not just now written
+/// to; or until a failed attempt is worth repeating.
+pub(crate) async fn changed(root: &Path, watch: WatchInterval, before: Option<&Look>, failed: bool) {
+    let mut polls = interval(watch.poll);
+    polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    polls.tick().await;
+    let since = Instant::now();
+    let source = Source::Directory(root.to_owned());
+    let mut last = Some(Look::Changing);
+    loop {
+        polls.tick().await;
+        let look = look(&source).await;
+        let is_stable = look == last && look != Some(Look::Changing);
+        if is_stable && (look.as_ref() != before || failed && since.elapsed() >= watch.retry) {
+            return;
+        }
+        last = look;
+    }
+}
+
+/// Reads a directory that does not change meanwhile, so that no mixture of two states is taken for a content. Returns the
+/// listing that was read.
+pub(crate) fn read_unchanged<'a>(
+    mut listing: Listing,
+    writer: impl Fn() -> Result<ContentWriter<'a>, StoreError>,
+    progress: impl Fn(u64, u64),
+) -> Result<(Listing, WrittenContent<'a>, Origins), LoadError> {
+    let root = listing.root.clone();
+    for _ in 0..ATTEMPTS {
+        let mut writer = writer()?;
+        let total = listing.bytes();
+        let result = read(&listing, &mut writer, |read| progress(read, total));
+        let now = list(&root);
+        let is_unchanged = now.as_ref().is_ok_and(|now| now.revision() == listing.revision());
+        match (result, now) {
+            (Ok(origins), _) if is_unchanged => return Ok((listing, writer.finish()?, origins)),
+            // An error that is not about a file need not have to do with the change.
+            (Err(error @ LoadError::Store(_)), _) => return Err(error),
+            (Err(error), _) if is_unchanged => return Err(error),
+            (_, Ok(now)) => listing = now,
+            (_, Err(error)) => return Err(error.into()),
+        }
+    }
+    Err(LoadError::Unstable { root, attempts: ATTEMPTS })
 }
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> DirectoryError {

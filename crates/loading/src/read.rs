@@ -11,11 +11,11 @@ use std::{mem, thread};
 
 use fbc::origin::{FileOrigin, Notice, Origins};
 use fbc::read::{FileReader, ReadError, ReadLimits, Step};
-use images::unpack::{self, Unpacked};
 use store::ContentWriter;
 
-use super::LoadError;
+use crate::LoadError;
 use crate::directory::Listing;
+use crate::image::ImageFiles;
 
 /// How many files are read at a time.
 pub const READERS: usize = 2;
@@ -186,21 +186,20 @@ impl Files for Listing {
     }
 }
 
-/// Those of an image.
-impl Files for (&Unpacked, Vec<unpack::CatalogFile>) {
+impl Files for ImageFiles {
     fn count(&self) -> usize {
-        self.1.len()
+        self.files.len()
     }
 
     fn path(&self, file: usize) -> &str {
-        &self.1[file].path
+        &self.files[file].path
     }
 
     fn open(&self, file: usize) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError> {
-        let (unpacked, content) = (self.0, self.1[file].content);
+        let content = self.files[file].content;
         let mut at = 0;
         Ok(move |room: &mut [u8]| {
-            let read = unpacked.read(content, at, room)?;
+            let read = self.unpacked.read(content, at, room)?;
             at += read as u64;
             Ok(read)
         })

@@ -1,251 +1,348 @@
-//! The task that keeps one source current: an attempt, then a wait until another one is due.
+//! The life of one source, the same for every kind: poll → revision, fetch → files, read → content; then a wait until the
+//! next poll is due.
 
-use std::any::Any;
-use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fbc::Origins;
 use futures_util::FutureExt;
-use images::ImageSource;
-use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use serving::CatalogName;
+use store::{SourceState, Store, WrittenContent};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::sleep;
 
-use super::refresh::{RefreshPolicy, WatchInterval, jittered};
-use super::stages::{Content, Stages};
-use super::{CatalogSpec, Event, LoadError, SourceSpec, Step, SyncStatus};
-use crate::Source;
-use crate::directory::{self, Revision};
+use crate::contents::{Content, Contents};
+use crate::directory::{self, Listing};
+use crate::image::{FetchedImage, ImageState, Pulls};
+use crate::loader::Event;
+use crate::low_priority::{panic_message, spawn_low_priority};
+use crate::read::read;
+use crate::refresh::jittered;
+use crate::{LoadError, Source, SourceSpec, SyncStatus};
 
-/// Keeps one source current, for all the catalogs that name it.
-pub(super) struct SourceTask {
-    place: SourceSpec,
-    wanted: Arc<[CatalogSpec]>,
-    stages: Arc<Stages>,
-    upkeep: RefreshPolicy,
+/// What happens to the bytes of a source, in this order. Only images are fetched and unpacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// Layers come from a registry or an OCI layout.
+    Fetch,
+    /// Files are made of layers.
+    Unpack,
+    /// Lines are made of files.
+    Read,
 }
 
-/// What is worth telling of a source.
-pub(super) struct Update {
-    /// The catalogs of the source.
-    pub(super) wanted: Arc<[CatalogSpec]>,
-    /// What is to be served now.
-    pub(super) content: Option<Content>,
-    /// Whether that is another content than before.
-    pub(super) is_new: bool,
-    pub(super) standing: SyncStatus,
-    pub(super) took: Duration,
-    /// Whether it is the first that is told of this source.
-    pub(super) is_first: bool,
+/// What all attempts to load a source share.
+#[derive(Debug)]
+pub(crate) struct Stages {
+    pub(crate) contents: Contents,
+    pub(crate) pulls: Pulls,
+    /// Held while a content is read or indexed, so that only one of them is in memory in parts.
+    exclusive: Arc<Semaphore>,
+    /// Held while a content that is served already is made faster to query.
+    background: Arc<Semaphore>,
 }
 
-/// Tells what is news.
-struct UpdateNotifier {
-    wanted: Arc<[CatalogSpec]>,
-    updates: mpsc::Sender<Update>,
-    served: Option<Content>,
-    /// How the last update stood; none before the first.
-    said: Option<String>,
+/// The state of a source at one moment.
+enum Polled {
+    Directory(Listing),
+    Image(ImageState),
 }
 
-/// Nobody wants to be told any more.
-struct Unheard;
+/// The files of a source, or what they are made of.
+enum Fetched {
+    Directory(Listing),
+    Image(FetchedImage),
+}
 
-/// What a directory looked like, without reading its files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Look {
-    Settled(Revision),
-    /// Something changed a moment ago.
-    Moving,
-    /// Why it could not be looked at.
-    Unreadable(String),
+/// Keeps one source current.
+pub(crate) struct SourceTask {
+    /// Identifies the task among those of its loader.
+    pub(crate) id: u64,
+    /// A catalog of the source, for progress.
+    pub(crate) name: CatalogName,
+    pub(crate) spec: SourceSpec,
+    pub(crate) stages: Arc<Stages>,
+}
+
+/// The outcome of an attempt to load a source.
+#[derive(Clone, Debug)]
+pub(crate) struct Attempt {
+    /// The task that made it.
+    pub(crate) task: u64,
+    /// The content to serve; `None` when nothing is known of the source yet.
+    pub(crate) content: Option<Content>,
+    pub(crate) status: SyncStatus,
+    pub(crate) duration: Duration,
+}
+
+/// The loader does not listen any more.
+struct Closed;
+
+/// Loads a source once, without a store that outlives it: temporary files lie in this folder until the content is
+/// dropped.
+pub async fn load_once(
+    spec: &SourceSpec,
+    folder: &Path,
+    progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
+) -> Result<Content, LoadError> {
+    Arc::new(Stages::new(Store::ephemeral(folder)?)).sync(spec, progress).await
+}
+
+impl Stages {
+    pub(crate) fn new(store: Store) -> Self {
+        let [exclusive, background] = [(), ()].map(|()| Arc::new(Semaphore::new(1)));
+        Self { contents: Contents::new(store), pulls: Pulls::default(), exclusive, background }
+    }
+
+    /// Runs work that is heavy on the processor or on memory, one at a time and with low priority.
+    pub(crate) async fn run_exclusive<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
+    ) -> Result<T, LoadError> {
+        self.run_one(&self.exclusive, work).await
+    }
+
+    /// Runs work on a content that is served already, one at a time and with low priority. Loading does not wait for it.
+    pub(crate) async fn run_in_background<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
+    ) -> Result<T, LoadError> {
+        self.run_one(&self.background, work).await
+    }
+
+    async fn run_one<T: Send + 'static>(
+        self: &Arc<Self>,
+        semaphore: &Arc<Semaphore>,
+        work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
+    ) -> Result<T, LoadError> {
+        let permit = Arc::clone(semaphore).acquire_owned().await;
+        let stages = Arc::clone(self);
+        let done = spawn_low_priority(move || {
+            let _permit = permit;
+            work(&stages)
+        });
+        done.await?
+    }
+
+    /// The content that a source has now: from the store where it knows the source's revision, read otherwise.
+    pub(crate) async fn sync(
+        self: &Arc<Self>,
+        spec: &SourceSpec,
+        progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
+    ) -> Result<Content, LoadError> {
+        let polled = Polled::poll(spec).await?;
+        // References to one image wait for each other, so that it is pulled once.
+        let _lock = match &polled {
+            Polled::Image(image) => Some(self.pulls.lock(image.revision()).await),
+            Polled::Directory(_) => None,
+        };
+        let (key, state) = (spec.key(), polled.state());
+        let found = self.run_exclusive({
+            let (key, state) = (key.clone(), state.clone());
+            move |stages| stages.contents.find(&key, &state.borrowed())
+        });
+        if let Some(content) = found.await? {
+            return Ok(content);
+        }
+        let _permit = match &polled {
+            Polled::Image(_) => Some(self.pulls.permits.acquire().await),
+            Polled::Directory(_) => None,
+        };
+        let fetched = polled.fetch(spec, &self.contents.store, progress.clone()).await?;
+        self.run_exclusive(move |stages| fetched.read(&key, state, &stages.contents, &progress)).await
+    }
+}
+
+/// The state of a source, as the store records it.
+#[derive(Clone, Debug, Default)]
+struct OwnedState {
+    revision: Option<String>,
+    image: Option<String>,
+}
+
+impl OwnedState {
+    fn borrowed(&self) -> SourceState<'_> {
+        SourceState { revision: self.revision.as_deref(), image: self.image.as_deref() }
+    }
+}
+
+impl Polled {
+    async fn poll(spec: &SourceSpec) -> Result<Self, LoadError> {
+        match &spec.source {
+            Source::Directory(root) => Ok(Self::Directory(directory::poll(root).await?)),
+            Source::Image(image) => {
+                let polled = ImageState::poll(image, spec.configs_dir.as_deref(), &spec.registries);
+                Ok(Self::Image(polled.await?))
+            }
+        }
+    }
+
+    fn state(&self) -> OwnedState {
+        match self {
+            Self::Directory(listing) => {
+                OwnedState { revision: Some(listing.revision().as_str().to_owned()), image: None }
+            }
+            Self::Image(image) => {
+                OwnedState { revision: Some(image.revision().to_owned()), image: Some(image.by_digest().to_owned()) }
+            }
+        }
+    }
+
+    async fn fetch(
+        self,
+        spec: &SourceSpec,
+        store: &Store,
+        progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
+    ) -> Result<Fetched, LoadError> {
+        match self {
+            Self::Directory(listing) => Ok(Fetched::Directory(listing)),
+            Self::Image(image) => {
+                let fetched = image.fetch(&spec.registries, store.create_scratch_folder()?, progress);
+                Ok(Fetched::Image(fetched.await?))
+            }
+        }
+    }
+}
+
+impl Fetched {
+    /// Reads the files into a content and records it.
+    fn read(
+        self,
+        key: &str,
+        mut state: OwnedState,
+        contents: &Contents,
+        progress: &impl Fn(Step, u64, u64),
+    ) -> Result<Content, LoadError> {
+        let (written, origins): (WrittenContent<'_>, Origins) = match self {
+            Self::Directory(listing) => {
+                let reading = |done, total| progress(Step::Read, done, total);
+                let (listing, written, origins) =
+                    directory::read_unchanged(listing, || contents.store.writer(), reading)?;
+                // An equal revision proves an equal content only once the file system's clock has moved on.
+                state.revision = listing.is_settled().then(|| listing.revision().as_str().to_owned());
+                (written, origins)
+            }
+            Self::Image(image) => {
+                let files = image.unpack(|done, total| progress(Step::Unpack, done, total))?;
+                let total = files.files.iter().map(|file| file.content.bytes).sum();
+                let mut writer = contents.store.writer()?;
+                let origins = read(&files, &mut writer, |done| progress(Step::Read, done, total))?;
+                (writer.finish()?, origins)
+            }
+        };
+        contents.add(key, &state.borrowed(), written, origins)
+    }
 }
 
 impl SourceTask {
-    /// One for each source.
-    pub(super) fn each(wanted: Vec<CatalogSpec>, stages: &Arc<Stages>, upkeep: RefreshPolicy) -> Vec<Self> {
-        let mut places = Vec::new();
-        let mut by_place: HashMap<SourceSpec, Vec<CatalogSpec>> = HashMap::new();
-        for one in wanted {
-            if !by_place.contains_key(&one.place) {
-                places.push(one.place.clone());
-            }
-            by_place.entry(one.place.clone()).or_default().push(one);
-        }
-        let keeper = |place: SourceSpec| {
-            let wanted = by_place.remove(&place).unwrap_or_default().into();
-            Self { place, wanted, stages: Arc::clone(stages), upkeep }
-        };
-        places.into_iter().map(keeper).collect()
-    }
-
-    /// Works until nobody receives its updates, or nothing can change any more.
-    pub(super) async fn run(
+    /// Works until nobody receives its attempts, or nothing can change any more.
+    pub(crate) async fn run(
         self,
-        updates: mpsc::Sender<Update>,
+        attempts: mpsc::Sender<Attempt>,
         observe: impl Fn(Event) + Clone + Send + Sync + 'static,
     ) {
-        let teller = UpdateNotifier { wanted: Arc::clone(&self.wanted), updates, served: None, said: None };
-        // It ends early when nobody listens, which is no failure.
-        let _ = match self.place.source.clone() {
-            Source::Directory(root) => self.keep_directory(&root, teller, observe).await,
-            Source::Image(image) => self.keep_image(&image, teller, observe).await,
-        };
+        // It ends early when the loader does not listen any more, which is no failure.
+        let _ = self.keep_current(&attempts, &observe).await;
     }
 
-    async fn keep_directory(
+    async fn keep_current(
         &self,
-        root: &Path,
-        mut teller: UpdateNotifier,
-        observe: impl Fn(Event) + Clone + Send + Sync + 'static,
-    ) -> Result<(), Unheard> {
-        loop {
-            let before = look(root).await;
-            let result = self.read(root, &observe).await;
-            let failed = result.0.is_err();
-            self.tell(&mut teller, result).await?;
-            let Some(pace) = self.upkeep.directories else { return Ok(()) };
-            change(root, pace, &before, failed).await;
-        }
-    }
-
-    async fn keep_image(
-        &self,
-        image: &ImageSource,
-        mut teller: UpdateNotifier,
-        observe: impl Fn(Event) + Clone + Send + Sync + 'static,
-    ) -> Result<(), Unheard> {
-        let is_pinned = self.place.source.is_pinned();
-        // A registry may be slow or away: what is kept of the image can be served meanwhile.
-        let begun = Instant::now();
-        if let Some((content, is_known)) = self.kept().await {
-            let is_current = is_pinned && is_known;
-            let standing = if is_current { SyncStatus::Current } else { SyncStatus::Unasked };
-            teller.tell(Some(content), standing, begun.elapsed()).await?;
-            if is_current {
-                return Ok(());
+        attempts: &mpsc::Sender<Attempt>,
+        observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
+    ) -> Result<(), Closed> {
+        let mut served = None;
+        if let Source::Image(image) = &self.spec.source {
+            // A registry may be slow or away: the stored content of the image can be served meanwhile.
+            let begun = Instant::now();
+            if let Some((content, is_analyzed)) = self.last().await {
+                let is_current = image.is_pinned() && is_analyzed;
+                let status = if is_current { SyncStatus::Synced } else { SyncStatus::Pending };
+                served = Some(content.clone());
+                self.send(attempts, Some(content), status, begun.elapsed()).await?;
+                if is_current {
+                    return Ok(());
+                }
             }
         }
         let mut failures = 0_u32;
         loop {
-            let result = self.pull(image, &observe).await;
-            failures = if result.0.is_ok() { 0 } else { failures.saturating_add(1) };
-            self.tell(&mut teller, result).await?;
-            let pause = self.upkeep.images.and_then(|polling| polling.pause(failures, is_pinned));
-            let Some(pause) = pause else { return Ok(()) };
-            sleep(jittered(pause, fastrand::f64())).await;
-        }
-    }
-
-    /// Tells how an attempt ended. What was kept is served where it failed.
-    async fn tell(
-        &self,
-        teller: &mut UpdateNotifier,
-        (result, took): (Result<Content, LoadError>, Duration),
-    ) -> Result<(), Unheard> {
-        let (content, standing) = match result {
-            Ok(content) => (Some(content), SyncStatus::Current),
-            Err(error) => {
-                let content = match &teller.served {
-                    Some(served) => Some(served.clone()),
-                    None => self.kept().await.map(|(content, _)| content),
-                };
-                (content, SyncStatus::Failed(Arc::new(error)))
-            }
-        };
-        teller.tell(content, standing, took).await
-    }
-
-    /// Reads a directory once its turn has come, and says how long that took.
-    async fn read(
-        &self,
-        root: &Path,
-        observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
-    ) -> (Result<Content, LoadError>, Duration) {
-        let (root, key, progress) = (root.to_owned(), self.place.key(), self.progress(observe));
-        let read = self.stages.run_exclusive(move |stages| {
+            let before = directory::look(&self.spec.source).await;
             let begun = Instant::now();
-            let read = stages.current(&root, &key, |read, total| progress(Step::Read, read, total));
-            Ok((read, begun.elapsed()))
-        });
-        read.await.unwrap_or_else(|error| (Err(error), Duration::ZERO))
-    }
-
-    /// Pulls an image, and says how long that took.
-    async fn pull(
-        &self,
-        image: &ImageSource,
-        observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
-    ) -> (Result<Content, LoadError>, Duration) {
-        let begun = Instant::now();
-        let pull = AssertUnwindSafe(self.stages.pull(&self.place, image, self.progress(observe))).catch_unwind();
-        let result = pull.await.unwrap_or_else(|panic| Err(LoadError::Panicked(said_by(&*panic))));
-        (result, begun.elapsed())
-    }
-
-    fn progress(
-        &self,
-        observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
-    ) -> impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static {
-        let (name, observe) = (self.wanted[0].name.clone(), observe.clone());
-        move |step, done, total| observe(Event::Progress { name: name.clone(), step, done, total })
-    }
-
-    /// What the store has of the source, and whether this build has looked at it.
-    async fn kept(&self) -> Option<(Content, bool)> {
-        let key = self.place.key();
-        self.stages.run_exclusive(move |stages| Ok(stages.former(&key))).await.ok().flatten()
-    }
-}
-
-impl UpdateNotifier {
-    async fn tell(&mut self, content: Option<Content>, standing: SyncStatus, took: Duration) -> Result<(), Unheard> {
-        let is_new = content.as_ref().is_some_and(|new| !self.served.as_ref().is_some_and(|old| old.is_same(new)));
-        let is_first = self.said.is_none();
-        let said = Some(standing.to_string());
-        if !is_first && !is_new && said == self.said {
-            return Ok(());
+            let (content, status) = match self.attempt(observe).await {
+                Ok(content) => (Some(content), SyncStatus::Synced),
+                Err(error) => {
+                    let former = match &served {
+                        Some(content) => Some(Content::clone(content)),
+                        None => self.last().await.map(|(content, _)| content),
+                    };
+                    (former, SyncStatus::Failed(Arc::new(error)))
+                }
+            };
+            let failed = status.error().is_some();
+            failures = if failed { failures.saturating_add(1) } else { 0 };
+            self.prepare(served.as_ref(), content.as_ref()).await;
+            served.clone_from(&content);
+            self.send(attempts, content, status, begun.elapsed()).await?;
+            if !self.wait(before, failures).await {
+                return Ok(());
+            }
         }
-        self.served.clone_from(&content);
-        self.said = said;
-        let update = Update { wanted: Arc::clone(&self.wanted), content, is_new, standing, took, is_first };
-        self.updates.send(update).await.map_err(|_| Unheard)
     }
-}
 
-/// Waits until a directory looks otherwise than before the last attempt, twice in a row alike and not just now written
-/// to; or until a failed attempt is worth repeating.
-async fn change(root: &Path, pace: WatchInterval, before: &Look, failed: bool) {
-    let mut polls = interval(pace.poll);
-    polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    polls.tick().await;
-    let since = Instant::now();
-    let mut last = Look::Moving;
-    loop {
-        polls.tick().await;
-        let look = look(root).await;
-        let stands = look == last && look != Look::Moving;
-        if stands && (look != *before || failed && since.elapsed() >= pace.retry) {
-            return;
+    /// Loads the source. A panic in the program's own code is an error like others.
+    async fn attempt(&self, observe: &(impl Fn(Event) + Clone + Send + Sync + 'static)) -> Result<Content, LoadError> {
+        let (name, observe) = (self.name.clone(), observe.clone());
+        let progress = move |step, done, total| observe(Event::Progress { name: name.clone(), step, done, total });
+        let sync = AssertUnwindSafe(self.stages.sync(&self.spec, progress)).catch_unwind();
+        sync.await.unwrap_or_else(|panic| Err(LoadError::Panicked(panic_message(&*panic))))
+    }
+
+    /// Makes what queries need beyond the index before a content replaces another: requests that arrive just after the
+    /// change need not wait for it.
+    async fn prepare(&self, before: Option<&Content>, next: Option<&Content>) {
+        let (Some(before), Some(next)) = (before, next) else { return };
+        if !next.is_same(before) {
+            let catalog = Arc::clone(&next.catalog);
+            let prepared = self.stages.run_exclusive(move |_| {
+                catalog.prepare();
+                Ok(())
+            });
+            // What fails here is made when it is asked for.
+            let _ = prepared.await;
         }
-        last = look;
     }
-}
 
-async fn look(root: &Path) -> Look {
-    let root = root.to_owned();
-    let look = spawn_blocking(move || match directory::list(&root) {
-        Ok(listing) if listing.is_settled() => Look::Settled(listing.revision().clone()),
-        Ok(_) => Look::Moving,
-        Err(error) => Look::Unreadable(LoadError::from(error).chain()),
-    });
-    look.await.unwrap_or_else(|error| Look::Unreadable(error.to_string()))
-}
+    /// Waits until the source is worth another attempt. Returns whether it ever will be.
+    async fn wait(&self, before: Option<directory::Look>, failures: u32) -> bool {
+        match &self.spec.source {
+            Source::Directory(root) => {
+                let Some(interval) = self.spec.refresh.directories else { return false };
+                directory::changed(root, interval, before.as_ref(), failures > 0).await;
+            }
+            Source::Image(image) => {
+                let delay = self.spec.refresh.images.and_then(|policy| policy.delay(failures, image.is_pinned()));
+                let Some(delay) = delay else { return false };
+                sleep(jittered(delay, fastrand::f64())).await;
+            }
+        }
+        true
+    }
 
-/// What a panic said.
-fn said_by(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+    /// The stored content of the source, and whether this build has analyzed it.
+    async fn last(&self) -> Option<(Content, bool)> {
+        let key = self.spec.key();
+        self.stages.run_exclusive(move |stages| Ok(stages.contents.last(&key))).await.ok().flatten()
+    }
+
+    async fn send(
+        &self,
+        attempts: &mpsc::Sender<Attempt>,
+        content: Option<Content>,
+        status: SyncStatus,
+        duration: Duration,
+    ) -> Result<(), Closed> {
+        attempts.send(Attempt { task: self.id, content, status, duration }).await.map_err(|_| Closed)
+    }
 }

@@ -1,39 +1,50 @@
-//! What is to be loaded, and under which name.
+//! What is to be served: catalogs, and the sources that they come from.
 
+use images::Registries;
 use serving::{CatalogMetadata, CatalogName};
 
-use crate::source::Source;
+use crate::{RefreshPolicy, Source};
 
-/// A catalog that is to be kept current.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A catalog that is to be served and kept current.
+#[derive(Clone, Debug)]
 pub struct CatalogSpec {
-    /// What it is called.
+    /// Name of the catalog.
     pub name: CatalogName,
-    /// Where its files are.
-    pub place: SourceSpec,
-    /// What its owner says of it.
+    /// Where its files come from.
+    pub source: SourceSpec,
+    /// What its owner says about it.
     pub metadata: CatalogMetadata,
 }
 
-/// Where the files of a catalog are.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// Where the files of a catalog come from, and how they are kept current.
+#[derive(Clone, Debug)]
 pub struct SourceSpec {
     /// A directory or an image.
     pub source: Source,
-    /// Which directory of an image holds the catalog, in place of what the image says itself.
+    /// The directory of an image that holds the catalog; `None` takes the one that the image's label names.
     pub configs_dir: Option<String>,
-}
-
-impl From<Source> for SourceSpec {
-    fn from(source: Source) -> Self {
-        Self { source, configs_dir: None }
-    }
+    /// When the source is polled again.
+    pub refresh: RefreshPolicy,
+    /// How images are reached: credentials, mirrors, certificates.
+    pub registries: Registries,
 }
 
 impl SourceSpec {
-    /// What tells this place from every other.
-    pub(super) fn key(&self) -> String {
+    /// A source that is loaded once, from the directory of an image that its label names.
+    pub fn once(source: Source, registries: Registries) -> Self {
+        Self { source, configs_dir: None, refresh: RefreshPolicy::ONCE, registries }
+    }
+
+    /// The source's key in the store: equal for specs that give the same files.
+    pub fn key(&self) -> String {
         let source = self.source.key();
         self.configs_dir.as_ref().map_or(source.clone(), |folder| format!("{source} {folder}"))
+    }
+
+    /// Whether one task can keep both current. A spec with another poll interval or with other credentials needs a task
+    /// of its own.
+    pub(crate) fn is_same_task(&self, other: &Self) -> bool {
+        let is_same_access = matches!(self.source, Source::Directory(_)) || self.registries == other.registries;
+        is_same_access && self.key() == other.key() && self.refresh == other.refresh
     }
 }

@@ -2,15 +2,16 @@
 
 mod images;
 mod kills;
+mod sets;
 
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
-use std::time::Instant;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use ::images::RegistrySettings;
-use serving::{CatalogMetadata, Catalogs, catalogs};
-use store::DEFAULT_QUOTA_BYTES;
+use ::images::{Registries, RegistrySettings};
+use serving::{CatalogMetadata, CatalogName, Catalogs, CatalogsWriter, catalogs};
+use store::{DEFAULT_QUOTA_BYTES, Store};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -18,6 +19,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::directory;
+use crate::source_task::Stages;
 
 const ETCD: &str = "{\"schema\":\"olm.package\",\"name\":\"etcd\",\"defaultChannel\":\"\"}\n";
 const ARGO: &str = "{\"schema\":\"olm.package\",\"name\":\"argo\",\"defaultChannel\":\"\"}\n";
@@ -28,7 +30,7 @@ const TOO_LONG: Duration = Duration::from_mins(1);
 /// Faster than in real life, where a change need not be seen within a moment.
 const PACE: WatchInterval = WatchInterval { poll: Duration::from_millis(20), retry: Duration::from_millis(100) };
 
-const UPKEEP: RefreshPolicy = RefreshPolicy {
+const REFRESH: RefreshPolicy = RefreshPolicy {
     directories: Some(PACE),
     images: Some(PollPolicy { interval: Some(Duration::from_millis(20)), retry: Duration::from_millis(20) }),
 };
@@ -51,12 +53,7 @@ impl Folders {
     }
 
     fn wanted(&self, name: &str, source: &str) -> CatalogSpec {
-        let name = CatalogName::new(name).unwrap();
-        CatalogSpec {
-            name,
-            place: Source::Directory(self.0.path().join(source)).into(),
-            metadata: CatalogMetadata::default(),
-        }
+        spec(name, Source::Directory(self.0.path().join(source)))
     }
 
     fn store(&self) -> Store {
@@ -64,7 +61,7 @@ impl Folders {
     }
 
     fn stages(&self) -> Stages {
-        Stages::new(self.store(), registries())
+        Stages::new(self.store())
     }
 
     /// Loads each of these once and says how that went, by name.
@@ -73,11 +70,11 @@ impl Folders {
         let reports = Arc::new(Mutex::new(Vec::new()));
         let tried = Arc::clone(&reports);
         let observe = move |event| {
-            if let Event::Tried(report) = event {
+            if let Event::Attempted(report) = event {
                 tried.lock().unwrap().push(report);
             }
         };
-        Loader::new(self.store(), registries(), writer).run(wanted, RefreshPolicy::ONCE, observe).await;
+        load_all(self.store(), writer, wanted, observe).await;
         let mut reports = std::mem::take(&mut *reports.lock().unwrap());
         reports.sort_by(|one, other| one.name.cmp(&other.name));
         (reports, catalogs)
@@ -91,6 +88,7 @@ impl Folders {
 
 /// A loader that watches until it is dropped.
 struct Watching {
+    loader: Loader,
     events: UnboundedReceiver<Event>,
     catalogs: Catalogs,
     task: JoinHandle<()>,
@@ -99,18 +97,24 @@ struct Watching {
 impl Watching {
     fn start(folders: &Folders, wanted: Vec<CatalogSpec>) -> Self {
         let (writer, catalogs) = catalogs();
-        let mut loader = Loader::new(folders.store(), registries(), writer);
+        let (loader, task) = Loader::new(folders.store(), writer);
         let (sender, events) = unbounded_channel();
-        let task = tokio::spawn(async move {
-            loader.run(wanted, UPKEEP, move |event| drop(sender.send(event))).await;
-        });
-        Self { events, catalogs, task }
+        let task = tokio::spawn(task.compress_after(Duration::ZERO).run(move |event| drop(sender.send(event))));
+        let watching = Self { loader, events, catalogs, task };
+        watching.set(wanted);
+        watching
+    }
+
+    /// Wants these catalogs, refreshed at the pace of tests.
+    fn set(&self, mut wanted: Vec<CatalogSpec>) {
+        wanted.iter_mut().for_each(|spec| spec.source.refresh = REFRESH);
+        self.loader.set(wanted);
     }
 
     /// The next report.
     async fn report(&mut self) -> Report {
         loop {
-            if let Event::Tried(report) = timeout(TOO_LONG, self.events.recv()).await.unwrap().unwrap() {
+            if let Event::Attempted(report) = timeout(TOO_LONG, self.events.recv()).await.unwrap().unwrap() {
                 return report;
             }
         }
@@ -127,9 +131,32 @@ fn registries() -> Registries {
     Registries::new(RegistrySettings::default()).unwrap()
 }
 
-/// Loads a directory of these folders as the task does that keeps it current.
-fn current(stages: &Stages, folders: &Folders, progress: impl Fn(u64, u64)) -> Result<Content, LoadError> {
-    stages.current(&folders.0.path().join("a"), "dir:a", progress)
+/// A catalog of this source, loaded once.
+fn spec(name: &str, source: Source) -> CatalogSpec {
+    let source = SourceSpec::once(source, registries());
+    CatalogSpec { name: CatalogName::new(name).unwrap(), source, metadata: CatalogMetadata::default() }
+}
+
+/// Loads these catalogs until nothing can change any more.
+async fn load_all(
+    store: Store,
+    writer: CatalogsWriter,
+    wanted: Vec<CatalogSpec>,
+    observe: impl Fn(Event) + Clone + Send + Sync + 'static,
+) {
+    let (loader, task) = Loader::new(store, writer);
+    loader.set(wanted);
+    drop(loader);
+    task.compress_after(Duration::ZERO).run(observe).await;
+}
+
+/// Loads the directory `a` of these folders as the task does that keeps it current.
+async fn current(
+    stages: Stages,
+    folders: &Folders,
+    progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
+) -> Result<Content, LoadError> {
+    Arc::new(stages).sync(&folders.wanted("a", "a").source, progress).await
 }
 
 fn packages(report: &Report) -> Option<Vec<String>> {
@@ -182,32 +209,33 @@ async fn a_restart_serves_the_stored_content_when_the_source_cannot_be_read() {
         assert_eq!(packages(after), packages(before));
         let (before, now) = (before.content.as_ref().unwrap(), after.content.as_ref().unwrap());
         assert_eq!((now.digest, now.at), (before.digest, before.at));
-        assert!(now.at.is_some());
+        assert!(now.at == before.at);
     }
     let missing = "cannot read the source: cannot open `@/a`: No such file or directory (os error 2)";
     assert_eq!(folders.shown(&after[0]).as_deref(), Some(missing));
     assert!(folders.shown(&after[1]).unwrap().starts_with("catalog.json:1: "));
 }
 
-#[test]
-fn a_source_that_settled_and_did_not_change_is_not_read_again() {
+#[tokio::test]
+async fn a_source_that_settled_and_did_not_change_is_not_read_again() {
     let folders = Folders::new(&[("a", ETCD)]);
     let deadline = Instant::now() + TOO_LONG;
     while !directory::list(&folders.0.path().join("a")).unwrap().is_settled() {
         assert!(Instant::now() < deadline, "the source never settles");
         std::thread::yield_now();
     }
-    let first = current(&folders.stages(), &folders, |_, _| ()).unwrap();
-    let unread = |_, _| panic!("the source is read again");
-    let second = current(&folders.stages(), &folders, unread).unwrap();
+    let first = current(folders.stages(), &folders, |_, _, _| ()).await.unwrap();
+    let unread = |_, _, _| panic!("the source is read again");
+    let second = current(folders.stages(), &folders, unread).await.unwrap();
     assert_eq!((second.digest, second.at), (first.digest, first.at));
     assert_eq!(second.catalog.problems(), first.catalog.problems());
 
     // What another build found out is not believed while the source can be read.
-    let read = Mutex::new(false);
+    let read = Arc::new(Mutex::new(false));
+    let seen = Arc::clone(&read);
     let another = Store::open(&folders.0.path().join("store"), DEFAULT_QUOTA_BYTES, "another build").unwrap();
-    current(&Stages::new(another, registries()), &folders, |_, _| *read.lock().unwrap() = true).unwrap();
-    assert!(read.into_inner().unwrap());
+    current(Stages::new(another), &folders, move |_, _, _| *seen.lock().unwrap() = true).await.unwrap();
+    assert!(*read.lock().unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -273,11 +301,11 @@ async fn a_fault_of_the_program_harms_no_other_catalog() {
         event => drop(sender.send(event)),
     };
     let wanted = ["a", "b"].map(|name| folders.wanted(name, name)).to_vec();
-    Loader::new(folders.store(), registries(), writer).run(wanted, RefreshPolicy::ONCE, observe).await;
+    load_all(folders.store(), writer, wanted, observe).await;
     assert_eq!(names(&catalogs), ["b"]);
     let mut errors = Vec::new();
     while let Ok(event) = events.try_recv() {
-        if let Event::Tried(report) = event {
+        if let Event::Attempted(report) = event {
             errors.extend(folders.shown(&report));
         }
     }
@@ -285,32 +313,35 @@ async fn a_fault_of_the_program_harms_no_other_catalog() {
     assert!(errors[0].starts_with("stumbled over the content: ") && errors[0].contains("a fault"), "{errors:?}");
 }
 
-#[test]
-fn a_source_that_never_stands_still_is_refused() {
-    let folders = Folders::new(&[("a", ETCD)]);
-    let change =
-        |_, _| folders.write("a", &ETCD.repeat(fs_len(&folders.0.path().join("a/catalog.json")) / ETCD.len() + 1));
-    let error = current(&folders.stages(), &folders, change).unwrap_err();
+#[tokio::test]
+async fn a_source_that_never_stands_still_is_refused() {
+    let folders = Arc::new(Folders::new(&[("a", ETCD)]));
+    let changing = Arc::clone(&folders);
+    let change = move |_, _, _| {
+        let length = fs_len(&changing.0.path().join("a/catalog.json"));
+        changing.write("a", &ETCD.repeat(length / ETCD.len() + 1));
+    };
+    let error = current(folders.stages(), &folders, change).await.unwrap_err();
     let root = folders.0.path().join("a");
-    assert_eq!(error.to_string(), format!("`{}` changed each time it was read, {TRIES} times", root.display()));
+    assert_eq!(error.to_string(), format!("`{}` changed each time it was read, {ATTEMPTS} times", root.display()));
 }
 
-#[test]
-fn a_source_that_changes_once_while_it_is_read_gives_its_new_content() {
-    let folders = Folders::new(&[("a", ETCD)]);
-    let changed = Mutex::new(false);
-    let change = |_, _| {
+#[tokio::test]
+async fn a_source_that_changes_once_while_it_is_read_gives_its_new_content() {
+    let folders = Arc::new(Folders::new(&[("a", ETCD)]));
+    let (changing, changed) = (Arc::clone(&folders), Arc::new(Mutex::new(false)));
+    let change = move |_, _, _| {
         if !std::mem::replace(&mut *changed.lock().unwrap(), true) {
-            folders.write("a", &format!("{ARGO}{ARGO}"));
+            changing.write("a", &format!("{ARGO}{ARGO}"));
         }
     };
-    let content = current(&folders.stages(), &folders, change).unwrap();
+    let content = current(folders.stages(), &folders, change).await.unwrap();
     let packages: Vec<_> = content.catalog.packages().map(|package| package.name().to_owned()).collect();
     assert_eq!(packages, ["argo"]);
 }
 
-#[test]
-fn files_are_written_in_catalog_order_however_long_each_takes_to_read() {
+#[tokio::test]
+async fn files_are_written_in_catalog_order_however_long_each_takes_to_read() {
     let folders = Folders::new(&[]);
     let root = folders.0.path().join("a");
     let mut expected = Vec::new();
@@ -322,7 +353,7 @@ fn files_are_written_in_catalog_order_however_long_each_takes_to_read() {
         fs::write(root.join(format!("{file:02}/catalog.json")), line.repeat(count)).unwrap();
         expected.extend(line.repeat(count).into_bytes());
     }
-    let content = read_once(&root, folders.0.path()).unwrap();
+    let content = current(folders.stages(), &folders, |_, _, _| ()).await.unwrap();
     assert!(content.catalog.content() == &expected, "the lines are in another order");
     let last = content.catalog.meta_at(content.catalog.meta_count() - 1);
     assert_eq!((&**last.file(), last.line()), ("39/catalog.json", 2_000));

@@ -12,6 +12,11 @@ use super::file::{self, FileKind, TempFile};
 use super::{CONTENT, Store, StoreError, lock_mutex};
 
 impl Store {
+    /// The stored compressed form of a content; `None` where it was not made, or was evicted.
+    pub fn compressed(&self, digest: &Digest, coding: Coding) -> Option<Bytes> {
+        file::map(&self.encoded_path(digest, coding)).ok()
+    }
+
     /// The compressed form of a content, made where it is missing; nothing when there is no room for it, or the content
     /// is not kept any more. It takes seconds.
     pub fn load_or_compress(
@@ -33,7 +38,7 @@ impl Store {
         if !fits || !self.content_path(digest).exists() {
             return Ok(None);
         }
-        file.name(&path)?;
+        file.name(&path, self.durability())?;
         Ok(Some(bytes))
     }
 

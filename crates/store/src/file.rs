@@ -40,12 +40,20 @@ pub(super) enum CrashPoint {
     Removed,
 }
 
+/// Whether a file must survive a crash of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// Its bytes and its name are on the disk before it counts as written.
+    Synced,
+    /// It does not outlive the process.
+    Ephemeral,
+}
+
 /// A file on its way to its name. Dropped before that, it is removed.
 #[derive(Debug)]
 pub(super) struct TempFile {
     file: File,
-    /// Nothing when it is to have no name at all.
-    temporary: Option<TempPath>,
+    temporary: TempPath,
     /// What errors call it.
     shown: PathBuf,
     what: FileKind,
@@ -57,14 +65,7 @@ impl TempFile {
         let created = temporary().tempfile_in(folder);
         let created = created.and_then(|file| reached(what, CrashPoint::Created).map(|()| file));
         let (file, path) = created.map_err(|source| io_error("create a file in", folder, source))?.into_parts();
-        Ok(Self { file, shown: path.to_path_buf(), temporary: Some(path), what })
-    }
-
-    /// A new file on the file system of this folder that never has a name and ends with its last user.
-    pub(super) fn nameless(folder: &Path) -> Result<Self, StoreError> {
-        let created = tempfile::tempfile_in(folder);
-        let file = created.map_err(|source| io_error("create a file in", folder, source))?;
-        Ok(Self { file, temporary: None, shown: folder.to_owned(), what: FileKind::Content })
+        Ok(Self { file, shown: path.to_path_buf(), temporary: path, what })
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
@@ -84,13 +85,17 @@ impl TempFile {
     }
 
     /// Gives the file its name, in place of the one that had it, once its bytes are on the disk.
-    pub(super) fn name(self, path: &Path) -> Result<(), StoreError> {
-        let synced = self.file.sync_all().and_then(|()| reached(self.what, CrashPoint::Synced));
+    pub(super) fn name(self, path: &Path, durability: Durability) -> Result<(), StoreError> {
+        let is_synced = durability == Durability::Synced;
+        let synced = if is_synced { self.file.sync_all() } else { Ok(()) };
+        let synced = synced.and_then(|()| reached(self.what, CrashPoint::Synced));
         synced.map_err(|source| io_error("write", &self.shown, source))?;
-        let Some(temporary) = self.temporary else { return Ok(()) };
-        let renamed = temporary.persist(path).map_err(|error| error.error);
+        let renamed = self.temporary.persist(path).map_err(|error| error.error);
         let renamed = renamed.and_then(|()| reached(self.what, CrashPoint::Renamed));
         renamed.map_err(|source| io_error("write", path, source))?;
+        if !is_synced {
+            return Ok(());
+        }
         let folder = path.parent().unwrap_or(path);
         let synced = File::open(folder).and_then(|folder| folder.sync_all());
         let synced = synced.and_then(|()| reached(self.what, CrashPoint::FolderSynced));
@@ -99,10 +104,10 @@ impl TempFile {
 }
 
 /// Writes a whole file under its name.
-pub(super) fn write(path: &Path, bytes: &[u8], what: FileKind) -> Result<(), StoreError> {
+pub(super) fn write(path: &Path, bytes: &[u8], what: FileKind, durability: Durability) -> Result<(), StoreError> {
     let mut file = TempFile::create(path.parent().unwrap_or(path), what)?;
     file.write(bytes)?;
-    file.name(path)
+    file.name(path, durability)
 }
 
 /// Removes a file if it is there.
@@ -151,11 +156,11 @@ pub(super) fn io_error(action: &'static str, path: &Path, source: io::Error) -> 
 }
 
 /// Marks the points at which tests kill the process or fill the disk.
-#[cfg(not(test))]
+#[cfg(not(any(test, feature = "crash-points")))]
 #[expect(clippy::unnecessary_wraps, reason = "in tests a point can fail")]
 pub(super) fn reached(_: FileKind, _: CrashPoint) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(test)]
-pub(super) use super::tests::reached;
+#[cfg(any(test, feature = "crash-points"))]
+pub(super) use super::crash_points::reached;

@@ -15,6 +15,8 @@
 //! ```
 
 mod analysis;
+#[cfg(any(test, feature = "crash-points"))]
+mod crash_points;
 mod encoded;
 mod file;
 mod outlines;
@@ -23,6 +25,7 @@ mod scratch;
 mod sweep;
 mod writer;
 
+use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,13 +33,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use fbc::Digest;
+use tempfile::TempDir;
 
 pub use analysis::Analysis;
 pub use record::{Record, SourceState};
 pub use scratch::ScratchFolder;
 pub use writer::{ContentWriter, WrittenContent};
 
-use file::{FileKind, io_error};
+use file::{Durability, FileKind, io_error};
 
 /// How many bytes the folder may hold unless said otherwise.
 pub const DEFAULT_QUOTA_BYTES: u64 = 10 * 1024 * 1024 * 1024;
@@ -57,10 +61,12 @@ pub struct Store {
     /// What decides about lines and problems in this build; what another build found out is found out again.
     build: String,
     /// Keys of sources that this process serves: their contents are not given up for others.
-    in_use: Mutex<Vec<String>>,
+    in_use: Mutex<HashSet<String>>,
     /// Held by who writes or sweeps, so that nothing is swept on its way and two contents do not exceed the quota.
     guard: Mutex<()>,
     lock: File,
+    /// The temporary folder of a store that does not outlive this value; nothing of it need survive a crash.
+    ephemeral: Option<TempDir>,
 }
 
 /// A content as the store gives it back.
@@ -119,6 +125,7 @@ impl Store {
             in_use: Mutex::default(),
             guard: Mutex::default(),
             lock,
+            ephemeral: None,
         };
         store.sweep_unfinished()?;
         store.sweep_scratch()?;
@@ -126,23 +133,41 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens a store in a new folder within this one. The folder is removed with the store; contents that are in use stay
+    /// readable. Nothing is synced to the disk, and there is no quota.
+    pub fn ephemeral(within: &Path) -> Result<Self, StoreError> {
+        let folder = tempfile::Builder::new().prefix("catalogql-").tempdir_in(within);
+        let folder = folder.map_err(|source| io_error("create a folder in", within, source))?;
+        let mut store = Self::open(folder.path(), u64::MAX, "")?;
+        store.ephemeral = Some(folder);
+        Ok(store)
+    }
+
+    /// Marks the contents of a source as in use: they are not evicted for others until [`Store::release`].
+    pub fn hold(&self, key: &str) {
+        lock_mutex(&self.in_use).insert(key.to_owned());
+    }
+
+    /// Marks the contents of a source as no longer in use. They stay until the quota needs their room.
+    pub fn release(&self, key: &str) {
+        lock_mutex(&self.in_use).remove(key);
+    }
+
     /// What the source of this key gave last; nothing when that is unknown or no longer whole.
     pub fn get(&self, key: &str) -> Option<StoredContent> {
-        self.use_source(key);
         self.open_record(self.record(key)?)
     }
 
     /// What some source gave when it was in this very state, remembered for the source of this key too. Nothing when
     /// none did, or this build has not looked at it.
     pub fn reuse(&self, key: &str, state: &SourceState<'_>) -> Result<Option<StoredContent>, StoreError> {
-        self.use_source(key);
         let _pen = lock_mutex(&self.guard);
         let others = self.records()?.into_iter().filter_map(|path| Record::read(&path));
         let mut others = others.filter(|other| other.key != key && other.revision.as_deref() == state.revision);
         let usable = |other| self.open_record(other).filter(|kept| kept.analysis.problems.is_some());
         let Some(StoredContent { record, content, analysis }) = others.find_map(usable) else { return Ok(None) };
         let record = Record::new(key, state, (record.content, record.bytes), record.analysis, self.record(key));
-        file::write(&self.record_path(key), &record.to_json(), FileKind::Record)?;
+        self.write_file(&self.record_path(key), &record.to_json(), FileKind::Record)?;
         self.sweep()?;
         Ok(Some(StoredContent { record, content, analysis }))
     }
@@ -176,25 +201,26 @@ impl Store {
         content: &WrittenContent<'_>,
         notes: &Analysis,
     ) -> Result<Record, StoreError> {
-        self.use_source(key);
         let text = notes.to_json(&self.build);
         let content = (content.digest, content.content.len() as u64);
         let record = Record::new(key, state, content, record::digest(&text), self.record(key));
-        file::write(&self.analysis_path(&record.analysis), &text, FileKind::Analysis)?;
-        file::write(&self.record_path(key), &record.to_json(), FileKind::Record)?;
+        self.write_file(&self.analysis_path(&record.analysis), &text, FileKind::Analysis)?;
+        self.write_file(&self.record_path(key), &record.to_json(), FileKind::Record)?;
         self.sweep()?;
         Ok(record)
     }
 
-    fn record(&self, key: &str) -> Option<Record> {
-        Record::read(&self.record_path(key)).filter(|record| record.key == key)
+    /// Writes a whole file under its name.
+    pub(crate) fn write_file(&self, path: &Path, bytes: &[u8], kind: FileKind) -> Result<(), StoreError> {
+        file::write(path, bytes, kind, self.durability())
     }
 
-    fn use_source(&self, key: &str) {
-        let mut in_use = lock_mutex(&self.in_use);
-        if !in_use.iter().any(|other| other == key) {
-            in_use.push(key.to_owned());
-        }
+    pub(crate) fn durability(&self) -> Durability {
+        if self.ephemeral.is_some() { Durability::Ephemeral } else { Durability::Synced }
+    }
+
+    fn record(&self, key: &str) -> Option<Record> {
+        Record::read(&self.record_path(key)).filter(|record| record.key == key)
     }
 
     fn content_path(&self, digest: &Digest) -> PathBuf {

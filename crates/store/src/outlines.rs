@@ -21,7 +21,7 @@ impl Store {
         if self.used()? + bytes.len() as u64 > self.quota {
             return Ok(());
         }
-        file::write(&self.outline_path(digest), bytes, FileKind::Outline)
+        self.write_file(&self.outline_path(digest), bytes, FileKind::Outline)
     }
 
     /// The outlines of what a source gave, the latest content first, as far as they are kept.

@@ -1,17 +1,14 @@
 //! What the folder holds after each thing that can happen to it: kills and full disks at every step, damage, quotas.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
 use fbc::origin::FileOrigin;
 use fbc::{Code, Origins, Problem};
 
+use super::crash_points::{DIE_AT, DISK_FULL_AT};
 use super::file::CrashPoint;
 use super::*;
-
-/// Set in the process that is to die, to the step at which it does.
-const DIE_AT: &str = "CATALOGQL_TEST_DIE_AT";
 
 /// Set in the process that is to die, to the folder of its store.
 const DIE_IN: &str = "CATALOGQL_TEST_DIE_IN";
@@ -36,21 +33,6 @@ const STEPS: [(FileKind, CrashPoint); 16] = [
     (FileKind::Content, CrashPoint::Removed),
 ];
 
-thread_local! {
-    pub(super) static DISK_FULL_AT: Cell<Option<(FileKind, CrashPoint)>> = const { Cell::new(None) };
-}
-
-/// Called at each step of writing: kills the process or fills the disk where a test wants it.
-pub(super) fn reached(what: FileKind, point: CrashPoint) -> io::Result<()> {
-    if std::env::var(DIE_AT).is_ok_and(|step| step == format!("{what:?} {point:?}")) {
-        std::process::abort();
-    }
-    if DISK_FULL_AT.get() == Some((what, point)) {
-        return Err(io::Error::from(io::ErrorKind::StorageFull));
-    }
-    Ok(())
-}
-
 pub(super) fn open(folder: &Path) -> Store {
     open_with(folder, DEFAULT_QUOTA_BYTES)
 }
@@ -64,7 +46,7 @@ pub(super) fn keep_text(store: &Store, key: &str, text: &str) -> Digest {
     let mut writer = store.writer().unwrap();
     writer.write(text.as_bytes()).unwrap();
     let notes = Analysis { origins: Origins::default(), problems: None };
-    writer.finish().unwrap().commit(key, &SourceState::default(), &notes).unwrap().unwrap().content
+    writer.finish().unwrap().commit(key, &SourceState::default(), &notes).unwrap().content
 }
 
 fn notes(line: u32) -> Analysis {
@@ -90,7 +72,7 @@ fn keep(store: &Store, key: &str, revision: Option<&str>, text: &str) -> Result<
     writer.write(rest)?;
     let written = writer.finish()?;
     assert_eq!(written.content, text);
-    Ok(written.commit(key, &SourceState { revision, image: None }, &notes(7))?.unwrap())
+    written.commit(key, &SourceState { revision, image: None }, &notes(7))
 }
 
 fn text(store: &Store, key: &str) -> Option<String> {
@@ -203,14 +185,14 @@ fn a_content_that_is_given_up_leaves_nothing() {
 }
 
 #[test]
-fn a_content_without_a_store_lives_as_long_as_its_bytes() {
+fn a_content_of_an_ephemeral_store_lives_as_long_as_its_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    let mut writer = ContentWriter::temporary(folder.path()).unwrap();
-    writer.write(b"a\n").unwrap();
-    let written = writer.finish().unwrap();
-    assert_eq!((written.digest, written.content.clone()), (record::digest(b"a\n"), Bytes::from_static(b"a\n")));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    assert_eq!(written.commit("dir:a", &SourceState::default(), &notes(1)).unwrap(), None);
+    let store = Store::ephemeral(folder.path()).unwrap();
+    let record = keep(&store, "dir:a", None, "a\n").unwrap();
+    let content = store.get("dir:a").unwrap().content;
+    assert_eq!(record.content, record::digest(b"a\n"));
+    drop(store);
+    assert_eq!((fs::read_dir(folder.path()).unwrap().count(), content), (0, Bytes::from_static(b"a\n")));
 }
 
 #[test]
@@ -380,10 +362,16 @@ fn the_oldest_content_that_nobody_uses_makes_room() {
     }
     drop(before);
     let store = Store::open(folder.path(), 35_000, "build").unwrap();
-    assert!(store.get("a").is_some(), "which makes it one in use");
+    store.hold("a");
+    store.hold("d");
     keep(&store, "d", None, &large("d")).unwrap();
     let there = |key: &str| store.record(key).is_some();
     assert_eq!(["a", "b", "c", "d"].map(there), [true, false, true, true]);
     assert!(matches!(keep(&store, "e", None, &"e".repeat(20_000)), Err(StoreError::QuotaExceeded { .. })));
     assert_eq!(["a", "b", "c", "d", "e"].map(there), [true, false, false, true, false]);
+
+    // What is no longer used makes room like any other.
+    store.release("a");
+    keep(&store, "e", None, &"e".repeat(20_000)).unwrap();
+    assert_eq!(["a", "d", "e"].map(there), [false, true, true]);
 }

@@ -1,6 +1,5 @@
 //! Writes one content, hashing it on the way. It does not know what its lines say.
 
-use std::path::Path;
 use std::sync::MutexGuard;
 
 use bytes::Bytes;
@@ -16,8 +15,7 @@ const BUFFER: usize = 256 * 1024;
 /// A content on its way to the disk. Dropped before it is finished, nothing remains of it.
 #[derive(Debug)]
 pub struct ContentWriter<'a> {
-    /// Nothing for a content that no store keeps: it lives as long as its bytes are used.
-    guard: Option<WriteGuard<'a>>,
+    guard: WriteGuard<'a>,
     file: TempFile,
     hash: Sha256,
     buffer: Vec<u8>,
@@ -33,7 +31,7 @@ pub struct WrittenContent<'a> {
     pub digest: Digest,
     /// Its lines.
     pub content: Bytes,
-    guard: Option<WriteGuard<'a>>,
+    guard: WriteGuard<'a>,
 }
 
 /// The right to write into a store, held until something refers to the content: what nothing refers to is swept.
@@ -47,16 +45,8 @@ impl<'a> ContentWriter<'a> {
     pub(super) fn new(store: &'a Store, held: MutexGuard<'a, ()>) -> Result<Self, StoreError> {
         let file = TempFile::create(&store.folder.join(CONTENT), FileKind::Content)?;
         let room = store.quota.saturating_sub(store.used()?);
-        Ok(Self::to(Some(WriteGuard { store, _held: held }), file, room))
-    }
-
-    /// Writes a content that no store keeps, into a file without a name on the file system of this folder.
-    pub fn temporary(folder: &Path) -> Result<ContentWriter<'static>, StoreError> {
-        Ok(ContentWriter::to(None, TempFile::nameless(folder)?, u64::MAX))
-    }
-
-    fn to(guard: Option<WriteGuard<'a>>, file: TempFile, room: u64) -> Self {
-        Self { guard, file, hash: Sha256::new(), buffer: Vec::with_capacity(BUFFER), written: 0, room }
+        let guard = WriteGuard { store, _held: held };
+        Ok(Self { guard, file, hash: Sha256::new(), buffer: Vec::with_capacity(BUFFER), written: 0, room })
     }
 
     /// Adds lines, each with its line feed.
@@ -81,9 +71,8 @@ impl<'a> ContentWriter<'a> {
         self.flush()?;
         let digest = Digest::new(self.hash.finalize().into());
         let content = self.file.map()?;
-        if let Some(WriteGuard { store, .. }) = &self.guard {
-            self.file.name(&store.content_path(&digest))?;
-        }
+        let store = self.guard.store;
+        self.file.name(&store.content_path(&digest), store.durability())?;
         Ok(WrittenContent { digest, content, guard: self.guard })
     }
 
@@ -94,7 +83,7 @@ impl<'a> ContentWriter<'a> {
     }
 
     fn make_room(&mut self) -> Result<(), StoreError> {
-        let Some(WriteGuard { store, .. }) = &self.guard else { return Ok(()) };
+        let store = self.guard.store;
         self.room = store.make_room(self.written)?;
         if self.written > self.room {
             return Err(StoreError::QuotaExceeded { folder: store.folder.clone(), quota: store.quota });
@@ -104,11 +93,8 @@ impl<'a> ContentWriter<'a> {
 }
 
 impl WrittenContent<'_> {
-    /// Remembers that a source gave this content, in place of what it gave before. Nothing to remember without a store.
-    pub fn commit(self, key: &str, state: &SourceState<'_>, notes: &Analysis) -> Result<Option<Record>, StoreError> {
-        match &self.guard {
-            Some(WriteGuard { store, .. }) => store.keep(key, state, &self, notes).map(Some),
-            None => Ok(None),
-        }
+    /// Records that a source gave this content, in place of the one that it gave before.
+    pub fn commit(self, key: &str, state: &SourceState<'_>, analysis: &Analysis) -> Result<Record, StoreError> {
+        self.guard.store.keep(key, state, &self, analysis)
     }
 }

@@ -18,7 +18,7 @@ const DOCKER_HUB: &str = "docker.io";
 const DOCKER_HUB_KEY: &str = "https://index.docker.io/v1/";
 
 /// Who we are to which registry.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Credentials {
     files: Vec<CredentialsFile>,
 }
@@ -40,7 +40,7 @@ pub(super) enum Secret {
     Token(String),
 }
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 struct CredentialsFile {
     path: PathBuf,
     /// By `host/namespace/repository` or the beginning of it.

@@ -22,10 +22,10 @@ impl Folders {
             Event::Progress { name, step, .. } => {
                 seen.lock().unwrap().entry(name.to_string()).or_default().push(step);
             }
-            Event::Tried(report) => assert!(report.error().is_none(), "{report:?}"),
-            Event::AllTried => {}
+            Event::Attempted(report) => assert!(report.error().is_none(), "{report:?}"),
+            _ => {}
         };
-        Loader::new(self.store(), registries(), writer).run(wanted, RefreshPolicy::ONCE, observe).await;
+        load_all(self.store(), writer, wanted, observe).await;
         let mut steps = std::mem::take(&mut *steps.lock().unwrap());
         steps.values_mut().for_each(Vec::dedup);
         steps
@@ -39,8 +39,7 @@ impl Folders {
 
 /// A catalog from an image.
 pub(super) fn wanted(name: &str, source: &str) -> CatalogSpec {
-    let source = Source::parse(source, Path::new("")).unwrap();
-    CatalogSpec { name: CatalogName::new(name).unwrap(), place: source.into(), metadata: CatalogMetadata::default() }
+    spec(name, Source::parse(source, Path::new("")).unwrap())
 }
 
 /// A layout whose only image, `v1`, holds one file with this text.
@@ -92,7 +91,7 @@ async fn another_directory_of_the_same_image_is_another_content() {
     layout.image("v1", &[CONFIGS], &[("configs/a.json", ETCD), ("other/a.json", ARGO)]);
     let given = |name, configs_dir: &str| {
         let mut given = wanted(name, &layout.source("v1"));
-        given.place.configs_dir = Some(configs_dir.to_owned());
+        given.source.configs_dir = Some(configs_dir.to_owned());
         given
     };
     let all = vec![wanted("labelled", &layout.source("v1")), given("other", "/other"), given("same", "/configs")];
@@ -171,7 +170,7 @@ async fn a_restart_serves_what_is_kept_before_the_source_is_asked() {
 
     let mut watching = Watching::start(&folders, all());
     let at_once = watching.report().await;
-    assert!(matches!(at_once.standing, SyncStatus::Unasked), "{at_once:?}");
+    assert!(matches!(at_once.status, SyncStatus::Pending), "{at_once:?}");
     let (kept, content) = (at_once.content.unwrap(), before[0].content.as_ref().unwrap());
     assert_eq!((kept.digest, kept.at, &kept.image), (content.digest, content.at, &content.image));
     assert_eq!(names(&watching.catalogs), ["a"]);
@@ -183,7 +182,7 @@ async fn a_restart_serves_what_is_kept_before_the_source_is_asked() {
     // It goes on trying, and what did not change is not told as new.
     fs::rename(&away, folders.0.path().join("layout")).unwrap();
     let back = watching.report().await;
-    assert!(matches!(back.standing, SyncStatus::Current), "{back:?}");
+    assert!(matches!(back.status, SyncStatus::Synced), "{back:?}");
     assert!(Arc::ptr_eq(&back.content.unwrap().catalog, &kept.catalog));
 }
 
@@ -198,14 +197,18 @@ async fn a_digest_that_is_kept_is_never_asked_for_again() {
     let (sender, mut events) = unbounded_channel();
     // It ends because nothing is left to do, although images are to be asked for at an interval.
     let observe = move |event| drop(sender.send(event));
-    timeout(TOO_LONG, Loader::new(folders.store(), registries(), writer).run(all, UPKEEP, observe)).await.unwrap();
+    let polled = all.into_iter().map(|mut spec| {
+        spec.source.refresh = REFRESH;
+        spec
+    });
+    timeout(TOO_LONG, load_all(folders.store(), writer, polled.collect(), observe)).await.unwrap();
     let mut reports = Vec::new();
     while let Ok(event) = events.try_recv() {
-        if let Event::Tried(report) = event {
+        if let Event::Attempted(report) = event {
             reports.push(report);
         }
     }
-    assert!(matches!(reports[..], [Report { standing: SyncStatus::Current, .. }]), "{reports:?}");
+    assert!(matches!(reports[..], [Report { status: SyncStatus::Synced, .. }]), "{reports:?}");
     assert_eq!(names(&catalogs), ["a"]);
 }
 
@@ -220,14 +223,14 @@ async fn what_another_build_read_of_a_digest_is_served_and_read_again() {
     let seen = Arc::clone(&events);
     let observe = move |event| match event {
         Event::Progress { step, .. } => seen.lock().unwrap().0.push(step),
-        Event::Tried(report) => seen.lock().unwrap().1.push(report.standing.to_string()),
-        Event::AllTried => {}
+        Event::Attempted(report) => seen.lock().unwrap().1.push(report.status.to_string()),
+        _ => {}
     };
     let another = Store::open(&folders.0.path().join("store"), DEFAULT_QUOTA_BYTES, "another build").unwrap();
-    Loader::new(another, registries(), writer).run(all, RefreshPolicy::ONCE, observe).await;
-    let (mut steps, standings) = std::mem::take(&mut *events.lock().unwrap());
+    load_all(another, writer, all, observe).await;
+    let (mut steps, statuses) = std::mem::take(&mut *events.lock().unwrap());
     steps.dedup();
-    assert_eq!((steps, standings), (PULLED.to_vec(), vec!["not asked yet".to_owned(), "current".to_owned()]));
+    assert_eq!((steps, statuses), (PULLED.to_vec(), vec!["not checked yet".to_owned(), "current".to_owned()]));
     assert_eq!(names(&catalogs), ["a"]);
 }
 
@@ -237,10 +240,10 @@ async fn an_image_is_loaded_without_a_store_and_leaves_nothing() {
     let (layout, digest) = one(&folders, ETCD);
     let folder = folders.0.path().join("temporary");
     fs::create_dir(&folder).unwrap();
-    let place = wanted("a", &layout.source("v1")).place;
-    let content = load_once(&place, &registries(), &folder, |_, _, _| ()).await.unwrap();
+    let source = wanted("a", &layout.source("v1")).source;
+    let content = load_once(&source, &folder, |_, _, _| ()).await.unwrap();
     assert_eq!(content.catalog.packages().map(Package::name).collect::<Vec<_>>(), ["etcd"]);
-    assert_eq!((content.image.as_deref(), content.at), (Some(&*layout.pinned(&digest)), None));
+    assert_eq!(content.image.as_deref(), Some(&*layout.pinned(&digest)));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 }
 
@@ -255,14 +258,14 @@ async fn a_registry_that_does_not_answer_keeps_nothing_waiting() {
     let (kept, new) = (wanted("kept", &repository("kept")), wanted("new", &repository("new")));
     let revision = format!("{digest} /configs");
     let state = SourceState { revision: Some(&revision), image: Some("by-digest") };
-    folders.stages().reuse(&kept.place.key(), &state).unwrap().unwrap();
+    folders.store().reuse(&kept.source.key(), &state).unwrap().unwrap();
 
     let mut watching = Watching::start(&folders, vec![new, kept, folders.wanted("dir", "dir")]);
     let mut reports = [watching.report().await, watching.report().await];
     reports.sort_by(|one, other| one.name.cmp(&other.name));
-    let [dir, kept] = reports.map(|report| (report.name.to_string(), report.standing.to_string(), packages(&report)));
+    let [dir, kept] = reports.map(|report| (report.name.to_string(), report.status.to_string(), packages(&report)));
     assert_eq!(dir, ("dir".to_owned(), "current".to_owned(), Some(vec!["argo".to_owned()])));
-    assert_eq!(kept, ("kept".to_owned(), "not asked yet".to_owned(), Some(vec!["etcd".to_owned()])));
+    assert_eq!(kept, ("kept".to_owned(), "not checked yet".to_owned(), Some(vec!["etcd".to_owned()])));
     assert_eq!(names(&watching.catalogs), ["dir", "kept"]);
 }
 
@@ -273,12 +276,11 @@ async fn a_pull_has_one_of_few_places_until_it_is_read() {
     let stages = Arc::new(folders.stages());
     let free = Arc::new(Mutex::new(Vec::new()));
     let (seen, pulling) = (Arc::clone(&free), Arc::clone(&stages));
-    let place = wanted("a", &layout.source("v1")).place;
-    let progress = move |_, _, _| seen.lock().unwrap().push(pulling.turns.all.available_permits());
-    let Source::Image(image) = &place.source else { panic!("an image") };
-    stages.pull(&place, image, progress).await.unwrap();
+    let source = wanted("a", &layout.source("v1")).source;
+    let progress = move |_, _, _| seen.lock().unwrap().push(pulling.pulls.permits.available_permits());
+    stages.sync(&source, progress).await.unwrap();
     assert!(free.lock().unwrap().iter().all(|free| *free == PULLS - 1));
-    assert_eq!(stages.turns.all.available_permits(), PULLS);
+    assert_eq!(stages.pulls.permits.available_permits(), PULLS);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -293,11 +295,11 @@ async fn a_fault_of_the_program_in_a_pull_harms_no_other_catalog() {
             event => drop(sender.send(event)),
         };
         let all = vec![wanted("a", &layout.source("v1")), folders.wanted("dir", "dir")];
-        Loader::new(folders.store(), registries(), writer).run(all, RefreshPolicy::ONCE, observe).await;
+        load_all(folders.store(), writer, all, observe).await;
         assert_eq!(names(&catalogs), ["dir"], "{fault:?}");
         let mut errors = Vec::new();
         while let Ok(event) = events.try_recv() {
-            if let Event::Tried(report) = event {
+            if let Event::Attempted(report) = event {
                 errors.extend(folders.shown(&report));
             }
         }

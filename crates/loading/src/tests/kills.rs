@@ -26,8 +26,7 @@ const MOMENTS: usize = 4;
 const AT_ONCE: usize = 8;
 
 /// The test that is run in the process that is to die.
-const TEST: &str =
-    "tests::kills::a_kill_at_any_step_of_a_pull_leaves_a_content_and_the_next_start_has_the_new_one";
+const TEST: &str = "tests::kills::a_kill_at_any_step_of_a_pull_leaves_a_content_and_the_next_start_has_the_new_one";
 
 /// Every step of the store in a pull, in order.
 const STORE_STEPS: [&str; 17] = [
@@ -77,12 +76,12 @@ fn pull(folder: &Path, observe: impl Fn(Step) + Clone + Send + Sync + 'static) -
     let tried = Arc::clone(&last);
     let observe = move |event| match event {
         Event::Progress { step, .. } => observe(step),
-        Event::Tried(report) => *tried.lock().unwrap() = Some(report),
-        Event::AllTried => {}
+        Event::Attempted(report) => *tried.lock().unwrap() = Some(report),
+        _ => {}
     };
     let wanted = vec![wanted("a", &layout.source("v1"))];
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(Loader::new(store, registries(), writer).run(wanted, RefreshPolicy::ONCE, observe));
+    runtime.block_on(load_all(store, writer, wanted, observe));
     last.lock().unwrap().take().unwrap()
 }
 

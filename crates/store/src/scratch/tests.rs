@@ -2,7 +2,8 @@
 
 use std::{io, mem};
 
-use super::super::tests::{DISK_FULL_AT, open};
+use super::super::crash_points::DISK_FULL_AT;
+use super::super::tests::open;
 use super::*;
 
 fn left(folder: &Path) -> usize {

@@ -1,0 +1,182 @@
+//! Contents: found in the store where it has them, indexed, and held once in memory however many catalogs serve them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use fbc::catalog::IndexError;
+use fbc::{Catalog, Digest, Origins, Outline};
+use http_facts::coding::{Coding, MIN_ENCODED_BYTES};
+use jiff::{SignedDuration, Timestamp};
+use serving::Encodings;
+use store::{Analysis, Record, SourceState, Store, StoreError, StoredContent, WrittenContent};
+
+use crate::LoadError;
+
+/// Contents that are stored or in use, shared by all sources.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    pub(crate) store: Store,
+    /// Catalogs in use, by the digests of their content and of their analysis.
+    catalogs: Mutex<HashMap<(Digest, Digest), Weak<Catalog>>>,
+    /// Compressed forms in use, by the digest of their content.
+    encodings: Mutex<HashMap<Digest, Weak<Encodings>>>,
+}
+
+/// A content that can be served.
+#[derive(Clone, Debug)]
+pub struct Content {
+    /// The index over its lines.
+    pub catalog: Arc<Catalog>,
+    /// SHA-256 of its lines.
+    pub digest: Digest,
+    /// Its lines compressed, as far as that is done.
+    pub encodings: Arc<Encodings>,
+    /// The image that it was read from, by digest; `None` for a directory.
+    pub image: Option<Arc<str>>,
+    /// When it was first read from its source.
+    pub at: Timestamp,
+}
+
+impl Content {
+    /// Whether it is the same catalog of the same image: equal catalogs in use are one.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.catalog, &other.catalog) && self.image == other.image
+    }
+
+    /// Time since it was first read from its source, in whole seconds.
+    pub fn age(&self) -> SignedDuration {
+        SignedDuration::from_secs(Timestamp::now().duration_since(self.at).as_secs())
+    }
+}
+
+impl Contents {
+    pub(crate) fn new(store: Store) -> Self {
+        Self { store, catalogs: Mutex::default(), encodings: Mutex::default() }
+    }
+
+    /// Indexes lines that were just written, and records which source gave them.
+    pub(crate) fn add(
+        &self,
+        key: &str,
+        state: &SourceState<'_>,
+        written: WrittenContent<'_>,
+        origins: Origins,
+    ) -> Result<Content, LoadError> {
+        let digest = written.digest;
+        let catalog = Catalog::build(written.content.clone(), &origins)?;
+        let analysis = Analysis { origins, problems: Some(catalog.problems().to_vec()) };
+        let record = written.commit(key, state, &analysis)?;
+        let catalog = self.share(&record, || Ok(catalog))?;
+        Ok(Content {
+            catalog,
+            digest,
+            encodings: self.encodings(digest),
+            image: state.image.map(Arc::from),
+            at: record.first_read_at,
+        })
+    }
+
+    /// The content that a source gave last, and whether this build has analyzed it.
+    pub(crate) fn last(&self, key: &str) -> Option<(Content, bool)> {
+        let stored = self.store.get(key)?;
+        let is_analyzed = stored.analysis.problems.is_some();
+        Some((self.open(stored).ok()?, is_analyzed))
+    }
+
+    /// The stored content of a source that is in this state, whichever source it was stored for.
+    pub(crate) fn find(&self, key: &str, state: &SourceState<'_>) -> Result<Option<Content>, LoadError> {
+        if let Some(content) = self.find_own(key, state)? {
+            return Ok(Some(content));
+        }
+        if state.revision.is_none() {
+            return Ok(None);
+        }
+        let reused = self.store.reuse(key, state)?;
+        Ok(reused.map(|stored| self.open(stored)).transpose()?)
+    }
+
+    fn find_own(&self, key: &str, state: &SourceState<'_>) -> Result<Option<Content>, StoreError> {
+        let Some(stored) = self.store.get(key) else { return Ok(None) };
+        // Another build may read the same files otherwise.
+        if stored.record.revision.as_deref() != state.revision || stored.analysis.problems.is_none() {
+            return Ok(None);
+        }
+        match self.open(stored) {
+            Ok(content) => Ok(Some(content)),
+            Err(error) => {
+                tracing::warn!(source = key, %error, "stored content is damaged, reading the source again");
+                self.store.forget(key)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn open(&self, stored: StoredContent) -> Result<Content, IndexError> {
+        let StoredContent { record, content, analysis } = stored;
+        let image = record.image.as_deref().map(Arc::from);
+        let catalog = self.share(&record, || match analysis.problems {
+            Some(problems) => Catalog::reopen(content, &analysis.origins, problems),
+            None => Catalog::build(content, &analysis.origins),
+        })?;
+        let encodings = self.encodings(record.content);
+        Ok(Content { catalog, digest: record.content, encodings, image, at: record.first_read_at })
+    }
+
+    /// Takes the compressed forms of a content that are stored already.
+    pub(crate) fn open_compressed(&self, content: &Content) {
+        for coding in Coding::ALL {
+            if let Some(bytes) = self.store.compressed(&content.digest, coding) {
+                content.encodings.set(coding, bytes);
+            }
+        }
+    }
+
+    /// Compresses a content, or takes its stored compressed forms. It takes seconds. What fails is logged, because a
+    /// content can be served without.
+    pub(crate) fn compress(&self, content: &Content) {
+        let lines = content.catalog.content();
+        for coding in Coding::ALL.into_iter().filter(|_| lines.len() >= MIN_ENCODED_BYTES) {
+            match self.store.load_or_compress(&content.digest, lines, coding) {
+                Ok(Some(bytes)) => drop(content.encodings.set(coding, bytes)),
+                Ok(None) => tracing::info!(digest = %content.digest, "no room in the store for a compressed form"),
+                Err(error) => tracing::warn!(digest = %content.digest, %error, "cannot compress a content"),
+            }
+        }
+    }
+
+    /// Stores the outline of a content. Returns the outlines of the contents that its source gave, the latest first.
+    pub(crate) fn outlines(&self, key: &str, content: &Content) -> Vec<(Digest, Outline)> {
+        if let Err(error) = self.store.save_outline(&content.digest, content.catalog.outline()) {
+            tracing::warn!(digest = %content.digest, %error, "cannot store the outline of a content");
+        }
+        self.store.outlines(key)
+    }
+
+    fn encodings(&self, digest: Digest) -> Arc<Encodings> {
+        let mut encodings = self.encodings.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(encodings) = encodings.get(&digest).and_then(Weak::upgrade) {
+            return encodings;
+        }
+        encodings.retain(|_, encodings| encodings.strong_count() > 0);
+        let new = Arc::default();
+        encodings.insert(digest, Arc::downgrade(&new));
+        new
+    }
+
+    /// The catalog of this record that is in use already, or else the one that `open` makes.
+    fn share(
+        &self,
+        record: &Record,
+        open: impl FnOnce() -> Result<Catalog, IndexError>,
+    ) -> Result<Arc<Catalog>, IndexError> {
+        let key = (record.content, record.analysis);
+        let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(catalog) = catalogs.get(&key).and_then(Weak::upgrade) {
+            return Ok(catalog);
+        }
+        catalogs.retain(|_, catalog| catalog.strong_count() > 0);
+        let catalog = Arc::new(open()?);
+        catalogs.insert(key, Arc::downgrade(&catalog));
+        Ok(catalog)
+    }
+}

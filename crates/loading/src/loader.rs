@@ -1,0 +1,349 @@
+//! Serves the catalogs that are wanted: one task a source, one owner of the published set.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serving::{CatalogMetadata, CatalogName, CatalogsWriter, History, Served};
+use store::Store;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::sleep;
+
+use crate::contents::Content;
+use crate::source_task::{Attempt, SourceTask, Stages, Step};
+use crate::{CatalogSpec, LoadError, SourceSpec, SyncStatus};
+
+/// Time until a content that is served is compressed. A content that is replaced or withdrawn sooner never is.
+pub const COMPRESS_AFTER: Duration = Duration::from_mins(1);
+
+/// Says which catalogs are to be served. Once it is dropped, nothing is added any more, and its [`LoaderTask`] ends with
+/// the last source that can change.
+#[derive(Debug)]
+pub struct Loader {
+    specs: watch::Sender<Vec<CatalogSpec>>,
+}
+
+/// Loads catalogs and publishes them; see [`LoaderTask::run`].
+#[derive(Debug)]
+pub struct LoaderTask {
+    specs: watch::Receiver<Vec<CatalogSpec>>,
+    stages: Arc<Stages>,
+    writer: CatalogsWriter,
+    compress_after: Duration,
+    /// The sources that are kept current.
+    sources: Vec<RunningSource>,
+    /// The identifier of the next task.
+    next_task: u64,
+    /// Each wanted catalog.
+    catalogs: BTreeMap<CatalogName, CatalogState>,
+    tasks: JoinSet<()>,
+    /// Whether the last event told that every catalog was attempted.
+    is_settled: bool,
+}
+
+/// What a loader tells while it works.
+#[derive(Debug)]
+pub enum Event {
+    /// So many of so many bytes of a source are done.
+    Progress {
+        /// One of the catalogs of that source.
+        name: CatalogName,
+        /// What is done to them.
+        step: Step,
+        /// Bytes done.
+        done: u64,
+        /// Bytes in all.
+        total: u64,
+    },
+    /// An attempt to load a catalog ended, with another outcome than the one before.
+    Attempted(Report),
+    /// A catalog is not wanted any more, and not served any more.
+    Withdrawn(CatalogName),
+    /// Every catalog that is wanted was attempted since the wanted catalogs changed.
+    AllAttempted,
+}
+
+/// The outcome of an attempt to load a catalog.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The catalog.
+    pub name: CatalogName,
+    /// What is served of it now; `None` when nothing is.
+    pub content: Option<Content>,
+    /// How that relates to its source.
+    pub status: SyncStatus,
+    /// How long the attempt took.
+    pub duration: Duration,
+}
+
+/// A source that a task keeps current.
+#[derive(Debug)]
+struct RunningSource {
+    task: u64,
+    spec: SourceSpec,
+    catalogs: Vec<CatalogSpec>,
+    abort: AbortHandle,
+    last_attempt: Option<Attempt>,
+}
+
+/// One wanted catalog.
+#[derive(Debug, Default)]
+struct CatalogState {
+    /// What is served of it.
+    published: Option<(Content, CatalogMetadata)>,
+    /// What was reported last.
+    reported: Option<SyncStatus>,
+    /// The background work on the content that is served.
+    finishing: Option<AbortHandle>,
+}
+
+impl Loader {
+    /// Creates a loader that publishes through this writer and keeps contents in this store, and the task that does it.
+    pub fn new(store: Store, writer: CatalogsWriter) -> (Self, LoaderTask) {
+        let (sender, receiver) = watch::channel(Vec::new());
+        let task = LoaderTask {
+            specs: receiver,
+            stages: Arc::new(Stages::new(store)),
+            writer,
+            compress_after: COMPRESS_AFTER,
+            sources: Vec::new(),
+            next_task: 0,
+            catalogs: BTreeMap::new(),
+            tasks: JoinSet::new(),
+            is_settled: true,
+        };
+        (Self { specs: sender }, task)
+    }
+
+    /// Replaces the set of wanted catalogs, at any time and as often as it changes. No two may have one name: the last
+    /// one counts.
+    ///
+    /// A catalog that is no longer wanted is withdrawn at once. One whose metadata changed is published anew with the
+    /// content that it has. One whose source changed keeps its content until the new source has given one.
+    pub fn set(&self, specs: Vec<CatalogSpec>) {
+        self.specs.send_replace(specs);
+    }
+}
+
+impl LoaderTask {
+    /// Sets the time until a content that is served is compressed; [`COMPRESS_AFTER`] otherwise.
+    #[must_use]
+    pub fn compress_after(self, delay: Duration) -> Self {
+        Self { compress_after: delay, ..self }
+    }
+
+    /// Loads and publishes until the [`Loader`] is dropped and no source can change any more. `observe` is called from
+    /// several threads.
+    pub async fn run(mut self, observe: impl Fn(Event) + Clone + Send + Sync + 'static) {
+        let (sender, mut attempts) = mpsc::channel(1);
+        let mut sender = Some(sender);
+        loop {
+            tokio::select! {
+                changed = self.specs.changed(), if sender.is_some() => match (changed, &sender) {
+                    (Ok(()), Some(attempts)) => {
+                        let specs = self.specs.borrow_and_update().clone();
+                        self.reconcile(specs, attempts, &observe);
+                    }
+                    _ => sender = None,
+                },
+                attempt = attempts.recv() => match attempt {
+                    Some(attempt) => self.apply(attempt, &observe),
+                    None => break,
+                },
+            }
+        }
+        // The store is free for another loader once nothing of this one is left.
+        while self.tasks.join_next().await.is_some() {}
+    }
+
+    /// Brings the tasks and the published set to what is wanted.
+    fn reconcile(
+        &mut self,
+        specs: Vec<CatalogSpec>,
+        attempts: &mpsc::Sender<Attempt>,
+        observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
+    ) {
+        let wanted: BTreeMap<_, _> = specs.iter().map(|spec| (spec.name.clone(), spec)).collect();
+        let withdrawn: Vec<_> = self.catalogs.keys().filter(|name| !wanted.contains_key(name)).cloned().collect();
+        for name in withdrawn {
+            self.withdraw(&name, observe);
+        }
+        let mut groups: Vec<(SourceSpec, Vec<CatalogSpec>)> = Vec::new();
+        for spec in specs.iter().filter(|spec| std::ptr::eq(wanted[&spec.name], *spec)) {
+            match groups.iter_mut().find(|(source, _)| source.is_same_task(&spec.source)) {
+                Some((_, catalogs)) => catalogs.push(spec.clone()),
+                None => groups.push((spec.source.clone(), vec![spec.clone()])),
+            }
+        }
+        let mut former = std::mem::take(&mut self.sources);
+        for (source, catalogs) in groups {
+            catalogs.iter().for_each(|spec| drop(self.catalogs.entry(spec.name.clone()).or_default()));
+            let running = match former.iter().position(|running| running.spec.is_same_task(&source)) {
+                Some(at) => RunningSource { catalogs, ..former.swap_remove(at) },
+                None => self.start(source, catalogs, attempts, observe),
+            };
+            if let Some(attempt) = &running.last_attempt {
+                running.catalogs.iter().for_each(|spec| self.update(spec, attempt, observe));
+            }
+            self.sources.push(running);
+        }
+        let in_use: BTreeSet<_> = self.sources.iter().map(|running| running.spec.key()).collect();
+        for running in former {
+            running.abort.abort();
+            if !in_use.contains(&running.spec.key()) {
+                self.stages.contents.store.release(&running.spec.key());
+            }
+        }
+        while self.tasks.try_join_next().is_some() {}
+        self.is_settled = false;
+        self.settle(observe);
+    }
+
+    fn start(
+        &mut self,
+        spec: SourceSpec,
+        catalogs: Vec<CatalogSpec>,
+        attempts: &mpsc::Sender<Attempt>,
+        observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
+    ) -> RunningSource {
+        self.next_task += 1;
+        let (id, name) = (self.next_task, catalogs[0].name.clone());
+        let task = SourceTask { id, name, spec: spec.clone(), stages: Arc::clone(&self.stages) };
+        self.stages.contents.store.hold(&spec.key());
+        let abort = self.tasks.spawn(task.run(attempts.clone(), observe.clone()));
+        RunningSource { task: id, spec, catalogs, abort, last_attempt: None }
+    }
+
+    fn withdraw(&mut self, name: &CatalogName, observe: &impl Fn(Event)) {
+        let Some(state) = self.catalogs.remove(name) else { return };
+        state.finishing.inspect(AbortHandle::abort);
+        if state.published.is_some() {
+            self.writer.withdraw(name.as_str());
+            tracing::info!(catalog = %name, "catalog withdrawn");
+        }
+        observe(Event::Withdrawn(name.clone()));
+    }
+
+    fn apply(&mut self, attempt: Attempt, observe: &impl Fn(Event)) {
+        // A task that was aborted may have sent its last attempt before.
+        let Some(running) = self.sources.iter_mut().find(|running| running.task == attempt.task) else { return };
+        running.last_attempt = Some(attempt.clone());
+        for spec in running.catalogs.clone() {
+            self.update(&spec, &attempt, observe);
+        }
+        self.settle(observe);
+    }
+
+    /// Publishes what an attempt gave for one of the catalogs of its source, and reports the outcome where it is news.
+    fn update(&mut self, spec: &CatalogSpec, attempt: &Attempt, observe: &impl Fn(Event)) {
+        let Some(state) = self.catalogs.get(&spec.name) else { return };
+        let before = state.published.as_ref();
+        let is_new = |content: &Content| before.is_none_or(|(before, _)| !before.is_same(content));
+        let is_described = before.is_none_or(|(_, metadata)| *metadata == spec.metadata);
+        let reported = state.reported.as_ref().is_some_and(|reported| reported.is_same(&attempt.status));
+        // A source that failed tells nothing against what another source of the same catalog gave before.
+        let content = attempt.content.as_ref().filter(|_| before.is_none() || attempt.status.error().is_none());
+        let content = content.or(before.map(|(content, _)| content)).cloned();
+        let is_new = content.as_ref().is_some_and(is_new);
+        if let Some(content) = content.clone().filter(|_| is_new || !is_described) {
+            self.publish(spec, content, is_new);
+        }
+        if reported && !is_new {
+            return;
+        }
+        let Some(state) = self.catalogs.get_mut(&spec.name) else { return };
+        state.reported = Some(attempt.status.clone());
+        let report =
+            Report { name: spec.name.clone(), content, status: attempt.status.clone(), duration: attempt.duration };
+        report.log(is_new);
+        observe(Event::Attempted(report));
+    }
+
+    fn publish(&mut self, spec: &CatalogSpec, content: Content, is_new: bool) {
+        self.writer.publish(Served {
+            name: spec.name.as_str().to_owned(),
+            catalog: Arc::clone(&content.catalog),
+            digest: content.digest,
+            encodings: Arc::clone(&content.encodings),
+            image: content.image.as_deref().map(str::to_owned),
+            last_unpacked: Some(content.at),
+            metadata: spec.metadata.clone(),
+        });
+        let finish = is_new.then(|| {
+            let (stages, history) = (Arc::clone(&self.stages), self.writer.history());
+            self.tasks.spawn(finish(stages, content.clone(), spec.clone(), history, self.compress_after))
+        });
+        let Some(state) = self.catalogs.get_mut(&spec.name) else { return };
+        state.published = Some((content, spec.metadata.clone()));
+        if let Some(finish) = finish {
+            state.finishing.replace(finish).inspect(AbortHandle::abort);
+        }
+    }
+
+    /// Tells once that every catalog was attempted.
+    fn settle(&mut self, observe: &impl Fn(Event)) {
+        if !self.is_settled && self.sources.iter().all(|running| running.last_attempt.is_some()) {
+            self.is_settled = true;
+            observe(Event::AllAttempted);
+        }
+    }
+}
+
+/// Finishes a content that is served already: makes what queries need beyond the index, remembers its outline for
+/// comparisons, and compresses it once it has been served for a while. Requests that need these sooner wait for them, or
+/// receive an uncompressed body.
+async fn finish(stages: Arc<Stages>, content: Content, spec: CatalogSpec, history: History, compress_after: Duration) {
+    let outlined = stages.run_in_background({
+        let content = content.clone();
+        move |stages| {
+            stages.contents.open_compressed(&content);
+            content.catalog.prepare();
+            history.remember(spec.name.as_str(), stages.contents.outlines(&spec.source.key(), &content));
+            Ok(())
+        }
+    });
+    let outlined = outlined.await;
+    sleep(compress_after).await;
+    let compressed = stages.run_exclusive(move |stages| {
+        stages.contents.compress(&content);
+        Ok(())
+    });
+    if let Err(error) = outlined.and(compressed.await) {
+        tracing::error!(error = error.chain(), "cannot finish a content that is served");
+    }
+}
+
+impl Report {
+    /// Why the last attempt failed, if it did.
+    pub fn error(&self) -> Option<&LoadError> {
+        self.status.error()
+    }
+
+    fn log(&self, is_new: bool) {
+        let Self { name: catalog, content, status, duration } = self;
+        let content = content.as_ref();
+        let digest = content.map(|content| content.digest.to_string());
+        let image = content.and_then(|content| content.image.as_deref());
+        let age_seconds = content.map(|content| content.age().as_secs());
+        let duration_seconds = duration.as_secs_f64();
+        match status {
+            SyncStatus::Synced if is_new => {
+                tracing::info!(%catalog, digest, image, duration_seconds, "serving new content");
+            }
+            SyncStatus::Synced => tracing::info!(%catalog, digest, image, "source unchanged"),
+            SyncStatus::Pending => {
+                let message = "serving stored content while the source is being contacted";
+                tracing::info!(%catalog, digest, image, age_seconds, "{message}");
+            }
+            SyncStatus::Failed(error) => {
+                let message = if content.is_some() {
+                    "cannot load the source, still serving the last content"
+                } else {
+                    "cannot load the source, nothing to serve"
+                };
+                tracing::error!(%catalog, error = error.chain(), reason = ?error.reason(), digest, age_seconds, "{message}");
+            }
+        }
+    }
+}

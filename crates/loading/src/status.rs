@@ -1,0 +1,181 @@
+//! How what is served relates to its source, as values that other code can decide by.
+
+use std::error::Error;
+use std::fmt;
+use std::iter;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fbc::catalog::IndexError;
+use images::ImageError;
+use images::unpack::UnpackError;
+use store::StoreError;
+
+use crate::directory::DirectoryError;
+use crate::read::ReadFailure;
+
+/// How the content that is served relates to its source.
+#[derive(Clone, Debug)]
+pub enum SyncStatus {
+    /// It is the content that the source has.
+    Synced,
+    /// It is the content that the store had at the start; the source is being contacted.
+    Pending,
+    /// The last attempt to load the source failed. What is served, if anything is, is an earlier content.
+    Failed(Arc<LoadError>),
+}
+
+/// Why an attempt to load a source failed, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureReason {
+    /// The directory, or something in it, cannot be read.
+    SourceUnreadable,
+    /// The directory changed each time it was read.
+    SourceUnstable,
+    /// The registry cannot be reached, does not answer in time, or has too many requests.
+    RegistryUnavailable,
+    /// The registry refuses the credentials, or wants some.
+    Unauthorized,
+    /// The image, or a part of it, does not exist.
+    ImageNotFound,
+    /// The image is damaged, hostile, too large, or of an unknown form.
+    InvalidImage,
+    /// The image does not say where its catalog is, or has no file there.
+    NoCatalog,
+    /// A file of the catalog does not parse.
+    InvalidCatalog,
+    /// The content cannot be stored.
+    StorageFailed,
+    /// A fault of this program.
+    Internal,
+}
+
+/// Why a content could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The directory cannot be read.
+    #[error("cannot read the source")]
+    Directory(#[from] DirectoryError),
+    /// The image cannot be fetched.
+    #[error("cannot read the source")]
+    Image(#[from] ImageError),
+    /// The image cannot be unpacked.
+    #[error("cannot unpack the image")]
+    Unpack(#[from] UnpackError),
+    /// There is nothing to read in an image.
+    #[error("`{image}` has no file to read below `{root}`: name another directory of it with --configs-dir")]
+    NoFiles {
+        /// The image.
+        image: String,
+        /// The directory of it that counts.
+        root: String,
+    },
+    /// A file of the source does not parse.
+    #[error(transparent)]
+    Read(#[from] ReadFailure),
+    /// The content cannot be stored.
+    #[error("cannot store the content")]
+    Store(#[from] StoreError),
+    /// The content that was just written cannot be indexed.
+    #[error("cannot index the content")]
+    Index(#[from] IndexError),
+    /// The directory changed each time it was read.
+    #[error("`{}` changed each time it was read, {attempts} times", root.display())]
+    Unstable {
+        /// The directory.
+        root: PathBuf,
+        /// How often it was read.
+        attempts: usize,
+    },
+    /// A fault of this program.
+    #[error("stumbled over the content: {0}")]
+    Panicked(String),
+}
+
+impl SyncStatus {
+    /// Why the last attempt failed, if it did.
+    pub fn error(&self) -> Option<&LoadError> {
+        match self {
+            Self::Failed(error) => Some(error),
+            Self::Synced | Self::Pending => None,
+        }
+    }
+
+    /// Whether both say the same, so that the second need not be reported.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Synced, Self::Synced) | (Self::Pending, Self::Pending) => true,
+            (Self::Failed(one), Self::Failed(other)) => one.reason() == other.reason() && one.chain() == other.chain(),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for SyncStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Synced => f.write_str("current"),
+            Self::Pending => f.write_str("not checked yet"),
+            Self::Failed(error) => f.write_str(&error.chain()),
+        }
+    }
+}
+
+impl LoadError {
+    /// The reason in one word.
+    pub fn reason(&self) -> FailureReason {
+        match self {
+            Self::Directory(_) => FailureReason::SourceUnreadable,
+            Self::Unstable { .. } => FailureReason::SourceUnstable,
+            Self::Image(error) => image_reason(error),
+            Self::Unpack(UnpackError::NoRoot) | Self::NoFiles { .. } => FailureReason::NoCatalog,
+            Self::Unpack(UnpackError::Io { .. }) | Self::Store(_) => FailureReason::StorageFailed,
+            Self::Unpack(_) => FailureReason::InvalidImage,
+            Self::Read(_) => FailureReason::InvalidCatalog,
+            Self::Index(_) | Self::Panicked(_) => FailureReason::Internal,
+        }
+    }
+
+    /// The error with its causes, in one line.
+    pub fn chain(&self) -> String {
+        let causes = iter::successors(Some(self as &dyn Error), |&error| error.source());
+        causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    }
+}
+
+impl FailureReason {
+    /// Whether the next attempt may succeed although neither the configuration nor the source changes.
+    pub fn is_transient(self) -> bool {
+        matches!(
+            self,
+            Self::SourceUnreadable
+                | Self::SourceUnstable
+                | Self::RegistryUnavailable
+                | Self::Unauthorized
+                | Self::StorageFailed
+                | Self::Internal
+        )
+    }
+}
+
+fn image_reason(error: &ImageError) -> FailureReason {
+    match error {
+        ImageError::Tls(_)
+        | ImageError::Unreachable { .. }
+        | ImageError::Redirect { .. }
+        | ImageError::TooManyRequests { .. }
+        | ImageError::Status { .. }
+        | ImageError::Cut { .. } => FailureReason::RegistryUnavailable,
+        ImageError::NoToken(_)
+        | ImageError::NoCredentials { .. }
+        | ImageError::Refused { .. }
+        | ImageError::Forbidden { .. }
+        | ImageError::Helper { .. }
+        | ImageError::Credentials { .. } => FailureReason::Unauthorized,
+        ImageError::NotFound { .. } | ImageError::NotALayout(_) | ImageError::LayoutChoice { .. } => {
+            FailureReason::ImageNotFound
+        }
+        ImageError::Io { .. } => FailureReason::SourceUnreadable,
+        _ => FailureReason::InvalidImage,
+    }
+}

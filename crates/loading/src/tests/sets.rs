@@ -1,0 +1,125 @@
+//! Catalogs come, change and go while the loader runs.
+
+use testing::eventually;
+
+use super::images::wanted as image;
+use super::*;
+
+impl Watching {
+    /// Waits until the served catalogs, each with its packages, are these.
+    fn serves(&self, expected: &[(&str, &str)]) {
+        let expected: Vec<_> = expected.iter().map(|(name, package)| (*name).to_owned() + " " + package).collect();
+        eventually(|| (served(&self.catalogs) == expected).then_some(()));
+    }
+}
+
+/// The catalogs that are served, each with its packages.
+fn served(catalogs: &Catalogs) -> Vec<String> {
+    let snapshot = catalogs.snapshot();
+    let packages =
+        |catalog: &fbc::Catalog| catalog.packages().map(|package| package.name().to_owned()).collect::<String>();
+    snapshot.by_name().map(|served| format!("{} {}", served.name, packages(&served.catalog))).collect()
+}
+
+fn described(spec: CatalogSpec, priority: i32) -> CatalogSpec {
+    CatalogSpec { metadata: CatalogMetadata { priority, ..CatalogMetadata::default() }, ..spec }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_catalog_is_added_changed_and_withdrawn() {
+    let folders = Folders::new(&[("a", ETCD), ("b", ARGO)]);
+    let watching = Watching::start(&folders, Vec::new());
+    watching.serves(&[]);
+    watching.set(vec![folders.wanted("one", "a")]);
+    watching.serves(&[("one", "etcd")]);
+    watching.set(vec![folders.wanted("one", "a"), folders.wanted("two", "a"), folders.wanted("three", "b")]);
+    watching.serves(&[("one", "etcd"), ("three", "argo"), ("two", "etcd")]);
+    // Another source, for one of the two catalogs that shared one.
+    watching.set(vec![folders.wanted("one", "b"), folders.wanted("two", "a")]);
+    watching.serves(&[("one", "argo"), ("two", "etcd")]);
+    watching.set(Vec::new());
+    watching.serves(&[]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_metadata_publishes_the_same_content_anew_and_reads_nothing() {
+    let folders = Folders::new(&[("a", ETCD)]);
+    let mut watching = Watching::start(&folders, vec![folders.wanted("one", "a")]);
+    watching.report().await;
+    let before = watching.catalogs.snapshot();
+    fs::remove_dir_all(folders.0.path().join("a")).unwrap();
+    watching.set(vec![described(folders.wanted("one", "a"), 7)]);
+    let priority = || watching.catalogs.snapshot().get("one").map(|served| served.metadata.priority);
+    eventually(|| (priority() == Some(7)).then_some(()));
+    let after = watching.catalogs.snapshot();
+    assert!(Arc::ptr_eq(&before.get("one").unwrap().catalog, &after.get("one").unwrap().catalog));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_catalog_whose_source_changes_keeps_its_content_until_the_new_source_gives_one() {
+    let folders = Folders::new(&[("a", ETCD)]);
+    let mut watching = Watching::start(&folders, vec![folders.wanted("one", "a")]);
+    watching.report().await;
+    watching.set(vec![folders.wanted("one", "missing")]);
+    let failed = watching.report().await;
+    assert_eq!(
+        (packages(&failed), failed.error().map(LoadError::reason)),
+        (Some(vec!["etcd".to_owned()]), Some(FailureReason::SourceUnreadable))
+    );
+    watching.serves(&[("one", "etcd")]);
+    folders.write("missing", ARGO);
+    watching.serves(&[("one", "argo")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_withdrawn_catalog_is_not_in_use_any_more() {
+    let folders = Folders::new(&[("b", ARGO)]);
+    let layout = folders.layout();
+    layout.image("v1", &[testing::CONFIGS], &[("configs/catalog.json", ETCD)]);
+    let mut watching = Watching::start(&folders, vec![image("one", &layout.source("v1"))]);
+    watching.report().await;
+    let content = Arc::downgrade(&watching.catalogs.snapshot().get("one").unwrap().catalog);
+    watching.set(vec![folders.wanted("two", "b")]);
+    watching.serves(&[("two", "argo")]);
+    // The task that was serving it lets go of it as well.
+    eventually(|| content.upgrade().is_none().then_some(()));
+    // It stays on disk by the rules of the quota, and is served from there when it is wanted again.
+    watching.set(vec![image("one", &layout.source("v1"))]);
+    watching.serves(&[("one", "etcd")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_poll_interval_starts_another_task_and_changes_nothing_that_is_served() {
+    let folders = Folders::new(&[("a", ETCD)]);
+    let mut watching = Watching::start(&folders, vec![folders.wanted("one", "a")]);
+    watching.report().await;
+    let before = watching.catalogs.snapshot();
+    watching.loader.set(vec![folders.wanted("one", "a")]);
+    folders.write("b", ARGO);
+    watching.loader.set(vec![folders.wanted("one", "a"), folders.wanted("two", "b")]);
+    watching.serves(&[("one", "etcd"), ("two", "argo")]);
+    let now = watching.catalogs.snapshot();
+    assert_eq!(before.revision_of("one"), now.revision_of("one"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_served_is_what_is_wanted_after_each_of_many_changes() {
+    let mut seeded = testing::SeededRandom::new(7);
+    let sources: Vec<_> = (0..6).map(|number| format!("source{number}")).collect();
+    let folders = Folders::new(&[]);
+    for source in &sources {
+        folders
+            .write(source, &format!("{{\"schema\":\"olm.package\",\"name\":\"{source}\",\"defaultChannel\":\"\"}}\n"));
+    }
+    let watching = Watching::start(&folders, Vec::new());
+    for _ in 0..40 {
+        let wanted: Vec<_> = (0..20)
+            .filter_map(|number| {
+                let (is_wanted, source) = (seeded.below(2) == 0, seeded.below(sources.len()));
+                is_wanted.then(|| (format!("catalog{number:02}"), sources[source].as_str()))
+            })
+            .collect();
+        watching.set(wanted.iter().map(|(name, source)| folders.wanted(name, source)).collect());
+        watching.serves(&wanted.iter().map(|(name, source)| (name.as_str(), *source)).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,142 @@
+//! What `catalogql serve` is to serve: read from the command line and the files that it names, at the start and again
+//! whenever it is asked to.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::bail;
+use loading::{CatalogSpec, PollPolicy, RefreshPolicy, Source, WatchInterval};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+use super::registries::{RegistryAccess, wants_registry};
+use super::sources;
+use crate::args::ServeArgs;
+
+/// Interval between two looks at the configuration file, with `--watch`.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Reads the catalogs that are wanted, and how their sources are reached.
+pub(super) struct Configuration {
+    args: ServeArgs,
+    /// The folder of the store, which no catalog may contain.
+    store: PathBuf,
+    registries: RegistryAccess,
+}
+
+/// Tells when the configuration is to be read again: on SIGHUP, and with `--watch` when its file changed.
+pub(super) struct ReloadTrigger {
+    hangup: Signal,
+    watched: Option<PathBuf>,
+    polls: Interval,
+    /// What the file system said of the file when it was last looked at.
+    last: Option<(SystemTime, u64)>,
+}
+
+impl Configuration {
+    pub(super) fn new(args: ServeArgs, store: PathBuf) -> Self {
+        Self { args, store, registries: RegistryAccess::default() }
+    }
+
+    /// The flags of the command.
+    pub(super) fn args(&self) -> &ServeArgs {
+        &self.args
+    }
+
+    /// Reads every file anew.
+    pub(super) fn read(&mut self) -> anyhow::Result<Vec<CatalogSpec>> {
+        let Self { args, store, registries } = self;
+        let entries = sources::catalogs(&args.sources, args.config.as_deref(), args.images.configs_dir.as_deref())?;
+        let wants_registry = wants_registry(entries.iter().map(|entry| &entry.reference.source));
+        let registries = registries.update(&args.images, wants_registry)?;
+        for entry in &entries {
+            refuse_store_in_source(store, &entry.reference.source)?;
+        }
+        let spec = |entry: sources::CatalogEntry| {
+            let refresh = refresh_policy(args, entry.poll_interval);
+            let source = entry.reference.spec(refresh, &registries);
+            CatalogSpec { name: entry.name, source, metadata: entry.metadata }
+        };
+        Ok(entries.into_iter().map(spec).collect())
+    }
+}
+
+impl ReloadTrigger {
+    pub(super) fn new(args: &ServeArgs) -> std::io::Result<Self> {
+        let watched = args.config.clone().filter(|_| args.watch);
+        let mut polls = interval(WATCH_INTERVAL);
+        polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let last = watched.as_deref().and_then(stamp);
+        Ok(Self { hangup: signal(SignalKind::hangup())?, watched, polls, last })
+    }
+
+    /// Waits until the configuration is to be read again. It may be given up and asked again.
+    pub(super) async fn triggered(&mut self) {
+        loop {
+            tokio::select! {
+                _ = self.hangup.recv() => return,
+                _ = self.polls.tick(), if self.watched.is_some() => {
+                    let now = self.watched.as_deref().and_then(stamp);
+                    // A file that is being replaced may be missing for a moment.
+                    if now.is_some() && now != self.last {
+                        self.last = now;
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}
+
+/// When a source is polled again. `interval` is that of one catalog, in place of the flag's.
+fn refresh_policy(args: &ServeArgs, interval: Option<Duration>) -> RefreshPolicy {
+    let interval = Some(interval.unwrap_or(args.poll)).filter(|interval| !interval.is_zero());
+    RefreshPolicy {
+        directories: args.watch.then(WatchInterval::default),
+        images: Some(PollPolicy { interval, ..PollPolicy::default() }),
+    }
+}
+
+/// A store inside of a catalog would be read as a part of it.
+fn refuse_store_in_source(store: &Path, source: &Source) -> anyhow::Result<()> {
+    let Source::Directory(root) = source else { return Ok(()) };
+    let store = std::path::absolute(store)?;
+    if store.starts_with(root) {
+        let (store, root) = (store.display(), root.display());
+        bail!("the store `{store}` lies in the catalog `{root}`: name another folder with --store");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Args, Command};
+
+    fn policy_of(line: &str, interval: Option<Duration>) -> RefreshPolicy {
+        let Command::Serve(args) = Args::parse_from(line.split(' ')).command else { panic!("{line}") };
+        refresh_policy(&args, interval)
+    }
+
+    #[test]
+    fn images_are_polled_and_directories_are_not_unless_the_flags_say_so() {
+        let polling = |interval| Some(PollPolicy { interval, ..PollPolicy::default() });
+        let usual = RefreshPolicy { directories: None, images: Some(PollPolicy::default()) };
+        assert_eq!(policy_of("catalogql serve a", None), usual);
+        assert_eq!(policy_of("catalogql serve --watch a", None).directories, Some(WatchInterval::default()));
+        let hour = Duration::from_hours(1);
+        assert_eq!(policy_of("catalogql serve --poll 1h a", None).images, polling(Some(hour)));
+        assert_eq!(policy_of("catalogql serve a", Some(hour)).images, polling(Some(hour)));
+        // What failed is tried again all the same.
+        assert_eq!(policy_of("catalogql serve --poll 0 a", None).images, polling(None));
+        assert_eq!(policy_of("catalogql serve a", Some(Duration::ZERO)).images, polling(None));
+    }
+}
