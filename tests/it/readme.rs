@@ -256,6 +256,7 @@ fn http_limits() -> Vec<(&'static str, String)> {
         ("target", catalogd_http::MAX_TARGET_BYTES.to_string()),
         ("ranges", catalogd_http::MAX_RANGES.to_string()),
         ("compressed blobs", catalogd_http::MAX_ENCODED_BYTES.to_string()),
+        ("compressed streams", catalogd_http::MAX_COMPRESSED_STREAMS.to_string()),
         ("compressed at least", coding::MIN_ENCODED_BYTES.to_string()),
     ]
 }
