@@ -82,8 +82,7 @@ fn a_store_belongs_to_one_process() {
     folders.catalog("etcd", ETCD);
     let _server = Server::start(&folders, &[&folders.text("etcd")]);
     let second = run(catalogql().args(["serve", &folders.text("etcd"), "--store", &folders.text("store")]));
-    let expected =
-        "error: the store `@/store` is in use by another process: end that one or name another folder with --store\n";
+    let expected = "error: cannot open the store `@/store`: another process uses it; stop that process or name another folder with --store\n";
     assert_eq!((second.status, folders.shown(&second.stderr).as_str()), (Some(1), expected));
 }
 

@@ -41,11 +41,11 @@ thread_local! {
 }
 
 /// Called at each step of writing: kills the process or fills the disk where a test wants it.
-pub(super) fn reached(what: FileKind, point: CrashPoint) -> io::Result<()> {
-    if std::env::var(DIE_AT).is_ok_and(|step| step == format!("{what:?} {point:?}")) {
+pub(super) fn reached(kind: FileKind, point: CrashPoint) -> io::Result<()> {
+    if std::env::var(DIE_AT).is_ok_and(|step| step == format!("{kind:?} {point:?}")) {
         std::process::abort();
     }
-    if DISK_FULL_AT.get() == Some((what, point)) {
+    if DISK_FULL_AT.get() == Some((kind, point)) {
         return Err(io::Error::from(io::ErrorKind::StorageFull));
     }
     Ok(())
@@ -103,7 +103,7 @@ fn files(folder: &Path) -> BTreeSet<String> {
         let names = fs::read_dir(folder.join(part)).unwrap().map(|entry| entry.unwrap().file_name());
         names.map(|name| format!("{part}/{}", name.to_str().unwrap())).collect::<Vec<_>>()
     };
-    [CONTENT, NOTES, SOURCES].into_iter().flat_map(part).collect()
+    [CONTENT, ANALYSES, SOURCES].into_iter().flat_map(part).collect()
 }
 
 /// The files of a store that holds what these records name and nothing else.
@@ -219,8 +219,9 @@ fn a_folder_belongs_to_one_process() {
     let store = open(folder.path());
     let error = Store::open(folder.path(), DEFAULT_QUOTA_BYTES, "build").unwrap_err();
     let path = folder.path().display();
-    let expected =
-        format!("the store `{path}` is in use by another process: end that one or name another folder with --store");
+    let expected = format!(
+        "cannot open the store `{path}`: another process uses it; stop that process or name another folder with --store"
+    );
     assert_eq!(error.to_string(), expected);
     drop(store);
     open(folder.path());
@@ -232,7 +233,9 @@ fn a_folder_with_other_files_is_left_alone() {
     fs::create_dir(folder.path().join("content")).unwrap();
     let error = Store::open(folder.path(), DEFAULT_QUOTA_BYTES, "build").unwrap_err();
     let path = folder.path().display();
-    let expected = format!("`{path}` holds other files than a store's: name an empty folder with --store");
+    let expected = format!(
+        "cannot use `{path}` as the store: it contains files of other programs; name an empty folder with --store"
+    );
     assert_eq!(error.to_string(), expected);
 
     fs::remove_dir(folder.path().join("content")).unwrap();
@@ -248,7 +251,7 @@ fn a_folder_that_cannot_be_made_is_named() {
     fs::write(folder.path().join("file"), "").unwrap();
     let path = folder.path().join("file/store");
     let error = Store::open(&path, DEFAULT_QUOTA_BYTES, "build").unwrap_err();
-    assert_eq!(error.to_string(), format!("cannot make the folder `{}`", path.display()));
+    assert_eq!(error.to_string(), format!("cannot create the folder `{}`", path.display()));
 }
 
 #[test]
@@ -265,7 +268,7 @@ fn a_kill_at_any_step_leaves_the_former_content_or_the_new_one() {
             keep(&store, "dir:b", None, "other\n").unwrap()
         };
         let status = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "store::tests::a_kill_at_any_step_leaves_the_former_content_or_the_new_one"])
+            .args(["--exact", "tests::a_kill_at_any_step_leaves_the_former_content_or_the_new_one"])
             .env(DIE_AT, format!("{what:?} {point:?}"))
             .env(DIE_IN, folder.path())
             .stdout(Stdio::null())
@@ -335,11 +338,11 @@ fn what_is_damaged_or_of_another_format_is_as_if_it_was_not_there() {
             fs::write(path, text.replacen(from, to, 1)).unwrap();
         }
     };
-    for part in [CONTENT, NOTES, SOURCES] {
+    for part in [CONTENT, ANALYSES, SOURCES] {
         damage(part, &|path| fs::remove_file(path).unwrap());
         damage(part, &|path| fs::write(path, "").unwrap());
     }
-    damage(NOTES, &replace("\"format\":1", "\"format\":2"));
+    damage(ANALYSES, &replace("\"format\":1", "\"format\":2"));
     damage(SOURCES, &replace("\"format\": 1", "\"format\": 2"));
     damage(SOURCES, &replace("sha256:", "sha512:"));
 }
@@ -365,7 +368,9 @@ fn a_content_fits_up_to_the_quota() {
     let full = Store::open(folder.path(), 2, "build").unwrap();
     let error = keep(&full, "dir:a", None, "ab\n").unwrap_err().to_string();
     let path = folder.path().display();
-    let expected = format!("the store `{path}` may hold 2 bytes and a new content does not fit: raise --store-quota");
+    let expected = format!(
+        "cannot add a content to the store `{path}`: it would exceed the quota of 2 bytes; raise --store-quota"
+    );
     assert_eq!(error, expected);
     assert_eq!(files(folder.path()), BTreeSet::new());
 }
