@@ -97,7 +97,7 @@ pub enum StoreError {
     #[error("cannot use `{}` as the store: it contains files of other programs; name an empty folder with --store", .0.display())]
     NotAStore(PathBuf),
     /// A content does not fit into the quota.
-    #[error("cannot add a content to the store `{}`: it would exceed the quota of {quota} bytes; raise --store-quota", folder.display())]
+    #[error("the store `{}` would exceed its quota of {quota} bytes: raise it with --store-quota", folder.display())]
     QuotaExceeded {
         /// Folder of the store.
         folder: PathBuf,

@@ -368,9 +368,7 @@ fn a_content_fits_up_to_the_quota() {
     let full = Store::open(folder.path(), 2, "build").unwrap();
     let error = keep(&full, "dir:a", None, "ab\n").unwrap_err().to_string();
     let path = folder.path().display();
-    let expected = format!(
-        "cannot add a content to the store `{path}`: it would exceed the quota of 2 bytes; raise --store-quota"
-    );
+    let expected = format!("the store `{path}` would exceed its quota of 2 bytes: raise it with --store-quota");
     assert_eq!(error, expected);
     assert_eq!(files(folder.path()), BTreeSet::new());
 }

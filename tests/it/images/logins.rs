@@ -66,11 +66,11 @@ async fn a_password_is_sent_where_it_is_asked_for_and_by_the_longest_key() {
     for key in [format!("{host}/other"), format!("{host}/n"), "quay.io".to_owned()] {
         let error = pull(with(host, &auth(&key, "me", "it's")), &at(host)).await.unwrap_err();
         let to_do = format!("run `podman login {host}`, or name a file that has them with --authfile {or}");
-        assert_eq!(error, format!("`{place}` wants credentials and none were found: {to_do}"));
+        assert_eq!(error, format!("cannot access `{place}`: it requires credentials and none were found; {to_do}"));
     }
     let error = pull(with(host, &auth(&host.to_string(), "me", "wrong")), &at(host)).await.unwrap_err();
     let of = format!("`me` from `/auth.json` (entry `{host}`)");
-    assert_eq!(error, format!("`{place}` refuses the credentials of {of}: log in anew {or}"));
+    assert_eq!(error, format!("cannot access `{place}`: it rejects the credentials of {of}; log in again {or}"));
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn an_identity_token_goes_along_with_no_redirect() {
     });
     let text = format!(r#"{{"auths":{{"{}":{{"identitytoken":"secret"}}}}}}"#, proxy.address);
     let error = pull(with(proxy.address, &text), &at(proxy.address)).await.unwrap_err();
-    assert!(error.contains("refuses the credentials of the identity token from `/auth.json`"), "{error}");
+    assert!(error.contains("rejects the credentials of the identity token from `/auth.json`"), "{error}");
     assert_eq!(elsewhere.asked(), []);
 }
 
@@ -128,11 +128,13 @@ async fn a_token_service_that_fails_is_named() {
         (
             401,
             "",
-            format!("`@/ns/catalog` refuses the credentials of `me` from `/auth.json` (entry `@`): log in anew {or}"),
+            format!(
+                "cannot access `@/ns/catalog`: it rejects the credentials of `me` from `/auth.json` (entry `@`); log in again {or}"
+            ),
         ),
-        (500, "", "`HOST` answers with status 500 instead of a token".to_owned()),
-        (200, "{}", "`HOST` answered without a token".to_owned()),
-        (200, "<html>", "`HOST` answered without a token".to_owned()),
+        (500, "", "cannot get a token from `HOST`: HTTP status 500".to_owned()),
+        (200, "{}", "cannot log in: the token service `HOST` sent no token".to_owned()),
+        (200, "<html>", "cannot log in: the token service `HOST` sent no token".to_owned()),
     ] {
         let give = tokens(100);
         let proxy = Proxy::start(registry.address, move |asked| match &*asked.target {
@@ -148,7 +150,7 @@ async fn a_token_service_that_fails_is_named() {
 #[tokio::test]
 async fn the_answer_with_a_token_is_read_up_to_its_limit() {
     let Fixture { registry, image } = Fixture::new();
-    for (bytes, expected) in [(1 << 20, Ok(())), ((1 << 20) + 1, Err("answered without a token"))] {
+    for (bytes, expected) in [(1 << 20, Ok(())), ((1 << 20) + 1, Err("sent no token"))] {
         let give = tokens(100);
         let proxy = Proxy::start(registry.address, move |asked| match give(asked) {
             Act::Answer(mut answer) if answer.status == 200 => {
@@ -160,7 +162,9 @@ async fn the_answer_with_a_token_is_read_up_to_its_limit() {
         let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await;
         match expected {
             Ok(()) => assert_eq!(pulled.unwrap().layers, image.layers()),
-            Err(text) => assert_eq!(pulled.unwrap_err(), format!("`{}` {text}", proxy.address)),
+            Err(text) => {
+                assert_eq!(pulled.unwrap_err(), format!("cannot log in: the token service `{}` {text}", proxy.address))
+            }
         }
     }
 }
@@ -174,8 +178,11 @@ async fn no_password_goes_to_a_token_service_without_tls() {
     let proxy = Proxy::start(registry.address, move |_| answer(401, &[("www-authenticate", &challenge)], ""));
     let key = proxy.address.to_string();
     let error = pull(with(proxy.address, &auth(&key, "me", "it's")), &at(proxy.address)).await.unwrap_err();
-    let to_do = "write --insecure-registry with its host to go there";
-    assert_eq!(error, format!("`{key}` wants a token from `{realm}`, which is no address with https: {to_do}"));
+    let to_do = "write --insecure-registry with the host of the service to allow it";
+    assert_eq!(
+        error,
+        format!("cannot log in to `{key}`: its token service `{realm}` does not have an https URL; {to_do}")
+    );
     assert_eq!(service.asked(), []);
 }
 
@@ -209,7 +216,7 @@ async fn who_we_are_redirected_to_cannot_ask_who_we_are() {
     let mut settings = with(proxy.address, &auth(&proxy.address.to_string(), "me", "it's"));
     settings.insecure.push(to.to_string());
     let error = pull(settings, &at(proxy.address)).await.unwrap_err();
-    assert!(error.contains("refuses the credentials of `me`"), "{error}");
+    assert!(error.contains("rejects the credentials of `me`"), "{error}");
     let asked: Vec<_> = elsewhere.asked().into_iter().map(|asked| (asked.target, asked.authorization)).collect();
     assert_eq!(asked, [("/v2/ns/catalog/manifests/v1".to_owned(), None)]);
 }

@@ -52,6 +52,6 @@ async fn what_is_blocked_is_not_asked_for() {
         "[[registry]]\nlocation = \"{host}\"\ninsecure = true\n[[registry]]\nlocation = \"{host}/ns\"\nblocked = true\n"
     );
     let error = pull(with(&conf), &format!("{host}/ns/catalog:v1")).await.unwrap_err();
-    assert_eq!(error, format!("registries.conf blocks `{host}/ns/catalog:v1`: see the prefix `{host}/ns`"));
+    assert_eq!(error, format!("cannot pull `{host}/ns/catalog:v1`: registries.conf blocks the prefix `{host}/ns`"));
     assert_eq!(proxy.asked(), []);
 }
