@@ -239,8 +239,14 @@ fn image_limits() -> Vec<(&'static str, String)> {
 }
 
 fn connection_limits() -> Vec<(&'static str, String)> {
-    let listen::ConnectionLimits { connections, headers, header_bytes, request, stall, end } =
-        listen::ConnectionLimits::default();
+    let listen::ConnectionLimits {
+        connections,
+        header_timeout: headers,
+        header_bytes,
+        request_timeout: request,
+        write_timeout: stall,
+        shutdown_grace: end,
+    } = listen::ConnectionLimits::default();
     vec![
         ("connections", connections.to_string()),
         ("headers", format!("{} s", headers.as_secs())),
