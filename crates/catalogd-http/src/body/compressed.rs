@@ -12,7 +12,7 @@ use http_facts::coding::{Coding, CompressionLevel, StreamEncoder};
 
 use super::Slices;
 
-/// Maximum number of bytes that are compressed before other tasks of the thread run: at most half a millisecond.
+/// Maximum number of bytes that are compressed before other tasks of the thread run: less than a millisecond of work.
 pub(super) const STEP_BYTES: usize = 64 * 1024;
 
 /// A body that compresses slices while it is sent. Its memory is that of one encoder and the output of one step, whatever
