@@ -1,7 +1,7 @@
-//! The listening socket: connections with limits, probes, and an end that lets requests finish.
+//! The HTTP server: connections with limits, health probes, and graceful shutdown.
 //!
-//! It serves HTTP/1.1 over hyper directly, because `axum::serve` has neither a time-out for headers nor a bound on
-//! connections nor a deadline for its end. It does not know what the routes answer.
+//! It uses hyper directly, because `axum::serve` has no time-out for headers, no bound on connections and no deadline for
+//! shutdown. It does not know the routes of the application.
 
 use std::io;
 use std::net::SocketAddr;
@@ -25,36 +25,36 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-/// How much one listener does at once, and how long it waits for anything.
+/// Limits of the connections of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Open connections; more wait in the system's queue.
+    /// Maximum number of open connections. Further ones wait in the accept queue of the operating system.
     pub connections: usize,
-    /// How long a connection may take to send the headers of its next request, also when it sends nothing. Of the first
-    /// request it counts from the first byte, which may take as long.
-    pub headers: Duration,
-    /// Bytes of the first line and the headers of a request together.
+    /// Time-out for the headers of the next request, which also closes idle connections. For the first request of a
+    /// connection it applies once to the first byte and once to the headers.
+    pub header_timeout: Duration,
+    /// Maximum length in bytes of the request line and the headers of a request.
     pub header_bytes: usize,
-    /// How long a request may take until its answer begins, its body included.
-    pub request: Duration,
-    /// How long a client may take to accept the next bytes of an answer.
-    pub stall: Duration,
-    /// How long requests may go on after the end was asked for.
-    pub end: Duration,
+    /// Time-out from the headers of a request until its response begins.
+    pub request_timeout: Duration,
+    /// Time-out for a client to acknowledge sent bytes.
+    pub write_timeout: Duration,
+    /// Time for running requests to finish after a shutdown is requested.
+    pub shutdown_grace: Duration,
 }
 
-/// A socket that listens.
+/// A listening socket.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
 }
 
-/// Whether requests should be sent here: clones see the same.
+/// The readiness that `/readyz` reports. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Ready(Arc<AtomicBool>);
 
-/// The address cannot be listened on.
+/// An error of listening on an address.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on `{address}`")]
 pub struct ListenError {
@@ -66,23 +66,23 @@ impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             connections: 4096,
-            headers: Duration::from_secs(15),
+            header_timeout: Duration::from_secs(15),
             header_bytes: 32 * 1024,
-            request: Duration::from_secs(30),
-            stall: Duration::from_secs(30),
-            end: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            shutdown_grace: Duration::from_secs(10),
         }
     }
 }
 
 impl Ready {
-    /// From now on requests should be sent here.
+    /// Marks the server as ready.
     pub fn set(&self) {
         self.0.store(true, Ordering::Release);
     }
 }
 
-/// `GET /healthz`: whether the process works. `GET /readyz`: whether requests should be sent here.
+/// Returns the routes of the probes: `GET /healthz` (liveness) and `GET /readyz` (readiness).
 pub fn probes(ready: Ready) -> Router {
     let readyz = async move || {
         if ready.0.load(Ordering::Acquire) {
@@ -95,7 +95,7 @@ pub fn probes(ready: Ready) -> Router {
 }
 
 impl Listener {
-    /// Listens on `HOST:PORT`; port 0 is any that is free.
+    /// Listens on `HOST:PORT`. Port 0 selects a free port.
     pub async fn bind(address: &str) -> Result<Self, ListenError> {
         let error = |source| ListenError { address: address.to_owned(), source };
         let socket = TcpListener::bind(address).await.map_err(error)?;
@@ -103,81 +103,85 @@ impl Listener {
         Ok(Self { socket, address })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves the routes until `end` is done. Requests that run then are finished, until their time is up.
-    pub async fn serve(self, routes: Router, limits: ConnectionLimits, end: impl Future<Output = ()>) {
-        let routes = routes.layer(from_fn(move |request, next| answer(request, next, limits.request)));
+    /// Serves the routes until `shutdown` completes, then waits for running requests within the grace period.
+    pub async fn serve(self, routes: Router, limits: ConnectionLimits, shutdown: impl Future<Output = ()>) {
+        let routes =
+            routes.layer(from_fn(move |request, next| check_and_time_out(request, next, limits.request_timeout)));
         let service = TowerToHyperService::new(routes);
         let mut http = http1::Builder::new();
-        http.timer(TokioTimer::new()).header_read_timeout(limits.headers).max_buf_size(limits.header_bytes);
+        http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(limits.header_bytes);
         let connections = Arc::new(Semaphore::new(limits.connections));
-        // Each connection holds a receiver, so that the sender sees the last one end.
+        // Each connection holds a receiver, so that the sender notices when the last one is closed.
         let open = watch::Sender::new(());
-        let mut end = pin!(end);
+        let mut shutdown = pin!(shutdown);
         loop {
             let next = async {
                 let permit = Arc::clone(&connections).acquire_owned().await;
-                (permit, accept(&self.socket, limits.stall).await)
+                (permit, accept(&self.socket, limits.write_timeout).await)
             };
             let (permit, stream) = tokio::select! {
                 next = next => next,
-                () = &mut end => break,
+                () = &mut shutdown => break,
             };
-            let (http, service, mut ending) = (http.clone(), service.clone(), open.subscribe());
+            let (http, service, mut closing) = (http.clone(), service.clone(), open.subscribe());
             tokio::spawn(async move {
                 let _permit = permit;
-                let speaks = tokio::select! {
-                    heard = timeout(limits.headers, stream.readable()) => matches!(heard, Ok(Ok(()))),
-                    _ = ending.changed() => false,
+                let is_readable = tokio::select! {
+                    ready = timeout(limits.header_timeout, stream.readable()) => matches!(ready, Ok(Ok(()))),
+                    _ = closing.changed() => false,
                 };
-                // The others may be many. Without buffers and all that a request takes they cost next to nothing.
-                if speaks {
-                    Box::pin(converse(&http, stream, service, ending)).await;
+                // Connections without a request may be many. Without buffers they need little memory.
+                if is_readable {
+                    Box::pin(serve_connection(&http, stream, service, closing)).await;
                 }
             });
         }
         drop(self.socket);
         open.send_replace(());
-        if timeout(limits.end, open.closed()).await.is_err() {
-            tracing::warn!(after = ?limits.end, "requests were cut off at the end");
+        if timeout(limits.shutdown_grace, open.closed()).await.is_err() {
+            tracing::warn!(
+                grace_seconds = limits.shutdown_grace.as_secs_f64(),
+                "closed connections with running requests after the grace period"
+            );
         }
     }
 }
 
-/// Answers the requests of a connection until it ends, or all do.
-async fn converse(
+/// Serves the requests of a connection until it is closed or the server shuts down.
+async fn serve_connection(
     http: &http1::Builder,
     stream: TcpStream,
     service: TowerToHyperService<Router>,
-    mut ending: watch::Receiver<()>,
+    mut closing: watch::Receiver<()>,
 ) {
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let ended = tokio::select! {
         ended = &mut connection => ended,
-        _ = ending.changed() => {
+        _ = closing.changed() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended early");
+        tracing::debug!(%error, "connection closed with an error");
     }
 }
 
-/// The next connection. Refusals by the system, such as too many open files, pass when other connections end.
-async fn accept(socket: &TcpListener, stall: Duration) -> TcpStream {
+/// Accepts the next connection. Errors such as too many open files are temporary: other connections will be closed.
+async fn accept(socket: &TcpListener, write_timeout: Duration) -> TcpStream {
     loop {
         match socket.accept().await {
             Ok((stream, _)) => {
-                // Both fail only where the connection ended already.
-                // Answers are written whole, so waiting for more to send only delays them.
+                // Both fail only if the connection is closed already.
+                // Responses are written at once, so that waiting for more data would only delay them.
                 let _ = stream.set_nodelay(true);
-                // Who takes an answer and never reads it would hold it in memory for as long as it likes.
-                let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(stall));
+                // A client that never reads its response would otherwise keep it in memory.
+                let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(write_timeout));
                 return stream;
             }
             Err(error) => {
@@ -188,7 +192,8 @@ async fn accept(socket: &TcpListener, stall: Duration) -> TcpStream {
     }
 }
 
-async fn answer(request: Request, next: Next, limit: Duration) -> Response {
+/// Middleware that checks the `Host` header and applies the time-out of requests.
+async fn check_and_time_out(request: Request, next: Next, limit: Duration) -> Response {
     if let Some(fault) = host_fault(&request) {
         let text = format!("400 Bad Request: {fault} Host header");
         return (StatusCode::BAD_REQUEST, [(CONNECTION, "close")], text).into_response();
@@ -199,7 +204,7 @@ async fn answer(request: Request, next: Next, limit: Duration) -> Response {
     }
 }
 
-/// What is wrong with the host that a request names, in Go's words: RFC 9112 §3.2.
+/// Returns the fault of the `Host` header in the words of Go, if it has one (RFC 9112 §3.2).
 fn host_fault(request: &Request) -> Option<&'static str> {
     let mut hosts = request.headers().get_all(HOST).iter();
     match (hosts.next(), hosts.next()) {

@@ -52,10 +52,10 @@ impl Server {
 
 fn limits() -> ConnectionLimits {
     ConnectionLimits {
-        headers: TOO_LONG,
-        request: TOO_LONG,
-        stall: TOO_LONG,
-        end: TOO_LONG,
+        header_timeout: TOO_LONG,
+        request_timeout: TOO_LONG,
+        write_timeout: TOO_LONG,
+        shutdown_grace: TOO_LONG,
         ..ConnectionLimits::default()
     }
 }
@@ -97,7 +97,7 @@ async fn a_process_is_healthy_at_once_and_ready_when_it_says_so() {
 
 #[tokio::test]
 async fn headers_must_come_in_time() {
-    let server = Server::start(ConnectionLimits { headers: SHORT, ..limits() }).await;
+    let server = Server::start(ConnectionLimits { header_timeout: SHORT, ..limits() }).await;
     for sent in ["", "GET /healthz HTTP/1.1\r\n", "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"] {
         let mut stream = server.connect().await;
         send(&mut stream, sent).await;
@@ -141,7 +141,7 @@ async fn headers_have_bytes_up_to_their_limit() {
 
 #[tokio::test]
 async fn a_request_must_be_answered_in_time() {
-    let server = Server::start(ConnectionLimits { request: SHORT, ..limits() }).await;
+    let server = Server::start(ConnectionLimits { request_timeout: SHORT, ..limits() }).await;
     assert_eq!(status(&get_once(&server, "/wait").await), "408");
     let server = Server::start(limits()).await;
     server.go.notify_one();
@@ -150,7 +150,7 @@ async fn a_request_must_be_answered_in_time() {
 
 #[tokio::test]
 async fn an_answer_must_be_accepted_in_time() {
-    let server = Server::start(ConnectionLimits { connections: 1, stall: SHORT, ..limits() }).await;
+    let server = Server::start(ConnectionLimits { connections: 1, write_timeout: SHORT, ..limits() }).await;
     let request = "GET /large HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
     let mut reading = server.connect().await;
     send(&mut reading, request).await;
@@ -195,7 +195,7 @@ async fn the_end_waits_for_requests_and_for_nothing_else() {
 
 #[tokio::test]
 async fn the_end_waits_no_longer_than_its_limit() {
-    let server = Server::start(ConnectionLimits { end: SHORT, ..limits() }).await;
+    let server = Server::start(ConnectionLimits { shutdown_grace: SHORT, ..limits() }).await;
     let mut busy = server.connect().await;
     send(&mut busy, "GET /wait HTTP/1.1\r\nhost: x\r\n\r\n").await;
     assert_eq!(status(&get_once(&server, "/healthz").await), "200");

@@ -10,7 +10,7 @@ use loading::{CatalogSpec, PollPolicy, RefreshPolicy, Source, WatchInterval};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::registries::{RegistryAccess, wants_registry};
+use super::registries::{RegistryAccess, needs_registry};
 use super::sources;
 use crate::args::ServeArgs;
 
@@ -48,8 +48,8 @@ impl Configuration {
     pub(super) fn read(&mut self) -> anyhow::Result<Vec<CatalogSpec>> {
         let Self { args, store, registries } = self;
         let entries = sources::catalogs(&args.sources, args.config.as_deref(), args.images.configs_dir.as_deref())?;
-        let wants_registry = wants_registry(entries.iter().map(|entry| &entry.reference.source));
-        let registries = registries.update(&args.images, wants_registry)?;
+        let needs_registry = needs_registry(entries.iter().map(|entry| &entry.reference.source));
+        let registries = registries.update(&args.images, needs_registry)?;
         for entry in &entries {
             refuse_store_in_source(store, &entry.reference.source)?;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use loading::{Content, LoadError, RefreshPolicy, load_once};
 
-use super::registries::{RegistryAccess, wants_registry};
+use super::registries::{RegistryAccess, needs_registry};
 use super::sources::SourceReference;
 use super::terminal::Terminal;
 use crate::args::ImageArgs;
@@ -14,8 +14,8 @@ pub(super) fn load<'a>(
     sources: impl IntoIterator<Item = (&'a str, &'a SourceReference)> + Clone,
     images: &ImageArgs,
 ) -> anyhow::Result<Vec<Result<Content, LoadError>>> {
-    let wants_registry = wants_registry(sources.clone().into_iter().map(|(_, reference)| &reference.source));
-    let registries = RegistryAccess::default().update(images, wants_registry)?;
+    let needs_registry = needs_registry(sources.clone().into_iter().map(|(_, reference)| &reference.source));
+    let registries = RegistryAccess::default().update(images, needs_registry)?;
     let terminal = Arc::new(Terminal::new());
     let folder = std::env::temp_dir();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -1,6 +1,6 @@
-//! How registries are reached: reads the files that flags name, or else those that other tools left for the user.
+//! Settings for registries: reads the files that flags name, or else the configuration of Podman, Skopeo and Docker.
 //!
-//! Nothing here is opened for a command that wants no image from a registry.
+//! No file is opened for a command that needs no image from a registry.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,24 +13,24 @@ use loading::Source;
 
 use crate::args::ImageArgs;
 
-/// What is read for all users.
+/// `registries.conf` of the system.
 const SYSTEM_CONF: &str = "/etc/containers/registries.conf";
 
-/// What an environment variable says.
+/// Returns the value of an environment variable.
 type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// A file with its text.
-type Text = (PathBuf, String);
+type TextFile = (PathBuf, String);
 
-/// How registries are reached now: made anew when what it is made from has changed.
+/// The client for registries, created anew when its settings have changed.
 #[derive(Debug, Default)]
 pub(super) struct RegistryAccess(Option<(RegistrySettings, Registries)>);
 
 impl RegistryAccess {
-    /// Reads what the flags and the environment say. Unchanged settings keep their connections.
-    pub(super) fn update(&mut self, args: &ImageArgs, wants_registry: bool) -> anyhow::Result<Registries> {
+    /// Reads the flags and the environment. A client whose settings are unchanged keeps its connections.
+    pub(super) fn update(&mut self, args: &ImageArgs, needs_registry: bool) -> anyhow::Result<Registries> {
         let settings =
-            if wants_registry { settings(args, &|name| std::env::var_os(name))? } else { RegistrySettings::default() };
+            if needs_registry { settings(args, &|name| std::env::var_os(name))? } else { RegistrySettings::default() };
         if let Some((_, registries)) = self.0.as_ref().filter(|(former, _)| *former == settings) {
             return Ok(registries.clone());
         }
@@ -40,47 +40,47 @@ impl RegistryAccess {
     }
 }
 
-/// Whether one of these sources is in a registry.
-pub(super) fn wants_registry<'a>(sources: impl IntoIterator<Item = &'a Source>) -> bool {
+/// Returns whether one of these sources is an image in a registry.
+pub(super) fn needs_registry<'a>(sources: impl IntoIterator<Item = &'a Source>) -> bool {
     sources.into_iter().any(|source| matches!(source, Source::Image(ImageSource::Registry(_))))
 }
 
 fn settings(args: &ImageArgs, env: Env<'_>) -> anyhow::Result<RegistrySettings> {
     let authorities = args.registry_ca.iter().map(|path| Ok(read(path)?.1)).collect::<anyhow::Result<_>>()?;
     Ok(RegistrySettings {
-        credentials: Credentials::parse(credentials(args.authfile.as_deref(), env)?)?,
+        credentials: Credentials::parse(read_credentials(args.authfile.as_deref(), env)?)?,
         authorities,
         insecure: args.insecure_registry.clone(),
-        conf: RegistriesConf::parse(conf(args.registries_conf.as_deref(), env)?)?,
+        conf: RegistriesConf::parse(read_conf(args.registries_conf.as_deref(), env)?)?,
         ..RegistrySettings::default()
     })
 }
 
-/// The files with credentials, in the order in which they count.
-fn credentials(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<Text>> {
-    let named = given.map(Path::to_owned).or_else(|| folder(env, "REGISTRY_AUTH_FILE"));
+/// Reads the files with credentials, in the order of their precedence.
+fn read_credentials(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<TextFile>> {
+    let named = given.map(Path::to_owned).or_else(|| path_variable(env, "REGISTRY_AUTH_FILE"));
     if let Some(path) = named {
         return Ok(vec![read(&path)?]);
     }
-    let runtime = folder(env, "XDG_RUNTIME_DIR").map(|folder| folder.join("containers/auth.json"));
-    let config = config(env).map(|folder| folder.join("containers/auth.json"));
-    let docker = folder(env, "DOCKER_CONFIG").or_else(|| Some(folder(env, "HOME")?.join(".docker")));
+    let runtime = path_variable(env, "XDG_RUNTIME_DIR").map(|folder| folder.join("containers/auth.json"));
+    let config = config_folder(env).map(|folder| folder.join("containers/auth.json"));
+    let docker = path_variable(env, "DOCKER_CONFIG").or_else(|| Some(path_variable(env, "HOME")?.join(".docker")));
     let docker = docker.map(|folder| folder.join("config.json"));
-    let found = [runtime, config, docker].into_iter().flatten().map(|path| read_if_there(&path));
+    let found = [runtime, config, docker].into_iter().flatten().map(|path| read_if_exists(&path));
     Ok(found.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// The first `registries.conf` that there is, and then its drop-ins by name.
-fn conf(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<Text>> {
-    let named = given.map(Path::to_owned).or_else(|| folder(env, "CONTAINERS_REGISTRIES_CONF"));
+/// Reads the first `registries.conf` that exists, and its drop-in files in the order of their names.
+fn read_conf(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<TextFile>> {
+    let named = given.map(Path::to_owned).or_else(|| path_variable(env, "CONTAINERS_REGISTRIES_CONF"));
     if let Some(path) = named {
         return Ok(vec![read(&path)?]);
     }
-    let users = config(env).map(|folder| folder.join("containers/registries.conf"));
+    let users = config_folder(env).map(|folder| folder.join("containers/registries.conf"));
     for path in users.into_iter().chain([PathBuf::from(SYSTEM_CONF)]) {
         let drop_ins = path.with_extension("conf.d");
-        let mut texts: Vec<_> = read_if_there(&path)?.into_iter().collect();
-        for path in names(&drop_ins)? {
+        let mut texts: Vec<_> = read_if_exists(&path)?.into_iter().collect();
+        for path in list_drop_ins(&drop_ins)? {
             texts.push(read(&path)?);
         }
         if !texts.is_empty() {
@@ -90,8 +90,8 @@ fn conf(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<Text>> {
     Ok(Vec::new())
 }
 
-/// The files of a folder of drop-ins, by name.
-fn names(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// Lists the drop-in files of a folder in the order of their names.
+fn list_drop_ins(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if is_absent(&error) => return Ok(Vec::new()),
         entries => entries.and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()),
@@ -102,23 +102,25 @@ fn names(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The folder in which programs keep the settings of the user.
-fn config(env: Env<'_>) -> Option<PathBuf> {
-    folder(env, "XDG_CONFIG_HOME").or_else(|| Some(folder(env, "HOME")?.join(".config")))
+/// Returns the folder for the user's configuration files.
+fn config_folder(env: Env<'_>) -> Option<PathBuf> {
+    path_variable(env, "XDG_CONFIG_HOME").or_else(|| Some(path_variable(env, "HOME")?.join(".config")))
 }
 
-fn folder(env: Env<'_>, name: &str) -> Option<PathBuf> {
+/// Returns the path in an environment variable; `None` if it is unset or empty.
+fn path_variable(env: Env<'_>, name: &str) -> Option<PathBuf> {
     env(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-fn read_if_there(path: &Path) -> anyhow::Result<Option<Text>> {
+/// Reads a file; `None` if it does not exist.
+fn read_if_exists(path: &Path) -> anyhow::Result<Option<TextFile>> {
     match fs::read_to_string(path) {
         Err(error) if is_absent(&error) => Ok(None),
         text => Ok(Some((path.to_owned(), text.with_context(|| cannot_read(path))?))),
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<Text> {
+fn read(path: &Path) -> anyhow::Result<TextFile> {
     let text = fs::read_to_string(path).with_context(|| cannot_read(path))?;
     Ok((path.to_owned(), text))
 }
@@ -155,7 +157,7 @@ mod tests {
         move |name| all.get(name).cloned()
     }
 
-    fn names_of(texts: Vec<Text>) -> Vec<String> {
+    fn names_of(texts: Vec<TextFile>) -> Vec<String> {
         texts.into_iter().map(|(_, text)| text).collect()
     }
 
@@ -163,13 +165,15 @@ mod tests {
     fn credentials_are_those_that_podman_and_docker_keep_for_the_user() {
         let all = ["run/containers/auth.json", ".config/containers/auth.json", ".docker/config.json", "auth.json"];
         let home = files(&all);
-        let found = |more: &[(&str, &str)]| names_of(credentials(None, &env(home.path(), more)).unwrap());
+        let found = |more: &[(&str, &str)]| names_of(read_credentials(None, &env(home.path(), more)).unwrap());
         assert_eq!(found(&[]), all[1..3]);
         assert_eq!(found(&[("XDG_RUNTIME_DIR", "run")]), all[..3]);
         assert_eq!(found(&[("XDG_CONFIG_HOME", "none"), ("DOCKER_CONFIG", "none")]), Vec::<String>::new());
         assert_eq!(found(&[("XDG_RUNTIME_DIR", "run"), ("REGISTRY_AUTH_FILE", "auth.json")]), all[3..]);
-        let given =
-            credentials(Some(&home.path().join(all[0])), &env(home.path(), &[("REGISTRY_AUTH_FILE", "auth.json")]));
+        let given = read_credentials(
+            Some(&home.path().join(all[0])),
+            &env(home.path(), &[("REGISTRY_AUTH_FILE", "auth.json")]),
+        );
         assert_eq!(names_of(given.unwrap()), all[..1]);
     }
 
@@ -179,8 +183,8 @@ mod tests {
         let missing = home.path().join("missing");
         let env = env(home.path(), &[]);
         let expected = format!("cannot read `{}`", missing.display());
-        assert_eq!(credentials(Some(&missing), &env).unwrap_err().to_string(), expected);
-        assert_eq!(conf(Some(&missing), &env).unwrap_err().to_string(), expected);
+        assert_eq!(read_credentials(Some(&missing), &env).unwrap_err().to_string(), expected);
+        assert_eq!(read_conf(Some(&missing), &env).unwrap_err().to_string(), expected);
     }
 
     #[test]
@@ -193,8 +197,8 @@ mod tests {
             "other.conf",
         ];
         let home = files(&all);
-        assert_eq!(names_of(conf(None, &env(home.path(), &[])).unwrap()), all[..3]);
-        let named = conf(None, &env(home.path(), &[("CONTAINERS_REGISTRIES_CONF", "other.conf")]));
+        assert_eq!(names_of(read_conf(None, &env(home.path(), &[])).unwrap()), all[..3]);
+        let named = read_conf(None, &env(home.path(), &[("CONTAINERS_REGISTRIES_CONF", "other.conf")]));
         assert_eq!(names_of(named.unwrap()), all[4..]);
     }
 }

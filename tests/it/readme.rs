@@ -238,8 +238,14 @@ fn image_limits() -> Vec<(&'static str, String)> {
 }
 
 fn connection_limits() -> Vec<(&'static str, String)> {
-    let listen::ConnectionLimits { connections, headers, header_bytes, request, stall, end } =
-        listen::ConnectionLimits::default();
+    let listen::ConnectionLimits {
+        connections,
+        header_timeout: headers,
+        header_bytes,
+        request_timeout: request,
+        write_timeout: stall,
+        shutdown_grace: end,
+    } = listen::ConnectionLimits::default();
     vec![
         ("connections", connections.to_string()),
         ("headers", format!("{} s", headers.as_secs())),
@@ -255,6 +261,7 @@ fn http_limits() -> Vec<(&'static str, String)> {
         ("target", catalogd_http::MAX_TARGET_BYTES.to_string()),
         ("ranges", catalogd_http::MAX_RANGES.to_string()),
         ("compressed blobs", catalogd_http::MAX_ENCODED_BYTES.to_string()),
+        ("compressed streams", catalogd_http::MAX_COMPRESSED_STREAMS.to_string()),
         ("compressed at least", coding::MIN_ENCODED_BYTES.to_string()),
     ]
 }

@@ -82,8 +82,7 @@ fn a_store_belongs_to_one_process() {
     folders.catalog("etcd", ETCD);
     let _server = Server::start(&folders, &[&folders.text("etcd")]);
     let second = run(catalogql().args(["serve", &folders.text("etcd"), "--store", &folders.text("store")]));
-    let expected =
-        "error: the store `@/store` is in use by another process: end that one or name another folder with --store\n";
+    let expected = "error: cannot open the store `@/store`: another process uses it; stop that process or name another folder with --store\n";
     assert_eq!((second.status, folders.shown(&second.stderr).as_str()), (Some(1), expected));
 }
 
@@ -171,8 +170,8 @@ fn what_cannot_be_served_at_all_is_said_at_the_end() {
     let (a, b) = (folders.text("a"), folders.text("b"));
     let broken = serve(&[&a]);
     assert!(broken.starts_with("error: no catalog can be served\n  a: catalog.json:1: "), "{broken}");
-    let full = "error: no catalog can be served\n  b: cannot store the content: the store `@/store` may hold 10 bytes \
-                and a new content does not fit: raise --store-quota";
+    let full = "error: no catalog can be served\n  b: cannot store the content: the store `@/store` would exceed its \
+                quota of 10 bytes: raise it with --store-quota";
     assert_eq!(serve(&["--store-quota", "10", &b]), full);
     let same = "error: two catalogs are called `b`: write NAME=SOURCE to give one of them another name";
     assert_eq!(serve(&[&b, &b]), same);

@@ -117,5 +117,8 @@ fn a_stream_is_completed_when_the_process_ends_and_does_not_hold_it_up() {
     listening.until("event: complete\ndata: \n\n");
     let (status, ..) = server.ended();
     assert!(status.success());
-    assert!(begun.elapsed() < listen::ConnectionLimits::default().end, "it waited until streams were cut off");
+    assert!(
+        begun.elapsed() < listen::ConnectionLimits::default().shutdown_grace,
+        "it waited until streams were cut off"
+    );
 }

@@ -1,6 +1,8 @@
-//! A body that is a sequence of slices of one content: nothing of it is copied before it reaches the socket.
+//! Bodies made of slices of one content: sent as they are, without copying, or compressed while they are sent.
 //!
-//! It does not know what the slices say.
+//! This module does not know what the slices contain.
+
+mod compressed;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -11,66 +13,95 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
 
+pub(super) use compressed::{CompressedSlices, StreamPermit, StreamPermits};
+
 /// Slices of one content, in the order in which they are sent.
 #[derive(Debug)]
 pub(super) struct Slices {
     content: Bytes,
-    rest: VecDeque<Slice>,
+    queue: VecDeque<Slice>,
+    /// Total length of the slices in bytes.
     length: u64,
 }
 
-/// A piece of a body.
+/// One piece of a body.
 #[derive(Debug)]
 enum Slice {
-    Of(Range<usize>),
-    Own(Bytes),
+    /// A range of the content.
+    Content(Range<usize>),
+    /// Bytes that the content does not contain, such as the boundary between two parts.
+    Inserted(Bytes),
 }
 
 impl Slices {
-    /// No slices yet.
-    pub(super) fn of(content: Bytes) -> Self {
-        Self { content, rest: VecDeque::new(), length: 0 }
+    /// Creates an empty sequence of slices of a content.
+    pub(super) fn new(content: Bytes) -> Self {
+        Self { content, queue: VecDeque::new(), length: 0 }
     }
 
-    /// The whole content.
+    /// Creates a sequence with the whole content as its only slice.
     pub(super) fn whole(content: Bytes) -> Self {
         let all = 0..content.len();
-        let mut slices = Self::of(content);
+        let mut slices = Self::new(content);
         slices.push(all);
         slices
     }
 
-    /// Adds a slice of the content; one that follows on the slice before it becomes a part of that.
+    /// Appends a range of the content, merging it with the last one if it is adjacent.
     pub(super) fn push(&mut self, range: Range<usize>) {
         self.length += range.len() as u64;
-        match self.rest.back_mut() {
-            Some(Slice::Of(before)) if before.end == range.start => before.end = range.end,
+        match self.queue.back_mut() {
+            Some(Slice::Content(last)) if last.end == range.start => last.end = range.end,
             _ if range.is_empty() => {}
-            _ => self.rest.push_back(Slice::Of(range)),
+            _ => self.queue.push_back(Slice::Content(range)),
         }
     }
 
-    /// How many bytes there are.
+    /// Appends bytes that are not part of the content.
+    pub(super) fn push_inserted(&mut self, bytes: Bytes) {
+        self.length += bytes.len() as u64;
+        self.queue.push_back(Slice::Inserted(bytes));
+    }
+
+    /// Returns the total length in bytes.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// All bytes in one.
-    pub(super) fn concat(self) -> Bytes {
-        let piece = |slice: &Slice| match slice {
-            Slice::Of(range) => self.content.slice(range.clone()),
-            Slice::Own(bytes) => bytes.clone(),
-        };
-        match self.rest.len() {
-            1 => piece(&self.rest[0]),
-            _ => self.rest.iter().map(piece).collect::<Vec<_>>().concat().into(),
+    /// Concatenates all slices. Several are copied, a single one is not.
+    pub(super) fn concat(mut self) -> Bytes {
+        let Some(first) = self.pop(usize::MAX) else { return Bytes::new() };
+        if self.queue.is_empty() {
+            return first;
         }
+        let mut all = Vec::with_capacity(first.len() + usize::try_from(self.length).unwrap_or(0));
+        all.extend_from_slice(&first);
+        while let Some(next) = self.pop(usize::MAX) {
+            all.extend_from_slice(&next);
+        }
+        all.into()
     }
 
-    /// Adds what is not of the content.
-    pub(super) fn push_own(&mut self, bytes: Bytes) {
-        self.length += bytes.len() as u64;
-        self.rest.push_back(Slice::Own(bytes));
+    /// Removes up to `max` bytes of the first slice and returns them without copying; `None` after the last slice.
+    fn pop(&mut self, max: usize) -> Option<Bytes> {
+        let bytes = match self.queue.front_mut()? {
+            Slice::Content(range) => {
+                let end = range.end.min(range.start.saturating_add(max));
+                let bytes = self.content.slice(range.start..end);
+                range.start = end;
+                bytes
+            }
+            Slice::Inserted(bytes) => bytes.split_to(max.min(bytes.len())),
+        };
+        let is_sent = match self.queue.front()? {
+            Slice::Content(range) => range.is_empty(),
+            Slice::Inserted(bytes) => bytes.is_empty(),
+        };
+        if is_sent {
+            self.queue.pop_front();
+        }
+        self.length -= bytes.len() as u64;
+        Some(bytes)
     }
 }
 
@@ -79,17 +110,11 @@ impl HttpBody for Slices {
     type Error = Infallible;
 
     fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let bytes = match self.rest.pop_front() {
-            Some(Slice::Of(range)) => self.content.slice(range),
-            Some(Slice::Own(bytes)) => bytes,
-            None => return Poll::Ready(None),
-        };
-        self.length -= bytes.len() as u64;
-        Poll::Ready(Some(Ok(Frame::data(bytes))))
+        Poll::Ready(self.pop(usize::MAX).map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty()
+        self.queue.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {

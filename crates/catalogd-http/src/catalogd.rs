@@ -1,7 +1,7 @@
-//! What catalogd serves over HTTP, at the same paths: a whole catalog, and the blobs that meet conditions.
+//! The HTTP API of catalogd at the same paths: whole catalogs, and the blobs that match a filter.
 //!
-//! Statuses, texts and headers are catalogd's, so that its clients need no change. Where it differs, which is told in
-//! `docs/reference/http.md`, catalogd loses data or contradicts RFC 9110.
+//! Statuses, texts and headers are catalogd's, so that its clients need no change. The differences are listed in
+//! `docs/reference/http.md`; in each of them catalogd loses data or contradicts RFC 9110.
 
 mod clean;
 mod name;
@@ -25,30 +25,34 @@ use parameters::Parameters;
 use resource::Resource;
 use texts::Refusal;
 
-pub use clean::MAX_TARGET_BYTES;
-pub use resource::MAX_ENCODED_BYTES;
+use super::body::StreamPermits;
 
-/// The whole catalog.
+pub use clean::MAX_TARGET_BYTES;
+pub use resource::{MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES};
+
+/// Path of the whole catalog.
 const ALL: &str = "/catalogs/{catalog}/api/v1/all";
 
-/// The whole catalog, where the first versions of catalogd had it.
-const ALL_BEFORE: &str = "/catalogs/{catalog}/all.json";
+/// Path of the whole catalog in the first versions of catalogd.
+const LEGACY_ALL: &str = "/catalogs/{catalog}/all.json";
 
-/// The blobs that meet conditions.
+/// Path of the blobs that match a filter.
 const METAS: &str = "/catalogs/{catalog}/api/v1/metas";
 
-/// State shared by all requests.
+/// State shared by all requests to these routes.
 #[derive(Clone)]
-struct Server {
+struct ApiState {
     catalogs: Catalogs,
-    /// Part of the entity tags of filtered blobs: which blobs match is decided by this build's code.
+    /// Identity of the build. It is part of the entity tags of filtered blobs, because the code decides which match.
     build: &'static str,
+    /// Bounds the responses that are compressed while they are sent.
+    permits: StreamPermits,
 }
 
-/// Every route of this module.
-pub(super) const ROUTES: [&str; 3] = [ALL, ALL_BEFORE, METAS];
+/// All paths of this module.
+pub(super) const ROUTES: [&str; 3] = [ALL, LEGACY_ALL, METAS];
 
-/// `GET` and `HEAD` of whole catalogs and of blobs, and what catalogd says to everything else.
+/// Returns the routes of whole catalogs and blobs, and catalogd's responses to requests that no route matches.
 pub(super) fn router(catalogs: Catalogs, build: &'static str) -> Router {
     let vary = async |mut response: Response| {
         response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
@@ -56,37 +60,37 @@ pub(super) fn router(catalogs: Catalogs, build: &'static str) -> Router {
     };
     Router::new()
         .route(ALL, only_get(get(all)))
-        .route(ALL_BEFORE, only_get(get(all)))
+        .route(LEGACY_ALL, only_get(get(all)))
         .route(METAS, only_get(get(metas)))
         .fallback(async || texts::not_found())
         .layer(from_fn(clean::redirect))
         .layer(map_response(vary))
-        .with_state(Server { catalogs, build })
+        .with_state(ApiState { catalogs, build, permits: StreamPermits::new(MAX_COMPRESSED_STREAMS) })
 }
 
-fn only_get(methods: MethodRouter<Server>) -> MethodRouter<Server> {
+fn only_get(methods: MethodRouter<ApiState>) -> MethodRouter<ApiState> {
     methods.fallback(async || texts::method_not_allowed())
 }
 
-async fn all(State(server): State<Server>, request: Request) -> Response {
+async fn all(State(state): State<ApiState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    match name::of(&head.uri).and_then(|name| find(&server.catalogs, &name)) {
-        Ok(catalog) => Resource::all(&catalog).answer(&head),
+    match name::parse_name(&head.uri).and_then(|name| find(&state.catalogs, &name)) {
+        Ok(served) => Resource::all(&served).respond(&head, &state.permits),
         Err(refusal) => refusal.into_response(),
     }
 }
 
-async fn metas(State(server): State<Server>, request: Request) -> Response {
+async fn metas(State(state): State<ApiState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    match asked(&server.catalogs, &head.uri) {
-        Ok((catalog, parameters)) => Resource::metas(&catalog, &parameters, server.build).answer(&head),
+    match parse_request(&state.catalogs, &head.uri) {
+        Ok((served, parameters)) => Resource::metas(&served, &parameters, state.build).respond(&head, &state.permits),
         Err(refusal) => refusal.into_response(),
     }
 }
 
-/// The catalog and the conditions of a request for blobs; catalogd looks at them in this order too.
-fn asked(catalogs: &Catalogs, uri: &Uri) -> Result<(Arc<Served>, Parameters), Refusal> {
-    let name = name::of(uri)?;
+/// Finds the catalog and parses the filter of a request for blobs, in the order in which catalogd reports errors.
+fn parse_request(catalogs: &Catalogs, uri: &Uri) -> Result<(Arc<Served>, Parameters), Refusal> {
+    let name = name::parse_name(uri)?;
     let parameters = Parameters::parse(uri.query().unwrap_or_default()).ok_or(Refusal::Query)?;
     Ok((find(catalogs, &name)?, parameters))
 }

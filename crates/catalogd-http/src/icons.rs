@@ -1,7 +1,7 @@
-//! Icons by the digest of their image: what a URL leads to never changes.
+//! Icons by the digest of their bytes, so that the response to a URL never changes.
 //!
-//! An icon is whatever the author of a package put there. A browser that is led straight to one runs nothing of it and
-//! fetches nothing for it.
+//! The author of a package decides what an icon contains. The response headers keep a browser that opens one from running
+//! its scripts and from loading anything for it.
 
 use axum::extract::{Path, State};
 use axum::http::header::{
@@ -13,7 +13,8 @@ use fbc::Digest;
 use http_facts::preconditions::{PreconditionResult, Validators};
 use serving::Catalogs;
 
-/// The icon of a digest in hexadecimal digits, of a content that is served or was a short while ago.
+/// Responds with the icon that has a digest, given in hexadecimal digits, if a content has it that is served or was
+/// served shortly before.
 pub(super) async fn icon(State(catalogs): State<Catalogs>, Path(digest): Path<String>, headers: HeaderMap) -> Response {
     let found = Digest::parse(&format!("sha256:{digest}")).and_then(|digest| catalogs.snapshot().icon(&digest));
     let Some(icon) = found else {
@@ -28,7 +29,7 @@ pub(super) async fn icon(State(catalogs): State<Catalogs>, Path(digest): Path<St
         (CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
     ];
     if validators.evaluate(&headers) == PreconditionResult::NotModified {
-        // Or else it would be said to be 0, which caches take for the length of what they have.
+        // Without it the server adds a length of 0, which caches take for the length of the icon.
         let length = [(CONTENT_LENGTH, icon.bytes.len())];
         return (StatusCode::NOT_MODIFIED, head, length).into_response();
     }

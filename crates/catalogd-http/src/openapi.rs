@@ -1,4 +1,4 @@
-//! What the routes of this view are, for programs: an `OpenAPI` document.
+//! The `OpenAPI` document that describes the routes of this view.
 
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, ETAG};
@@ -8,9 +8,10 @@ use fbc::Digest;
 use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators};
 use sha2::{Digest as _, Sha256};
 
-/// The document.
+/// Text of the document.
 pub const OPENAPI: &str = include_str!("../../../openapi.json");
 
+/// Responds with the document.
 pub(super) async fn openapi(headers: HeaderMap) -> Response {
     let validators = Validators::new(&Digest::new(Sha256::digest(OPENAPI).into()).hex(), None);
     let tag = [(ETAG, validators.etag.as_str())];

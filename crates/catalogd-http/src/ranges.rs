@@ -1,37 +1,37 @@
-//! Ranges of bytes: RFC 9110 §14, as Go's `net/http` reads them.
+//! Range requests for bytes (RFC 9110 §14), parsed as Go's `net/http` does.
 //!
-//! It differs where Go writes a `Content-Range` that is none: a suffix of no bytes, and any suffix of nothing, is
-//! unsatisfiable here. It does not know what the bytes are.
+//! One thing differs: a suffix of zero bytes, and any suffix of an empty representation, is unsatisfiable; Go responds
+//! with an invalid `Content-Range`.
 
 use std::ops::Range;
 
-/// How many ranges are served in one answer; a request for more gets the whole.
+/// Maximum number of ranges in one response. A request for more gets the whole representation.
 pub const MAX_RANGES: usize = 256;
 
-/// What a request for ranges asks for.
+/// The byte ranges that a `Range` header selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ranges {
-    /// Everything: no range, or so many or so large that the whole costs less.
+    /// The whole representation: there are no ranges, or so many or so long that the whole costs less.
     Whole,
-    /// One part.
+    /// A single range.
     One(Range<usize>),
-    /// Several, in the order of the request.
+    /// Several ranges in the order of the request.
     Many(Vec<Range<usize>>),
 }
 
-/// Why a request for ranges is refused: 416.
+/// An error in a `Range` header, which is answered with 416.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RangeError {
-    /// It cannot be read, or is in another unit than bytes.
+    /// The header cannot be parsed, or has another unit than bytes.
     #[error("invalid range")]
     Malformed,
-    /// It can be read, and there is nothing of what it asks for.
+    /// The representation has no byte in any of the ranges.
     #[error("invalid range: failed to overlap")]
     Unsatisfiable,
 }
 
 impl Ranges {
-    /// Reads the value of `Range` for a representation of `size` bytes.
+    /// Parses the value of `Range` for a representation of `size` bytes.
     pub(super) fn parse(text: &[u8], size: usize) -> Result<Self, RangeError> {
         let specs = text.strip_prefix(b"bytes=").ok_or(RangeError::Malformed)?;
         let mut ranges = Vec::new();
@@ -40,24 +40,24 @@ impl Ranges {
             let dash = spec.iter().position(|byte| *byte == b'-').ok_or(RangeError::Malformed)?;
             let (from, to) = (spec[..dash].trim_ascii(), spec[dash + 1..].trim_ascii());
             if from.is_empty() {
-                let length = if to.starts_with(b"-") { None } else { number(to) }.ok_or(RangeError::Malformed)?;
+                let length = if to.starts_with(b"-") { None } else { parse_number(to) }.ok_or(RangeError::Malformed)?;
                 let from = size - length.min(size);
                 missed_suffix |= from == size;
                 ranges.extend((from < size).then_some(from..size));
                 continue;
             }
-            let from = number(from).ok_or(RangeError::Malformed)?;
+            let from = parse_number(from).ok_or(RangeError::Malformed)?;
             if from >= size {
                 missed = true;
                 continue;
             }
-            let last = if to.is_empty() { size - 1 } else { number(to).ok_or(RangeError::Malformed)? };
+            let last = if to.is_empty() { size - 1 } else { parse_number(to).ok_or(RangeError::Malformed)? };
             if last < from {
                 return Err(RangeError::Malformed);
             }
             ranges.push(from..size.min(last + 1));
         }
-        // Nothing has no first byte; whoever asks for a range from there on gets all of it.
+        // As in Go, a range from a first byte on selects the whole of an empty representation.
         if ranges.is_empty() && (missed_suffix || missed && size > 0) {
             return Err(RangeError::Unsatisfiable);
         }
@@ -70,8 +70,8 @@ impl Ranges {
     }
 }
 
-/// A number as Go reads one: a plus sign may come first.
-fn number(text: &[u8]) -> Option<usize> {
+/// Parses a number as Go does: a plus sign may precede it.
+fn parse_number(text: &[u8]) -> Option<usize> {
     let number: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
     usize::try_from(number).ok()
 }

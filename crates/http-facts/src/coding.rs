@@ -1,42 +1,51 @@
-//! Content codings of HTTP: what they are called, which a client accepts, and how bytes are compressed with them.
+//! Content codings (RFC 9110 §8.4.1): their names, and compression in one piece or in steps.
 //!
-//! It does not know who compresses what, or where the result is kept.
-
-mod accept;
+//! This module does not decide what is compressed, and does not store the result.
 
 use std::io::{self, Write};
+use std::mem;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-pub use accept::parse_accept_encoding;
+pub use crate::negotiation::parse_accept_encoding;
 
-/// A content coding: RFC 9110 §8.4.1.
+/// A content coding that responses may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// zstd, RFC 8878.
+    /// Zstandard (RFC 8878).
     Zstd,
-    /// gzip, RFC 1952.
+    /// gzip (RFC 1952).
     Gzip,
 }
 
-/// How much work it is worth to make the result small.
+/// The trade-off between the time that compression takes and the size of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompressionLevel {
-    /// It is sent once.
+    /// For a response that is sent once.
     Fast,
-    /// It is kept and sent often.
+    /// For a result that is stored and sent often.
     Compact,
 }
 
-/// Bytes below which nothing is compressed: the result would hardly be smaller.
+/// Responses shorter than this many bytes are not compressed, because the result would hardly be smaller.
 pub const MIN_ENCODED_BYTES: usize = 1024;
 
+/// Compresses a representation in steps. Equal steps give equal bytes; the output of gzip also depends on where one step
+/// ends and the next begins. Its memory is bounded by the coding's window (about 1 MiB for zstd, 0.3 MiB for
+/// gzip) plus the output that was not taken.
+pub struct StreamEncoder(Encoder);
+
+enum Encoder {
+    Gzip(GzEncoder<Vec<u8>>),
+    Zstd(zstd::Encoder<'static, Vec<u8>>),
+}
+
 impl Coding {
-    /// Every coding; the first is preferred.
+    /// All supported codings, in the server's order of preference.
     pub const ALL: [Self; 2] = [Self::Zstd, Self::Gzip];
 
-    /// What HTTP calls it.
+    /// Returns the name of the coding in `Accept-Encoding` and `Content-Encoding`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Zstd => "zstd",
@@ -44,29 +53,77 @@ impl Coding {
         }
     }
 
-    /// Bytes compressed in memory.
-    pub fn compress_to_vec(self, bytes: &[u8], effort: CompressionLevel) -> Vec<u8> {
+    /// Compresses bytes into memory.
+    pub fn compress_to_vec(self, bytes: &[u8], level: CompressionLevel) -> Vec<u8> {
         let mut compressed = Vec::with_capacity(bytes.len() / 4);
-        self.compress(bytes, effort, &mut compressed).expect("a vector takes whatever is written");
+        self.compress(bytes, level, &mut compressed).expect("writing to a vector does not fail");
         compressed
     }
 
-    /// Compresses bytes.
-    pub fn compress(self, bytes: &[u8], effort: CompressionLevel, to: impl Write) -> io::Result<()> {
+    /// Compresses bytes into a writer.
+    pub fn compress(self, bytes: &[u8], level: CompressionLevel, to: impl Write) -> io::Result<()> {
         match self {
             Self::Gzip => {
-                let level = if effort == CompressionLevel::Fast { Compression::fast() } else { Compression::default() };
-                let mut encoder = GzEncoder::new(to, level);
+                let mut encoder = GzEncoder::new(to, level.gzip());
                 encoder.write_all(bytes)?;
                 encoder.finish()?.flush()
             }
             Self::Zstd => {
-                let level = if effort == CompressionLevel::Fast { 1 } else { 6 };
-                let mut encoder = zstd::Encoder::new(to, level)?;
+                let mut encoder = zstd::Encoder::new(to, level.zstd())?;
                 encoder.set_pledged_src_size(Some(bytes.len() as u64))?;
                 encoder.write_all(bytes)?;
                 encoder.finish()?.flush()
             }
+        }
+    }
+}
+
+impl CompressionLevel {
+    fn gzip(self) -> Compression {
+        match self {
+            Self::Fast => Compression::fast(),
+            Self::Compact => Compression::default(),
+        }
+    }
+
+    fn zstd(self) -> i32 {
+        match self {
+            Self::Fast => 1,
+            Self::Compact => 6,
+        }
+    }
+}
+
+impl StreamEncoder {
+    /// Creates an encoder.
+    pub fn new(coding: Coding, level: CompressionLevel) -> io::Result<Self> {
+        Ok(Self(match coding {
+            Coding::Gzip => Encoder::Gzip(GzEncoder::new(Vec::new(), level.gzip())),
+            Coding::Zstd => Encoder::Zstd(zstd::Encoder::new(Vec::new(), level.zstd())?),
+        }))
+    }
+
+    /// Compresses the next bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.0 {
+            Encoder::Gzip(encoder) => encoder.write_all(bytes),
+            Encoder::Zstd(encoder) => encoder.write_all(bytes),
+        }
+    }
+
+    /// Returns the output since the last call. It may be empty, because encoders hold output back to compress better.
+    pub fn take_output(&mut self) -> Vec<u8> {
+        mem::take(match &mut self.0 {
+            Encoder::Gzip(encoder) => encoder.get_mut(),
+            Encoder::Zstd(encoder) => encoder.get_mut(),
+        })
+    }
+
+    /// Ends the stream and returns the rest of the output.
+    pub fn finish(self) -> io::Result<Vec<u8>> {
+        match self.0 {
+            Encoder::Gzip(encoder) => encoder.finish(),
+            Encoder::Zstd(encoder) => encoder.finish(),
         }
     }
 }
@@ -77,20 +134,46 @@ mod tests {
 
     use super::*;
 
+    fn decompress(coding: Coding, bytes: &[u8]) -> Vec<u8> {
+        let mut plain = Vec::new();
+        match coding {
+            Coding::Gzip => flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut plain),
+            Coding::Zstd => zstd::Decoder::new(bytes).unwrap().read_to_end(&mut plain),
+        }
+        .unwrap();
+        plain
+    }
+
     #[test]
     fn what_is_compressed_can_be_read_again() {
         let bytes = b"{\"schema\":\"olm.package\"}\n".repeat(1000);
         for coding in Coding::ALL {
-            for effort in [CompressionLevel::Fast, CompressionLevel::Compact] {
-                let (mut small, mut again) = (Vec::new(), Vec::new());
-                coding.compress(&bytes, effort, &mut small).unwrap();
-                match coding {
-                    Coding::Gzip => flate2::read::MultiGzDecoder::new(&*small).read_to_end(&mut again),
-                    Coding::Zstd => zstd::Decoder::new(&*small).unwrap().read_to_end(&mut again),
-                }
-                .unwrap();
-                assert_eq!((again == bytes, small.len() < bytes.len() / 20), (true, true), "{coding:?} {effort:?}");
+            for level in [CompressionLevel::Fast, CompressionLevel::Compact] {
+                let small = coding.compress_to_vec(&bytes, level);
+                let is_same = decompress(coding, &small) == bytes;
+                assert_eq!((is_same, small.len() < bytes.len() / 20), (true, true), "{coding:?} {level:?}");
             }
+        }
+    }
+
+    #[test]
+    fn compression_in_steps_can_be_read_again_and_equal_steps_give_equal_bytes() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let bytes: Vec<u8> = (0..300_000).map(|_| random.u8(b'a'..b'e')).collect();
+        let compress = |coding, step| {
+            let mut encoder = StreamEncoder::new(coding, CompressionLevel::Fast).unwrap();
+            let mut output = Vec::new();
+            for part in bytes.chunks(step) {
+                encoder.write(part).unwrap();
+                output.extend(encoder.take_output());
+            }
+            output.extend(encoder.finish().unwrap());
+            output
+        };
+        for (coding, step) in Coding::ALL.into_iter().flat_map(|coding| [(coding, 64 * 1024), (coding, 1000)]) {
+            let output = compress(coding, step);
+            assert!(decompress(coding, &output) == bytes, "{coding:?} {step}");
+            assert!(compress(coding, step) == output, "{coding:?} {step}: a strong entity tag names the same bytes");
         }
     }
 }

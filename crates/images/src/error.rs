@@ -1,4 +1,4 @@
-//! Why an image cannot be fetched.
+//! Errors of resolving and fetching images.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,321 +6,328 @@ use std::time::Duration;
 
 use fbc::Digest;
 
-/// Why an image cannot be fetched.
+/// An error of resolving or fetching an image.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// The text is no reference to an image.
-    #[error("`{text}` is no reference to an image")]
-    Reference {
-        /// What was given.
+    /// A text is not a valid reference.
+    #[error("`{text}` is not a valid image reference")]
+    InvalidReference {
+        /// The text.
         text: String,
-        /// What is wrong with it.
+        /// The cause.
         source: fbc::image::ImageReferenceError,
     },
-    /// A digest of another algorithm.
+    /// A digest has another algorithm than SHA-256.
     #[error("cannot verify the digest `{0}`: only sha256 is supported")]
-    DigestUnsupported(String),
-    /// A file of credentials cannot be understood. Nothing is quoted from it but the names of entries.
-    #[error("cannot use the credentials in `{}`: {what}", path.display())]
-    Credentials {
-        /// Where it is.
+    UnsupportedDigest(String),
+    /// A file of credentials cannot be parsed. The message quotes nothing of it but keys of entries.
+    #[error("cannot use the credentials in `{}`: {reason}", path.display())]
+    InvalidCredentials {
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
-        what: String,
+        /// The cause.
+        reason: String,
     },
-    /// A credential helper does not help.
-    #[error("the credential helper `{program}` failed: {why}; run `echo HOST | {program} get` to see more")]
-    Helper {
-        /// What was run.
+    /// A credential helper failed.
+    #[error("the credential helper `{program}` failed: {reason}; run `echo HOST | {program} get` to see more")]
+    CredentialHelper {
+        /// Name of the program.
         program: String,
-        /// What happened.
-        why: String,
+        /// The cause.
+        reason: String,
     },
-    /// A `registries.conf` is no TOML or not of its format.
+    /// A `registries.conf` is not valid TOML or has fields of other types.
     #[error("cannot use `{}`", path.display())]
-    Conf {
-        /// Where it is.
+    ConfSyntax {
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: toml::de::Error,
     },
-    /// A `registries.conf` says what cannot be.
-    #[error("cannot use `{}`: {why}", path.display())]
-    ConfWrong {
-        /// Where it is.
+    /// The settings of a `registries.conf` are contradictory or incomplete.
+    #[error("cannot use `{}`: {reason}", path.display())]
+    InvalidConf {
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
-        why: String,
+        /// The cause.
+        reason: String,
     },
-    /// What a `registries.conf` names as a location is no repository.
-    #[error("`{0}` from registries.conf names a registry and no repository in it")]
-    Location(String),
-    /// The user does not want images from there.
-    #[error("registries.conf blocks `{image}`: see the prefix `{prefix}`")]
+    /// A location of a `registries.conf` is a registry without a repository.
+    #[error("cannot use `{0}` from registries.conf: it names a registry without a repository")]
+    InvalidLocation(String),
+    /// A `registries.conf` blocks the image.
+    #[error("cannot pull `{image}`: registries.conf blocks the prefix `{prefix}`")]
     Blocked {
         /// The image.
         image: String,
-        /// What blocks it.
+        /// The prefix that blocks it.
         prefix: String,
     },
-    /// The certificate of an authority cannot be read.
-    #[error("cannot use a file of --registry-ca as certificates in PEM: {0}")]
-    Authority(String),
-    /// There is no way to make connections.
+    /// The certificate of an authority cannot be parsed.
+    #[error("cannot use a file of --registry-ca: it does not contain valid PEM certificates: {0}")]
+    InvalidAuthority(String),
+    /// The HTTP client cannot be created.
     #[error(
         "cannot set up TLS: install the certificates of your system (Debian: ca-certificates) or name some with --registry-ca"
     )]
-    Tls(#[source] reqwest::Error),
-    /// There is no connection, or it broke.
+    TlsSetup(#[source] reqwest::Error),
+    /// A connection cannot be established, or it broke.
     #[error("cannot reach `{host}`")]
     Unreachable {
-        /// Who was asked.
+        /// The host.
         host: String,
-        /// Why not.
+        /// The cause.
         source: reqwest::Error,
     },
-    /// Nobody that is trusted signed the certificate.
+    /// The issuer of a certificate is not trusted.
     #[error(
-        "the certificate of `{0}` is signed by an authority that is not trusted: name its certificate with --registry-ca"
+        "cannot verify the certificate of `{0}`: its issuer is unknown; name the issuer's certificate with --registry-ca"
     )]
-    UntrustedAuthority(String),
-    /// The certificate is not good for something else.
-    #[error("the certificate of `{host}` cannot be accepted")]
-    Certificate {
-        /// Who was asked.
+    UntrustedIssuer(String),
+    /// A certificate is invalid for another reason.
+    #[error("cannot verify the certificate of `{host}`")]
+    InvalidCertificate {
+        /// The host.
         host: String,
-        /// Why not.
+        /// The cause.
         source: reqwest::Error,
     },
-    /// A registry without TLS.
-    #[error("`{0}` does not speak TLS: write --insecure-registry {0} to go without")]
+    /// A registry does not use TLS.
+    #[error(
+        "cannot connect to `{0}` with TLS: it does not support it; write --insecure-registry {0} to connect without"
+    )]
     WithoutTls(String),
-    /// A registry sends us where we do not go.
-    #[error("cannot follow `{host}`")]
+    /// A redirect is not followed.
+    #[error("cannot follow the redirect of `{host}`")]
     Redirect {
-        /// Who was asked.
+        /// The host.
         host: String,
-        /// Where to, and why not.
+        /// The target, and the cause.
         source: reqwest::Error,
     },
-    /// A registry names a token service that is no safe place for a password.
+    /// The token service of a registry is not safe for credentials.
     #[error(
-        "`{registry}` wants a token from `{realm}`, which is no address with https: write --insecure-registry with its host to go there"
+        "cannot log in to `{registry}`: its token service `{realm}` does not have an https URL; write --insecure-registry with the host of the service to allow it"
     )]
-    Realm {
+    InsecureTokenService {
         /// The registry.
         registry: String,
-        /// The address of the token service.
+        /// The URL of the token service.
         realm: String,
     },
-    /// A token service without tokens.
-    #[error("`{0}` answered without a token")]
+    /// A token service responded without a token.
+    #[error("cannot log in: the token service `{0}` sent no token")]
     NoToken(String),
-    /// A registry wants to know who we are.
+    /// A registry requires credentials.
     #[error(
-        "`{place}` wants credentials and none were found: run `podman login {registry}`, or name a file that has them with --authfile (a repository that does not exist may look the same)"
+        "cannot access `{location}`: it requires credentials and none were found; run `podman login {registry}`, or name a file that has them with --authfile (a repository that does not exist may look the same)"
     )]
     NoCredentials {
         /// The repository.
-        place: String,
-        /// Its registry.
+        location: String,
+        /// The registry.
         registry: String,
     },
-    /// A registry does not believe who we are.
+    /// A registry rejects the credentials.
     #[error(
-        "`{place}` refuses the credentials of {tried}: log in anew (a repository that does not exist may look the same)"
+        "cannot access `{location}`: it rejects the credentials of {credentials}; log in again (a repository that does not exist may look the same)"
     )]
-    Refused {
+    CredentialsRejected {
         /// The repository.
-        place: String,
-        /// Whose, and where they are from.
-        tried: String,
+        location: String,
+        /// The user, and the origin of the credentials.
+        credentials: String,
     },
-    /// A registry knows who we are.
-    #[error("`{place}` does not give {what} to {tried}{said}")]
+    /// A registry denies access.
+    #[error("cannot get {resource} from `{location}`: access denied for {credentials}{error_body}")]
     Forbidden {
-        /// What was asked for.
-        what: String,
+        /// The manifest or blob.
+        resource: String,
         /// The repository.
-        place: String,
-        /// Whose credentials were used.
-        tried: String,
-        /// What the registry says, after a colon.
-        said: String,
+        location: String,
+        /// The user, and the origin of the credentials.
+        credentials: String,
+        /// Message of the registry after a colon, or empty.
+        error_body: String,
     },
-    /// It is not there.
-    #[error("`{place}` does not have {what}: look at the name, or whether it was removed")]
+    /// The manifest or blob does not exist.
+    #[error("cannot find {resource} in `{location}`: check the name, or whether it was removed")]
     NotFound {
-        /// What was asked for.
-        what: String,
-        /// Where.
-        place: String,
+        /// The manifest or blob.
+        resource: String,
+        /// The repository or layout.
+        location: String,
     },
-    /// The registry wants to be left alone.
-    #[error("`{place}` had too many requests{}", wait.map(|wait| format!(" and wants none for {} seconds", wait.as_secs())).unwrap_or_default())]
+    /// A registry limits the rate of requests.
+    #[error(
+        "cannot access `{location}`: too many requests{}",
+        retry_after.map(|delay| format!("; it asks to retry after {} seconds", delay.as_secs())).unwrap_or_default()
+    )]
     TooManyRequests {
-        /// The repository.
-        place: String,
-        /// For how long.
-        wait: Option<Duration>,
+        /// The repository or token service.
+        location: String,
+        /// Delay after which the registry allows further requests.
+        retry_after: Option<Duration>,
     },
-    /// The registry answers otherwise than it should.
-    #[error("`{place}` answers with status {status} instead of {what}{said}")]
+    /// A registry responds with an unexpected status.
+    #[error("cannot get {resource} from `{location}`: HTTP status {status}{error_body}")]
     Status {
-        /// What was asked for.
-        what: String,
-        /// The repository.
-        place: String,
-        /// Of HTTP.
+        /// The manifest, blob or token.
+        resource: String,
+        /// The repository or token service.
+        location: String,
+        /// The HTTP status.
         status: u16,
-        /// What the registry says, after a colon.
-        said: String,
+        /// Message of the registry after a colon, or empty.
+        error_body: String,
     },
-    /// A blob stopped to come.
-    #[error("{what} of `{place}` broke off or came too slowly: {got} of {bytes} bytes are there")]
-    Cut {
-        /// What was asked for.
-        what: String,
+    /// A download ended early.
+    #[error(
+        "cannot download {resource} from `{location}`: the connection ended or was too slow after {downloaded} of {bytes} bytes"
+    )]
+    Interrupted {
+        /// The blob.
+        resource: String,
         /// The repository.
-        place: String,
-        /// Bytes that came.
-        got: u64,
-        /// Bytes that there should be.
+        location: String,
+        /// Number of bytes that were downloaded.
+        downloaded: u64,
+        /// Length of the blob in bytes.
         bytes: u64,
-        /// What broke, unless it just ended.
+        /// The cause, if the connection did not just end.
         source: Option<reqwest::Error>,
     },
-    /// Other bytes than were asked for.
-    #[error("{what} of `{place}` is damaged: its digest is {actual} and should be {expected}")]
+    /// A manifest or blob has another digest.
+    #[error("cannot verify {resource} of `{location}`: its digest is {actual} instead of {expected}")]
     WrongDigest {
-        /// What was asked for.
-        what: String,
-        /// Where.
-        place: String,
-        /// What it should be.
+        /// The manifest or blob.
+        resource: String,
+        /// The repository or layout.
+        location: String,
+        /// The expected digest.
         expected: Digest,
-        /// What it is.
+        /// The digest of the bytes.
         actual: Digest,
     },
-    /// More or fewer bytes than there should be.
-    #[error("{what} of `{place}` is damaged: it has {actual} bytes and should have {expected}")]
+    /// A blob has another length.
+    #[error("cannot verify {resource} of `{location}`: it has {actual} bytes instead of {expected}")]
     WrongSize {
-        /// What was asked for.
-        what: String,
-        /// Where.
-        place: String,
-        /// How many there should be.
+        /// The blob.
+        resource: String,
+        /// The repository or layout.
+        location: String,
+        /// The expected number of bytes.
         expected: u64,
-        /// How many there are.
+        /// The number of bytes, or `more`.
         actual: String,
     },
-    /// Something that must fit into memory does not.
-    #[error("{what} has more than {limit} bytes")]
+    /// A resource that is held in memory is too long.
+    #[error("cannot read {resource}: it has more than {limit} bytes")]
     LargerThan {
-        /// What it is.
-        what: String,
-        /// How many it may have.
+        /// The resource.
+        resource: String,
+        /// Maximum number of bytes.
         limit: u64,
     },
-    /// An image that says itself that it is too large.
-    #[error("{what}: {bytes} bytes are too many, {limit} are allowed")]
+    /// The layers or the config of an image are too long according to its manifest.
+    #[error("cannot pull {resource}: {bytes} bytes exceed the limit of {limit}")]
     TooLarge {
-        /// What it is.
-        what: String,
-        /// How many it has.
+        /// The part of the image.
+        resource: String,
+        /// Number of bytes.
         bytes: u64,
-        /// How many it may have.
+        /// Maximum number of bytes.
         limit: u64,
     },
-    /// An image with too many layers.
-    #[error("{what}: {layers} layers are too many, {limit} are allowed")]
+    /// An image has too many layers.
+    #[error("cannot pull {resource}: {layers} layers exceed the limit of {limit}")]
     TooManyLayers {
         /// The image.
-        what: String,
-        /// How many it has.
+        resource: String,
+        /// Number of layers.
         layers: usize,
-        /// How many it may have.
+        /// Maximum number of layers.
         limit: usize,
     },
-    /// An artifact that cannot be one catalog.
+    /// An artifact does not have exactly one layer.
     #[error(
-        "{what} is no image but an artifact with {layers} layers: an artifact is a catalog when its only layer is a tar of it"
+        "cannot use {resource} as a catalog: it is an artifact with {layers} layers, not an image; the only layer of an artifact must be a tar of the catalog"
     )]
     ArtifactLayers {
         /// The artifact.
-        what: String,
-        /// How many it has.
+        resource: String,
+        /// Number of layers.
         layers: usize,
     },
-    /// A config that belongs to another manifest.
-    #[error("the config of {what} speaks of {diff_ids} layers, and the manifest has {layers}")]
+    /// An image config does not belong to the manifest.
+    #[error("cannot use {resource}: its config lists {diff_ids} layers and its manifest {layers}")]
     ConfigLayers {
         /// The image.
-        what: String,
-        /// Layers of the manifest.
+        resource: String,
+        /// Number of layers in the manifest.
         layers: usize,
-        /// Layers of the config.
+        /// Number of layers in the config.
         diff_ids: usize,
     },
-    /// A manifest or config is no JSON or not of its form.
-    #[error("cannot read {what}")]
+    /// A manifest, index or config is not valid JSON or has fields of other types.
+    #[error("cannot read {resource}")]
     Manifest {
-        /// What it is.
-        what: String,
-        /// Why not.
+        /// The manifest, index or config.
+        resource: String,
+        /// The cause.
         source: serde_json::Error,
     },
-    /// JSON that is no manifest.
-    #[error("{what} is neither an image nor an index of images: it has {found}")]
+    /// A document is not a supported manifest or index.
+    #[error("cannot use {resource}: it is neither an image manifest nor an image index: it has {found}")]
     NotAManifest {
-        /// What it is.
-        what: String,
-        /// What it has.
+        /// The document.
+        resource: String,
+        /// What distinguishes it from a manifest.
         found: String,
     },
-    /// A size below zero.
-    #[error("the blob {blob} is said to have {size} bytes")]
+    /// The size in a descriptor is negative.
+    #[error("cannot use the descriptor of the blob {blob}: its size is {size}")]
     NegativeSize {
-        /// Its digest.
+        /// Digest of the blob.
         blob: String,
-        /// Its size.
+        /// The size.
         size: i64,
     },
-    /// An index without anything to take.
-    #[error("the index {0} names no image")]
+    /// An index has no images.
+    #[error("cannot use the index {0}: it lists no image")]
     NoImage(String),
-    /// Indexes that lead to indexes.
-    #[error("`{0}` is an index of indexes of indexes: name one image in it by its digest")]
+    /// Indexes are nested too deeply.
+    #[error("cannot use `{0}`: its indexes are nested too deeply; name one of its images by digest")]
     NestedIndexes(String),
-    /// Not an OCI layout.
-    #[error("`{}` is no OCI layout: it has no index.json", .0.display())]
+    /// A directory or file is not an OCI layout.
+    #[error("cannot use `{}` as an OCI layout: it has no index.json", .0.display())]
     NotALayout(PathBuf),
-    /// A layout has none or several of what was asked for.
-    #[error("`{layout}` names {found} images: the layout has {names}; append one of them to its path")]
+    /// A reference does not select exactly one image of a layout.
+    #[error("cannot select an image: `{layout}` matches {found} images; append one of these to its path: {names}")]
     LayoutChoice {
-        /// What was asked for.
+        /// The reference.
         layout: String,
-        /// How many fit.
+        /// Number of images that match.
         found: usize,
-        /// What there is.
+        /// Names and digests of the images of the layout.
         names: String,
     },
-    /// The operating system refused.
+    /// An operation on a file failed.
     #[error("cannot {action} `{}`", path.display())]
     Io {
-        /// What was tried.
+        /// The operation, as in "cannot write".
         action: &'static str,
-        /// On what.
+        /// The file or directory.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The tar of a layout is larger than it may be.
-    #[error("`{}` has more than {limit} entries", root.display())]
+    /// The tar archive of a layout has too many entries.
+    #[error("cannot read the layout `{}`: it has more than {limit} entries", path.display())]
     TooManyEntries {
-        /// The tar.
-        root: PathBuf,
-        /// How many it may have.
+        /// Path of the archive.
+        path: PathBuf,
+        /// Maximum number of entries.
         limit: usize,
     },
 }

@@ -1,6 +1,6 @@
-//! OCI layouts on disk: a directory, or a tar of one, with an index and the blobs that it names.
+//! OCI image layouts on disk: a directory, or a tar archive of one, with an index and blobs.
 //!
-//! What is in it is verified as what a registry sends.
+//! Blobs are verified like those of a registry.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,123 +12,129 @@ use fbc::Digest;
 use oci_client::manifest::{ImageIndexEntry, OciImageIndex};
 use sha2::{Digest as _, Sha256};
 
-use super::manifest::{self, Blob, MAX_NESTED_INDEXES, Manifest};
+use super::manifest::{self, BlobDescriptor, MAX_NESTED_INDEXES, Manifest};
 use super::registries::PullLimits;
 use super::resolved::Origin;
 use super::{ImageError, LayoutReference, LayoutSelector, ResolvedImage, io_error};
 
-/// The list of what is in a layout.
-const INDEX: &str = "index.json";
+/// Name of the file that lists the images of a layout.
+const INDEX_FILE: &str = "index.json";
 
-/// By this annotation an entry of the list has a name.
+/// Annotation with the name of an index entry.
 const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
-/// How many entries a tar may have: the list of them is held in memory.
+/// Maximum number of entries of a tar archive, whose table of files is held in memory.
 pub const MAX_LAYOUT_ENTRIES: usize = 10_000;
 
-/// How many bytes are copied at once.
-const PIECE: usize = 64 * 1024;
+/// Size of the copy buffer in bytes.
+const BUFFER_BYTES: usize = 64 * 1024;
 
-/// A layout that was found.
+/// An opened layout.
 #[derive(Debug)]
 pub(super) struct OpenLayout {
     path: PathBuf,
-    form: Form,
+    format: LayoutFormat,
 }
 
 #[derive(Debug)]
-enum Form {
+enum LayoutFormat {
     Directory,
-    /// Where the files of the tar begin, and how long they are.
-    Tar(BTreeMap<String, Range>),
+    /// A tar archive, with the place of each of its files.
+    Tar(BTreeMap<String, FileSpan>),
 }
 
+/// The place of a file in a tar archive.
 #[derive(Clone, Copy, Debug)]
-struct Range {
+struct FileSpan {
     start: u64,
     bytes: u64,
 }
 
 impl OpenLayout {
-    /// Finds the files of a layout.
+    /// Opens a layout. Reads the table of files if it is a tar archive.
     pub(super) fn open(layout: &LayoutReference) -> Result<Self, ImageError> {
         let path = layout.path().to_owned();
         let metadata = std::fs::metadata(&path).map_err(|source| io_error("open", &path, source))?;
-        let form = if metadata.is_dir() { Form::Directory } else { Form::Tar(entries(&path, MAX_LAYOUT_ENTRIES)?) };
-        Ok(Self { path, form })
+        let format = if metadata.is_dir() {
+            LayoutFormat::Directory
+        } else {
+            LayoutFormat::Tar(read_tar_files(&path, MAX_LAYOUT_ENTRIES)?)
+        };
+        Ok(Self { path, format })
     }
 
-    /// What the layout names now.
+    /// Resolves a reference to an image of the layout.
     pub(super) fn resolve(self, layout: &LayoutReference, limits: &PullLimits) -> Result<ResolvedImage, ImageError> {
-        let what = format!("`{layout}`");
-        let digest = self.chosen(layout, limits)?;
-        let mut bytes = self.verified(digest, limits.manifest_bytes)?;
+        let resource = format!("`{layout}`");
+        let digest = self.selected_digest(layout, limits)?;
+        let mut bytes = self.read_verified(digest, limits.manifest_bytes)?;
         let mut platform = None;
         for _ in 0..=MAX_NESTED_INDEXES {
-            let index = match Manifest::parse(&bytes, &what)? {
+            let index = match Manifest::parse(&bytes, &resource)? {
                 Manifest::Image(image) => {
-                    image.check(&what, limits)?;
-                    let config = image.config.map(|config| self.verified(config.digest, config.bytes)).transpose()?;
-                    let (kind, layers) = image.describe(config.as_deref(), &what)?;
+                    image.check(&resource, limits)?;
+                    let config =
+                        image.config.map(|config| self.read_verified(config.digest, config.bytes)).transpose()?;
+                    let (kind, layers) = image.describe(config.as_deref(), &resource)?;
                     let pinned_reference = format!("oci:{}@{digest}", self.path.display());
                     let origin = Origin::Layout(Arc::new(self));
                     return Ok(ResolvedImage { digest, pinned_reference, platform, kind, layers, origin });
                 }
                 Manifest::Index(index) => index,
             };
-            let choice = manifest::choose(&index, &what)?;
-            bytes = self.verified(choice.manifest.digest, limits.manifest_bytes)?;
-            platform = choice.platform.or(platform);
+            let selected = manifest::select(&index, &resource)?;
+            bytes = self.read_verified(selected.manifest.digest, limits.manifest_bytes)?;
+            platform = selected.platform.or(platform);
         }
         Err(ImageError::NestedIndexes(layout.to_string()))
     }
 
-    /// Copies a blob into a new file and verifies it on the way.
-    pub(super) fn copy(&self, blob: Blob, to: &Path) -> Result<(), ImageError> {
-        let (name, mut from) = self.blob(blob.digest)?;
+    /// Copies a blob to a new file and verifies it.
+    pub(super) fn copy(&self, blob: BlobDescriptor, to: &Path) -> Result<(), ImageError> {
+        let (name, mut from) = self.open_blob(blob.digest)?;
         let mut file = File::create(to).map_err(|source| io_error("create", to, source))?;
         let (mut hash, mut copied) = (Sha256::new(), 0);
-        let mut piece = vec![0; PIECE];
+        let mut buffer = vec![0; BUFFER_BYTES];
         loop {
-            let read = from.read(&mut piece).map_err(|source| io_error("read", &self.path.join(&name), source))?;
+            let read = from.read(&mut buffer).map_err(|source| io_error("read", &self.path.join(&name), source))?;
             if read == 0 || copied > blob.bytes {
                 break;
             }
             copied += read as u64;
-            hash.update(&piece[..read]);
-            file.write_all(&piece[..read]).map_err(|source| io_error("write", to, source))?;
+            hash.update(&buffer[..read]);
+            file.write_all(&buffer[..read]).map_err(|source| io_error("write", to, source))?;
         }
-        let (what, place) = (format!("the blob {}", blob.digest), self.path.display().to_string());
+        let (resource, location) = (format!("the blob {}", blob.digest), self.path.display().to_string());
         if copied != blob.bytes {
             let actual = if copied > blob.bytes { "more".to_owned() } else { copied.to_string() };
-            return Err(ImageError::WrongSize { what, place, expected: blob.bytes, actual });
+            return Err(ImageError::WrongSize { resource, location, expected: blob.bytes, actual });
         }
         let actual = Digest::new(hash.finalize().into());
         if actual == blob.digest {
             Ok(())
         } else {
-            Err(ImageError::WrongDigest { what, place, expected: blob.digest, actual })
+            Err(ImageError::WrongDigest { resource, location, expected: blob.digest, actual })
         }
     }
 
-    /// The digest of the manifest or index that is meant.
-    fn chosen(&self, layout: &LayoutReference, limits: &PullLimits) -> Result<Digest, ImageError> {
+    /// Returns the digest of the manifest or index that a reference selects.
+    fn selected_digest(&self, layout: &LayoutReference, limits: &PullLimits) -> Result<Digest, ImageError> {
         if let LayoutSelector::Digest(digest) = layout.selector() {
             return Ok(*digest);
         }
-        let Some(index) = self.open_file(INDEX)? else {
+        let Some(index) = self.open_file(INDEX_FILE)? else {
             return Err(ImageError::NotALayout(self.path.clone()));
         };
-        let what = format!("`{}`", self.path.join(INDEX).display());
-        let index = small(index, limits.manifest_bytes, &what, &self.path)?;
-        let error = |source| ImageError::Manifest { what, source };
+        let resource = format!("`{}`", self.path.join(INDEX_FILE).display());
+        let index = read_limited(index, limits.manifest_bytes, &resource, &self.path)?;
+        let error = |source| ImageError::Manifest { resource, source };
         let index: OciImageIndex = serde_json::from_slice(&index).map_err(error)?;
         let name_of = |entry: &ImageIndexEntry| entry.annotations.as_ref().and_then(|all| all.get(REF_NAME).cloned());
-        let meant = |entry: &&ImageIndexEntry| match layout.selector() {
+        let is_selected = |entry: &&ImageIndexEntry| match layout.selector() {
             LayoutSelector::Name(name) => name_of(entry).as_ref() == Some(name),
             _ => true,
         };
-        let found: Vec<_> = manifest::images(&index).filter(meant).collect();
+        let found: Vec<_> = manifest::images(&index).filter(is_selected).collect();
         if let [one] = &found[..] {
             return manifest::parse_digest(&one.digest);
         }
@@ -138,31 +144,34 @@ impl OpenLayout {
         Err(ImageError::LayoutChoice { layout: layout.to_string(), found: found.len(), names: names.join(" ") })
     }
 
-    /// The bytes of a blob that has no more than so many.
-    fn verified(&self, digest: Digest, limit: u64) -> Result<Vec<u8>, ImageError> {
-        let (name, file) = self.blob(digest)?;
-        let what = format!("`{name}` of `{}`", self.path.display());
-        let bytes = small(file, limit, &what, &self.path)?;
+    /// Reads and verifies a blob of at most `limit` bytes.
+    fn read_verified(&self, digest: Digest, limit: u64) -> Result<Vec<u8>, ImageError> {
+        let (name, file) = self.open_blob(digest)?;
+        let resource = format!("`{name}` of `{}`", self.path.display());
+        let bytes = read_limited(file, limit, &resource, &self.path)?;
         let actual = manifest::digest(&bytes);
         if actual != digest {
-            let (what, place) = (format!("the blob {digest}"), self.path.display().to_string());
-            return Err(ImageError::WrongDigest { what, place, expected: digest, actual });
+            let (resource, location) = (format!("the blob {digest}"), self.path.display().to_string());
+            return Err(ImageError::WrongDigest { resource, location, expected: digest, actual });
         }
         Ok(bytes)
     }
 
-    fn blob(&self, digest: Digest) -> Result<(String, Box<dyn Read>), ImageError> {
+    /// Opens a blob, and returns its path in the layout for errors.
+    fn open_blob(&self, digest: Digest) -> Result<(String, Box<dyn Read>), ImageError> {
         let name = format!("blobs/sha256/{}", digest.hex());
-        let missing =
-            || ImageError::NotFound { what: format!("the blob {digest}"), place: self.path.display().to_string() };
+        let missing = || ImageError::NotFound {
+            resource: format!("the blob {digest}"),
+            location: self.path.display().to_string(),
+        };
         let file = self.open_file(&name)?.ok_or_else(missing)?;
         Ok((name, file))
     }
 
-    /// Opens a file of the layout, if it has it.
+    /// Opens a file of the layout; `None` if it does not exist.
     fn open_file(&self, name: &str) -> Result<Option<Box<dyn Read>>, ImageError> {
-        match &self.form {
-            Form::Directory => {
+        match &self.format {
+            LayoutFormat::Directory => {
                 let path = self.path.join(name);
                 match File::open(&path) {
                     Ok(file) => Ok(Some(Box::new(file))),
@@ -170,8 +179,8 @@ impl OpenLayout {
                     Err(error) => Err(io_error("open", &path, error)),
                 }
             }
-            Form::Tar(entries) => {
-                let Some(Range { start, bytes }) = entries.get(name) else { return Ok(None) };
+            LayoutFormat::Tar(entries) => {
+                let Some(FileSpan { start, bytes }) = entries.get(name) else { return Ok(None) };
                 let mut file = File::open(&self.path).map_err(|source| io_error("open", &self.path, source))?;
                 file.seek(SeekFrom::Start(*start)).map_err(|source| io_error("read", &self.path, source))?;
                 Ok(Some(Box::new(file.take(*bytes))))
@@ -180,30 +189,30 @@ impl OpenLayout {
     }
 }
 
-/// Where the regular files of a tar are, by their paths.
-fn entries(path: &Path, limit: usize) -> Result<BTreeMap<String, Range>, ImageError> {
+/// Reads the places of the regular files of a tar archive, by path.
+fn read_tar_files(path: &Path, limit: usize) -> Result<BTreeMap<String, FileSpan>, ImageError> {
     let error = |source| io_error("read the tar", path, source);
     let mut archive = tar::Archive::new(File::open(path).map_err(|source| io_error("open", path, source))?);
-    let mut ranges = BTreeMap::new();
+    let mut files = BTreeMap::new();
     for (read, entry) in archive.entries_with_seek().map_err(error)?.enumerate() {
         if read >= limit {
-            return Err(ImageError::TooManyEntries { root: path.to_owned(), limit });
+            return Err(ImageError::TooManyEntries { path: path.to_owned(), limit });
         }
         let entry = entry.map_err(error)?;
         if entry.header().entry_type().is_file() {
             let name = String::from_utf8_lossy(&entry.path_bytes()).trim_start_matches("./").to_owned();
-            ranges.insert(name, Range { start: entry.raw_file_position(), bytes: entry.size() });
+            files.insert(name, FileSpan { start: entry.raw_file_position(), bytes: entry.size() });
         }
     }
-    Ok(ranges)
+    Ok(files)
 }
 
-/// All bytes of a file, if there are no more than so many.
-fn small(file: impl Read, limit: u64, what: &str, path: &Path) -> Result<Vec<u8>, ImageError> {
+/// Reads a file of at most `limit` bytes.
+fn read_limited(file: impl Read, limit: u64, resource: &str, path: &Path) -> Result<Vec<u8>, ImageError> {
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).map_err(|source| io_error("read", path, source))?;
     if bytes.len() as u64 > limit {
-        return Err(ImageError::LargerThan { what: what.to_owned(), limit });
+        return Err(ImageError::LargerThan { resource: resource.to_owned(), limit });
     }
     Ok(bytes)
 }

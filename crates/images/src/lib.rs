@@ -1,7 +1,8 @@
-//! Images in registries and in OCI layouts: a reference → a digest → verified layers → the files of a catalog.
+//! Pulls images from registries and OCI layouts, and unpacks their layers into the files of a catalog.
 //!
-//! It does not know what the files hold beyond which of them `.indexignore` leaves out, nor where they go, and never
-//! holds a whole layer in memory. It reads no configuration: credentials, mirrors and authorities are given to it.
+//! A reference is resolved to a digest, that to layers, each of which is verified while it is downloaded, and those to
+//! files. The crate does not parse the files, apart from `.indexignore`, and never holds a whole layer in memory. It reads
+//! no configuration: callers provide credentials, mirrors and certificate authorities.
 
 mod error;
 mod layout;

@@ -1,6 +1,6 @@
-//! Manifests, indexes and configs, of OCI and of Docker: what they say that a catalog needs.
+//! Image manifests, image indexes and image configs, of OCI and of Docker: the parts that pulling a catalog needs.
 //!
-//! It reads bytes that were verified already and knows nothing of where they came from.
+//! The input is verified already. This module does not know where it came from.
 
 use std::collections::BTreeMap;
 
@@ -15,70 +15,70 @@ use sha2::{Digest as _, Sha256};
 use super::registries::PullLimits;
 use super::{ImageError, ImageKind, LayerDescriptor};
 
-/// What a registry is asked for, and what is understood.
+/// Supported media types of manifests and indexes, which requests accept.
 pub(super) const MEDIA_TYPES: [&str; 4] =
     [OCI_IMAGE_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE, IMAGE_MANIFEST_MEDIA_TYPE, IMAGE_MANIFEST_LIST_MEDIA_TYPE];
 
-/// How many indexes may lie in each other. The specification allows an index of indexes, and hardly anybody makes one.
+/// Maximum nesting depth of indexes. The specification allows an index of indexes, which is rare.
 pub const MAX_NESTED_INDEXES: usize = 2;
 
-/// The platform whose image is taken when there are several: catalogs are the same on each.
-const PREFERRED: (&str, &str) = ("linux", "amd64");
+/// Operating system and architecture of the image that is selected from an index. Catalogs are the same for each.
+const PREFERRED_PLATFORM: (&str, &str) = ("linux", "amd64");
 
-/// By this annotation an entry of an index says that it is no image but says something of one.
+/// Annotation of an index entry that is not an image but an attestation about one.
 const REFERENCE_TYPE: &str = "vnd.docker.reference.type";
 
-/// A manifest that was read.
+/// A parsed manifest or index.
 #[derive(Debug)]
 pub(super) enum Manifest {
-    /// A list of manifests.
+    /// An image index: a list of manifests.
     Index(OciImageIndex),
-    /// One image or artifact.
-    Image(Image),
+    /// The manifest of one image or artifact.
+    Image(ImageManifest),
 }
 
-/// A manifest that names its config and its layers.
+/// The manifest of one image or artifact.
 #[derive(Debug)]
-pub(super) struct Image {
-    /// Where the config is, unless this is an artifact, whose config says nothing.
-    pub(super) config: Option<Blob>,
-    layers: Vec<Blob>,
+pub(super) struct ImageManifest {
+    /// Descriptor of the image config; `None` for an artifact, whose config has no meaning here.
+    pub(super) config: Option<BlobDescriptor>,
+    layers: Vec<BlobDescriptor>,
 }
 
-/// Names bytes by their digest and their number.
+/// The digest and the length of a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Blob {
+pub(super) struct BlobDescriptor {
     pub(super) digest: Digest,
     pub(super) bytes: u64,
 }
 
-/// The manifest that is taken from an index.
+/// The manifest that is selected from an index.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Choice {
-    pub(super) manifest: Blob,
-    /// Such as `linux/amd64`, when the index says one.
+pub(super) struct SelectedManifest {
+    pub(super) manifest: BlobDescriptor,
+    /// Platform of the entry, such as `linux/amd64`, if it has one.
     pub(super) platform: Option<String>,
 }
 
-/// What tells an index from a manifest.
+/// The fields that distinguish an index from a manifest.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Form {
+struct ManifestFields {
     schema_version: Option<u32>,
     media_type: Option<String>,
     manifests: Option<serde::de::IgnoredAny>,
     config: Option<serde::de::IgnoredAny>,
 }
 
-/// The parts of a config that a catalog needs; the rest may be as it likes.
+/// The parts of an image config that are used; the rest is not validated.
 #[derive(Default, Deserialize)]
-struct Config {
-    config: Option<Execution>,
+struct ImageConfig {
+    config: Option<ExecutionConfig>,
     rootfs: Option<RootFs>,
 }
 
 #[derive(Deserialize)]
-struct Execution {
+struct ExecutionConfig {
     #[serde(rename = "Labels")]
     labels: Option<BTreeMap<String, Option<String>>>,
 }
@@ -88,81 +88,83 @@ struct RootFs {
     diff_ids: Option<Vec<String>>,
 }
 
-/// The digest of some bytes.
+/// Returns the SHA-256 of some bytes.
 pub(super) fn digest(bytes: &[u8]) -> Digest {
     Digest::new(Sha256::digest(bytes).into())
 }
 
 impl Manifest {
-    /// Reads a manifest or an index. `what` names it in errors.
-    pub(super) fn parse(bytes: &[u8], what: &str) -> Result<Self, ImageError> {
-        let error = |source| ImageError::Manifest { what: what.to_owned(), source };
-        let unknown = |found: String| ImageError::NotAManifest { what: what.to_owned(), found };
-        let form: Form = serde_json::from_slice(bytes).map_err(error)?;
-        if form.schema_version != Some(2) {
-            let version = form.schema_version.map_or("none".to_owned(), |version| version.to_string());
+    /// Parses a manifest or an index. `resource` names it in errors.
+    pub(super) fn parse(bytes: &[u8], resource: &str) -> Result<Self, ImageError> {
+        let error = |source| ImageError::Manifest { resource: resource.to_owned(), source };
+        let unknown = |found: String| ImageError::NotAManifest { resource: resource.to_owned(), found };
+        let fields: ManifestFields = serde_json::from_slice(bytes).map_err(error)?;
+        if fields.schema_version != Some(2) {
+            let version = fields.schema_version.map_or("none".to_owned(), |version| version.to_string());
             return Err(unknown(format!("schemaVersion {version}")));
         }
-        if let Some(other) = form.media_type.filter(|media_type| !MEDIA_TYPES.contains(&&**media_type)) {
+        if let Some(other) = fields.media_type.filter(|media_type| !MEDIA_TYPES.contains(&&**media_type)) {
             return Err(unknown(format!("media type `{other}`")));
         }
-        // What is both would be one thing here and another elsewhere.
-        match (form.manifests, form.config) {
+        // Other clients might read a document with both as the other kind.
+        match (fields.manifests, fields.config) {
             (Some(_), None) => Ok(Self::Index(serde_json::from_slice(bytes).map_err(error)?)),
-            (None, Some(_)) => Image::new(&serde_json::from_slice(bytes).map_err(error)?).map(Self::Image),
+            (None, Some(_)) => ImageManifest::new(&serde_json::from_slice(bytes).map_err(error)?).map(Self::Image),
             (Some(_), Some(_)) => Err(unknown("manifests and a config".to_owned())),
             (None, None) => Err(unknown("neither manifests nor a config".to_owned())),
         }
     }
 }
 
-impl Image {
+impl ImageManifest {
     fn new(manifest: &OciImageManifest) -> Result<Self, ImageError> {
         let is_image =
             [IMAGE_CONFIG_MEDIA_TYPE, IMAGE_DOCKER_CONFIG_MEDIA_TYPE].contains(&&*manifest.config.media_type);
-        let config = if is_image { Some(Blob::new(&manifest.config)?) } else { None };
-        let layers = manifest.layers.iter().map(Blob::new).collect::<Result<_, _>>()?;
+        let config = if is_image { Some(BlobDescriptor::new(&manifest.config)?) } else { None };
+        let layers = manifest.layers.iter().map(BlobDescriptor::new).collect::<Result<_, _>>()?;
         Ok(Self { config, layers })
     }
 
-    /// Refuses what has more than it may have. `what` names the image in errors.
-    pub(super) fn check(&self, what: &str, limits: &PullLimits) -> Result<(), ImageError> {
-        let too_large = |part, bytes, limit| ImageError::TooLarge { what: format!("{part} of {what}"), bytes, limit };
+    /// Checks the manifest against the limits. `resource` names the image in errors.
+    pub(super) fn check(&self, resource: &str, limits: &PullLimits) -> Result<(), ImageError> {
+        let too_large =
+            |part, bytes, limit| ImageError::TooLarge { resource: format!("{part} of {resource}"), bytes, limit };
         if let Some(config) = self.config.filter(|config| config.bytes > limits.config_bytes) {
             return Err(too_large("the config", config.bytes, limits.config_bytes));
         }
         let layers = self.layers.len();
         if layers > limits.layers {
-            return Err(ImageError::TooManyLayers { what: what.to_owned(), layers, limit: limits.layers });
+            return Err(ImageError::TooManyLayers { resource: resource.to_owned(), layers, limit: limits.layers });
         }
         let bytes = self.layers.iter().fold(0_u64, |sum, layer| sum.saturating_add(layer.bytes));
         if bytes > limits.layer_bytes {
             return Err(too_large("the layers", bytes, limits.layer_bytes));
         }
         if self.config.is_none() && layers != 1 {
-            return Err(ImageError::ArtifactLayers { what: what.to_owned(), layers });
+            return Err(ImageError::ArtifactLayers { resource: resource.to_owned(), layers });
         }
         Ok(())
     }
 
-    /// What it is, and its layers, given the bytes of its config if it has one.
+    /// Returns the kind and the layers of the image, given the bytes of its config if it has one.
     pub(super) fn describe(
         &self,
         config: Option<&[u8]>,
-        what: &str,
+        resource: &str,
     ) -> Result<(ImageKind, Vec<LayerDescriptor>), ImageError> {
-        let layer = |layer: &Blob, diff_id| LayerDescriptor { digest: layer.digest, bytes: layer.bytes, diff_id };
+        let layer =
+            |layer: &BlobDescriptor, diff_id| LayerDescriptor { digest: layer.digest, bytes: layer.bytes, diff_id };
         let Some(config) = config else {
             return Ok((ImageKind::Artifact, self.layers.iter().map(|blob| layer(blob, None)).collect()));
         };
-        let error = |source| ImageError::Manifest { what: format!("the config of {what}"), source };
-        let config: Config = serde_json::from_slice(config).map_err(error)?;
+        let error = |source| ImageError::Manifest { resource: format!("the config of {resource}"), source };
+        let config: ImageConfig = serde_json::from_slice(config).map_err(error)?;
         let labels = config.config.and_then(|config| config.labels).unwrap_or_default();
         let labels = labels.into_iter().map(|(name, value)| (name, value.unwrap_or_default())).collect();
         let diff_ids = config.rootfs.and_then(|rootfs| rootfs.diff_ids).unwrap_or_default();
         if diff_ids.len() != self.layers.len() {
             let (layers, diff_ids) = (self.layers.len(), diff_ids.len());
-            return Err(ImageError::ConfigLayers { what: what.to_owned(), layers, diff_ids });
+            return Err(ImageError::ConfigLayers { resource: resource.to_owned(), layers, diff_ids });
         }
         let diff_ids = diff_ids.iter().map(|text| parse_digest(text)).collect::<Result<Vec<_>, _>>()?;
         let layers = self.layers.iter().zip(diff_ids).map(|(blob, diff_id)| layer(blob, Some(diff_id))).collect();
@@ -170,46 +172,47 @@ impl Image {
     }
 }
 
-impl Blob {
+impl BlobDescriptor {
     fn new(descriptor: &OciDescriptor) -> Result<Self, ImageError> {
-        Self::of(&descriptor.digest, descriptor.size)
+        Self::parse(&descriptor.digest, descriptor.size)
     }
 
-    fn of(digest: &str, size: i64) -> Result<Self, ImageError> {
+    fn parse(digest: &str, size: i64) -> Result<Self, ImageError> {
         let bytes = u64::try_from(size).map_err(|_| ImageError::NegativeSize { blob: digest.to_owned(), size })?;
         Ok(Self { digest: parse_digest(digest)?, bytes })
     }
 }
 
-/// The entries of an index that are images, and not what somebody says of images.
+/// Returns the entries of an index that are images or indexes, without attestations.
 pub(super) fn images(index: &OciImageIndex) -> impl Iterator<Item = &ImageIndexEntry> {
     index.manifests.iter().filter(|entry| {
-        let says_something_of = entry.annotations.as_ref().is_some_and(|all| all.contains_key(REFERENCE_TYPE));
-        let nowhere = entry.platform.as_ref().is_some_and(|platform| {
+        let is_attestation = entry.annotations.as_ref().is_some_and(|all| all.contains_key(REFERENCE_TYPE));
+        let has_unknown_platform = entry.platform.as_ref().is_some_and(|platform| {
             platform.os.to_string() == "unknown" && platform.architecture.to_string() == "unknown"
         });
-        !says_something_of && !nowhere && MEDIA_TYPES.contains(&&*entry.media_type)
+        !is_attestation && !has_unknown_platform && MEDIA_TYPES.contains(&&*entry.media_type)
     })
 }
 
-/// Which manifest of an index is taken: that of the preferred platform, else the first for the same system, else the
-/// first. `what` names the index in errors.
-pub(super) fn choose(index: &OciImageIndex, what: &str) -> Result<Choice, ImageError> {
+/// Selects a manifest of an index: that of the preferred platform, else the first for the same operating system, else the
+/// first. `resource` names the index in errors.
+pub(super) fn select(index: &OciImageIndex, resource: &str) -> Result<SelectedManifest, ImageError> {
     let os = |entry: &&ImageIndexEntry| entry.platform.as_ref().map(|platform| platform.os.to_string());
     let architecture = |entry: &&ImageIndexEntry| entry.platform.as_ref().map(|one| one.architecture.to_string());
-    let is_linux = |entry: &&ImageIndexEntry| os(entry).as_deref() == Some(PREFERRED.0);
+    let is_linux = |entry: &&ImageIndexEntry| os(entry).as_deref() == Some(PREFERRED_PLATFORM.0);
     let entry = images(index)
-        .find(|entry| is_linux(entry) && architecture(entry).as_deref() == Some(PREFERRED.1))
+        .find(|entry| is_linux(entry) && architecture(entry).as_deref() == Some(PREFERRED_PLATFORM.1))
         .or_else(|| images(index).find(is_linux))
         .or_else(|| images(index).next())
-        .ok_or_else(|| ImageError::NoImage(what.to_owned()))?;
+        .ok_or_else(|| ImageError::NoImage(resource.to_owned()))?;
     let platform = entry.platform.as_ref().map(|platform| {
         let variant = platform.variant.as_ref().map(|variant| format!("/{variant}")).unwrap_or_default();
         format!("{}/{}{variant}", platform.os, platform.architecture)
     });
-    Ok(Choice { manifest: Blob::of(&entry.digest, entry.size)?, platform })
+    Ok(SelectedManifest { manifest: BlobDescriptor::parse(&entry.digest, entry.size)?, platform })
 }
 
+/// Parses a digest, which must be a SHA-256.
 pub(super) fn parse_digest(text: &str) -> Result<Digest, ImageError> {
-    Digest::parse(text).ok_or_else(|| ImageError::DigestUnsupported(text.to_owned()))
+    Digest::parse(text).ok_or_else(|| ImageError::UnsupportedDigest(text.to_owned()))
 }

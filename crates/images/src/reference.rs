@@ -1,6 +1,6 @@
-//! How an image is named: by a reference to a registry, or by the path of an OCI layout.
+//! References to images: in a registry, or in an OCI layout on disk.
 //!
-//! It looks at the disk only to tell the path of a layout from the name that may follow it.
+//! The file system is consulted only to separate the path of a layout from the name of an image that may follow it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use fbc::image::ImageReference;
 
 use super::{ImageError, io_error};
 
-/// The tag of an image that is given without tag and digest.
+/// Tag of a reference with neither tag nor digest.
 const DEFAULT_TAG: &str = "latest";
 
-/// Where an image is.
+/// The location of an image.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ImageSource {
-    /// In a registry.
+    /// An image in a registry.
     Registry(RegistryReference),
-    /// In an OCI layout on disk.
+    /// An image in an OCI layout on disk.
     Layout(LayoutReference),
 }
 
-/// An image in a registry, in the normal form of its reference.
+/// A normalized reference to an image in a registry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RegistryReference {
     domain: String,
@@ -31,27 +31,27 @@ pub struct RegistryReference {
     digest: Option<Digest>,
 }
 
-/// An image in an OCI layout on disk: a directory, or a tar of one.
+/// A reference to an image in an OCI layout: a directory, or a tar archive of one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LayoutReference {
-    /// Absolute.
+    /// Absolute path.
     path: PathBuf,
-    chosen: LayoutSelector,
+    selector: LayoutSelector,
 }
 
-/// Which image of a layout is meant.
+/// Selects an image of an OCI layout.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LayoutSelector {
-    /// The only one.
+    /// The only image.
     Only,
-    /// The one with this name, the value of `org.opencontainers.image.ref.name`.
+    /// The image with this name, the value of `org.opencontainers.image.ref.name`.
     Name(String),
-    /// The one with this digest.
+    /// The image with this digest.
     Digest(Digest),
 }
 
 impl ImageSource {
-    /// What tells this source from every other.
+    /// Returns a key that no other source has.
     pub fn key(&self) -> String {
         match self {
             Self::Registry(image) => format!("docker://{image}"),
@@ -59,7 +59,7 @@ impl ImageSource {
         }
     }
 
-    /// The last part of its path: what the catalog is called when nobody named it.
+    /// Returns the last segment of the path, the default name of a catalog. `None` for a layout at the root directory.
     pub fn last_path_segment(&self) -> Option<String> {
         match self {
             Self::Registry(image) => image.path().rsplit('/').next().map(str::to_owned),
@@ -70,7 +70,7 @@ impl ImageSource {
         }
     }
 
-    /// Whether it names one content for ever, by its digest.
+    /// Returns whether the reference has a digest and therefore always names the same image.
     pub fn is_pinned(&self) -> bool {
         match self {
             Self::Registry(image) => image.digest().is_some(),
@@ -80,41 +80,41 @@ impl ImageSource {
 }
 
 impl RegistryReference {
-    /// Reads a reference to an image; docker.io is meant where it names no registry.
+    /// Parses a reference. Without a registry it means docker.io, without tag and digest the tag `latest`.
     pub fn parse(text: &str) -> Result<Self, ImageError> {
-        let error = |source| ImageError::Reference { text: text.to_owned(), source };
+        let error = |source| ImageError::InvalidReference { text: text.to_owned(), source };
         let reference = ImageReference::parse(text).map_err(error)?;
         let digest = match reference.digest() {
             None => None,
             Some(digest) => {
-                Some(Digest::parse(digest).ok_or_else(|| ImageError::DigestUnsupported(digest.to_owned()))?)
+                Some(Digest::parse(digest).ok_or_else(|| ImageError::UnsupportedDigest(digest.to_owned()))?)
             }
         };
         let tag = reference.tag().or(digest.is_none().then_some(DEFAULT_TAG)).map(str::to_owned);
         Ok(Self { domain: reference.domain().to_owned(), path: reference.path().into_owned(), tag, digest })
     }
 
-    /// The host of the registry with its port, such as `quay.io`.
+    /// Host of the registry, with its port if it has one, such as `quay.io`.
     pub fn domain(&self) -> &str {
         &self.domain
     }
 
-    /// The repository, such as `operatorhubio/catalog`.
+    /// Path of the repository, such as `operatorhubio/catalog`.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The tag, unless only a digest was given.
+    /// Tag; `None` if the reference has a digest only.
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref()
     }
 
-    /// The digest, when one was given: it counts then, and the tag is only told.
+    /// Digest, if the reference has one. It takes precedence over the tag.
     pub fn digest(&self) -> Option<Digest> {
         self.digest
     }
 
-    /// Registry and repository without tag and digest.
+    /// Returns the registry and the path, without tag and digest.
     pub fn repository(&self) -> String {
         format!("{}/{}", self.domain, self.path)
     }
@@ -134,14 +134,15 @@ impl fmt::Display for RegistryReference {
 }
 
 impl LayoutReference {
-    /// Reads `PATH[:NAME|@DIGEST]`. What exists as a whole is the path, whatever it contains.
+    /// Parses `PATH[:NAME|@DIGEST]`, relative to `base`. If the whole text is the path of an existing file, it is the path,
+    /// whatever it contains.
     pub fn parse(text: &str, base: &Path) -> Result<Self, ImageError> {
         let whole = base.join(text).exists();
-        let (path, chosen) = match (text.rsplit_once("@sha256:"), text.rsplit_once(':')) {
+        let (path, selector) = match (text.rsplit_once("@sha256:"), text.rsplit_once(':')) {
             _ if whole => (text, LayoutSelector::Only),
             (Some((path, hex)), _) => {
                 let digest = format!("sha256:{hex}");
-                let digest = Digest::parse(&digest).ok_or(ImageError::DigestUnsupported(digest))?;
+                let digest = Digest::parse(&digest).ok_or(ImageError::UnsupportedDigest(digest))?;
                 (path, LayoutSelector::Digest(digest))
             }
             (None, Some((path, name))) if !name.is_empty() && !name.contains('/') => {
@@ -149,24 +150,24 @@ impl LayoutReference {
             }
             _ => (text, LayoutSelector::Only),
         };
-        Ok(Self { path: absolute(&base.join(path))?, chosen })
+        Ok(Self { path: absolute(&base.join(path))?, selector })
     }
 
-    /// Where it is; absolute.
+    /// Absolute path of the layout.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Which of its images is meant.
+    /// Selects the image of the layout.
     pub fn selector(&self) -> &LayoutSelector {
-        &self.chosen
+        &self.selector
     }
 }
 
 impl fmt::Display for LayoutReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "oci:{}", self.path.display())?;
-        match &self.chosen {
+        match &self.selector {
             LayoutSelector::Only => Ok(()),
             LayoutSelector::Name(name) => write!(f, ":{name}"),
             LayoutSelector::Digest(digest) => write!(f, "@{digest}"),
@@ -175,5 +176,5 @@ impl fmt::Display for LayoutReference {
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, ImageError> {
-    std::path::absolute(path).map_err(|source| io_error("find", path, source))
+    std::path::absolute(path).map_err(|source| io_error("make an absolute path of", path, source))
 }

@@ -1,6 +1,7 @@
-//! How images are fetched from registries, and from layouts on disk.
+//! Resolves and fetches images from registries and from layouts on disk.
 //!
-//! A reference is resolved once; what follows is fetched by digest and verified. Nothing here knows what is in a layer.
+//! A reference is resolved once; everything else is fetched by digest and verified. This module does not know what is in a
+//! layer.
 
 mod backoff;
 mod blob;
@@ -19,7 +20,7 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 
 use super::layout::OpenLayout;
-use super::manifest::{self, Blob, MAX_NESTED_INDEXES, Manifest};
+use super::manifest::{self, BlobDescriptor, MAX_NESTED_INDEXES, Manifest};
 use super::resolved::Origin;
 use super::{ImageError, ImageSource, LayoutReference, RegistryReference, ResolvedImage};
 
@@ -33,57 +34,57 @@ pub use transport::MAX_REDIRECTS;
 
 use transport::Transport;
 
-/// Reaches registries. Cheap to clone; all loads share one.
+/// A client for registries and layouts. Clones are cheap and share connections.
 #[derive(Clone, Debug)]
 pub struct Registries {
     transport: Arc<Transport>,
 }
 
-/// How registries are reached.
+/// Settings of a [`Registries`] client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegistrySettings {
-    /// Who we are.
+    /// Credentials for registries.
     pub credentials: Credentials,
-    /// Certificates of authorities that are trusted beside the system's, as PEM.
+    /// Certificates of authorities that are trusted in addition to the system's, in PEM.
     pub authorities: Vec<String>,
-    /// `HOST[:PORT]`s that may be reached without TLS, or with a certificate that cannot be verified.
+    /// Registries (`HOST[:PORT]`) that may be used without TLS, or with a certificate that cannot be verified.
     pub insecure: Vec<String>,
-    /// Mirrors, and what is blocked.
+    /// Mirrors and blocked registries.
     pub conf: RegistriesConf,
-    /// How much is accepted.
+    /// Limits of an image.
     pub limits: PullLimits,
-    /// How long is waited, and how often is tried.
+    /// Time-outs and retries.
     pub retry: RetryPolicy,
 }
 
-/// How much of an image is accepted.
+/// Limits of an image that is pulled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PullLimits {
-    /// Bytes of a manifest or an index: they are held in memory. 4 MiB is what registries accept themselves.
+    /// Maximum length in bytes of a manifest or index, which is held in memory. Registries themselves accept 4 MiB.
     pub manifest_bytes: u64,
-    /// Bytes of a config, which is held in memory too.
+    /// Maximum length in bytes of an image config, which is held in memory.
     pub config_bytes: u64,
-    /// Layers of an image. Container runtimes mount no more than this.
+    /// Maximum number of layers. Container runtimes mount no more than 127.
     pub layers: usize,
-    /// Bytes of all layers together, as they are fetched: they lie on the disk until they are unpacked.
+    /// Maximum length in bytes of all layer blobs together, which are on the disk until they are unpacked.
     pub layer_bytes: u64,
 }
 
-/// How long is waited for a registry, and how often it is tried.
+/// Time-outs of requests to registries, and how they are retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// For a connection.
+    /// Time-out for establishing a connection.
     pub connect_timeout: Duration,
-    /// For the next bytes of an answer.
+    /// Time-out for the next bytes of a response.
     pub read_timeout: Duration,
-    /// The least that may come on the average, in bytes a second. Without it, a byte now and then would hold a load for
-    /// ever.
+    /// Minimum average rate of a response in bytes per second. It bounds responses that would otherwise never time out,
+    /// because a few bytes arrive now and then.
     pub min_bytes_per_second: u64,
-    /// How often one request is sent.
+    /// Maximum number of attempts of one request, the first included.
     pub max_attempts: u32,
-    /// The longest wait before the second try; each further one is up to twice as long.
+    /// Upper bound of the delay before the second attempt; it doubles with each further attempt.
     pub initial_backoff: Duration,
-    /// The longest wait of all. Who asks for more is not waited for.
+    /// Upper bound of every delay. A registry that asks for a longer one (`Retry-After`) is not retried.
     pub max_backoff: Duration,
 }
 
@@ -107,14 +108,14 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// How long a request may take whose answer has so many bytes.
-    fn whole(&self, bytes: u64) -> Duration {
-        let min_bytes_per_second = Duration::from_secs(bytes / self.min_bytes_per_second.max(1));
-        self.connect_timeout.saturating_add(self.read_timeout).saturating_add(min_bytes_per_second)
+    /// Returns the time-out of a request whose response has so many bytes.
+    fn request_timeout(&self, bytes: u64) -> Duration {
+        let transfer = Duration::from_secs(bytes / self.min_bytes_per_second.max(1));
+        self.connect_timeout.saturating_add(self.read_timeout).saturating_add(transfer)
     }
 }
 
-/// Equal when they share connections and settings.
+/// Equal if they share connections and settings.
 impl PartialEq for Registries {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.transport, &other.transport)
@@ -122,21 +123,21 @@ impl PartialEq for Registries {
 }
 
 impl Registries {
-    /// Registries that are reached so.
+    /// Creates a client.
     pub fn new(settings: RegistrySettings) -> Result<Self, ImageError> {
         Ok(Self { transport: Arc::new(Transport::new(settings)?) })
     }
 
-    /// What an image or a layout names now: its manifest and config are fetched and verified, its layers not yet.
+    /// Resolves a reference: fetches and verifies the manifest and the config, but not the layers.
     pub async fn resolve(&self, source: &ImageSource) -> Result<ResolvedImage, ImageError> {
         match source {
-            ImageSource::Registry(image) => self.image(image).await,
-            ImageSource::Layout(layout) => self.layout(layout.clone()).await,
+            ImageSource::Registry(image) => self.resolve_image(image).await,
+            ImageSource::Layout(layout) => self.resolve_layout(layout.clone()).await,
         }
     }
 
-    /// Fetches the layers into a folder, verified: the files, one for each layer, lowest first. Equal layers are one
-    /// file. `progress` is told how many bytes of how many are there.
+    /// Fetches and verifies the layers. Returns one file in `folder` for each layer, lowest first; equal layers share one.
+    /// `progress` is called with the number of bytes that are fetched and their total.
     pub async fn fetch(
         &self,
         resolved: &ResolvedImage,
@@ -149,7 +150,7 @@ impl Registries {
         let mut before = 0;
         for layer in &resolved.layers {
             let Some(bytes) = blobs.remove(&layer.digest) else { continue };
-            let (blob, to) = (Blob { digest: layer.digest, bytes }, path(&layer.digest));
+            let (blob, to) = (BlobDescriptor { digest: layer.digest, bytes }, path(&layer.digest));
             match &resolved.origin {
                 Origin::Registry(session) => {
                     blob::fetch(session, blob, &to, |fetched| progress(before + fetched, total)).await?;
@@ -165,62 +166,63 @@ impl Registries {
         Ok(resolved.layers.iter().map(|layer| path(&layer.digest)).collect())
     }
 
-    /// Looks at the mirrors of an image and then at the image itself, until one of them has it.
-    async fn image(&self, image: &RegistryReference) -> Result<ResolvedImage, ImageError> {
+    /// Resolves an image at its mirrors, one after the other, and then at its own location.
+    async fn resolve_image(&self, image: &RegistryReference) -> Result<ResolvedImage, ImageError> {
         let retry = self.transport.settings.retry;
-        let (mirrors, own) = self.transport.settings.conf.places(image)?;
-        for place in mirrors {
-            let session = Session::new(self.transport.clone(), place, 1);
-            match look_at(session, image, &self.transport.settings.limits).await {
+        let (mirrors, own) = self.transport.settings.conf.locations(image)?;
+        for mirror in mirrors {
+            let session = Session::new(self.transport.clone(), mirror, 1);
+            match resolve_at(session, image, &self.transport.settings.limits).await {
                 Ok(resolved) => return Ok(resolved),
                 Err(error) => {
                     let cause = std::error::Error::source(&error);
-                    tracing::warn!(%image, %error, cause, "trying the next place of an image");
+                    tracing::warn!(%image, %error, cause, "cannot resolve the image at a mirror, trying the next location");
                 }
             }
         }
         let session = Session::new(self.transport.clone(), own, retry.max_attempts);
-        look_at(session, image, &self.transport.settings.limits).await
+        resolve_at(session, image, &self.transport.settings.limits).await
     }
 
-    async fn layout(&self, layout: LayoutReference) -> Result<ResolvedImage, ImageError> {
+    async fn resolve_layout(&self, layout: LayoutReference) -> Result<ResolvedImage, ImageError> {
         let limits = self.transport.settings.limits;
         blocking(move || OpenLayout::open(&layout)?.resolve(&layout, &limits)).await
     }
 }
 
-/// What an image is at one place.
-async fn look_at(
+/// Resolves an image in one repository.
+async fn resolve_at(
     session: Session,
     image: &RegistryReference,
     limits: &PullLimits,
 ) -> Result<ResolvedImage, ImageError> {
     let (mut bytes, digest) = session.manifest(image).await?;
-    let mut what = format!("`{image}`");
+    let mut resource = format!("`{image}`");
     let mut platform = None;
     for _ in 0..=MAX_NESTED_INDEXES {
-        let index = match Manifest::parse(&bytes, &what)? {
+        let index = match Manifest::parse(&bytes, &resource)? {
             Manifest::Image(manifest) => {
-                manifest.check(&what, limits)?;
+                manifest.check(&resource, limits)?;
                 let config = match manifest.config {
                     Some(config) => Some(session.config(config).await?),
                     None => None,
                 };
-                let (kind, layers) = manifest.describe(config.as_deref(), &what)?;
+                let (kind, layers) = manifest.describe(config.as_deref(), &resource)?;
                 let pinned_reference = format!("{}@{digest}", image.repository());
                 let origin = Origin::Registry(Arc::new(session));
                 return Ok(ResolvedImage { digest, pinned_reference, platform, kind, layers, origin });
             }
             Manifest::Index(index) => index,
         };
-        let choice = manifest::choose(&index, &what)?;
-        bytes = session.manifest_by_digest(choice.manifest).await?;
-        platform = choice.platform.or(platform);
-        what = format!("the image {} of `{image}`", choice.manifest.digest);
+        let selected = manifest::select(&index, &resource)?;
+        bytes = session.manifest_by_digest(selected.manifest).await?;
+        platform = selected.platform.or(platform);
+        resource = format!("the image {} of `{image}`", selected.manifest.digest);
     }
     Err(ImageError::NestedIndexes(image.to_string()))
 }
 
+/// Runs blocking work on a thread for it.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ImageError> + Send + 'static,
 ) -> Result<T, ImageError> {

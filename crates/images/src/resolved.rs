@@ -1,4 +1,4 @@
-//! What a reference names at one moment: a manifest and its config, and which layers they list.
+//! The result of resolving a reference: what the image is, and its layers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,50 +8,50 @@ use fbc::Digest;
 use super::layout::OpenLayout;
 use super::registries::Session;
 
-/// What a reference named when it was looked at. Everything after is fetched by digest.
+/// The image that a reference named at the time of resolving it. Everything else is fetched by digest.
 #[derive(Clone, Debug)]
 pub struct ResolvedImage {
-    /// What the reference stands for: the digest of the index, if it is one.
+    /// Digest that the reference resolved to: that of the index, if it names one.
     pub digest: Digest,
-    /// A reference that names the same for ever: `quay.io/ns/repo@sha256:…` or `oci:PATH@sha256:…`.
+    /// Reference by digest, which always names the same image: `quay.io/ns/repo@sha256:…` or `oci:PATH@sha256:…`.
     pub pinned_reference: String,
-    /// The platform that was chosen, such as `linux/amd64`, when there was a choice.
+    /// Platform that was selected from an index, such as `linux/amd64`.
     pub platform: Option<String>,
-    /// What it is.
+    /// Whether it is a container image or another artifact.
     pub kind: ImageKind,
-    /// The layers, lowest first.
+    /// Layers, lowest first.
     pub layers: Vec<LayerDescriptor>,
     pub(super) origin: Origin,
 }
 
-/// Where the layers are fetched from.
+/// The origin of the layers.
 #[derive(Clone, Debug)]
 pub(super) enum Origin {
-    /// The repository that had the manifest.
+    /// Repository that has the manifest.
     Registry(Arc<Session>),
-    /// The layout that had it.
+    /// Layout that has the manifest.
     Layout(Arc<OpenLayout>),
 }
 
-/// What a manifest describes.
+/// The kind of thing that a manifest describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageKind {
     /// A container image.
     Container {
-        /// The labels of its config.
+        /// Labels of the image config.
         labels: BTreeMap<String, String>,
     },
-    /// Something else, with files as layers.
+    /// Another OCI artifact. Its only layer is an archive of the catalog.
     Artifact,
 }
 
 /// One layer of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerDescriptor {
-    /// Of its bytes as they are fetched.
+    /// Digest of the blob, as it is downloaded.
     pub digest: Digest,
-    /// How many they are.
+    /// Length of the blob in bytes.
     pub bytes: u64,
-    /// Of its bytes when they are uncompressed, if a config says so.
+    /// Digest of the uncompressed layer, if the image config names one.
     pub diff_id: Option<Digest>,
 }

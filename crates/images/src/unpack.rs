@@ -1,10 +1,10 @@
-//! Turns the layers of an image into the files of its catalog: what lies under one directory of the image, as the last
-//! layer leaves it.
+//! Unpacks the layers of an image into the files of its catalog: everything below one directory of the image, after all
+//! layers are applied.
 //!
-//! A layer is an archive by a stranger. It is read once, from its beginning to its end, and never held in memory. What
-//! it says of names becomes a tree in memory and never reaches a file system; all contents go to one file without a
-//! name, from which they are read by their places. This room does not know where layers come from, nor what the files
-//! hold beyond which of them `.indexignore` leaves out, and runs nothing of them.
+//! A layer is an untrusted archive. It is read once from start to end, and never held in memory. The names of its entries
+//! become a tree in memory and never reach the file system; the contents of files are appended to one unnamed file and
+//! read from there by offset. This module does not know where layers come from, parses no files apart from
+//! `.indexignore`, and executes nothing.
 
 mod apply;
 mod entries;
@@ -29,43 +29,43 @@ pub use root::CatalogRoot;
 pub use spool::FileContent;
 pub use stream::MAX_ZSTD_WINDOW_LOG;
 
-use apply::Image;
+use apply::LayeredImage;
 use spool::Spool;
-use stream::Stream;
+use stream::LayerStream;
 
-/// One layer of an image. How it is compressed its first bytes say: gzip, zstd or not at all.
+/// A layer of an image. Its compression (gzip, zstd or none) is detected from its first bytes.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// The file that holds it.
+    /// Path of the file with the blob.
     pub blob: PathBuf,
-    /// sha256 of the uncompressed archive; nothing where nobody said it.
+    /// Expected SHA-256 of the uncompressed layer (`diff_id`), if the image config names one.
     pub diff_id: Option<Digest>,
 }
 
-/// What the layers of one image may ask for, all together where nothing else is said. Whatever is beyond is refused.
+/// Limits of the layers of one image, of all together unless stated otherwise. An image that exceeds one is refused.
 #[derive(Clone, Debug)]
 pub struct UnpackLimits {
-    /// Layers. Container runtimes end at 127.
+    /// Maximum number of layers. Container runtimes support 127.
     pub layers: usize,
-    /// Headers of the archives, wherever in the image. An image with an operating system has tens of thousands.
+    /// Maximum number of archive headers, anywhere in the image. An image with an operating system has tens of thousands.
     pub headers: u64,
-    /// Bytes that an archive says of one entry beside its header: long names and attributes. They are held in memory.
+    /// Maximum length in bytes of an extended header of one entry (long names, pax records), which is held in memory.
     pub header_bytes: u64,
-    /// Bytes of the uncompressed archives. Each is read and hashed.
+    /// Maximum number of bytes of the uncompressed archives, which are read and hashed.
     pub uncompressed: u64,
-    /// How many times the size of its blob a layer may have. Catalogs compress to a thirtieth at best.
+    /// Maximum ratio of the uncompressed length of a layer to that of its blob. Catalogs compress to a thirtieth at best.
     pub ratio: u64,
-    /// Uncompressed bytes of a layer up to which its ratio is not looked at: what is mostly padding is small.
+    /// Uncompressed length in bytes of a layer up to which the ratio is not checked: small archives are mostly padding.
     pub ratio_from: u64,
-    /// Files, folders and links under the root. They are held in memory, and a directory may not have more either.
+    /// Maximum number of files, folders and links below the root, whose names are held in memory.
     pub entries: usize,
-    /// Links under the root. Each is followed through the tree.
+    /// Maximum number of links below the root. Each is resolved in the tree.
     pub links: usize,
-    /// Bytes of a path under the root, and of what a link says. Paths are held in memory as well.
+    /// Maximum length in bytes of a path below the root, and of the target of a link.
     pub path_bytes: usize,
-    /// Bytes of one file under the root.
+    /// Maximum length in bytes of one file below the root.
     pub file_bytes: u64,
-    /// Bytes of all files under the root, also of those that a later layer replaces.
+    /// Maximum length in bytes of all files below the root, including those that a later layer replaces.
     pub bytes: u64,
 }
 
@@ -87,39 +87,39 @@ impl Default for UnpackLimits {
     }
 }
 
-/// What lies under the root of an image. Its contents are gone with it.
+/// The entries below the root of an image. Dropping it removes their contents.
 #[derive(Debug)]
 pub struct Unpacked {
-    /// By their paths from the root, in catalog order.
+    /// Entries with their paths from the root, in catalog order.
     entries: Vec<(String, UnpackedEntry)>,
     spool: Spool,
-    /// Bytes that the files of the catalog may have.
-    bytes: u64,
+    /// Maximum length in bytes of all files of the catalog.
+    max_bytes: u64,
 }
 
-/// What a path stands for.
+/// An entry below the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnpackedEntry {
     /// A folder.
     Folder,
-    /// A file with this content.
+    /// A file with its content.
     File(FileContent),
-    /// A link, by the path from the root that it leads to over all other links: empty for the root itself. Something
-    /// need not be there.
+    /// A link with its target, resolved over all other links to a path from the root; empty for the root itself. The
+    /// target need not exist.
     Link(String),
 }
 
-/// A file of a catalog.
+/// A file of the catalog.
 #[derive(Clone, Debug)]
 pub struct CatalogFile {
-    /// Its path from the root, with `/` between its parts.
+    /// Path from the root, with `/` as the separator.
     pub path: String,
-    /// Where its bytes are.
+    /// Content of the file.
     pub content: FileContent,
 }
 
-/// Applies layers, the lowest first. Contents take room on the file system of `folder` as long as the answer lives.
-/// `progress` hears how many bytes of the blobs have been read so far.
+/// Applies layers, lowest first. Contents of files are stored on the file system of `folder` for as long as the result
+/// exists. `progress` is called with the number of bytes of the blobs that are read.
 pub fn unpack(
     layers: &[Layer],
     root: &CatalogRoot,
@@ -130,28 +130,28 @@ pub fn unpack(
     if layers.len() > limits.layers {
         return Err(UnpackError::TooManyLayers { layers: layers.len(), limit: limits.layers });
     }
-    let mut image = Image::new(root, limits, folder)?;
-    let read = Cell::new(0);
+    let mut image = LayeredImage::new(root, limits, folder)?;
+    let blob_bytes = Cell::new(0);
     let mut uncompressed = 0;
     for (number, layer) in (1..).zip(layers) {
-        let contents = Cell::new(0);
-        let stream = Stream::open(layer, number, limits, uncompressed, &read, &contents, &mut progress)?;
+        let content_end = Cell::new(0);
+        let stream = LayerStream::open(layer, number, limits, uncompressed, &blob_bytes, &content_end, &mut progress)?;
         let mut archive = tar::Archive::new(stream);
-        image.apply(number, &mut archive, &contents)?;
+        image.apply(number, &mut archive, &content_end)?;
         uncompressed = archive.into_inner().finish()?;
     }
     image.finish()
 }
 
 impl Unpacked {
-    /// Everything under the root, by paths from there and in catalog order.
+    /// Returns all entries below the root with their paths from there, in catalog order.
     pub fn entries(&self) -> &[(String, UnpackedEntry)] {
         &self.entries
     }
 
-    /// Reads the bytes of a file from here on into this room and says how many; 0 at its end.
-    pub fn read(&self, content: FileContent, from: u64, room: &mut [u8]) -> Result<usize, UnpackError> {
-        self.spool.read(content, from, room)
+    /// Reads bytes of a file from an offset on into a buffer. Returns the number of bytes, 0 at the end of the file.
+    pub fn read(&self, content: FileContent, offset: u64, buffer: &mut [u8]) -> Result<usize, UnpackError> {
+        self.spool.read(content, offset, buffer)
     }
 }
 

@@ -160,18 +160,18 @@ impl FailureReason {
 
 fn image_reason(error: &ImageError) -> FailureReason {
     match error {
-        ImageError::Tls(_)
+        ImageError::TlsSetup(_)
         | ImageError::Unreachable { .. }
         | ImageError::Redirect { .. }
         | ImageError::TooManyRequests { .. }
         | ImageError::Status { .. }
-        | ImageError::Cut { .. } => FailureReason::RegistryUnavailable,
+        | ImageError::Interrupted { .. } => FailureReason::RegistryUnavailable,
         ImageError::NoToken(_)
         | ImageError::NoCredentials { .. }
-        | ImageError::Refused { .. }
+        | ImageError::CredentialsRejected { .. }
         | ImageError::Forbidden { .. }
-        | ImageError::Helper { .. }
-        | ImageError::Credentials { .. } => FailureReason::Unauthorized,
+        | ImageError::CredentialHelper { .. }
+        | ImageError::InvalidCredentials { .. } => FailureReason::Unauthorized,
         ImageError::NotFound { .. } | ImageError::NotALayout(_) | ImageError::LayoutChoice { .. } => {
             FailureReason::ImageNotFound
         }

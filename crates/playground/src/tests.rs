@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 
-use super::{CLOSED, FRESH, Files, LASTING, NOT_BUILT, POLICY, closed, serving};
+use super::{CONTENT_POLICY, Files, IMMUTABLE, NOT_BUILT, REVALIDATE, TRUSTED_ONLY, closed, serving};
 
 const PAGE: &str = "<!doctype html><title>Playground</title>";
 const SCRIPT: &str = "console.log('playground')";
@@ -55,7 +55,7 @@ fn found(media_type: &str, cached: &str, encoding: Option<&str>, body: &[u8]) ->
     let mut headers = vec![
         ("cache-control", cached),
         ("content-length", &length),
-        ("content-security-policy", POLICY),
+        ("content-security-policy", CONTENT_POLICY),
         ("content-type", media_type),
         ("referrer-policy", "no-referrer"),
         ("vary", "accept-encoding"),
@@ -71,9 +71,9 @@ fn found(media_type: &str, cached: &str, encoding: Option<&str>, body: &[u8]) ->
 async fn the_page_comes_anew_and_what_it_loads_stays() {
     let files = built();
     let page = send(files, Method::GET, "/", Some("gzip, deflate, br")).await;
-    assert_eq!(page, found("text/html; charset=utf-8", FRESH, Some("gzip"), &gzip(PAGE)));
+    assert_eq!(page, found("text/html; charset=utf-8", REVALIDATE, Some("gzip"), &gzip(PAGE)));
     let script = send(files, Method::GET, "/playground/main-x.js", Some("gzip, deflate, br")).await;
-    assert_eq!(script, found("text/javascript; charset=utf-8", LASTING, Some("gzip"), &gzip(SCRIPT)));
+    assert_eq!(script, found("text/javascript; charset=utf-8", IMMUTABLE, Some("gzip"), &gzip(SCRIPT)));
     let head = send(files, Method::HEAD, "/", Some("gzip")).await;
     assert_eq!(head, Answer { body: Vec::new(), ..page });
 }
@@ -81,11 +81,11 @@ async fn the_page_comes_anew_and_what_it_loads_stays() {
 #[tokio::test]
 async fn a_client_that_takes_no_gzip_gets_the_file_as_it_was() {
     let files = built();
-    let plain = found("text/html; charset=utf-8", FRESH, None, PAGE.as_bytes());
+    let plain = found("text/html; charset=utf-8", REVALIDATE, None, PAGE.as_bytes());
     for encodings in [None, Some("identity"), Some("br, gzip;q=0"), Some("*, gzip;q=0.0"), Some("*")] {
         assert_eq!(send(files, Method::GET, "/", encodings).await, plain, "{encodings:?}");
     }
-    let gzip = found("text/html; charset=utf-8", FRESH, Some("gzip"), &gzip(PAGE));
+    let gzip = found("text/html; charset=utf-8", REVALIDATE, Some("gzip"), &gzip(PAGE));
     for encodings in ["br;q=1, GZIP;q=0.5", "identity, gzip;q=0.1", "zstd, gzip"] {
         assert_eq!(send(files, Method::GET, "/", Some(encodings)).await, gzip, "{encodings}");
     }
@@ -105,8 +105,8 @@ async fn where_only_trusted_documents_are_executed_the_page_says_so() {
     let request = || Request::builder().uri("/").body(Body::empty()).unwrap();
     let response = TowerToHyperService::new(closed()).call(request()).await.unwrap();
     assert_eq!(response.status(), 200);
-    assert_eq!(to_bytes(response.into_body(), usize::MAX).await.unwrap(), CLOSED);
-    assert!(CLOSED.contains("--trusted-only"));
+    assert_eq!(to_bytes(response.into_body(), usize::MAX).await.unwrap(), TRUSTED_ONLY);
+    assert!(TRUSTED_ONLY.contains("--trusted-only"));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What was found out about a content: where its lines came from and what is odd in them.
+//! The analysis of a content: the origins of its lines and the problems in them.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -7,27 +7,28 @@ use std::sync::Arc;
 use fbc::{Code, Origins, Problem};
 use serde::{Deserialize, Serialize};
 
-/// Changes when what is written here changes its meaning; notes of another format are as if they were not there.
+/// Version of the file format. Analyses of another version are ignored; change it with the meaning of any field.
 const FORMAT: u32 = 1;
 
-/// What was found out about a content.
+/// The analysis of a content: everything that reading it finds out beside the lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Analysis {
-    /// Where each line came from.
+    /// File and line that each canonical line was read from.
     pub origins: Origins,
-    /// What is odd in it; absent when another build looked, which may have judged otherwise.
+    /// Problems in the content; `None` if another build checked it, whose rules may differ.
     pub problems: Option<Vec<Problem>>,
 }
 
-/// The file, field by field.
+/// The file format of an analysis.
 #[derive(Serialize, Deserialize)]
-struct Stored<O, P> {
+struct AnalysisFile<O, P> {
     format: u32,
     build: String,
     origins: O,
     problems: P,
 }
 
+/// A problem in the file format.
 #[derive(Serialize, Deserialize)]
 struct StoredProblem {
     code: Code,
@@ -40,35 +41,36 @@ struct StoredProblem {
 }
 
 impl Analysis {
-    /// The notes in a file, if they can be used.
+    /// Reads an analysis; `None` if the file is missing, damaged or of another format.
     pub(super) fn read(path: &Path, build: &str) -> Option<Self> {
         let text = std::fs::read(path).ok()?;
-        let stored: Stored<Origins, serde_json::Value> = serde_json::from_slice(&text).ok()?;
-        if stored.format != FORMAT {
+        let file: AnalysisFile<Origins, serde_json::Value> = serde_json::from_slice(&text).ok()?;
+        if file.format != FORMAT {
             return None;
         }
-        // Codes of another build may be unknown here, which must not cost the origins.
-        let same_build = stored.build == build;
-        let problems = if same_build { serde_json::from_value(stored.problems).ok().map(read_problems) } else { None };
-        Some(Self { origins: stored.origins, problems })
+        // Another build may have codes that this one does not know. Its origins are valid nevertheless.
+        let same_build = file.build == build;
+        let problems = if same_build { serde_json::from_value(file.problems).ok().map(read_problems) } else { None };
+        Some(Self { origins: file.origins, problems })
     }
 
+    /// Serializes the analysis to its file format.
     pub(super) fn to_json(&self, build: &str) -> Vec<u8> {
-        let problems: Option<Vec<_>> = self.problems.as_ref().map(|all| all.iter().map(stored_problem).collect());
-        let stored = Stored { format: FORMAT, build: build.to_owned(), origins: &self.origins, problems };
-        serde_json::to_vec(&stored).expect("numbers and texts are JSON")
+        let problems: Option<Vec<_>> = self.problems.as_ref().map(|all| all.iter().map(to_stored_problem).collect());
+        let file = AnalysisFile { format: FORMAT, build: build.to_owned(), origins: &self.origins, problems };
+        serde_json::to_vec(&file).expect("numbers and strings serialize to JSON")
     }
 }
 
-fn stored_problem(problem: &Problem) -> StoredProblem {
+fn to_stored_problem(problem: &Problem) -> StoredProblem {
     let Problem { code, message, package, channel, bundle, file, line } = problem.clone();
     StoredProblem { code, message, package, channel, bundle, file, line }
 }
 
-/// Problems again, with each name held once, as they were before they were written.
+/// Converts problems from the file format. Equal names share one allocation, as they do when a catalog is built.
 fn read_problems(stored: Vec<StoredProblem>) -> Vec<Problem> {
     let mut names: HashSet<Arc<str>> = HashSet::new();
-    let mut once = |name: Option<Arc<str>>| {
+    let mut intern = |name: Option<Arc<str>>| {
         let name = name?;
         if let Some(same) = names.get(&name) {
             return Some(Arc::clone(same));
@@ -79,10 +81,10 @@ fn read_problems(stored: Vec<StoredProblem>) -> Vec<Problem> {
     let problem = |stored: StoredProblem| Problem {
         code: stored.code,
         message: stored.message,
-        package: once(stored.package),
-        channel: once(stored.channel),
-        bundle: once(stored.bundle),
-        file: once(stored.file),
+        package: intern(stored.package),
+        channel: intern(stored.channel),
+        bundle: intern(stored.bundle),
+        file: intern(stored.file),
         line: stored.line,
     };
     stored.into_iter().map(problem).collect()

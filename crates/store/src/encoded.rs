@@ -1,6 +1,6 @@
-//! Compressed forms of contents, beside them and under their digests: made once, and swept with the content.
+//! Compressed forms of contents, stored beside them: made once, and removed with the content.
 //!
-//! They are a convenience. Where there is no room for them they are not made.
+//! They are optional: a compressed form that does not fit into the quota is not stored.
 
 use std::path::PathBuf;
 
@@ -12,13 +12,13 @@ use super::file::{self, FileKind, TempFile};
 use super::{CONTENT, Store, StoreError, lock_mutex};
 
 impl Store {
-    /// The stored compressed form of a content; `None` where it was not made, or was evicted.
+    /// Returns the stored compressed form of a content; `None` if it was not made, or was evicted.
     pub fn compressed(&self, digest: &Digest, coding: Coding) -> Option<Bytes> {
         file::map(&self.encoded_path(digest, coding)).ok()
     }
 
-    /// The compressed form of a content, made where it is missing; nothing when there is no room for it, or the content
-    /// is not kept any more. It takes seconds.
+    /// Returns the compressed form of a content, and creates it if it is missing, which takes seconds. `None` if it does
+    /// not fit into the quota, or the store no longer holds the content.
     pub fn load_or_compress(
         &self,
         digest: &Digest,
@@ -30,24 +30,25 @@ impl Store {
             return Ok(Some(bytes));
         }
         let mut file = TempFile::create(&self.folder.join(CONTENT), FileKind::Encoded)?;
-        file.write_with(|to| coding.compress(content, CompressionLevel::Compact, to))?;
+        file.write_with(|file| coding.compress(content, CompressionLevel::Compact, file))?;
         let bytes = file.map()?;
-        // What nothing refers to is swept while the guard is held.
-        let _pen = lock_mutex(&self.guard);
-        let fits = self.used()? + bytes.len() as u64 <= self.quota;
+        // The content may have been removed meanwhile, and the quota used up.
+        let _writing = lock_mutex(&self.write_lock);
+        let fits = self.used_bytes()? + bytes.len() as u64 <= self.quota;
         if !fits || !self.content_path(digest).exists() {
             return Ok(None);
         }
-        file.name(&path, self.durability())?;
+        file.persist(&path, self.durability())?;
         Ok(Some(bytes))
     }
 
+    /// Path of the compressed form of a content.
     pub(super) fn encoded_path(&self, digest: &Digest, coding: Coding) -> PathBuf {
-        let end = match coding {
+        let extension = match coding {
             Coding::Gzip => "jsonl.gz",
             Coding::Zstd => "jsonl.zst",
         };
-        self.folder.join(CONTENT).join(format!("{}.{end}", digest.hex()))
+        self.folder.join(CONTENT).join(format!("{}.{extension}", digest.hex()))
     }
 }
 

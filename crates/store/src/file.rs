@@ -1,7 +1,7 @@
-//! Files that appear whole or not at all, and memory maps of them.
+//! Files that are written atomically, and memory maps of them.
 //!
-//! A file is written under a temporary name, its bytes reach the disk, and only then does it get its name; what a kill
-//! leaves behind is swept by its name. It knows nothing of what is in the files.
+//! A file is written under a temporary name, synced to the disk, and renamed. Temporary files that a kill leaves behind
+//! are recognized by their names and removed at the next start. This module does not know what the files contain.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -12,13 +12,13 @@ use tempfile::TempPath;
 
 use super::StoreError;
 
-/// How the name of a file or a folder begins that is not whole yet.
-const NEW: &str = "new-";
+/// Prefix of the names of temporary files and folders.
+const TEMPORARY_PREFIX: &str = "new-";
 
-/// How the name of a file or a folder ends that is not whole yet.
-const TEMPORARY: &str = ".tmp";
+/// Suffix of the names of temporary files and folders.
+const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// What is being written.
+/// The kind of a file or folder that is being written. Tests name crash points by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileKind {
     Content,
@@ -29,7 +29,7 @@ pub(super) enum FileKind {
     Scratch,
 }
 
-/// How far a file has come. Tests stop at each of these.
+/// A point in writing a file at which tests kill the process or fill the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CrashPoint {
     Created,
@@ -43,74 +43,75 @@ pub(super) enum CrashPoint {
 /// Whether a file must survive a crash of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Durability {
-    /// Its bytes and its name are on the disk before it counts as written.
+    /// Its bytes and its name are synced to the disk.
     Synced,
-    /// It does not outlive the process.
+    /// It does not outlive the process, and is not synced.
     Ephemeral,
 }
 
-/// A file on its way to its name. Dropped before that, it is removed.
+/// A temporary file. If it is dropped before it is persisted, it is removed.
 #[derive(Debug)]
 pub(super) struct TempFile {
     file: File,
     temporary: TempPath,
-    /// What errors call it.
-    shown: PathBuf,
-    what: FileKind,
+    /// Path for error messages.
+    shown_path: PathBuf,
+    kind: FileKind,
 }
 
 impl TempFile {
-    /// A new file in this folder, under a name that is swept when the process ends before it is whole.
-    pub(super) fn create(folder: &Path, what: FileKind) -> Result<Self, StoreError> {
-        let created = temporary().tempfile_in(folder);
-        let created = created.and_then(|file| reached(what, CrashPoint::Created).map(|()| file));
+    /// Creates a temporary file in a folder. If the process is killed, the file is removed at the next start.
+    pub(super) fn create(folder: &Path, kind: FileKind) -> Result<Self, StoreError> {
+        let created = temporary_builder().tempfile_in(folder);
+        let created = created.and_then(|file| reached(kind, CrashPoint::Created).map(|()| file));
         let (file, path) = created.map_err(|source| io_error("create a file in", folder, source))?.into_parts();
-        Ok(Self { file, shown: path.to_path_buf(), temporary: path, what })
+        Ok(Self { file, shown_path: path.to_path_buf(), temporary: path, kind })
     }
 
+    /// Appends bytes.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        let written = self.file.write_all(bytes).and_then(|()| reached(self.what, CrashPoint::Written));
-        written.map_err(|source| io_error("write", &self.shown, source))
+        let written = self.file.write_all(bytes).and_then(|()| reached(self.kind, CrashPoint::Written));
+        written.map_err(|source| io_error("write", &self.shown_path, source))
     }
 
-    /// Lets something write.
+    /// Appends the output of a function.
     pub(super) fn write_with(&mut self, write: impl FnOnce(&File) -> io::Result<()>) -> Result<(), StoreError> {
-        let written = write(&self.file).and_then(|()| reached(self.what, CrashPoint::Written));
-        written.map_err(|source| io_error("write", &self.shown, source))
+        let written = write(&self.file).and_then(|()| reached(self.kind, CrashPoint::Written));
+        written.map_err(|source| io_error("write", &self.shown_path, source))
     }
 
-    /// What was written, mapped.
+    /// Maps the file as far as it is written.
     pub(super) fn map(&self) -> Result<Bytes, StoreError> {
-        map_file(&self.file).map_err(|source| io_error("map", &self.shown, source))
+        map_file(&self.file).map_err(|source| io_error("map", &self.shown_path, source))
     }
 
-    /// Gives the file its name, in place of the one that had it, once its bytes are on the disk.
-    pub(super) fn name(self, path: &Path, durability: Durability) -> Result<(), StoreError> {
+    /// Syncs the file to the disk, unless it is ephemeral, and renames it, replacing the file of that name.
+    pub(super) fn persist(self, path: &Path, durability: Durability) -> Result<(), StoreError> {
         let is_synced = durability == Durability::Synced;
         let synced = if is_synced { self.file.sync_all() } else { Ok(()) };
-        let synced = synced.and_then(|()| reached(self.what, CrashPoint::Synced));
-        synced.map_err(|source| io_error("write", &self.shown, source))?;
+        let synced = synced.and_then(|()| reached(self.kind, CrashPoint::Synced));
+        synced.map_err(|source| io_error("write", &self.shown_path, source))?;
         let renamed = self.temporary.persist(path).map_err(|error| error.error);
-        let renamed = renamed.and_then(|()| reached(self.what, CrashPoint::Renamed));
+        let renamed = renamed.and_then(|()| reached(self.kind, CrashPoint::Renamed));
         renamed.map_err(|source| io_error("write", path, source))?;
         if !is_synced {
             return Ok(());
         }
         let folder = path.parent().unwrap_or(path);
         let synced = File::open(folder).and_then(|folder| folder.sync_all());
-        let synced = synced.and_then(|()| reached(self.what, CrashPoint::FolderSynced));
+        let synced = synced.and_then(|()| reached(self.kind, CrashPoint::FolderSynced));
         synced.map_err(|source| io_error("write", folder, source))
     }
 }
 
-/// Writes a whole file under its name.
-pub(super) fn write(path: &Path, bytes: &[u8], what: FileKind, durability: Durability) -> Result<(), StoreError> {
-    let mut file = TempFile::create(path.parent().unwrap_or(path), what)?;
+/// Writes a file atomically.
+pub(super) fn write(path: &Path, bytes: &[u8], kind: FileKind, durability: Durability) -> Result<(), StoreError> {
+    let mut file = TempFile::create(path.parent().unwrap_or(path), kind)?;
     file.write(bytes)?;
-    file.name(path, durability)
+    file.persist(path, durability)
 }
 
-/// Removes a file if it is there.
+/// Removes a file if it exists.
 pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path, error)),
@@ -118,35 +119,35 @@ pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Makes files and folders with names that are swept.
-pub(super) fn temporary() -> tempfile::Builder<'static, 'static> {
+/// Returns a builder of files and folders with temporary names.
+pub(super) fn temporary_builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(NEW).suffix(TEMPORARY);
+    builder.prefix(TEMPORARY_PREFIX).suffix(TEMPORARY_SUFFIX);
     builder
 }
 
-/// Whether this is the name of a file or a folder that is not whole yet.
+/// Returns whether a file or folder with this name is temporary.
 pub(super) fn is_temporary(name: &str) -> bool {
-    name.starts_with(NEW) && name.ends_with(TEMPORARY)
+    name.starts_with(TEMPORARY_PREFIX) && name.ends_with(TEMPORARY_SUFFIX)
 }
 
-/// The bytes of a file, mapped.
+/// Maps a file.
 pub(super) fn map(path: &Path) -> Result<Bytes, StoreError> {
     let file = File::open(path).map_err(|source| io_error("open", path, source))?;
     map_file(&file).map_err(|source| io_error("map", path, source))
 }
 
-/// The bytes of an open file, mapped. The map lives as long as the bytes do, also when the file loses its name.
+/// Maps an open file. The map exists for as long as the bytes, also after the file is removed.
 #[expect(
     unsafe_code,
-    reason = "a map is undefined behaviour when its file changes; these files are never written again"
+    reason = "a map is undefined behaviour if its file changes; these files are not written to again"
 )]
 fn map_file(file: &File) -> io::Result<Bytes> {
     if file.metadata()?.len() == 0 {
         return Ok(Bytes::new());
     }
-    // SAFETY: the file was written by this program, got its final name only when it was complete, lies in a folder that
-    // is locked against other processes of this program (or has no name at all), and is replaced but never changed.
+    // SAFETY: this program wrote the file and renamed it once it was complete, in a folder that is locked against other
+    // processes of this program (or the file has no name). It is replaced and removed, but never changed.
     let map = unsafe { memmap2::Mmap::map(file)? };
     Ok(Bytes::from_owner(map))
 }

@@ -1,17 +1,18 @@
-//! Keeps each content once, on disk: canonical lines addressed by their digest, written atomically, memory-mapped.
+//! The store of contents on disk: canonical lines addressed by their digest, written atomically, and memory-mapped.
 //!
-//! Beside the lines stands what was found out about them, and for each source a small record of which content it gave,
-//! and when. The folder is a cache: whatever in it is damaged or of another version is made anew, never an error. It
-//! survives a kill at any moment, is locked against a second process and holds a quota. Nobody else knows of mapping.
+//! Each content is stored once, with its analysis; for each source, a small record names the content that it provided
+//! last. The folder is a cache: files that are damaged or of another format are replaced and are never an error. The
+//! store survives a kill at any moment, is locked against other processes, and keeps within a quota. No other crate knows
+//! that contents are memory-mapped.
 //!
 //! ```text
-//! FOLDER/catalogql.lock           held while a process uses the folder; marks the folder as ours
-//! FOLDER/content/<digest>.jsonl   canonical lines
-//! FOLDER/content/<digest>.jsonl.gz, .jsonl.zst   the same compressed, where there was room and time for it
-//! FOLDER/notes/<digest>.json      where lines came from and their problems, by the digest of this file
-//! FOLDER/outlines/<digest>.outline   what a content held, by name and hash, also of the last contents that are gone
-//! FOLDER/sources/<key>.json       which content and notes a source gave, by the digest of the source's key
-//! FOLDER/scratch/                 layers and contents of images that are being read
+//! FOLDER/catalogql.lock                          locked while a process uses the folder; marks it as a store
+//! FOLDER/content/<digest>.jsonl                  canonical lines of a content
+//! FOLDER/content/<digest>.jsonl.gz, .jsonl.zst   the same compressed, if the quota allowed it
+//! FOLDER/notes/<digest>.json                     analysis of a content, by the digest of this file
+//! FOLDER/outlines/<digest>.outline               outline of a content, also of recent contents that were removed
+//! FOLDER/sources/<digest>.json                   record of a source, by the digest of the source's key
+//! FOLDER/scratch/                                layers and files of images that are being read
 //! ```
 
 mod analysis;
@@ -42,88 +43,90 @@ pub use writer::{ContentWriter, WrittenContent};
 
 use file::{Durability, FileKind, io_error};
 
-/// How many bytes the folder may hold unless said otherwise.
+/// Default quota of the folder in bytes.
 pub const DEFAULT_QUOTA_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 
 const LOCK_FILE: &str = "catalogql.lock";
 const CONTENT: &str = "content";
-const NOTES: &str = "notes";
+/// Holds analyses: the name is part of the format on disk.
+const ANALYSES: &str = "notes";
 const OUTLINES: &str = "outlines";
 const SOURCES: &str = "sources";
 const SCRATCH: &str = "scratch";
 
-/// A folder of contents, held by this process alone.
+/// A store, which this process alone uses.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
-    /// The most bytes the folder may hold.
+    /// Maximum number of bytes in the folder.
     quota: u64,
-    /// What decides about lines and problems in this build; what another build found out is found out again.
+    /// Identity of the code that reads and checks contents. Problems that another build found are not used.
     build: String,
-    /// Keys of sources that this process serves: their contents are not given up for others.
+    /// Keys of the sources that this process serves. Their contents are not evicted.
     in_use: Mutex<HashSet<String>>,
-    /// Held by who writes or sweeps, so that nothing is swept on its way and two contents do not exceed the quota.
-    guard: Mutex<()>,
+    /// Held while writing and while removing unreferenced files, so that a content is not removed before a record refers
+    /// to it, and two contents together do not exceed the quota.
+    write_lock: Mutex<()>,
     lock: File,
-    /// The temporary folder of a store that does not outlive this value; nothing of it need survive a crash.
+    /// The temporary folder of an ephemeral store.
     ephemeral: Option<TempDir>,
 }
 
-/// A content as the store gives it back.
+/// A content that the store holds for a source.
 #[derive(Debug)]
 pub struct StoredContent {
-    /// Which source gave it, and when.
+    /// The record of the source.
     pub record: Record,
     /// The canonical lines.
     pub content: Bytes,
-    /// Where they came from and what is odd in them.
+    /// Origins and problems of the lines.
     pub analysis: Analysis,
 }
 
-/// Why the store cannot do what it should.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The operating system refused.
+    /// An operation on a file failed.
     #[error("cannot {action} `{}`", path.display())]
     Io {
-        /// What was tried.
+        /// The operation, as in "cannot write".
         action: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// Another process holds the folder.
-    #[error("the store `{}` is in use by another process: end that one or name another folder with --store", .0.display())]
+    /// Another process uses the store.
+    #[error("cannot open the store `{}`: another process uses it; stop that process or name another folder with --store", .0.display())]
     InUse(PathBuf),
-    /// The folder was not made by a store, so that nothing in it may be swept.
-    #[error("`{}` holds other files than a store's: name an empty folder with --store", .0.display())]
+    /// The folder is not empty and is not a store. The store would remove files from it.
+    #[error("cannot use `{}` as the store: it contains files of other programs; name an empty folder with --store", .0.display())]
     NotAStore(PathBuf),
-    /// A content does not fit.
-    #[error("the store `{}` may hold {quota} bytes and a new content does not fit: raise --store-quota", folder.display())]
+    /// A content does not fit into the quota.
+    #[error("the store `{}` would exceed its quota of {quota} bytes: raise it with --store-quota", folder.display())]
     QuotaExceeded {
-        /// The folder.
+        /// Folder of the store.
         folder: PathBuf,
-        /// What it may hold.
+        /// The quota in bytes.
         quota: u64,
     },
 }
 
 impl Store {
-    /// Opens the folder, makes it where it is missing, and sweeps it. `build` tells what another build wrote from what
-    /// this one did.
+    /// Opens a store, creating the folder if necessary, and removes unfinished and unreferenced files. `build` identifies
+    /// the code that reads and checks contents.
     pub fn open(folder: &Path, quota: u64, build: &str) -> Result<Self, StoreError> {
         let lock = lock(folder)?;
-        for part in [CONTENT, NOTES, OUTLINES, SOURCES] {
+        for part in [CONTENT, ANALYSES, OUTLINES, SOURCES] {
             let part = folder.join(part);
-            fs::create_dir_all(&part).map_err(|source| io_error("make the folder", &part, source))?;
+            fs::create_dir_all(&part).map_err(|source| io_error("create the folder", &part, source))?;
         }
         let store = Self {
             folder: folder.to_owned(),
             quota,
             build: build.to_owned(),
             in_use: Mutex::default(),
-            guard: Mutex::default(),
+            write_lock: Mutex::default(),
             lock,
             ephemeral: None,
         };
@@ -143,28 +146,28 @@ impl Store {
         Ok(store)
     }
 
-    /// Marks the contents of a source as in use: they are not evicted for others until [`Store::release`].
+    /// Marks a source as in use: its content is not evicted until [`Store::release`].
     pub fn hold(&self, key: &str) {
         lock_mutex(&self.in_use).insert(key.to_owned());
     }
 
-    /// Marks the contents of a source as no longer in use. They stay until the quota needs their room.
+    /// Marks a source as no longer in use. Its content stays until the quota needs the room.
     pub fn release(&self, key: &str) {
         lock_mutex(&self.in_use).remove(key);
     }
 
-    /// What the source of this key gave last; nothing when that is unknown or no longer whole.
+    /// Returns the content that a source provided last; `None` if it is unknown or damaged.
     pub fn get(&self, key: &str) -> Option<StoredContent> {
         self.open_record(self.record(key)?)
     }
 
-    /// What some source gave when it was in this very state, remembered for the source of this key too. Nothing when
-    /// none did, or this build has not looked at it.
+    /// Finds the content that another source provided in the same state, and records it for this source too. `None` if
+    /// there is none, or this build has not checked it.
     pub fn reuse(&self, key: &str, state: &SourceState<'_>) -> Result<Option<StoredContent>, StoreError> {
-        let _pen = lock_mutex(&self.guard);
+        let _writing = lock_mutex(&self.write_lock);
         let others = self.records()?.into_iter().filter_map(|path| Record::read(&path));
         let mut others = others.filter(|other| other.key != key && other.revision.as_deref() == state.revision);
-        let usable = |other| self.open_record(other).filter(|kept| kept.analysis.problems.is_some());
+        let usable = |other| self.open_record(other).filter(|stored| stored.analysis.problems.is_some());
         let Some(StoredContent { record, content, analysis }) = others.find_map(usable) else { return Ok(None) };
         let record = Record::new(key, state, (record.content, record.bytes), record.analysis, self.record(key));
         self.write_file(&self.record_path(key), &record.to_json(), FileKind::Record)?;
@@ -172,6 +175,7 @@ impl Store {
         Ok(Some(StoredContent { record, content, analysis }))
     }
 
+    /// Maps the content of a record; `None` if a file is missing or damaged.
     fn open_record(&self, record: Record) -> Option<StoredContent> {
         let content = file::map(&self.content_path(&record.content)).ok()?;
         if content.len() as u64 != record.bytes {
@@ -181,27 +185,27 @@ impl Store {
         Some(StoredContent { record, content, analysis })
     }
 
-    /// Begins to write a content. Another one waits until something refers to this one, or it is dropped.
+    /// Starts writing a content. Blocks while another content is being written, until that is committed or dropped.
     pub fn writer(&self) -> Result<ContentWriter<'_>, StoreError> {
-        ContentWriter::new(self, lock_mutex(&self.guard))
+        ContentWriter::new(self, lock_mutex(&self.write_lock))
     }
 
-    /// Forgets what a source gave: it was damaged.
+    /// Removes the record of a source, because its content turned out to be damaged.
     pub fn forget(&self, key: &str) -> Result<(), StoreError> {
-        let _pen = lock_mutex(&self.guard);
+        let _writing = lock_mutex(&self.write_lock);
         file::remove(&self.record_path(key))?;
         self.sweep()
     }
 
-    /// Remembers what a source gave. A content that was there before keeps its time. The guard must be held.
-    fn keep(
+    /// Writes the analysis of a content and the record of its source. The caller must hold the write lock.
+    fn commit(
         &self,
         key: &str,
         state: &SourceState<'_>,
         content: &WrittenContent<'_>,
-        notes: &Analysis,
+        analysis: &Analysis,
     ) -> Result<Record, StoreError> {
-        let text = notes.to_json(&self.build);
+        let text = analysis.to_json(&self.build);
         let content = (content.digest, content.content.len() as u64);
         let record = Record::new(key, state, content, record::digest(&text), self.record(key));
         self.write_file(&self.analysis_path(&record.analysis), &text, FileKind::Analysis)?;
@@ -210,15 +214,16 @@ impl Store {
         Ok(record)
     }
 
-    /// Writes a whole file under its name.
-    pub(crate) fn write_file(&self, path: &Path, bytes: &[u8], kind: FileKind) -> Result<(), StoreError> {
+    /// Writes a file atomically.
+    fn write_file(&self, path: &Path, bytes: &[u8], kind: FileKind) -> Result<(), StoreError> {
         file::write(path, bytes, kind, self.durability())
     }
 
-    pub(crate) fn durability(&self) -> Durability {
+    fn durability(&self) -> Durability {
         if self.ephemeral.is_some() { Durability::Ephemeral } else { Durability::Synced }
     }
 
+    /// Reads the record of a source.
     fn record(&self, key: &str) -> Option<Record> {
         Record::read(&self.record_path(key)).filter(|record| record.key == key)
     }
@@ -228,7 +233,7 @@ impl Store {
     }
 
     fn analysis_path(&self, digest: &Digest) -> PathBuf {
-        self.folder.join(NOTES).join(format!("{}.json", digest.hex()))
+        self.folder.join(ANALYSES).join(format!("{}.json", digest.hex()))
     }
 
     fn record_path(&self, key: &str) -> PathBuf {
@@ -238,17 +243,17 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // The lock would end with the file, but a child process that is just being started may have a copy of it.
+        // Closing the file would unlock it, unless a child process that is just being started has inherited it.
         let _ = self.lock.unlock();
     }
 }
 
-/// Makes the folder and takes its lock, which the system gives back when the process ends, however it ends.
+/// Creates the folder and locks it. The operating system releases the lock when the process ends, however it ends.
 fn lock(folder: &Path) -> Result<File, StoreError> {
-    fs::create_dir_all(folder).map_err(|source| io_error("make the folder", folder, source))?;
+    fs::create_dir_all(folder).map_err(|source| io_error("create the folder", folder, source))?;
     let names = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
     let names: Vec<_> = names.map_err(|source| io_error("read the folder", folder, source))?;
-    // The lock is the first file that a store makes.
+    // The lock is the first file that a store creates.
     if !names.is_empty() && names.iter().all(|name| name != LOCK_FILE) {
         return Err(StoreError::NotAStore(folder.to_owned()));
     }
@@ -262,7 +267,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// What these locks guard is whole between any two statements, so a panic elsewhere does not spoil it.
+/// Locks a mutex, also after a panic of another thread: what these guard is consistent between any two statements.
 fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

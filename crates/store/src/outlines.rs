@@ -1,6 +1,6 @@
-//! Outlines of the contents that sources gave, so that a content can be compared with one that is swept already.
+//! Outlines of recent contents, so that a content can be compared with previous ones that were removed.
 //!
-//! They are a convenience. Where there is no room for them they are not kept, and damaged ones are as if not there.
+//! They are optional: an outline that does not fit into the quota is not stored, and a damaged one is ignored.
 
 use std::path::PathBuf;
 
@@ -10,30 +10,32 @@ use super::file::{self, FileKind};
 use super::{OUTLINES, Store, StoreError, lock_mutex};
 
 impl Store {
-    /// Keeps the outline of a content until no source gave it among its last ones. Nothing is kept where there is no
-    /// room.
+    /// Stores the outline of a content, for as long as a record names the content as current or previous. An outline that
+    /// does not fit into the quota is not stored.
     pub fn save_outline(&self, digest: &Digest, outline: &Outline) -> Result<(), StoreError> {
-        if self.outline(digest).is_some_and(|kept| kept == *outline) {
+        if self.outline(digest).is_some_and(|stored| stored == *outline) {
             return Ok(());
         }
-        let _pen = lock_mutex(&self.guard);
+        let _writing = lock_mutex(&self.write_lock);
         let bytes = outline.as_bytes();
-        if self.used()? + bytes.len() as u64 > self.quota {
+        if self.used_bytes()? + bytes.len() as u64 > self.quota {
             return Ok(());
         }
         self.write_file(&self.outline_path(digest), bytes, FileKind::Outline)
     }
 
-    /// The outlines of what a source gave, the latest content first, as far as they are kept.
+    /// Returns the stored outlines of the contents that a source provided, latest first.
     pub fn outlines(&self, key: &str) -> Vec<(Digest, Outline)> {
         let contents = self.record(key).into_iter().flat_map(|record| [vec![record.content], record.previous].concat());
         contents.filter_map(|digest| Some((digest, self.outline(&digest)?))).collect()
     }
 
+    /// Reads the outline of a content.
     fn outline(&self, digest: &Digest) -> Option<Outline> {
         Outline::read(file::map(&self.outline_path(digest)).ok()?)
     }
 
+    /// Path of the outline of a content.
     pub(super) fn outline_path(&self, digest: &Digest) -> PathBuf {
         self.folder.join(OUTLINES).join(format!("{}.outline", digest.hex()))
     }

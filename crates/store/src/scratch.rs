@@ -1,7 +1,7 @@
-//! Folders for what is on its way into the store: the layers of an image and the contents of its files.
+//! Scratch folders for the layers and files of an image while it is read.
 //!
-//! A folder is gone when it is dropped, and what a kill left behind is swept at the next start. It counts against no
-//! quota, because it is empty again a moment later: who fills it bounds what it may hold.
+//! A scratch folder is removed when it is dropped; one that a kill leaves behind is removed at the next start. It does not
+//! count against the quota, because it is short-lived: its user bounds what it holds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use tempfile::TempDir;
 use super::file::{self, CrashPoint, FileKind, io_error, reached};
 use super::{SCRATCH, Store, StoreError};
 
-/// A folder of its own, removed with all that is in it when it is dropped.
+/// A temporary folder, removed with everything in it when it is dropped.
 #[derive(Debug)]
 pub struct ScratchFolder(TempDir);
 
 impl Store {
-    /// A new folder on the file system of the store.
+    /// Creates a scratch folder on the file system of the store.
     pub fn create_scratch_folder(&self) -> Result<ScratchFolder, StoreError> {
         let parent = self.folder.join(SCRATCH);
-        // It is not there until somebody needs it, and users may have removed it.
-        fs::create_dir_all(&parent).map_err(|source| io_error("make the folder", &parent, source))?;
+        // The parent is created on first use, and users may have removed it.
+        fs::create_dir_all(&parent).map_err(|source| io_error("create the folder", &parent, source))?;
         ScratchFolder::create_in(&parent)
     }
 
-    /// Removes what a process left behind. Nothing may be on its way now.
+    /// Removes the scratch folders that a killed process left behind. This process must not have any.
     pub(super) fn sweep_scratch(&self) -> Result<(), StoreError> {
         let parent = self.folder.join(SCRATCH);
         let error = |source| io_error("read the folder", &parent, source);
@@ -42,23 +42,23 @@ impl Store {
 }
 
 impl ScratchFolder {
-    /// A new folder in this one.
+    /// Creates a scratch folder in a folder.
     pub fn create_in(folder: &Path) -> Result<Self, StoreError> {
-        let created = file::temporary().tempdir_in(folder);
+        let created = file::temporary_builder().tempdir_in(folder);
         let created = created.and_then(|folder| reached(FileKind::Scratch, CrashPoint::Created).map(|()| folder));
         created.map(Self).map_err(|source| io_error("create a folder in", folder, source))
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Makes a folder of this name in it, and says where that is.
+    /// Creates a folder with this name in it and returns the path.
     pub fn create_folder(&self, name: &str) -> Result<PathBuf, StoreError> {
         let path = self.0.path().join(name);
         let made = fs::create_dir(&path).and_then(|()| reached(FileKind::Scratch, CrashPoint::Created));
-        made.map_err(|source| io_error("make the folder", &path, source))?;
+        made.map_err(|source| io_error("create the folder", &path, source))?;
         Ok(path)
     }
 }

@@ -85,7 +85,7 @@ fn files(folder: &Path) -> BTreeSet<String> {
         let names = fs::read_dir(folder.join(part)).unwrap().map(|entry| entry.unwrap().file_name());
         names.map(|name| format!("{part}/{}", name.to_str().unwrap())).collect::<Vec<_>>()
     };
-    [CONTENT, NOTES, SOURCES].into_iter().flat_map(part).collect()
+    [CONTENT, ANALYSES, SOURCES].into_iter().flat_map(part).collect()
 }
 
 /// The files of a store that holds what these records name and nothing else.
@@ -201,8 +201,9 @@ fn a_folder_belongs_to_one_process() {
     let store = open(folder.path());
     let error = Store::open(folder.path(), DEFAULT_QUOTA_BYTES, "build").unwrap_err();
     let path = folder.path().display();
-    let expected =
-        format!("the store `{path}` is in use by another process: end that one or name another folder with --store");
+    let expected = format!(
+        "cannot open the store `{path}`: another process uses it; stop that process or name another folder with --store"
+    );
     assert_eq!(error.to_string(), expected);
     drop(store);
     open(folder.path());
@@ -214,7 +215,9 @@ fn a_folder_with_other_files_is_left_alone() {
     fs::create_dir(folder.path().join("content")).unwrap();
     let error = Store::open(folder.path(), DEFAULT_QUOTA_BYTES, "build").unwrap_err();
     let path = folder.path().display();
-    let expected = format!("`{path}` holds other files than a store's: name an empty folder with --store");
+    let expected = format!(
+        "cannot use `{path}` as the store: it contains files of other programs; name an empty folder with --store"
+    );
     assert_eq!(error.to_string(), expected);
 
     fs::remove_dir(folder.path().join("content")).unwrap();
@@ -230,7 +233,7 @@ fn a_folder_that_cannot_be_made_is_named() {
     fs::write(folder.path().join("file"), "").unwrap();
     let path = folder.path().join("file/store");
     let error = Store::open(&path, DEFAULT_QUOTA_BYTES, "build").unwrap_err();
-    assert_eq!(error.to_string(), format!("cannot make the folder `{}`", path.display()));
+    assert_eq!(error.to_string(), format!("cannot create the folder `{}`", path.display()));
 }
 
 #[test]
@@ -317,11 +320,11 @@ fn what_is_damaged_or_of_another_format_is_as_if_it_was_not_there() {
             fs::write(path, text.replacen(from, to, 1)).unwrap();
         }
     };
-    for part in [CONTENT, NOTES, SOURCES] {
+    for part in [CONTENT, ANALYSES, SOURCES] {
         damage(part, &|path| fs::remove_file(path).unwrap());
         damage(part, &|path| fs::write(path, "").unwrap());
     }
-    damage(NOTES, &replace("\"format\":1", "\"format\":2"));
+    damage(ANALYSES, &replace("\"format\":1", "\"format\":2"));
     damage(SOURCES, &replace("\"format\": 1", "\"format\": 2"));
     damage(SOURCES, &replace("sha256:", "sha512:"));
 }
@@ -347,7 +350,7 @@ fn a_content_fits_up_to_the_quota() {
     let full = Store::open(folder.path(), 2, "build").unwrap();
     let error = keep(&full, "dir:a", None, "ab\n").unwrap_err().to_string();
     let path = folder.path().display();
-    let expected = format!("the store `{path}` may hold 2 bytes and a new content does not fit: raise --store-quota");
+    let expected = format!("the store `{path}` would exceed its quota of 2 bytes: raise it with --store-quota");
     assert_eq!(error, expected);
     assert_eq!(files(folder.path()), BTreeSet::new());
 }
@@ -370,7 +373,7 @@ fn the_oldest_content_that_nobody_uses_makes_room() {
     assert!(matches!(keep(&store, "e", None, &"e".repeat(20_000)), Err(StoreError::QuotaExceeded { .. })));
     assert_eq!(["a", "b", "c", "d", "e"].map(there), [true, false, false, true, false]);
 
-    // What is no longer used makes room like any other.
+    // What is no longer in use makes room like any other.
     store.release("a");
     keep(&store, "e", None, &"e".repeat(20_000)).unwrap();
     assert_eq!(["a", "d", "e"].map(there), [false, true, true]);

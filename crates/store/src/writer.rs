@@ -1,4 +1,4 @@
-//! Writes one content, hashing it on the way. It does not know what its lines say.
+//! Writes one content and computes its digest. It does not parse the lines.
 
 use std::sync::MutexGuard;
 
@@ -9,10 +9,10 @@ use sha2::{Digest as _, Sha256};
 use super::file::{FileKind, TempFile};
 use super::{Analysis, CONTENT, Record, SourceState, Store, StoreError};
 
-/// How many bytes are written at once.
-const BUFFER: usize = 256 * 1024;
+/// Size of the write buffer in bytes.
+const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A content on its way to the disk. Dropped before it is finished, nothing remains of it.
+/// A content that is being written. If it is dropped before it is finished, nothing of it remains.
 #[derive(Debug)]
 pub struct ContentWriter<'a> {
     guard: WriteGuard<'a>,
@@ -20,72 +20,74 @@ pub struct ContentWriter<'a> {
     hash: Sha256,
     buffer: Vec<u8>,
     written: u64,
-    /// How many bytes the content may have.
-    room: u64,
+    /// Maximum length of the content in bytes, before evicting others.
+    max_bytes: u64,
 }
 
-/// A content that is complete, and that nobody refers to yet.
+/// A complete content, to which no record refers yet.
 #[derive(Debug)]
 pub struct WrittenContent<'a> {
-    /// sha256 of its lines.
+    /// SHA-256 of the lines.
     pub digest: Digest,
-    /// Its lines.
+    /// The canonical lines.
     pub content: Bytes,
     guard: WriteGuard<'a>,
 }
 
-/// The right to write into a store, held until something refers to the content: what nothing refers to is swept.
+/// The write lock of a store, held until a record refers to the content: unreferenced contents are removed.
 #[derive(Debug)]
 struct WriteGuard<'a> {
     store: &'a Store,
-    _held: MutexGuard<'a, ()>,
+    _lock: MutexGuard<'a, ()>,
 }
 
 impl<'a> ContentWriter<'a> {
-    pub(super) fn new(store: &'a Store, held: MutexGuard<'a, ()>) -> Result<Self, StoreError> {
+    pub(super) fn new(store: &'a Store, lock: MutexGuard<'a, ()>) -> Result<Self, StoreError> {
         let file = TempFile::create(&store.folder.join(CONTENT), FileKind::Content)?;
-        let room = store.quota.saturating_sub(store.used()?);
-        let guard = WriteGuard { store, _held: held };
-        Ok(Self { guard, file, hash: Sha256::new(), buffer: Vec::with_capacity(BUFFER), written: 0, room })
+        let max_bytes = store.quota.saturating_sub(store.used_bytes()?);
+        let (guard, buffer) = (WriteGuard { store, _lock: lock }, Vec::with_capacity(BUFFER_BYTES));
+        Ok(Self { guard, file, hash: Sha256::new(), buffer, written: 0, max_bytes })
     }
 
-    /// Adds lines, each with its line feed.
+    /// Appends lines, each with its line feed.
     pub fn write(&mut self, lines: &[u8]) -> Result<(), StoreError> {
         self.written += lines.len() as u64;
-        if self.written > self.room {
+        if self.written > self.max_bytes {
             self.make_room()?;
         }
         self.hash.update(lines);
-        if self.buffer.len() + lines.len() > BUFFER {
+        if self.buffer.len() + lines.len() > BUFFER_BYTES {
             self.flush()?;
         }
-        if lines.len() > BUFFER {
+        if lines.len() > BUFFER_BYTES {
             return self.file.write(lines);
         }
         self.buffer.extend_from_slice(lines);
         Ok(())
     }
 
-    /// Brings the content to the disk and under its name.
+    /// Completes the content: syncs it to the disk and gives the file its name.
     pub fn finish(mut self) -> Result<WrittenContent<'a>, StoreError> {
         self.flush()?;
         let digest = Digest::new(self.hash.finalize().into());
         let content = self.file.map()?;
         let store = self.guard.store;
-        self.file.name(&store.content_path(&digest), store.durability())?;
+        self.file.persist(&store.content_path(&digest), store.durability())?;
         Ok(WrittenContent { digest, content, guard: self.guard })
     }
 
+    /// Writes the buffer to the file.
     pub(super) fn flush(&mut self) -> Result<(), StoreError> {
         let written = if self.buffer.is_empty() { Ok(()) } else { self.file.write(&self.buffer) };
         self.buffer.clear();
         written
     }
 
+    /// Evicts other contents, so that what was written so far fits into the quota.
     fn make_room(&mut self) -> Result<(), StoreError> {
         let store = self.guard.store;
-        self.room = store.make_room(self.written)?;
-        if self.written > self.room {
+        self.max_bytes = store.make_room(self.written)?;
+        if self.written > self.max_bytes {
             return Err(StoreError::QuotaExceeded { folder: store.folder.clone(), quota: store.quota });
         }
         Ok(())
@@ -93,8 +95,8 @@ impl<'a> ContentWriter<'a> {
 }
 
 impl WrittenContent<'_> {
-    /// Records that a source gave this content, in place of the one that it gave before.
+    /// Records that a source provides this content, in place of the content that it provided before.
     pub fn commit(self, key: &str, state: &SourceState<'_>, analysis: &Analysis) -> Result<Record, StoreError> {
-        self.guard.store.keep(key, state, &self, analysis)
+        self.guard.store.commit(key, state, &self, analysis)
     }
 }

@@ -18,12 +18,12 @@ fn impatient(address: SocketAddr) -> RegistrySettings {
 }
 
 /// What the large blob of the image is asked for.
-fn is_large(request: &RecordedRequest) -> bool {
-    request.is_blob() && request.forward().body.len() > 50_000
+fn is_large(asked: &RecordedRequest) -> bool {
+    asked.is_blob() && asked.forward().body.len() > 50_000
 }
 
-fn change(request: &RecordedRequest, change: impl FnOnce(&mut HttpResponse)) -> HttpResponse {
-    let mut answer = request.forward();
+fn change(asked: &RecordedRequest, change: impl FnOnce(&mut HttpResponse)) -> HttpResponse {
+    let mut answer = asked.forward();
     change(&mut answer);
     answer
 }
@@ -31,26 +31,26 @@ fn change(request: &RecordedRequest, change: impl FnOnce(&mut HttpResponse)) -> 
 #[tokio::test]
 async fn a_blob_that_breaks_off_is_continued_where_it_broke() {
     let Fixture { registry, image } = Fixture::new();
-    let proxy = Proxy::start(registry.address, |request| match request.earlier {
-        0 if is_large(request) => ProxyAction::Truncate(40_000),
-        1 if is_large(request) => ProxyAction::Truncate(20_000),
+    let proxy = Proxy::start(registry.address, |asked| match asked.earlier {
+        0 if is_large(asked) => ProxyAction::Truncate(40_000),
+        1 if is_large(asked) => ProxyAction::Truncate(20_000),
         _ => ProxyAction::Forward,
     });
     let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
     assert_eq!(pulled.layers, image.layers());
-    let requests = proxy.requests();
-    let ranges: Vec<_> = requests.iter().filter_map(|request| request.range.as_deref()).collect();
+    let asked = proxy.requests();
+    let ranges: Vec<_> = asked.iter().filter_map(|asked| asked.range.as_deref()).collect();
     assert_eq!(ranges, ["bytes=40000-", "bytes=60000-"]);
 }
 
 #[tokio::test]
 async fn a_registry_without_ranges_sends_a_broken_blob_again() {
     let Fixture { registry, image } = Fixture::new();
-    let proxy = Proxy::start(registry.address, |request| match request.earlier {
-        0 if is_large(request) => ProxyAction::Truncate(40_000),
-        1 if request.range.is_some() => {
+    let proxy = Proxy::start(registry.address, |asked| match asked.earlier {
+        0 if is_large(asked) => ProxyAction::Truncate(40_000),
+        1 if asked.range.is_some() => {
             // The whole blob, as if no range were wanted.
-            let whole = crate::support::send_request(request.upstream, "GET", &request.target, &[]);
+            let whole = crate::support::send_request(asked.upstream, "GET", &asked.target, &[]);
             ProxyAction::Respond(whole)
         }
         _ => ProxyAction::Forward,
@@ -62,9 +62,9 @@ async fn a_registry_without_ranges_sends_a_broken_blob_again() {
 #[tokio::test]
 async fn parts_that_do_not_fit_together_are_fetched_anew_once() {
     let Fixture { registry, image } = Fixture::new();
-    let proxy = Proxy::start(registry.address, |request| match request.earlier {
-        0 if is_large(request) => ProxyAction::Truncate(40_000),
-        1 if request.range.is_some() => ProxyAction::Respond(change(request, |answer| answer.body[7] ^= 1)),
+    let proxy = Proxy::start(registry.address, |asked| match asked.earlier {
+        0 if is_large(asked) => ProxyAction::Truncate(40_000),
+        1 if asked.range.is_some() => ProxyAction::Respond(change(asked, |answer| answer.body[7] ^= 1)),
         _ => ProxyAction::Forward,
     });
     let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
@@ -75,7 +75,7 @@ async fn parts_that_do_not_fit_together_are_fetched_anew_once() {
 async fn what_passes_is_tried_again() {
     let Fixture { registry, image } = Fixture::new();
     for status in [429, 500, 502, 503, 504] {
-        let proxy = Proxy::start(registry.address, move |request| match request.earlier {
+        let proxy = Proxy::start(registry.address, move |asked| match asked.earlier {
             0 => respond(status, &[], ""),
             _ => ProxyAction::Forward,
         });
@@ -88,8 +88,8 @@ async fn what_passes_is_tried_again() {
 #[tokio::test]
 async fn a_registry_that_asks_to_be_left_alone_is_left_alone() {
     let Fixture { registry, image } = Fixture::new();
-    let proxy = Proxy::start(registry.address, |request| match request.earlier {
-        0 if request.is_blob() => ProxyAction::Forward,
+    let proxy = Proxy::start(registry.address, |asked| match asked.earlier {
+        0 if asked.is_blob() => ProxyAction::Forward,
         0 => respond(429, &[("retry-after", "1")], ""),
         _ => ProxyAction::Forward,
     });
@@ -101,7 +101,7 @@ async fn a_registry_that_asks_to_be_left_alone_is_left_alone() {
     let proxy = Proxy::start(registry.address, |_| respond(429, &[("retry-after", "3600")], ""));
     let error = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap_err();
     let place = format!("{}/ns/catalog", proxy.address);
-    assert_eq!(error, format!("`{place}` had too many requests and wants none for 3600 seconds"));
+    assert_eq!(error, format!("cannot access `{place}`: too many requests; it asks to retry after 3600 seconds"));
     assert_eq!(proxy.requests().len(), 1);
 }
 
@@ -112,31 +112,31 @@ const CASES: [Case; 13] = [
     (
         "403",
         |_| respond(403, &[], r#"{"errors":[{"code":"DENIED","message":"pay first\n"}]}"#),
-        "`@` does not give the tag `v1` to someone who did not log in: pay first",
+        "cannot get the tag `v1` from `@`: access denied for an anonymous client: pay first",
     ),
-    ("404", |_| respond(404, &[], ""), "`@` does not have the tag `v1`: look at the name, or whether it was removed"),
-    ("500", |_| respond(500, &[], "<html>"), "`@` answers with status 500 instead of the tag `v1`"),
-    ("418", |_| respond(418, &[], "{}"), "`@` answers with status 418 instead of the tag `v1`"),
+    ("404", |_| respond(404, &[], ""), "cannot find the tag `v1` in `@`: check the name, or whether it was removed"),
+    ("500", |_| respond(500, &[], "<html>"), "cannot get the tag `v1` from `@`: HTTP status 500"),
+    ("418", |_| respond(418, &[], "{}"), "cannot get the tag `v1` from `@`: HTTP status 418"),
     (
         "401 without a challenge",
         |_| respond(401, &[], ""),
-        "`@` wants credentials and none were found: run `podman login HOST`, or name a file that has them with --authfile (a repository that does not exist may look the same)",
+        "cannot access `@`: it requires credentials and none were found; run `podman login HOST`, or name a file that has them with --authfile (a repository that does not exist may look the same)",
     ),
     ("a page", |_| respond(200, &[], "<html>"), "cannot read `HOST/ns/catalog:v1`: expected value at line 1 column 1"),
     (
         "an old manifest",
         |_| respond(200, &[], r#"{"schemaVersion":1,"fsLayers":[]}"#),
-        "`HOST/ns/catalog:v1` is neither an image nor an index of images: it has schemaVersion 1",
+        "cannot use `HOST/ns/catalog:v1`: it is neither an image manifest nor an image index: it has schemaVersion 1",
     ),
     (
         "two in one",
         |_| respond(200, &[], r#"{"schemaVersion":2,"manifests":[],"config":{},"layers":[]}"#),
-        "`HOST/ns/catalog:v1` is neither an image nor an index of images: it has manifests and a config",
+        "cannot use `HOST/ns/catalog:v1`: it is neither an image manifest nor an image index: it has manifests and a config",
     ),
     (
         "endless manifest",
-        |request| if request.is_blob() { ProxyAction::Forward } else { ProxyAction::Endless },
-        "the tag `v1` of `@` has more than 4194304 bytes",
+        |asked| if asked.is_blob() { ProxyAction::Forward } else { ProxyAction::Endless },
+        "cannot read the tag `v1` of `@`: it has more than 4194304 bytes",
     ),
     (
         "endless refusal",
@@ -147,38 +147,38 @@ const CASES: [Case; 13] = [
                 ..HttpResponse::default()
             })
         },
-        "`@` does not give the tag `v1` to someone who did not log in",
+        "cannot get the tag `v1` from `@`: access denied for an anonymous client",
     ),
     (
         "wrong size",
-        |request| {
-            if is_large(request) {
-                ProxyAction::Respond(change(request, |answer| {
+        |asked| {
+            if is_large(asked) {
+                ProxyAction::Respond(change(asked, |answer| {
                     answer.body.pop();
                 }))
             } else {
                 ProxyAction::Forward
             }
         },
-        "LAYER of `@` is damaged: it has LESS bytes and should have SIZE",
+        "cannot verify LAYER of `@`: it has LESS bytes instead of SIZE",
     ),
     (
         "truncated",
-        |request| {
-            if is_large(request) && request.range.is_none() {
-                ProxyAction::RespondUnsized(change(request, |answer| answer.body.truncate(1000)))
-            } else if request.range.is_some() {
+        |asked| {
+            if is_large(asked) && asked.range.is_none() {
+                ProxyAction::RespondUnsized(change(asked, |answer| answer.body.truncate(1000)))
+            } else if asked.range.is_some() {
                 respond(416, &[], "")
             } else {
                 ProxyAction::Forward
             }
         },
-        "`@` answers with status 416 instead of LAYER",
+        "cannot get LAYER from `@`: HTTP status 416",
     ),
     (
         "a wrong claim",
-        |request| ProxyAction::Respond(change(request, |answer| answer.body.push(b' '))),
-        "the tag `v1` of `@` is damaged: its digest is ACTUAL and should be MANIFEST",
+        |asked| ProxyAction::Respond(change(asked, |answer| answer.body.push(b' '))),
+        "cannot verify the tag `v1` of `@`: its digest is ACTUAL instead of MANIFEST",
     ),
 ];
 
@@ -214,7 +214,10 @@ async fn what_a_registry_says_is_shown_in_short_and_read_up_to_its_limit() {
         assert_eq!(body.len(), length);
         let proxy = Proxy::start(registry.address, move |_| respond(403, &[], &body));
         let error = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap_err();
-        let begins = format!("`{}/ns/catalog` does not give the tag `v1` to someone who did not log in", proxy.address);
+        let begins = format!(
+            "cannot get the tag `v1` from `{}/ns/catalog`: access denied for an anonymous client",
+            proxy.address
+        );
         assert_eq!(error, begins + &said);
     }
 }
@@ -223,48 +226,45 @@ async fn what_a_registry_says_is_shown_in_short_and_read_up_to_its_limit() {
 async fn a_damaged_blob_is_refused_also_where_no_digest_is_claimed() {
     let Fixture { registry, image } = Fixture::new();
     let strip = |answer: &mut HttpResponse| answer.headers.retain(|(name, _)| name != "docker-content-digest");
-    let proxy = Proxy::start(registry.address, move |request| ProxyAction::Respond(change(request, strip)));
+    let proxy = Proxy::start(registry.address, move |asked| ProxyAction::Respond(change(asked, strip)));
     let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap();
     assert_eq!((pulled.resolved.digest.to_string(), pulled.layers.as_slice()), (image.digest(), image.layers()));
 
     for is_damaged in
-        [is_large as fn(&RecordedRequest) -> bool, |request: &RecordedRequest| request.is_blob() && !is_large(request)]
+        [is_large as fn(&RecordedRequest) -> bool, |asked: &RecordedRequest| asked.is_blob() && !is_large(asked)]
     {
-        let proxy = Proxy::start(registry.address, move |request| {
-            ProxyAction::Respond(change(request, |answer| {
+        let proxy = Proxy::start(registry.address, move |asked| {
+            ProxyAction::Respond(change(asked, |answer| {
                 strip(answer);
-                if is_damaged(request) {
+                if is_damaged(asked) {
                     answer.body[30] ^= 1;
                 }
             }))
         });
         let error = pull(settings(&[proxy.address]), &at(proxy.address)).await.unwrap_err();
-        assert!(error.contains("is damaged: its digest is sha256:"), "{error}");
+        assert!(error.contains(": its digest is sha256:"), "{error}");
     }
 
-    let proxy = Proxy::start(registry.address, move |request| {
-        ProxyAction::Respond(change(request, |answer| {
+    let proxy = Proxy::start(registry.address, move |asked| {
+        ProxyAction::Respond(change(asked, |answer| {
             strip(answer);
             answer.body.push(b' ');
         }))
     });
     let by_digest = format!("{}/ns/catalog@{}", proxy.address, image.digest());
     let error = pull(settings(&[proxy.address]), &by_digest).await.unwrap_err();
-    assert!(
-        error.starts_with(&format!("the manifest {} of ", image.digest())) && error.contains("is damaged"),
-        "{error}"
-    );
+    assert!(error.starts_with(&format!("cannot verify the manifest {} of ", image.digest())), "{error}");
 }
 
 #[tokio::test]
 async fn a_blob_ends_at_its_size_whatever_comes_after() {
     let Fixture { registry, image } = Fixture::new();
     for script in [
-        (|request| if is_large(request) { ProxyAction::Endless } else { ProxyAction::Forward })
+        (|asked| if is_large(asked) { ProxyAction::Endless } else { ProxyAction::Forward })
             as fn(&RecordedRequest) -> ProxyAction,
-        |request| {
-            if is_large(request) {
-                ProxyAction::RespondUnsized(change(request, |answer| answer.body.push(0)))
+        |asked| {
+            if is_large(asked) {
+                ProxyAction::RespondUnsized(change(asked, |answer| answer.body.push(0)))
             } else {
                 ProxyAction::Forward
             }
@@ -280,27 +280,27 @@ async fn silence_and_slowness_come_to_an_end() {
     let Fixture { registry, image } = Fixture::new();
     for (name, script) in [
         ("silent from the beginning", (|_| ProxyAction::Stall(0)) as fn(&RecordedRequest) -> ProxyAction),
-        ("silent in a blob", |request| if is_large(request) { ProxyAction::Stall(1000) } else { ProxyAction::Forward }),
+        ("silent in a blob", |asked| if is_large(asked) { ProxyAction::Stall(1000) } else { ProxyAction::Forward }),
     ] {
         let proxy = Proxy::start(registry.address, script);
         let error = pull(impatient(proxy.address), &at(proxy.address)).await.unwrap_err();
-        let is_told = error.starts_with("cannot reach") || error.contains("broke off or came too slowly");
+        let is_told = error.starts_with("cannot reach") || error.contains("the connection ended or was too slow");
         assert!(is_told && error.contains(&proxy.address.to_string()), "{name}: {error}");
     }
 
     let proxy =
         Proxy::start(
             registry.address,
-            |request| if is_large(request) { ProxyAction::Trickle } else { ProxyAction::Forward },
+            |asked| if is_large(asked) { ProxyAction::Trickle } else { ProxyAction::Forward },
         );
     let mut settings = impatient(proxy.address);
     settings.retry.min_bytes_per_second = 1 << 30;
     let error = pull(settings, &at(proxy.address)).await.unwrap_err();
-    assert!(error.contains("broke off or came too slowly"), "{error}");
+    assert!(error.contains("the connection ended or was too slow"), "{error}");
 
     let silences = AtomicUsize::new(0);
-    let proxy = Proxy::start(registry.address, move |request| {
-        let is_first = is_large(request) && silences.fetch_add(1, Ordering::SeqCst) == 0;
+    let proxy = Proxy::start(registry.address, move |asked| {
+        let is_first = is_large(asked) && silences.fetch_add(1, Ordering::SeqCst) == 0;
         if is_first { ProxyAction::Stall(1000) } else { ProxyAction::Forward }
     });
     assert_eq!(pull(impatient(proxy.address), &at(proxy.address)).await.unwrap().layers, image.layers());
@@ -325,8 +325,8 @@ async fn a_registry_that_is_down_or_dumb_is_named() {
 async fn redirects_are_followed_up_to_their_limit() {
     let Fixture { registry, image } = Fixture::new();
     for (limit, is_followed) in [(10, true), (11, false)] {
-        let proxy = Proxy::start(registry.address, move |request| {
-            let (target, hop) = request.target.split_once('?').unwrap_or((&request.target, "0"));
+        let proxy = Proxy::start(registry.address, move |asked| {
+            let (target, hop) = asked.target.split_once('?').unwrap_or((&asked.target, "0"));
             let hop: usize = hop.parse().unwrap();
             if hop < limit {
                 respond(302, &[("location", &format!("{target}?{}", hop + 1))], "")

@@ -27,8 +27,8 @@ fn basic(user: &str, password: &str) -> String {
 }
 
 /// Lets in whoever says this.
-fn guarded(request: &RecordedRequest, said: &str) -> ProxyAction {
-    if request.authorization.as_deref() == Some(said) {
+fn guarded(asked: &RecordedRequest, said: &str) -> ProxyAction {
+    if asked.authorization.as_deref() == Some(said) {
         return ProxyAction::Forward;
     }
     respond(401, &[("www-authenticate", "Basic realm=\"it\"")], "")
@@ -38,16 +38,16 @@ fn guarded(request: &RecordedRequest, said: &str) -> ProxyAction {
 /// many requests.
 fn tokens(good_for: usize) -> impl Fn(&RecordedRequest) -> ProxyAction + Send + Sync + 'static {
     let (given, used) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    move |request| {
-        if request.target.starts_with("/token") {
+    move |asked| {
+        if asked.target.starts_with("/token") {
             used.store(0, Ordering::SeqCst);
             return respond(200, &[], &format!(r#"{{"token":"token-{}"}}"#, given.fetch_add(1, Ordering::SeqCst)));
         }
         let newest = given.load(Ordering::SeqCst).checked_sub(1).map(|newest| format!("Bearer token-{newest}"));
-        if newest.is_some() && request.authorization == newest && used.fetch_add(1, Ordering::SeqCst) < good_for {
+        if newest.is_some() && asked.authorization == newest && used.fetch_add(1, Ordering::SeqCst) < good_for {
             return ProxyAction::Forward;
         }
-        let challenge = format!("Bearer realm=\"http://{}/token\",service=\"it\"", request.host());
+        let challenge = format!("Bearer realm=\"http://{}/token\",service=\"it\"", asked.host());
         respond(401, &[("www-authenticate", &challenge)], "")
     }
 }
@@ -55,7 +55,7 @@ fn tokens(good_for: usize) -> impl Fn(&RecordedRequest) -> ProxyAction + Send + 
 #[tokio::test]
 async fn a_password_is_sent_where_it_is_asked_for_and_by_the_longest_key() {
     let Fixture { registry, image } = Fixture::new();
-    let proxy = Proxy::start(registry.address, |request| guarded(request, &basic("me", "it's")));
+    let proxy = Proxy::start(registry.address, |asked| guarded(asked, &basic("me", "it's")));
     let host = proxy.address;
     for key in [format!("{host}"), format!("{host}/ns"), format!("{host}/ns/catalog"), format!("https://{host}/v1/")] {
         let pulled = pull(with(host, &auth(&key, "me", "it's")), &at(host)).await.unwrap();
@@ -66,11 +66,11 @@ async fn a_password_is_sent_where_it_is_asked_for_and_by_the_longest_key() {
     for key in [format!("{host}/other"), format!("{host}/n"), "quay.io".to_owned()] {
         let error = pull(with(host, &auth(&key, "me", "it's")), &at(host)).await.unwrap_err();
         let to_do = format!("run `podman login {host}`, or name a file that has them with --authfile {or}");
-        assert_eq!(error, format!("`{place}` wants credentials and none were found: {to_do}"));
+        assert_eq!(error, format!("cannot access `{place}`: it requires credentials and none were found; {to_do}"));
     }
     let error = pull(with(host, &auth(&host.to_string(), "me", "wrong")), &at(host)).await.unwrap_err();
     let of = format!("`me` from `/auth.json` (entry `{host}`)");
-    assert_eq!(error, format!("`{place}` refuses the credentials of {of}: log in anew {or}"));
+    assert_eq!(error, format!("cannot access `{place}`: it rejects the credentials of {of}; log in again {or}"));
 }
 
 #[tokio::test]
@@ -81,12 +81,12 @@ async fn a_token_is_fetched_for_the_password_and_again_when_it_expires() {
         let key = proxy.address.to_string();
         let pulled = pull(with(proxy.address, &auth(&key, "me", "it's")), &at(proxy.address)).await.unwrap();
         assert_eq!(pulled.layers, image.layers());
-        let requests = proxy.requests();
-        let at_service: Vec<_> = requests.iter().filter(|request| request.target.starts_with("/token")).collect();
+        let asked = proxy.requests();
+        let at_service: Vec<_> = asked.iter().filter(|asked| asked.target.starts_with("/token")).collect();
         assert_eq!(at_service.len(), fetched, "each is good for {good_for}");
-        for request in at_service {
-            assert_eq!(request.target, "/token?service=it&scope=repository%3Ans%2Fcatalog%3Apull");
-            assert_eq!(request.authorization, Some(basic("me", "it's")));
+        for asked in at_service {
+            assert_eq!(asked.target, "/token?service=it&scope=repository%3Ans%2Fcatalog%3Apull");
+            assert_eq!(asked.authorization, Some(basic("me", "it's")));
         }
     }
     // Without credentials a token is asked for all the same: public images want that.
@@ -100,8 +100,8 @@ async fn an_identity_token_is_exchanged() {
     let proxy = Proxy::start(registry.address, tokens(100));
     let text = format!(r#"{{"auths":{{"{}":{{"identitytoken":"secret"}}}}}}"#, proxy.address);
     assert_eq!(pull(with(proxy.address, &text), &at(proxy.address)).await.unwrap().layers, image.layers());
-    let requests = proxy.requests();
-    let exchange = requests.iter().find(|request| request.target == "/token").expect("it is asked for");
+    let asked = proxy.requests();
+    let exchange = asked.iter().find(|asked| asked.target == "/token").expect("it is asked for");
     assert_eq!((&*exchange.method, &exchange.authorization), ("POST", &None));
 }
 
@@ -110,13 +110,13 @@ async fn an_identity_token_goes_along_with_no_redirect() {
     let Fixture { registry, image: _ } = Fixture::new();
     let elsewhere = Proxy::start(registry.address, |_| respond(200, &[], r#"{"token":"x"}"#));
     let (to, give) = (elsewhere.address, tokens(100));
-    let proxy = Proxy::start(registry.address, move |request| match &*request.method {
+    let proxy = Proxy::start(registry.address, move |asked| match &*asked.method {
         "POST" => respond(307, &[("location", &format!("http://{to}/token"))], ""),
-        _ => give(request),
+        _ => give(asked),
     });
     let text = format!(r#"{{"auths":{{"{}":{{"identitytoken":"secret"}}}}}}"#, proxy.address);
     let error = pull(with(proxy.address, &text), &at(proxy.address)).await.unwrap_err();
-    assert!(error.contains("refuses the credentials of the identity token from `/auth.json`"), "{error}");
+    assert!(error.contains("rejects the credentials of the identity token from `/auth.json`"), "{error}");
     assert_eq!(elsewhere.requests(), []);
 }
 
@@ -128,16 +128,18 @@ async fn a_token_service_that_fails_is_named() {
         (
             401,
             "",
-            format!("`@/ns/catalog` refuses the credentials of `me` from `/auth.json` (entry `@`): log in anew {or}"),
+            format!(
+                "cannot access `@/ns/catalog`: it rejects the credentials of `me` from `/auth.json` (entry `@`); log in again {or}"
+            ),
         ),
-        (500, "", "`HOST` answers with status 500 instead of a token".to_owned()),
-        (200, "{}", "`HOST` answered without a token".to_owned()),
-        (200, "<html>", "`HOST` answered without a token".to_owned()),
+        (500, "", "cannot get a token from `HOST`: HTTP status 500".to_owned()),
+        (200, "{}", "cannot log in: the token service `HOST` sent no token".to_owned()),
+        (200, "<html>", "cannot log in: the token service `HOST` sent no token".to_owned()),
     ] {
         let give = tokens(100);
-        let proxy = Proxy::start(registry.address, move |request| match &*request.target {
+        let proxy = Proxy::start(registry.address, move |asked| match &*asked.target {
             target if target.starts_with("/token") => respond(status, &[], body),
-            _ => give(request),
+            _ => give(asked),
         });
         let host = proxy.address.to_string();
         let error = pull(with(proxy.address, &auth(&host, "me", "it's")), &at(proxy.address)).await.unwrap_err();
@@ -148,9 +150,9 @@ async fn a_token_service_that_fails_is_named() {
 #[tokio::test]
 async fn the_answer_with_a_token_is_read_up_to_its_limit() {
     let Fixture { registry, image } = Fixture::new();
-    for (bytes, expected) in [(1 << 20, Ok(())), ((1 << 20) + 1, Err("answered without a token"))] {
+    for (bytes, expected) in [(1 << 20, Ok(())), ((1 << 20) + 1, Err("sent no token"))] {
         let give = tokens(100);
-        let proxy = Proxy::start(registry.address, move |request| match give(request) {
+        let proxy = Proxy::start(registry.address, move |asked| match give(asked) {
             ProxyAction::Respond(mut answer) if answer.status == 200 => {
                 answer.body.resize(bytes, b' ');
                 ProxyAction::Respond(answer)
@@ -160,7 +162,9 @@ async fn the_answer_with_a_token_is_read_up_to_its_limit() {
         let pulled = pull(settings(&[proxy.address]), &at(proxy.address)).await;
         match expected {
             Ok(()) => assert_eq!(pulled.unwrap().layers, image.layers()),
-            Err(text) => assert_eq!(pulled.unwrap_err(), format!("`{}` {text}", proxy.address)),
+            Err(text) => {
+                assert_eq!(pulled.unwrap_err(), format!("cannot log in: the token service `{}` {text}", proxy.address))
+            }
         }
     }
 }
@@ -174,8 +178,11 @@ async fn no_password_goes_to_a_token_service_without_tls() {
     let proxy = Proxy::start(registry.address, move |_| respond(401, &[("www-authenticate", &challenge)], ""));
     let key = proxy.address.to_string();
     let error = pull(with(proxy.address, &auth(&key, "me", "it's")), &at(proxy.address)).await.unwrap_err();
-    let to_do = "write --insecure-registry with its host to go there";
-    assert_eq!(error, format!("`{key}` wants a token from `{realm}`, which is no address with https: {to_do}"));
+    let to_do = "write --insecure-registry with the host of the service to allow it";
+    assert_eq!(
+        error,
+        format!("cannot log in to `{key}`: its token service `{realm}` does not have an https URL; {to_do}")
+    );
     assert_eq!(service.requests(), []);
 }
 
@@ -184,43 +191,42 @@ async fn a_redirect_to_another_host_carries_no_password() {
     let Fixture { registry, image } = Fixture::new();
     let elsewhere = Proxy::start(registry.address, |_| ProxyAction::Forward);
     let to = elsewhere.address;
-    let proxy = Proxy::start(registry.address, move |request| match guarded(request, &basic("me", "it's")) {
-        ProxyAction::Forward if request.is_blob() => {
-            respond(307, &[("location", &format!("http://{to}{}", request.target))], "")
+    let proxy = Proxy::start(registry.address, move |asked| match guarded(asked, &basic("me", "it's")) {
+        ProxyAction::Forward if asked.is_blob() => {
+            respond(307, &[("location", &format!("http://{to}{}", asked.target))], "")
         }
         act => act,
     });
     let settings = with(proxy.address, &auth(&proxy.address.to_string(), "me", "it's"));
     assert_eq!(pull(settings, &at(proxy.address)).await.unwrap().layers, image.layers());
-    let authorizations: Vec<_> = elsewhere.requests().into_iter().map(|request| request.authorization).collect();
+    let authorizations: Vec<_> = elsewhere.requests().into_iter().map(|asked| asked.authorization).collect();
     assert_eq!(authorizations, [None, None, None], "the config and two layers");
 }
 
 #[tokio::test]
 async fn who_we_are_redirected_to_cannot_ask_who_we_are() {
     let Fixture { registry, image: _ } = Fixture::new();
-    let elsewhere = Proxy::start(registry.address, |request| {
-        let challenge = format!("Bearer realm=\"http://{}/token\"", request.host());
+    let elsewhere = Proxy::start(registry.address, |asked| {
+        let challenge = format!("Bearer realm=\"http://{}/token\"", asked.host());
         respond(401, &[("www-authenticate", &challenge)], "")
     });
     let to = elsewhere.address;
-    let proxy = Proxy::start(registry.address, move |request| match guarded(request, &basic("me", "it's")) {
-        ProxyAction::Forward => respond(307, &[("location", &format!("http://{to}{}", request.target))], ""),
+    let proxy = Proxy::start(registry.address, move |asked| match guarded(asked, &basic("me", "it's")) {
+        ProxyAction::Forward => respond(307, &[("location", &format!("http://{to}{}", asked.target))], ""),
         act => act,
     });
     let mut settings = with(proxy.address, &auth(&proxy.address.to_string(), "me", "it's"));
     settings.insecure.push(to.to_string());
     let error = pull(settings, &at(proxy.address)).await.unwrap_err();
-    assert!(error.contains("refuses the credentials of `me`"), "{error}");
-    let request: Vec<_> =
-        elsewhere.requests().into_iter().map(|request| (request.target, request.authorization)).collect();
-    assert_eq!(request, [("/v2/ns/catalog/manifests/v1".to_owned(), None)]);
+    assert!(error.contains("rejects the credentials of `me`"), "{error}");
+    let asked: Vec<_> = elsewhere.requests().into_iter().map(|asked| (asked.target, asked.authorization)).collect();
+    assert_eq!(asked, [("/v2/ns/catalog/manifests/v1".to_owned(), None)]);
 }
 
 #[tokio::test]
 async fn a_credential_helper_that_is_missing_is_named() {
     let Fixture { registry, image: _ } = Fixture::new();
-    let proxy = Proxy::start(registry.address, |request| guarded(request, &basic("me", "it's")));
+    let proxy = Proxy::start(registry.address, |asked| guarded(asked, &basic("me", "it's")));
     let host = proxy.address;
     for text in [r#"{"credHelpers":{"HOST":"missing-in-tests"}}"#, r#"{"credsStore":"missing-in-tests"}"#] {
         let error = pull(with(host, &text.replace("HOST", &host.to_string())), &at(host)).await.unwrap_err();

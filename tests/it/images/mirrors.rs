@@ -18,8 +18,8 @@ async fn an_image_is_taken_from_the_first_mirror_that_has_it() {
     let down = Fixture::new().registry.address;
     let without = Proxy::start(registry.address, |_| respond(404, &[], ""));
     // It breaks off once: what was found at a mirror is fetched as patiently as from anywhere.
-    let good = Proxy::start(registry.address, |request| match request.earlier {
-        0 if request.forward().body.len() > 50_000 => ProxyAction::Truncate(100),
+    let good = Proxy::start(registry.address, |asked| match asked.earlier {
+        0 if asked.forward().body.len() > 50_000 => ProxyAction::Truncate(100),
         _ => ProxyAction::Forward,
     });
     let conf = |mirrors: &[String]| {
@@ -52,6 +52,6 @@ async fn what_is_blocked_is_not_asked_for() {
         "[[registry]]\nlocation = \"{host}\"\ninsecure = true\n[[registry]]\nlocation = \"{host}/ns\"\nblocked = true\n"
     );
     let error = pull(with(&conf), &format!("{host}/ns/catalog:v1")).await.unwrap_err();
-    assert_eq!(error, format!("registries.conf blocks `{host}/ns/catalog:v1`: see the prefix `{host}/ns`"));
+    assert_eq!(error, format!("cannot pull `{host}/ns/catalog:v1`: registries.conf blocks the prefix `{host}/ns`"));
     assert_eq!(proxy.requests(), []);
 }

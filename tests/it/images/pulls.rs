@@ -64,7 +64,7 @@ async fn a_platform_is_chosen_from_an_index_and_attestations_are_none() {
         let source = format!("{}/ns/catalog:{tag}", registry.address);
         let pulled = pull(settings(&[registry.address]), &source).await;
         let Some((platform, image)) = chosen else {
-            assert_eq!(pulled.unwrap_err(), format!("the index `{source}` names no image"));
+            assert_eq!(pulled.unwrap_err(), format!("cannot use the index `{source}`: it lists no image"));
             continue;
         };
         let pulled = pulled.unwrap();
@@ -86,7 +86,10 @@ async fn indexes_may_lie_in_each_other_up_to_their_limit() {
     let of = |depth| format!("{}/ns/catalog:v{depth}", registry.address);
     assert_eq!(pull(settings(&[registry.address]), &of(2)).await.unwrap().layers, image.layers());
     let error = pull(settings(&[registry.address]), &of(3)).await.unwrap_err();
-    assert_eq!(error, format!("`{}` is an index of indexes of indexes: name one image in it by its digest", of(3)));
+    assert_eq!(
+        error,
+        format!("cannot use `{}`: its indexes are nested too deeply; name one of its images by digest", of(3))
+    );
 }
 
 #[tokio::test]
@@ -110,7 +113,7 @@ async fn media_types_of_docker_are_understood_and_an_artifact_is_its_only_layer(
     let error = pull(settings(&[registry.address]), &of("two")).await.unwrap_err();
     assert!(
         error.ends_with(
-            "is no image but an artifact with 2 layers: an artifact is a catalog when its only layer is a tar of it"
+            "it is an artifact with 2 layers, not an image; the only layer of an artifact must be a tar of the catalog"
         ),
         "{error}"
     );
@@ -130,16 +133,16 @@ async fn an_image_has_as_much_as_its_limits_and_no_more() {
     for (limits, error) in [
         (
             PullLimits { manifest_bytes: manifest - 1, ..exact },
-            format!("the tag `v1` of `{address}/ns/catalog` has more than {} bytes", manifest - 1),
+            format!("cannot read the tag `v1` of `{address}/ns/catalog`: it has more than {} bytes", manifest - 1),
         ),
         (
             PullLimits { config_bytes: config - 1, ..exact },
-            format!("the config of `{}`: {config} bytes are too many, {} are allowed", at(address), config - 1),
+            format!("cannot pull the config of `{}`: {config} bytes exceed the limit of {}", at(address), config - 1),
         ),
-        (PullLimits { layers: 1, ..exact }, format!("`{}`: 2 layers are too many, 1 are allowed", at(address))),
+        (PullLimits { layers: 1, ..exact }, format!("cannot pull `{}`: 2 layers exceed the limit of 1", at(address))),
         (
             PullLimits { layer_bytes: bytes - 1, ..exact },
-            format!("the layers of `{}`: {bytes} bytes are too many, {} are allowed", at(address), bytes - 1),
+            format!("cannot pull the layers of `{}`: {bytes} bytes exceed the limit of {}", at(address), bytes - 1),
         ),
     ] {
         assert_eq!(pull(with(limits), &at(address)).await.unwrap_err(), error);
@@ -159,28 +162,31 @@ async fn a_layout_is_verified_and_says_what_it_has() {
     let layout = folders.text("layout");
     let pulled = async |source: String| pull(settings(&[]), &source).await;
     let error = pulled(format!("oci:{layout}")).await.unwrap_err();
-    assert_eq!(error, format!("`oci:{layout}` names 2 images: the layout has :v1 :v2; append one of them to its path"));
+    assert_eq!(
+        error,
+        format!("cannot select an image: `oci:{layout}` matches 2 images; append one of these to its path: :v1 :v2")
+    );
     let error = pulled(format!("oci:{layout}:v3")).await.unwrap_err();
     assert_eq!(
         error,
-        format!("`oci:{layout}:v3` names 0 images: the layout has :v1 :v2; append one of them to its path")
+        format!("cannot select an image: `oci:{layout}:v3` matches 0 images; append one of these to its path: :v1 :v2")
     );
     let layers = pulled(format!("oci:{layout}:v2")).await.unwrap().resolved.layers;
     let error = pulled(format!("oci:{}", folders.text(""))).await.unwrap_err();
-    assert!(error.ends_with("is no OCI layout: it has no index.json"), "{error}");
+    assert!(error.ends_with("as an OCI layout: it has no index.json"), "{error}");
 
     let blob = format!("layout/blobs/sha256/{}", layers[0].digest.hex());
     let mut bytes = std::fs::read(folders.path(&blob)).unwrap();
     bytes[20] ^= 1;
     folders.write(&blob, &bytes);
     let error = pulled(format!("oci:{layout}:v2")).await.unwrap_err();
-    let expected = format!("the blob {} of `{layout}` is damaged: its digest is sha256:", layers[0].digest);
+    let expected = format!("cannot verify the blob {} of `{layout}`: its digest is sha256:", layers[0].digest);
     assert!(error.starts_with(&expected), "{error}");
     bytes.push(0);
     folders.write(&blob, &bytes);
     let error = pulled(format!("oci:{layout}:v2")).await.unwrap_err();
     let expected = format!(
-        "the blob {} of `{layout}` is damaged: it has more bytes and should have {}",
+        "cannot verify the blob {} of `{layout}`: it has more bytes instead of {}",
         layers[0].digest, layers[0].bytes
     );
     assert!(error == expected || error.contains(&format!("it has {} bytes", bytes.len())), "{error}");

@@ -86,31 +86,31 @@ const BAD_WAYS: [Case; 7] = [
         name: "gone",
         script: |request| if is_manifest(request) { respond(404, &[], "") } else { ProxyAction::Forward },
         image: argo,
-        error: "cannot read the source: `@` does not have the tag `v1`",
+        error: "cannot read the source: cannot find the tag `v1` in `@`",
     },
     Case {
         name: "private",
         script: |_| respond(401, &[], ""),
         image: argo,
-        error: "cannot read the source: `@` wants credentials and none were found",
+        error: "cannot read the source: cannot access `@`: it requires credentials and none were found",
     },
     Case {
         name: "denied",
         script: |_| respond(403, &[], ""),
         image: argo,
-        error: "cannot read the source: `@` does not give the tag `v1` to someone who did not log in",
+        error: "cannot read the source: cannot get the tag `v1` from `@`: access denied for an anonymous client",
     },
     Case {
         name: "busy",
         script: |_| respond(429, &[("retry-after", "3600")], ""),
         image: argo,
-        error: "cannot read the source: `@` had too many requests and wants none for 3600 seconds",
+        error: "cannot read the source: cannot access `@`: too many requests; it asks to retry after 3600 seconds",
     },
     Case {
         name: "failing",
         script: |_| respond(503, &[], ""),
         image: argo,
-        error: "cannot read the source: `@` answers with status 503 instead of the tag `v1`",
+        error: "cannot read the source: cannot get the tag `v1` from `@`: HTTP status 503",
     },
     Case {
         name: "damaged",
@@ -122,7 +122,7 @@ const BAD_WAYS: [Case; 7] = [
             ProxyAction::Respond(answer)
         },
         image: argo,
-        error: " of `@` is damaged: its digest is sha256:",
+        error: " of `@`: its digest is sha256:",
     },
     Case {
         name: "short",
@@ -134,7 +134,7 @@ const BAD_WAYS: [Case; 7] = [
             ProxyAction::Respond(answer)
         },
         image: argo,
-        error: " of `@` is damaged: it has ",
+        error: " of `@`: it has ",
     },
 ];
 
@@ -162,13 +162,13 @@ const BAD_IMAGES: [Case; 6] = [
         name: "no-archive",
         script: |_| ProxyAction::Forward,
         image: || labelled(&[b"this is no archive of anything".repeat(100)]),
-        error: "cannot unpack the image: layer 1 is damaged or no archive",
+        error: "cannot unpack the image: layer 1 is damaged or not a tar archive",
     },
     Case {
         name: "device",
         script: |_| ProxyAction::Forward,
         image: || labelled(&[Archive::default().entry(b'3', b"configs/null", b"", b"").plain()]),
-        error: " is no regular file but a ",
+        error: ", not a regular file",
     },
     Case { name: "no-json", script: |_| ProxyAction::Forward, image: || image("{"), error: "catalog.json:1: " },
     Case {

@@ -39,7 +39,7 @@ async fn a_private_authority_is_trusted_when_it_is_named_and_only_then() {
 
     let host = format!("localhost:{}", proxy.address.port());
     let untrusted = format!(
-        "the certificate of `{host}` is signed by an authority that is not trusted: name its certificate with --registry-ca"
+        "cannot verify the certificate of `{host}`: its issuer is unknown; name the issuer's certificate with --registry-ca"
     );
     let (other, _) = authority("localhost");
     assert_eq!(pull(settings(&[]), &at(&proxy)).await.unwrap_err(), untrusted);
@@ -56,7 +56,7 @@ async fn a_certificate_for_another_name_is_not_accepted() {
     let proxy = Proxy::start_tls(registry.address, config, |_| ProxyAction::Forward);
     let error = pull(trusting(&pem), &at(&proxy)).await.unwrap_err();
     let host = format!("localhost:{}", proxy.address.port());
-    assert!(error.starts_with(&format!("the certificate of `{host}` cannot be accepted: ")), "{error}");
+    assert!(error.starts_with(&format!("cannot verify the certificate of `{host}`: ")), "{error}");
 }
 
 #[tokio::test]
@@ -64,7 +64,12 @@ async fn a_registry_without_tls_is_refused_unless_it_is_named() {
     let Fixture { registry, image } = Fixture::new();
     let host = registry.address.to_string();
     let error = pull(settings(&[]), &format!("{host}/ns/catalog:v1")).await.unwrap_err();
-    assert_eq!(error, format!("`{host}` does not speak TLS: write --insecure-registry {host} to go without"));
+    assert_eq!(
+        error,
+        format!(
+            "cannot connect to `{host}` with TLS: it does not support it; write --insecure-registry {host} to connect without"
+        )
+    );
     let pulled = pull(settings(&[registry.address]), &format!("{host}/ns/catalog:v1")).await.unwrap();
     assert_eq!(pulled.layers, image.layers());
 }

@@ -17,11 +17,11 @@ fn frames(content: &Bytes, mut slices: Slices) -> Vec<(String, bool)> {
 #[test]
 fn neighbours_are_one_slice_and_nothing_is_copied() {
     let content = Bytes::from(b"0123456789".to_vec());
-    let mut slices = Slices::of(content.clone());
+    let mut slices = Slices::new(content.clone());
     for range in [0..2, 2..4, 5..5, 6..8, 4..6] {
         slices.push(range);
     }
-    slices.push_own("own".into());
+    slices.push_inserted("own".into());
     slices.push(8..10);
     assert_eq!((slices.length(), slices.size_hint().exact(), slices.is_end_stream()), (13, Some(13), false));
     let expected = [("0123", true), ("67", true), ("45", true), ("own", false), ("89", true)];
@@ -32,8 +32,8 @@ fn neighbours_are_one_slice_and_nothing_is_copied() {
 fn all_bytes_in_one_are_copied_where_they_are_several() {
     let content = Bytes::from(b"0123456789".to_vec());
     assert_eq!(Slices::whole(content.clone()).concat().as_ptr(), content.as_ptr());
-    let mut slices = Slices::of(content);
-    assert_eq!(std::mem::take(&mut slices.rest).len(), 0);
+    let mut slices = Slices::new(content);
+    assert_eq!(std::mem::take(&mut slices.queue).len(), 0);
     slices.push(8..10);
     slices.push(0..2);
     assert_eq!(slices.concat(), "8901");

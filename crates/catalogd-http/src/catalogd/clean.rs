@@ -1,5 +1,5 @@
-//! Paths with empty, `.` or `..` segments: whoever asks for one is sent to the path that is meant, as Go's `ServeMux`
-//! does. Clients that join a base URL ending in a slash with a path rely on it.
+//! Redirects paths with empty, `.` or `..` segments to their shortest equivalent, as Go's `ServeMux` does. Clients that
+//! join a base URL that ends with a slash and a path rely on it.
 
 use std::fmt::Write;
 
@@ -10,9 +10,10 @@ use axum::response::Response;
 
 use super::texts;
 
-/// Bytes of a target, path and query, that are read; a longer one is refused with 414.
+/// Maximum length in bytes of a request target (path and query). A longer one is answered with 414.
 pub const MAX_TARGET_BYTES: usize = 16 * 1024;
 
+/// Middleware that redirects such paths and refuses targets that are too long.
 pub(super) async fn redirect(request: Request, next: Next) -> Response {
     let uri = request.uri();
     if uri.path_and_query().is_some_and(|target| target.as_str().len() > MAX_TARGET_BYTES) {
@@ -23,10 +24,10 @@ pub(super) async fn redirect(request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-    texts::redirect(request.method(), &visible(&format!("{clean}{query}")))
+    texts::redirect(request.method(), &encode_non_ascii(&format!("{clean}{query}")))
 }
 
-/// The shortest path that means the same: Go's `path.Clean`, but with the slash at the end kept.
+/// Returns the shortest equivalent path, like Go's `path.Clean`, but keeps a slash at the end.
 fn clean(path: &str) -> String {
     let mut segments = Vec::new();
     for segment in path.split('/') {
@@ -36,23 +37,23 @@ fn clean(path: &str) -> String {
             segment => segments.push(segment),
         }
     }
-    let end = if path.ends_with('/') && !segments.is_empty() { "/" } else { "" };
-    format!("/{}{end}", segments.join("/"))
+    let trailing_slash = if path.ends_with('/') && !segments.is_empty() { "/" } else { "" };
+    format!("/{}{trailing_slash}", segments.join("/"))
 }
 
-/// A location has no letters beyond ASCII.
-fn visible(text: &str) -> String {
-    let mut visible = String::with_capacity(text.len());
+/// Percent-encodes characters beyond ASCII, which `Location` may not contain.
+fn encode_non_ascii(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
     for letter in text.chars() {
         if letter.is_ascii() {
-            visible.push(letter);
+            encoded.push(letter);
         } else {
             for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
-                write!(visible, "%{byte:02X}").expect("a string takes whatever is written");
+                write!(encoded, "%{byte:02X}").expect("writing to a string does not fail");
             }
         }
     }
-    visible
+    encoded
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The name of a catalog in a path, checked as Kubernetes checks names and refused in its words.
+//! The catalog name in a path, validated like a Kubernetes object name and with the same error texts.
 
 use axum::http::Uri;
 use serving::CatalogName;
@@ -12,10 +12,10 @@ const NOT_A_SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lo
      and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
      '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/// The name in `/catalogs/NAME/…`, or why it can be none.
-pub(super) fn of(uri: &Uri) -> Result<String, Refusal> {
+/// Parses the catalog name of `/catalogs/NAME/…`.
+pub(super) fn parse_name(uri: &Uri) -> Result<String, Refusal> {
     let segment = uri.path().split('/').nth(2).unwrap_or_default().as_bytes();
-    // A segment that cannot be decoded has a percent sign, so it is no name either way.
+    // A segment with an invalid escape contains a percent sign, so it is invalid as a name too.
     let name = decode(segment, false).unwrap_or_else(|| segment.to_vec());
     let mut faults = Vec::new();
     if name.len() > CatalogName::LENGTH {

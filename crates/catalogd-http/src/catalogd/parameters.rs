@@ -1,14 +1,14 @@
-//! The conditions of a request for blobs: `schema`, `package` and `name`, as Go reads a query.
+//! The filter of a request for blobs: the query parameters `schema`, `package` and `name`, parsed as Go does.
 //!
-//! It differs in one thing: a pair that cannot be read is refused, where Go leaves it out, so that whoever mistypes a
-//! condition gets the whole catalog.
+//! One thing differs: a pair that cannot be parsed is an error. Go ignores it, so that a client with a typing error in a
+//! filter receives the whole catalog.
 
 use fbc::catalog::MetaFilter;
 
-/// Every parameter there is.
+/// Names of all parameters.
 const PARAMETERS: [&str; 3] = ["schema", "package", "name"];
 
-/// What blobs are asked for. What a parameter says first counts, and an empty one says nothing.
+/// The parameters of a query, decoded. The first of equal names counts, and an empty value is like an absent one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Parameters {
     schema: Option<Vec<u8>>,
@@ -17,7 +17,7 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// The parameters of a query; nothing when it cannot be read or has others.
+    /// Parses a query; `None` if it cannot be parsed or has other parameters.
     pub(super) fn parse(query: &str) -> Option<Self> {
         let mut values = [None, None, None];
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -33,24 +33,24 @@ impl Parameters {
         Some(Self { schema, package, name })
     }
 
-    /// Whether every blob is asked for.
+    /// Returns whether every blob matches.
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Each parameter, in an order that stays.
+    /// Returns the value of each parameter, always in the same order.
     pub(super) fn texts(&self) -> [Option<&[u8]>; 3] {
         [self.schema.as_deref(), self.package.as_deref(), self.name.as_deref()]
     }
 
-    /// The conditions; nothing when no blob can meet them, because a text of theirs is not Unicode.
+    /// Returns the filter; `None` if no blob can match, because a value is not valid UTF-8.
     pub(super) fn filter(&self) -> Option<MetaFilter<'_>> {
         let [schema, package, name] = self.texts().map(|text| text.map(std::str::from_utf8).transpose().ok());
         Some(MetaFilter { schema: schema?, package: package?, name: name? })
     }
 }
 
-/// A text without its percent signs, as Go takes them away; nothing where one is not followed by two digits.
+/// Decodes percent escapes as Go does; `None` if one is not followed by two hexadecimal digits.
 pub(super) fn decode(text: &[u8], plus_is_space: bool) -> Option<Vec<u8>> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -1,6 +1,7 @@
-//! What a request is about: the lines of one content, all or some, plain or in a coding, and the answer that has them.
+//! The resources of this view: all lines of a content, or those of the blobs that match a filter; their representations
+//! in each coding, and the responses with them.
 //!
-//! It knows nothing of paths.
+//! This module does not know the paths of resources.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{
@@ -9,18 +10,24 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use http_facts::coding::{self, Coding, CompressionLevel, MIN_ENCODED_BYTES};
+use http_facts::coding::{Coding, CompressionLevel, MIN_ENCODED_BYTES};
+use http_facts::negotiation::{AcceptableCodings, etag_suffix, is_worth_compressing};
 use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators, first_value};
 use serving::Served;
 use sha2::{Digest as _, Sha256};
 
-use super::super::body::Slices;
+use super::super::body::{CompressedSlices, Slices, StreamPermit, StreamPermits};
 use super::super::ranges::Ranges;
 use super::parameters::Parameters;
 use super::{parts, texts};
 
-/// Bytes beyond which blobs are not compressed when they are asked for: that would hold up other requests.
+/// Maximum length in bytes of filtered blobs that are compressed before the response begins, which then has a
+/// `Content-Length`. Longer ones are compressed while they are sent: in one piece they would hold up other requests.
 pub const MAX_ENCODED_BYTES: usize = 128 * 1024;
+
+/// Maximum number of responses that are compressed while they are sent, at one time. Further ones are not compressed.
+/// The memory of their encoders is about 1 MiB each.
+pub const MAX_COMPRESSED_STREAMS: usize = 32;
 
 const JSON_LINES: &str = "application/jsonl";
 
@@ -28,111 +35,150 @@ const JSON_LINES: &str = "application/jsonl";
 pub(super) struct Resource<'s> {
     served: &'s Served,
     lines: Slices,
-    /// Whether these are all the lines.
+    /// Whether these are all lines of the content.
     is_whole: bool,
-    /// Whether parts of it can be had, as of catalogd's whole catalogs.
-    has_parts: bool,
-    /// Tells these lines from all others.
+    /// Whether ranges are supported, as for catalogd's whole catalogs.
+    has_ranges: bool,
+    /// Opaque part of the entity tag, without the suffix of a coding.
     tag: String,
 }
 
+/// The representation that is selected for a response.
+enum Representation {
+    Plain,
+    /// A compressed form of the whole content that was made before.
+    Stored(Coding, Bytes),
+    /// Compressed in one piece for this response.
+    Compressed(Coding),
+    /// Compressed while it is sent.
+    Streamed(Coding, StreamPermit),
+    /// The one that the client has stored: no body is needed.
+    NotNeeded(Option<Coding>),
+}
+
+impl Representation {
+    fn coding(&self) -> Option<Coding> {
+        match self {
+            Self::Plain => None,
+            Self::Stored(coding, _) | Self::Compressed(coding) | Self::Streamed(coding, _) => Some(*coding),
+            Self::NotNeeded(coding) => *coding,
+        }
+    }
+}
+
 impl<'s> Resource<'s> {
-    /// All lines.
+    /// Creates the resource of all lines.
     pub(super) fn all(served: &'s Served) -> Self {
         let lines = Slices::whole(served.catalog.content().clone());
-        Self { served, lines, is_whole: true, has_parts: true, tag: served.digest.hex() }
+        Self { served, lines, is_whole: true, has_ranges: true, tag: served.digest.hex() }
     }
 
-    /// The lines of the blobs that meet the conditions.
+    /// Creates the resource of the blobs that match a filter.
     pub(super) fn metas(served: &'s Served, parameters: &Parameters, build: &str) -> Self {
         let is_whole = parameters.is_empty();
         let content = served.catalog.content().clone();
-        let mut lines = if is_whole { Slices::whole(content) } else { Slices::of(content) };
+        let mut lines = if is_whole { Slices::whole(content) } else { Slices::new(content) };
         if let Some(filter) = parameters.filter().filter(|_| !is_whole) {
-            for place in served.catalog.find_metas(&filter) {
-                lines.push(served.catalog.meta_at(place as usize).line_span());
+            for number in served.catalog.find_metas(&filter) {
+                lines.push(served.catalog.meta_at(number as usize).line_span());
             }
         }
-        Self { served, lines, is_whole, has_parts: false, tag: tag_of_metas(served, parameters, build) }
+        Self { served, lines, is_whole, has_ranges: false, tag: metas_tag(served, parameters, build) }
     }
 
-    /// The answer to a `GET` or `HEAD`.
-    pub(super) fn answer(self, head: &Parts) -> Response {
-        let coding = self.choose(head);
-        let validators = self.validators(coding);
+    /// Responds to a `GET` or `HEAD` request.
+    pub(super) fn respond(self, head: &Parts, permits: &StreamPermits) -> Response {
+        let representation = self.select(head, permits);
+        let validators = self.validators(representation.coding());
         match validators.evaluate(&head.headers) {
-            PreconditionResult::Satisfied => {}
+            PreconditionResult::Satisfied => self.send(representation, &head.headers, &validators),
             PreconditionResult::NotModified => {
-                return (StatusCode::NOT_MODIFIED, described(&validators), Body::new(EmptyBody)).into_response();
+                (StatusCode::NOT_MODIFIED, validator_headers(&validators), Body::new(EmptyBody)).into_response()
             }
             PreconditionResult::Failed => {
-                let mut headers = described(&validators);
-                // The words of Go's library, which serves catalogd's whole catalogs; the rest is catalogd's own.
-                if self.has_parts {
+                let mut headers = validator_headers(&validators);
+                // catalogd serves whole catalogs with Go's `http.ServeContent`, which sends the type also here.
+                if self.has_ranges {
                     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON_LINES));
                 }
-                // Go does not say of the head how long nothing is.
+                // Go sends `Content-Length: 0` with a 412 to `GET` and none with one to `HEAD`.
                 let body = if head.method == Method::HEAD { Body::new(EmptyBody) } else { Body::empty() };
-                return (StatusCode::PRECONDITION_FAILED, headers, body).into_response();
+                (StatusCode::PRECONDITION_FAILED, headers, body).into_response()
             }
         }
-        match coding {
-            Some(coding) => self.coded(coding, &validators),
-            None => self.plain(&head.headers, &validators),
-        }
     }
 
-    /// The coding to answer in. What the client has already costs nothing, in whichever coding it has it.
-    fn choose(&self, head: &Parts) -> Option<Coding> {
-        // Ranges are of the plain lines, and a client that asks for the head alone asks how long those are.
-        let is_range = self.has_parts && first_value(&head.headers, &RANGE).is_some();
+    /// Selects the representation for a request: the one that the client has stored, or else the best available one.
+    fn select(&self, head: &Parts, permits: &StreamPermits) -> Representation {
+        // Ranges are ranges of the plain lines, and the length in a response to `HEAD` is that of the plain lines.
+        let is_range = self.has_ranges && first_value(&head.headers, &RANGE).is_some();
         if head.method != Method::GET || is_range {
-            return None;
+            return Representation::Plain;
         }
-        let codings: Vec<_> =
-            coding::parse_accept_encoding(&head.headers).into_iter().filter(|one| self.has(*one)).collect();
-        let is_known = |coding| self.validators(coding).matches_if_none_match(&head.headers) == Some(true);
-        match codings.iter().copied().map(Some).chain([None]).find(|coding| is_known(*coding)) {
-            Some(known) => known,
-            None => codings.first().copied(),
+        let codings = AcceptableCodings::from_headers(&head.headers).available_in(|coding| self.is_available(coding));
+        if let Some(stored) = codings.stored_by_client(&head.headers, |coding| self.validators(coding).etag) {
+            return Representation::NotNeeded(stored.coding);
         }
+        let Some(coding) = codings.preferred() else { return Representation::Plain };
+        if let Some(bytes) = self.stored_encoding(coding) {
+            return Representation::Stored(coding, bytes.clone());
+        }
+        if self.is_compressed_at_once() {
+            return Representation::Compressed(coding);
+        }
+        permits.try_acquire().map_or(Representation::Plain, |permit| Representation::Streamed(coding, permit))
     }
 
-    fn has(&self, coding: Coding) -> bool {
-        let is_small = usize::try_from(self.lines.length())
-            .is_ok_and(|length| (MIN_ENCODED_BYTES..=MAX_ENCODED_BYTES).contains(&length));
-        is_small || self.kept(coding).is_some()
+    /// Returns whether the lines can be sent in a coding. A whole catalog that is long can only if its compressed form is
+    /// stored, which is made in the background.
+    fn is_available(&self, coding: Coding) -> bool {
+        let is_streamed = !self.is_whole && self.length() >= MIN_ENCODED_BYTES;
+        self.is_compressed_at_once() || is_streamed || self.stored_encoding(coding).is_some()
     }
 
-    fn kept(&self, coding: Coding) -> Option<&Bytes> {
+    fn is_compressed_at_once(&self) -> bool {
+        is_worth_compressing(self.length(), MAX_ENCODED_BYTES)
+    }
+
+    fn length(&self) -> usize {
+        usize::try_from(self.lines.length()).unwrap_or(usize::MAX)
+    }
+
+    fn stored_encoding(&self, coding: Coding) -> Option<&Bytes> {
         self.served.encodings.get(coding).filter(|_| self.is_whole)
     }
 
     fn validators(&self, coding: Option<Coding>) -> Validators {
-        let tag = &self.tag;
-        let tag = coding.map_or_else(|| tag.clone(), |coding| format!("{tag}-{}", coding.name()));
-        // The store sees to it that another content has another second.
+        // The store makes the modification times of two contents of a source differ by a second at least.
         let modified = self.served.last_unpacked.and_then(|at| u64::try_from(at.as_second()).ok());
-        Validators::new(&tag, modified)
+        Validators::new(&format!("{}{}", self.tag, etag_suffix(coding)), modified)
     }
 
-    fn coded(self, coding: Coding, validators: &Validators) -> Response {
-        let kept = self.kept(coding).cloned();
-        let bytes = kept.unwrap_or_else(|| coding.compress_to_vec(&self.lines.concat(), CompressionLevel::Fast).into());
-        let mut headers = with_type(described(validators));
+    /// Responds with a representation whose preconditions are satisfied.
+    fn send(self, representation: Representation, request: &HeaderMap, validators: &Validators) -> Response {
+        let Some(coding) = representation.coding() else { return self.send_plain(request, validators) };
+        let body = match representation {
+            Representation::Stored(_, bytes) => Body::from(Slices::whole(bytes)),
+            Representation::Streamed(_, permit) => match CompressedSlices::new(self.lines, coding, permit) {
+                Ok(body) => body.into(),
+                Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+            },
+            _ => Body::from(coding.compress_to_vec(&self.lines.concat(), CompressionLevel::Fast)),
+        };
+        let mut headers = representation_headers(validators);
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
-        (headers, Body::from(Slices::whole(bytes))).into_response()
+        (headers, body).into_response()
     }
 
-    /// The lines, or the parts of them that the client asks for.
-    fn plain(self, asked: &HeaderMap, validators: &Validators) -> Response {
-        let mut headers = with_type(described(validators));
-        if !self.has_parts {
+    /// Responds with the plain lines, or with the ranges of them that the request selects.
+    fn send_plain(self, request: &HeaderMap, validators: &Validators) -> Response {
+        let mut headers = representation_headers(validators);
+        if !self.has_ranges {
             return (headers, Body::from(self.lines)).into_response();
         }
         let content = self.served.catalog.content().clone();
-        let wanted = first_value(asked, &RANGE).filter(|_| validators.allows_partial_response(asked));
-        let ranges = match wanted.map_or(Ok(Ranges::Whole), |text| Ranges::parse(text, content.len())) {
+        let range = first_value(request, &RANGE).filter(|_| validators.allows_partial_response(request));
+        let ranges = match range.map_or(Ok(Ranges::Whole), |text| Ranges::parse(text, content.len())) {
             Ok(ranges) => ranges,
             Err(error) => return texts::range_not_satisfiable(error, content.len()),
         };
@@ -141,7 +187,7 @@ impl<'s> Resource<'s> {
             Ranges::Whole => (StatusCode::OK, self.lines),
             Ranges::One(range) => {
                 headers.insert(CONTENT_RANGE, parts::content_range(&range, content.len()));
-                let mut slices = Slices::of(content);
+                let mut slices = Slices::new(content);
                 slices.push(range);
                 (StatusCode::PARTIAL_CONTENT, slices)
             }
@@ -155,27 +201,29 @@ impl<'s> Resource<'s> {
     }
 }
 
-/// Tells the blobs of these conditions in this content from all others.
-fn tag_of_metas(served: &Served, parameters: &Parameters, build: &str) -> String {
+/// Returns the opaque part of the entity tag of filtered blobs: a hash of the build, the content and the filter.
+fn metas_tag(served: &Served, parameters: &Parameters, build: &str) -> String {
     let mut hash = Sha256::new();
     hash.update(format!("{build:?}"));
     hash.update(served.digest.hex());
     for text in parameters.texts() {
-        // Lengths first, so that no two lists of texts are the same bytes.
+        // The length comes first, so that no two lists of texts are hashed as the same bytes.
         hash.update(text.map_or(u64::MAX, |text| text.len() as u64).to_be_bytes());
         hash.update(text.unwrap_or_default());
     }
     fbc::Digest::new(hash.finalize().into()).hex()
 }
 
-/// What is said of lines in an answer with them and in one without.
-fn described(validators: &Validators) -> HeaderMap {
-    let tag: Option<(HeaderName, HeaderValue)> = validators.etag_header().ok().map(|tag| (ETAG, tag));
-    let modified = validators.last_modified_header().map(|at| (LAST_MODIFIED, at));
-    tag.into_iter().chain(modified).collect()
+/// Returns the headers with the validators, which responses have with and without a representation.
+fn validator_headers(validators: &Validators) -> HeaderMap {
+    let etag: Option<(HeaderName, HeaderValue)> = validators.etag_header().ok().map(|etag| (ETAG, etag));
+    let last_modified = validators.last_modified_header().map(|date| (LAST_MODIFIED, date));
+    etag.into_iter().chain(last_modified).collect()
 }
 
-fn with_type(mut headers: HeaderMap) -> HeaderMap {
+/// Returns the headers of a response with a representation.
+fn representation_headers(validators: &Validators) -> HeaderMap {
+    let mut headers = validator_headers(validators);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON_LINES));
     headers
 }

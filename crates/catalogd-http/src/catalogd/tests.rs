@@ -1,7 +1,7 @@
 //! Answers that recorded ones cannot show: tags, codings and what a client has already.
 
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::http::{Method, Request};
 use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest};
@@ -143,16 +143,73 @@ async fn tags_of_blobs_are_of_the_content_and_of_what_is_asked() {
     assert_eq!(tags.len(), count);
 }
 
+/// The response to a `GET`: its headers, and its body, which is not read yet.
+async fn get_unread(router: &Router, path: &str, accepted: &str) -> (axum::http::HeaderMap, Body) {
+    let request = Request::builder().uri(path).header("accept-encoding", accepted).body(Body::empty()).unwrap();
+    let (head, body) = TowerToHyperService::new(router.clone()).call(request).await.unwrap().into_parts();
+    (head.headers, body)
+}
+
+const METAS_OF_LARGE: &str = "/catalogs/large/api/v1/metas?package=p";
+
 #[tokio::test]
-async fn blobs_are_compressed_up_to_their_limit() {
-    let path = "/catalogs/large/api/v1/metas?package=p";
-    for (more, coded) in [(0, true), (1, false)] {
+async fn blobs_are_compressed_at_once_up_to_their_limit_and_while_they_are_sent_beyond_it() {
+    for (more, has_length) in [(0, true), (1, false)] {
         let lines = MAX_ENCODED_BYTES / LINE_BYTES + more;
         let (router, _) = server_with(Encodings::default(), u32::try_from(lines).unwrap());
-        assert_eq!(send(&router, Method::GET, path, &[]).await.4.len(), lines * LINE_BYTES);
-        let coding = send(&router, Method::GET, path, &[("accept-encoding", "gzip")]).await.2;
-        assert_eq!(coding.is_some(), coded, "{lines} lines");
+        let plain = send(&router, Method::GET, METAS_OF_LARGE, &[]).await;
+        assert_eq!((plain.2, plain.4.len()), (None, lines * LINE_BYTES));
+        for coding in ["gzip", "zstd"] {
+            let (headers, body) = get_unread(&router, METAS_OF_LARGE, coding).await;
+            assert_eq!(body.size_hint().exact().is_some(), has_length, "{lines} lines, {coding}");
+            let compressed = to_bytes(body, usize::MAX).await.unwrap();
+            let mut decoded = Vec::new();
+            match coding {
+                "gzip" => std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*compressed), &mut decoded),
+                _ => std::io::Read::read_to_end(&mut zstd::Decoder::new(&*compressed).unwrap(), &mut decoded),
+            }
+            .unwrap();
+            assert!(decoded == plain.4, "{lines} lines, {coding}");
+            assert!(compressed.len() < plain.4.len() / 10, "{lines} lines, {coding}");
+            let etag = plain.1.as_deref().unwrap().trim_end_matches('"').to_owned();
+            assert_eq!(headers["etag"], format!("{etag}-{coding}\""), "{lines} lines");
+            assert_eq!(headers["content-encoding"], coding, "{lines} lines");
+        }
     }
+}
+
+#[tokio::test]
+async fn long_blobs_are_described_by_head_and_revalidated_as_short_ones_are() {
+    let (router, _) = server_with(Encodings::default(), 10_000);
+    let gzip = ("accept-encoding", "gzip");
+    let plain = send(&router, Method::GET, METAS_OF_LARGE, &[]).await.1;
+    let head = send(&router, Method::HEAD, METAS_OF_LARGE, &[gzip]).await;
+    assert_eq!((head.0, &head.1, head.2), (200, &plain, None));
+    let etag = send(&router, Method::GET, METAS_OF_LARGE, &[gzip]).await.1.unwrap();
+    for stored in [&etag, plain.as_ref().unwrap()] {
+        let (status, seen, ..) = send(&router, Method::GET, METAS_OF_LARGE, &[gzip, ("if-none-match", stored)]).await;
+        assert_eq!((status, seen.as_ref()), (304, Some(stored)));
+    }
+    assert_eq!(send(&router, Method::GET, METAS_OF_LARGE, &[gzip, ("if-match", "\"x\"")]).await.0, 412);
+}
+
+#[tokio::test]
+async fn as_many_responses_are_compressed_while_they_are_sent_as_the_limit_says_and_more_are_plain() {
+    let (router, _) = server_with(Encodings::default(), 10_000);
+    let mut bodies = Vec::new();
+    for _ in 0..MAX_COMPRESSED_STREAMS {
+        let (headers, body) = get_unread(&router, METAS_OF_LARGE, "zstd").await;
+        assert!(headers.contains_key("content-encoding"));
+        bodies.push(body);
+    }
+    let (headers, body) = get_unread(&router, METAS_OF_LARGE, "zstd").await;
+    assert_eq!((headers.get("content-encoding"), body.size_hint().exact()), (None, Some(10_000 * LINE_BYTES as u64)));
+    assert_eq!(
+        Some(headers["etag"].to_str().unwrap()),
+        send(&router, Method::GET, METAS_OF_LARGE, &[]).await.1.as_deref()
+    );
+    bodies.pop();
+    assert!(get_unread(&router, METAS_OF_LARGE, "zstd").await.0.contains_key("content-encoding"));
 }
 
 #[tokio::test]

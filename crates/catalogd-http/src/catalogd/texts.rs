@@ -1,4 +1,4 @@
-//! What catalogd says where it serves no content, word for word.
+//! The responses of catalogd that carry no content, word for word.
 
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_RANGE, CONTENT_TYPE, LOCATION, X_CONTENT_TYPE_OPTIONS};
@@ -9,16 +9,16 @@ use http_facts::preconditions::EmptyBody;
 use super::super::ranges::RangeError;
 use super::parts;
 
-/// Why there is nothing to answer with.
+/// A request that cannot be answered with content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
-    /// The catalog has a name that Kubernetes does not allow.
+    /// The catalog name is not a valid Kubernetes name.
     #[error("invalid catalog name: {0}")]
     Name(String),
-    /// The query has other parameters, or cannot be read.
+    /// The query has unknown parameters or cannot be parsed.
     #[error("400 Bad Request")]
     Query,
-    /// No catalog of this name is served.
+    /// No catalog with this name is served.
     #[error("404 Not Found")]
     Catalog,
 }
@@ -33,50 +33,53 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// A text, with its line feed.
+/// Returns a plain-text response; a line feed is appended.
 fn text(status: StatusCode, text: &str) -> Response {
     let headers = [(CONTENT_TYPE, "text/plain; charset=utf-8"), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
     (status, headers, format!("{text}\n")).into_response()
 }
 
-/// No route is like this path.
+/// Returns the 404 for a path without a route.
 pub(super) fn not_found() -> Response {
     text(StatusCode::NOT_FOUND, "404 page not found")
 }
 
+/// Returns the 405 for a method other than `GET` and `HEAD`.
 pub(super) fn method_not_allowed() -> Response {
     let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
     response
 }
 
+/// Returns the 414 for a request target that is too long.
 pub(super) fn target_too_long() -> Response {
     text(StatusCode::URI_TOO_LONG, "414 URI Too Long")
 }
 
+/// Returns the 416 for a `Range` header and a content of `size` bytes.
 pub(super) fn range_not_satisfiable(error: RangeError, size: usize) -> Response {
     let mut response = text(StatusCode::RANGE_NOT_SATISFIABLE, &error.to_string());
     if error == RangeError::Unsatisfiable {
-        response.headers_mut().insert(CONTENT_RANGE, parts::no_range(size));
+        response.headers_mut().insert(CONTENT_RANGE, parts::unsatisfied_range(size));
     }
     response
 }
 
-/// The same under another path, in the words of Go's `http.Redirect`.
+/// Redirects to another path, with the body that Go's `http.Redirect` writes.
 pub(super) fn redirect(method: &Method, location: &str) -> Response {
     let Ok(to) = HeaderValue::try_from(location) else { return Refusal::Query.into_response() };
     let mut response = (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, to)]).into_response();
     let is_get = method == Method::GET;
     if is_get || method == Method::HEAD {
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-        let link = format!("<a href=\"{}\">Temporary Redirect</a>.\n\n", escaped(location));
+        let link = format!("<a href=\"{}\">Temporary Redirect</a>.\n\n", escape_html(location));
         *response.body_mut() = if is_get { link.into() } else { Body::new(EmptyBody) };
     }
     response
 }
 
-/// As Go escapes for HTML.
-fn escaped(text: &str) -> String {
+/// Escapes text for HTML as Go does.
+fn escape_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -15,8 +15,11 @@ fn a_tar_has_entries_up_to_their_limit_and_only_its_files_count() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), builder.into_inner().unwrap()).unwrap();
 
-    let names: Vec<_> = entries(file.path(), 3).unwrap().into_keys().collect();
+    let names: Vec<_> = read_tar_files(file.path(), 3).unwrap().into_keys().collect();
     assert_eq!(names, ["blobs/sha256/00", "index.json"]);
-    let error = entries(file.path(), 2).unwrap_err();
-    assert_eq!(error.to_string(), format!("`{}` has more than 2 entries", file.path().display()));
+    let error = read_tar_files(file.path(), 2).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("cannot read the layout `{}`: it has more than 2 entries", file.path().display())
+    );
 }

@@ -1,4 +1,4 @@
-//! A blob on its way into a file: verified while it comes, and continued where it broke off.
+//! Downloads of blobs into files: verified on the fly, and resumed where a connection broke.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -11,130 +11,146 @@ use sha2::{Digest as _, Sha256};
 
 use super::Session;
 use super::backoff::{Backoff, Failure};
-use super::session::Ask;
-use crate::manifest::Blob;
+use super::session::ResourceRequest;
+use crate::manifest::BlobDescriptor;
 use crate::{ImageError, io_error};
 
-/// So many bytes more than at the last break prove that it is worth to go on: the tries are counted anew.
-const ACHIEVED: u64 = 1024 * 1024;
+/// Number of bytes that an attempt must download to reset the number of attempts.
+const PROGRESS_BYTES: u64 = 1024 * 1024;
 
-/// A blob of which some bytes are there.
-struct Partial<'a> {
-    what: String,
-    blob: Blob,
+/// A blob that is partly downloaded.
+struct PartialBlob<'a> {
+    resource: String,
+    blob: BlobDescriptor,
     path: &'a Path,
     file: File,
     hash: Sha256,
-    got: u64,
-    /// Whether its bytes are from more than one answer.
+    /// Number of bytes that are downloaded.
+    downloaded: u64,
+    /// Whether the bytes are from more than one response.
     resumed: bool,
-    /// Whether all of it was fetched anew already because the answers did not fit together.
-    repeated: bool,
+    /// Whether the download was restarted already because several responses did not fit together.
+    restarted: bool,
 }
 
-/// Fetches a blob into a new file at this path. `progress` is told how many of its bytes are there.
+/// Downloads a blob into a new file. `progress` is called with the number of bytes that are downloaded.
 pub(super) async fn fetch(
     session: &Session,
-    blob: Blob,
+    blob: BlobDescriptor,
     path: &Path,
     progress: impl Fn(u64) + Send + Sync,
 ) -> Result<(), ImageError> {
     let file = File::create(path).map_err(|source| io_error("create", path, source))?;
-    let what = format!("the blob {}", blob.digest);
-    let mut partial = Partial { what, blob, path, file, hash: Sha256::new(), got: 0, resumed: false, repeated: false };
+    let resource = format!("the blob {}", blob.digest);
+    let mut partial = PartialBlob {
+        resource,
+        blob,
+        path,
+        file,
+        hash: Sha256::new(),
+        downloaded: 0,
+        resumed: false,
+        restarted: false,
+    };
     let retry = session.transport.settings.retry;
-    let mut tries = Backoff::new(retry, retry.max_attempts);
+    let mut backoff = Backoff::new(retry, retry.max_attempts);
     loop {
-        let before = partial.got;
+        let before = partial.downloaded;
         if let Err(failure) = partial.attempt(session, &progress).await {
-            if partial.got >= before.saturating_add(ACHIEVED) {
-                tries.reset();
+            if partial.downloaded >= before.saturating_add(PROGRESS_BYTES) {
+                backoff.reset();
             }
-            tries.after(failure).await?;
+            backoff.wait_after(failure).await?;
         } else if partial.verify(session)? {
             return Ok(());
         }
     }
 }
 
-impl Partial<'_> {
-    /// One request for what is missing.
+impl PartialBlob<'_> {
+    /// Requests the missing bytes once.
     async fn attempt(&mut self, session: &Session, progress: impl Fn(u64)) -> Result<(), Failure> {
-        let Blob { digest, bytes } = self.blob;
-        if self.got == bytes {
+        let BlobDescriptor { digest, bytes } = self.blob;
+        if self.downloaded == bytes {
             return Ok(());
         }
         let path = format!("blobs/{digest}");
-        let mut response = session.get(Ask { what: &self.what, path: &path, from: self.got, bytes }).await?;
-        if self.got > 0 && !continues_at(&response, self.got) {
+        let mut response = session
+            .get(ResourceRequest { resource: &self.resource, path: &path, from: self.downloaded, bytes })
+            .await?;
+        if self.downloaded > 0 && !continues_at(&response, self.downloaded) {
             self.restart()?;
         }
-        self.resumed |= self.got > 0;
+        self.resumed |= self.downloaded > 0;
         self.check_length(session, &response)?;
         loop {
             let chunk = match response.chunk().await {
                 Ok(Some(chunk)) => chunk,
-                Ok(None) => return Err(Failure::Transient(self.cut(session, None), None)),
-                Err(error) => return Err(Failure::Transient(self.cut(session, Some(error.without_url())), None)),
+                Ok(None) => return Err(Failure::Transient(self.interrupted(session, None), None)),
+                Err(error) => {
+                    return Err(Failure::Transient(self.interrupted(session, Some(error.without_url())), None));
+                }
             };
-            // What goes on after the last byte is not looked at.
-            let rest = usize::try_from(bytes - self.got).unwrap_or(usize::MAX);
+            // A response may be longer than the blob; the rest is ignored.
+            let rest = usize::try_from(bytes - self.downloaded).unwrap_or(usize::MAX);
             let chunk = &chunk[..chunk.len().min(rest)];
-            // Short writes to a file, which the page cache takes.
+            // Blocking, but short: the page cache takes a chunk.
             self.file.write_all(chunk).map_err(|source| io_error("write", self.path, source))?;
             self.hash.update(chunk);
-            self.got += chunk.len() as u64;
-            progress(self.got);
-            if self.got == bytes {
+            self.downloaded += chunk.len() as u64;
+            progress(self.downloaded);
+            if self.downloaded == bytes {
                 return Ok(());
             }
         }
     }
 
-    /// Whether what came is what was wanted. When it was put together of several answers, one of them may not have been
-    /// the part that it should be: then all is to be fetched again, once.
+    /// Verifies the digest. If the bytes are from several responses, one of them may have had the wrong range: the first
+    /// time, the download is then restarted and `false` returned.
     fn verify(&mut self, session: &Session) -> Result<bool, ImageError> {
         let actual = Digest::new(self.hash.clone().finalize().into());
         if actual == self.blob.digest {
             return Ok(true);
         }
-        if !self.resumed || self.repeated {
-            return Err(session.wrong_digest(&self.what, self.blob.digest, actual));
+        if !self.resumed || self.restarted {
+            return Err(session.wrong_digest(&self.resource, self.blob.digest, actual));
         }
         self.restart()?;
-        self.repeated = true;
+        self.restarted = true;
         Ok(false)
     }
 
+    /// Discards the downloaded bytes.
     fn restart(&mut self) -> Result<(), ImageError> {
         let emptied = self.file.set_len(0).and_then(|()| self.file.rewind());
-        emptied.map_err(|source| io_error("empty", self.path, source))?;
-        (self.hash, self.got) = (Sha256::new(), 0);
+        emptied.map_err(|source| io_error("truncate", self.path, source))?;
+        (self.hash, self.downloaded) = (Sha256::new(), 0);
         Ok(())
     }
 
-    /// Refuses an answer that says itself that it is not the blob or the rest of it.
+    /// Checks the `Content-Length` of a response against the missing bytes.
     fn check_length(&self, session: &Session, response: &Response) -> Result<(), ImageError> {
         let Some(rest) = response.content_length() else { return Ok(()) };
-        let (actual, expected) = (self.got.saturating_add(rest), self.blob.bytes);
+        let (actual, expected) = (self.downloaded.saturating_add(rest), self.blob.bytes);
         if actual == expected {
             return Ok(());
         }
-        let (what, place, actual) = (self.what.clone(), session.place.to_string(), actual.to_string());
-        Err(ImageError::WrongSize { what, place, expected, actual })
+        let (resource, location, actual) = (self.resource.clone(), session.location.to_string(), actual.to_string());
+        Err(ImageError::WrongSize { resource, location, expected, actual })
     }
 
-    fn cut(&self, session: &Session, source: Option<reqwest::Error>) -> ImageError {
-        let (what, place) = (self.what.clone(), session.place.to_string());
-        ImageError::Cut { what, place, got: self.got, bytes: self.blob.bytes, source }
+    fn interrupted(&self, session: &Session, source: Option<reqwest::Error>) -> ImageError {
+        let (resource, location) = (self.resource.clone(), session.location.to_string());
+        ImageError::Interrupted { resource, location, downloaded: self.downloaded, bytes: self.blob.bytes, source }
     }
 }
 
-/// Whether an answer is the part of the blob from this byte on.
+/// Returns whether a response is the part of the blob from a byte on.
 fn continues_at(response: &Response, byte: u64) -> bool {
     response.status() == StatusCode::PARTIAL_CONTENT && range_start(response.headers()) == Some(byte)
 }
 
+/// Parses the first byte of `Content-Range`.
 fn range_start(headers: &HeaderMap) -> Option<u64> {
     let range = headers.get(CONTENT_RANGE)?.to_str().ok()?.strip_prefix("bytes ")?;
     range.split_once('-')?.0.parse().ok()

@@ -1,4 +1,4 @@
-//! `registries.conf`, version 2: where images really are, and what is not to be fetched.
+//! `registries.conf`, version 2: mirrors, other locations of repositories, and blocked ones.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,41 +8,41 @@ use serde::Deserialize;
 use super::transport::Trust;
 use crate::{ImageError, RegistryReference};
 
-/// What Docker Hub is called in references, and where its registry is.
+/// Name of Docker Hub in references, and host of its registry.
 const DOCKER_HUB: (&str, &str) = ("docker.io", "registry-1.docker.io");
 
-/// What the files of a `registries.conf` say.
+/// The contents of a `registries.conf` and its drop-in files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegistriesConf {
-    registries: Vec<Registry>,
-    /// Hosts that the user named as insecure beside the files.
+    registries: Vec<RegistryConf>,
+    /// Hosts that are insecure according to other settings.
     insecure: Vec<String>,
 }
 
-/// Where an image is looked for.
+/// The location of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    /// The registry as it is called.
+pub(super) struct RepositoryLocation {
+    /// Name of the registry in references.
     pub(super) registry: String,
-    /// The host that is asked, with its port.
+    /// Host that requests are sent to, with its port.
     pub(super) host: String,
     pub(super) repository: String,
     pub(super) trust: Trust,
 }
 
-/// What one file says, as far as it matters here.
+/// The fields of one file that are used.
 #[derive(Deserialize)]
 struct ConfFile {
     #[serde(default)]
-    registry: Vec<Registry>,
-    /// The first version of the format.
+    registry: Vec<RegistryConf>,
+    /// Present in the first version of the format, which is not supported.
     registries: Option<toml::Value>,
 }
 
-/// What is said of all images whose names begin alike.
+/// The settings for all images that match a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-struct Registry {
+struct RegistryConf {
     prefix: String,
     location: String,
     insecure: bool,
@@ -58,12 +58,12 @@ struct Mirror {
     #[serde(default)]
     insecure: bool,
     #[serde(default, rename = "pull-from-mirror")]
-    used_for: UsedFor,
+    applies_to: MirrorScope,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum UsedFor {
+enum MirrorScope {
     #[default]
     All,
     DigestOnly,
@@ -71,12 +71,12 @@ enum UsedFor {
 }
 
 impl RegistriesConf {
-    /// Reads the main file and then its drop-ins, each with its path, which errors name. A later one replaces what an
-    /// earlier one says of the same prefix.
+    /// Parses the main file and its drop-in files, in this order, each with its path for errors. A later file replaces the
+    /// settings of an earlier one for the same prefix.
     pub fn parse(files: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, ImageError> {
-        let mut registries: Vec<Registry> = Vec::new();
+        let mut registries: Vec<RegistryConf> = Vec::new();
         for (path, text) in files {
-            for registry in read(&path, &text)? {
+            for registry in parse_file(&path, &text)? {
                 registries.retain(|earlier| earlier.prefix != registry.prefix);
                 registries.push(registry);
             }
@@ -84,78 +84,91 @@ impl RegistriesConf {
         Ok(Self { registries, insecure: Vec::new() })
     }
 
-    /// The same, where these hosts need not prove who they are.
+    /// Marks further hosts as insecure.
     pub(super) fn with_insecure(self, insecure: &[String]) -> Self {
         Self { insecure: insecure.to_owned(), ..self }
     }
 
-    /// Where an image is looked for: at its mirrors, one after the other, and then where its own name says.
-    pub(super) fn places(&self, image: &RegistryReference) -> Result<(Vec<Place>, Place), ImageError> {
+    /// Returns the mirrors of an image in the order of trying them, and its own location, which is tried last.
+    pub(super) fn locations(
+        &self,
+        image: &RegistryReference,
+    ) -> Result<(Vec<RepositoryLocation>, RepositoryLocation), ImageError> {
         let name = image.repository();
-        let matching = self.registries.iter().filter_map(|one| Some((one, matched(&one.prefix, &image.to_string())?)));
+        let matching =
+            self.registries.iter().filter_map(|one| Some((one, match_prefix(&one.prefix, &image.to_string())?)));
         let Some((registry, matched)) = matching.max_by_key(|(_, matched)| *matched) else {
-            return Ok((Vec::new(), self.place(&name, false)?));
+            return Ok((Vec::new(), self.location(&name, false)?));
         };
         if registry.blocked {
             return Err(ImageError::Blocked { image: image.to_string(), prefix: registry.prefix.clone() });
         }
-        // A prefix may go on after the name, with a tag or a digest; what follows the match belongs to the name then.
+        // A prefix may include a tag or a digest. Then nothing of the name remains after it.
         let rest = name.get(matched..).unwrap_or_default();
-        let moved = |location: &str| if location.is_empty() { name.clone() } else { format!("{location}{rest}") };
+        let relocate = |location: &str| if location.is_empty() { name.clone() } else { format!("{location}{rest}") };
         let is_digest = image.digest().is_some();
-        let mirrors = registry.mirror.iter().filter(|mirror| match mirror.used_for {
+        let mirrors = registry.mirror.iter().filter(|mirror| match mirror.applies_to {
             _ if registry.mirror_by_digest_only => is_digest,
-            UsedFor::All => true,
-            UsedFor::DigestOnly => is_digest,
-            UsedFor::TagOnly => !is_digest,
+            MirrorScope::All => true,
+            MirrorScope::DigestOnly => is_digest,
+            MirrorScope::TagOnly => !is_digest,
         });
-        let mirrors = mirrors.map(|mirror| self.place(&moved(&mirror.location), mirror.insecure));
-        Ok((mirrors.collect::<Result<_, _>>()?, self.place(&moved(&registry.location), registry.insecure)?))
+        let mirrors = mirrors.map(|mirror| self.location(&relocate(&mirror.location), mirror.insecure));
+        Ok((mirrors.collect::<Result<_, _>>()?, self.location(&relocate(&registry.location), registry.insecure)?))
     }
 
-    fn place(&self, name: &str, insecure: bool) -> Result<Place, ImageError> {
-        let (registry, repository) = name.split_once('/').ok_or_else(|| ImageError::Location(name.to_owned()))?;
+    /// Returns the location of a repository, given as `HOST/PATH`.
+    fn location(&self, name: &str, insecure: bool) -> Result<RepositoryLocation, ImageError> {
+        let (registry, repository) =
+            name.split_once('/').ok_or_else(|| ImageError::InvalidLocation(name.to_owned()))?;
         let host = if registry == DOCKER_HUB.0 { DOCKER_HUB.1 } else { registry };
         let trust = if insecure || self.insecure.iter().any(|one| one == registry) {
             Trust::InsecureSkipVerify
         } else {
             Trust::Verified
         };
-        Ok(Place { registry: registry.to_owned(), host: host.to_owned(), repository: repository.to_owned(), trust })
+        Ok(RepositoryLocation {
+            registry: registry.to_owned(),
+            host: host.to_owned(),
+            repository: repository.to_owned(),
+            trust,
+        })
     }
 }
 
-impl Place {
-    /// What to say when this place wants other credentials than these, or any.
-    pub(super) fn unauthorized(&self, tried: Option<&str>) -> ImageError {
-        let place = self.to_string();
-        match tried {
-            Some(tried) => ImageError::Refused { place, tried: tried.to_owned() },
-            None => ImageError::NoCredentials { place, registry: self.registry.clone() },
+impl RepositoryLocation {
+    /// Returns the error for a 401 response, given the credentials that were sent, if any.
+    pub(super) fn unauthorized(&self, credentials: Option<&str>) -> ImageError {
+        let location = self.to_string();
+        match credentials {
+            Some(credentials) => ImageError::CredentialsRejected { location, credentials: credentials.to_owned() },
+            None => ImageError::NoCredentials { location, registry: self.registry.clone() },
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RepositoryLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.registry, self.repository)
     }
 }
 
-fn read(path: &Path, text: &str) -> Result<Vec<Registry>, ImageError> {
-    let file: ConfFile = toml::from_str(text).map_err(|source| ImageError::Conf { path: path.to_owned(), source })?;
-    let wrong = |why| ImageError::ConfWrong { path: path.to_owned(), why };
+/// Parses and validates one file.
+fn parse_file(path: &Path, text: &str) -> Result<Vec<RegistryConf>, ImageError> {
+    let file: ConfFile =
+        toml::from_str(text).map_err(|source| ImageError::ConfSyntax { path: path.to_owned(), source })?;
+    let wrong = |reason| ImageError::InvalidConf { path: path.to_owned(), reason };
     if file.registries.is_some() {
         return Err(wrong("`[registries]` is the first version of the format: write `[[registry]]`".to_owned()));
     }
     let mut registries = file.registry;
     for registry in &mut registries {
-        registry.location = trimmed(&registry.location);
-        registry.prefix = trimmed(&registry.prefix);
+        registry.location = trim_slashes(&registry.location);
+        registry.prefix = trim_slashes(&registry.prefix);
         if registry.prefix.is_empty() {
             registry.prefix.clone_from(&registry.location);
         }
-        let Registry { prefix, mirror, .. } = registry;
+        let RegistryConf { prefix, mirror, .. } = registry;
         if prefix.is_empty() {
             return Err(wrong("a `[[registry]]` has neither prefix nor location".to_owned()));
         }
@@ -165,11 +178,11 @@ fn read(path: &Path, text: &str) -> Result<Vec<Registry>, ImageError> {
             )));
         }
         for mirror in mirror {
-            mirror.location = trimmed(&mirror.location);
+            mirror.location = trim_slashes(&mirror.location);
             if mirror.location.is_empty() {
                 return Err(wrong(format!("a mirror of `{prefix}` has no location")));
             }
-            if registry.mirror_by_digest_only && mirror.used_for != UsedFor::All {
+            if registry.mirror_by_digest_only && mirror.applies_to != MirrorScope::All {
                 return Err(wrong(format!(
                     "`{prefix}` has mirror-by-digest-only and a mirror with pull-from-mirror: write one of them"
                 )));
@@ -179,15 +192,15 @@ fn read(path: &Path, text: &str) -> Result<Vec<Registry>, ImageError> {
     Ok(registries)
 }
 
-fn trimmed(location: &str) -> String {
+fn trim_slashes(location: &str) -> String {
     location.trim_end_matches('/').to_owned()
 }
 
-/// How many bytes of a reference a prefix matches: whole parts only.
-fn matched(prefix: &str, reference: &str) -> Option<usize> {
+/// Returns the length of the part of a reference that a prefix matches; `None` if it does not match whole path segments.
+fn match_prefix(prefix: &str, reference: &str) -> Option<usize> {
     let end = match prefix.strip_prefix('*') {
         None => reference.starts_with(prefix).then_some(prefix.len())?,
-        // The host ends with what follows the star, and something stands before it.
+        // `*.example.com` matches every subdomain of the host, but not the domain itself.
         Some(suffix) => {
             let host = reference.find('/').unwrap_or(reference.len());
             let domain = suffix.find('/').unwrap_or(suffix.len());
@@ -196,7 +209,7 @@ fn matched(prefix: &str, reference: &str) -> Option<usize> {
             fits.then_some(before + suffix.len())?
         }
     };
-    // After the name of a host alone, a colon begins its port: that is another registry.
+    // After a prefix that is a host only, a colon begins a port: that is another registry.
     let is_host = !prefix.contains('/');
     let is_whole = match reference.as_bytes().get(end) {
         None | Some(b'/') => true,

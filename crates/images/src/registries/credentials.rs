@@ -1,6 +1,6 @@
-//! Credentials of registries, as `config.json` and `auth.json` hold them.
+//! Credentials for registries from `config.json` and `auth.json` files.
 //!
-//! It knows which of them fits which repository, and nothing of how a registry is told.
+//! This module selects the credentials for a repository. It does not know how they are sent.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,56 +13,57 @@ use serde::Deserialize;
 use super::helper;
 use crate::ImageError;
 
-/// What Docker Hub is called in references, and how Docker writes it into files and asks helpers for it.
+/// Name of Docker Hub in references, and the key that Docker uses for it in files and with credential helpers.
 const DOCKER_HUB: &str = "docker.io";
 const DOCKER_HUB_KEY: &str = "https://index.docker.io/v1/";
 
-/// Who we are to which registry.
+/// Credentials for registries, from several files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Credentials {
     files: Vec<CredentialsFile>,
 }
 
-/// Something to prove who we are, and where it is from.
+/// Credentials for a repository, with their origin.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) secret: Secret,
+pub(super) struct FoundCredentials {
+    pub(super) secret: RegistrySecret,
     origin: String,
 }
 
+/// A password or an identity token.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Secret {
+pub(super) enum RegistrySecret {
     Password {
         user: String,
         password: String,
     },
-    /// For which a token service gives tokens that a registry understands.
-    Token(String),
+    /// An identity token, which a token service exchanges for access tokens.
+    IdentityToken(String),
 }
 
 #[derive(Clone, PartialEq, Eq)]
 struct CredentialsFile {
     path: PathBuf,
-    /// By `host/namespace/repository` or the beginning of it.
-    secrets: BTreeMap<String, Secret>,
-    /// The name of a program, by host.
+    /// Secrets by `HOST/NAMESPACE/REPOSITORY` or a prefix of it.
+    secrets: BTreeMap<String, RegistrySecret>,
+    /// Names of credential helpers by host.
     helpers: BTreeMap<String, String>,
     store: Option<String>,
 }
 
-/// The file as it is written.
+/// The file format.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
-struct Written {
-    auths: BTreeMap<String, WrittenAuth>,
+struct AuthFile {
+    auths: BTreeMap<String, AuthEntry>,
     cred_helpers: BTreeMap<String, String>,
     creds_store: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct WrittenAuth {
+struct AuthEntry {
     auth: String,
     username: String,
     password: String,
@@ -70,15 +71,16 @@ struct WrittenAuth {
 }
 
 impl Credentials {
-    /// Reads the texts of `config.json` or `auth.json` files, each with its path, which errors name. The first file
-    /// with an entry for an image counts.
+    /// Parses `config.json` or `auth.json` files, each with its path for errors. The first file with an entry for an image
+    /// is used.
     pub fn parse(files: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, ImageError> {
         let files = files.into_iter().map(|(path, text)| CredentialsFile::parse(path, &text));
         Ok(Self { files: files.collect::<Result<_, _>>()? })
     }
 
-    /// What fits a repository best: what is said of `host/namespace/repository` before what is said of the host.
-    pub(super) async fn find(&self, registry: &str, repository: &str) -> Result<Option<Found>, ImageError> {
+    /// Finds the credentials for a repository. Within a file, an entry for `HOST/NAMESPACE/REPOSITORY` takes precedence over
+    /// one for a prefix of it.
+    pub(super) async fn find(&self, registry: &str, repository: &str) -> Result<Option<FoundCredentials>, ImageError> {
         for file in &self.files {
             if let Some(found) = file.find(registry, repository).await? {
                 return Ok(Some(found));
@@ -90,21 +92,21 @@ impl Credentials {
 
 impl CredentialsFile {
     fn parse(path: PathBuf, text: &str) -> Result<Self, ImageError> {
-        let written: Result<Written, _> = serde_json::from_str(text);
-        // The cause would quote the file, and with it a secret.
-        let wrong = |what: String| ImageError::Credentials { path: path.clone(), what };
-        let written =
-            written.map_err(|error| wrong(format!("line {} is not as JSON or the format wants it", error.line())))?;
+        let written: Result<AuthFile, _> = serde_json::from_str(text);
+        // The error of the parser would quote the file and could reveal a secret.
+        let wrong = |reason: String| ImageError::InvalidCredentials { path: path.clone(), reason };
+        let written = written
+            .map_err(|error| wrong(format!("line {} is not valid JSON or not of the expected format", error.line())))?;
         let mut secrets = BTreeMap::new();
         for (key, auth) in written.auths {
             let secret =
                 auth.secret().map_err(|()| wrong(format!("the entry `{key}` has no `auth` of user and password")))?;
             if let Some(secret) = secret {
-                secrets.insert(normal_key(&key), secret);
+                secrets.insert(normalize_key(&key), secret);
             }
         }
         let helpers: BTreeMap<_, _> =
-            written.cred_helpers.into_iter().map(|(key, name)| (normal_key(&key), name)).collect();
+            written.cred_helpers.into_iter().map(|(key, name)| (normalize_key(&key), name)).collect();
         let store = written.creds_store.filter(|name| !name.is_empty());
         if let Some(name) = helpers.values().chain(&store).find(|name| !helper::is_name(name)) {
             return Err(wrong(format!("`{name}` cannot name a credential helper")));
@@ -112,18 +114,18 @@ impl CredentialsFile {
         Ok(Self { path, secrets, helpers, store })
     }
 
-    async fn find(&self, registry: &str, repository: &str) -> Result<Option<Found>, ImageError> {
+    async fn find(&self, registry: &str, repository: &str) -> Result<Option<FoundCredentials>, ImageError> {
         let whole = format!("{registry}/{repository}");
         let mut scope = &*whole;
         loop {
             if let Some(name) = self.helpers.get(scope)
-                && let Some(found) = self.ask(name, scope).await?
+                && let Some(found) = self.query_helper(name, scope).await?
             {
                 return Ok(Some(found));
             }
             if let Some(secret) = self.secrets.get(scope) {
                 let origin = format!("`{}` (entry `{scope}`)", self.path.display());
-                return Ok(Some(Found { secret: secret.clone(), origin }));
+                return Ok(Some(FoundCredentials { secret: secret.clone(), origin }));
             }
             match scope.rsplit_once('/') {
                 Some((shorter, _)) => scope = shorter,
@@ -131,39 +133,40 @@ impl CredentialsFile {
             }
         }
         match &self.store {
-            Some(name) => self.ask(name, registry).await,
+            Some(name) => self.query_helper(name, registry).await,
             None => Ok(None),
         }
     }
 
-    async fn ask(&self, name: &str, scope: &str) -> Result<Option<Found>, ImageError> {
+    /// Queries a credential helper.
+    async fn query_helper(&self, name: &str, scope: &str) -> Result<Option<FoundCredentials>, ImageError> {
         let server = if scope == DOCKER_HUB { DOCKER_HUB_KEY } else { scope };
-        let secret = helper::ask(name, server).await?;
+        let secret = helper::query(name, server).await?;
         let origin = format!("the credential helper `{name}` of `{}`", self.path.display());
-        Ok(secret.map(|secret| Found { secret, origin }))
+        Ok(secret.map(|secret| FoundCredentials { secret, origin }))
     }
 }
 
-impl WrittenAuth {
-    /// An entry without any is one that a helper knows.
-    fn secret(self) -> Result<Option<Secret>, ()> {
+impl AuthEntry {
+    /// Returns the secret of an entry; `None` for an entry without one, whose secret a helper has.
+    fn secret(self) -> Result<Option<RegistrySecret>, ()> {
         if !self.identitytoken.is_empty() {
-            return Ok(Some(Secret::Token(self.identitytoken)));
+            return Ok(Some(RegistrySecret::IdentityToken(self.identitytoken)));
         }
         if self.auth.is_empty() {
             let Self { username: user, password, .. } = self;
-            return Ok((!user.is_empty()).then_some(Secret::Password { user, password }));
+            return Ok((!user.is_empty()).then_some(RegistrySecret::Password { user, password }));
         }
         let text = STANDARD.decode(self.auth.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let (user, password) = text.as_deref().and_then(|text| text.split_once(':')).ok_or(())?;
         // Docker for Windows pads passwords with NULs.
         let password = password.trim_end_matches('\0');
-        Ok(Some(Secret::Password { user: user.to_owned(), password: password.to_owned() }))
+        Ok(Some(RegistrySecret::Password { user: user.to_owned(), password: password.to_owned() }))
     }
 }
 
-/// The key of an entry as references have it: Docker writes some as the address of an interface.
-fn normal_key(key: &str) -> String {
+/// Normalizes the key of an entry to the form of references: Docker writes some keys as URLs.
+fn normalize_key(key: &str) -> String {
     let address = key.strip_prefix("https://").or_else(|| key.strip_prefix("http://"));
     let scope = match address {
         Some(address) => address.split('/').next().unwrap_or_default(),
@@ -177,22 +180,22 @@ fn normal_key(key: &str) -> String {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for FoundCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.secret {
-            Secret::Password { user, .. } => write!(f, "`{user}` from {}", self.origin),
-            Secret::Token(_) => write!(f, "the identity token from {}", self.origin),
+            RegistrySecret::Password { user, .. } => write!(f, "`{user}` from {}", self.origin),
+            RegistrySecret::IdentityToken(_) => write!(f, "the identity token from {}", self.origin),
         }
     }
 }
 
-impl fmt::Debug for Found {
+impl fmt::Debug for FoundCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-/// Shows the place and never the secrets.
+/// Shows the path and never a secret.
 impl fmt::Debug for CredentialsFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("CredentialsFile").field(&self.path).finish()

@@ -1,4 +1,4 @@
-//! What a registry asks to know of us, and what we say: nothing, a password, or a token that somebody else gives.
+//! Authentication to registries: HTTP challenges, passwords, and token services.
 
 use std::time::Duration;
 
@@ -9,113 +9,123 @@ use reqwest::{StatusCode, Url};
 use serde::Deserialize;
 
 use super::backoff::Failure;
-use super::conf::Place;
-use super::credentials::Secret;
+use super::conf::RepositoryLocation;
+use super::credentials::RegistrySecret;
 use super::session::{read, retry_after};
 use super::transport::{Transport, Trust, unreachable};
 use crate::ImageError;
 
-/// How many bytes the answer with a token may have.
+/// Maximum length in bytes of the response of a token service.
 pub const MAX_TOKEN_RESPONSE_BYTES: u64 = 1024 * 1024;
 
-/// By this name a token service is told who asks.
-const CLIENT: &str = "catalogql";
+/// Client id for token services.
+const CLIENT_ID: &str = "catalogql";
 
-/// What is said to a registry from now on.
+/// The result of logging in.
 pub(super) struct Login {
+    /// Value of the `Authorization` header for further requests.
     pub(super) authorization: HeaderValue,
-    /// Whose credentials were used, and where they are from.
-    pub(super) tried: Option<String>,
+    /// Description of the credentials that were used, for errors; `None` for an anonymous token.
+    pub(super) credentials: Option<String>,
 }
 
-/// What a registry wants, from its `WWW-Authenticate`.
+/// A challenge of `WWW-Authenticate`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Challenge {
-    /// Name and password.
+    /// User name and password.
     Basic,
-    /// A token from this address.
+    /// An access token from the token service at `realm`.
     Bearer { realm: String, service: Option<String> },
 }
 
-/// The answer of a token service.
+/// The response of a token service.
 #[derive(Deserialize)]
-struct Token {
+struct TokenResponse {
     token: Option<String>,
     access_token: Option<String>,
 }
 
-/// Logs in as the headers of a refusal ask for.
-pub(super) async fn log_in(transport: &Transport, place: &Place, headers: &HeaderMap) -> Result<Login, Failure> {
-    let challenge = Challenge::find(headers).ok_or_else(|| place.unauthorized(None))?;
-    let found = transport.settings.credentials.find(&place.registry, &place.repository).await?;
-    let tried = found.as_ref().map(ToString::to_string);
+/// Logs in according to the challenge in the headers of a 401 response.
+pub(super) async fn log_in(
+    transport: &Transport,
+    location: &RepositoryLocation,
+    headers: &HeaderMap,
+) -> Result<Login, Failure> {
+    let challenge = Challenge::find(headers).ok_or_else(|| location.unauthorized(None))?;
+    let found = transport.settings.credentials.find(&location.registry, &location.repository).await?;
+    let credentials = found.as_ref().map(ToString::to_string);
     let secret = found.map(|found| found.secret);
     let authorization = match (challenge, secret) {
         (Challenge::Bearer { realm, service }, secret) => {
-            let token = Request { transport, place, realm, service, secret, tried: tried.as_deref() }.send().await?;
+            let token =
+                TokenRequest { transport, location, realm, service, secret, credentials: credentials.as_deref() }
+                    .send()
+                    .await?;
             format!("Bearer {token}")
         }
-        (Challenge::Basic, Some(Secret::Password { user, password })) => {
+        (Challenge::Basic, Some(RegistrySecret::Password { user, password })) => {
             format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
         }
-        (Challenge::Basic, _) => return Err(place.unauthorized(tried.as_deref()).into()),
+        (Challenge::Basic, _) => return Err(location.unauthorized(credentials.as_deref()).into()),
     };
     let mut authorization: HeaderValue =
-        authorization.parse().map_err(|_: InvalidHeaderValue| place.unauthorized(tried.as_deref()))?;
+        authorization.parse().map_err(|_: InvalidHeaderValue| location.unauthorized(credentials.as_deref()))?;
     authorization.set_sensitive(true);
-    Ok(Login { authorization, tried })
+    Ok(Login { authorization, credentials })
 }
 
-/// A request for a token to pull from one repository.
-struct Request<'a> {
+/// A request for an access token to pull from one repository.
+struct TokenRequest<'a> {
     transport: &'a Transport,
-    place: &'a Place,
+    location: &'a RepositoryLocation,
     realm: String,
     service: Option<String>,
-    secret: Option<Secret>,
-    tried: Option<&'a str>,
+    secret: Option<RegistrySecret>,
+    credentials: Option<&'a str>,
 }
 
-impl Request<'_> {
+impl TokenRequest<'_> {
     async fn send(self) -> Result<String, Failure> {
-        let (url, host, trust) = self.target()?;
-        let scope = format!("repository:{}:pull", self.place.repository);
+        let (url, host, trust) = self.token_service()?;
+        let scope = format!("repository:{}:pull", self.location.repository);
         let service = self.service.iter().map(|service| ("service", &**service));
         let parameters = service.chain([("scope", &*scope)]);
         let request = match &self.secret {
-            Some(Secret::Token(token)) => {
-                let grant = [("grant_type", "refresh_token"), ("client_id", CLIENT), ("refresh_token", token)];
+            Some(RegistrySecret::IdentityToken(token)) => {
+                let grant = [("grant_type", "refresh_token"), ("client_id", CLIENT_ID), ("refresh_token", token)];
                 let body =
                     form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters.chain(grant)).finish();
                 let client = self.transport.client_without_redirects(trust)?;
                 client.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body)
             }
-            Some(Secret::Password { user, password }) => {
-                self.transport.client(trust)?.get(with(url, parameters)).basic_auth(user, Some(password))
+            Some(RegistrySecret::Password { user, password }) => {
+                self.transport.client(trust)?.get(with_query(url, parameters)).basic_auth(user, Some(password))
             }
-            None => self.transport.client(trust)?.get(with(url, parameters)),
+            None => self.transport.client(trust)?.get(with_query(url, parameters)),
         };
         let retry = self.transport.settings.retry;
-        let request = request.timeout(retry.whole(MAX_TOKEN_RESPONSE_BYTES));
+        let request = request.timeout(retry.request_timeout(MAX_TOKEN_RESPONSE_BYTES));
         let response = request.send().await.map_err(|error| unreachable(&host, error))?;
         let (status, wait) = (response.status(), retry_after(response.headers()));
         if !status.is_success() {
-            return Err(self.refused(host, status, wait));
+            return Err(self.error_for_status(host, status, wait));
         }
         let bytes = read(response, MAX_TOKEN_RESPONSE_BYTES).await.map_err(|error| unreachable(&host, error))?;
-        let token: Option<Token> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let token: Option<TokenResponse> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let token = token.and_then(|token| token.token.or(token.access_token));
         Ok(token.ok_or(ImageError::NoToken(host))?)
     }
 
-    /// Where the token is, that host with its port, and whether it must prove who it is: it hears the password.
-    fn target(&self) -> Result<(Url, String, Trust), ImageError> {
-        let wrong = || ImageError::Realm { registry: self.place.registry.clone(), realm: self.realm.clone() };
+    /// Returns the URL of the token service, its host with its port, and the trust that it requires, because it receives
+    /// the password.
+    fn token_service(&self) -> Result<(Url, String, Trust), ImageError> {
+        let wrong =
+            || ImageError::InsecureTokenService { registry: self.location.registry.clone(), realm: self.realm.clone() };
         let url = Url::parse(&self.realm).map_err(|_| wrong())?;
         let host = url.host_str().ok_or_else(wrong)?;
         let host = url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"));
         let insecure = self.transport.is_insecure(&host)
-            || self.place.trust == Trust::InsecureSkipVerify && host == self.place.host;
+            || self.location.trust == Trust::InsecureSkipVerify && host == self.location.host;
         match url.scheme() {
             "https" if !insecure => Ok((url, host, Trust::Verified)),
             "http" | "https" if insecure => Ok((url, host, Trust::InsecureSkipVerify)),
@@ -123,39 +133,41 @@ impl Request<'_> {
         }
     }
 
-    fn refused(&self, host: String, status: StatusCode, wait: Option<Duration>) -> Failure {
-        let (what, said) = ("a token".to_owned(), String::new());
+    /// Returns the error for a response other than 2xx.
+    fn error_for_status(&self, host: String, status: StatusCode, wait: Option<Duration>) -> Failure {
+        let (resource, error_body) = ("a token".to_owned(), String::new());
         match status {
             StatusCode::TOO_MANY_REQUESTS => {
-                Failure::Transient(ImageError::TooManyRequests { place: host, wait }, wait)
+                Failure::Transient(ImageError::TooManyRequests { location: host, retry_after: wait }, wait)
             }
             _ if status.is_server_error() => {
                 let status = status.as_u16();
-                Failure::Transient(ImageError::Status { what, place: host, status, said }, wait)
+                Failure::Transient(ImageError::Status { resource, location: host, status, error_body }, wait)
             }
-            _ => self.place.unauthorized(self.tried).into(),
+            _ => self.location.unauthorized(self.credentials).into(),
         }
     }
 }
 
-fn with<'a>(mut url: Url, parameters: impl Iterator<Item = (&'a str, &'a str)>) -> Url {
+/// Appends parameters to the query of a URL.
+fn with_query<'a>(mut url: Url, parameters: impl Iterator<Item = (&'a str, &'a str)>) -> Url {
     url.query_pairs_mut().extend_pairs(parameters);
     url
 }
 
 impl Challenge {
-    /// The challenge that can be met best: a token before a password.
+    /// Selects a supported challenge: Bearer is preferred to Basic.
     pub(super) fn find(headers: &HeaderMap) -> Option<Self> {
         let texts = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
-        let challenges: Vec<_> = texts.flat_map(challenges).collect();
+        let challenges: Vec<_> = texts.flat_map(parse_challenges).collect();
         let bearer = challenges.iter().position(|challenge| *challenge != Self::Basic);
         challenges.into_iter().nth(bearer.unwrap_or(0))
     }
 }
 
-/// The challenges in one header, of those kinds that are known. A header may hold several with their parameters, all
-/// with commas between them.
-fn challenges(text: &str) -> Vec<Challenge> {
+/// Parses the supported challenges of one header, which may have several challenges and parameters, all separated by
+/// commas.
+fn parse_challenges(text: &str) -> Vec<Challenge> {
     let mut found = Vec::new();
     for part in split_outside_quotes(text) {
         let (first, rest) = part.split_once(char::is_whitespace).unwrap_or((part, ""));
@@ -183,7 +195,7 @@ fn challenges(text: &str) -> Vec<Challenge> {
     found.into_iter().flatten().collect()
 }
 
-/// The parts between commas, without those in quotes.
+/// Splits a text at commas that are not within quotes.
 fn split_outside_quotes(text: &str) -> impl Iterator<Item = &str> {
     let (mut quoted, mut escaped) = (false, false);
     let parts = text.split(move |c| {
@@ -195,6 +207,7 @@ fn split_outside_quotes(text: &str) -> impl Iterator<Item = &str> {
     parts.map(str::trim).filter(|part| !part.is_empty())
 }
 
+/// Decodes a quoted string; other text is returned as it is.
 fn unquote(text: &str) -> String {
     let Some(inner) = text.strip_prefix('"') else { return text.to_owned() };
     let mut value = String::new();
@@ -236,7 +249,7 @@ mod tests {
         let pieces = ["Bearer", "Basic", " ", ",", "=", "\"", "\\", "realm", "é", "service=\"", ", ,"];
         for _ in 0..10_000 {
             let text: String = (0..random.usize(..12)).map(|_| pieces[random.usize(..pieces.len())]).collect();
-            assert!(challenges(&text).len() <= text.len(), "{text}");
+            assert!(parse_challenges(&text).len() <= text.len(), "{text}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! One repository of one registry: its manifests and blobs, with a login where it asks for one.
+//! Requests to one repository: manifests and blobs, with authentication if the registry requires it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -9,66 +9,66 @@ use reqwest::{Response, StatusCode, Url};
 use serde::Deserialize;
 
 use super::backoff::{Backoff, Failure};
-use super::conf::Place;
+use super::conf::RepositoryLocation;
 use super::login::log_in;
 use super::transport::{Transport, Trust, unreachable};
-use crate::manifest::{self, Blob, MEDIA_TYPES};
+use crate::manifest::{self, BlobDescriptor, MEDIA_TYPES};
 use crate::{ImageError, RegistryReference};
 
-/// In this header a registry says which digest it believes to send.
+/// Header with the digest of the response according to the registry.
 const CONTENT_DIGEST: &str = "docker-content-digest";
 
-/// What the paths of manifests begin with.
+/// Prefix of the paths of manifests.
 const MANIFESTS: &str = "manifests/";
 
-/// How many bytes are read of what a registry says when it refuses.
+/// Maximum number of bytes that are read of the body of an error response.
 pub const MAX_ERROR_BODY_BYTES: u64 = 16 * 1024;
 
-/// How many characters of it are shown.
-const REFUSAL_SHOWN: usize = 200;
+/// Maximum number of characters of it that are shown in an error.
+const SHOWN_ERROR_CHARS: usize = 200;
 
-/// Requests to one repository.
+/// A client of one repository.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(super) transport: Arc<Transport>,
-    pub(super) place: Place,
-    /// How often manifests and configs are asked for.
-    tries: u32,
-    state: Mutex<State>,
+    pub(super) location: RepositoryLocation,
+    /// Maximum number of attempts for manifests and configs.
+    max_attempts: u32,
+    state: Mutex<SessionState>,
 }
 
-/// What is asked for.
+/// A request for a manifest or a blob.
 #[derive(Clone, Copy)]
-pub(super) struct Ask<'a> {
-    /// Names it in errors.
-    pub(super) what: &'a str,
-    /// Within the repository.
+pub(super) struct ResourceRequest<'a> {
+    /// Name of the resource for errors.
+    pub(super) resource: &'a str,
+    /// Path within the repository.
     pub(super) path: &'a str,
-    /// The first byte that is wanted.
+    /// Offset of the first byte to download.
     pub(super) from: u64,
-    /// How many bytes it has, or may have.
+    /// Length of the resource in bytes, or the maximum length if it is unknown.
     pub(super) bytes: u64,
 }
 
-/// What is learned on the way.
+/// What earlier responses revealed about the registry.
 #[derive(Debug, Default)]
-struct State {
-    /// How the registry speaks, once it answered.
+struct SessionState {
+    /// URL scheme of the registry, after its first response.
     scheme: Option<&'static str>,
-    /// What we say to be let in; the value is hidden when it is shown.
+    /// `Authorization` header; marked as sensitive.
     authorization: Option<HeaderValue>,
-    /// Which credentials that was made of.
-    tried: Option<String>,
+    /// Description of the credentials in it, for errors.
+    credentials: Option<String>,
 }
 
-/// What a registry says when it refuses.
+/// The body of an error response.
 #[derive(Deserialize)]
-struct Refusal {
-    errors: Vec<RefusalError>,
+struct ErrorBody {
+    errors: Vec<RegistryError>,
 }
 
 #[derive(Deserialize)]
-struct RefusalError {
+struct RegistryError {
     #[serde(default)]
     code: String,
     #[serde(default)]
@@ -76,120 +76,126 @@ struct RefusalError {
 }
 
 impl Session {
-    /// Requests to this place; what it has is asked for so often, and blobs as often as retry allows.
-    pub(super) fn new(transport: Arc<Transport>, place: Place, tries: u32) -> Self {
-        Self { transport, place, tries, state: Mutex::default() }
+    /// Creates a client. `max_attempts` applies to manifests and configs; blobs are retried according to the retry policy.
+    pub(super) fn new(transport: Arc<Transport>, location: RepositoryLocation, max_attempts: u32) -> Self {
+        Self { transport, location, max_attempts, state: Mutex::default() }
     }
 
-    /// The manifest or index that an image names here, with its digest.
+    /// Downloads the manifest or index of an image, and returns it with its digest.
     pub(super) async fn manifest(&self, image: &RegistryReference) -> Result<(Vec<u8>, Digest), ImageError> {
-        let (what, name) = match (image.digest(), image.tag()) {
+        let (resource, name) = match (image.digest(), image.tag()) {
             (Some(digest), _) => (format!("the manifest {digest}"), digest.to_string()),
             (None, tag) => {
                 let tag = tag.unwrap_or_default();
                 (format!("the tag `{tag}`"), tag.to_owned())
             }
         };
-        self.verified_manifest(&what, &name, image.digest()).await
+        self.verified_manifest(&resource, &name, image.digest()).await
     }
 
-    /// A manifest that an index names.
-    pub(super) async fn manifest_by_digest(&self, blob: Blob) -> Result<Vec<u8>, ImageError> {
-        let what = format!("the manifest {}", blob.digest);
-        let (bytes, _) = self.verified_manifest(&what, &blob.digest.to_string(), Some(blob.digest)).await?;
+    /// Downloads a manifest that an index names.
+    pub(super) async fn manifest_by_digest(&self, blob: BlobDescriptor) -> Result<Vec<u8>, ImageError> {
+        let resource = format!("the manifest {}", blob.digest);
+        let (bytes, _) = self.verified_manifest(&resource, &blob.digest.to_string(), Some(blob.digest)).await?;
         Ok(bytes)
     }
 
     /// A config, whose size was checked.
-    pub(super) async fn config(&self, blob: Blob) -> Result<Vec<u8>, ImageError> {
-        let what = format!("the config {}", blob.digest);
+    pub(super) async fn config(&self, blob: BlobDescriptor) -> Result<Vec<u8>, ImageError> {
+        let resource = format!("the config {}", blob.digest);
         let path = format!("blobs/{}", blob.digest);
-        let (bytes, headers) = self.small(Ask { what: &what, path: &path, from: 0, bytes: blob.bytes }).await?;
-        self.verify(&what, &bytes, Some(blob.digest), &headers)?;
+        let (bytes, headers) =
+            self.download(ResourceRequest { resource: &resource, path: &path, from: 0, bytes: blob.bytes }).await?;
+        self.verify(&resource, &bytes, Some(blob.digest), &headers)?;
         Ok(bytes)
     }
 
     async fn verified_manifest(
         &self,
-        what: &str,
+        resource: &str,
         name: &str,
         digest: Option<Digest>,
     ) -> Result<(Vec<u8>, Digest), ImageError> {
         let bytes = self.transport.settings.limits.manifest_bytes;
         let path = format!("{MANIFESTS}{name}");
-        let (bytes, headers) = self.small(Ask { what, path: &path, from: 0, bytes }).await?;
-        let digest = self.verify(what, &bytes, digest, &headers)?;
+        let (bytes, headers) = self.download(ResourceRequest { resource, path: &path, from: 0, bytes }).await?;
+        let digest = self.verify(resource, &bytes, digest, &headers)?;
         Ok((bytes, digest))
     }
 
-    /// The digest of some bytes, when it is the one that was asked for, or else the one that the registry claims.
+    /// Computes the digest of a manifest and checks it against the expected one, or else against the one that the registry
+    /// claims in a header.
     fn verify(
         &self,
-        what: &str,
+        resource: &str,
         bytes: &[u8],
-        wanted: Option<Digest>,
+        expected: Option<Digest>,
         headers: &HeaderMap,
     ) -> Result<Digest, ImageError> {
         let claimed = headers.get(CONTENT_DIGEST).and_then(|value| Digest::parse(value.to_str().ok()?));
         let actual = manifest::digest(bytes);
-        match wanted.or(claimed) {
-            Some(expected) if expected != actual => Err(self.wrong_digest(what, expected, actual)),
+        match expected.or(claimed) {
+            Some(expected) if expected != actual => Err(self.wrong_digest(resource, expected, actual)),
             _ => Ok(actual),
         }
     }
 
-    pub(super) fn wrong_digest(&self, what: &str, expected: Digest, actual: Digest) -> ImageError {
-        ImageError::WrongDigest { what: what.to_owned(), place: self.place.to_string(), expected, actual }
+    pub(super) fn wrong_digest(&self, resource: &str, expected: Digest, actual: Digest) -> ImageError {
+        ImageError::WrongDigest { resource: resource.to_owned(), location: self.location.to_string(), expected, actual }
     }
 
-    /// What fits into memory, with the headers that came before it.
-    async fn small(&self, ask: Ask<'_>) -> Result<(Vec<u8>, HeaderMap), ImageError> {
-        let mut tries = Backoff::new(self.transport.settings.retry, self.tries);
+    /// Downloads a resource into memory, and returns it with the response headers.
+    async fn download(&self, request: ResourceRequest<'_>) -> Result<(Vec<u8>, HeaderMap), ImageError> {
+        let mut backoff = Backoff::new(self.transport.settings.retry, self.max_attempts);
         loop {
-            match self.small_once(ask).await {
-                Ok(got) => return Ok(got),
-                Err(failure) => tries.after(failure).await?,
+            match self.download_once(request).await {
+                Ok(downloaded) => return Ok(downloaded),
+                Err(failure) => backoff.wait_after(failure).await?,
             }
         }
     }
 
-    async fn small_once(&self, ask: Ask<'_>) -> Result<(Vec<u8>, HeaderMap), Failure> {
-        let response = self.get(ask).await?;
+    async fn download_once(&self, request: ResourceRequest<'_>) -> Result<(Vec<u8>, HeaderMap), Failure> {
+        let response = self.get(request).await?;
         let headers = response.headers().clone();
-        match read(response, ask.bytes).await {
+        match read(response, request.bytes).await {
             Ok(Some(bytes)) => Ok((bytes, headers)),
             Ok(None) => {
-                let what = format!("{} of `{}`", ask.what, self.place);
-                Err(ImageError::LargerThan { what, limit: ask.bytes }.into())
+                let resource = format!("{} of `{}`", request.resource, self.location);
+                Err(ImageError::LargerThan { resource, limit: request.bytes }.into())
             }
             Err(error) => Err(self.unreachable(error)),
         }
     }
 
-    /// Asks for something, and logs in if the registry wants that.
-    pub(super) async fn get(&self, ask: Ask<'_>) -> Result<Response, Failure> {
-        let mut response = self.send(ask).await?;
-        // Somebody else, to whom we were sent, is told nothing and believed nothing.
+    /// Sends a request, and logs in if the registry requires it.
+    pub(super) async fn get(&self, request: ResourceRequest<'_>) -> Result<Response, Failure> {
+        let mut response = self.send(request).await?;
+        // A challenge from the target of a redirect is not trusted with credentials.
         if response.status() == StatusCode::UNAUTHORIZED && self.is_own(response.url()) {
-            let login = log_in(&self.transport, &self.place, response.headers()).await?;
+            let login = log_in(&self.transport, &self.location, response.headers()).await?;
             {
                 let mut state = self.state();
-                (state.authorization, state.tried) = (Some(login.authorization), login.tried);
+                (state.authorization, state.credentials) = (Some(login.authorization), login.credentials);
             }
-            response = self.send(ask).await?;
+            response = self.send(request).await?;
         }
-        if response.status().is_success() { Ok(response) } else { Err(self.refused(ask.what, response).await) }
+        if response.status().is_success() {
+            Ok(response)
+        } else {
+            Err(self.error_for_status(request.resource, response).await)
+        }
     }
 
-    async fn send(&self, ask: Ask<'_>) -> Result<Response, Failure> {
+    async fn send(&self, request: ResourceRequest<'_>) -> Result<Response, Failure> {
         let known = self.state().scheme;
         let mut scheme = known.unwrap_or("https");
-        let mut sent = self.send_by(scheme, ask)?.await;
-        // Where the user allows both, TLS is tried before going without.
-        let may_go_without = known.is_none() && self.place.trust == Trust::InsecureSkipVerify;
+        let mut sent = self.send_by(scheme, request)?.await;
+        // For an insecure registry, TLS is tried first and plain HTTP second.
+        let may_go_without = known.is_none() && self.location.trust == Trust::InsecureSkipVerify;
         if may_go_without && sent.as_ref().is_err_and(reqwest::Error::is_connect) {
             scheme = "http";
-            sent = self.send_by(scheme, ask)?.await;
+            sent = self.send_by(scheme, request)?.await;
         }
         let response = sent.map_err(|error| self.unreachable(error))?;
         self.state().scheme = Some(scheme);
@@ -199,62 +205,73 @@ impl Session {
     fn send_by(
         &self,
         scheme: &str,
-        ask: Ask<'_>,
+        request: ResourceRequest<'_>,
     ) -> Result<impl Future<Output = reqwest::Result<Response>> + use<>, ImageError> {
-        let Place { host, repository, trust, .. } = &self.place;
-        let url = format!("{scheme}://{host}/v2/{repository}/{}", ask.path);
-        let rest = ask.bytes.saturating_sub(ask.from);
-        let mut request = self.transport.client(*trust)?.get(url).timeout(self.transport.settings.retry.whole(rest));
-        if ask.path.starts_with(MANIFESTS) {
-            request = request.header(ACCEPT, MEDIA_TYPES.join(", "));
+        let RepositoryLocation { host, repository, trust, .. } = &self.location;
+        let url = format!("{scheme}://{host}/v2/{repository}/{}", request.path);
+        let rest = request.bytes.saturating_sub(request.from);
+        let mut builder =
+            self.transport.client(*trust)?.get(url).timeout(self.transport.settings.retry.request_timeout(rest));
+        if request.path.starts_with(MANIFESTS) {
+            builder = builder.header(ACCEPT, MEDIA_TYPES.join(", "));
         }
-        if ask.from > 0 {
-            request = request.header(RANGE, format!("bytes={}-", ask.from));
+        if request.from > 0 {
+            builder = builder.header(RANGE, format!("bytes={}-", request.from));
         }
         if let Some(authorization) = &self.state().authorization {
-            request = request.header(AUTHORIZATION, authorization);
+            builder = builder.header(AUTHORIZATION, authorization);
         }
-        Ok(request.send())
+        Ok(builder.send())
     }
 
-    /// Whether an answer is from this registry, and not from where a redirect led.
+    /// Returns whether a response is from this registry, and not from the target of a redirect.
     fn is_own(&self, answered: &Url) -> bool {
-        let own = Url::parse(&format!("{}://{}", answered.scheme(), self.place.host));
+        let own = Url::parse(&format!("{}://{}", answered.scheme(), self.location.host));
         own.is_ok_and(|own| own.host() == answered.host() && own.port() == answered.port())
     }
 
     pub(super) fn unreachable(&self, error: reqwest::Error) -> Failure {
-        unreachable(&self.place.registry, error)
+        unreachable(&self.location.registry, error)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why something was not given, and whether that may change.
-    async fn refused(&self, what: &str, response: Response) -> Failure {
+    /// Returns the error for a response other than 2xx, and whether the request may be retried.
+    async fn error_for_status(&self, resource: &str, response: Response) -> Failure {
         let (status, wait) = (response.status(), retry_after(response.headers()));
-        let (what, place) = (what.to_owned(), self.place.to_string());
-        let tried = || self.state().tried.clone().unwrap_or_else(|| "someone who did not log in".to_owned());
+        let (resource, location) = (resource.to_owned(), self.location.to_string());
+        let credentials = || self.state().credentials.clone().unwrap_or_else(|| "an anonymous client".to_owned());
         let error = match status {
             StatusCode::UNAUTHORIZED => return self.unauthorized().into(),
-            StatusCode::FORBIDDEN => ImageError::Forbidden { what, place, tried: tried(), said: said(response).await },
-            StatusCode::NOT_FOUND => ImageError::NotFound { what, place },
-            StatusCode::TOO_MANY_REQUESTS => ImageError::TooManyRequests { place, wait },
-            _ => ImageError::Status { what, place, status: status.as_u16(), said: said(response).await },
+            StatusCode::FORBIDDEN => ImageError::Forbidden {
+                resource,
+                location,
+                credentials: credentials(),
+                error_body: read_error_body(response).await,
+            },
+            StatusCode::NOT_FOUND => ImageError::NotFound { resource, location },
+            StatusCode::TOO_MANY_REQUESTS => ImageError::TooManyRequests { location, retry_after: wait },
+            _ => ImageError::Status {
+                resource,
+                location,
+                status: status.as_u16(),
+                error_body: read_error_body(response).await,
+            },
         };
-        let passes = status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
+        let is_transient = status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
             || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT);
-        if passes { Failure::Transient(error, wait) } else { Failure::Permanent(error) }
+        if is_transient { Failure::Transient(error, wait) } else { Failure::Permanent(error) }
     }
 
-    /// The registry wants to know who we are and is not content with what it hears.
+    /// Returns the error for a 401 response after logging in, or without a supported challenge.
     fn unauthorized(&self) -> ImageError {
-        self.place.unauthorized(self.state().tried.as_deref())
+        self.location.unauthorized(self.state().credentials.as_deref())
     }
 }
 
-/// The bytes of an answer, if there are no more than so many.
+/// Reads the body of a response; `None` if it has more than `limit` bytes.
 pub(super) async fn read(mut response: Response, limit: u64) -> reqwest::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await? {
@@ -266,7 +283,7 @@ pub(super) async fn read(mut response: Response, limit: u64) -> reqwest::Result<
     Ok(Some(bytes))
 }
 
-/// How long the registry asks to be left alone.
+/// Parses `Retry-After`: seconds, or a date in the future.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
     match text.parse() {
@@ -275,13 +292,13 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     }
 }
 
-/// What a registry says when it refuses, short and in one line: `: denied: …`, or nothing.
-async fn said(response: Response) -> String {
+/// Reads the error message of a registry for our own, short and on one line: `: denied`. Empty if there is none.
+async fn read_error_body(response: Response) -> String {
     let bytes = read(response, MAX_ERROR_BODY_BYTES).await.ok().flatten().unwrap_or_default();
-    let Ok(refusal) = serde_json::from_slice::<Refusal>(&bytes) else { return String::new() };
-    let Some(RefusalError { code, message }) = refusal.errors.into_iter().next() else { return String::new() };
+    let Ok(body) = serde_json::from_slice::<ErrorBody>(&bytes) else { return String::new() };
+    let Some(RegistryError { code, message }) = body.errors.into_iter().next() else { return String::new() };
     let text = if message.is_empty() { code } else { message };
-    let shown: String = text.chars().filter(|c| !c.is_control()).take(REFUSAL_SHOWN).collect();
+    let shown: String = text.chars().filter(|c| !c.is_control()).take(SHOWN_ERROR_CHARS).collect();
     if shown.is_empty() { shown } else { format!(": {shown}") }
 }
 
@@ -293,12 +310,12 @@ mod tests {
 
     #[test]
     fn a_registry_names_seconds_or_a_moment_until_which_it_is_left_alone() {
-        let asked = |text: &str| retry_after(&HeaderMap::from_iter([(RETRY_AFTER, text.parse().unwrap())]));
-        assert_eq!(asked("120"), Some(Duration::from_mins(2)));
-        let later = asked(&httpdate::fmt_http_date(SystemTime::now() + Duration::from_mins(10))).unwrap();
+        let delay = |text: &str| retry_after(&HeaderMap::from_iter([(RETRY_AFTER, text.parse().unwrap())]));
+        assert_eq!(delay("120"), Some(Duration::from_mins(2)));
+        let later = delay(&httpdate::fmt_http_date(SystemTime::now() + Duration::from_mins(10))).unwrap();
         assert!((590..=600).contains(&later.as_secs()), "{later:?}");
         for text in ["Sun, 06 Nov 1994 08:49:37 GMT", "-1", "soon"] {
-            assert_eq!(asked(text), None, "{text}");
+            assert_eq!(delay(text), None, "{text}");
         }
         assert_eq!(
             retry_after(&HeaderMap::from_iter([(AGE, HeaderValue::from(1)), (DATE, HeaderValue::from(1))])),

@@ -1,4 +1,4 @@
-//! The connections to registries: TLS, proxies, time-outs, redirects.
+//! HTTP clients for registries: TLS, proxies, time-outs, and redirects.
 
 use std::io;
 use std::sync::OnceLock;
@@ -13,31 +13,32 @@ use super::RegistrySettings;
 use super::backoff::Failure;
 use crate::ImageError;
 
-/// How often a registry may send us elsewhere for one request.
+/// Maximum number of redirects of one request.
 pub const MAX_REDIRECTS: usize = 10;
 
-/// What all requests share.
+/// The HTTP clients and settings that all sessions share.
 #[derive(Debug)]
 pub(super) struct Transport {
     pub(super) settings: RegistrySettings,
     authorities: Vec<Certificate>,
-    /// Made when first needed: a system without certificates can serve directories.
-    strict: OnceLock<Client>,
-    lax: OnceLock<Client>,
+    /// Created on first use, because creating a client fails on a system without certificates, which can still serve
+    /// directories.
+    verifying: OnceLock<Client>,
+    insecure: OnceLock<Client>,
 }
 
-/// Whether a host must prove who it is.
+/// The trust that a connection requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// TLS with a certificate that can be verified, also after every redirect.
+    /// TLS with a valid certificate, also after every redirect.
     Verified,
-    /// Certificates are not verified, because the user said so.
+    /// Any certificate, or no TLS, because the settings allow it.
     InsecureSkipVerify,
 }
 
 /// A redirect that is not followed.
 #[derive(Debug, thiserror::Error)]
-enum Refused {
+enum RedirectError {
     #[error("the registry redirects to `{0}` without TLS")]
     WithoutTls(String),
     #[error("the registry redirects more than {MAX_REDIRECTS} times")]
@@ -46,26 +47,27 @@ enum Refused {
 
 impl Transport {
     pub(super) fn new(mut settings: RegistrySettings) -> Result<Self, ImageError> {
-        // Another part of the program may have chosen it before.
+        // Fails if another part of the program has installed a provider, which is fine.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         settings.conf = settings.conf.with_insecure(&settings.insecure);
         let mut authorities = Vec::new();
         for pem in &settings.authorities {
-            authorities.extend(certificates(pem).map_err(ImageError::Authority)?);
+            authorities.extend(parse_certificates(pem).map_err(ImageError::InvalidAuthority)?);
         }
-        let transport = Self { settings, authorities, strict: OnceLock::new(), lax: OnceLock::new() };
+        let transport = Self { settings, authorities, verifying: OnceLock::new(), insecure: OnceLock::new() };
         Ok(transport)
     }
 
-    /// Whether this host, with its port, may be reached without TLS.
+    /// Returns whether the settings name a host, given with its port, as insecure.
     pub(super) fn is_insecure(&self, host: &str) -> bool {
         self.settings.insecure.iter().any(|insecure| insecure == host)
     }
 
+    /// Returns the client for a trust.
     pub(super) fn client(&self, trust: Trust) -> Result<&Client, ImageError> {
         let cell = match trust {
-            Trust::Verified => &self.strict,
-            Trust::InsecureSkipVerify => &self.lax,
+            Trust::Verified => &self.verifying,
+            Trust::InsecureSkipVerify => &self.insecure,
         };
         if let Some(client) = cell.get() {
             return Ok(client);
@@ -78,7 +80,7 @@ impl Transport {
         Ok(cell.get_or_init(|| client))
     }
 
-    /// A client that goes nowhere else: a redirect would take along what is in the body of a request.
+    /// Creates a client that follows no redirects, which would resend the body of a request to another host.
     pub(super) fn client_without_redirects(&self, trust: Trust) -> Result<Client, ImageError> {
         self.build(trust, Policy::none())
     }
@@ -93,41 +95,42 @@ impl Transport {
             .redirect(redirects)
             .referer(false)
             .build()
-            .map_err(ImageError::Tls)
+            .map_err(ImageError::TlsSetup)
     }
 }
 
-/// The certificates of a text in PEM, each of which can be one of an authority, or why they cannot.
-fn certificates(pem: &str) -> Result<Vec<Certificate>, String> {
+/// Parses certificates of authorities in PEM.
+fn parse_certificates(pem: &str) -> Result<Vec<Certificate>, String> {
     let mut found = Vec::new();
     for der in CertificateDer::pem_slice_iter(pem.as_bytes()) {
         let der = der.map_err(|error| error.to_string())?;
         RootCertStore::empty().add(der.clone()).map_err(|error| error.to_string())?;
         found.push(Certificate::from_der(&der).map_err(|error| error.to_string())?);
     }
-    if found.is_empty() { Err("there is no certificate in it".to_owned()) } else { Ok(found) }
+    if found.is_empty() { Err("no certificate found".to_owned()) } else { Ok(found) }
 }
 
+/// Follows redirects to https URLs only.
 fn follow_with_tls(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     if attempt.url().scheme() != "https" {
         let host = attempt.url().host_str().unwrap_or_default().to_owned();
-        return attempt.error(Refused::WithoutTls(host));
+        return attempt.error(RedirectError::WithoutTls(host));
     }
-    if attempt.previous().len() > MAX_REDIRECTS { attempt.error(Refused::TooOften) } else { attempt.follow() }
+    if attempt.previous().len() > MAX_REDIRECTS { attempt.error(RedirectError::TooOften) } else { attempt.follow() }
 }
 
-/// Why no answer came from this host.
+/// Classifies the error of a request without a response.
 pub(super) fn unreachable(host: &str, error: reqwest::Error) -> Failure {
-    // The address may hold a signature, and the registry is named already.
+    // The URL may contain a signature, and the error names the host already.
     let error = error.without_url();
     let host = host.to_owned();
     match tls_error(&error) {
-        // The signature is wrong when an authority of the same name is trusted, such as its predecessor.
+        // A trusted authority with the same name, such as its predecessor, makes the signature invalid.
         Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
-            Failure::Permanent(ImageError::UntrustedAuthority(host))
+            Failure::Permanent(ImageError::UntrustedIssuer(host))
         }
         Some(rustls::Error::InvalidCertificate(_)) => {
-            Failure::Permanent(ImageError::Certificate { host, source: error })
+            Failure::Permanent(ImageError::InvalidCertificate { host, source: error })
         }
         Some(rustls::Error::InvalidMessage(_)) => Failure::Permanent(ImageError::WithoutTls(host)),
         _ if error.is_redirect() => Failure::Permanent(ImageError::Redirect { host, source: error }),
@@ -135,11 +138,11 @@ pub(super) fn unreachable(host: &str, error: reqwest::Error) -> Failure {
     }
 }
 
-/// The complaint of TLS among the causes of an error, if it is one.
+/// Finds a TLS error among the causes of an error.
 fn tls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
-        // An IO error hides what it was made of from its own causes.
+        // `io::Error::source` skips the error that it wraps.
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         let found = error.downcast_ref().or_else(|| inner.and_then(|inner| inner.downcast_ref()));
         if found.is_some() {

@@ -1,5 +1,5 @@
-//! Applies the members of an archive to the tree of an image: which of them count, what each does, and which are
-//! refused.
+//! Applies the entries of a layer's archive to the tree of an image: entries at or below the root, and whiteouts. Entries
+//! that are unsafe are refused.
 
 use std::cell::Cell;
 use std::io::Read;
@@ -7,83 +7,84 @@ use std::path::Path;
 
 use super::entries;
 use super::error::shown;
-use super::members::{Kind, Member, Members};
+use super::members::{ArchiveEntry, ArchiveEntryKind, ArchiveReader};
 use super::root::Relation;
 use super::spool::Spool;
-use super::tree::{Blocked, Leaf, Tree};
+use super::tree::{Blocked, ImageTree, Leaf};
 use super::{CatalogRoot, FileContent, UnpackError, UnpackLimits, Unpacked};
 
-/// How many bytes a name in a folder may have, on the file systems of Linux.
+/// Maximum length in bytes of a name, as on the file systems of Linux.
 pub const MAX_NAME_BYTES: usize = 255;
 
-/// What marks a name as removed from lower layers, and the mark that removes everything else in its folder.
+/// Prefix of a whiteout, which removes the rest of its name from lower layers.
 const WHITEOUT: &str = ".wh.";
+/// Opaque whiteout, which removes everything that lower layers have in its folder.
 const OPAQUE: &str = ".wh..wh..opq";
 
-/// What AUFS, which invented the marks, calls its own files; they mean nothing to others.
-const AUFS: &str = ".wh..wh.";
+/// Prefix of the internal files of AUFS, which invented whiteouts. They are ignored.
+const AUFS_PREFIX: &str = ".wh..wh.";
 
-/// An image, as far as its layers have been applied.
-pub(super) struct Image<'a> {
+/// An image to which some of its layers are applied.
+pub(super) struct LayeredImage<'a> {
     root: &'a CatalogRoot,
     limits: &'a UnpackLimits,
-    tree: Tree,
+    tree: ImageTree,
     spool: Spool,
     headers: u64,
     links: usize,
 }
 
-impl<'a> Image<'a> {
-    /// An image without layers, whose contents are kept on the file system of a folder.
+impl<'a> LayeredImage<'a> {
+    /// Creates an image without layers. Contents of files are stored on the file system of `folder`.
     pub(super) fn new(root: &'a CatalogRoot, limits: &'a UnpackLimits, folder: &Path) -> Result<Self, UnpackError> {
-        // The folders on the way to the root are entries as well.
-        let tree = Tree::new(limits.entries.saturating_add(root.parts().len()));
+        // The folders that lead to the root are entries as well.
+        let tree = ImageTree::new(limits.entries.saturating_add(root.parts().len()));
         Ok(Self { root, limits, tree, spool: Spool::new(folder)?, headers: 0, links: 0 })
     }
 
-    /// Applies the next layer, and keeps saying where the contents end that were told of so far.
+    /// Applies the next layer. `content_end` is kept at the offset at which the last content ends.
     pub(super) fn apply(
         &mut self,
         layer: u32,
         archive: &mut tar::Archive<impl Read>,
-        contents: &Cell<u64>,
+        content_end: &Cell<u64>,
     ) -> Result<(), UnpackError> {
         let mut headers = self.headers;
-        let mut members = Members::new(archive, layer, self.limits, &mut headers, contents)?;
-        while let Some((member, mut content)) = members.next()? {
-            self.member(&member, &mut content)?;
+        let mut entries = ArchiveReader::new(archive, layer, self.limits, &mut headers, content_end)?;
+        while let Some((entry, mut content)) = entries.next()? {
+            self.apply_entry(&entry, &mut content)?;
         }
         self.headers = headers;
         Ok(())
     }
 
-    /// What lies under the root.
+    /// Returns the entries below the root.
     pub(super) fn finish(self) -> Result<Unpacked, UnpackError> {
         let UnpackLimits { path_bytes, bytes, .. } = *self.limits;
-        Ok(Unpacked { entries: entries::of(&self.tree, self.root, path_bytes)?, spool: self.spool, bytes })
+        Ok(Unpacked { entries: entries::list(&self.tree, self.root, path_bytes)?, spool: self.spool, max_bytes: bytes })
     }
 
-    fn member(&mut self, member: &Member, content: &mut impl Read) -> Result<(), UnpackError> {
-        let parts = parts(&member.path, member)?;
+    fn apply_entry(&mut self, entry: &ArchiveEntry, content: &mut impl Read) -> Result<(), UnpackError> {
+        let parts = split_path(&entry.path, entry)?;
         let Some((last, parents)) = parts.split_last() else { return Ok(()) };
         if let Some(hidden) = last.strip_prefix(WHITEOUT.as_bytes()) {
-            return self.whiteout(member, parents, hidden);
+            return self.apply_whiteout(entry, parents, hidden);
         }
         match self.root.relation(&parts) {
             Relation::Elsewhere => Ok(()),
-            Relation::Above => self.above(member, &self.names(&parts, member)?),
-            Relation::Below => self.below(member, &self.names(&parts, member)?, content),
+            Relation::Above => self.apply_above(entry, &self.names(&parts, entry)?),
+            Relation::Below => self.apply_below(entry, &self.names(&parts, entry)?, content),
         }
     }
 
-    /// Applies a mark that something was removed.
-    fn whiteout(&mut self, member: &Member, parents: &[&[u8]], hidden: &[u8]) -> Result<(), UnpackError> {
+    /// Applies a whiteout.
+    fn apply_whiteout(&mut self, entry: &ArchiveEntry, parents: &[&[u8]], hidden: &[u8]) -> Result<(), UnpackError> {
         let is_opaque = hidden == &OPAQUE.as_bytes()[WHITEOUT.len()..];
-        if !is_opaque && hidden.starts_with(&AUFS.as_bytes()[WHITEOUT.len()..]) {
+        if !is_opaque && hidden.starts_with(&AUFS_PREFIX.as_bytes()[WHITEOUT.len()..]) {
             return Ok(());
         }
         if matches!(hidden, b"" | b"." | b"..") {
-            return Err(UnpackError::BadWhiteout(member.place()));
+            return Err(UnpackError::BadWhiteout(entry.location()));
         }
         let mut parts = parents.to_vec();
         if !is_opaque {
@@ -92,117 +93,127 @@ impl<'a> Image<'a> {
         if matches!(self.root.relation(&parts), Relation::Elsewhere) {
             return Ok(());
         }
-        let names = self.names(&parts, member)?;
-        let done = if is_opaque { self.tree.clear(&names, member.layer) } else { self.tree.hide(&names, member.layer) };
-        done.map_err(|blocked| self.blocked(blocked, member))
+        let names = self.names(&parts, entry)?;
+        let done = if is_opaque { self.tree.clear(&names, entry.layer) } else { self.tree.hide(&names, entry.layer) };
+        done.map_err(|blocked| self.blocked(blocked, entry))
     }
 
-    /// Applies an entry at the root or on the way to it: all that matters is whether it is a folder.
-    fn above(&mut self, member: &Member, names: &[&str]) -> Result<(), UnpackError> {
-        let done = match &member.kind {
-            Kind::Folder => self.tree.put_folder(names, member.layer),
-            Kind::Link(target) => {
-                let target = self.target(target, member)?;
-                self.tree.put_leaf(names, Leaf::Link(target.to_owned()), member.layer)
+    /// Applies an entry at the root or above it, of which only the kind matters.
+    fn apply_above(&mut self, entry: &ArchiveEntry, names: &[&str]) -> Result<(), UnpackError> {
+        let done = match &entry.kind {
+            ArchiveEntryKind::Folder => self.tree.put_folder(names, entry.layer),
+            ArchiveEntryKind::Link(target) => {
+                let target = self.link_target(target, entry)?;
+                self.tree.put_leaf(names, Leaf::Link(target.to_owned()), entry.layer)
             }
-            Kind::File | Kind::HardLink(_) | Kind::Other(_) => self.tree.put_leaf(names, Leaf::Other, member.layer),
+            ArchiveEntryKind::File | ArchiveEntryKind::HardLink(_) | ArchiveEntryKind::Other(_) => {
+                self.tree.put_leaf(names, Leaf::Other, entry.layer)
+            }
         };
-        done.map_err(|blocked| self.blocked(blocked, member))
+        done.map_err(|blocked| self.blocked(blocked, entry))
     }
 
-    /// Applies an entry under the root.
-    fn below(&mut self, member: &Member, names: &[&str], content: &mut impl Read) -> Result<(), UnpackError> {
-        let leaf = match &member.kind {
-            Kind::Folder => {
-                let done = self.tree.put_folder(names, member.layer);
-                return done.map_err(|blocked| self.blocked(blocked, member));
+    /// Applies an entry below the root.
+    fn apply_below(
+        &mut self,
+        entry: &ArchiveEntry,
+        names: &[&str],
+        content: &mut impl Read,
+    ) -> Result<(), UnpackError> {
+        let leaf = match &entry.kind {
+            ArchiveEntryKind::Folder => {
+                let done = self.tree.put_folder(names, entry.layer);
+                return done.map_err(|blocked| self.blocked(blocked, entry));
             }
-            Kind::Other(kind) => return Err(UnpackError::NotAFile { place: member.place(), kind }),
-            Kind::File => Leaf::File(self.file(member, content)?),
-            Kind::HardLink(target) => self.hard_link(member, target)?,
-            Kind::Link(target) => Leaf::Link(self.target(target, member)?.to_owned()),
+            ArchiveEntryKind::Other(kind) => return Err(UnpackError::NotAFile { location: entry.location(), kind }),
+            ArchiveEntryKind::File => Leaf::File(self.file(entry, content)?),
+            ArchiveEntryKind::HardLink(target) => self.hard_link(entry, target)?,
+            ArchiveEntryKind::Link(target) => Leaf::Link(self.link_target(target, entry)?.to_owned()),
         };
-        // A hard link to a link is another one.
+        // Hard links to symbolic links count as symbolic links.
         if matches!(leaf, Leaf::Link(_)) {
             self.links += 1;
             if self.links > self.limits.links {
-                let (place, root, limit) = (member.place(), self.root.clone(), self.limits.links);
-                return Err(UnpackError::TooManyLinks { place, root, limit });
+                let (location, root, limit) = (entry.location(), self.root.clone(), self.limits.links);
+                return Err(UnpackError::TooManyLinks { location, root, limit });
             }
         }
-        self.tree.put_leaf(names, leaf, member.layer).map_err(|blocked| self.blocked(blocked, member))
+        self.tree.put_leaf(names, leaf, entry.layer).map_err(|blocked| self.blocked(blocked, entry))
     }
 
-    fn file(&mut self, member: &Member, content: &mut impl Read) -> Result<FileContent, UnpackError> {
+    fn file(&mut self, entry: &ArchiveEntry, content: &mut impl Read) -> Result<FileContent, UnpackError> {
         let UnpackLimits { file_bytes, bytes, .. } = *self.limits;
-        if member.bytes > file_bytes {
-            let place = member.place();
-            return Err(UnpackError::FileTooLarge { place, bytes: member.bytes, limit: file_bytes });
+        if entry.bytes > file_bytes {
+            let location = entry.location();
+            return Err(UnpackError::FileTooLarge { location, bytes: entry.bytes, limit: file_bytes });
         }
-        if self.spool.bytes().saturating_add(member.bytes) > bytes {
-            let (place, root) = (member.place(), self.root.clone());
-            return Err(UnpackError::TooManyBytes { place, root, limit: bytes });
+        if self.spool.bytes().saturating_add(entry.bytes) > bytes {
+            let (location, root) = (entry.location(), self.root.clone());
+            return Err(UnpackError::TooManyBytes { location, root, limit: bytes });
         }
-        self.spool.add(content, member)
+        self.spool.add(content, entry)
     }
 
-    /// What another name in the image stands for.
-    fn hard_link(&mut self, member: &Member, target: &[u8]) -> Result<Leaf, UnpackError> {
-        let parts = parts(target, member)?;
+    /// Resolves a hard link to the leaf that its target has at this point.
+    fn hard_link(&mut self, entry: &ArchiveEntry, target: &[u8]) -> Result<Leaf, UnpackError> {
+        let parts = split_path(target, entry)?;
         if !matches!(self.root.relation(&parts), Relation::Below) {
-            let (place, root) = (member.place(), self.root.clone());
-            return Err(UnpackError::HardLinkEscapes { place, target: shown(target), root });
+            let (location, root) = (entry.location(), self.root.clone());
+            return Err(UnpackError::HardLinkEscapes { location, target: shown(target), root });
         }
-        let names = self.names(&parts, member)?;
-        let found = self.tree.find(&names).map_err(|blocked| self.blocked(blocked, member))?;
-        let broken = || UnpackError::HardLinkBroken { place: member.place(), target: shown(target) };
+        let names = self.names(&parts, entry)?;
+        let found = self.tree.find(&names).map_err(|blocked| self.blocked(blocked, entry))?;
+        let broken = || UnpackError::HardLinkBroken { location: entry.location(), target: shown(target) };
         found.and_then(|node| node.leaf.clone()).ok_or_else(broken)
     }
 
-    /// The target of a link as text.
-    fn target<'t>(&self, target: &'t [u8], member: &Member) -> Result<&'t str, UnpackError> {
+    /// Validates the target of a symbolic link.
+    fn link_target<'t>(&self, target: &'t [u8], entry: &ArchiveEntry) -> Result<&'t str, UnpackError> {
         if target.contains(&0) {
-            return Err(UnpackError::NulInName(member.place()));
+            return Err(UnpackError::NulInName(entry.location()));
         }
         if target.len() > self.limits.path_bytes {
-            return Err(UnpackError::PathTooLong(member.place(), self.limits.path_bytes));
+            return Err(UnpackError::PathTooLong(entry.location(), self.limits.path_bytes));
         }
-        std::str::from_utf8(target).map_err(|_| UnpackError::NotUtf8(member.place()))
+        std::str::from_utf8(target).map_err(|_| UnpackError::NotUtf8(entry.location()))
     }
 
-    /// The parts of a path that counts as text.
-    fn names<'p>(&self, parts: &[&'p [u8]], member: &Member) -> Result<Vec<&'p str>, UnpackError> {
+    /// Validates the names of a path.
+    fn names<'p>(&self, parts: &[&'p [u8]], entry: &ArchiveEntry) -> Result<Vec<&'p str>, UnpackError> {
         let bytes = parts.iter().map(|part| part.len() + 1).sum::<usize>().saturating_sub(1);
         let limit = self.limits.path_bytes;
         if bytes > limit || parts.iter().any(|part| part.len() > MAX_NAME_BYTES) {
-            return Err(UnpackError::PathTooLong(member.place(), limit));
+            return Err(UnpackError::PathTooLong(entry.location(), limit));
         }
         if parts.iter().any(|part| part.starts_with(WHITEOUT.as_bytes())) {
-            return Err(UnpackError::BadWhiteout(member.place()));
+            return Err(UnpackError::BadWhiteout(entry.location()));
         }
-        let name = |part: &&'p [u8]| std::str::from_utf8(part).map_err(|_| UnpackError::NotUtf8(member.place()));
+        let name = |part: &&'p [u8]| std::str::from_utf8(part).map_err(|_| UnpackError::NotUtf8(entry.location()));
         parts.iter().map(name).collect()
     }
 
-    fn blocked(&self, blocked: Blocked, member: &Member) -> UnpackError {
-        let place = member.place();
+    /// Returns the error for an entry that the tree does not accept.
+    fn blocked(&self, blocked: Blocked, entry: &ArchiveEntry) -> UnpackError {
+        let location = entry.location();
         match blocked {
             Blocked::Link { path, target } => {
-                UnpackError::BelowLink { place, link: shown(path.as_bytes()), target: shown(target.as_bytes()) }
+                UnpackError::BelowLink { location, link: shown(path.as_bytes()), target: shown(target.as_bytes()) }
             }
-            Blocked::Full => UnpackError::TooManyEntries { place, root: self.root.clone(), limit: self.limits.entries },
+            Blocked::Full => {
+                UnpackError::TooManyEntries { location, root: self.root.clone(), limit: self.limits.entries }
+            }
         }
     }
 }
 
-/// The names that a path is made of, from the top of the image. Archives write `a`, `./a` and `/a` and mean the same.
-fn parts<'p>(path: &'p [u8], member: &Member) -> Result<Vec<&'p [u8]>, UnpackError> {
+/// Splits a path into its names. Archives use `a`, `./a` and `/a` for the same path.
+fn split_path<'p>(path: &'p [u8], entry: &ArchiveEntry) -> Result<Vec<&'p [u8]>, UnpackError> {
     if path.contains(&0) {
-        return Err(UnpackError::NulInName(member.place()));
+        return Err(UnpackError::NulInName(entry.location()));
     }
     let parts: Vec<_> = path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b".")).collect();
     if parts.contains(&&b".."[..]) {
-        return Err(UnpackError::Traversal(member.place()));
+        return Err(UnpackError::Traversal(entry.location()));
     }
     Ok(parts)
 }

@@ -1,23 +1,23 @@
-//! What a finished tree has under the root, as a list, and where its links lead. Nothing is asked of the file system.
+//! Lists the entries below the root of a finished tree, and resolves their links, without the file system.
 
 use super::error::shown;
 use super::links;
-use super::tree::{Blocked, Leaf, Node, Tree};
+use super::tree::{Blocked, ImageTree, Leaf, TreeNode};
 use super::{CatalogRoot, UnpackError, UnpackedEntry};
 
-/// A walk over what is under the root.
-struct Walk<'a> {
-    top: &'a Node,
+/// A depth-first walk over the tree below the root.
+struct TreeWalk<'a> {
+    top: &'a TreeNode,
     root: &'a CatalogRoot,
-    /// Bytes that the path of an entry may have.
+    /// Maximum length of a path in bytes.
     path_bytes: usize,
     found: Vec<(String, UnpackedEntry)>,
 }
 
-/// Lists what lies under the root, by paths from there and in catalog order. No path in the tree has more bytes than
-/// these.
-pub(super) fn of(
-    tree: &Tree,
+/// Lists the entries below the root with their paths from there, in catalog order. `path_bytes` is the maximum length of
+/// paths in the tree.
+pub(super) fn list(
+    tree: &ImageTree,
     root: &CatalogRoot,
     path_bytes: usize,
 ) -> Result<Vec<(String, UnpackedEntry)>, UnpackError> {
@@ -25,34 +25,34 @@ pub(super) fn of(
     let found = tree.find(&names).map_err(|blocked| is_link(root, blocked))?;
     let node = found.ok_or_else(|| UnpackError::RootMissing(root.clone()))?;
     match &node.leaf {
-        None if node.below.is_empty() => return Err(UnpackError::RootEmpty(root.clone())),
+        None if node.children.is_empty() => return Err(UnpackError::RootEmpty(root.clone())),
         None => {}
         Some(Leaf::Link(target)) => {
             return Err(is_link(root, Blocked::Link { path: names.join("/"), target: target.clone() }));
         }
         Some(Leaf::File(_) | Leaf::Other) => return Err(UnpackError::RootMissing(root.clone())),
     }
-    let mut walk = Walk { top: tree.top(), root, path_bytes, found: Vec::new() };
-    walk.folder(node, &mut names)?;
+    let mut walk = TreeWalk { top: tree.top(), root, path_bytes, found: Vec::new() };
+    walk.list_folder(node, &mut names)?;
     Ok(walk.found)
 }
 
-impl<'a> Walk<'a> {
-    /// Lists what is in a folder, whose path from the top of the image this is.
-    fn folder(&mut self, node: &'a Node, names: &mut Vec<&'a str>) -> Result<(), UnpackError> {
-        for (name, node) in &node.below {
+impl<'a> TreeWalk<'a> {
+    /// Lists a folder, given its path from the top of the image.
+    fn list_folder(&mut self, node: &'a TreeNode, names: &mut Vec<&'a str>) -> Result<(), UnpackError> {
+        for (name, node) in &node.children {
             names.push(name);
             let path = names[self.root.parts().len()..].join("/");
             match &node.leaf {
                 Some(Leaf::File(content)) => self.found.push((path, UnpackedEntry::File(*content))),
                 Some(Leaf::Link(target)) => {
-                    let leads = self.link(&path, names, target)?;
-                    self.found.push((path, UnpackedEntry::Link(leads)));
+                    let resolved = self.resolve_link(&path, names, target)?;
+                    self.found.push((path, UnpackedEntry::Link(resolved)));
                 }
                 Some(Leaf::Other) => {}
                 None => {
                     self.found.push((path, UnpackedEntry::Folder));
-                    self.folder(node, names)?;
+                    self.list_folder(node, names)?;
                 }
             }
             names.pop();
@@ -60,21 +60,21 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Where a link leads, from the root. Its own path is given from there, and by names from the top of the image.
-    fn link(&self, path: &str, names: &[&str], target: &str) -> Result<String, UnpackError> {
+    /// Resolves a link to a path from the root. `path` is its own path from the root, `names` that from the top of the image.
+    fn resolve_link(&self, path: &str, names: &[&str], target: &str) -> Result<String, UnpackError> {
         let root = self.root.parts();
         let (link, folder) = (|| shown(path.as_bytes()), &names[..names.len() - 1]);
-        let Some(leads) = links::follow(self.top, folder, target) else {
+        let Some(resolved) = links::follow(self.top, folder, target) else {
             return Err(UnpackError::LinkLoops { link: link(), target: shown(target.as_bytes()) });
         };
-        if !(leads.len() >= root.len() && leads.iter().zip(root).all(|(one, other)| one == other)) {
+        if !(resolved.len() >= root.len() && resolved.iter().zip(root).all(|(one, other)| one == other)) {
             let (link, target, root) = (link(), shown(target.as_bytes()), self.root.clone());
             return Err(UnpackError::LinkEscapes { link, target, root });
         }
-        let mut leads = leads[root.len()..].join("/");
-        // Nothing is at the end of a longer path than entries have, wherever it is cut. Memory would hold all of it.
-        leads.truncate(leads.ceil_char_boundary(self.path_bytes + 1));
-        Ok(leads)
+        let mut resolved = resolved[root.len()..].join("/");
+        // No entry has a path longer than this, so that a longer one can be cut: it names nothing either way.
+        resolved.truncate(resolved.ceil_char_boundary(self.path_bytes + 1));
+        Ok(resolved)
     }
 }
 

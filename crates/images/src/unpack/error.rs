@@ -1,4 +1,4 @@
-//! Why layers cannot become files: what images lack, and each way in which an archive can be hostile or damaged.
+//! Errors of unpacking: images without a catalog, and archives that are damaged, malicious or too large.
 
 use std::fmt;
 use std::io;
@@ -10,295 +10,296 @@ use fbc::ignore::{IGNORE_FILE_BYTES, IgnoreError};
 use super::root::CONFIGS_LABEL;
 use super::{CatalogRoot, MAX_NAME_BYTES};
 
-/// How many letters of a name an error shows.
-const SHOWN: usize = 200;
+/// Maximum number of characters of a name that errors show.
+const MAX_SHOWN_CHARS: usize = 200;
 
-/// Where in an image something is wrong.
+/// The location of an archive entry, for errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryLocation {
-    /// The layer, from 1.
+    /// Number of the layer, from 1.
     layer: u32,
-    /// What the archive calls the entry, made fit to be shown.
+    /// Path of the entry in the archive, escaped and shortened.
     path: String,
 }
 
-/// Why layers cannot become files.
+/// An error of unpacking an image.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
-    /// The image does not say where its catalog is.
+    /// The image has no label that names its catalog.
     #[error(
         "the image has no label `{CONFIGS_LABEL}`: if it holds a file-based catalog, name its directory with --configs-dir"
     )]
     NoRoot,
-    /// The image holds a catalog of the former format.
+    /// The image is an `SQLite` index.
     #[error(
         "the image is an SQLite index (`{database}`), not a file-based catalog: convert it with `opm migrate`, or name an image that was"
     )]
     SqliteIndex {
-        /// Where its database is.
+        /// Path of the database.
         database: String,
     },
-    /// The image holds one bundle.
-    #[error("the image is a bundle{}, not a catalog: name the catalog that lists it", of_package(package.as_deref()))]
+    /// The image is a bundle.
+    #[error("the image is a bundle{}, not a catalog: name the catalog that lists it", package_suffix(package.as_deref()))]
     Bundle {
-        /// Of which package it says that it is.
+        /// Package of the bundle, if its labels name one.
         package: Option<String>,
     },
-    /// A directory that cannot be one of an image.
-    #[error("`{0}` is no directory of an image: write its path without `..`, such as /configs")]
+    /// A path is not a valid directory of an image.
+    #[error("`{0}` is not a valid directory of an image: write a path without `..`, such as /configs")]
     BadRoot(String),
-    /// The image has nothing there.
+    /// The directory does not exist.
     #[error("the image has no directory `{0}`: name the one that holds its catalog with --configs-dir")]
     RootMissing(CatalogRoot),
-    /// The image has an empty directory there.
+    /// The directory is empty.
     #[error("the directory `{0}` of the image is empty: name the one that holds its catalog with --configs-dir")]
     RootEmpty(CatalogRoot),
-    /// The directory, or one that it is in, is a link in the image.
+    /// The directory or one of its parents is a symbolic link.
     #[error(
         "`{link}` is a link to `{target}` in the image: name the directory itself with --configs-dir instead of `{root}`"
     )]
     RootIsLink {
-        /// The directory.
+        /// Path of the directory.
         root: CatalogRoot,
-        /// The link.
+        /// Path of the link.
         link: String,
-        /// What it says.
+        /// Target of the link.
         target: String,
     },
-    /// More layers than an image may have.
-    #[error("the image has {layers} layers and may have {limit}")]
+    /// The image has too many layers.
+    #[error("the image has {layers} layers and the limit is {limit}")]
     TooManyLayers {
-        /// How many it has.
+        /// The actual number.
         layers: usize,
-        /// How many it may have.
+        /// The limit.
         limit: usize,
     },
-    /// More headers than archives may have.
+    /// The archives have too many headers.
     #[error("the layers have more than {limit} entries, counted up to layer {layer}")]
     TooManyHeaders {
-        /// Where it was too many.
+        /// Location at which the limit was exceeded.
         layer: u32,
-        /// How many they may have.
+        /// The limit.
         limit: u64,
     },
-    /// Too much is said of one entry.
-    #[error("layer {layer} says more than {limit} bytes of one entry beside its content")]
+    /// An extended header is too long.
+    #[error("an entry of layer {layer} has an extended header of more than {limit} bytes")]
     HeaderTooLarge {
-        /// In which layer.
+        /// Number of the layer.
         layer: u32,
-        /// How many it may say.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// The layers become larger than an image may be.
+    /// The uncompressed layers are too long.
     #[error("the layers have more than {limit} bytes when they are uncompressed, counted up to layer {layer}")]
     TooManyUncompressed {
-        /// Where it was too many.
+        /// Location at which the limit was exceeded.
         layer: u32,
-        /// How many they may have.
+        /// The limit.
         limit: u64,
     },
-    /// A layer that becomes absurdly larger than its blob.
-    #[error("layer {layer} has more than {limit} times the bytes of its blob: this is no catalog but a bomb")]
+    /// The compression ratio of a layer is too high.
+    #[error("layer {layer} has more than {limit} times the bytes of its blob, which no catalog has")]
     RatioExceeded {
-        /// The layer.
+        /// Number of the layer.
         layer: u32,
-        /// How many times it may have.
+        /// The limit.
         limit: u64,
     },
-    /// More files, folders and links than a catalog may have.
-    #[error("there are more than {limit} files, folders and links under `{root}`, counted up to {place}")]
+    /// The catalog has too many entries.
+    #[error("there are more than {limit} files, folders and links under `{root}`, counted up to {location}")]
     TooManyEntries {
-        /// Where it was too many.
-        place: EntryLocation,
-        /// Under which directory.
+        /// Location at which the limit was exceeded.
+        location: EntryLocation,
+        /// Directory of the catalog.
         root: CatalogRoot,
-        /// How many there may be.
+        /// The limit.
         limit: usize,
     },
-    /// More links than a catalog may have.
-    #[error("there are more than {limit} links under `{root}`, counted up to {place}")]
+    /// The catalog has too many links.
+    #[error("there are more than {limit} links under `{root}`, counted up to {location}")]
     TooManyLinks {
-        /// Where it was too many.
-        place: EntryLocation,
-        /// Under which directory.
+        /// Location at which the limit was exceeded.
+        location: EntryLocation,
+        /// Directory of the catalog.
         root: CatalogRoot,
-        /// How many there may be.
+        /// The limit.
         limit: usize,
     },
-    /// A path or what a link says is too long.
+    /// A path or the target of a link is too long.
     #[error(
         "the path or the target of {0} is too long: a path may have {1} bytes and each name in it {MAX_NAME_BYTES}"
     )]
     PathTooLong(EntryLocation, usize),
-    /// A file is too large.
-    #[error("{place} has {bytes} bytes and may have {limit}")]
+    /// A file is too long.
+    #[error("{location} has {bytes} bytes and the limit is {limit}")]
     FileTooLarge {
-        /// The file.
-        place: EntryLocation,
-        /// How many it has.
+        /// Location of the file.
+        location: EntryLocation,
+        /// The actual number.
         bytes: u64,
-        /// How many it may have.
+        /// The limit.
         limit: u64,
     },
-    /// All files together are too large.
-    #[error("the files under `{root}` have more than {limit} bytes, counted up to {place}")]
+    /// All files together are too long.
+    #[error("the files under `{root}` have more than {limit} bytes, counted up to {location}")]
     TooManyBytes {
-        /// Where it was too many.
-        place: EntryLocation,
-        /// Under which directory.
+        /// Location at which the limit was exceeded.
+        location: EntryLocation,
+        /// Directory of the catalog.
         root: CatalogRoot,
-        /// How many they may have.
+        /// The limit.
         limit: u64,
     },
-    /// The files of the catalog are too large when each name counts.
-    #[error("the files of the catalog have more than {1} bytes, each link counted as what it leads to, up to `{0}`")]
+    /// The files of the catalog are too long if each link counts as a file.
+    #[error("the files of the catalog have more than {1} bytes, each link counted as its target, up to `{0}`")]
     TooManyNames(String, u64),
-    /// A layer that is compressed in a way that images do not use.
+    /// The compression format of a layer is not supported.
     #[error("layer {layer} is compressed with {coding}: gzip, zstd and plain archives can be read")]
     UnknownCoding {
-        /// The layer.
+        /// Number of the layer.
         layer: u32,
-        /// With what.
+        /// Name of the format.
         coding: &'static str,
     },
-    /// A layer that cannot be read to its end.
-    #[error("layer {layer} is damaged or no archive")]
+    /// A layer is not a valid archive.
+    #[error("layer {layer} is damaged or not a tar archive")]
     Damaged {
-        /// The layer.
+        /// Number of the layer.
         layer: u32,
-        /// Why it cannot be read.
+        /// The cause.
         source: io::Error,
     },
-    /// An archive that ends within a content.
-    #[error("the layer ends within {0}")]
+    /// An archive ends in the middle of a content.
+    #[error("the layer ends in the middle of {0}")]
     Truncated(EntryLocation),
-    /// An archive that goes on after its end.
-    #[error("layer {layer} goes on after the end of its archive")]
+    /// A layer has data after the end of its archive.
+    #[error("layer {layer} has data after the end of its archive")]
     TrailingData {
-        /// The layer.
+        /// Number of the layer.
         layer: u32,
     },
-    /// A layer that is not what the image says.
-    #[error("layer {layer} is {found} and not {expected}, as the image says")]
+    /// The uncompressed digest of a layer differs from that in the image config.
+    #[error("layer {layer} has the digest {found} instead of {expected}, its diff_id in the image config")]
     DigestMismatch {
-        /// The layer.
+        /// Number of the layer.
         layer: u32,
-        /// What the image says.
+        /// The digest in the image config.
         expected: Digest,
-        /// What it is.
+        /// The actual value.
         found: Digest,
     },
-    /// A header that readers would understand differently.
-    #[error("{place} can be read in two ways: {what}")]
+    /// Readers of archives would understand a header differently.
+    #[error("{location} is ambiguous: {reason}")]
     Ambiguous {
-        /// The entry.
-        place: EntryLocation,
-        /// Why.
-        what: &'static str,
+        /// Location of the entry.
+        location: EntryLocation,
+        /// The cause.
+        reason: &'static str,
     },
-    /// A name that leads upwards.
+    /// A path contains `..`.
     #[error("the name of {0} has `..` in it")]
     Traversal(EntryLocation),
-    /// A name that other programs would cut.
+    /// A name contains a NUL, at which other programs would cut it.
     #[error("the name or the target of {0} has a NUL in it")]
     NulInName(EntryLocation),
-    /// A name that cannot be shown or matched.
+    /// A name is not UTF-8.
     #[error("the name or the target of {0} is not UTF-8")]
     NotUtf8(EntryLocation),
-    /// A name that is kept for marks of what was removed, and removes nothing.
-    #[error("{0} has a name that is kept for marks of removed files, and is no such mark")]
+    /// A name is reserved for whiteouts and is not a valid one.
+    #[error("{0} has a name that is reserved for whiteouts, and is not a valid whiteout")]
     BadWhiteout(EntryLocation),
-    /// A device, a pipe or something else that is no file.
-    #[error("{place} is no regular file but a {kind}")]
+    /// An entry is a device, a pipe or of another unsupported kind.
+    #[error("{location} is a {kind}, not a regular file")]
     NotAFile {
-        /// The entry.
-        place: EntryLocation,
-        /// What it is.
+        /// Location of the entry.
+        location: EntryLocation,
+        /// The actual value.
         kind: &'static str,
     },
-    /// An entry below a link to a directory.
-    #[error("{place} is below the link `{link}` to `{target}`: put it below the directory itself")]
+    /// A parent of an entry is a symbolic link.
+    #[error("{location} is below the link `{link}` to `{target}`: put it below the directory itself")]
     BelowLink {
-        /// The entry.
-        place: EntryLocation,
-        /// The link.
+        /// Location of the entry.
+        location: EntryLocation,
+        /// Path of the link.
         link: String,
-        /// What it says.
+        /// Target of the link.
         target: String,
     },
-    /// A second name of a file that lies elsewhere in the image.
-    #[error("{place} is a hard link to `{target}`, which is not under `{root}`: copy the file instead")]
+    /// The target of a hard link is not in the directory of the catalog.
+    #[error("{location} is a hard link to `{target}`, which is not under `{root}`: copy the file instead")]
     HardLinkEscapes {
-        /// The entry.
-        place: EntryLocation,
-        /// What it says.
+        /// Location of the entry.
+        location: EntryLocation,
+        /// Target of the link.
         target: String,
-        /// Under which directory it had to be.
+        /// Directory of the catalog.
         root: CatalogRoot,
     },
-    /// A second name of nothing.
-    #[error("{place} is a hard link to `{target}`, which is no file at that point")]
+    /// The target of a hard link does not exist.
+    #[error("{location} is a hard link to `{target}`, which does not exist at that point")]
     HardLinkBroken {
-        /// The entry.
-        place: EntryLocation,
-        /// What it says.
+        /// Location of the entry.
+        location: EntryLocation,
+        /// Target of the link.
         target: String,
     },
-    /// A link that leads out of the catalog.
+    /// The target of a symbolic link is not in the directory of the catalog.
     #[error("the link `{link}` leads to `{target}`, which is not under `{root}`")]
     LinkEscapes {
-        /// The link, from the root.
+        /// Path of the link from the root.
         link: String,
-        /// What it says.
+        /// Target of the link.
         target: String,
-        /// Under which directory it had to be.
+        /// Directory of the catalog.
         root: CatalogRoot,
     },
-    /// A link that leads to itself, or over too many others.
-    #[error("the link `{link}` to `{target}` leads over too many other links")]
+    /// A symbolic link passes too many others, or itself.
+    #[error("the link `{link}` to `{target}` passes too many other links")]
     LinkLoops {
-        /// The link, from the root.
+        /// Path of the link from the root.
         link: String,
-        /// What it says.
+        /// Target of the link.
         target: String,
     },
-    /// A link to a directory, which is not descended into.
+    /// The target of a symbolic link is a directory, which is not followed.
     #[error(
         "the link `{link}` leads to the directory `/{target}` of the catalog: name it in .indexignore or replace it by the directory"
     )]
     LinkToFolder {
-        /// The link, from the root.
+        /// Path of the link from the root.
         link: String,
-        /// Where it leads, from the root.
+        /// Path of the target from the root.
         target: String,
     },
-    /// A link that leads nowhere.
+    /// The target of a symbolic link does not exist.
     #[error("the link `{link}` leads to `/{target}` of the catalog, which is not there")]
     LinkBroken {
-        /// The link, from the root.
+        /// Path of the link from the root.
         link: String,
-        /// Where it leads, from the root.
+        /// Path of the target from the root.
         target: String,
     },
-    /// The patterns of an `.indexignore` cannot be read.
+    /// The patterns of an `.indexignore` cannot be parsed.
     #[error("cannot use the patterns of the catalog")]
     IgnoreFile(#[from] IgnoreError),
-    /// An `.indexignore` that is larger than [`IGNORE_FILE_BYTES`].
+    /// An `.indexignore` is longer than [`IGNORE_FILE_BYTES`].
     #[error("`{0}` has more than {IGNORE_FILE_BYTES} bytes")]
     IgnoreFileTooLarge(String),
-    /// The operating system refused.
+    /// An operation on a file failed.
     #[error("cannot {action} `{}`", path.display())]
     Io {
-        /// What was tried.
+        /// The operation, as in "cannot write".
         action: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl EntryLocation {
+    /// Creates a location from the path in an archive.
     pub(super) fn new(layer: u32, path: &[u8]) -> Self {
         Self { layer, path: shown(path) }
     }
@@ -310,18 +311,19 @@ impl fmt::Display for EntryLocation {
     }
 }
 
-/// A name by a stranger, made fit to be shown: short, and without what a terminal would obey.
+/// Escapes and shortens an untrusted name for an error, so that it contains no control characters.
 pub(super) fn shown(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     let mut letters = text.chars();
-    let mut shown: String = letters.by_ref().take(SHOWN).flat_map(char::escape_debug).collect();
+    let mut shown: String = letters.by_ref().take(MAX_SHOWN_CHARS).flat_map(char::escape_debug).collect();
     if letters.next().is_some() {
         shown.push('…');
     }
     shown
 }
 
-fn of_package(package: Option<&str>) -> String {
+/// Names the package of a bundle for its error.
+fn package_suffix(package: Option<&str>) -> String {
     package.map(|package| format!(" of the package `{package}`")).unwrap_or_default()
 }
 
@@ -329,7 +331,7 @@ pub(super) fn io_error(action: &'static str, path: &Path, source: io::Error) -> 
     UnpackError::Io { action, path: path.to_owned(), source }
 }
 
-/// What became of reading a layer: a refusal of ours that came through a reader, or a damage that a reader found.
-pub(super) fn reading(layer: u32, error: io::Error) -> UnpackError {
+/// Converts an error of reading a layer: an [`UnpackError`] that passed through a reader, or else damage of the layer.
+pub(super) fn read_error(layer: u32, error: io::Error) -> UnpackError {
     error.downcast::<UnpackError>().unwrap_or_else(|source| UnpackError::Damaged { layer, source })
 }

@@ -1,7 +1,7 @@
-//! Which files of an image are its catalog: what `.indexignore` leaves, in catalog order.
+//! The files of the catalog: those below the root that `.indexignore` does not exclude, in catalog order.
 //!
-//! An image is taken for what its directory would be on a disk: links to files are files, hidden entries of a mounted
-//! `ConfigMap` are passed over, and what is refused is refused only where it is not ignored.
+//! The root is treated like a directory on disk: links to files are files, the hidden entries of a mounted `ConfigMap` are
+//! skipped, and unsupported entries are refused only if they are not excluded.
 
 use fbc::ignore::{ATOMIC_LINK, IGNORE_FILE, IGNORE_FILE_BYTES, IgnoreRules, below, compare_paths};
 
@@ -9,7 +9,7 @@ use super::error::shown;
 use super::{CatalogFile, UnpackError, Unpacked, UnpackedEntry};
 
 impl Unpacked {
-    /// The files of the catalog, in catalog order; none when every file is ignored.
+    /// Returns the files of the catalog in catalog order; an empty list if every file is excluded.
     pub fn files(&self) -> Result<Vec<CatalogFile>, UnpackError> {
         let (mut rules, mut found, mut hidden) = (IgnoreRules::new(), Vec::new(), None);
         for (path, entry) in &self.entries {
@@ -34,15 +34,15 @@ impl Unpacked {
         let mut bytes: u64 = 0;
         let counted = found.into_iter().map(|(path, entry)| {
             let file = self.file(path, entry)?;
-            // A content counts by each of its names, because it is read by each.
+            // A content counts once for each of its names, because it is read once for each.
             bytes = bytes.saturating_add(file.content.bytes);
-            let is_allowed = bytes <= self.bytes;
-            is_allowed.then_some(file).ok_or_else(|| UnpackError::TooManyNames(shown(path.as_bytes()), self.bytes))
+            let is_allowed = bytes <= self.max_bytes;
+            is_allowed.then_some(file).ok_or_else(|| UnpackError::TooManyNames(shown(path.as_bytes()), self.max_bytes))
         });
         counted.collect()
     }
 
-    /// The file that a path stands for which is no folder, also behind a link.
+    /// Returns the file at a path, following a link.
     fn file(&self, path: &str, entry: &UnpackedEntry) -> Result<CatalogFile, UnpackError> {
         let (found, target) = match entry {
             // The root is no entry of its own.
@@ -58,6 +58,7 @@ impl Unpacked {
         }
     }
 
+    /// Adds the patterns of an `.indexignore`.
     fn add_patterns(&self, rules: &mut IgnoreRules, file: &CatalogFile) -> Result<(), UnpackError> {
         if file.content.bytes > IGNORE_FILE_BYTES {
             return Err(UnpackError::IgnoreFileTooLarge(shown(file.path.as_bytes())));
@@ -67,19 +68,21 @@ impl Unpacked {
         Ok(rules.add(split(&file.path).0, &text)?)
     }
 
-    /// Whether a folder is a mounted `ConfigMap`, where entries that begin with `..` hold what the others are links to.
+    /// Returns whether a folder is a mounted `ConfigMap`, in which the entries that begin with `..` hold the targets of the
+    /// others.
     fn is_atomic_mount(&self, folder: &str) -> bool {
         let link = if folder.is_empty() { ATOMIC_LINK.to_owned() } else { format!("{folder}/{ATOMIC_LINK}") };
         matches!(self.entry(&link), Some(UnpackedEntry::Link(_)))
     }
 
+    /// Finds the entry at a path.
     fn entry(&self, path: &str) -> Option<&UnpackedEntry> {
         let at = self.entries.binary_search_by(|(other, _)| compare_paths(other, path)).ok()?;
         Some(&self.entries[at].1)
     }
 }
 
-/// The folder of a path, and its name in there.
+/// Splits a path into its folder and its name.
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }

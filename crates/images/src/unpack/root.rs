@@ -1,4 +1,4 @@
-//! Which directory of an image is its catalog: what labels and users say of it.
+//! The directory of an image that is its catalog, according to the image labels or to the user.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,31 +11,31 @@ pub(super) const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.con
 /// The label that names the database of an `SQLite` index.
 const DATABASE_LABEL: &str = "operators.operatorframework.io.index.database.v1";
 
-/// What the labels of a bundle begin with, and the one of them that names its package.
+/// Prefix of the labels of a bundle image, and the label with its package.
 const BUNDLE_LABELS: &str = "operators.operatorframework.io.bundle.";
 const BUNDLE_PACKAGE_LABEL: &str = "operators.operatorframework.io.bundle.package.v1";
 
-/// How many bytes the path of the directory may have: as many as those below it.
-const ROOT_BYTES: usize = 1024;
+/// Maximum length in bytes of the path of the directory.
+const MAX_ROOT_BYTES: usize = 1024;
 
-/// A directory within an image.
+/// The directory of an image that is its catalog.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CatalogRoot {
-    /// The names on the way to it, from the top of the image; empty for the top itself.
+    /// Names of the path from the top of the image; empty for the top itself.
     parts: Vec<String>,
 }
 
-/// How a path in an image lies to its root.
+/// The position of a path in an image relative to the root.
 pub(super) enum Relation {
-    /// It is the root, or on the way to it.
+    /// The root, or one of its parents.
     Above,
-    /// It is under the root.
+    /// Below the root.
     Below,
     Elsewhere,
 }
 
 impl CatalogRoot {
-    /// The directory that a user gave, or else the one that the labels of an image name.
+    /// Returns the directory that the user named, or else the one that the labels of an image name.
     pub fn from_labels(labels: &BTreeMap<String, String>, given: Option<&str>) -> Result<Self, UnpackError> {
         let label = |name: &str| labels.get(name).filter(|value| !value.is_empty());
         if let Some(path) = given.or(label(CONFIGS_LABEL).map(String::as_str)) {
@@ -50,17 +50,18 @@ impl CatalogRoot {
         Err(UnpackError::NoRoot)
     }
 
-    /// The directory that a user gave, or else all of an artifact: it has no labels and holds nothing but a catalog.
+    /// Returns the directory that the user named, or else the top of an artifact, which has no labels and contains nothing
+    /// but a catalog.
     pub fn for_artifact(given: Option<&str>) -> Result<Self, UnpackError> {
         Self::parse(given.unwrap_or("/"))
     }
 
-    /// Its names, from the top of the image.
+    /// Returns the names of the path from the top of the image.
     pub(super) fn parts(&self) -> &[String] {
         &self.parts
     }
 
-    /// How a path, given by its parts, lies to it.
+    /// Returns the position of a path, given by its names.
     pub(super) fn relation(&self, path: &[&[u8]]) -> Relation {
         if path.iter().zip(&self.parts).any(|(one, other)| *one != other.as_bytes()) {
             Relation::Elsewhere
@@ -71,9 +72,14 @@ impl CatalogRoot {
         }
     }
 
+    /// Parses a path without `..`.
     fn parse(path: &str) -> Result<Self, UnpackError> {
         let parts: Vec<_> = path.split('/').filter(|part| !matches!(*part, "" | ".")).map(str::to_owned).collect();
-        if path.is_empty() || path.len() > ROOT_BYTES || path.contains('\0') || parts.iter().any(|part| part == "..") {
+        if path.is_empty()
+            || path.len() > MAX_ROOT_BYTES
+            || path.contains('\0')
+            || parts.iter().any(|part| part == "..")
+        {
             return Err(UnpackError::BadRoot(path.to_owned()));
         }
         Ok(Self { parts })

@@ -1,5 +1,4 @@
-//! The uncompressed bytes of one layer: counted, held to the limits and checked against their digest. It does not know
-//! what an archive is.
+//! The uncompressed bytes of one layer, checked against the limits and the digest. This module does not parse archives.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -9,91 +8,93 @@ use fbc::Digest;
 use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest as _, Sha256};
 
-use super::error::{io_error, reading};
+use super::error::{io_error, read_error};
 use super::{Layer, UnpackError, UnpackLimits};
 
-/// How many bytes are read at once, of a blob and of what it is uncompressed to.
-const BUFFER: usize = 64 * 1024;
+/// Size in bytes of the buffers for a blob and for its uncompressed bytes.
+const BUFFER_BYTES: usize = 64 * 1024;
 
-/// How far a zstd frame may refer back, as a power of two: 128 MiB, which the decoder holds in memory. zstd's own
-/// programs refuse more as well.
+/// Binary logarithm of the maximum window of a zstd frame, which the decoder holds in memory: 128 MiB, like the limit of
+/// the zstd command.
 pub const MAX_ZSTD_WINDOW_LOG: u32 = 27;
 
-/// What a blob begins with, by how it is compressed.
+/// First bytes of a gzip stream.
 const GZIP: &[u8] = &[0x1f, 0x8b];
+/// First bytes of a zstd frame.
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// A frame that zstd skips; its first byte is 0x50 to 0x5f.
+/// Bytes of a skippable zstd frame after its first byte, which is 0x50 to 0x5f.
 const ZSTD_SKIPPABLE: &[u8] = &[0x2a, 0x4d, 0x18];
-const UNKNOWN: [(&[u8], &str); 2] = [(b"BZh", "bzip2"), (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz")];
+/// First bytes of compression formats that are not supported.
+const UNSUPPORTED: [(&[u8], &str); 2] = [(b"BZh", "bzip2"), (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz")];
 
-/// What the parts of an archive are multiples of.
+/// Size in bytes of the blocks of a tar archive.
 const BLOCK: u64 = 512;
 
-/// A layer that is being read.
-pub(super) struct Stream<'a> {
+/// The uncompressed bytes of a layer.
+pub(super) struct LayerStream<'a> {
     bytes: BufReader<Box<dyn Read + 'a>>,
     hash: Option<(Sha256, Digest)>,
     layer: u32,
     limits: &'a UnpackLimits,
-    /// Bytes of all blobs so far, and what it was when this layer began.
+    /// Number of bytes read of all blobs, and that at the start of this layer.
     read: &'a Cell<u64>,
     read_before: u64,
-    /// Where the contents end that its headers told of so far.
-    contents: &'a Cell<u64>,
-    /// Bytes that were made up because the archive lacks them.
+    /// Offset at which the content of the last entry ends.
+    content_end: &'a Cell<u64>,
+    /// Number of padding bytes that were added because the archive lacks them.
     padding: u64,
-    /// Uncompressed bytes of this layer so far, and of the layers before it.
+    /// Number of uncompressed bytes of this layer so far, and of the layers before it.
     uncompressed: u64,
-    before: u64,
+    uncompressed_before: u64,
 }
 
-/// A blob that says how much of it was read.
-struct Blob<'a> {
+/// A blob that counts the bytes that are read of it.
+struct CountingBlob<'a> {
     file: File,
     read: &'a Cell<u64>,
     progress: &'a mut dyn FnMut(u64),
 }
 
-impl<'a> Stream<'a> {
-    /// Opens a layer, of which earlier ones had so many uncompressed bytes.
+impl<'a> LayerStream<'a> {
+    /// Opens a layer. `uncompressed_before` is the number of uncompressed bytes of the layers before it.
     pub(super) fn open(
         layer: &Layer,
         number: u32,
         limits: &'a UnpackLimits,
-        before: u64,
+        uncompressed_before: u64,
         read: &'a Cell<u64>,
-        contents: &'a Cell<u64>,
+        content_end: &'a Cell<u64>,
         progress: &'a mut dyn FnMut(u64),
     ) -> Result<Self, UnpackError> {
         let file = File::open(&layer.blob).map_err(|source| io_error("open", &layer.blob, source))?;
         let read_before = read.get();
-        let blob = BufReader::with_capacity(BUFFER, Blob { file, read, progress });
-        let bytes = uncompressed(blob, number)?;
+        let blob = BufReader::with_capacity(BUFFER_BYTES, CountingBlob { file, read, progress });
+        let bytes = decompress(blob, number)?;
         Ok(Self {
-            bytes: BufReader::with_capacity(BUFFER, bytes),
+            bytes: BufReader::with_capacity(BUFFER_BYTES, bytes),
             hash: layer.diff_id.map(|expected| (Sha256::new(), expected)),
             layer: number,
             limits,
             read,
             read_before,
-            contents,
+            content_end,
             padding: 0,
             uncompressed: 0,
-            before,
+            uncompressed_before,
         })
     }
 
-    /// Reads what follows the archive, which is nothing but padding, and checks the whole. Says how many bytes all
-    /// layers have so far.
+    /// Reads the rest of the layer, which must be padding, and checks the digest. Returns the number of uncompressed bytes
+    /// of all layers so far.
     pub(super) fn finish(mut self) -> Result<u64, UnpackError> {
-        let mut room = vec![0; BUFFER];
+        let mut buffer = vec![0; BUFFER_BYTES];
         loop {
-            match self.read(&mut room) {
+            match self.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(read) if room[..read].iter().all(|byte| *byte == 0) => {}
+                Ok(read) if buffer[..read].iter().all(|byte| *byte == 0) => {}
                 Ok(_) => return Err(UnpackError::TrailingData { layer: self.layer }),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(reading(self.layer, error)),
+                Err(error) => return Err(read_error(self.layer, error)),
             }
         }
         if let Some((hash, expected)) = self.hash {
@@ -102,23 +103,24 @@ impl<'a> Stream<'a> {
                 return Err(UnpackError::DigestMismatch { layer: self.layer, expected, found });
             }
         }
-        Ok(self.before + self.uncompressed)
+        Ok(self.uncompressed_before + self.uncompressed)
     }
 
-    /// Fills up the block of the last content, which some writers leave as it is (`umoci insert` up to 0.4.7): whoever
-    /// reads archives as Go does takes it for whole. What ends within a content is not filled up.
-    fn pad(&mut self, room: &mut [u8]) -> usize {
-        let (at, contents) = (self.uncompressed + self.padding, self.contents.get());
-        let missing = if at < contents { 0 } else { contents.next_multiple_of(BLOCK).saturating_sub(at) };
-        let padding = room.len().min(usize::try_from(missing).unwrap_or(usize::MAX));
-        room[..padding].fill(0);
+    /// Pads the block of the last content, which some writers do not (`umoci insert` up to 0.4.7) and Go's reader does not
+    /// require. An archive that ends in the middle of a content is not padded.
+    fn pad(&mut self, buffer: &mut [u8]) -> usize {
+        let (at, content_end) = (self.uncompressed + self.padding, self.content_end.get());
+        let missing = if at < content_end { 0 } else { content_end.next_multiple_of(BLOCK).saturating_sub(at) };
+        let padding = buffer.len().min(usize::try_from(missing).unwrap_or(usize::MAX));
+        buffer[..padding].fill(0);
         self.padding += padding as u64;
         padding
     }
 
+    /// Checks the bytes read so far against the limits.
     fn check(&self) -> Result<(), UnpackError> {
         let UnpackLimits { uncompressed, ratio, ratio_from, .. } = *self.limits;
-        if self.before + self.uncompressed > uncompressed {
+        if self.uncompressed_before + self.uncompressed > uncompressed {
             return Err(UnpackError::TooManyUncompressed { layer: self.layer, limit: uncompressed });
         }
         let blob = self.read.get() - self.read_before;
@@ -129,35 +131,35 @@ impl<'a> Stream<'a> {
     }
 }
 
-impl Read for Stream<'_> {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let read = self.bytes.read(room)?;
+impl Read for LayerStream<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.bytes.read(buffer)?;
         if read == 0 {
-            return Ok(self.pad(room));
+            return Ok(self.pad(buffer));
         }
         self.uncompressed += read as u64;
         self.check().map_err(io::Error::other)?;
         if let Some((hash, _)) = &mut self.hash {
-            hash.update(&room[..read]);
+            hash.update(&buffer[..read]);
         }
         Ok(read)
     }
 }
 
-impl Read for Blob<'_> {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(room)?;
+impl Read for CountingBlob<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
         self.read.set(self.read.get() + read as u64);
         (self.progress)(self.read.get());
         Ok(read)
     }
 }
 
-/// Uncompresses a blob as its first bytes say.
-fn uncompressed<'a>(mut blob: BufReader<Blob<'a>>, layer: u32) -> Result<Box<dyn Read + 'a>, UnpackError> {
-    let damaged = |source| reading(layer, source);
+/// Decompresses a blob according to its first bytes.
+fn decompress<'a>(mut blob: BufReader<CountingBlob<'a>>, layer: u32) -> Result<Box<dyn Read + 'a>, UnpackError> {
+    let damaged = |source| read_error(layer, source);
     let start = blob.fill_buf().map_err(damaged)?;
-    if let Some((_, coding)) = UNKNOWN.iter().find(|(magic, _)| start.starts_with(magic)) {
+    if let Some((_, coding)) = UNSUPPORTED.iter().find(|(magic, _)| start.starts_with(magic)) {
         return Err(UnpackError::UnknownCoding { layer, coding });
     }
     let is_skippable = start.first().is_some_and(|byte| byte >> 4 == 5) && start[1..].starts_with(ZSTD_SKIPPABLE);

@@ -1,89 +1,91 @@
-//! What is where in an image, in memory: folders, links, and which content a file has.
+//! The file tree of an image in memory: folders, links, and the contents of files.
 //!
-//! It knows what upper layers do to lower ones: they replace, and remove by whiteouts, which never touch what the same
-//! layer has, wherever in its archive it stands. It does not read archives and writes nothing.
+//! Entries of upper layers replace those of lower ones, and whiteouts remove them. A whiteout never affects entries of its
+//! own layer, wherever in the archive they are. This module does not read archives.
 
 use std::collections::BTreeMap;
 
 use super::FileContent;
 
-/// Everything that matters of an image.
-pub(super) struct Tree {
-    top: Node,
-    /// How many entries were made, and how many may be.
-    made: usize,
-    limit: usize,
+/// The entries of an image that are at, above or below its root.
+pub(super) struct ImageTree {
+    top: TreeNode,
+    /// Number of entries that were created, and its maximum.
+    created: usize,
+    max_entries: usize,
 }
 
-/// An entry of a folder: a folder itself, unless it is a leaf.
+/// An entry of the tree: a folder, unless it has a leaf.
 #[derive(Default)]
-pub(super) struct Node {
-    /// What it is when it is no folder.
+pub(super) struct TreeNode {
+    /// The leaf; `None` for a folder.
     pub(super) leaf: Option<Leaf>,
-    /// What is in it; nothing in a leaf.
-    pub(super) below: BTreeMap<String, Node>,
-    /// The last layer that has it, or something below it.
+    /// Entries of the folder; empty for a leaf.
+    pub(super) children: BTreeMap<String, TreeNode>,
+    /// Last layer that has this entry or one below it.
     layer: u32,
-    /// The last layer in which everything of lower layers below it was removed, so that this is not done again.
+    /// Last layer that removed the entries of lower layers below this one, so that it does so only once.
     cleared: u32,
 }
 
+/// An entry other than a folder.
 #[derive(Clone)]
 pub(super) enum Leaf {
-    /// A file with this content.
+    /// A file with its content.
     File(FileContent),
-    /// A link with this target.
+    /// A symbolic link with its target.
     Link(String),
-    /// Something that is neither a folder nor of interest.
+    /// Any other entry.
     Other,
 }
 
-/// Why something cannot be put into the tree.
+/// The reason for which an entry cannot be added to the tree.
 pub(super) enum Blocked {
-    /// One of its parents is a link.
+    /// One of its parents is a symbolic link.
     Link {
-        /// The link, from the top of the image.
+        /// Path of the link from the top of the image.
         path: String,
         target: String,
     },
-    /// There is too much.
+    /// The maximum number of entries is reached.
     Full,
 }
 
-impl Tree {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { top: Node::default(), made: 0, limit }
+impl ImageTree {
+    /// Creates an empty tree.
+    pub(super) fn new(max_entries: usize) -> Self {
+        Self { top: TreeNode::default(), created: 0, max_entries }
     }
 
-    /// Puts a folder there and keeps what is in it; a leaf in its place goes.
+    /// Adds a folder. The entries of an existing one are kept, and a leaf is replaced.
     pub(super) fn put_folder(&mut self, path: &[&str], layer: u32) -> Result<(), Blocked> {
-        if let Some(node) = self.put(path, layer)? {
+        if let Some(node) = self.find_or_create(path, layer)? {
             node.leaf = None;
         }
         Ok(())
     }
 
-    /// Puts a leaf there in place of anything else.
+    /// Adds a leaf, replacing any other entry.
     pub(super) fn put_leaf(&mut self, path: &[&str], leaf: Leaf, layer: u32) -> Result<(), Blocked> {
-        if let Some(node) = self.put(path, layer)? {
+        if let Some(node) = self.find_or_create(path, layer)? {
             node.leaf = Some(leaf);
-            node.below.clear();
+            node.children.clear();
         }
         Ok(())
     }
 
-    /// Removes what lower layers have there.
+    /// Removes the entry of lower layers at a path.
     pub(super) fn hide(&mut self, path: &[&str], layer: u32) -> Result<(), Blocked> {
         let Some((name, parents)) = path.split_last() else { return Ok(()) };
         let Some(parent) = self.find_mut(parents)? else { return Ok(()) };
-        match parent.below.get_mut(*name) {
+        match parent.children.get_mut(*name) {
             Some(node) if node.layer == layer => node.clear(layer),
-            _ => drop(parent.below.remove(*name)),
+            _ => drop(parent.children.remove(*name)),
         }
         Ok(())
     }
 
-    /// Removes what lower layers have below it.
+    /// Removes the entries of lower layers below a path.
     pub(super) fn clear(&mut self, path: &[&str], layer: u32) -> Result<(), Blocked> {
         if let Some(node) = self.find_mut(path)? {
             node.clear(layer);
@@ -91,45 +93,46 @@ impl Tree {
         Ok(())
     }
 
-    /// What is there.
-    pub(super) fn find(&self, path: &[&str]) -> Result<Option<&Node>, Blocked> {
+    /// Returns the entry at a path.
+    pub(super) fn find(&self, path: &[&str]) -> Result<Option<&TreeNode>, Blocked> {
         let mut node = &self.top;
         for (depth, name) in path.iter().enumerate() {
             node.check_folder(&path[..depth])?;
-            let Some(next) = node.below.get(*name) else { return Ok(None) };
+            let Some(next) = node.children.get(*name) else { return Ok(None) };
             node = next;
         }
         Ok(Some(node))
     }
 
-    /// The top of the image.
-    pub(super) fn top(&self) -> &Node {
+    /// Returns the top of the image.
+    pub(super) fn top(&self) -> &TreeNode {
         &self.top
     }
 
-    fn find_mut(&mut self, path: &[&str]) -> Result<Option<&mut Node>, Blocked> {
+    /// Returns the folder at a path.
+    fn find_mut(&mut self, path: &[&str]) -> Result<Option<&mut TreeNode>, Blocked> {
         let mut node = &mut self.top;
         for (depth, name) in path.iter().enumerate() {
             node.check_folder(&path[..depth])?;
-            let Some(next) = node.below.get_mut(*name) else { return Ok(None) };
+            let Some(next) = node.children.get_mut(*name) else { return Ok(None) };
             node = next;
         }
         node.check_folder(path)?;
         Ok(Some(node))
     }
 
-    /// The place of an entry, whatever it is; nothing for the top. Its parents become folders, unless they are links.
-    fn put(&mut self, path: &[&str], layer: u32) -> Result<Option<&mut Node>, Blocked> {
-        let Self { top, made, limit } = self;
+    /// Returns the entry at a path, created if necessary; `None` for the top. Parents become folders, unless they are links.
+    fn find_or_create(&mut self, path: &[&str], layer: u32) -> Result<Option<&mut TreeNode>, Blocked> {
+        let Self { top, created, max_entries } = self;
         let mut node = top;
         for (depth, name) in path.iter().enumerate() {
             node.check_folder(&path[..depth])?;
             node.leaf = None;
-            node = node.below.entry((*name).to_owned()).or_insert_with(|| {
-                *made += 1;
-                Node { layer, cleared: layer, ..Node::default() }
+            node = node.children.entry((*name).to_owned()).or_insert_with(|| {
+                *created += 1;
+                TreeNode { layer, cleared: layer, ..TreeNode::default() }
             });
-            if *made > *limit {
+            if *created > *max_entries {
                 return Err(Blocked::Full);
             }
             node.layer = layer;
@@ -138,7 +141,8 @@ impl Tree {
     }
 }
 
-impl Node {
+impl TreeNode {
+    /// Returns an error if the entry is a symbolic link.
     fn check_folder(&self, path: &[&str]) -> Result<(), Blocked> {
         match &self.leaf {
             Some(Leaf::Link(target)) => Err(Blocked::Link { path: path.join("/"), target: target.clone() }),
@@ -146,14 +150,14 @@ impl Node {
         }
     }
 
-    /// Removes what lower layers have below it. Each layer looks at each node once, however many whiteouts it has.
+    /// Removes the entries of lower layers below this one. Each layer visits each node once, however many whiteouts it has.
     fn clear(&mut self, layer: u32) {
         if self.cleared == layer {
             return;
         }
         self.cleared = layer;
-        self.below.retain(|_, node| node.layer == layer);
-        for node in self.below.values_mut() {
+        self.children.retain(|_, node| node.layer == layer);
+        for node in self.children.values_mut() {
             node.clear(layer);
         }
     }

@@ -60,7 +60,7 @@ fn what_is_neither_there_nor_names_a_registry_is_refused_with_what_to_write() {
         let error = parsed(text).unwrap_err();
         assert!(error.starts_with(&format!("`{text}` is no source: write ")), "{error}");
     }
-    let error = |text: &str, cause: &str| Err(format!("`{text}` is no reference to an image: {cause}"));
+    let error = |text: &str, cause: &str| Err(format!("`{text}` is not a valid image reference: {cause}"));
     assert_eq!(parsed("quay.io/A"), error("quay.io/A", "invalid reference format: repository name must be lowercase"));
     assert_eq!(parsed("docker://"), error("", "invalid reference format"));
     let sha512 = format!("sha512:{}", "0".repeat(128));

@@ -54,7 +54,7 @@ fn compressed_forms_take_no_room_from_contents() {
     let digest = keep_text(&store, "key", &text);
     assert!(store.load_or_compress(&digest, text.as_bytes(), Coding::Gzip).unwrap().is_some());
     // One byte more than is left beside that form.
-    let second = "x".repeat(usize::try_from(8_000 - store.used().unwrap()).unwrap());
+    let second = "x".repeat(usize::try_from(8_000 - store.used_bytes().unwrap()).unwrap());
     keep_text(&store, "other", &format!("{second}y"));
     assert_eq!(encoded(folder.path()), [""; 0]);
     assert_eq!(

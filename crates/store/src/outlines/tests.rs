@@ -76,7 +76,7 @@ fn an_outline_is_kept_only_where_there_is_room() {
     let used = {
         let store = open(folder.path());
         keep(&store, "a", "1\n");
-        store.used().unwrap()
+        store.used_bytes().unwrap()
     };
     for (quota, expected) in [(used, 1), (used - 1, 0)] {
         let store = open_with(folder.path(), quota);

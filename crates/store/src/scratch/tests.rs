@@ -45,7 +45,7 @@ fn what_is_in_it_counts_against_no_quota_and_survives_a_sweep() {
     let scratch = store.create_scratch_folder().unwrap();
     fs::write(scratch.create_folder("layers").unwrap().join("1"), "layer").unwrap();
     store.sweep().unwrap();
-    assert_eq!((store.used().unwrap(), left(folder.path())), (0, 1));
+    assert_eq!((store.used_bytes().unwrap(), left(folder.path())), (0, 1));
     assert!(!path.exists());
 }
 
@@ -55,7 +55,7 @@ fn a_folder_that_cannot_be_made_is_named() {
     let store = open(folder.path());
     fs::write(folder.path().join(SCRATCH), "a file").unwrap();
     let error = store.create_scratch_folder().unwrap_err();
-    assert_eq!(error.to_string(), format!("cannot make the folder `{}`", folder.path().join(SCRATCH).display()));
+    assert_eq!(error.to_string(), format!("cannot create the folder `{}`", folder.path().join(SCRATCH).display()));
 }
 
 #[test]

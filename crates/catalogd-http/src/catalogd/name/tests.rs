@@ -3,7 +3,7 @@
 use super::*;
 
 fn named(path: &str) -> Result<String, Refusal> {
-    of(&path.parse().unwrap())
+    parse_name(&path.parse().unwrap())
 }
 
 #[test]

@@ -9,8 +9,11 @@ fn conf(texts: &[&str]) -> RegistriesConf {
 
 /// The places of an image; those that need no TLS with `!`.
 fn places(conf: &RegistriesConf, image: &str) -> Result<Vec<String>, String> {
-    let (mirrors, own) = conf.places(&RegistryReference::parse(image).unwrap()).map_err(|error| error.to_string())?;
-    let shown = |place: &Place| format!("{place}{}", if place.trust == Trust::InsecureSkipVerify { "!" } else { "" });
+    let (mirrors, own) =
+        conf.locations(&RegistryReference::parse(image).unwrap()).map_err(|error| error.to_string())?;
+    let shown = |location: &RepositoryLocation| {
+        format!("{location}{}", if location.trust == Trust::InsecureSkipVerify { "!" } else { "" })
+    };
     Ok(mirrors.iter().chain([&own]).map(shown).collect())
 }
 
@@ -31,7 +34,7 @@ fn without_a_word_an_image_is_where_its_name_says() {
         "etcd",
         &["docker.io/library/etcd"],
     );
-    let (_, hub) = conf(&[]).places(&RegistryReference::parse("etcd").unwrap()).unwrap();
+    let (_, hub) = conf(&[]).locations(&RegistryReference::parse("etcd").unwrap()).unwrap();
     assert_eq!(hub.host, "registry-1.docker.io");
     let insecure = RegistriesConf::default().with_insecure(&["localhost:5000".to_owned()]);
     assert_places(&insecure, "localhost:5000/a", &["localhost:5000/a!"]);
@@ -110,7 +113,7 @@ fn a_later_file_replaces_what_an_earlier_one_says_of_the_same_prefix() {
 #[test]
 fn what_is_blocked_is_nowhere() {
     let conf = conf(&["[[registry]]\nprefix='quay.io/bad'\nblocked=true"]);
-    let error = "registries.conf blocks `quay.io/bad/x:latest`: see the prefix `quay.io/bad`";
+    let error = "cannot pull `quay.io/bad/x:latest`: registries.conf blocks the prefix `quay.io/bad`";
     assert_eq!(places(&conf, "quay.io/bad/x"), Err(error.to_owned()));
     assert_places(&conf, "quay.io/badly/x", &["quay.io/badly/x"]);
 }
@@ -118,7 +121,7 @@ fn what_is_blocked_is_nowhere() {
 #[test]
 fn a_file_that_cannot_be_used_is_named() {
     let refused = |text: &str| RegistriesConf::parse([("/r.conf".into(), text.to_owned())]).unwrap_err();
-    for (text, why) in [
+    for (text, reason) in [
         (
             "[registries.search]\nregistries = []",
             "`[registries]` is the first version of the format: write `[[registry]]`",
@@ -134,7 +137,7 @@ fn a_file_that_cannot_be_used_is_named() {
             "`a.io` has mirror-by-digest-only and a mirror with pull-from-mirror: write one of them",
         ),
     ] {
-        assert_eq!(refused(text).to_string(), format!("cannot use `/r.conf`: {why}"));
+        assert_eq!(refused(text).to_string(), format!("cannot use `/r.conf`: {reason}"));
     }
     for text in
         ["[[registry", "[[registry]]\nmirror = [{}]", "[[registry]]\nmirror=[{location='a',pull-from-mirror='x'}]"]
@@ -142,6 +145,6 @@ fn a_file_that_cannot_be_used_is_named() {
         assert_eq!(refused(text).to_string(), "cannot use `/r.conf`", "{text}");
     }
     let conf = conf(&["[[registry]]\nprefix='a.io/x'\nlocation='b.io'"]);
-    let error = "`b.io` from registries.conf names a registry and no repository in it";
+    let error = "cannot use `b.io` from registries.conf: it names a registry without a repository";
     assert_eq!(places(&conf, "a.io/x"), Err(error.to_owned()));
 }

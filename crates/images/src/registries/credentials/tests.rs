@@ -73,13 +73,13 @@ async fn a_password_may_have_colons_and_the_padding_of_windows() {
     let text = format!(r#"{{"auths":{{"a.io":{{"auth":"{}"}}}}}}"#, STANDARD.encode("me:p:q\0\0"));
     let credentials = Credentials::parse([("/auth.json".into(), text)]).unwrap();
     let found = credentials.find("a.io", "x").await.unwrap().unwrap();
-    assert!(found.secret == Secret::Password { user: "me".to_owned(), password: "p:q".to_owned() });
+    assert!(found.secret == RegistrySecret::Password { user: "me".to_owned(), password: "p:q".to_owned() });
 }
 
 #[test]
 fn a_file_that_cannot_be_used_is_named_without_its_secrets() {
-    let of = |what: &str| format!("cannot use the credentials in `/auth.json`: {what}");
-    assert_eq!(refused("{\n\"auths\": secret}"), of("line 2 is not as JSON or the format wants it"));
+    let of = |resource: &str| format!("cannot use the credentials in `/auth.json`: {resource}");
+    assert_eq!(refused("{\n\"auths\": secret}"), of("line 2 is not valid JSON or not of the expected format"));
     let entry = of("the entry `a.io` has no `auth` of user and password");
     for auth in ["no base64", "c2VjcmV0", "/w=="] {
         assert_eq!(refused(&format!(r#"{{"auths":{{"a.io":{{"auth":"{auth}"}}}}}}"#)), entry, "{auth}");

@@ -13,8 +13,8 @@ fn run_script(script: &str, retry: Duration) -> Result<Option<(String, String)>,
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     match run(path.to_str().unwrap(), "quay.io", retry) {
         Ok(None) => Ok(None),
-        Ok(Some(Secret::Password { user, password })) => Ok(Some((user, password))),
-        Ok(Some(Secret::Token(token))) => Ok(Some(("token".to_owned(), token))),
+        Ok(Some(RegistrySecret::Password { user, password })) => Ok(Some((user, password))),
+        Ok(Some(RegistrySecret::IdentityToken(token))) => Ok(Some(("token".to_owned(), token))),
         Err(error) => Err(error.to_string().replace(path.to_str().unwrap(), "it")),
     }
 }
@@ -31,9 +31,9 @@ fn a_helper_is_told_the_server_and_gives_a_password_or_a_token() {
 fn a_helper_may_know_nothing_and_else_its_failure_is_told_without_its_words() {
     assert_eq!(run_script("echo credentials not found in native keychain; exit 1", HELPER_TIMEOUT), Ok(None));
     let more = "run `echo HOST | it get` to see more";
-    let failed = |why: &str| Err(format!("the credential helper `it` failed: {why}; {more}"));
+    let failed = |reason: &str| Err(format!("the credential helper `it` failed: {reason}; {more}"));
     assert_eq!(run_script("echo my secret; exit 3", HELPER_TIMEOUT), failed("exit status: 3"));
-    assert_eq!(run_script("echo my secret", HELPER_TIMEOUT), failed("gave an answer without Username and Secret"));
+    assert_eq!(run_script("echo my secret", HELPER_TIMEOUT), failed("the output has no Username and Secret"));
     assert_eq!(run_script("exec cat /dev/zero", HELPER_TIMEOUT), failed("signal: 13 (SIGPIPE)"));
 }
 
@@ -53,7 +53,7 @@ fn an_answer_is_read_up_to_its_limit() {
 #[test]
 fn a_helper_that_takes_too_long_is_ended() {
     let error = run_script("exec tail -f /dev/null", Duration::from_millis(50)).unwrap_err();
-    assert!(error.contains("gave no answer within 0 seconds"), "{error}");
+    assert!(error.contains("no output within 0 seconds"), "{error}");
 }
 
 #[test]

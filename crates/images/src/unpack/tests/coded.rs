@@ -26,11 +26,11 @@ fn a_layer_says_by_its_first_bytes_how_it_is_compressed() {
     for (blob, expected) in [
         (&b"BZh91AY"[..], "layer 1 is compressed with bzip2: gzip, zstd and plain archives can be read"),
         (b"\xfd7zXZ\0\0", "layer 1 is compressed with xz: gzip, zstd and plain archives can be read"),
-        (b"{}", "layer 1 is damaged or no archive: failed to read entire block"),
-        (b"P", "layer 1 is damaged or no archive: failed to read entire block"),
+        (b"{}", "layer 1 is damaged or not a tar archive: failed to read entire block"),
+        (b"P", "layer 1 is damaged or not a tar archive: failed to read entire block"),
         (
             &[b'x'; 1024],
-            "layer 1 is damaged or no archive: numeric field was not a number: xxxxxxxx when getting cksum for xxxxxxxx",
+            "layer 1 is damaged or not a tar archive: numeric field was not a number: xxxxxxxx when getting cksum for xxxxxxxx",
         ),
     ] {
         let refused = one(blob).unwrap_err();
@@ -46,7 +46,7 @@ fn a_layer_that_is_cut_anywhere_is_refused_or_lacks_only_what_was_cut() {
     for blob in [whole.clone().gzip(), whole.clone().zstd()] {
         for length in 1..blob.len() {
             let refused = one(&blob[..length]).unwrap_err();
-            assert!(refused.starts_with("layer 1 is damaged or no archive: "), "{length}: {refused}");
+            assert!(refused.starts_with("layer 1 is damaged or not a tar archive: "), "{length}: {refused}");
         }
     }
     let plain = whole.0;
@@ -58,20 +58,23 @@ fn a_layer_that_is_cut_anywhere_is_refused_or_lacks_only_what_was_cut() {
     }
     // The last content, of 1,500 bytes, whole and without its last byte.
     assert_eq!(one(&plain[..plain.len() - 36]), one(&plain));
-    assert_eq!(one(&plain[..plain.len() - 37]), Err("the layer ends within `configs/z` in layer 1".to_owned()));
+    assert_eq!(
+        one(&plain[..plain.len() - 37]),
+        Err("the layer ends in the middle of `configs/z` in layer 1".to_owned())
+    );
 }
 
 #[test]
 fn what_follows_the_end_is_padding_or_refused() {
     let plain = base().plain();
     assert_eq!(one(&[&plain[..], &[0; 10_240]].concat()), Ok(map(&BASE)));
-    let goes_on = "layer 1 goes on after the end of its archive";
+    let goes_on = "layer 1 has data after the end of its archive";
     assert_eq!(one(&[&plain[..], &base().0].concat()), Err(goes_on.to_owned()));
     // One block of zeros ends an archive for some readers, and two for others.
     assert_eq!(one(&[&base().0[..], &[0; 512], &base().plain()].concat()), Err(goes_on.to_owned()));
     for blob in [base().gzip(), base().zstd()] {
         let refused = one(&[&blob[..], b"garbage"].concat()).unwrap_err();
-        assert!(refused.starts_with("layer 1 is damaged or no archive: "), "{refused}");
+        assert!(refused.starts_with("layer 1 is damaged or not a tar archive: "), "{refused}");
     }
 }
 
@@ -86,7 +89,7 @@ fn a_frame_of_zstd_may_refer_back_by_128_megabytes_and_no_more() {
     assert_eq!(one(&frame(27)), Ok(map(&BASE)));
     assert_eq!(
         one(&frame(28)),
-        Err("layer 1 is damaged or no archive: Frame requires too much memory for decoding".to_owned())
+        Err("layer 1 is damaged or not a tar archive: Frame requires too much memory for decoding".to_owned())
     );
 }
 
@@ -105,7 +108,10 @@ fn a_layer_must_be_what_the_image_says() {
     };
     assert_eq!(run(found), Ok(()));
     let expected = Digest::new([0; 32]);
-    assert_eq!(run(expected), Err(format!("layer 1 is {found} and not {expected}, as the image says")));
+    assert_eq!(
+        run(expected),
+        Err(format!("layer 1 has the digest {found} instead of {expected}, its diff_id in the image config"))
+    );
 }
 
 #[test]
@@ -114,7 +120,7 @@ fn a_folder_that_cannot_be_written_to_is_named() {
     let to = folder.path().join("missing");
     let done = unpack(&[], &CatalogRoot::for_artifact(None).unwrap(), &to, &UnpackLimits::default(), drop);
     let told = done.unwrap_err().to_string();
-    assert_eq!(told.replace(folder.path().to_str().unwrap(), "FOLDER"), "cannot make a file in `FOLDER/missing`");
+    assert_eq!(told.replace(folder.path().to_str().unwrap(), "FOLDER"), "cannot create a file in `FOLDER/missing`");
     let layers = [Layer { blob: to.clone(), diff_id: None }];
     let done =
         unpack(&layers, &CatalogRoot::for_artifact(None).unwrap(), folder.path(), &UnpackLimits::default(), drop);
@@ -136,7 +142,7 @@ fn labels_and_users_say_where_the_catalog_is() {
     let nowhere = "the image has no label `operators.operatorframework.io.index.configs.v1`: if it holds a file-based catalog, name its directory with --configs-dir";
     let bundle = "the image is a bundle of the package `etcd`, not a catalog: name the catalog that lists it";
     let index = "the image is an SQLite index (`/database/index.db`), not a file-based catalog: convert it with `opm migrate`, or name an image that was";
-    let bad = "is no directory of an image: write its path without `..`, such as /configs";
+    let bad = "is not a valid directory of an image: write a path without `..`, such as /configs";
     for (labels, given, expected) in [
         (&[(CONFIGS, "/configs")][..], None, "/configs"),
         (&[(CONFIGS, "configs//a/./b/")], None, "/configs/a/b"),

@@ -107,7 +107,7 @@ fn a_content_counts_by_each_of_its_names() {
         unpacked.files().map(|files| files.len()).map_err(|error| error.to_string())
     };
     assert_eq!(with(layer.clone(), 9), Ok(3));
-    let told = "the files of the catalog have more than 8 bytes, each link counted as what it leads to, up to `c`";
+    let told = "the files of the catalog have more than 8 bytes, each link counted as its target, up to `c`";
     assert_eq!(with(layer.clone(), 8), Err(told.to_owned()));
     assert_eq!(with(layer.file("configs/.indexignore", "c"), 8), Ok(2));
 }

@@ -36,19 +36,19 @@ fn names_that_lead_elsewhere_or_cannot_be_shown_are_refused() {
         (under(long.as_bytes()), &told_long),
         (
             under(b".wh."),
-            "`configs/.wh.` in layer 1 has a name that is kept for marks of removed files, and is no such mark",
+            "`configs/.wh.` in layer 1 has a name that is reserved for whiteouts, and is not a valid whiteout",
         ),
         (
             under(b".wh.."),
-            "`configs/.wh..` in layer 1 has a name that is kept for marks of removed files, and is no such mark",
+            "`configs/.wh..` in layer 1 has a name that is reserved for whiteouts, and is not a valid whiteout",
         ),
         (
             under(b".wh..."),
-            "`configs/.wh...` in layer 1 has a name that is kept for marks of removed files, and is no such mark",
+            "`configs/.wh...` in layer 1 has a name that is reserved for whiteouts, and is not a valid whiteout",
         ),
         (
             under(b".wh.x/y"),
-            "`configs/.wh.x/y` in layer 1 has a name that is kept for marks of removed files, and is no such mark",
+            "`configs/.wh.x/y` in layer 1 has a name that is reserved for whiteouts, and is not a valid whiteout",
         ),
         (under(b"\x1b[2J\xe2\x80\xae/.."), "the name of `configs/\\u{1b}[2J\\u{202e}/..` in layer 1 has `..` in it"),
     ] {
@@ -83,7 +83,7 @@ fn links_that_lead_out_of_the_catalog_are_refused_by_both_names() {
     }
     is_refused(
         &[base().link("configs/l", "m").link("configs/m", "l")],
-        "the link `l` to `m` leads over too many other links",
+        "the link `l` to `m` passes too many other links",
     );
 }
 
@@ -95,7 +95,7 @@ fn a_link_is_passed_over_eight_others_and_no_more() {
     let last =
         |links| unpacked(&[chain(links).file("configs/l0", "")]).map(|found| found[&format!("l{links}")].clone());
     assert_eq!(last(9), Ok("-> l0".to_owned()));
-    assert_eq!(last(10), Err("the link `l10` to `l9` leads over too many other links".to_owned()));
+    assert_eq!(last(10), Err("the link `l10` to `l9` passes too many other links".to_owned()));
 }
 
 #[test]
@@ -150,9 +150,12 @@ fn hard_links_that_lead_out_of_the_catalog_or_nowhere_are_refused() {
             "`configs/h` in layer 1 is a hard link to `configs`, which is not under `/configs`: copy the file instead",
         ),
         ("", "`configs/h` in layer 1 is a hard link to ``, which is not under `/configs`: copy the file instead"),
-        ("configs/later", "`configs/h` in layer 1 is a hard link to `configs/later`, which is no file at that point"),
-        ("configs/h", "`configs/h` in layer 1 is a hard link to `configs/h`, which is no file at that point"),
-        ("configs/sub", "`configs/h` in layer 1 is a hard link to `configs/sub`, which is no file at that point"),
+        (
+            "configs/later",
+            "`configs/h` in layer 1 is a hard link to `configs/later`, which does not exist at that point",
+        ),
+        ("configs/h", "`configs/h` in layer 1 is a hard link to `configs/h`, which does not exist at that point"),
+        ("configs/sub", "`configs/h` in layer 1 is a hard link to `configs/sub`, which does not exist at that point"),
     ] {
         is_refused(&[base().hard_link("configs/h", target).file("configs/later", "")], expected);
     }
@@ -170,7 +173,7 @@ fn what_is_no_file_is_refused_in_the_catalog_and_passed_over_elsewhere() {
         (0xff, "special file"),
     ] {
         let layer = |path: &str| base().entry(flag, path.as_bytes(), b"", b"");
-        is_refused(&[layer("configs/x")], &format!("`configs/x` in layer 1 is no regular file but a {kind}"));
+        is_refused(&[layer("configs/x")], &format!("`configs/x` in layer 1 is a {kind}, not a regular file"));
         becomes(&[layer("dev/x")], &BASE);
     }
 }
@@ -184,7 +187,7 @@ fn what_readers_would_understand_differently_is_refused() {
         - many_holes.0[at + 148..at + 156].iter().map(|byte| u32::from(*byte)).sum::<u32>()
         + 8 * 32;
     many_holes.0[at + 148..at + 156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    let said_twice = "more than one header before it says the same";
+    let said_twice = "an extended header is repeated";
     let malformed = "a malformed pax record";
     let long = "n".repeat(101);
     for (archive, name, what) in [
@@ -200,12 +203,16 @@ fn what_readers_would_understand_differently_is_refused() {
         ),
         (base().pax(&[]).pax(&[]).file("x", ""), "pax", said_twice),
         (base().pax(&[("path", "a")]).entry(b'g', b"global", b"", b"").file("x", ""), "global", said_twice),
-        (base().pax(&[("path", "a")]).file(&long, ""), &long, "GNU and pax name it differently"),
-        (base().pax(&[("linkpath", "a")]).link("x", &long), "x", "GNU and pax name it differently"),
-        (base().pax(&[("size", "1")]).file("x", ""), "x", "its headers say different lengths"),
-        (base().pax(&[("size", "-1")]).file("x", ""), "x", "its headers say different lengths"),
-        (base().header(b'5', b"x", b"", 512).content(&[1; 512]), "x", "it has a content, which its kind has not"),
-        (base().entry(b'1', b"x", b"y", b"content"), "x", "it has a content, which its kind has not"),
+        (base().pax(&[("path", "a")]).file(&long, ""), &long, "its GNU and pax headers both name it"),
+        (base().pax(&[("linkpath", "a")]).link("x", &long), "x", "its GNU and pax headers both name it"),
+        (base().pax(&[("size", "1")]).file("x", ""), "x", "its headers have different lengths"),
+        (base().pax(&[("size", "-1")]).file("x", ""), "x", "its headers have different lengths"),
+        (
+            base().header(b'5', b"x", b"", 512).content(&[1; 512]),
+            "x",
+            "it has a content, which entries of its type do not have",
+        ),
+        (base().entry(b'1', b"x", b"y", b"content"), "x", "it has a content, which entries of its type do not have"),
         (base().entry(b'x', b"pax", b"", b"8 path=a\n").file("x", ""), "pax", malformed),
         (base().entry(b'x', b"pax", b"", b"+9 path=a\n").file("x", ""), "pax", malformed),
         (base().entry(b'x', b"pax", b"", b"9 pathaaa\n").file("x", ""), "pax", malformed),
@@ -214,7 +221,7 @@ fn what_readers_would_understand_differently_is_refused() {
         (base().header(b'L', b"l", b"", 1).content(b"a"), "a", "its header is missing"),
         (many_holes, "x", "it is a sparse file with many holes"),
     ] {
-        is_refused(&[archive], &format!("`{name}` in layer 1 can be read in two ways: {what}"));
+        is_refused(&[archive], &format!("`{name}` in layer 1 is ambiguous: {what}"));
     }
 }
 
@@ -238,7 +245,7 @@ fn what_pax_says_holds() {
     // The true name of a sparse file counts, and not the one for readers that know nothing of such.
     let sparse =
         |name| base().pax(&[("GNU.sparse.major", "1"), ("GNU.sparse.name", name), ("path", "x")]).file("x", "");
-    is_refused(&[sparse("configs/x")], "`configs/x` in layer 1 is no regular file but a sparse file");
+    is_refused(&[sparse("configs/x")], "`configs/x` in layer 1 is a sparse file, not a regular file");
     becomes(&[sparse("elsewhere")], &BASE);
 }
 

@@ -19,13 +19,13 @@ fn archives_that_are_larger_than_they_may_be_are_refused() {
     let limits = UnpackLimits::default;
     let two = [base(), base()];
     let more = [base(), base().file("x", "")];
-    let told = "the image has 3 layers and may have 2";
+    let told = "the image has 3 layers and the limit is 2";
     holds(&UnpackLimits { layers: 2, ..limits() }, &two, &[base(), base(), base()], told);
     let told = "the layers have more than 8 entries, counted up to layer 2";
     holds(&UnpackLimits { headers: 8, ..limits() }, &two, &more, told);
     let told = "the layers have more than 9216 bytes when they are uncompressed, counted up to layer 2";
     holds(&UnpackLimits { uncompressed: 9216, ..limits() }, &two, &more, told);
-    let told = "layer 1 says more than 110 bytes of one entry beside its content";
+    let told = "an entry of layer 1 has an extended header of more than 110 bytes";
     let named = |bytes| [base().file(&"n".repeat(bytes), "")];
     holds(&UnpackLimits { header_bytes: 110, ..limits() }, &named(110), &named(111), told);
 }
@@ -40,7 +40,7 @@ fn catalogs_that_are_larger_than_they_may_be_are_refused() {
     let link = || base().link("configs/l", "a");
     holds(&UnpackLimits { links: 1, ..limits() }, &[link().link("x", "y")], &[link().link("configs/m", "a")], told);
     holds(&UnpackLimits { links: 1, ..limits() }, &[link()], &[link().hard_link("configs/m", "configs/l")], told);
-    let told = "`configs/x` in layer 1 has 6 bytes and may have 5";
+    let told = "`configs/x` in layer 1 has 6 bytes and the limit is 5";
     let file = |content| base().file("configs/x", content);
     holds(&UnpackLimits { file_bytes: 5, ..limits() }, &[file("12345").file("x", "123456")], &[file("123456")], told);
     let told = "the files under `/configs` have more than 5 bytes, counted up to `configs/a` in layer 2";
@@ -82,7 +82,7 @@ fn a_bomb_is_refused_however_it_is_compressed() {
     // zlib makes a thousandth of zeros, zstd much less.
     for (blob, ratio) in [(base().file("x", &zeros).gzip(), 100), (base().file("x", &zeros).zstd(), 1_000)] {
         let limits = UnpackLimits { ratio, ratio_from: 1024 * 1024, ..UnpackLimits::default() };
-        let told = format!("layer 1 has more than {ratio} times the bytes of its blob: this is no catalog but a bomb");
+        let told = format!("layer 1 has more than {ratio} times the bytes of its blob, which no catalog has");
         assert_eq!(unpacked_blobs(std::slice::from_ref(&blob), "/configs", &limits), Err(told));
         for ratio_from in [4 * 1024 * 1024 + 100_000, u64::MAX] {
             let limits = UnpackLimits { ratio, ratio_from, ..UnpackLimits::default() };
@@ -99,11 +99,11 @@ fn a_size_that_no_archive_can_have_is_refused_before_it_is_read() {
     let claims = |bytes: u64| base().header(b'0', b"configs/x", b"", bytes);
     is_refused(
         &[claims(8 * 1024 * 1024 * 1024 - 1)],
-        "`configs/x` in layer 1 has 8589934591 bytes and may have 1073741824",
+        "`configs/x` in layer 1 has 8589934591 bytes and the limit is 1073741824",
     );
-    is_refused(&[claims(u64::MAX)], "layer 1 is damaged or no archive: size overflow");
+    is_refused(&[claims(u64::MAX)], "layer 1 is damaged or not a tar archive: size overflow");
     let said = base().header(b'L', b"././@LongLink", b"", 1024 * 1024 + 1);
-    is_refused(&[said], "layer 1 says more than 1048576 bytes of one entry beside its content");
+    is_refused(&[said], "an entry of layer 1 has an extended header of more than 1048576 bytes");
 }
 
 #[test]
