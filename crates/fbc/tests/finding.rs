@@ -1,5 +1,7 @@
 //! Which packages, bundles and blobs meet which conditions, and how facets count.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 use fbc::Catalog;
 use fbc::catalog::{
     ApiFilter, Bundle, BundleFilter, CapabilityLevel, Facet, FacetCounts, FacetValue, InstallMode, MetaFilter,

@@ -1,5 +1,7 @@
 //! What is found in random catalogs, against looking at every package, bundle and blob by their public methods.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use fbc::catalog::{

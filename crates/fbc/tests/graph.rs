@@ -1,5 +1,7 @@
 //! The update graph: edges, successors, paths, and what no path leads to.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 

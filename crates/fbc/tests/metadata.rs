@@ -1,5 +1,7 @@
 //! What metadata says, in either of its forms, and what it says where it is odd.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 use base64::prelude::{BASE64_STANDARD, Engine};
 use fbc::catalog::{CapabilityLevel, CrdDescription, CsvMetadata, InstallMode, JsonText, Link};
 use fbc::{Catalog, Code};

@@ -1,5 +1,7 @@
 //! Outlines: what counts as a difference, and what their bytes say.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 use testing::fixture;
 use testing::random;
 

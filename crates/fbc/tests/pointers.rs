@@ -1,5 +1,7 @@
 //! JSON pointers into raw values, as RFC 6901 has them.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 use fbc::catalog::{BadPointer, part_at};
 use testing::fixture;
 

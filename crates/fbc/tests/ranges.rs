@@ -1,5 +1,7 @@
 //! Both grammars of ranges against the answers of upstream's code: see `testdata/golden/README.md`.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 use std::collections::BTreeMap;
 
 use fbc::range::{BlangRange, MAX_MASTERMINDS_BYTES, MAX_MASTERMINDS_GROUPS, MastermindsRange, RangeError};

@@ -3,6 +3,8 @@
 //! Stored lines must be equal once numbers are doubles; errors must be of upstream's kind and in its place. Where we
 //! differ on purpose, the case is named here with its reason.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 use std::collections::BTreeMap;
 
 use base64::Engine;

@@ -1,5 +1,7 @@
 //! What holds for the reading of any file.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 use std::collections::BTreeMap;
 
 use fbc::read::{FileReader, ReadLimits, Step};

@@ -1,5 +1,7 @@
 //! What a package says of itself in lists, and which of its bundles says it.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 use base64::prelude::{BASE64_STANDARD, Engine};
 use fbc::Catalog;
 use fbc::catalog::{Bundle, CapabilityLevel, InstallMode, Package};

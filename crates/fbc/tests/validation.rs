@@ -3,6 +3,8 @@
 //! Upstream answers with one text (stages `load` and `convert`) or with a tree of all faults (stage `model`). Every
 //! text and every leaf is a problem of ours. Where upstream made a tree, ours has nothing beside its leaves.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::prelude::{BASE64_STANDARD, Engine};

@@ -1,7 +1,8 @@
 //! Resolution: upstream's own table, and the reasons that are given.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 use testing::fixture;
-#[path = "resolve/golden.rs"]
 mod golden;
 
 use std::collections::BTreeMap;
