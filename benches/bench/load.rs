@@ -15,7 +15,7 @@ use store::{ContentWriter, Store};
 
 use crate::measure::{at_most, least, once, process_cpu, report};
 
-/// How often the whole load is measured.
+/// Number of times that the whole load is measured.
 const RUNS: usize = 5;
 
 /// A folder loaded and served, as `catalogql serve` does it, with its CPU time on all threads until it is served.
@@ -25,7 +25,7 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
     let (writer, catalogs): (_, Catalogs) = catalogs();
     let start = process_cpu();
     let store = Store::open(store, u64::MAX, "bench").expect("the store opens");
-    let wanted = CatalogSpec {
+    let spec = CatalogSpec {
         name: CatalogName::new(name).expect("a valid name"),
         place: place(folder),
         metadata: CatalogMetadata::default(),
@@ -38,7 +38,7 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
         Event::Progress { .. } => {}
     };
     let registries = Registries::new(Settings::default()).expect("nothing is set");
-    runtime.block_on(Loader::new(store, registries, writer).run(vec![wanted], RefreshPolicy::ONCE, observe));
+    runtime.block_on(Loader::new(store, registries, writer).run(vec![spec], RefreshPolicy::ONCE, observe));
     let took = served_at.get().expect("it is served").saturating_sub(start);
     (took, Arc::clone(catalogs.snapshot().get(name).expect("it is served")))
 }
@@ -118,7 +118,7 @@ pub(crate) fn bench(name: &str, folder: &Path, scratch: &Path) {
     at_most("warm load / serde_json::Value of the same lines", warm, value, 0.4);
 }
 
-/// What saphyr-parser's bare event stream takes over the same files; `None` when they are not YAML.
+/// Measures the bare event stream of saphyr-parser over the same files; `None` when they are not YAML.
 fn yaml_events(folder: &Path) -> Option<Duration> {
     let mut texts = Vec::new();
     for package in std::fs::read_dir(folder).expect("a folder") {

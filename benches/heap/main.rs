@@ -42,14 +42,14 @@ fn bench(name: &str, source: &str, scratch: &Path, most_live: usize) {
     let (writer, catalogs) = catalogs();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.expect("a runtime starts");
-    let wanted = CatalogSpec {
+    let spec = CatalogSpec {
         name: CatalogName::new(name).expect("a valid name"),
         place: Source::parse(source, Path::new("")).expect("a source").into(),
         metadata: CatalogMetadata::default(),
     };
     let store = Store::open(&scratch.join("store"), u64::MAX, "bench").expect("the store opens");
     let registries = Registries::new(Settings::default()).expect("nothing is set");
-    runtime.block_on(Loader::new(store, registries, writer).run(vec![wanted], RefreshPolicy::ONCE, |_| ()));
+    runtime.block_on(Loader::new(store, registries, writer).run(vec![spec], RefreshPolicy::ONCE, |_| ()));
     drop(runtime);
     let served = Arc::clone(catalogs.snapshot().get(name).expect("it is served"));
     line("live on the heap", HEAP.allocated() - before, most_live);
