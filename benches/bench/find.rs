@@ -33,7 +33,7 @@ pub(crate) fn bench(served: &Arc<Served>) {
     println!("find in {} packages and {} bundles", served.catalog.packages().len(), served.catalog.bundles().len());
     served.catalog.prepare();
     let one = engine(served, roomy());
-    let tiles = percentile(99, (0..1_000).map(|_| ask(&one, TILES, json!({})).0));
+    let tiles = percentile(99, (0..1_000).map(|_| execute(&one, TILES, json!({})).0));
     within("tiles: 50 packages × 7 fields, 3 facets, p99", tiles, MS);
     search(&one, served);
     provides(&one, served);
@@ -47,7 +47,7 @@ fn search(engine: &Engine, served: &Served) {
         let half: String = word.chars().take(word.chars().count().div_ceil(2)).collect();
         [word.clone(), mistyped, half]
     });
-    let times: Vec<_> = times.map(|word| ask(engine, SEARCH, json!({ "words": word })).0).collect();
+    let times: Vec<_> = times.map(|word| execute(engine, SEARCH, json!({ "words": word })).0).collect();
     report("  searches", &times.len().to_string(), None);
     within("search of one word, right, mistyped or half, p99", percentile(99, times), MS);
 }
@@ -60,7 +60,7 @@ fn provides(one: &Engine, served: &Arc<Served>) {
         .collect();
     let times = |engine: &Engine| {
         let times = apis.iter().map(|(group, version, kind)| {
-            ask(engine, PROVIDES, json!({"api": {"group": group, "version": version, "kind": kind}})).0
+            execute(engine, PROVIDES, json!({"api": {"group": group, "version": version, "kind": kind}})).0
         });
         times.collect::<Vec<_>>()
     };
@@ -75,7 +75,7 @@ fn images(engine: &Engine, served: &Served) {
     let all = || {
         let (mut took, mut after) = (Duration::ZERO, Value::Null);
         for _ in 0..served.catalog.bundles().len().div_ceil(500) {
-            let (page, body) = ask(engine, IMAGES, json!({ "after": after }));
+            let (page, body) = execute(engine, IMAGES, json!({ "after": after }));
             let body: Value = serde_json::from_slice(&body).expect("an answer is JSON");
             after = body["data"]["bundles"]["pageInfo"]["endCursor"].clone();
             took += page;
@@ -93,8 +93,8 @@ fn words(served: &Served) -> Vec<String> {
     words.into_iter().take(1_000).collect()
 }
 
-/// How long an answer takes, from the text of a document that was not seen before.
-fn ask(engine: &Engine, query: &str, variables: Value) -> (Duration, Vec<u8>) {
+/// Executes a document that was not seen before, and returns the CPU time with the response.
+fn execute(engine: &Engine, query: &str, variables: Value) -> (Duration, Vec<u8>) {
     let query = format!("{query}#{:?}", std::time::Instant::now());
     let Value::Object(variables) = variables else { return (Duration::ZERO, Vec::new()) };
     let variables: Option<Map<String, Value>> = Some(variables);

@@ -15,7 +15,7 @@ use store::Store;
 
 use crate::measure::{at_most, least, once, process_cpu, report};
 
-/// How often the whole load is measured.
+/// Number of times that the whole load is measured.
 const RUNS: usize = 5;
 
 /// A folder loaded and served, as `catalogql serve` does it, with its CPU time on all threads until it is served.
@@ -26,7 +26,7 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
     let start = process_cpu();
     let store = Store::open(store, u64::MAX, "bench").expect("the store opens");
     let registries = Registries::new(RegistrySettings::default()).expect("nothing is set");
-    let wanted = CatalogSpec {
+    let spec = CatalogSpec {
         name: CatalogName::new(name).expect("a valid name"),
         source: SourceSpec::once(Source::Directory(folder.to_owned()), registries),
         metadata: CatalogMetadata::default(),
@@ -39,7 +39,7 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
         Event::Progress { .. } | Event::Withdrawn(_) => {}
     };
     let (loader, task) = Loader::new(store, writer);
-    loader.set(vec![wanted]);
+    loader.set(vec![spec]);
     drop(loader);
     runtime.block_on(task.compress_after(Duration::ZERO).run(observe));
     let took = served_at.get().expect("it is served").saturating_sub(start);
@@ -118,7 +118,7 @@ pub(crate) fn bench(name: &str, folder: &Path, scratch: &Path) {
     at_most("warm load / serde_json::Value of the same lines", warm, value, 0.4);
 }
 
-/// What saphyr-parser's bare event stream takes over the same files; `None` when they are not YAML.
+/// Measures the bare event stream of saphyr-parser over the same files; `None` when they are not YAML.
 fn yaml_events(folder: &Path) -> Option<Duration> {
     let mut texts = Vec::new();
     for package in std::fs::read_dir(folder).expect("a folder") {

@@ -27,37 +27,37 @@ fn main() {
     let generated = scratch.join("generated");
     generate::generate(&generated).expect("the target folder can be written to");
     let parts: Vec<String> = std::env::args().skip(1).filter(|part| !part.starts_with('-')).collect();
-    let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
+    let is_requested = |part: &str| parts.is_empty() || parts.iter().any(|requested| requested == part);
     let corpus = corpus::folder();
-    if is_wanted("load") {
+    if is_requested("load") {
         load::bench("generated", &generated, &scratch);
     }
     for name in ["community", "community-v4.18-yaml", "community-objects"] {
-        if is_wanted("load") && corpus.join(name).is_dir() {
+        if is_requested("load") && corpus.join(name).is_dir() {
             load::bench(name, &corpus.join(name), &scratch);
         }
     }
-    if is_wanted("image") {
+    if is_requested("image") {
         let community = corpus.join("community");
         let (name, folder) = if community.is_dir() { ("community", &community) } else { ("generated", &generated) };
         pull::bench(name, folder, &scratch);
     }
     let served = load::serve("generated", &generated, &scratch);
-    if is_wanted("execute") {
+    if is_requested("execute") {
         execute::bench(&served);
     }
     let community = corpus.join("community");
     let served = if community.is_dir() { load::serve("community", &community, &scratch) } else { served };
-    if is_wanted("look-up") {
+    if is_requested("look-up") {
         look_up::bench(&served);
     }
-    if is_wanted("find") {
+    if is_requested("find") {
         find::bench(&served);
     }
-    if is_wanted("plan") {
+    if is_requested("plan") {
         plan::bench(&served);
     }
-    if is_wanted("worst") {
+    if is_requested("worst") {
         for name in ["community", "community-objects"] {
             if corpus.join(name).is_dir() {
                 worst::bench(&load::serve(name, &corpus.join(name), &scratch));

@@ -6,7 +6,7 @@ use testing::image::{CatalogImage, MeasuredServer};
 
 use crate::measure::{at_most, least, report};
 
-/// How often each is measured.
+/// Number of times that each is measured.
 const RUNS: usize = 5;
 
 /// Measures the CPU time from the start of the server to its first answer.

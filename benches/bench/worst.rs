@@ -11,13 +11,13 @@ use serving::Served;
 use crate::execute::engine;
 use crate::measure::{least, once, report, within};
 
-/// What no request may take.
+/// CPU time that no request may take.
 const BAR: Duration = Duration::from_millis(250);
 
-/// How many fields of the root are tried, each with the largest pages that are admitted then.
+/// Numbers of fields of the root that are tried, each with the largest pages that are admitted then.
 const ROOTS: [usize; 6] = [20, 10, 5, 3, 2, 1];
 
-/// Everything that metadata has.
+/// A selection of every field of metadata.
 const METADATA: &str = "metadata { displayName description provider { name url } maintainers { name email } \
     links { name url } keywords categories capabilityLevel maturity minKubeVersion installModes \
     infrastructureFeatures certified createdAt containerImage repository support \
@@ -155,7 +155,7 @@ pub(crate) fn bench(served: &Arc<Served>) {
     served.catalog.prepare();
     let engine = engine(served, Limits::default());
     let cold = document("bundles(first: SIZE) { nodes { metadata { displayName } } }", 20, 500);
-    let (time, _) = once(|| ask(&engine, &cold));
+    let (time, _) = once(|| execute(&engine, &cold));
     within("the metadata of bundles that were never asked for", time, BAR);
     let largest = served.catalog.packages().max_by_key(|package| package.bundles().len()).expect("there are packages");
     for (what, fields) in FAMILIES {
@@ -170,7 +170,7 @@ pub(crate) fn bench(served: &Arc<Served>) {
             let mut number = 0;
             let time = least(2, || {
                 number += 1;
-                answer = ask(&engine, &format!("{query} # {number}"));
+                answer = execute(&engine, &format!("{query} # {number}"));
             });
             Some((time, roots, size, answer))
         });
@@ -198,7 +198,7 @@ fn document(fields: &str, roots: usize, size: usize) -> String {
 /// The largest pages with which a query is admitted; nothing when it is not with the smallest.
 fn largest_admitted(engine: &Engine, document: impl Fn(usize) -> String) -> Option<usize> {
     let is_admitted = |size: usize| {
-        let (_, code) = ask(engine, &document(size));
+        let (_, code) = execute(engine, &document(size));
         !matches!(code, "COST_ESTIMATED_TOO_EXPENSIVE" | "MAX_ALIASES_LIMIT" | "MAX_TOKENS_LIMIT")
     };
     let mut sizes = [500, 400, 300, 200, 150, 100, 70, 50, 35, 25, 15, 10, 7, 5, 3, 2, 1].into_iter();
@@ -239,8 +239,8 @@ const CODES: [&str; 10] = [
     "GRAPHQL_PARSE_FAILED",
 ];
 
-/// How long the answer is, and the code of its first error.
-fn ask(engine: &Engine, query: &str) -> (usize, &'static str) {
+/// Executes a query, and returns the length of the response and the code of its first error.
+fn execute(engine: &Engine, query: &str) -> (usize, &'static str) {
     let variables = Some(variables());
     let answer = engine.execute(&Request { query: Some(query.into()), variables, ..Request::default() });
     let has_errors = answer.body.starts_with(b"{\"errors\"");

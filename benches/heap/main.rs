@@ -44,14 +44,14 @@ fn bench(name: &str, source: &str, scratch: &Path, most_live: usize) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.expect("a runtime starts");
     let registries = Registries::new(RegistrySettings::default()).expect("nothing is set");
-    let wanted = CatalogSpec {
+    let spec = CatalogSpec {
         name: CatalogName::new(name).expect("a valid name"),
         source: SourceSpec::once(Source::parse(source, Path::new("")).expect("a source"), registries),
         metadata: CatalogMetadata::default(),
     };
     let store = Store::open(&scratch.join("store"), u64::MAX, "bench").expect("the store opens");
     let (loader, task) = Loader::new(store, writer);
-    loader.set(vec![wanted]);
+    loader.set(vec![spec]);
     drop(loader);
     runtime.block_on(task.compress_after(Duration::ZERO).run(|_| ()));
     drop(runtime);

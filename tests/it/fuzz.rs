@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use crate::support::{Archive, SeededRandom};
 
-/// How many inputs each target gets; `CATALOGQL_FUZZ` asks for another number.
+/// Number of inputs of each target, unless `CATALOGQL_FUZZ` is another number.
 const INPUTS: u64 = 1_000;
 
-/// What no input may take.
+/// Time that no input may take.
 const TOO_LONG: Duration = Duration::from_secs(10);
 
-/// Gives a target its inputs; whatever panics or takes too long is named with its input.
+/// Runs a target over its seeds and mutations of them. Panics with the input that panics or takes too long.
 fn run(seed: u64, target: impl Fn(&[u8]), seeds: &[&[u8]], words: &[&[u8]]) {
     let inputs = std::env::var("CATALOGQL_FUZZ").map_or(INPUTS, |count| count.parse().expect("a number of inputs"));
     let mut seeded = SeededRandom::new(seed);
@@ -153,7 +153,7 @@ fn stored_lines_hold_for_any_bytes() {
 #[test]
 fn ids_and_cursors_hold_for_any_text() {
     let page = "{ nodes { id } pageInfo { startCursor endCursor } }";
-    let answer = targets::ask(&format!("{{ catalogs {{ id }} packages {page} bundles {page} }}"), "");
+    let answer = targets::execute(&format!("{{ catalogs {{ id }} packages {page} bundles {page} }}"), "");
     let mut texts = Vec::new();
     let mut gather = vec![&answer["data"]];
     while let Some(value) = gather.pop() {

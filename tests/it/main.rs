@@ -1,5 +1,7 @@
 //! Tests of what users see, in one binary; a module is named for what it is about.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 mod bad_input;
 mod canonical;
 mod catalogd;

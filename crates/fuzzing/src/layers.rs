@@ -1,4 +1,4 @@
-//! What is fuzzed of layers; beside `targets.rs`, as it alone needs to write archives.
+//! The fuzz target of image layers, the only one that writes archives.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,8 +6,8 @@ use std::fs;
 use images::unpack::{CatalogRoot, Layer, UnpackLimits, UnpackedEntry, unpack};
 use testing::Archive;
 
-/// Layers, as they come and as entries: whatever a layer holds, nothing of it appears in a folder, no path or link leads
-/// upwards, and a layer that can be applied a second time changes nothing.
+/// Unpacks the bytes as a layer, and again as entries of one. Whatever a layer holds, nothing of it appears in a folder,
+/// no path or link leads upwards, and a layer that is applied twice changes nothing the second time.
 pub fn layers(data: &[u8]) {
     let mut written = Archive::default();
     for line in data.split(|byte| *byte == b'\n') {
@@ -23,7 +23,8 @@ pub fn layers(data: &[u8]) {
     }
 }
 
-/// What is under a directory of layers; `None` when they are refused.
+/// Returns the files, folders and links under `/configs` of these layers, with their contents or targets; `None` when the
+/// layers are refused.
 fn unpacked(blobs: &[&[u8]]) -> Option<BTreeMap<String, Vec<u8>>> {
     let work = tempfile::tempdir().expect("the temporary folder can be written");
     let mut layers = Vec::new();
@@ -59,7 +60,7 @@ fn unpacked(blobs: &[&[u8]]) -> Option<BTreeMap<String, Vec<u8>>> {
     Some(found)
 }
 
-/// Whether a path leads down at each step.
+/// Returns whether a path leads down at each step.
 fn is_below(path: &str) -> bool {
     path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }

@@ -1,5 +1,4 @@
-//! What is fuzzed: each target takes any bytes, and panics where something does not hold. Shared by cargo-fuzz and by
-//! tests/it/fuzz.rs, so that both mean the same.
+//! The fuzz targets of everything but layers: each takes any bytes, and panics where a property does not hold.
 
 use std::sync::{Arc, LazyLock};
 
@@ -16,11 +15,11 @@ use graphql::limits::Limits;
 use graphql::{Engine, Request};
 use serving::{CatalogMetadata, Served, catalogs};
 
-/// Versions that every range is asked about, highest first.
+/// Versions that are looked for in every range, highest first.
 const VERSIONS: [&str; 9] =
     ["18446744073709551615.0.0", "3.0.0", "2.0.0", "2.0.0-rc.1", "1.2.3", "1.2.0+5", "1.0.0", "0.1.0", "0.0.0-0"];
 
-/// Catalogs of a few lines, among whose objects ids and cursors point.
+/// Canonical lines of the catalog whose objects ids and cursors may name.
 const CATALOG: &str = r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}
 {"entries":[{"name":"p.v1"},{"name":"p.v2","replaces":"p.v1"}],"name":"a","package":"p","schema":"olm.channel"}
 {"image":"a.io/p:1","name":"p.v1","package":"p","properties":[{"type":"olm.package","value":{"packageName":"p","version":"1.0.0"}}],"schema":"olm.bundle"}
@@ -28,7 +27,7 @@ const CATALOG: &str = r#"{"defaultChannel":"a","name":"p","schema":"olm.package"
 {"name":"q","schema":"olm.package"}
 "#;
 
-/// Every field that takes an id or a cursor.
+/// An operation with every field that takes an id or a cursor.
 const DOCUMENT: &str = "query ($text: String!, $id: ID!) {
   node(id: $id) { __typename id ... on Bundle { version } }
   nodes(ids: [$id, $id]) { id }
@@ -55,7 +54,7 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
     Engine::new(readers, "test", Limits::default())
 });
 
-/// Ranges of `skipRange`: reading and asking never panics, and places are those of the versions in the range.
+/// Parses ranges of `skipRange`: neither parsing nor evaluating panics, and `places` agrees with `contains`.
 pub fn blang(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let Ok(range) = BlangRange::parse(&text) else { return };
@@ -65,7 +64,7 @@ pub fn blang(data: &[u8]) {
     assert_eq!(places, expected, "{text:?}");
 }
 
-/// Ranges of a `ClusterExtension`: reading and asking never panics, and build metadata never counts.
+/// Parses ranges of a `ClusterExtension`: neither parsing nor evaluating panics, and build metadata never counts.
 pub fn masterminds(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let Ok(range) = MastermindsRange::parse(&text) else { return };
@@ -76,15 +75,15 @@ pub fn masterminds(data: &[u8]) {
     }
 }
 
-/// Label selectors: reading never panics.
+/// Parses label selectors: neither parsing nor matching panics.
 pub fn selectors(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let labels = [("a", "b"), ("a.io/b", "1"), ("c", "")].map(|(key, value)| (key.to_owned(), value.to_owned()));
     let _ = Selector::parse(&text).map(|selector| selector.matches(&labels.into()));
 }
 
-/// The readers of JSON and YAML: a file that is read gives lines that read as themselves, that a catalog can be built
-/// of, and that are the same in whatever pieces the file comes.
+/// Reads the bytes as a file of a catalog, JSON or YAML: the lines of what can be read are read as themselves, a catalog
+/// can be built from them, and they do not depend on the pieces in which the file comes.
 pub fn files(data: &[u8]) {
     let lines = read(data, data.len());
     assert_eq!(read(data, 7), lines);
@@ -93,7 +92,7 @@ pub fn files(data: &[u8]) {
     catalog(&lines).expect("what was read can be indexed");
 }
 
-/// Lines that a store may hold: what is damaged is refused, and whatever is indexed can be read through.
+/// Indexes the bytes as lines of a store: damaged ones are refused, and everything that is indexed can be read.
 pub fn lines(data: &[u8]) {
     let Ok(catalog) = catalog(data) else { return };
     for bundle in catalog.bundles() {
@@ -106,14 +105,16 @@ pub fn lines(data: &[u8]) {
     }
 }
 
-/// Ids and cursors, as text and as what the text encodes: none makes a request fail but as a client's error.
+/// Executes operations with the bytes as ids and cursors, both as they are and encoded: a request fails with a client's
+/// error or not at all.
 pub fn ids(data: &[u8]) {
-    ask(DOCUMENT, &String::from_utf8_lossy(data));
-    ask(DOCUMENT, &BASE64_URL_SAFE_NO_PAD.encode(data));
+    execute(DOCUMENT, &String::from_utf8_lossy(data));
+    execute(DOCUMENT, &BASE64_URL_SAFE_NO_PAD.encode(data));
 }
 
-/// The answer of an engine over two small catalogs.
-pub fn ask(document: &str, text: &str) -> serde_json::Value {
+/// Executes an operation over two small catalogs, with `text` for its variables `text` and `id`, and returns the
+/// response. Panics when that has an internal error.
+pub fn execute(document: &str, text: &str) -> serde_json::Value {
     let variables = ["text", "id"].map(|name| (name.to_owned(), text.into()));
     let request = Request {
         query: Some(document.into()),
@@ -125,7 +126,7 @@ pub fn ask(document: &str, text: &str) -> serde_json::Value {
     serde_json::from_str(&body).expect("an answer is JSON")
 }
 
-/// The canonical lines of a file that comes in pieces of so many bytes; `None` when it is refused.
+/// Reads a file that comes in pieces of `piece` bytes, and returns its canonical lines; `None` when it is refused.
 fn read(data: &[u8], piece: usize) -> Option<Vec<u8>> {
     let limits = ReadLimits { blob_bytes: 1 << 20, depth: 200, ..ReadLimits::default() };
     let mut reader = FileReader::new(limits);
@@ -144,7 +145,7 @@ fn read(data: &[u8], piece: usize) -> Option<Vec<u8>> {
     }
 }
 
-/// A catalog of lines that all come from one file.
+/// Builds the catalog of lines that all come from one file.
 fn catalog(lines: &[u8]) -> Result<Catalog, fbc::catalog::IndexError> {
     let count = lines.split_inclusive(|&byte| byte == b'\n').count();
     let file = FileOrigin {

@@ -38,9 +38,9 @@ pub fn catalog(fixture: &str) -> Catalog {
 
 /// Builds the catalog of canonical lines, as if they were read from one file `catalog.json`.
 pub fn catalog_of(lines: &str) -> Catalog {
-    let count = u32::try_from(lines.lines().count()).unwrap();
+    let count = u32::try_from(lines.lines().count()).expect("a fixture is short");
     let file = FileOrigin { path: "catalog.json".to_owned(), lines: (1..=count).collect(), notices: Vec::new() };
-    Catalog::build(Bytes::from(lines.to_owned()), &Origins { files: vec![file] }).unwrap()
+    Catalog::build(Bytes::from(lines.to_owned()), &Origins { files: vec![file] }).expect("the lines are well-formed")
 }
 
 #[derive(Default)]
@@ -61,7 +61,7 @@ impl Writer {
             "channel" => self.channel(rest),
             "bundle" => self.bundle(rest),
             "deprecated" => self.deprecated(rest),
-            _ if line.starts_with('{') => writeln!(self.lines, "{line}").unwrap(),
+            _ if line.starts_with('{') => writeln!(self.lines, "{line}").expect("a string takes everything"),
             _ => panic!("no line of a fixture: {line}"),
         }
     }
@@ -78,7 +78,7 @@ impl Writer {
             self.lines,
             r#"{{"defaultChannel":"{default}",{description}"name":"{package}","schema":"olm.package"}}"#
         )
-        .unwrap();
+        .expect("a string takes everything");
     }
 
     /// Writes what the package still owes: the bundles its channels name, and its deprecations.
@@ -93,7 +93,7 @@ impl Writer {
             let entries = std::mem::take(&mut self.deprecations).join(",");
             let package = &self.package;
             writeln!(self.lines, r#"{{"entries":[{entries}],"package":"{package}","schema":"olm.deprecations"}}"#)
-                .unwrap();
+                .expect("a string takes everything");
         }
     }
 
@@ -114,7 +114,7 @@ impl Writer {
             self.lines,
             r#"{{"entries":[{entries}],"name":"{name}","package":"{package}","schema":"olm.channel"}}"#
         )
-        .unwrap();
+        .expect("a string takes everything");
     }
 
     /// The full name of an entry's bundle, which is owed unless the word ends in `?`.
@@ -139,13 +139,13 @@ impl Writer {
             }
         }
         if let Some(replaces) = replaces {
-            write!(entry, r#","replaces":"{replaces}""#).unwrap();
+            write!(entry, r#","replaces":"{replaces}""#).expect("a string takes everything");
         }
         if let Some(range) = range {
-            write!(entry, r#","skipRange":{range:?}"#).unwrap();
+            write!(entry, r#","skipRange":{range:?}"#).expect("a string takes everything");
         }
         if let Some(skips) = skips {
-            write!(entry, r#","skips":[{}]"#, skips.collect::<Vec<_>>().join(",")).unwrap();
+            write!(entry, r#","skips":[{}]"#, skips.collect::<Vec<_>>().join(",")).expect("a string takes everything");
         }
         entry + "}"
     }
@@ -191,7 +191,7 @@ impl Writer {
             r#"{{"image":"{image}","name":"{name}","package":"{package}","properties":[{}],{related}"schema":"olm.bundle"}}"#,
             properties.join(",")
         )
-        .unwrap();
+        .expect("a string takes everything");
     }
 
     fn deprecated(&mut self, rest: &str) {

@@ -1,5 +1,7 @@
 //! Tests of the public surface of fbc, in one binary; a module is named for what it is about.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 mod blang;
 mod finding;
 mod finding_properties;
