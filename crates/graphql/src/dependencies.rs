@@ -43,9 +43,9 @@ type Path = &'static [&'static str];
 
 /// The catalogs that one request asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Catalogs<'a> {
+pub(super) enum ScopedCatalogs<'a> {
     /// Every one.
-    All,
+    Every,
     /// Those of these names.
     Named(Vec<&'a str>),
 }
@@ -55,7 +55,7 @@ const ABOUT: [&str; 7] = ["image", "priority", "displayName", "publisher", "labe
 
 impl Dependencies {
     /// What an operation of a checked document asks for.
-    pub(super) fn of(document: &ExecutableDocument, operation: &Operation) -> Self {
+    pub(super) fn new(document: &ExecutableDocument, operation: &Operation) -> Self {
         let mut walk = Walk {
             document,
             operation,
@@ -77,19 +77,21 @@ impl Dependencies {
     }
 
     /// The catalogs that are asked for with these variables; nothing when answers depend on more than them.
-    pub(super) fn catalogs<'a>(&'a self, variables: &'a Map<String, Value>) -> Option<Catalogs<'a>> {
+    pub(super) fn catalogs<'a>(&'a self, variables: &'a Map<String, Value>) -> Option<ScopedCatalogs<'a>> {
         match &self.reach {
             CacheScope::History => None,
-            CacheScope::All => Some(Catalogs::All),
-            CacheScope::Named(texts) => Some(read_all(texts, variables).map_or(Catalogs::All, Catalogs::Named)),
+            CacheScope::All => Some(ScopedCatalogs::Every),
+            CacheScope::Named(texts) => {
+                Some(read_all(texts, variables).map_or(ScopedCatalogs::Every, ScopedCatalogs::Named))
+            }
         }
     }
 
     /// Whether a complete answer stays what it is, whatever is served later: it is all about contents that are named by
     /// their digests.
-    pub(super) fn is_lasting(&self, variables: &Map<String, Value>, snapshot: &Snapshot) -> bool {
+    pub(super) fn is_immutable(&self, variables: &Map<String, Value>, snapshot: &Snapshot) -> bool {
         let Some(pins) = &self.pins else { return false };
-        let Some(Catalogs::Named(names)) = self.catalogs(variables) else { return false };
+        let Some(ScopedCatalogs::Named(names)) = self.catalogs(variables) else { return false };
         // A catalog that is not there is `null`, digest or not.
         read_all(pins, variables).is_some() && names.iter().all(|name| snapshot.get(name).is_some())
     }

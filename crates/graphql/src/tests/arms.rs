@@ -29,8 +29,8 @@ fn fields_by_type() -> BTreeMap<String, Names> {
         .collect()
 }
 
-/// The arms of each implementation of `Object`, with the types that it is for, and whether it leaves the other fields to
-/// another one.
+/// The arms of each implementation of `Object`, with the types that it is for, and whether it leaves the other fields
+/// to another one.
 fn arms() -> Vec<(Names, Names, bool)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/write");
     let mut arms = Vec::new();
