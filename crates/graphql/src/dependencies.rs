@@ -11,6 +11,8 @@ use apollo_compiler::{ExecutableDocument, Node};
 use serde_json::{Map, Value};
 use serving::Snapshot;
 
+use super::fields::{FieldId, FieldScope, QueryField, facts};
+
 /// What the answers to an operation depend on besides its document and its variables.
 #[derive(Debug, PartialEq)]
 pub(super) struct Dependencies {
@@ -49,9 +51,6 @@ pub(super) enum ScopedCatalogs<'a> {
     /// Those of these names.
     Named(Vec<&'a str>),
 }
-
-/// The fields of `Catalog` that its content does not tell: where problems are in files is known from the source.
-const ABOUT: [&str; 7] = ["image", "priority", "displayName", "publisher", "labels", "lastUnpacked", "problems"];
 
 impl Dependencies {
     /// What an operation of a checked document asks for.
@@ -173,10 +172,12 @@ impl<'d> Walk<'d> {
         for selection in &set.selections {
             match selection {
                 Selection::Field(field) => {
-                    match set.ty.as_str() {
-                        "Query" => self.root(field),
-                        "Catalog" if ABOUT.contains(&field.name.as_str()) => self.pins = None,
-                        "PackageFacets" if field.name == "catalogs" => self.counts_catalogs = true,
+                    let id = FieldId::from_names(&set.ty, &field.name);
+                    match (id, facts(id).scope) {
+                        (FieldId::Query(name), _) => self.root(name, field),
+                        (FieldId::Other, _) if field.name == "__schema" || field.name == "__type" => self.pins = None,
+                        (_, FieldScope::Metadata) => self.pins = None,
+                        (_, FieldScope::EveryCatalog) => self.counts_catalogs = true,
                         _ => {}
                     }
                     field.selection_set.iter().for_each(|set| self.selections(set));
@@ -193,30 +194,21 @@ impl<'d> Walk<'d> {
         }
     }
 
-    fn root(&mut self, field: &'d Node<Field>) {
-        let (argument, path): (&str, Path) = match field.name.as_str() {
-            "__typename" => return,
-            "__schema" | "__type" => {
-                self.pins = None;
-                return;
-            }
-            "catalog" => ("name", &[]),
-            "package" => ("catalog", &[]),
-            "packages" | "bundles" | "metas" => ("catalogs", &[]),
-            "bundle" => ("by", &["name", "catalog"]),
-            "resolve" => ("request", &["catalogs"]),
-            "diff" => {
+    fn root(&mut self, name: QueryField, field: &'d Node<Field>) {
+        let (argument, path) = match facts(FieldId::Query(name)).scope {
+            FieldScope::Argument(argument, path) => (argument, path),
+            FieldScope::Volatile => {
                 self.reach = CacheScope::History;
                 return;
             }
-            _ => return self.all(),
+            FieldScope::EveryCatalog | FieldScope::Parent | FieldScope::Metadata => return self.all(),
         };
-        self.lists_packages |= field.name == "packages";
+        self.lists_packages |= name == QueryField::Packages;
         let texts = |argument: &str, path| {
             let written = field.specified_argument_by_name(argument);
             written.and_then(|literal| Texts::of(literal, path, self.operation))
         };
-        let digest = (field.name == "catalog").then(|| texts("digest", &[])).flatten();
+        let digest = (name == QueryField::Catalog).then(|| texts("digest", &[])).flatten();
         match (&mut self.pins, digest) {
             (Some(pins), Some(digest)) => pins.extend(digest),
             (pins, _) => *pins = None,

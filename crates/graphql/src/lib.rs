@@ -15,6 +15,7 @@
 //! | `coercion` | variables and arguments → values |
 //! | `plan` | selection sets → what to write; its cost |
 //! | `write` | a plan → JSON text; one file per family of types |
+//! | `fields` | the fields of every type: names, cost, list sizes, cache scopes |
 //! | `filter` | arguments → conditions on the content of a catalog |
 //! | `connection`, `key` | pages, cursors, ids |
 //! | `introspection` | the schema about itself |
@@ -31,6 +32,7 @@ pub mod documents;
 pub mod errors;
 mod execute;
 mod executor;
+mod fields;
 mod filter;
 mod introspection;
 mod key;
