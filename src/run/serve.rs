@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use graphql::Engine;
 use graphql::limits::Limits;
-use graphql::{self, Engine};
 use loading::{Event, Loader, LoaderTask, Report};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serving::{CatalogName, Catalogs, catalogs};
@@ -69,7 +69,7 @@ async fn serve_catalogs(
     let ready = Ready::default();
     let engine = Arc::new(engine(catalogs.clone(), args)?);
     let playground = if args.documents.trusted_only { playground::closed() } else { playground::router() };
-    let routes = graphql::router(Arc::clone(&engine), &args.cors_origin)
+    let routes = graphql_http::router(Arc::clone(&engine), &args.cors_origin)
         .merge(catalogd_http::router(catalogs, ANSWERS_BUILD))
         .merge(playground);
     let routes = routes.merge(listen::probes(ready.clone()));
@@ -89,8 +89,8 @@ async fn serve_catalogs(
         // They would go on for as long as they are listened to.
         streams.end_streams();
     };
-    let forgetting = Arc::clone(&engine);
-    tokio::spawn(async move { forgetting.forget_former_answers().await });
+    let evicting = Arc::clone(&engine);
+    tokio::spawn(async move { evicting.evict_stale_responses().await });
     let mut serving = std::pin::pin!(listener.serve(routes, listen::ConnectionLimits::default(), end));
     loop {
         tokio::select! {

@@ -9,7 +9,7 @@ use catalogql::listen::{self, Listener};
 use fbc::Catalog;
 use fbc::origin::{FileOrigin, Origins};
 use graphql::limits::Limits;
-use graphql::{self, Engine, StreamLimits};
+use graphql::{Engine, StreamLimits};
 use serving::{CatalogMetadata, Served, catalogs};
 use sha2::{Digest as _, Sha256};
 
@@ -86,7 +86,7 @@ fn as_many_listeners_as_there_may_be_are_told_within_a_second() {
     let runtime = tokio::runtime::Runtime::new().expect("there are threads");
     let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).expect("there is a port");
     let address = listener.address();
-    let routes = graphql::router(engine, &[]);
+    let routes = graphql_http::router(engine, &[]);
     runtime.spawn(listener.serve(routes, listen::ConnectionLimits::default(), std::future::pending()));
     let mut all: Vec<_> = (0..count).map(|_| Listening::start(address)).collect();
     for version in 2..5 {

@@ -11,6 +11,8 @@ use apollo_compiler::{ExecutableDocument, Node};
 use serde_json::{Map, Value};
 use serving::Snapshot;
 
+use super::fields::{FieldId, FieldScope, QueryField, facts};
+
 /// What the answers to an operation depend on besides its document and its variables.
 #[derive(Debug, PartialEq)]
 pub(super) struct Dependencies {
@@ -43,19 +45,16 @@ type Path = &'static [&'static str];
 
 /// The catalogs that one request asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Catalogs<'a> {
+pub(super) enum ScopedCatalogs<'a> {
     /// Every one.
-    All,
+    Every,
     /// Those of these names.
     Named(Vec<&'a str>),
 }
 
-/// The fields of `Catalog` that its content does not tell: where problems are in files is known from the source.
-const ABOUT: [&str; 7] = ["image", "priority", "displayName", "publisher", "labels", "lastUnpacked", "problems"];
-
 impl Dependencies {
     /// What an operation of a checked document asks for.
-    pub(super) fn of(document: &ExecutableDocument, operation: &Operation) -> Self {
+    pub(super) fn new(document: &ExecutableDocument, operation: &Operation) -> Self {
         let mut walk = Walk {
             document,
             operation,
@@ -77,19 +76,21 @@ impl Dependencies {
     }
 
     /// The catalogs that are asked for with these variables; nothing when answers depend on more than them.
-    pub(super) fn catalogs<'a>(&'a self, variables: &'a Map<String, Value>) -> Option<Catalogs<'a>> {
+    pub(super) fn catalogs<'a>(&'a self, variables: &'a Map<String, Value>) -> Option<ScopedCatalogs<'a>> {
         match &self.reach {
             CacheScope::History => None,
-            CacheScope::All => Some(Catalogs::All),
-            CacheScope::Named(texts) => Some(read_all(texts, variables).map_or(Catalogs::All, Catalogs::Named)),
+            CacheScope::All => Some(ScopedCatalogs::Every),
+            CacheScope::Named(texts) => {
+                Some(read_all(texts, variables).map_or(ScopedCatalogs::Every, ScopedCatalogs::Named))
+            }
         }
     }
 
     /// Whether a complete answer stays what it is, whatever is served later: it is all about contents that are named by
     /// their digests.
-    pub(super) fn is_lasting(&self, variables: &Map<String, Value>, snapshot: &Snapshot) -> bool {
+    pub(super) fn is_immutable(&self, variables: &Map<String, Value>, snapshot: &Snapshot) -> bool {
         let Some(pins) = &self.pins else { return false };
-        let Some(Catalogs::Named(names)) = self.catalogs(variables) else { return false };
+        let Some(ScopedCatalogs::Named(names)) = self.catalogs(variables) else { return false };
         // A catalog that is not there is `null`, digest or not.
         read_all(pins, variables).is_some() && names.iter().all(|name| snapshot.get(name).is_some())
     }
@@ -171,10 +172,12 @@ impl<'d> Walk<'d> {
         for selection in &set.selections {
             match selection {
                 Selection::Field(field) => {
-                    match set.ty.as_str() {
-                        "Query" => self.root(field),
-                        "Catalog" if ABOUT.contains(&field.name.as_str()) => self.pins = None,
-                        "PackageFacets" if field.name == "catalogs" => self.counts_catalogs = true,
+                    let id = FieldId::from_names(&set.ty, &field.name);
+                    match (id, facts(id).scope) {
+                        (FieldId::Query(name), _) => self.root(name, field),
+                        (FieldId::Other, _) if field.name == "__schema" || field.name == "__type" => self.pins = None,
+                        (_, FieldScope::Metadata) => self.pins = None,
+                        (_, FieldScope::EveryCatalog) => self.counts_catalogs = true,
                         _ => {}
                     }
                     field.selection_set.iter().for_each(|set| self.selections(set));
@@ -191,30 +194,21 @@ impl<'d> Walk<'d> {
         }
     }
 
-    fn root(&mut self, field: &'d Node<Field>) {
-        let (argument, path): (&str, Path) = match field.name.as_str() {
-            "__typename" => return,
-            "__schema" | "__type" => {
-                self.pins = None;
-                return;
-            }
-            "catalog" => ("name", &[]),
-            "package" => ("catalog", &[]),
-            "packages" | "bundles" | "metas" => ("catalogs", &[]),
-            "bundle" => ("by", &["name", "catalog"]),
-            "resolve" => ("request", &["catalogs"]),
-            "diff" => {
+    fn root(&mut self, name: QueryField, field: &'d Node<Field>) {
+        let (argument, path) = match facts(FieldId::Query(name)).scope {
+            FieldScope::Argument(argument, path) => (argument, path),
+            FieldScope::Volatile => {
                 self.reach = CacheScope::History;
                 return;
             }
-            _ => return self.all(),
+            FieldScope::EveryCatalog | FieldScope::Parent | FieldScope::Metadata => return self.all(),
         };
-        self.lists_packages |= field.name == "packages";
+        self.lists_packages |= name == QueryField::Packages;
         let texts = |argument: &str, path| {
             let written = field.specified_argument_by_name(argument);
             written.and_then(|literal| Texts::of(literal, path, self.operation))
         };
-        let digest = (field.name == "catalog").then(|| texts("digest", &[])).flatten();
+        let digest = (name == QueryField::Catalog).then(|| texts("digest", &[])).flatten();
         match (&mut self.pins, digest) {
             (Some(pins), Some(digest)) => pins.extend(digest),
             (pins, _) => *pins = None,

@@ -37,8 +37,8 @@ pub(super) struct Schema {
 pub(super) struct Document {
     text: Box<str>,
     valid: Valid<ExecutableDocument>,
-    /// Of each operation, in the order of the document.
-    asked: Box<[Dependencies]>,
+    /// Dependencies of each operation, in the order of the document.
+    dependencies: Box<[Dependencies]>,
 }
 
 impl Schema {
@@ -106,8 +106,8 @@ impl Schema {
         {
             return Err(told(Code::ValidationFailed, text, finding));
         }
-        let asked = valid.operations.iter().map(|operation| Dependencies::of(&valid, operation)).collect();
-        Ok(Document { text: text.into(), valid, asked })
+        let dependencies = valid.operations.iter().map(|operation| Dependencies::new(&valid, operation)).collect();
+        Ok(Document { text: text.into(), valid, dependencies })
     }
 
     /// What the introspection fields at the root of an operation say, by response key.
@@ -144,14 +144,14 @@ impl Document {
         })
     }
 
-    /// What the operation of this name asks for, or the only one when there is no name.
-    pub(super) fn asked(&self, name: Option<&str>) -> Option<&Dependencies> {
+    /// The dependencies of the operation of this name, or of the only one if there is no name.
+    pub(super) fn dependencies(&self, name: Option<&str>) -> Option<&Dependencies> {
         match name {
             Some(name) => {
-                let mut operations = self.valid.operations.iter().zip(&self.asked);
-                operations.find_map(|(operation, asked)| (operation.name.as_ref()? == name).then_some(asked))
+                let mut operations = self.valid.operations.iter().zip(&self.dependencies);
+                operations.find_map(|(operation, found)| (operation.name.as_ref()? == name).then_some(found))
             }
-            None => self.asked.first().filter(|_| self.asked.len() == 1),
+            None => self.dependencies.first().filter(|_| self.dependencies.len() == 1),
         }
     }
 
@@ -162,7 +162,7 @@ impl Document {
 
     /// The place of something in the text.
     pub(super) fn location(&self, span: Option<SourceSpan>) -> Option<Location> {
-        span.map(|span| Location::of(&self.text, span.offset()))
+        span.map(|span| Location::from_offset(&self.text, span.offset()))
     }
 
     /// The text.
@@ -208,7 +208,7 @@ fn syntax_error(parser: &Parser, text: &str, invalid: &WithErrors<ast::Document>
 fn told(code: Code, text: &str, finding: &DiagnosticData) -> Error {
     let message = finding.to_string();
     let place = finding.location().map(|span| places::refined(&message, text, span.offset()));
-    Error::request(code, message).at(place.map(|offset| Location::of(text, offset)))
+    Error::request(code, message).at(place.map(|offset| Location::from_offset(text, offset)))
 }
 
 #[cfg(test)]

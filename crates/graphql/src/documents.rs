@@ -1,20 +1,21 @@
-//! Documents that requests need not send: those that were parsed and validated before, kept by the sha256 of their text,
-//! and those that the server was given to trust, by whatever their clients call them.
+//! Documents that requests need not send: those that were parsed and validated before, kept by the sha256 of their
+//! text, and those that the server was given to trust, by whatever their clients call them.
 //!
-//! Clients name a document by its digest (Apollo's `persistedQuery`, `documentId`), or by the id that a compiler gave it:
-//! an md5 or a sha256 or any other text. An id is never checked against the text.
+//! Clients name a document by its digest (Apollo's `persistedQuery`, `documentId`), or by the id that a compiler gave
+//! it: an md5 or a sha256 or any other text. An id is never checked against the text.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use apollo_compiler::executable;
 use fbc::Digest;
 use sha2::{Digest as _, Sha256};
 
+use super::Request;
 use super::document::{Document, Schema};
 use super::errors::{Code, Error, Location};
 use super::limits::Limits;
 use super::second_chance::SecondChanceCache;
-use super::{PreparedRequest, Request};
 
 /// Memory of a parsed document besides what grows with its text.
 const BYTES_PER_DOCUMENT: usize = 1_024;
@@ -37,6 +38,16 @@ pub(super) struct Documents {
     kept: SecondChanceCache<Digest, Document>,
     trusted: Trusted,
     policy: Policy,
+}
+
+/// A request with its validated document.
+pub(super) struct ResolvedRequest<'r> {
+    pub(super) request: &'r Request<'r>,
+    pub(super) document: Arc<Document>,
+    /// SHA-256 of the document's source text; the key of the document cache.
+    pub(super) digest: Digest,
+    /// Whether the response has the cost in its `extensions`.
+    pub(super) includes_cost: bool,
 }
 
 /// Documents that the server was given.
@@ -100,12 +111,12 @@ impl Documents {
     }
 
     /// A request with its document: one that is trusted or kept, or else the one that is sent, which is then kept.
-    pub(super) fn of<'r>(
+    pub(super) fn resolve<'r>(
         &self,
         request: &'r Request<'r>,
         schema: &Schema,
         limits: &Limits,
-    ) -> Result<PreparedRequest<'r>, Error> {
+    ) -> Result<ResolvedRequest<'r>, Error> {
         let sent = request.query.as_deref().map(digest);
         let named = request.named().map(|id| self.named(&id)).transpose();
         // Whoever may not ask is not told how to ask better.
@@ -123,7 +134,7 @@ impl Documents {
             None if self.policy == Policy::TrustedOnly => return Err(not_trusted()),
             None => self.untrusted(digest, request, schema, limits)?,
         };
-        Ok(PreparedRequest { request, digest, document, asks_cost: request.asks_cost() })
+        Ok(ResolvedRequest { request, digest, document, includes_cost: request.includes_cost() })
     }
 
     fn untrusted(
@@ -174,9 +185,17 @@ enum Id<'r> {
     Persisted(Option<&'r str>),
 }
 
+impl ResolvedRequest<'_> {
+    /// Whether the operation is a subscription.
+    pub(super) fn is_subscription(&self) -> bool {
+        let operation = self.document.operation(self.request.operation_name.as_deref());
+        operation.is_ok_and(executable::Operation::is_subscription)
+    }
+}
+
 impl Request<'_> {
-    /// Whether it has a document, or names one.
-    pub(super) fn has_document(&self) -> bool {
+    /// Returns whether the request has a document or names one.
+    pub fn has_document(&self) -> bool {
         self.query.is_some() || self.named().is_some()
     }
 
@@ -188,8 +207,8 @@ impl Request<'_> {
         Some(Id::Persisted(persisted["sha256Hash"].as_str().filter(|_| persisted["version"] == 1)))
     }
 
-    /// Whether the answer is to tell what it cost.
-    fn asks_cost(&self) -> bool {
+    /// Whether the response has the cost in its `extensions`.
+    fn includes_cost(&self) -> bool {
         self.extensions.as_ref().is_some_and(|extensions| extensions.get("cost") == Some(&true.into()))
     }
 }

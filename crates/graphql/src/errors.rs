@@ -1,15 +1,15 @@
-//! What can go wrong with a request, and how it is told: codes, places, texts, and the status of an answer.
+//! Errors of requests: codes, messages, locations, and their JSON.
 //!
-//! Every error has a code, and [`status`] alone maps outcomes to HTTP. It knows nothing of catalogs.
+//! Every error has a code. This module knows neither catalogs nor HTTP.
 
 use std::io::Write as _;
 
 use super::output;
 
-/// What went wrong, as clients see it in `extensions.code`.
+/// Machine-readable kind of an error, which clients see in `extensions.code`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// The document is no GraphQL.
+    /// The document is not GraphQL.
     ParseFailed,
     /// The document does not fit the schema.
     ValidationFailed,
@@ -27,38 +27,38 @@ pub enum Code {
     MaxDirectives,
     /// Too many tokens.
     MaxTokens,
-    /// No document of the digest that was named is kept.
+    /// No cached document has the digest that the request names.
     PersistedQueryNotFound,
-    /// The document that was sent has another digest than the one that was named.
+    /// The digest of the document differs from the one that the request names.
     PersistedQueryHashMismatch,
-    /// The server executes only documents that it was given, and this is none of them.
+    /// The server executes only trusted documents, and this is none of them.
     QueryNotInSafelist,
-    /// The document may produce too many objects.
+    /// The operation is estimated to produce more objects than the limit.
     CostEstimated,
-    /// The document did produce too many objects.
+    /// The operation produced more objects than the limit.
     CostActual,
-    /// The answer became too large.
+    /// The response is larger than the limit.
     ResponseTooLarge,
-    /// Writing the answer took too long.
+    /// Writing the response took longer than the limit.
     Timeout,
-    /// The catalog no longer serves the content that was asked for.
+    /// The catalog no longer serves the requested content.
     CatalogChanged,
-    /// As many streams are open as may be.
+    /// The maximum number of streams is open.
     MaxStreams,
     /// A fault of the server.
     Internal,
 }
 
-/// A place in a document, as people count.
+/// Position in the source text of a document, as GraphQL counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// From 1.
+    /// Line, from 1.
     pub line: usize,
-    /// From 1, in UTF-16 units, as graphql-js counts them.
+    /// Column, from 1, in UTF-16 code units as graphql-js counts them.
     pub column: usize,
 }
 
-/// A step of the way to a field of an answer.
+/// A segment of the path to a field of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment {
     /// The response key of a field.
@@ -67,31 +67,31 @@ pub enum Segment {
     Index(usize),
 }
 
-/// One error of an answer.
+/// One error of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What went wrong, for programs.
+    /// The kind, for programs.
     pub code: Code,
-    /// What went wrong, for people.
+    /// The message, for people.
     pub message: String,
-    /// Where in the document, when it is about a place.
+    /// Position in the document; `None` for an error of the whole request.
     pub location: Option<Location>,
-    /// The field it is about; empty for an error of the whole request.
+    /// Path of the field; empty for a request error.
     pub path: Vec<Segment>,
-    /// What was counted and how much is allowed, for costs.
+    /// The cost and its limit, for errors about costs.
     pub cost: Option<Cost>,
 }
 
-/// A cost and the most it may be, in objects.
+/// A cost with its limit, in objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// What was counted.
+    /// Cost of the request.
     pub cost: u64,
-    /// What is allowed.
+    /// Limit.
     pub maximum: u64,
 }
 
-/// What became of a request.
+/// Result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Data without errors.
@@ -102,23 +102,6 @@ pub enum Outcome {
     Refused,
     /// The execution was abandoned: no data.
     Abandoned,
-}
-
-/// The form in which an answer is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Media {
-    /// `application/json`, where whatever was understood is a 200.
-    Json,
-    /// `application/graphql-response+json`, whose status says more.
-    GraphqlResponse,
-}
-
-/// The HTTP status of an answer.
-pub fn status(outcome: Outcome, media: Media) -> u16 {
-    match (outcome, media) {
-        (Outcome::Refused, Media::GraphqlResponse) => 400,
-        (Outcome::Complete | Outcome::Partial | Outcome::Refused | Outcome::Abandoned, _) => 200,
-    }
 }
 
 impl Code {
@@ -149,8 +132,8 @@ impl Code {
 }
 
 impl Location {
-    /// The place of a byte of a text. Lines end with `\n`, `\r` or both.
-    pub fn of(text: &str, offset: usize) -> Self {
+    /// The location of a byte of a text. Lines end with `\n`, `\r` or both.
+    pub fn from_offset(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let mut line = 1;
         let mut start = 0;
@@ -166,18 +149,18 @@ impl Location {
 }
 
 impl Error {
-    /// An error of the whole request, about no place of the document.
+    /// A request error: it has neither location nor path.
     pub fn request(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), location: None, path: Vec::new(), cost: None }
     }
 
-    /// The same error, about a place of the document.
+    /// The same error with a location.
     #[must_use]
     pub fn at(self, location: Option<Location>) -> Self {
         Self { location, ..self }
     }
 
-    /// Writes it as JSON.
+    /// Appends the JSON object of the error.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"message\":");
         output::string(out, &self.message);
@@ -203,7 +186,7 @@ impl Error {
     }
 }
 
-/// The text of an answer that has nothing but errors.
+/// The JSON of a response with errors and without data.
 pub(super) fn body(errors: &[Error]) -> Vec<u8> {
     let mut body = b"{".to_vec();
     write_all(errors, &mut body);
@@ -211,14 +194,14 @@ pub(super) fn body(errors: &[Error]) -> Vec<u8> {
     body
 }
 
-/// Writes `"errors":[…]`.
+/// Appends the member `"errors":[…]`.
 pub(super) fn write_all(errors: &[Error], out: &mut Vec<u8>) {
     out.extend_from_slice(b"\"errors\":");
     write_list(errors, out);
 }
 
-/// Writes `[…]`.
-pub(super) fn write_list(errors: &[Error], out: &mut Vec<u8>) {
+/// Appends the JSON array of some errors, which must not be empty.
+pub fn write_list(errors: &[Error], out: &mut Vec<u8>) {
     for (at, error) in errors.iter().enumerate() {
         out.push(if at == 0 { b'[' } else { b',' });
         error.write(out);
@@ -264,16 +247,7 @@ mod tests {
         let text = "{\n  a\r\n😀b\rc}";
         for (needle, line, column) in [("{", 1, 1), ("a", 2, 3), ("b", 3, 3), ("c", 4, 1)] {
             let offset = text.find(needle).unwrap();
-            assert_eq!(Location::of(text, offset), Location { line, column }, "{needle}");
-        }
-    }
-
-    #[test]
-    fn only_a_refused_request_has_another_status_and_only_in_the_newer_media_type() {
-        for outcome in [Outcome::Complete, Outcome::Partial, Outcome::Refused, Outcome::Abandoned] {
-            assert_eq!(status(outcome, Media::Json), 200);
-            let expected = if outcome == Outcome::Refused { 400 } else { 200 };
-            assert_eq!(status(outcome, Media::GraphqlResponse), expected);
+            assert_eq!(Location::from_offset(text, offset), Location { line, column }, "{needle}");
         }
     }
 }

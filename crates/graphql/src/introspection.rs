@@ -16,7 +16,7 @@ use super::plan::{Plan, Selected};
 /// What introspection said: JSON text by response key.
 pub(super) type Introspection = Vec<(Box<str>, Box<[u8]>)>;
 
-/// Responses that are kept.
+/// Number of cached answers.
 const KEPT: usize = 4;
 
 /// Bytes of an answer that is kept; the whole schema has less.

@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 
 use super::coercion::{self, Arguments, Fault};
 use super::document::{Document, Schema};
+use super::fields::FieldId;
 
 /// What to write of an object of one concrete type.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub(super) struct Field<'d> {
     pub(super) key: &'d str,
     /// Its name in the schema.
     pub(super) name: &'d str,
+    /// Which field of the schema it is.
+    pub(super) id: FieldId,
     /// Whether it may be `null`.
     pub(super) nullable: bool,
     /// Whether its elements may be `null`, when it is a list.
@@ -196,6 +199,7 @@ impl<'d> Planner<'d, '_> {
             prefix: prefix(key, first),
             key,
             name,
+            id: FieldId::from_names(type_name, name),
             nullable: !definition.ty.is_non_null(),
             nullable_items: !definition.ty.item_type().is_non_null(),
             list: definition.ty.is_list(),

@@ -1,8 +1,8 @@
-//! Subscriptions: which changes a stream is told, and the text of each. It does not know how they travel.
+//! Subscriptions: which events a stream reports, and the text of each. This module does not know how they travel.
 //!
-//! A stream remembers the catalogs as it told them last and looks for a difference whenever something was published. So
-//! nothing waits in a queue for a reader that is slow: it is told the latest state when it is there again. Equal
-//! requests are executed once for a change.
+//! A stream remembers the catalogs as it reported them last and looks for a difference whenever something was
+//! published. So nothing queues up for a slow reader: it receives the latest state when it reads again. Equal requests
+//! are executed once per event.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,82 +15,87 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::document::Document;
+use super::documents::ResolvedRequest;
 use super::errors::{self, Code, Error};
-use super::{CatalogChange, Engine, Execution, PreparedRequest, coercion, plan};
+use super::execute::Execution;
+use super::write::CatalogChange;
+use super::{Engine, coercion, plan};
 
-/// How much is streamed at once, and how long anything is waited for.
+/// Limits of streams.
 #[derive(Clone, Debug)]
 pub struct StreamLimits {
-    /// Streams at one time: those of events, and operations of a WebSocket; as many sockets may be open.
+    /// Maximum number of streams: event streams and operations of WebSocket connections. As many WebSocket connections
+    /// may be open.
     pub streams: usize,
-    /// Operations of one WebSocket at one time.
+    /// Maximum number of operations per WebSocket.
     pub operations: usize,
-    /// Between two signs of life on a stream that has nothing to tell.
+    /// Interval of keep-alive messages on a stream that has no events.
     pub ping: Duration,
-    /// How long a WebSocket may take to begin with `connection_init`.
+    /// Time for a WebSocket to send `connection_init`.
     pub init: Duration,
 }
 
-/// Texts that are kept for the listeners of one change.
-const TOLD: usize = 64;
+/// Maximum number of event texts that are shared between the streams.
+const SHARED_TEXTS: usize = 64;
 
-/// Bytes of a text that is kept.
-const TOLD_BYTES: usize = 256 << 10;
+/// Maximum size of a shared event text, in bytes.
+const SHARED_TEXT_BYTES: usize = 256 << 10;
 
-/// Changes that are made into text at one time: more than processors would only take memory.
-const TURNS: usize = 4;
+/// Maximum number of events that are written at one time: more than processors would only take memory.
+const CONCURRENT_EVENTS: usize = 4;
 
-/// What all subscriptions share.
+/// State shared by all subscriptions.
 pub(super) struct Streams {
-    /// Whether they are to end; whoever streams holds a receiver.
+    /// Whether streams are to end; each stream holds a receiver.
     ending: watch::Sender<bool>,
-    turns: Arc<Semaphore>,
-    told: Mutex<Told>,
+    permits: Arc<Semaphore>,
+    shared: Mutex<SharedTexts>,
 }
 
-/// The texts of the last change.
+/// Texts of events since the last change of the published set.
 #[derive(Default)]
-struct Told {
+struct SharedTexts {
     revision: Revision,
-    texts: Vec<(Telling, Bytes)>,
+    texts: Vec<(EventKey, Bytes)>,
 }
 
-/// What a text says of one state of the catalogs: who asked, and what was known before of which catalog.
+/// What the text of an event depends on besides the published set.
 #[derive(Clone, PartialEq, Eq)]
-struct Telling {
+struct EventKey {
     request: Digest,
+    /// Name of the catalog.
     name: String,
+    /// Digest of the content that was reported last; `None` for a new catalog.
     before: Option<Digest>,
 }
 
-/// A subscription that was checked.
-pub(super) struct Subscription {
+/// A running subscription.
+pub struct Subscription {
     engine: Arc<Engine>,
     document: Arc<Document>,
     operation_name: Option<String>,
     variables: Map<String, Value>,
-    /// What tells its texts from those of another.
+    /// Hash of the document, the operation and the variables.
     request: Digest,
-    /// The only catalogs that it is about; every one when absent.
+    /// Names of the catalogs to report; `None` for every catalog.
     names: Option<Vec<String>>,
-    /// The catalogs as they were told last, by name.
-    seen: Vec<Arc<Served>>,
-    /// The catalog that was told of last.
+    /// The catalogs as they were reported last, by name.
+    reported: Vec<Arc<Served>>,
+    /// Name of the catalog that was reported last.
     last: String,
     changes: watch::Receiver<u64>,
     ending: watch::Receiver<bool>,
-    long: fn(&mut dyn FnMut()),
 }
 
-/// One result of a subscription.
-pub(super) struct Event {
-    /// JSON text, as of an answer.
-    pub(super) text: Bytes,
-    /// To be given back once there is room for the text.
-    pub(super) turn: OwnedSemaphorePermit,
+/// One response of a subscription.
+pub struct SubscriptionEvent {
+    /// JSON text of the response.
+    pub text: Bytes,
+    /// Permit to hold a text that has no memory budget yet: to be dropped once the text is counted elsewhere.
+    pub permit: OwnedSemaphorePermit,
 }
 
-/// A catalog before and after.
+/// A catalog before and after a change.
 type Pair = (Option<Arc<Served>>, Option<Arc<Served>>);
 
 impl Default for StreamLimits {
@@ -101,76 +106,77 @@ impl Default for StreamLimits {
 
 impl Default for Streams {
     fn default() -> Self {
-        let (ending, turns) = (watch::Sender::new(false), Arc::new(Semaphore::new(TURNS)));
-        Self { ending, turns, told: Mutex::default() }
+        let (ending, permits) = (watch::Sender::new(false), Arc::new(Semaphore::new(CONCURRENT_EVENTS)));
+        Self { ending, permits, shared: Mutex::default() }
     }
 }
 
 impl Engine {
-    /// Ends every stream, as soon as what it is telling is told.
+    /// Ends every stream after the event that it is writing.
     pub fn end_streams(&self) {
         self.streams.ending.send_replace(true);
     }
 
-    /// Done when nobody streams any more.
+    /// Waits until every stream has ended.
     pub async fn streams_ended(&self) {
         self.streams.ending.closed().await;
     }
 
-    /// Says when streams are to end; as long as somebody holds it, they have not ended.
-    pub(super) fn ending(&self) -> watch::Receiver<bool> {
+    /// A receiver that turns `true` when streams are to end. [`Self::streams_ended`] waits until it is dropped.
+    pub fn ending(&self) -> watch::Receiver<bool> {
         self.streams.ending.subscribe()
     }
+}
 
-    /// Begins a subscription. What takes long is done in `long`.
-    pub(super) fn subscribe(
-        self: &Arc<Self>,
-        PreparedRequest { request, document, digest, .. }: &PreparedRequest<'_>,
-        long: fn(&mut dyn FnMut()),
-    ) -> Result<Subscription, Vec<Error>> {
+impl Subscription {
+    /// Starts a subscription.
+    ///
+    /// # Errors
+    /// Request errors.
+    pub(super) fn new(
+        engine: &Arc<Engine>,
+        ResolvedRequest { request, document, digest, .. }: &ResolvedRequest<'_>,
+    ) -> Result<Self, Vec<Error>> {
         let operation = document.operation(request.operation_name.as_deref()).map_err(|error| vec![error])?;
-        let given = request.variables.clone().unwrap_or_default();
-        let variables = coercion::variables(&self.schema, document, operation, &given, self.limits.list_items)?;
+        let raw_variables = request.variables.clone().unwrap_or_default();
+        let maximum = engine.limits.list_items;
+        let variables = coercion::variables(&engine.schema, document, operation, &raw_variables, maximum)?;
         let refused = |fault: &coercion::Fault| {
             let location = document.location(fault.place);
             vec![Error::request(Code::BadUserInput, fault.message.clone()).at(location)]
         };
-        let plan = plan::plan(&self.schema, document, operation, &variables).map_err(|fault| refused(&fault))?;
-        self.cost(&plan).map_err(|error| vec![error])?;
-        // Validation has seen to it that there is one field.
+        let plan = plan::plan(&engine.schema, document, operation, &variables).map_err(|fault| refused(&fault))?;
+        engine.check_cost(&plan).map_err(|error| vec![error])?;
+        // Validation ensures that there is exactly one field.
         let arguments = plan.fields.first().map(|field| field.arguments.as_ref().map_err(|fault| refused(fault)));
         let names = arguments.transpose()?.and_then(|arguments| arguments.texts("names"));
         let names = names.map(|names| names.iter().map(str::to_owned).collect());
         let operation_name = request.operation_name.as_deref().map(str::to_owned);
         // `Debug` quotes texts, so that each part ends where the next begins.
-        let key = format!("{digest:?}{operation_name:?}{given:?}");
-        let changes = self.catalogs.changes();
-        Ok(Subscription {
-            engine: Arc::clone(self),
+        let key = format!("{digest:?}{operation_name:?}{raw_variables:?}");
+        let changes = engine.catalogs.changes();
+        Ok(Self {
+            engine: Arc::clone(engine),
             operation_name,
-            variables: given,
+            variables: raw_variables,
             request: Digest::new(Sha256::digest(key).into()),
             names,
-            seen: self.catalogs.snapshot().by_name().cloned().collect(),
+            reported: engine.catalogs.snapshot().by_name().cloned().collect(),
             last: String::new(),
             changes,
-            ending: self.ending(),
-            long,
+            ending: engine.ending(),
             document: Arc::clone(document),
         })
     }
-}
 
-impl Subscription {
-    /// The next result, once something changed; nothing when there will be none any more. It may be given up and asked
-    /// again.
-    pub(super) async fn next(&mut self) -> Option<Event> {
+    /// Waits for the next event; `None` when there will be none any more. Cancel-safe.
+    pub async fn next(&mut self) -> Option<SubscriptionEvent> {
         loop {
             self.changes.borrow_and_update();
             let now = self.engine.catalogs.snapshot();
-            if self.change(&now).is_none() {
-                // What is told may have been published anew with the same content: the former one is let go.
-                self.seen = now.by_name().cloned().collect();
+            if self.find_change(&now).is_none() {
+                // Catalogs may have been published anew with the same content: the former ones are released.
+                self.reported = now.by_name().cloned().collect();
                 drop(now);
                 tokio::select! {
                     changed = self.changes.changed() => changed.ok()?,
@@ -178,58 +184,60 @@ impl Subscription {
                 }
                 continue;
             }
-            let turn = Arc::clone(&self.engine.streams.turns).acquire_owned().await.ok()?;
-            // Something else may have changed until it was its turn.
+            let permit = Arc::clone(&self.engine.streams.permits).acquire_owned().await.ok()?;
+            // Something else may have been published while this stream waited.
             let now = self.engine.catalogs.snapshot();
-            if let Some(change) = self.change(&now) {
+            if let Some(change) = self.find_change(&now) {
                 let text = self.text(&now, &change);
-                self.see(change);
-                return Some(Event { text, turn });
+                self.mark_reported(change);
+                return Some(SubscriptionEvent { text, permit });
             }
         }
     }
 
-    /// The first catalog that is not as it was told, beginning after the one that was told of last: one that changes all
-    /// the time hides no other.
-    fn change(&self, now: &Snapshot) -> Option<Pair> {
-        let is_wanted = |name: &&str| self.names.as_ref().is_none_or(|names| names.iter().any(|other| other == name));
-        let both = self.seen.iter().chain(now.by_name());
-        let mut names: Vec<_> = both.map(|served| served.name.as_str()).filter(is_wanted).collect();
+    /// Finds the first catalog that differs from what was reported, beginning after the one that was reported last: a
+    /// catalog that changes all the time hides no other.
+    fn find_change(&self, now: &Snapshot) -> Option<Pair> {
+        let is_selected = |name: &&str| self.names.as_ref().is_none_or(|names| names.iter().any(|other| other == name));
+        let both = self.reported.iter().chain(now.by_name());
+        let mut names: Vec<_> = both.map(|served| served.name.as_str()).filter(is_selected).collect();
         names.sort_unstable();
         names.dedup();
         let next = names.partition_point(|name| *name <= self.last.as_str());
         names.rotate_left(next);
-        let before = |name: &str| Some(Arc::clone(&self.seen[self.place(name).ok()?]));
-        names.into_iter().map(|name| (before(name), now.get(name).cloned())).find(|pair| what(pair).change().is_some())
+        let before = |name: &str| Some(Arc::clone(&self.reported[self.position(name).ok()?]));
+        names
+            .into_iter()
+            .map(|name| (before(name), now.get(name).cloned()))
+            .find(|pair| catalog_change(pair).change().is_some())
     }
 
-    /// Remembers what was told.
-    fn see(&mut self, change: Pair) {
-        what(&change).name().clone_into(&mut self.last);
-        match (self.place(&self.last), change.1) {
-            (Ok(at), Some(after)) => self.seen[at] = after,
-            (Ok(at), None) => drop(self.seen.remove(at)),
-            (Err(at), Some(after)) => self.seen.insert(at, after),
+    fn mark_reported(&mut self, change: Pair) {
+        catalog_change(&change).name().clone_into(&mut self.last);
+        match (self.position(&self.last), change.1) {
+            (Ok(at), Some(after)) => self.reported[at] = after,
+            (Ok(at), None) => drop(self.reported.remove(at)),
+            (Err(at), Some(after)) => self.reported.insert(at, after),
             (Err(_), None) => {}
         }
     }
 
-    fn place(&self, name: &str) -> Result<usize, usize> {
-        self.seen.binary_search_by(|served| served.name.as_str().cmp(name))
+    fn position(&self, name: &str) -> Result<usize, usize> {
+        self.reported.binary_search_by(|served| served.name.as_str().cmp(name))
     }
 
-    /// The text of a change: the one that another listener of the same request was told, or else a new one.
-    fn text(&self, now: &Snapshot, change: &Pair) -> Bytes {
-        let what = what(change);
-        let before = what.before.map(|served| served.digest);
-        let telling = Telling { request: self.request, name: what.name().to_owned(), before };
+    /// Returns the text of an event: the one that another stream of the same request wrote, or else a new one.
+    fn text(&self, now: &Snapshot, pair: &Pair) -> Bytes {
+        let change = catalog_change(pair);
+        let before = change.before.map(|served| served.digest);
+        let key = EventKey { request: self.request, name: change.name().to_owned(), before };
         let streams = &self.engine.streams;
-        if let Some(text) = streams.told(now.revision(), &telling) {
+        if let Some(text) = streams.shared_text(now.revision(), &key) {
             return text;
         }
-        let text = self.execute(now, what);
-        if text.len() <= TOLD_BYTES {
-            streams.tell(now.revision(), telling, &text);
+        let text = self.execute(now, change);
+        if text.len() <= SHARED_TEXT_BYTES {
+            streams.share(now.revision(), key, &text);
         }
         text
     }
@@ -237,34 +245,33 @@ impl Subscription {
     fn execute(&self, now: &Snapshot, change: CatalogChange<'_>) -> Bytes {
         let Self { engine, document, variables, .. } = self;
         let operation = document.operation(self.operation_name.as_deref()).map_err(|error| vec![error]);
-        let answer = operation.and_then(|operation| {
+        let response = operation.and_then(|operation| {
             let change = Some(change);
-            let execution = Execution { document, operation, given: variables, change, asks_cost: false };
-            engine.perform(now, execution, self.long).map_err(|(errors, _)| errors)
+            let execution = Execution { document, operation, raw_variables: variables, change, includes_cost: false };
+            engine.execute_operation(now, execution)
         });
-        let body = answer.map_or_else(|errors| errors::body(&errors), |answer| answer.body);
+        let body = response.map_or_else(|errors| errors::body(&errors), |response| response.body);
         body.into()
     }
 }
 
 impl Streams {
-    fn told(&self, revision: Revision, telling: &Telling) -> Option<Bytes> {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut texts = told.texts.iter().filter(|_| told.revision == revision);
-        texts.find(|(other, _)| other == telling).map(|(_, text)| text.clone())
+    fn shared_text(&self, revision: Revision, key: &EventKey) -> Option<Bytes> {
+        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut texts = shared.texts.iter().filter(|_| shared.revision == revision);
+        texts.find(|(other, _)| other == key).map(|(_, text)| text.clone())
     }
 
-    fn tell(&self, revision: Revision, telling: Telling, text: &Bytes) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.revision != revision || told.texts.len() >= TOLD {
-            *told = Told { revision, texts: Vec::new() };
+    fn share(&self, revision: Revision, key: EventKey, text: &Bytes) {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if shared.revision != revision || shared.texts.len() >= SHARED_TEXTS {
+            *shared = SharedTexts { revision, texts: Vec::new() };
         }
-        told.texts.push((telling, text.clone()));
+        shared.texts.push((key, text.clone()));
     }
 }
 
-/// What became of a catalog.
-fn what((before, after): &Pair) -> CatalogChange<'_> {
+fn catalog_change((before, after): &Pair) -> CatalogChange<'_> {
     CatalogChange { before: before.as_deref(), after: after.as_deref() }
 }
 

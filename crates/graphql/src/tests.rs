@@ -1,9 +1,9 @@
 //! The engine as a whole, over two small catalogs.
 
 mod answers;
-mod arms;
 mod bounds;
 mod diffs;
+mod every_field;
 mod finding;
 pub(crate) mod fixture;
 mod hostile;

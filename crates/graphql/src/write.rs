@@ -1,6 +1,6 @@
 //! Writing: a plan and a snapshot become JSON text, in one pass and one buffer.
 //!
-//! Each type's code is one `match` from a field's name to how to write it ([`Object::write`]). What is the same for
+//! Each type's code is one exhaustive `match` over its fields ([`Object::write`]). What is the same for
 //! every type is here: keys, lists, errors with their paths, `null` that propagates by cutting the text back, and the
 //! limits on objects, bytes and time.
 
@@ -36,6 +36,7 @@ use serving::{Served, Snapshot};
 use super::coercion::Arguments;
 use super::document::Document;
 use super::errors::{Code, Error, Location};
+use super::fields::ObjectField;
 use super::introspection::Introspection;
 use super::key::{self, Tag};
 use super::limits::Limits;
@@ -122,11 +123,11 @@ struct In<'a, T> {
 
 /// An object of the graph.
 trait Object<'a>: Copy {
-    /// The name of its type.
-    fn type_name(self) -> &'static str;
+    /// Fields of its type.
+    type Field: ObjectField;
 
     /// Writes the value of a field.
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome;
+    fn write(self, name: Self::Field, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome;
 }
 
 /// Whether a value was written.
@@ -219,14 +220,15 @@ impl<'a> Writer<'a> {
 
     fn field<T: Object<'a>>(&mut self, object: T, field: &'a Field<'a>) -> Outcome {
         let start = self.out.len();
-        let outcome = match (&field.value, &field.arguments) {
-            (Selected::TypeName, _) => {
-                self.word(object.type_name());
+        let outcome = match (T::Field::from_id(field.id), &field.value, &field.arguments) {
+            (_, Selected::TypeName, _) => {
+                self.word(T::Field::TYPE_NAME);
                 Ok(())
             }
-            (_, Err(fault)) => self.fault(field, fault),
-            (Selected::Introspection(_), _) => self.introspection(field),
-            _ => object.write(field, self),
+            (_, _, Err(fault)) => self.fault(field, fault),
+            (_, Selected::Introspection(_), _) => self.introspection(field),
+            (Some(name), ..) => object.write(name, field, self),
+            (None, ..) => self.bug(field, T::Field::TYPE_NAME),
         };
         self.settle(outcome, field.nullable, start)
     }
@@ -243,8 +245,13 @@ impl<'a> Writer<'a> {
 
     /// Writes an object that is the value of a field.
     fn one<T: Object<'a>>(&mut self, object: T, field: &'a Field<'a>) -> Outcome {
+        self.nested(field, |to| to.of_type(object, field))
+    }
+
+    /// Writes something below a field.
+    fn nested(&mut self, field: &'a Field<'a>, write: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
         self.path.push(Step::Key(field.key));
-        let outcome = self.of_type(object, field);
+        let outcome = write(self);
         self.path.pop();
         outcome
     }
@@ -300,9 +307,9 @@ impl<'a> Writer<'a> {
     }
 
     fn of_type<T: Object<'a>>(&mut self, object: T, field: &'a Field<'a>) -> Outcome {
-        match field.plan(object.type_name()) {
+        match field.plan(T::Field::TYPE_NAME) {
             Some(plan) => self.object(object, plan),
-            None => self.bug(field, object.type_name()),
+            None => self.bug(field, T::Field::TYPE_NAME),
         }
     }
 

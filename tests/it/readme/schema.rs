@@ -14,7 +14,10 @@ use super::holds;
 const BUILT_IN: [&str; 5] = ["Boolean", "Float", "ID", "Int", "String"];
 
 /// Sections of the document.
-const SECTIONS: [&str; 4] = ["Types", "Inputs", "Enums", "Scalars"];
+const SECTIONS: [&str; 5] = ["Types", "Inputs", "Enums", "Scalars", DIRECTIVES];
+
+/// The section of the directives.
+const DIRECTIVES: &str = "Directives";
 
 #[test]
 fn the_reference_of_the_schema_is_what_the_schema_says() {
@@ -32,6 +35,7 @@ fn a_reader_finds_everything_of_a_type_and_its_links_lead_somewhere() {
         "A way." input By @oneOf { "Its name." name: String "How." in: Order = UP }
         "A direction." enum Order { "Upwards." UP }
         "A day." scalar Day @specifiedBy(url: "https://example.com/day")
+        "A price." directive @price("Its amount." of: Order) on FIELD_DEFINITION
     "#;
     let expected = "# The schema
 
@@ -43,6 +47,7 @@ All of it.
 - [Inputs](#inputs): [By](#by)
 - [Enums](#enums): [Order](#order)
 - [Scalars](#scalars): [Day](#day)
+- [Directives](#directives): [price](#price-directive)
 
 ## Types
 
@@ -85,6 +90,14 @@ A direction.
 ### Day
 
 A day. It is written as [its specification](https://example.com/day) says.
+
+## Directives
+
+### price directive
+
+A price.
+
+- `of`: [Order](#order) — Its amount.
 ";
     let document = Document::parse(text, "example.graphql").expect("the example can be parsed");
     assert_eq!(reference(&document), expected);
@@ -100,15 +113,20 @@ fn reference(schema: &Document) -> String {
     let about = about.and_then(|schema| schema.description.as_deref()).expect("the schema has a description");
     about.split("\n\n").for_each(|paragraph| line(&mut out, &format!("{}\n", one_line(paragraph))));
     for section in SECTIONS {
-        let names: Vec<_> = types(schema, section).map(|(name, _)| link(name)).collect();
+        let names = types(schema, section).map(|(name, _)| {
+            if section == DIRECTIVES { format!("[{name}](#{}-directive)", name.to_lowercase()) } else { link(name) }
+        });
+        let names: Vec<_> = names.collect();
         line(&mut out, &format!("- [{section}](#{}): {}", section.to_lowercase(), names.join(", ")));
     }
     let mut headings: BTreeSet<_> = SECTIONS.iter().map(|section| section.to_lowercase()).collect();
     for section in SECTIONS {
         heading(&mut out, &format!("## {section}"));
         for (name, definition) in types(schema, section) {
-            assert!(headings.insert(name.to_lowercase()), "two headings have the anchor of {name}");
-            heading(&mut out, &format!("### {name}"));
+            // A directive and a type may have the same name.
+            let title = if section == DIRECTIVES { format!("{name} directive") } else { name.to_owned() };
+            assert!(headings.insert(title.to_lowercase()), "two headings have the anchor of {name}");
+            heading(&mut out, &format!("### {title}"));
             write_type(schema, name, definition, &mut out);
         }
     }
@@ -131,6 +149,7 @@ fn section_of(definition: &Definition) -> Option<&'static str> {
         Definition::InputObjectTypeDefinition(_) => Some("Inputs"),
         Definition::EnumTypeDefinition(_) => Some("Enums"),
         Definition::ScalarTypeDefinition(_) => Some("Scalars"),
+        Definition::DirectiveDefinition(_) => Some(DIRECTIVES),
         Definition::SchemaDefinition(_) => None,
         other => panic!("the reference has no section for {other}"),
     }
@@ -170,6 +189,10 @@ fn write_type(schema: &Document, name: &str, definition: &Definition, out: &mut 
         Definition::ScalarTypeDefinition(of) => {
             let url = specified_by(&of.directives);
             describe(of.description.as_ref(), &format!(" It is written as [its specification]({url}) says."), out);
+        }
+        Definition::DirectiveDefinition(of) => {
+            describe(of.description.as_ref(), "", out);
+            of.arguments.iter().for_each(|argument| write_input("", argument, out));
         }
         other => panic!("{other} is no type"),
     }

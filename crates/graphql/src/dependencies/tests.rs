@@ -10,10 +10,10 @@ use crate::limits::Limits;
 fn catalogs(text: &str, variables: Value) -> String {
     let document = Schema::load().parse(text, &Limits::default()).unwrap_or_else(|error| panic!("{text}: {error:?}"));
     let Value::Object(variables) = variables else { panic!("variables are an object") };
-    match document.asked(None).expect("there is one operation").catalogs(&variables) {
+    match document.dependencies(None).expect("there is one operation").catalogs(&variables) {
         None => "more".to_owned(),
-        Some(Catalogs::All) => "all".to_owned(),
-        Some(Catalogs::Named(names)) => names.join(" "),
+        Some(ScopedCatalogs::Every) => "all".to_owned(),
+        Some(ScopedCatalogs::Named(names)) => names.join(" "),
     }
 }
 
@@ -106,8 +106,8 @@ fn each_operation_of_a_document_asks_for_itself() {
     let text = "query A { catalog(name: \"a\") { name } } query B { catalogs { name } }";
     let document = Schema::load().parse(text, &Limits::default()).unwrap();
     let none = Map::new();
-    let asked = |name| document.asked(name).map(|asked| asked.catalogs(&none));
-    assert_eq!(asked(Some("A")), Some(Some(Catalogs::Named(vec!["a"]))));
-    assert_eq!(asked(Some("B")), Some(Some(Catalogs::All)));
-    assert_eq!((asked(Some("C")), asked(None)), (None, None));
+    let catalogs = |name| document.dependencies(name).map(|found| found.catalogs(&none));
+    assert_eq!(catalogs(Some("A")), Some(Some(ScopedCatalogs::Named(vec!["a"]))));
+    assert_eq!(catalogs(Some("B")), Some(Some(ScopedCatalogs::Every)));
+    assert_eq!((catalogs(Some("C")), catalogs(None)), (None, None));
 }

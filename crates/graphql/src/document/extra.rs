@@ -32,7 +32,7 @@ impl Fault {
     }
 
     pub(super) fn into_error(self, text: &str) -> Error {
-        Error::request(self.code, self.message).at(self.place.map(|offset| Location::of(text, offset)))
+        Error::request(self.code, self.message).at(self.place.map(|offset| Location::from_offset(text, offset)))
     }
 }
 

@@ -22,8 +22,8 @@ fn subscribe(engine: &Arc<Engine>, names: &Value) -> Subscription {
     let variables = json!({ "names": names });
     let request =
         Request { query: Some(CHANGES.into()), variables: variables.as_object().cloned(), ..Request::default() };
-    let known = engine.known(&request).expect("a test document is valid");
-    engine.subscribe(&known, |work| work()).unwrap_or_else(|errors| panic!("{errors:?}"))
+    let prepared = engine.prepare(&request).expect("a test document is valid");
+    prepared.subscribe().unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 /// What a stream is told now, as short text; nothing when it has to wait.
@@ -130,17 +130,17 @@ async fn equal_requests_are_executed_once_for_a_change() {
 async fn as_many_texts_are_kept_as_the_limit_says() {
     let streams = Streams::default();
     let revision = Revision::default();
-    let telling = |at: usize| Telling { request: Digest::new([0; 32]), name: at.to_string(), before: None };
-    let is_kept = |at| streams.told(revision, &telling(at)).is_some();
-    for at in 0..TOLD {
-        streams.tell(revision, telling(at), &Bytes::from_static(b"x"));
+    let key = |at: usize| EventKey { request: Digest::new([0; 32]), name: at.to_string(), before: None };
+    let is_kept = |at| streams.shared_text(revision, &key(at)).is_some();
+    for at in 0..SHARED_TEXTS {
+        streams.share(revision, key(at), &Bytes::from_static(b"x"));
     }
-    assert!(is_kept(0) && is_kept(TOLD - 1));
-    streams.tell(revision, telling(TOLD), &Bytes::from_static(b"x"));
-    assert!(!is_kept(0) && is_kept(TOLD));
+    assert!(is_kept(0) && is_kept(SHARED_TEXTS - 1));
+    streams.share(revision, key(SHARED_TEXTS), &Bytes::from_static(b"x"));
+    assert!(!is_kept(0) && is_kept(SHARED_TEXTS));
     let (mut writer, reader) = catalogs();
     writer.publish(served("a", BETA, 1));
-    assert!(streams.told(reader.snapshot().revision(), &telling(TOLD)).is_none());
+    assert!(streams.shared_text(reader.snapshot().revision(), &key(SHARED_TEXTS)).is_none());
 }
 
 #[tokio::test]
@@ -165,8 +165,8 @@ fn a_subscription_that_cannot_be_executed_is_refused_at_once() {
     let (_writer, engine) = start();
     let code = |query: &str| {
         let request = Request { query: Some(query.into()), ..Request::default() };
-        let subscription = engine.known(&request).map_err(|error| vec![error]);
-        let subscription = subscription.and_then(|known| engine.subscribe(&known, |work| work()));
+        let subscription = engine.prepare(&request).map_err(|error| vec![error]);
+        let subscription = subscription.and_then(|prepared| prepared.subscribe());
         subscription.err().map(|errors| errors[0].code)
     };
     let page = "packages(first: 500) { nodes { bundles(first: 500) { nodes { name } } } }";

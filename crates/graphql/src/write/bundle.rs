@@ -3,81 +3,72 @@
 use fbc::catalog::{Bundle, GroupVersionKind, PackageRequirement, RelatedImage};
 
 use super::{Field, In, Object, Outcome, Writer};
+use crate::fields::{BundleField, GroupVersionKindField, PackageRequirementField, RelatedImageField};
 use crate::key::Tag;
 
 impl<'a> Object<'a> for In<'a, Bundle<'a>> {
-    fn type_name(self) -> &'static str {
-        "Bundle"
-    }
+    type Field = BundleField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: BundleField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let bundle = self.it;
-        match field.name {
-            "id" => {
+        match name {
+            BundleField::Id => {
                 let parts = [&self.served.name, bundle.package().name(), bundle.name()];
                 to.key(Tag::BUNDLE, parts.map(Some));
             }
-            "package" => return to.one(self.with(bundle.package()), field),
-            "name" => to.text(bundle.name()),
-            "version" => to.maybe_text(bundle.version()),
-            "release" => to.maybe_text(bundle.release()),
-            "image" => return to.raw(bundle.image().raw()),
-            "channelEntries" => return to.many(bundle.channel_entries().map(|entry| self.with(entry)), field),
-            "metadata" => return to.metadata(bundle, field),
-            "deprecation" => return to.maybe(bundle.deprecation(), field),
-            "providedApis" => return to.many(bundle.provided_apis(), field),
-            "requiredApis" => return to.many(bundle.required_apis(), field),
-            "requiredPackages" => return to.many(bundle.required_packages(), field),
-            "relatedImages" => return to.many(bundle.related_images(), field),
-            "properties" => return to.properties(bundle.properties(), field),
-            "successors" => return to.successors_of_bundle(self, field),
-            "upgradePath" => return to.upgrade_path(self, field),
-            _ => return to.unknown(field),
+            BundleField::Package => return to.one(self.with(bundle.package()), field),
+            BundleField::Name => to.text(bundle.name()),
+            BundleField::Version => to.maybe_text(bundle.version()),
+            BundleField::Release => to.maybe_text(bundle.release()),
+            BundleField::Image => return to.raw(bundle.image().raw()),
+            BundleField::ChannelEntries => {
+                return to.many(bundle.channel_entries().map(|entry| self.with(entry)), field);
+            }
+            BundleField::Metadata => return to.metadata(bundle, field),
+            BundleField::Deprecation => return to.maybe(bundle.deprecation(), field),
+            BundleField::ProvidedApis => return to.many(bundle.provided_apis(), field),
+            BundleField::RequiredApis => return to.many(bundle.required_apis(), field),
+            BundleField::RequiredPackages => return to.many(bundle.required_packages(), field),
+            BundleField::RelatedImages => return to.many(bundle.related_images(), field),
+            BundleField::Properties => return to.properties(bundle.properties(), field),
+            BundleField::Successors => return to.successors_of_bundle(self, field),
+            BundleField::UpgradePath => return to.upgrade_path(self, field),
         }
         Ok(())
     }
 }
 
 impl<'a> Object<'a> for RelatedImage<'_> {
-    fn type_name(self) -> &'static str {
-        "RelatedImage"
-    }
+    type Field = RelatedImageField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "name" => to.raw(self.name.raw()),
-            "image" => to.raw(self.image.raw()),
-            _ => to.unknown(field),
+    fn write(self, name: RelatedImageField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            RelatedImageField::Name => to.raw(self.name.raw()),
+            RelatedImageField::Image => to.raw(self.image.raw()),
         }
     }
 }
 
 impl<'a> Object<'a> for GroupVersionKind<'_> {
-    fn type_name(self) -> &'static str {
-        "GroupVersionKind"
-    }
+    type Field = GroupVersionKindField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "group" => to.text(self.group),
-            "version" => to.text(self.version),
-            "kind" => to.text(self.kind),
-            _ => return to.unknown(field),
+    fn write(self, name: GroupVersionKindField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            GroupVersionKindField::Group => to.text(self.group),
+            GroupVersionKindField::Version => to.text(self.version),
+            GroupVersionKindField::Kind => to.text(self.kind),
         }
         Ok(())
     }
 }
 
 impl<'a> Object<'a> for PackageRequirement<'_> {
-    fn type_name(self) -> &'static str {
-        "PackageRequirement"
-    }
+    type Field = PackageRequirementField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "packageName" => to.text(self.package),
-            "versionRange" => to.text(self.version_range),
-            _ => return to.unknown(field),
+    fn write(self, name: PackageRequirementField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            PackageRequirementField::PackageName => to.text(self.package),
+            PackageRequirementField::VersionRange => to.text(self.version_range),
         }
         Ok(())
     }

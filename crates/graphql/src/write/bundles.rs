@@ -9,6 +9,7 @@ use super::connection::Node;
 use super::{Field, In, Object, Outcome, Writer, arguments};
 use crate::coercion::Arguments;
 use crate::connection::{Direction, Item, Listed, Places, Source};
+use crate::fields::{BundleConnectionField, BundleEdgeField, BundleField};
 use crate::filter;
 use crate::key::{Key, Tag};
 
@@ -134,18 +135,16 @@ impl<'a> Item<'a> for ListedBundle<'a> {
 }
 
 impl<'a> Object<'a> for ListedBundle<'a> {
-    fn type_name(self) -> &'static str {
-        self.bundle.type_name()
-    }
+    type Field = BundleField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        self.bundle.write(field, to)
+    fn write(self, name: BundleField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        self.bundle.write(name, field, to)
     }
 }
 
 impl<'a> Node<'a> for ListedBundle<'a> {
-    const CONNECTION: &'static str = "BundleConnection";
-    const EDGE: &'static str = "BundleEdge";
+    type ConnectionField = BundleConnectionField;
+    type EdgeField = BundleEdgeField;
 
     fn cursor(self, to: &mut Writer<'a>) {
         let In { served, it } = self.bundle;

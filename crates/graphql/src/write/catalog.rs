@@ -7,6 +7,7 @@ use serving::Served;
 use super::problem::ProblemAt;
 use super::{Field, In, Object, Outcome, Writer, arguments};
 use crate::connection::{Places, Source};
+use crate::fields::{CatalogField, KeyValueField, SchemaCountField};
 use crate::key::Tag;
 
 /// The type `Catalog`.
@@ -18,37 +19,36 @@ pub(super) struct CatalogObject<'a>(pub(super) &'a Served);
 struct KeyValue<'a>(&'a str, &'a str);
 
 impl<'a> Object<'a> for CatalogObject<'a> {
-    fn type_name(self) -> &'static str {
-        "Catalog"
-    }
+    type Field = CatalogField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: CatalogField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self(served) = self;
         let metadata = &served.metadata;
-        match field.name {
-            "id" => to.key(Tag::CATALOG, [Some(served.name.as_str())]),
-            "name" => to.text(&served.name),
-            "digest" => to.text(&served.digest.to_string()),
-            "image" => to.maybe_text(served.image.as_deref()),
-            "priority" => to.integer(metadata.priority),
-            "displayName" => to.text(metadata.display_name.as_ref().unwrap_or(&served.name)),
-            "publisher" => to.maybe_text(metadata.publisher.as_deref()),
-            "labels" => return to.many(metadata.labels.iter().map(|(key, value)| KeyValue(key, value)), field),
-            "lastUnpacked" => to.maybe_text(served.last_unpacked.map(|at| at.to_string()).as_deref()),
-            "schemas" => return to.many(served.catalog.schemas(), field),
-            "problems" => return to.connection::<ProblemAt<'_>>(&[self.problems(field)], (), field),
-            "packages" => {
+        match name {
+            CatalogField::Id => to.key(Tag::CATALOG, [Some(served.name.as_str())]),
+            CatalogField::Name => to.text(&served.name),
+            CatalogField::Digest => to.text(&served.digest.to_string()),
+            CatalogField::Image => to.maybe_text(served.image.as_deref()),
+            CatalogField::Priority => to.integer(metadata.priority),
+            CatalogField::DisplayName => to.text(metadata.display_name.as_ref().unwrap_or(&served.name)),
+            CatalogField::Publisher => to.maybe_text(metadata.publisher.as_deref()),
+            CatalogField::Labels => {
+                return to.many(metadata.labels.iter().map(|(key, value)| KeyValue(key, value)), field);
+            }
+            CatalogField::LastUnpacked => to.maybe_text(served.last_unpacked.map(|at| at.to_string()).as_deref()),
+            CatalogField::Schemas => return to.many(served.catalog.schemas(), field),
+            CatalogField::Problems => return to.connection::<ProblemAt<'_>>(&[self.problems(field)], (), field),
+            CatalogField::Packages => {
                 return to.packages(vec![served], Vec::new(), field);
             }
-            "package" => {
+            CatalogField::Package => {
                 let package = arguments(field).text("name").and_then(|name| In::package(served, name));
                 return to.maybe(package, field);
             }
-            "bundles" => {
+            CatalogField::Bundles => {
                 return to.bundles(vec![served], packages(field), field);
             }
-            "metas" => return to.metas(vec![served], field),
-            _ => return to.unknown(field),
+            CatalogField::Metas => return to.metas(vec![served], field),
         }
         Ok(())
     }
@@ -73,32 +73,26 @@ impl<'a> CatalogObject<'a> {
 }
 
 impl<'a> Object<'a> for &SchemaCount {
-    fn type_name(self) -> &'static str {
-        "SchemaCount"
-    }
+    type Field = SchemaCountField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "schema" => to.text(&self.schema),
-            "count" => to.count(self.count as usize),
-            "known" => to.boolean(self.known),
-            _ => return to.unknown(field),
+    fn write(self, name: SchemaCountField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            SchemaCountField::Schema => to.text(&self.schema),
+            SchemaCountField::Count => to.count(self.count as usize),
+            SchemaCountField::Known => to.boolean(self.known),
         }
         Ok(())
     }
 }
 
 impl<'a> Object<'a> for KeyValue<'a> {
-    fn type_name(self) -> &'static str {
-        "KeyValue"
-    }
+    type Field = KeyValueField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: KeyValueField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self(key, value) = self;
-        match field.name {
-            "key" => to.text(key),
-            "value" => to.text(value),
-            _ => return to.unknown(field),
+        match name {
+            KeyValueField::Key => to.text(key),
+            KeyValueField::Value => to.text(value),
         }
         Ok(())
     }

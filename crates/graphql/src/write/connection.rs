@@ -3,17 +3,64 @@
 use super::packages::PackageFacets;
 use super::{Field, Object, Outcome, Writer, arguments};
 use crate::connection::{Item, Page, Source, page};
+use crate::fields::{
+    BundleConnectionField, BundleEdgeField, MetaConnectionField, MetaEdgeField, ObjectField, PackageConnectionField,
+    PackageEdgeField, PageInfoField, ProblemConnectionField, ProblemEdgeField,
+};
 
 /// An item of a connection.
 pub(super) trait Node<'a>: Item<'a> + Object<'a> {
-    /// The name of its connection's type.
-    const CONNECTION: &'static str;
-    /// The name of its edge's type.
-    const EDGE: &'static str;
+    /// Fields of its connection's type.
+    type ConnectionField: ObjectField + Into<ConnectionPart>;
+    /// Fields of its edge's type.
+    type EdgeField: ObjectField + Into<EdgePart>;
 
     /// Writes its cursor.
     fn cursor(self, to: &mut Writer<'a>);
 }
+
+/// A field that connections have, whatever their items.
+pub(super) enum ConnectionPart {
+    Edges,
+    Nodes,
+    PageInfo,
+    /// Of connections of packages only.
+    Facets,
+    TotalCount,
+}
+
+/// A field that edges have, whatever their items.
+pub(super) enum EdgePart {
+    Cursor,
+    Node,
+}
+
+/// Maps the fields of a type of connections, and of its edges, to those that all have.
+macro_rules! parts {
+    ($connection:ident { $($part:ident),* }, $edge:ident) => {
+        impl From<$connection> for ConnectionPart {
+            fn from(field: $connection) -> Self {
+                match field {
+                    $($connection::$part => Self::$part,)*
+                }
+            }
+        }
+
+        impl From<$edge> for EdgePart {
+            fn from(field: $edge) -> Self {
+                match field {
+                    $edge::Cursor => Self::Cursor,
+                    $edge::Node => Self::Node,
+                }
+            }
+        }
+    };
+}
+
+parts!(PackageConnectionField { Edges, Nodes, PageInfo, Facets, TotalCount }, PackageEdgeField);
+parts!(BundleConnectionField { Edges, Nodes, PageInfo, TotalCount }, BundleEdgeField);
+parts!(ProblemConnectionField { Edges, Nodes, PageInfo, TotalCount }, ProblemEdgeField);
+parts!(MetaConnectionField { Edges, Nodes, PageInfo, TotalCount }, MetaEdgeField);
 
 /// A connection, with what else its type has.
 pub(super) struct Connection<'p, 'a, T> {
@@ -50,57 +97,48 @@ impl<'a> Writer<'a> {
 }
 
 impl<'a, T: Node<'a>> Object<'a> for Connection<'_, 'a, T> {
-    fn type_name(self) -> &'static str {
-        T::CONNECTION
-    }
+    type Field = T::ConnectionField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: T::ConnectionField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self { page, facets } = self;
-        match field.name {
-            "edges" => to.many(page.items.iter().map(|&item| Edge(item)), field),
-            "nodes" => to.many(page.items.iter().copied(), field),
-            "pageInfo" => to.one(PageInfo(page), field),
-            "facets" => match facets {
+        match name.into() {
+            ConnectionPart::Edges => to.many(page.items.iter().map(|&item| Edge(item)), field),
+            ConnectionPart::Nodes => to.many(page.items.iter().copied(), field),
+            ConnectionPart::PageInfo => to.one(PageInfo(page), field),
+            ConnectionPart::Facets => match facets {
                 Some(facets) => to.one(facets, field),
                 None => to.unknown(field),
             },
-            "totalCount" => {
+            ConnectionPart::TotalCount => {
                 to.count(page.total);
                 Ok(())
             }
-            _ => to.unknown(field),
         }
     }
 }
 
 impl<'a, T: Node<'a>> Object<'a> for Edge<T> {
-    fn type_name(self) -> &'static str {
-        T::EDGE
-    }
+    type Field = T::EdgeField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "cursor" => self.0.cursor(to),
-            "node" => return to.one(self.0, field),
-            _ => return to.unknown(field),
+    fn write(self, name: T::EdgeField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name.into() {
+            EdgePart::Cursor => self.0.cursor(to),
+            EdgePart::Node => return to.one(self.0, field),
         }
         Ok(())
     }
 }
 
 impl<'a, T: Node<'a>> Object<'a> for PageInfo<'_, T> {
-    fn type_name(self) -> &'static str {
-        "PageInfo"
-    }
+    type Field = PageInfoField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: PageInfoField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self(page) = self;
-        match field.name {
-            "hasNextPage" => to.boolean(page.has_next),
-            "hasPreviousPage" => to.boolean(page.has_previous),
-            "startCursor" => to.maybe_cursor(page.items.first()),
-            "endCursor" => to.maybe_cursor(page.items.last()),
-            _ => return to.unknown(field),
+        match name {
+            PageInfoField::HasNextPage => to.boolean(page.has_next),
+            PageInfoField::HasPreviousPage => to.boolean(page.has_previous),
+            PageInfoField::StartCursor => to.maybe_cursor(page.items.first()),
+            PageInfoField::EndCursor => to.maybe_cursor(page.items.last()),
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use fbc::catalog::{Constraint, JsonText, Rule};
 
 use super::{Field, Object, Outcome, Writer};
+use crate::fields::{ConstraintField, GroupVersionKindField, PackageRequirementField};
 
 /// A `GroupVersionKind` of a constraint.
 #[derive(Clone, Copy)]
@@ -20,53 +21,54 @@ struct Requirement<'a> {
 }
 
 impl<'a> Object<'a> for &Constraint<'_> {
-    fn type_name(self) -> &'static str {
-        "Constraint"
-    }
+    type Field = ConstraintField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match (field.name, &self.rule) {
-            ("failureMessage", _) => to.maybe_raw(self.failure_message.as_ref().map(|text| text.raw())),
-            ("cel", Rule::Cel(rule)) => to.raw(rule.raw()),
-            ("package", &Rule::Package { package, version_range }) => {
+    fn write(self, name: ConstraintField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match (name, &self.rule) {
+            (ConstraintField::FailureMessage, _) => to.maybe_raw(self.failure_message.as_ref().map(|text| text.raw())),
+            (ConstraintField::Cel, Rule::Cel(rule)) => to.raw(rule.raw()),
+            (ConstraintField::Package, &Rule::Package { package, version_range }) => {
                 to.one(Requirement { package, version_range }, field)
             }
-            ("gvk", &Rule::Gvk { group, version, kind }) => to.one(Api { group, version, kind }, field),
-            ("all", Rule::All(list)) | ("any", Rule::Any(list)) | ("not", Rule::Not(list)) => to.many(list, field),
-            ("cel" | "package" | "gvk" | "all" | "any" | "not", _) => {
+            (ConstraintField::Gvk, &Rule::Gvk { group, version, kind }) => to.one(Api { group, version, kind }, field),
+            (ConstraintField::All, Rule::All(list))
+            | (ConstraintField::Any, Rule::Any(list))
+            | (ConstraintField::Not, Rule::Not(list)) => to.many(list, field),
+            (
+                ConstraintField::Cel
+                | ConstraintField::Package
+                | ConstraintField::Gvk
+                | ConstraintField::All
+                | ConstraintField::Any
+                | ConstraintField::Not,
+                _,
+            ) => {
                 to.null();
                 Ok(())
             }
-            _ => to.unknown(field),
         }
     }
 }
 
 impl<'a> Object<'a> for Api<'_> {
-    fn type_name(self) -> &'static str {
-        "GroupVersionKind"
-    }
+    type Field = GroupVersionKindField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "group" => to.raw(self.group.raw()),
-            "version" => to.raw(self.version.raw()),
-            "kind" => to.raw(self.kind.raw()),
-            _ => to.unknown(field),
+    fn write(self, name: GroupVersionKindField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            GroupVersionKindField::Group => to.raw(self.group.raw()),
+            GroupVersionKindField::Version => to.raw(self.version.raw()),
+            GroupVersionKindField::Kind => to.raw(self.kind.raw()),
         }
     }
 }
 
 impl<'a> Object<'a> for Requirement<'_> {
-    fn type_name(self) -> &'static str {
-        "PackageRequirement"
-    }
+    type Field = PackageRequirementField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "packageName" => to.raw(self.package.raw()),
-            "versionRange" => to.raw(self.version_range.raw()),
-            _ => to.unknown(field),
+    fn write(self, name: PackageRequirementField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            PackageRequirementField::PackageName => to.raw(self.package.raw()),
+            PackageRequirementField::VersionRange => to.raw(self.version_range.raw()),
         }
     }
 }

@@ -7,6 +7,9 @@ use serving::{Served, Snapshot};
 
 use super::catalog::CatalogObject;
 use super::{Field, Object, Outcome, Writer, arguments};
+use crate::fields::{
+    BundleDiffField, CatalogChangeField, CatalogDiffField, ChannelDiffField, PackageDiffField, SubscriptionField,
+};
 
 /// What became of one catalog: absent before or after where it was not served.
 #[derive(Clone, Copy)]
@@ -62,31 +65,26 @@ fn outline(snapshot: &Snapshot, by: &Value) -> Option<(Digest, Outline)> {
 }
 
 impl<'a> Object<'a> for Subscription<'a> {
-    fn type_name(self) -> &'static str {
-        "Subscription"
-    }
+    type Field = SubscriptionField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "catalogChanged" => to.one(self.0, field),
-            _ => to.unknown(field),
+    fn write(self, name: SubscriptionField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            SubscriptionField::CatalogChanged => to.one(self.0, field),
         }
     }
 }
 
 impl<'a> Object<'a> for CatalogChange<'a> {
-    fn type_name(self) -> &'static str {
-        "CatalogChange"
-    }
+    type Field = CatalogChangeField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: CatalogChangeField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self { before, after } = self;
-        match field.name {
-            "name" => to.text(self.name()),
-            "change" => to.word(self.change().unwrap_or(Change::Changed).as_str()),
-            "catalog" => return to.maybe(after.map(CatalogObject), field),
-            "fromDigest" => to.maybe_text(before.map(|served| served.digest.to_string()).as_deref()),
-            "diff" => {
+        match name {
+            CatalogChangeField::Name => to.text(self.name()),
+            CatalogChangeField::Change => to.word(self.change().unwrap_or(Change::Changed).as_str()),
+            CatalogChangeField::Catalog => return to.maybe(after.map(CatalogObject), field),
+            CatalogChangeField::FromDigest => to.maybe_text(before.map(|served| served.digest.to_string()).as_deref()),
+            CatalogChangeField::Diff => {
                 to.look_at_limits()?;
                 let Some((before, after)) = before.zip(after) else {
                     to.null();
@@ -95,72 +93,59 @@ impl<'a> Object<'a> for CatalogChange<'a> {
                 let diff = before.catalog.outline().diff(after.catalog.outline());
                 return to.one(CatalogDiff { from: before.digest, to: after.digest, diff: &diff }, field);
             }
-            _ => return to.unknown(field),
         }
         Ok(())
     }
 }
 
 impl<'a> Object<'a> for CatalogDiff<'_> {
-    fn type_name(self) -> &'static str {
-        "CatalogDiff"
-    }
+    type Field = CatalogDiffField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "fromDigest" => to.text(&self.from.to_string()),
-            "toDigest" => to.text(&self.to.to_string()),
-            "packages" => return to.many(&self.diff.packages, field),
-            _ => return to.unknown(field),
+    fn write(self, name: CatalogDiffField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            CatalogDiffField::FromDigest => to.text(&self.from.to_string()),
+            CatalogDiffField::ToDigest => to.text(&self.to.to_string()),
+            CatalogDiffField::Packages => return to.many(&self.diff.packages, field),
         }
         Ok(())
     }
 }
 
 impl<'a> Object<'a> for &PackageDiff<'_> {
-    fn type_name(self) -> &'static str {
-        "PackageDiff"
-    }
+    type Field = PackageDiffField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "name" => to.text(self.name),
-            "change" => to.word(self.change.as_str()),
-            "channels" => return to.many(&self.channels, field),
-            "bundles" => return to.many(&self.bundles, field),
-            _ => return to.unknown(field),
+    fn write(self, name: PackageDiffField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            PackageDiffField::Name => to.text(self.name),
+            PackageDiffField::Change => to.word(self.change.as_str()),
+            PackageDiffField::Channels => return to.many(&self.channels, field),
+            PackageDiffField::Bundles => return to.many(&self.bundles, field),
         }
         Ok(())
     }
 }
 
 impl<'a> Object<'a> for &ChannelDiff<'_> {
-    fn type_name(self) -> &'static str {
-        "ChannelDiff"
-    }
+    type Field = ChannelDiffField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "name" => to.text(self.name),
-            "change" => to.word(self.change.as_str()),
-            "fromHead" => to.maybe_text(self.from_head),
-            "toHead" => to.maybe_text(self.to_head),
-            _ => return to.unknown(field),
+    fn write(self, name: ChannelDiffField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            ChannelDiffField::Name => to.text(self.name),
+            ChannelDiffField::Change => to.word(self.change.as_str()),
+            ChannelDiffField::FromHead => to.maybe_text(self.from_head),
+            ChannelDiffField::ToHead => to.maybe_text(self.to_head),
         }
         Ok(())
     }
 }
 
 impl<'a> Object<'a> for &BundleDiff<'_> {
-    fn type_name(self) -> &'static str {
-        "BundleDiff"
-    }
+    type Field = BundleDiffField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "name" => to.text(self.name),
-            "change" => to.word(self.change.as_str()),
-            _ => return to.unknown(field),
+    fn write(self, name: BundleDiffField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            BundleDiffField::Name => to.text(self.name),
+            BundleDiffField::Change => to.word(self.change.as_str()),
         }
         Ok(())
     }

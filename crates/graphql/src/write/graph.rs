@@ -5,6 +5,7 @@ use fbc::graph::{Edge, Installed, UpdateGraph, successors};
 
 use super::{Field, In, Object, Outcome, READ_BYTES, Writer, arguments};
 use crate::coercion::Texts;
+use crate::fields::{UpdateEdgeField, UpdateGraphField};
 
 /// The update graph of a package of a catalog.
 #[derive(Clone, Copy)]
@@ -71,22 +72,19 @@ fn default_head(package: Package<'_>) -> Option<Bundle<'_>> {
 }
 
 impl<'a> Object<'a> for GraphOf<'_, 'a> {
-    fn type_name(self) -> &'static str {
-        "UpdateGraph"
-    }
+    type Field = UpdateGraphField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: UpdateGraphField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self(graph) = self;
-        match field.name {
-            "nodes" => to.many(graph.it.nodes().map(|bundle| graph.with(bundle)), field),
-            "edges" => {
+        match name {
+            UpdateGraphField::Nodes => to.many(graph.it.nodes().map(|bundle| graph.with(bundle)), field),
+            UpdateGraphField::Edges => {
                 let edges = graph.it.edges().filter_map(|edge| {
                     let (from, target) = edge.from_bundle.zip(edge.to.bundle())?;
                     graph.it.has(from).then_some(EdgeOf { edge: graph.with(edge), from, target })
                 });
                 to.many(edges, field)
             }
-            _ => to.unknown(field),
         }
     }
 }
@@ -100,18 +98,15 @@ struct EdgeOf<'a> {
 }
 
 impl<'a> Object<'a> for EdgeOf<'a> {
-    fn type_name(self) -> &'static str {
-        "UpdateEdge"
-    }
+    type Field = UpdateEdgeField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: UpdateEdgeField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self { edge, from, target } = self;
-        match field.name {
-            "from" => return to.one(edge.with(from), field),
-            "to" => return to.one(edge.with(target), field),
-            "channel" => return to.one(edge.with(edge.it.to.channel()), field),
-            "reason" => to.word(edge.it.reason.as_str()),
-            _ => return to.unknown(field),
+        match name {
+            UpdateEdgeField::From => return to.one(edge.with(from), field),
+            UpdateEdgeField::To => return to.one(edge.with(target), field),
+            UpdateEdgeField::Channel => return to.one(edge.with(edge.it.to.channel()), field),
+            UpdateEdgeField::Reason => to.word(edge.it.reason.as_str()),
         }
         Ok(())
     }

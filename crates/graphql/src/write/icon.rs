@@ -4,18 +4,16 @@ use fbc::catalog::Icon;
 use serving::ICONS;
 
 use super::{Field, Object, Outcome, Writer};
+use crate::fields::IconField;
 
 impl<'a> Object<'a> for Icon<'_> {
-    fn type_name(self) -> &'static str {
-        "Icon"
-    }
+    type Field = IconField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "url" => to.text(&format!("{ICONS}{}", self.digest().hex())),
-            "mediaType" => to.word(self.media_type()),
-            "data" => to.text(&self.data()),
-            _ => return to.unknown(field),
+    fn write(self, name: IconField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            IconField::Url => to.text(&format!("{ICONS}{}", self.digest().hex())),
+            IconField::MediaType => to.word(self.media_type()),
+            IconField::Data => to.text(&self.data()),
         }
         Ok(())
     }

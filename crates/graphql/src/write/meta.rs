@@ -10,23 +10,21 @@ use super::catalog::CatalogObject;
 use super::connection::Node;
 use super::{Field, In, Object, Outcome, Writer, arguments};
 use crate::connection::{Item, Listed, Places, Source};
+use crate::fields::{MetaConnectionField, MetaEdgeField, MetaField};
 use crate::filter;
 use crate::key::{Key, Tag};
 
 impl<'a> Object<'a> for In<'a, Meta<'a>> {
-    fn type_name(self) -> &'static str {
-        "Meta"
-    }
+    type Field = MetaField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: MetaField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let meta = self.it;
-        match field.name {
-            "catalog" => return to.one(CatalogObject(self.served), field),
-            "schema" => to.text(meta.schema()),
-            "name" => to.maybe_text(meta.name()),
-            "packageName" => to.maybe_text(meta.package_name()),
-            "blob" => return to.part(Some(meta.blob().raw()), field),
-            _ => return to.unknown(field),
+        match name {
+            MetaField::Catalog => return to.one(CatalogObject(self.served), field),
+            MetaField::Schema => to.text(meta.schema()),
+            MetaField::Name => to.maybe_text(meta.name()),
+            MetaField::PackageName => to.maybe_text(meta.package_name()),
+            MetaField::Blob => return to.part(Some(meta.blob().raw()), field),
         }
         Ok(())
     }
@@ -76,8 +74,8 @@ impl<'a> Item<'a> for In<'a, Meta<'a>> {
 }
 
 impl<'a> Node<'a> for In<'a, Meta<'a>> {
-    const CONNECTION: &'static str = "MetaConnection";
-    const EDGE: &'static str = "MetaEdge";
+    type ConnectionField = MetaConnectionField;
+    type EdgeField = MetaEdgeField;
 
     fn cursor(self, to: &mut Writer<'a>) {
         let MetaKey { catalog, file, index } = self.key();

@@ -3,6 +3,9 @@
 use fbc::catalog::{CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, JsonText, Link, Maintainer, NativeApi};
 
 use super::{Field, Object, Outcome, Writer, arguments};
+use crate::fields::{
+    CrdDescriptionField, CsvMetadataField, GroupVersionKindField, KeyValueField, LinkField, MaintainerField,
+};
 use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODES};
 
 /// The type `Link`, decoded.
@@ -17,42 +20,43 @@ pub(super) struct Named<'m> {
 struct Pair<'m>(JsonText<'m>, JsonText<'m>);
 
 impl<'a> Object<'a> for &CsvMetadata<'_> {
-    fn type_name(self) -> &'static str {
-        "CsvMetadata"
-    }
+    type Field = CsvMetadataField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "displayName" => return to.maybe_json_text(self.display_name()),
-            "description" => return to.maybe_json_text(self.description()),
-            "provider" => return to.maybe(self.provider(), field),
-            "maintainers" => return to.many(self.maintainers(), field),
-            "links" => return to.many(self.links(), field),
-            "keywords" => return to.json_texts(self.keywords()),
-            "categories" => to.texts(self.categories().iter().map(|text| &**text)),
-            "capabilityLevel" => to.capability_level(self.capability_level()),
-            "maturity" => return to.maybe_json_text(self.maturity()),
-            "minKubeVersion" => return to.maybe_json_text(self.min_kube_version()),
-            "installModes" => to.install_modes(self.install_modes()),
-            "infrastructureFeatures" => to.texts(self.infrastructure_features().iter().map(|text| &**text)),
-            "certified" => to.maybe_boolean(self.certified()),
-            "createdAt" => to.maybe_text(self.created_at().map(|at| at.to_string()).as_deref()),
-            "containerImage" => to.maybe_text(self.container_image().as_deref()),
-            "repository" => to.maybe_text(self.repository().as_deref()),
-            "support" => to.maybe_text(self.support().as_deref()),
-            "ownedCrds" => return to.many(self.owned_crds(), field),
-            "requiredCrds" => return to.many(self.required_crds(), field),
-            "nativeApis" => return to.many(self.native_apis(), field),
-            "examples" => return to.maybe_raw(self.examples().as_deref()),
-            "labels" => return to.many(self.labels().into_iter().map(|(key, value)| Pair(key, value)), field),
-            "annotations" => {
+    fn write(self, name: CsvMetadataField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            CsvMetadataField::DisplayName => return to.maybe_json_text(self.display_name()),
+            CsvMetadataField::Description => return to.maybe_json_text(self.description()),
+            CsvMetadataField::Provider => return to.maybe(self.provider(), field),
+            CsvMetadataField::Maintainers => return to.many(self.maintainers(), field),
+            CsvMetadataField::Links => return to.many(self.links(), field),
+            CsvMetadataField::Keywords => return to.json_texts(self.keywords()),
+            CsvMetadataField::Categories => to.texts(self.categories().iter().map(|text| &**text)),
+            CsvMetadataField::CapabilityLevel => to.capability_level(self.capability_level()),
+            CsvMetadataField::Maturity => return to.maybe_json_text(self.maturity()),
+            CsvMetadataField::MinKubeVersion => return to.maybe_json_text(self.min_kube_version()),
+            CsvMetadataField::InstallModes => to.install_modes(self.install_modes()),
+            CsvMetadataField::InfrastructureFeatures => {
+                to.texts(self.infrastructure_features().iter().map(|text| &**text))
+            }
+            CsvMetadataField::Certified => to.maybe_boolean(self.certified()),
+            CsvMetadataField::CreatedAt => to.maybe_text(self.created_at().map(|at| at.to_string()).as_deref()),
+            CsvMetadataField::ContainerImage => to.maybe_text(self.container_image().as_deref()),
+            CsvMetadataField::Repository => to.maybe_text(self.repository().as_deref()),
+            CsvMetadataField::Support => to.maybe_text(self.support().as_deref()),
+            CsvMetadataField::OwnedCrds => return to.many(self.owned_crds(), field),
+            CsvMetadataField::RequiredCrds => return to.many(self.required_crds(), field),
+            CsvMetadataField::NativeApis => return to.many(self.native_apis(), field),
+            CsvMetadataField::Examples => return to.maybe_raw(self.examples().as_deref()),
+            CsvMetadataField::Labels => {
+                return to.many(self.labels().into_iter().map(|(key, value)| Pair(key, value)), field);
+            }
+            CsvMetadataField::Annotations => {
                 let wanted = arguments(field).texts("keys");
                 let annotations = self.annotations().into_iter();
                 let annotations =
                     annotations.filter(|(key, _)| wanted.is_none_or(|wanted| wanted.contains(&key.decode())));
                 return to.many(annotations.map(|(key, value)| Pair(key, value)), field);
             }
-            _ => return to.unknown(field),
         }
         Ok(())
     }
@@ -95,91 +99,73 @@ impl Writer<'_> {
 }
 
 impl<'a> Object<'a> for Link<'_> {
-    fn type_name(self) -> &'static str {
-        "Link"
-    }
+    type Field = LinkField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "name" => to.maybe_json_text(self.name),
-            "url" => to.maybe_json_text(self.url),
-            _ => to.unknown(field),
+    fn write(self, name: LinkField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            LinkField::Name => to.maybe_json_text(self.name),
+            LinkField::Url => to.maybe_json_text(self.url),
         }
     }
 }
 
 impl<'a> Object<'a> for Named<'_> {
-    fn type_name(self) -> &'static str {
-        "Link"
-    }
+    type Field = LinkField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "name" => to.maybe_text(self.name),
-            "url" => to.maybe_text(self.url),
-            _ => return to.unknown(field),
+    fn write(self, name: LinkField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            LinkField::Name => to.maybe_text(self.name),
+            LinkField::Url => to.maybe_text(self.url),
         }
         Ok(())
     }
 }
 
 impl<'a> Object<'a> for Maintainer<'_> {
-    fn type_name(self) -> &'static str {
-        "Maintainer"
-    }
+    type Field = MaintainerField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "name" => to.maybe_json_text(self.name),
-            "email" => to.maybe_json_text(self.email),
-            _ => to.unknown(field),
+    fn write(self, name: MaintainerField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            MaintainerField::Name => to.maybe_json_text(self.name),
+            MaintainerField::Email => to.maybe_json_text(self.email),
         }
     }
 }
 
 impl<'a> Object<'a> for CrdDescription<'_> {
-    fn type_name(self) -> &'static str {
-        "CrdDescription"
-    }
+    type Field = CrdDescriptionField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "name" => to.raw(self.name.raw()),
-            "version" => to.raw(self.version.raw()),
-            "kind" => to.raw(self.kind.raw()),
-            "displayName" => to.maybe_json_text(self.display_name),
-            "description" => to.maybe_json_text(self.description),
-            _ => to.unknown(field),
+    fn write(self, name: CrdDescriptionField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            CrdDescriptionField::Name => to.raw(self.name.raw()),
+            CrdDescriptionField::Version => to.raw(self.version.raw()),
+            CrdDescriptionField::Kind => to.raw(self.kind.raw()),
+            CrdDescriptionField::DisplayName => to.maybe_json_text(self.display_name),
+            CrdDescriptionField::Description => to.maybe_json_text(self.description),
         }
     }
 }
 
 impl<'a> Object<'a> for NativeApi<'_> {
-    fn type_name(self) -> &'static str {
-        "GroupVersionKind"
-    }
+    type Field = GroupVersionKindField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "group" => to.raw(self.group.raw()),
-            "version" => to.raw(self.version.raw()),
-            "kind" => to.raw(self.kind.raw()),
-            _ => to.unknown(field),
+    fn write(self, name: GroupVersionKindField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            GroupVersionKindField::Group => to.raw(self.group.raw()),
+            GroupVersionKindField::Version => to.raw(self.version.raw()),
+            GroupVersionKindField::Kind => to.raw(self.kind.raw()),
         }
     }
 }
 
 impl<'a> Object<'a> for Pair<'_> {
-    fn type_name(self) -> &'static str {
-        "KeyValue"
-    }
+    type Field = KeyValueField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: KeyValueField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self(key, value) = self;
-        match field.name {
-            "key" => to.raw(key.raw()),
-            "value" => to.raw(value.raw()),
-            _ => to.unknown(field),
+        match name {
+            KeyValueField::Key => to.raw(key.raw()),
+            KeyValueField::Value => to.raw(value.raw()),
         }
     }
 }

@@ -4,7 +4,7 @@ use fbc::catalog::{Bundle, Channel, Package};
 use serving::Snapshot;
 
 use super::catalog::CatalogObject;
-use super::{Field, In, Object, Outcome, Writer};
+use super::{Field, In, Outcome, Writer};
 use crate::key::{Key, Tag};
 
 /// An object that has a global id: the interface `Node`.
@@ -35,22 +35,14 @@ pub(super) fn find<'a>(snapshot: &'a Snapshot, id: &str) -> Option<NodeObject<'a
     Some(NodeObject::Bundle(package.with(package.it.bundle(bundle?)?)))
 }
 
-impl<'a> Object<'a> for NodeObject<'a> {
-    fn type_name(self) -> &'static str {
+impl<'a> NodeObject<'a> {
+    /// Writes the object as the value of a field, or as an element of its list.
+    pub(super) fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         match self {
-            Self::Catalog(catalog) => catalog.type_name(),
-            Self::Package(package) => package.type_name(),
-            Self::Channel(channel) => channel.type_name(),
-            Self::Bundle(bundle) => bundle.type_name(),
-        }
-    }
-
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match self {
-            Self::Catalog(catalog) => catalog.write(field, to),
-            Self::Package(package) => package.write(field, to),
-            Self::Channel(channel) => channel.write(field, to),
-            Self::Bundle(bundle) => bundle.write(field, to),
+            Self::Catalog(catalog) => to.of_type(catalog, field),
+            Self::Package(package) => to.of_type(package, field),
+            Self::Channel(channel) => to.of_type(channel, field),
+            Self::Bundle(bundle) => to.of_type(bundle, field),
         }
     }
 }

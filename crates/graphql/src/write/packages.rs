@@ -10,6 +10,9 @@ use super::connection::{Connection, Node};
 use super::{Field, In, Object, Outcome, Writer, arguments};
 use crate::coercion::Arguments;
 use crate::connection::{Direction, Item, Listed, Places, Source, page, sort};
+use crate::fields::{
+    FacetValueField, FieldId, PackageConnectionField, PackageEdgeField, PackageFacetsField, PackageField,
+};
 use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODES};
 use crate::key::{Key, Tag};
 use crate::plan::Selected;
@@ -25,13 +28,13 @@ struct ListedPackage<'a> {
 /// An order of packages; what is equal in it comes by name, then by catalog.
 #[derive(Clone, Copy)]
 struct PackageOrder {
-    field: PackageField,
+    field: PackageOrderField,
     direction: Direction,
 }
 
 /// What packages are ordered by.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum PackageField {
+enum PackageOrderField {
     Name,
     Relevance,
     CreatedAt,
@@ -61,6 +64,8 @@ struct ValueCount<'a>(FacetValue<'a>, u32);
 /// At most so many values has a facet.
 pub(crate) const FACET_VALUES: i64 = 100;
 
+const FACETS: FieldId = FieldId::PackageConnection(PackageConnectionField::Facets);
+
 impl<'a> Writer<'a> {
     /// Writes the packages of some catalogs, as a field asks for them; `others` are served too, and were not asked
     /// for.
@@ -74,9 +79,10 @@ impl<'a> Writer<'a> {
         let filter = filter::packages(given);
         let searches = filter.as_ref().is_some_and(|filter| filter.search.is_some());
         let order = PackageOrder::new(given, searches);
-        let is_plain = filter.is_none() && order.field == PackageField::Name && order.direction == Direction::Ascending;
+        let is_plain =
+            filter.is_none() && order.field == PackageOrderField::Name && order.direction == Direction::Ascending;
         let counts =
-            matches!(&field.value, Selected::Object(plan) if plan.fields.iter().any(|field| field.name == "facets"));
+            matches!(&field.value, Selected::Object(plan) if plan.fields.iter().any(|field| field.id == FACETS));
         if is_plain && !counts {
             let all = |served: &'a Served| Source { served, places: Places::all(served.catalog.packages().len()) };
             let sources: Vec<_> = asked.into_iter().map(all).collect();
@@ -104,19 +110,19 @@ impl PackageOrder {
     fn new(given: &Arguments, searches: bool) -> Self {
         let order = given.get("orderBy");
         let field = match order["field"].as_str() {
-            Some("RELEVANCE") => PackageField::Relevance,
-            Some("CREATED_AT") => PackageField::CreatedAt,
-            None if searches => PackageField::Relevance,
-            _ => PackageField::Name,
+            Some("RELEVANCE") => PackageOrderField::Relevance,
+            Some("CREATED_AT") => PackageOrderField::CreatedAt,
+            None if searches => PackageOrderField::Relevance,
+            _ => PackageOrderField::Name,
         };
         Self { field, direction: Direction::of(order, Direction::Ascending) }
     }
 
     fn tag(self) -> Tag {
         let tags = match self.field {
-            PackageField::Name => Tag::PACKAGES_BY_NAME,
-            PackageField::Relevance => Tag::PACKAGES_BY_RELEVANCE,
-            PackageField::CreatedAt => Tag::PACKAGES_BY_CREATION,
+            PackageOrderField::Name => Tag::PACKAGES_BY_NAME,
+            PackageOrderField::Relevance => Tag::PACKAGES_BY_RELEVANCE,
+            PackageOrderField::CreatedAt => Tag::PACKAGES_BY_CREATION,
         };
         tags[self.direction as usize]
     }
@@ -133,9 +139,9 @@ impl<'a> Item<'a> for ListedPackage<'a> {
     fn key(self) -> PackageKey<'a> {
         let In { served, it } = self.package;
         let first = match self.order.field {
-            PackageField::Name => None,
-            PackageField::Relevance => Some(self.rank.into()),
-            PackageField::CreatedAt => it.summary().created_at().map(Timestamp::as_microsecond),
+            PackageOrderField::Name => None,
+            PackageOrderField::Relevance => Some(self.rank.into()),
+            PackageOrderField::CreatedAt => it.summary().created_at().map(Timestamp::as_microsecond),
         };
         PackageKey { first, name: it.name(), catalog: &served.name }
     }
@@ -147,25 +153,23 @@ impl<'a> Item<'a> for ListedPackage<'a> {
 
     fn compare(order: PackageOrder, a: &PackageKey<'_>, b: &PackageKey<'_>) -> Ordering {
         let by_name = a.name.cmp(b.name);
-        let by_name = if order.field == PackageField::Name { order.direction.apply(by_name) } else { by_name };
+        let by_name = if order.field == PackageOrderField::Name { order.direction.apply(by_name) } else { by_name };
         let first = order.direction.present_first(a.first.as_ref(), b.first.as_ref(), i64::cmp);
         first.then(by_name).then_with(|| a.catalog.cmp(b.catalog))
     }
 }
 
 impl<'a> Object<'a> for ListedPackage<'a> {
-    fn type_name(self) -> &'static str {
-        self.package.type_name()
-    }
+    type Field = PackageField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        self.package.write(field, to)
+    fn write(self, name: PackageField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        self.package.write(name, field, to)
     }
 }
 
 impl<'a> Node<'a> for ListedPackage<'a> {
-    const CONNECTION: &'static str = "PackageConnection";
-    const EDGE: &'static str = "PackageEdge";
+    type ConnectionField = PackageConnectionField;
+    type EdgeField = PackageEdgeField;
 
     fn cursor(self, to: &mut Writer<'a>) {
         let PackageKey { first, name, catalog } = self.key();
@@ -197,44 +201,38 @@ impl<'a> PackageFacets<'a> {
 }
 
 impl<'a> Object<'a> for &PackageFacets<'a> {
-    fn type_name(self) -> &'static str {
-        "PackageFacets"
-    }
+    type Field = PackageFacetsField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: PackageFacetsField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let first = arguments(field).integer("first").unwrap_or_default();
         let Ok(first) = usize::try_from(first.min(FACET_VALUES)) else {
             return to.bad_input(field, format!("`first` must not be negative, and is {first}"));
         };
-        let counts = match field.name {
-            "catalogs" => self.by_catalog(),
-            "categories" => self.counted(Facet::Categories),
-            "providers" => self.counted(Facet::Providers),
-            "keywords" => self.counted(Facet::Keywords),
-            "capabilityLevels" => self.counted(Facet::CapabilityLevels),
-            "installModes" => self.counted(Facet::InstallModes),
-            "infrastructureFeatures" => self.counted(Facet::InfrastructureFeatures),
-            _ => return to.unknown(field),
+        let counts = match name {
+            PackageFacetsField::Catalogs => self.by_catalog(),
+            PackageFacetsField::Categories => self.counted(Facet::Categories),
+            PackageFacetsField::Providers => self.counted(Facet::Providers),
+            PackageFacetsField::Keywords => self.counted(Facet::Keywords),
+            PackageFacetsField::CapabilityLevels => self.counted(Facet::CapabilityLevels),
+            PackageFacetsField::InstallModes => self.counted(Facet::InstallModes),
+            PackageFacetsField::InfrastructureFeatures => self.counted(Facet::InfrastructureFeatures),
         };
         to.many(counts.top(first).into_iter().map(|(value, count)| ValueCount(value, count)), field)
     }
 }
 
 impl<'a> Object<'a> for ValueCount<'_> {
-    fn type_name(self) -> &'static str {
-        "FacetValue"
-    }
+    type Field = FacetValueField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: FacetValueField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self(value, count) = self;
-        match field.name {
-            "value" => match value {
+        match name {
+            FacetValueField::Value => match value {
                 FacetValue::Text(text) => to.text(text),
                 FacetValue::CapabilityLevel(level) => to.word(filter::word(&CAPABILITY_LEVELS, &level)),
                 FacetValue::InstallMode(mode) => to.word(filter::word(&INSTALL_MODES, &mode)),
             },
-            "count" => to.count(count as usize),
-            _ => return to.unknown(field),
+            FacetValueField::Count => to.count(count as usize),
         }
         Ok(())
     }

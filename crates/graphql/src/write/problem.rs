@@ -9,6 +9,7 @@ use serving::Served;
 use super::connection::Node;
 use super::{Field, Object, Outcome, Writer};
 use crate::connection::{Item, Listed};
+use crate::fields::{ProblemConnectionField, ProblemEdgeField, ProblemField};
 use crate::key::{Key, Tag};
 
 /// A problem and its place among those of its catalog.
@@ -31,28 +32,25 @@ impl<'a> ProblemAt<'a> {
 }
 
 impl<'a> Object<'a> for ProblemAt<'a> {
-    fn type_name(self) -> &'static str {
-        "Problem"
-    }
+    type Field = ProblemField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: ProblemField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let problem = self.problem();
-        match field.name {
-            "severity" => to.word(match problem.code.severity() {
+        match name {
+            ProblemField::Severity => to.word(match problem.code.severity() {
                 Severity::Error => "ERROR",
                 Severity::Warning => "WARNING",
             }),
-            "code" => to.word(problem.code.as_str()),
-            "message" => to.text(&problem.message),
-            "packageName" => to.maybe_text(problem.package.as_deref()),
-            "channelName" => to.maybe_text(problem.channel.as_deref()),
-            "bundleName" => to.maybe_text(problem.bundle.as_deref()),
-            "file" => to.maybe_text(problem.file.as_deref()),
-            "line" => match problem.line {
+            ProblemField::Code => to.word(problem.code.as_str()),
+            ProblemField::Message => to.text(&problem.message),
+            ProblemField::PackageName => to.maybe_text(problem.package.as_deref()),
+            ProblemField::ChannelName => to.maybe_text(problem.channel.as_deref()),
+            ProblemField::BundleName => to.maybe_text(problem.bundle.as_deref()),
+            ProblemField::File => to.maybe_text(problem.file.as_deref()),
+            ProblemField::Line => match problem.line {
                 Some(line) => to.count(line as usize),
                 None => to.null(),
             },
-            _ => return to.unknown(field),
         }
         Ok(())
     }
@@ -89,8 +87,8 @@ impl<'a> Item<'a> for ProblemAt<'a> {
 }
 
 impl<'a> Node<'a> for ProblemAt<'a> {
-    const CONNECTION: &'static str = "ProblemConnection";
-    const EDGE: &'static str = "ProblemEdge";
+    type ConnectionField = ProblemConnectionField;
+    type EdgeField = ProblemEdgeField;
 
     fn cursor(self, to: &mut Writer<'a>) {
         let ProblemKey { file, line, nth } = self.key();

@@ -5,45 +5,46 @@ use serving::{Served, Snapshot};
 
 use super::catalog::{CatalogObject, packages};
 use super::{Code, Field, In, Object, Outcome, Writer, arguments, node};
+use crate::fields::QueryField;
 
 /// The type `Query`.
 #[derive(Clone, Copy)]
 pub(super) struct Query<'a>(pub(super) &'a Snapshot);
 
 impl<'a> Object<'a> for Query<'a> {
-    fn type_name(self) -> &'static str {
-        "Query"
-    }
+    type Field = QueryField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: QueryField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self(snapshot) = self;
         let given = arguments(field);
-        match field.name {
-            "catalogs" => to.many(snapshot.by_priority().map(|served| CatalogObject(served)), field),
-            "catalog" => self.catalog(field, to),
-            "packages" => {
+        match name {
+            QueryField::Catalogs => to.many(snapshot.by_priority().map(|served| CatalogObject(served)), field),
+            QueryField::Catalog => self.catalog(field, to),
+            QueryField::Packages => {
                 let (asked, others) = self.catalogs(field);
                 to.packages(asked, others, field)
             }
-            "package" => {
+            QueryField::Package => {
                 let [catalog, name] = ["catalog", "name"].map(|name| given.text(name).unwrap_or_default());
                 let package = snapshot.get(catalog).and_then(|served| In::package(served, name));
                 to.maybe(package, field)
             }
-            "bundles" => {
+            QueryField::Bundles => {
                 let (asked, _) = self.catalogs(field);
                 to.bundles(asked, packages(field), field)
             }
-            "bundle" => to.maybe(self.bundle(field), field),
-            "metas" => {
+            QueryField::Bundle => to.maybe(self.bundle(field), field),
+            QueryField::Metas => {
                 let (asked, _) = self.catalogs(field);
                 to.metas(asked, field)
             }
-            "resolve" => to.resolution(snapshot, field),
-            "diff" => to.diff(snapshot, field),
-            "node" => to.maybe(given.text("id").and_then(|id| node::find(snapshot, id)), field),
-            "nodes" => self.nodes(field, to),
-            _ => to.unknown(field),
+            QueryField::Resolve => to.resolution(snapshot, field),
+            QueryField::Diff => to.diff(snapshot, field),
+            QueryField::Node => match given.text("id").and_then(|id| node::find(snapshot, id)) {
+                Some(node) => to.nested(field, |to| node.write(field, to)),
+                None => to.maybe::<CatalogObject<'_>>(None, field),
+            },
+            QueryField::Nodes => self.nodes(field, to),
         }
     }
 }
@@ -89,7 +90,7 @@ impl<'a> Query<'a> {
                 to.null();
                 return Ok(());
             };
-            to.of_type(node, field)
+            node.write(field, to)
         })
     }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use serving::{Served, Snapshot};
 
 use super::{Field, In, Object, Outcome, Writer, arguments};
+use crate::fields::{ConsideredBundleField, ResolutionFailureField, ResolutionField};
 
 /// A resolution with the catalogs that were offered.
 #[derive(Clone, Copy)]
@@ -83,48 +84,39 @@ fn considered<'r, 'a>(
 }
 
 impl<'a> Object<'a> for Resolved<'_, 'a> {
-    fn type_name(self) -> &'static str {
-        "Resolution"
-    }
+    type Field = ResolutionField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: ResolutionField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self { served, found } = self;
-        match field.name {
-            "bundle" => to.one(In { served: served[found.offer], it: found.bundle }, field),
-            "deprecations" => to.many(found.deprecations.iter().copied(), field),
-            "considered" => to.many(considered(served, &found.considered), field),
-            _ => to.unknown(field),
+        match name {
+            ResolutionField::Bundle => to.one(In { served: served[found.offer], it: found.bundle }, field),
+            ResolutionField::Deprecations => to.many(found.deprecations.iter().copied(), field),
+            ResolutionField::Considered => to.many(considered(served, &found.considered), field),
         }
     }
 }
 
 impl<'a> Object<'a> for Failed<'_, 'a> {
-    fn type_name(self) -> &'static str {
-        "ResolutionFailure"
-    }
+    type Field = ResolutionFailureField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: ResolutionFailureField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self { served, failure } = self;
-        match field.name {
-            "code" => to.word(failure.code.as_str()),
-            "message" => to.text(&failure.message),
-            "considered" => return to.many(considered(served, &failure.considered), field),
-            _ => return to.unknown(field),
+        match name {
+            ResolutionFailureField::Code => to.word(failure.code.as_str()),
+            ResolutionFailureField::Message => to.text(&failure.message),
+            ResolutionFailureField::Considered => return to.many(considered(served, &failure.considered), field),
         }
         Ok(())
     }
 }
 
 impl<'a> Object<'a> for In<'a, Considered<'a>> {
-    fn type_name(self) -> &'static str {
-        "ConsideredBundle"
-    }
+    type Field = ConsideredBundleField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        match field.name {
-            "bundle" => return to.one(self.with(self.it.bundle), field),
-            "rejection" => to.maybe_text(self.it.rejection.map(Rejection::as_str)),
-            _ => return to.unknown(field),
+    fn write(self, name: ConsideredBundleField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+        match name {
+            ConsideredBundleField::Bundle => return to.one(self.with(self.it.bundle), field),
+            ConsideredBundleField::Rejection => to.maybe_text(self.it.rejection.map(Rejection::as_str)),
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use fbc::catalog::{CsvMetadata, Package, Summary};
 
 use super::metadata::Named;
 use super::{Field, Object, Outcome, Writer};
+use crate::fields::CsvMetadataField;
 
 /// What the author of a package says of it.
 #[derive(Clone, Copy)]
@@ -16,24 +17,22 @@ struct PackageMetadata<'a, 'm> {
 }
 
 impl<'a> Object<'a> for PackageMetadata<'a, '_> {
-    fn type_name(self) -> &'static str {
-        "CsvMetadata"
-    }
+    type Field = CsvMetadataField;
 
-    fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: CsvMetadataField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         let Self { summary, read } = self;
-        match field.name {
-            "displayName" => to.maybe_text(summary.display_name()),
-            "provider" => {
+        match name {
+            CsvMetadataField::DisplayName => to.maybe_text(summary.display_name()),
+            CsvMetadataField::Provider => {
                 let provider = Named { name: summary.provider_name(), url: summary.provider_url() };
                 return to.maybe(Some(provider).filter(|it| it.name.is_some() || it.url.is_some()), field);
             }
-            "categories" => to.texts(summary.categories()),
-            "capabilityLevel" => to.capability_level(summary.capability_level()),
-            "installModes" => to.install_modes(summary.install_modes()),
-            "infrastructureFeatures" => to.texts(summary.infrastructure_features()),
-            "certified" => to.maybe_boolean(summary.certified()),
-            "createdAt" => to.maybe_text(summary.created_at().map(|at| at.to_string()).as_deref()),
+            CsvMetadataField::Categories => to.texts(summary.categories()),
+            CsvMetadataField::CapabilityLevel => to.capability_level(summary.capability_level()),
+            CsvMetadataField::InstallModes => to.install_modes(summary.install_modes()),
+            CsvMetadataField::InfrastructureFeatures => to.texts(summary.infrastructure_features()),
+            CsvMetadataField::Certified => to.maybe_boolean(summary.certified()),
+            CsvMetadataField::CreatedAt => to.maybe_text(summary.created_at().map(|at| at.to_string()).as_deref()),
             _ => {
                 if read.get().is_none() {
                     let found = summary.bundle().and_then(|bundle| bundle.metadata_by(&mut to.manifests));
@@ -41,7 +40,7 @@ impl<'a> Object<'a> for PackageMetadata<'a, '_> {
                     read.get_or_init(|| found);
                 }
                 return match read.get() {
-                    Some(Some(metadata)) => metadata.write(field, to),
+                    Some(Some(metadata)) => metadata.write(name, field, to),
                     _ => to.unknown(field),
                 };
             }

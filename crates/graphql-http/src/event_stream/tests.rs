@@ -7,10 +7,11 @@ use hyper_util::service::TowerToHyperService;
 use serving::{CatalogsWriter, catalogs};
 
 use super::*;
-use crate::handler::router;
-use crate::limits::Limits;
+use graphql::limits::Limits;
+use graphql::{Engine, StreamLimits};
+
+use crate::router;
 use crate::tests::fixture::{BETA, served};
-use crate::{Engine, StreamLimits};
 
 const STREAM: &[(&str, &str)] = &[("accept", "text/event-stream"), ("content-type", "application/json")];
 const CHANGES: &str = r#"{"query":"subscription { catalogChanged { name } }"}"#;

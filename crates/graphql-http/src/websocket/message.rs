@@ -1,16 +1,16 @@
 //! The messages of `graphql-transport-ws`, which are JSON objects.
 
 use axum::body::Bytes;
+use graphql::Request;
+use graphql::errors::{self, Error};
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::errors::{self, Error};
-use crate::{Request, output};
-
-/// What a client says.
+/// A message of the client.
 pub(super) enum Incoming<'m> {
     Init,
-    /// With what the answer has to repeat.
+    /// With the payload that the `pong` repeats.
     Ping(Option<&'m RawValue>),
     Pong,
     Subscribe {
@@ -22,20 +22,20 @@ pub(super) enum Incoming<'m> {
     },
 }
 
-/// What is said of an operation.
+/// A message about an operation.
 pub(super) enum Outgoing {
-    /// A result.
+    /// A response.
     Next(Bytes),
-    /// It cannot be executed: a list of errors. Nothing follows.
+    /// A JSON array of request errors; no message follows.
     Errors(Bytes),
-    /// Nothing follows.
+    /// No message follows.
     Complete,
 }
 
-/// The answer to `connection_init`.
+/// The reply to `connection_init`.
 pub(super) const ACKNOWLEDGED: &str = r#"{"type":"connection_ack"}"#;
 
-/// A message, member by member.
+/// The members of a message.
 #[derive(Deserialize)]
 struct Parts<'m> {
     #[serde(rename = "type")]
@@ -46,7 +46,7 @@ struct Parts<'m> {
 }
 
 impl<'m> Incoming<'m> {
-    /// Reads a message; nothing when it is none.
+    /// Parses a message; `None` if it is malformed.
     pub(super) fn read(text: &'m str) -> Option<Self> {
         let Parts { kind, id, payload } = serde_json::from_str(text).ok()?;
         let is_object = payload.is_none_or(|payload| payload.get().starts_with('{'));
@@ -67,14 +67,14 @@ impl<'m> Incoming<'m> {
 }
 
 impl Outgoing {
-    /// Errors for which an operation is not executed.
+    /// Request errors of an operation.
     pub(super) fn errors(errors: &[Error]) -> Self {
         let mut list = Vec::new();
         errors::write_list(errors, &mut list);
         Self::Errors(list.into())
     }
 
-    /// The message about the operation of this id.
+    /// The JSON of the message about the operation with this id.
     pub(super) fn to_json(&self, id: &str) -> String {
         let (kind, payload) = match self {
             Self::Next(result) => ("next", Some(result)),
@@ -83,7 +83,7 @@ impl Outgoing {
         };
         let mut json = Vec::with_capacity(64 + id.len() + payload.map_or(0, Bytes::len));
         json.extend_from_slice(b"{\"id\":");
-        output::string(&mut json, id);
+        json.extend_from_slice(Value::from(id).to_string().as_bytes());
         json.extend_from_slice(format!(",\"type\":\"{kind}\"").as_bytes());
         if let Some(payload) = payload {
             json.extend_from_slice(b",\"payload\":");
@@ -94,7 +94,7 @@ impl Outgoing {
     }
 }
 
-/// The answer to a `ping`.
+/// The reply to a `ping`.
 pub(super) fn pong(payload: Option<&RawValue>) -> String {
     match payload {
         Some(payload) => format!(r#"{{"type":"pong","payload":{payload}}}"#),

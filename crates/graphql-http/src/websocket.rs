@@ -1,7 +1,8 @@
-//! Each WebSocket speaks `graphql-transport-ws`, the protocol of the library graphql-ws: several operations
-//! on one connection, each with its id.
+//! WebSocket connections with the subprotocol `graphql-transport-ws` of the library graphql-ws: several operations on
+//! one connection, each with its id.
 //!
-//! One task serves a socket: it reads only while it need not write, so a client that takes nothing is asked nothing.
+//! One task serves a connection. It reads only while it has nothing to write, so that a client which does not read gets
+//! back-pressure.
 
 mod message;
 
@@ -19,40 +20,39 @@ use axum::http::header::{HOST, ORIGIN, UPGRADE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, BoxStream, StreamExt};
+use graphql::Request;
+use graphql::errors::{Code, Error};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, interval_at, sleep, timeout};
 
-use super::stream::full;
-use super::{Server, block_in_place};
-use crate::Request;
-use crate::errors::{self, Code, Error, Outcome};
+use super::GraphqlService;
+use super::event_stream::too_many_streams;
 use message::{Incoming, Outgoing};
 
 /// The subprotocol.
 const PROTOCOL: &str = "graphql-transport-ws";
 
-/// How long a client may take to answer that the connection closes.
-const CLOSING: Duration = Duration::from_secs(1);
+/// Timeout of the closing handshake.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why a socket is closed: the code and the reason that the protocol has for it; nothing when the client is gone.
+/// Code and reason with which the server closes a connection; `None` if the client is gone.
 type Close = Option<(u16, String)>;
 
-/// What an operation tells, one after the other.
+/// The messages of an operation.
 type Operation = BoxStream<'static, Outgoing>;
 
-/// The operations of a socket, by id.
+/// The running operations of a connection, by id.
 type Operations = BTreeMap<String, Operation>;
 
-/// Whether a request asks for a WebSocket.
-pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
+/// Returns whether a request asks to upgrade to a WebSocket.
+pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
     headers.get(UPGRADE).is_some_and(|protocol| protocol.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
 /// Opens a WebSocket.
 ///
-/// Browsers let pages of every origin open one, so it is the server that asks where they come from. Who is no browser
-/// does not say.
-pub(super) async fn open(server: Arc<Server>, request: HttpRequest) -> Response {
+/// Browsers let pages of every origin open one, so the server checks the origin. Other clients send none.
+pub(super) async fn open(server: Arc<GraphqlService>, request: HttpRequest) -> Response {
     let (mut parts, _) = request.into_parts();
     if !is_allowed(&parts.headers, &server.origins) {
         let text = "pages of this origin may not connect: name it with --cors-origin";
@@ -62,10 +62,10 @@ pub(super) async fn open(server: Arc<Server>, request: HttpRequest) -> Response 
         Ok(upgrade) => upgrade,
         Err(rejection) => return rejection.into_response(),
     };
-    let Ok(place) = Arc::clone(&server.sockets).try_acquire_owned() else { return full() };
+    let Ok(permit) = Arc::clone(&server.sockets).try_acquire_owned() else { return too_many_streams() };
     let maximum = server.engine.limits().body_bytes;
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(maximum).max_frame_size(maximum);
-    upgrade.on_upgrade(move |socket| serve(socket, server, place))
+    upgrade.on_upgrade(move |socket| serve(socket, server, permit))
 }
 
 fn is_allowed(headers: &HeaderMap, origins: &[HeaderValue]) -> bool {
@@ -76,54 +76,54 @@ fn is_allowed(headers: &HeaderMap, origins: &[HeaderValue]) -> bool {
     is_own || origins.iter().any(|named| named == "*" || named == origin)
 }
 
-async fn serve(mut socket: WebSocket, server: Arc<Server>, _place: OwnedSemaphorePermit) {
-    // Held until the end, so that whoever ends the streams waits for this one.
+async fn serve(mut socket: WebSocket, server: Arc<GraphqlService>, _permit: OwnedSemaphorePermit) {
+    // Held until the end, so that `Engine::streams_ended` waits for this connection.
     let mut ending = server.engine.ending();
     let is_over = async move || ending.wait_for(|ending| *ending).await.is_ok();
-    let reason = converse(&mut socket, &server, is_over).await.err().flatten();
-    let goodbye = async {
+    let reason = exchange_messages(&mut socket, &server, is_over).await.err().flatten();
+    let handshake = async {
         if let Some((code, reason)) = reason {
-            // When it fails, there is nobody to tell.
+            // If sending fails, the client is gone.
             let _ = socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
         }
-        // Reading on answers the client's own goodbye, and unread bytes would make the system cut the connection before
-        // the client has read why.
+        // Reading on answers the client's own close frame, and unread bytes would make the system reset the connection
+        // before the client has read the reason.
         while let Some(Ok(_)) = socket.recv().await {}
     };
-    let _ = timeout(CLOSING, goodbye).await;
+    let _ = timeout(CLOSE_TIMEOUT, handshake).await;
 }
 
-/// Talks until the connection is to close, for a reason or because it is gone.
-async fn converse(
+/// Reads and writes messages until the connection is to be closed or is gone.
+async fn exchange_messages(
     socket: &mut WebSocket,
-    server: &Arc<Server>,
+    server: &Arc<GraphqlService>,
     mut is_over: impl AsyncFnMut() -> bool,
 ) -> Result<Infallible, Close> {
     if socket.protocol().is_none() {
         return close(4406, "Subprotocol not acceptable");
     }
     let limits = &server.engine.limits().streams;
-    let mut talk = Connection { server, operations: Operations::new(), is_ready: false };
+    let mut connection = WebSocketConnection { server, operations: Operations::new(), is_ready: false };
     let mut late = std::pin::pin!(sleep(limits.init));
     let mut pings = interval_at(Instant::now() + limits.ping, limits.ping);
     let mut is_alive = true;
     let mut is_ending = false;
     loop {
-        // Counts among what clients have not taken yet until it is sent.
+        // Holds its part of the budget for unread responses until it is sent.
         let mut held = None;
         let text = tokio::select! {
             received = socket.recv() => {
                 is_alive = true;
                 match received {
-                    Some(Ok(Message::Text(text))) => talk.on_message(&text)?,
+                    Some(Ok(Message::Text(text))) => connection.on_message(&text)?,
                     Some(Ok(Message::Binary(_))) => return close(4400, "Invalid message received"),
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => None,
                     Some(Ok(Message::Close(_))) | None => return Err(None),
                     Some(Err(_)) => return close(1009, "Message too big"),
                 }
             }
-            (id, outgoing) = talk.next() => Some(held.insert(outgoing).to_json(&id)),
-            () = &mut late, if !talk.is_ready => return close(4408, "Connection initialisation timeout"),
+            (id, outgoing) = connection.next() => Some(held.insert(outgoing).to_json(&id)),
+            () = &mut late, if !connection.is_ready => return close(4408, "WebSocketConnection initialisation timeout"),
             _ = pings.tick() => {
                 if !std::mem::replace(&mut is_alive, false) {
                     return Err(None);
@@ -140,21 +140,21 @@ async fn converse(
             socket.send(Message::text(text)).await.map_err(|_| None)?;
         }
         drop(held);
-        if is_ending && talk.operations.is_empty() {
+        if is_ending && connection.operations.is_empty() {
             return close(1001, "Going away");
         }
     }
 }
 
-/// One socket, as far as it is understood.
-struct Connection<'s> {
-    server: &'s Arc<Server>,
+/// Protocol state of one connection.
+struct WebSocketConnection<'s> {
+    server: &'s Arc<GraphqlService>,
     operations: Operations,
     is_ready: bool,
 }
 
-impl Connection<'_> {
-    /// Does what a message asks. Gives what is to be said at once.
+impl WebSocketConnection<'_> {
+    /// Handles a message of the client. Returns the immediate reply.
     fn on_message(&mut self, text: &str) -> Result<Option<String>, Close> {
         match Incoming::read(text) {
             Some(Incoming::Init) if self.is_ready => close(4429, "Too many initialisation requests"),
@@ -183,43 +183,44 @@ impl Connection<'_> {
 
     fn start(&self, request: Request<'static>) -> Operation {
         let maximum = self.server.engine.limits().streams.operations;
-        let place = Arc::clone(&self.server.streams).try_acquire_owned();
-        let place = match place {
-            Ok(place) if self.operations.len() < maximum => place,
+        let permit = Arc::clone(&self.server.streams).try_acquire_owned();
+        let permit = match permit {
+            Ok(permit) if self.operations.len() < maximum => permit,
             _ => {
                 let error = Error::request(Code::MaxStreams, "as many streams are open as may be: try again");
-                return refused(&[error]);
+                return failed(&[error]);
             }
         };
         let server = Arc::clone(self.server);
-        let subscription = match server.engine.known(&request) {
-            Ok(known) if known.is_subscription() => server.engine.subscribe(&known, block_in_place),
+        let subscription = match server.engine.prepare(&request) {
+            Ok(prepared) if prepared.is_subscription() => prepared.subscribe(),
             Ok(_) => {
-                let answer = async move {
-                    let _place = place;
-                    once(&server, &request).await
+                let messages = async move {
+                    let _permit = permit;
+                    respond_once(&server, &request).await
                 };
-                return stream::once(answer).flat_map(stream::iter).boxed();
+                return stream::once(messages).flat_map(stream::iter).boxed();
             }
             Err(error) => Err(vec![error]),
         };
         match subscription {
-            Ok(subscription) => stream::unfold(Some((server, subscription, place)), async |state| {
-                let (server, mut subscription, place) = state?;
+            Ok(subscription) => stream::unfold(Some((server, subscription, permit)), async |state| {
+                let (server, mut subscription, permit) = state?;
                 match subscription.next().await {
                     Some(event) => {
                         let json = server.hold(event, <[u8]>::to_vec).await?;
-                        Some((Outgoing::Next(json), Some((server, subscription, place))))
+                        Some((Outgoing::Next(json), Some((server, subscription, permit))))
                     }
                     None => Some((Outgoing::Complete, None)),
                 }
             })
             .boxed(),
-            Err(errors) => refused(&errors),
+            Err(errors) => failed(&errors),
         }
     }
 
-    /// What an operation tells next; one that has told all is forgotten. It waits for ever where there is none.
+    /// Waits for the next message of any operation, and removes the operation after its last one. Pending for ever if
+    /// there is no operation.
     async fn next(&mut self) -> (String, Outgoing) {
         let (id, outgoing) = poll_fn(|context| {
             for (id, operation) in &mut self.operations {
@@ -241,22 +242,20 @@ fn close<T>(code: u16, reason: &str) -> Result<T, Close> {
     Err(Some((code, reason.to_owned())))
 }
 
-fn refused(errors: &[Error]) -> Operation {
+fn failed(errors: &[Error]) -> Operation {
     let outgoing = Outgoing::errors(errors);
     stream::once(async move { outgoing }).boxed()
 }
 
-/// Everything that is told of an operation with one answer.
-async fn once(server: &Server, request: &Request<'_>) -> Vec<Outgoing> {
-    let _permit = server.running.acquire().await;
-    let snapshot = server.engine.catalogs.snapshot();
-    let known = server.engine.known(request).map_err(|error| (vec![error], Outcome::Refused));
-    match known.and_then(|known| server.engine.run(&snapshot, &known, block_in_place)) {
-        Ok(answer) => vec![Outgoing::Next(answer.body.into()), Outgoing::Complete],
-        Err((errors, Outcome::Abandoned)) => {
-            vec![Outgoing::Next(errors::body(&errors).into()), Outgoing::Complete]
-        }
-        Err((errors, _)) => vec![Outgoing::errors(&errors)],
+/// Returns every message of an operation with one response.
+async fn respond_once(server: &GraphqlService, request: &Request<'_>) -> Vec<Outgoing> {
+    let response = match server.engine.prepare(request) {
+        Ok(prepared) => prepared.respond(&[]).await,
+        Err(error) => Err(vec![error]),
+    };
+    match response {
+        Ok(response) => vec![Outgoing::Next(response.bytes), Outgoing::Complete],
+        Err(errors) => vec![Outgoing::errors(&errors)],
     }
 }
 

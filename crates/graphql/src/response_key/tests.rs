@@ -18,9 +18,15 @@ const OPERATIONS: &str = include_str!("../../../../examples/operations.graphql")
 const NAMES: [&str; 4] = ["alpha", "beta", "gamma", "never"];
 
 /// An engine whose catalogs may be replaced.
-fn replaceable() -> (CatalogsWriter, Engine) {
+fn replaceable() -> (CatalogsWriter, Arc<Engine>) {
     let (writer, reader) = catalogs();
-    (writer, Engine::new(reader, "test", Limits::default()))
+    (writer, Arc::new(Engine::new(reader, "test", Limits::default())))
+}
+
+fn tag(validator: &Validator) -> String {
+    let mut tag = String::new();
+    validator.append_to(&mut tag);
+    tag
 }
 
 /// What a client asks.
@@ -36,30 +42,27 @@ impl Question {
     }
 
     /// The tag and whether it is to last, when there is one, and the body, when it is complete.
-    fn ask(&self, engine: &Engine) -> (Option<(String, bool)>, Option<String>) {
+    fn ask(&self, engine: &Arc<Engine>) -> (Option<(String, bool)>, Option<String>) {
         let request = Request {
             query: Some(self.query.as_str().into()),
             operation_name: self.operation.map(Into::into),
             variables: self.variables.as_object().cloned(),
             ..Request::default()
         };
-        let known = engine.known(&request).unwrap_or_else(|error| panic!("{}: {error:?}", self.query));
-        let snapshot = engine.catalogs.snapshot();
-        let validator = engine.validators.of(&snapshot, &known);
+        let prepared = engine.prepare(&request).unwrap_or_else(|error| panic!("{}: {error:?}", self.query));
+        let validator = prepared.validator().copied();
         // A URL is told what it would be told if it were read.
         let url = format!("{} {:?} {}", self.query, self.operation, self.variables);
-        let recalled = engine.validators.recall(&snapshot, &url);
+        let recalled = engine.recall(&url);
         assert!(recalled.is_none() || recalled == validator, "{url}");
-        if let Some(validator) = validator {
-            engine.validators.remember(&snapshot, &url, validator);
-        }
-        assert_eq!(engine.validators.recall(&snapshot, &url), validator, "{url}");
-        let answer = engine.execute_in(&snapshot, &known, |work| work());
-        let body = (answer.outcome == Outcome::Complete).then(|| String::from_utf8(answer.body).unwrap());
-        (validator.map(|validator| (validator.key.tag(Media::Json, None), validator.is_lasting)), body)
+        prepared.remember_url(&url);
+        assert_eq!(engine.recall(&url), validator, "{url}");
+        let response = engine.execute(&request);
+        let body = (response.outcome == Outcome::Complete).then(|| String::from_utf8(response.body).unwrap());
+        (validator.map(|validator| (tag(&validator), validator.is_immutable())), body)
     }
 
-    fn tag(&self, engine: &Engine) -> String {
+    fn tag(&self, engine: &Arc<Engine>) -> String {
         self.ask(engine).0.expect("the operation is known").0
     }
 }
@@ -76,7 +79,7 @@ fn publishing_a_catalog_changes_the_tags_of_answers_about_it_and_no_others() {
     let all = about("{ packages { totalCount } }");
     let questions = [&alpha, &missing, &schema, &all];
     let mut last = questions.map(|question| question.tag(&engine));
-    let mut changed = |engine: &Engine| {
+    let mut changed = |engine: &Arc<Engine>| {
         let now = questions.map(|question| question.tag(engine));
         let changed: Vec<_> = now.iter().zip(&last).map(|(now, last)| now != last).collect();
         last = now;
@@ -100,18 +103,18 @@ fn publishing_a_catalog_changes_the_tags_of_answers_about_it_and_no_others() {
 #[test]
 fn a_url_is_remembered_until_something_else_is_served() {
     let (mut writer, engine) = replaceable();
-    let validator = Validator { key: Key::of([1; KEY_BYTES]), is_lasting: false };
-    let recall = |url: &str| engine.validators.recall(&engine.catalogs.snapshot(), url);
+    let validator = Validator { key: ResponseKey::from_hash([1; KEY_BYTES]), is_immutable: false };
+    let recall = |url: &str| engine.recall(url);
     let long = |bytes| "x".repeat(bytes - BYTES_PER_URL);
     let (largest, larger) = (long(URL_BYTES), long(URL_BYTES + 1));
     for url in ["query=a", &largest, &larger] {
-        engine.validators.remember(&engine.catalogs.snapshot(), url, validator);
+        engine.response_keys.remember(&engine.catalogs.snapshot(), url, validator);
     }
     // The largest takes all the room there is.
     assert_eq!([recall(&largest), recall(&larger), recall("query=a")], [Some(validator), None, None]);
     writer.publish(served("alpha", ALPHA, 1));
     assert_eq!(recall(&largest), None);
-    engine.validators.remember(&engine.catalogs.snapshot(), "query=a", validator);
+    engine.response_keys.remember(&engine.catalogs.snapshot(), "query=a", validator);
     assert_eq!(recall("query=a"), Some(validator));
     writer.withdraw("alpha");
     assert_eq!(recall("query=a"), None);
@@ -127,16 +130,12 @@ fn a_tag_tells_all_of_a_request_and_not_how_it_is_written() {
     assert_eq!(tag(json!({})), tag(json!(null)));
     assert_ne!(tag(json!({"a": 1})), tag(json!({"b": 1})));
     assert_ne!(tag(json!({})), Question::new(format!("{query} "), json!({})).tag(&engine));
-    let tags = [Media::Json, Media::GraphqlResponse]
-        .map(|media| [None, Some(Coding::Zstd), Some(Coding::Gzip)].map(|coding| Key::of([0; 16]).tag(media, coding)));
-    let zero = "A".repeat(22);
-    let expected =
-        ["json", "gqlr"].map(|media| ["", "-zstd", "-gzip"].map(|coding| format!("\"{zero}-{media}{coding}\"")));
-    assert_eq!(tags, expected);
+    let zero = Validator { key: ResponseKey::from_hash([0; 16]), is_immutable: false };
+    assert_eq!(super::tests::tag(&zero), "A".repeat(22));
 }
 
 #[test]
-fn only_answers_that_are_pinned_and_tell_of_contents_alone_are_lasting() {
+fn only_responses_about_contents_named_by_digest_are_immutable() {
     let (mut writer, engine) = replaceable();
     writer.publish(served("alpha", ALPHA, 1));
     let digest = Digest::new([1; 32]).to_string();

@@ -4,37 +4,38 @@ use serde_json::{Value, json};
 use serving::{CatalogsWriter, catalogs};
 
 use super::*;
-use crate::limits::Limits;
+use graphql::limits::Limits;
+use graphql::{Engine, StreamLimits};
+
 use crate::tests::fixture::{BETA, served};
-use crate::{Engine, StreamLimits};
 
 const INIT: &str = r#"{"type":"connection_init","payload":{"token":"x"}}"#;
 const CHANGES: &str = "subscription { catalogChanged { name } }";
 
-fn server(streams: StreamLimits) -> (CatalogsWriter, Arc<Server>) {
+fn server(streams: StreamLimits) -> (CatalogsWriter, Arc<GraphqlService>) {
     let (writer, reader) = catalogs();
     let engine = Engine::new(reader, "test", Limits { streams, ..Limits::default() });
-    (writer, Arc::new(Server::new(Arc::new(engine), &[])))
+    (writer, Arc::new(GraphqlService::new(Arc::new(engine), &[])))
 }
 
-fn talk(server: &Arc<Server>) -> Connection<'_> {
-    Connection { server, operations: Operations::new(), is_ready: false }
+fn connect(server: &Arc<GraphqlService>) -> WebSocketConnection<'_> {
+    WebSocketConnection { server, operations: Operations::new(), is_ready: false }
 }
 
 fn subscribe(id: &str, query: &str) -> String {
     json!({"id": id, "type": "subscribe", "payload": {"query": query}}).to_string()
 }
 
-async fn said(talk: &mut Connection<'_>) -> Value {
-    let (id, outgoing) = talk.next().await;
+async fn said(connection: &mut WebSocketConnection<'_>) -> Value {
+    let (id, outgoing) = connection.next().await;
     serde_json::from_str(&outgoing.to_json(&id)).unwrap()
 }
 
 /// The code with which the last of some messages closes a socket; none when all of them are taken.
 fn code(messages: &[&str]) -> Option<u16> {
     let (_writer, server) = server(StreamLimits::default());
-    let mut talk = talk(&server);
-    messages.iter().find_map(|message| match talk.on_message(message) {
+    let mut connection = connect(&server);
+    messages.iter().find_map(|message| match connection.on_message(message) {
         Err(Some((code, _))) => Some(code),
         _ => None,
     })
@@ -72,8 +73,8 @@ fn what_the_protocol_forbids_closes_the_socket_with_its_code() {
 #[test]
 fn a_ping_is_answered_with_what_it_says() {
     let (_writer, server) = server(StreamLimits::default());
-    let mut talk = talk(&server);
-    let mut heard = |message| talk.on_message(message).ok().flatten();
+    let mut connection = connect(&server);
+    let mut heard = |message| connection.on_message(message).ok().flatten();
     assert_eq!(heard(INIT).as_deref(), Some(r#"{"type":"connection_ack"}"#));
     assert_eq!(heard(r#"{"type":"ping"}"#).as_deref(), Some(r#"{"type":"pong"}"#));
     let pong = heard(r#"{"type":"ping","payload":{"a": 1}}"#);
@@ -83,25 +84,25 @@ fn a_ping_is_answered_with_what_it_says() {
 #[tokio::test]
 async fn operations_of_every_kind_are_told_of_by_their_ids() {
     let (mut writer, server) = server(StreamLimits::default());
-    let mut talk = talk(&server);
-    talk.on_message(INIT).ok().unwrap();
-    talk.on_message(&subscribe("a \"query\"", "{ __typename }")).ok().unwrap();
+    let mut connection = connect(&server);
+    connection.on_message(INIT).ok().unwrap();
+    connection.on_message(&subscribe("a \"query\"", "{ __typename }")).ok().unwrap();
     let data = json!({"data": {"__typename": "Query"}});
-    assert_eq!(said(&mut talk).await, json!({"id": "a \"query\"", "type": "next", "payload": data}));
-    assert_eq!(said(&mut talk).await, json!({"id": "a \"query\"", "type": "complete"}));
-    talk.on_message(&subscribe("bad", "{ none }")).ok().unwrap();
-    let error = said(&mut talk).await;
+    assert_eq!(said(&mut connection).await, json!({"id": "a \"query\"", "type": "next", "payload": data}));
+    assert_eq!(said(&mut connection).await, json!({"id": "a \"query\"", "type": "complete"}));
+    connection.on_message(&subscribe("bad", "{ none }")).ok().unwrap();
+    let error = said(&mut connection).await;
     assert_eq!([&error["id"], &error["type"]], ["bad", "error"]);
     assert_eq!(error["payload"][0]["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED");
-    talk.on_message(&subscribe("bad too", "subscription { none }")).ok().unwrap();
-    assert_eq!(said(&mut talk).await["type"], "error");
-    talk.on_message(&subscribe("changes", CHANGES)).ok().unwrap();
+    connection.on_message(&subscribe("bad too", "subscription { none }")).ok().unwrap();
+    assert_eq!(said(&mut connection).await["type"], "error");
+    connection.on_message(&subscribe("changes", CHANGES)).ok().unwrap();
     writer.publish(served("c", BETA, 1));
     let data = json!({"data": {"catalogChanged": {"name": "c"}}});
-    assert_eq!(said(&mut talk).await, json!({"id": "changes", "type": "next", "payload": data}));
+    assert_eq!(said(&mut connection).await, json!({"id": "changes", "type": "next", "payload": data}));
     server.engine.end_streams();
-    assert_eq!(said(&mut talk).await, json!({"id": "changes", "type": "complete"}));
-    assert!(talk.operations.is_empty());
+    assert_eq!(said(&mut connection).await, json!({"id": "changes", "type": "complete"}));
+    assert!(connection.operations.is_empty());
 }
 
 #[tokio::test]
@@ -111,17 +112,17 @@ async fn as_many_operations_run_as_the_limits_say() {
         StreamLimits { streams: 2, ..StreamLimits::default() },
     ] {
         let (_writer, server) = server(limits);
-        let mut talk = talk(&server);
-        talk.on_message(INIT).ok().unwrap();
+        let mut connection = connect(&server);
+        connection.on_message(INIT).ok().unwrap();
         for id in ["1", "2", "3"] {
-            talk.on_message(&subscribe(id, CHANGES)).ok().unwrap();
+            connection.on_message(&subscribe(id, CHANGES)).ok().unwrap();
         }
-        let error = said(&mut talk).await;
+        let error = said(&mut connection).await;
         assert_eq!([&error["id"], &error["type"]], ["3", "error"]);
         assert_eq!(error["payload"][0]["extensions"]["code"], "MAX_STREAMS_LIMIT");
-        talk.on_message(r#"{"type":"complete","id":"1"}"#).ok().unwrap();
-        talk.on_message(&subscribe("4", "{ __typename }")).ok().unwrap();
-        assert_eq!(said(&mut talk).await["type"], "next");
+        connection.on_message(r#"{"type":"complete","id":"1"}"#).ok().unwrap();
+        connection.on_message(&subscribe("4", "{ __typename }")).ok().unwrap();
+        assert_eq!(said(&mut connection).await["type"], "next");
     }
 }
 

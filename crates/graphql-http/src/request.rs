@@ -1,34 +1,34 @@
-//! What a request over HTTP asks, and in which form it wants the answer.
+//! Reading GraphQL requests from bodies and URLs, and the media types that a client accepts.
 
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use serde_json::{Map, Value};
 
 use super::Refusal;
-use crate::Request;
-use crate::errors::Media;
+use super::response::MediaType;
+use graphql::Request;
 
-/// The forms of an answer that a client accepts.
+/// The media types that a client accepts.
 #[derive(Clone, Copy)]
-pub(super) struct Accepted {
-    /// The form of JSON that it ranks highest.
-    pub(super) media: Option<Media>,
+pub(super) struct AcceptedMedia {
+    /// The JSON media type that it ranks highest; `None` if it accepts none.
+    pub(super) media: Option<MediaType>,
     pub(super) stream: StreamPreference,
 }
 
-/// Which streams a client accepts.
+/// When a client wants an event stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamPreference {
-    /// No stream.
+    /// Never: it does not accept event streams.
     Never,
-    /// A stream where there is nothing else to be had.
+    /// For subscriptions only: it ranks JSON higher.
     ForSubscriptions,
-    /// A stream of whatever it asks for.
+    /// For every operation.
     Always,
 }
 
-/// The request in a body of JSON.
-pub(super) fn of_body(body: &[u8]) -> Result<Request<'_>, Refusal> {
+/// Parses the request in a JSON body.
+pub(super) fn from_body(body: &[u8]) -> Result<Request<'_>, Refusal> {
     if body.trim_ascii_start().first() == Some(&b'[') {
         return Err(bad("one request at a time: batches are not answered"));
     }
@@ -37,9 +37,9 @@ pub(super) fn of_body(body: &[u8]) -> Result<Request<'_>, Refusal> {
     if request.has_document() { Ok(request) } else { Err(bad("the body has no `query`")) }
 }
 
-/// The request in the parameters of a URL: `query`, `documentId`, `operationName`, and `variables` and `extensions` as
-/// JSON.
-pub(super) fn of_url(parameters: &str) -> Result<Request<'_>, Refusal> {
+/// Parses the request in the parameters of a URL: `query`, `documentId`, `operationName`, and `variables` and
+/// `extensions` as JSON.
+pub(super) fn from_url(parameters: &str) -> Result<Request<'_>, Refusal> {
     let mut request = Request::default();
     let mut seen = [false; 5];
     for (name, value) in form_urlencoded::parse(parameters.as_bytes()) {
@@ -76,12 +76,12 @@ fn bad(text: impl Into<String>) -> Refusal {
     (StatusCode::BAD_REQUEST, text.into())
 }
 
-/// The forms of an answer that a client accepts: `application/json` when it does not say.
-pub(super) fn accepted(headers: &HeaderMap) -> Accepted {
+/// Parses the `Accept` header (RFC 9110 §12.5.1); without one, `application/json` is accepted.
+pub(super) fn accepted(headers: &HeaderMap) -> AcceptedMedia {
     let mut ranges = headers.get_all(ACCEPT).iter().peekable();
-    let mut accepted = Accepted { media: None, stream: StreamPreference::Never };
+    let mut accepted = AcceptedMedia { media: None, stream: StreamPreference::Never };
     if ranges.peek().is_none() {
-        return Accepted { media: Some(Media::Json), ..accepted };
+        return AcceptedMedia { media: Some(MediaType::Json), ..accepted };
     }
     let (mut best, mut best_json) = (0.0, 0.0);
     for range in ranges.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {
@@ -91,9 +91,9 @@ pub(super) fn accepted(headers: &HeaderMap) -> Accepted {
         let is = |other: &str| range.eq_ignore_ascii_case(other);
         let is_stream = is("text/event-stream");
         let media = if is("application/graphql-response+json") {
-            Some(Media::GraphqlResponse)
+            Some(MediaType::GraphqlResponse)
         } else {
-            (is("application/json") || is("application/*") || is("*/*")).then_some(Media::Json)
+            (is("application/json") || is("application/*") || is("*/*")).then_some(MediaType::Json)
         };
         if media.is_some() && rank > best_json {
             (best_json, accepted.media) = (rank, media);
@@ -106,14 +106,15 @@ pub(super) fn accepted(headers: &HeaderMap) -> Accepted {
             accepted.stream = match (is_stream, accepted.stream) {
                 (true, _) => StreamPreference::Always,
                 (false, StreamPreference::Always) => StreamPreference::ForSubscriptions,
-                (false, wish) => wish,
+                (false, preference) => preference,
             };
         }
     }
     accepted
 }
 
-/// Whether a body is JSON in UTF-8. A page of another origin cannot send this type without asking first.
+/// Returns whether the body is JSON in UTF-8. Pages of another origin cannot send this type without a preflight
+/// request.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
     let mut parts = value.split(';').map(str::trim);

@@ -9,8 +9,10 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 
 use super::*;
-use crate::Engine;
-use crate::limits::{Introspection, Limits};
+use graphql::Engine;
+use graphql::limits::{Introspection, Limits};
+use http_facts::coding::MIN_ENCODED_BYTES;
+
 use crate::tests::fixture::{ALPHA_DIGEST, engine};
 
 /// More than [`MIN_ENCODED_BYTES`] of answer.
@@ -37,7 +39,7 @@ struct Got {
 impl Client {
     fn new(limits: Limits) -> Self {
         let engine = Arc::new(engine(limits));
-        let service = TowerToHyperService::new(super::super::router(Arc::clone(&engine), &[]));
+        let service = TowerToHyperService::new(crate::router(Arc::clone(&engine), &[]));
         Self { engine, service }
     }
 
@@ -159,10 +161,8 @@ async fn a_url_is_answered_the_same_when_it_was_asked_before() {
         }
     }
     let of = |status| statuses.iter().filter(|other| **other == status).count();
-    let recalled = [LARGE, SMALL, "{nothing}", "{", unknown].map(|query| {
-        let engine = &asked_before.engine;
-        engine.validators.recall(&engine.catalogs.snapshot(), &parameters(query)).is_some()
-    });
+    let recalled =
+        [LARGE, SMALL, "{nothing}", "{", unknown].map(|query| asked_before.engine.recall(&parameters(query)).is_some());
     assert_eq!(recalled, [true, true, false, false, false]);
     // It would mean nothing if all were refused.
     assert_eq!([200, 304, 400, 406].map(of), [53, 7, 12, 24]);
@@ -204,7 +204,7 @@ async fn an_answer_with_errors_is_made_anew_each_time_and_has_no_tag() {
 
 #[tokio::test]
 async fn answers_that_are_kept_count_until_they_are_taken() {
-    let limits = Limits { in_flight_bytes: 2 * IN_FLIGHT_UNIT, ..Limits::default() };
+    let limits = Limits { in_flight_bytes: 2 * BUDGET_UNIT, ..Limits::default() };
     let client = Client::new(limits);
     for _ in 0..2 {
         assert_eq!(client.post(SMALL, "").await.status, 200);
@@ -255,7 +255,7 @@ fn no_message_suggests_another_name() {
         "{ __typename @skp }",
         "{ __typename @skip(i: true) }",
     ] {
-        let request = crate::Request { query: Some(query.into()), ..Default::default() };
+        let request = graphql::Request { query: Some(query.into()), ..Default::default() };
         let text = String::from_utf8(engine.execute(&request).body).unwrap();
         assert!(text.contains("GRAPHQL_VALIDATION_FAILED"), "{text}");
         assert!(!text.contains("Did you mean") && !text.contains("did you mean"), "{text}");

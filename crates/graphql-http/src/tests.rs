@@ -1,5 +1,7 @@
 //! Requests over HTTP: methods, media types, status codes, bodies.
 
+pub(crate) mod fixture;
+
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
@@ -8,8 +10,8 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 
 use super::*;
-use crate::limits::Limits;
-use crate::tests::fixture::engine;
+use fixture::engine;
+use graphql::limits::Limits;
 
 const QUERY: &str = r#"{"query":"{ __typename }"}"#;
 const INVALID: &str = r#"{"query":"{ nothing }"}"#;
@@ -222,7 +224,7 @@ async fn a_url_may_be_as_long_as_the_limit_says() {
 
 #[tokio::test]
 async fn answers_that_nobody_takes_are_bounded() {
-    let limits = Limits { in_flight_bytes: 2 * answer::IN_FLIGHT_UNIT, ..Limits::default() };
+    let limits = Limits { in_flight_bytes: 2 * response::BUDGET_UNIT, ..Limits::default() };
     let service = service(limits, &[]);
     let ask = async || {
         let request = HttpRequest::builder().uri("/graphql?query={__typename}").body(Body::empty()).unwrap();

@@ -1,0 +1,235 @@
+//! GraphQL over HTTP: `GET` and `POST /graphql`, event streams, WebSocket connections, and the schema as text.
+//!
+//! What a request means is decided by the engine (`graphql`); this crate maps it to methods, headers, media types and
+//! status codes.
+
+mod event_stream;
+mod request;
+mod response;
+mod websocket;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, FromRequest as _, Request as HttpRequest, State};
+use axum::handler::Handler as _;
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use graphql::errors::{Error, Outcome};
+use graphql::limits::Introspection;
+use graphql::{Engine, PreparedRequest, Request, SDL};
+use http_facts::coding::{self, Coding};
+use http_facts::preconditions::{PreconditionResult, Validators};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use request::{AcceptedMedia, StreamPreference};
+use response::{MediaType, Representation};
+
+/// State shared by all requests.
+struct GraphqlService {
+    engine: Arc<Engine>,
+    /// Budget for the bytes of responses that clients have not read yet, in units of [`response::BUDGET_UNIT`].
+    in_flight: Arc<Semaphore>,
+    /// Permits for event streams and operations of WebSocket connections.
+    streams: Arc<Semaphore>,
+    /// Permits for WebSocket connections.
+    sockets: Arc<Semaphore>,
+    /// Origins whose pages may open a WebSocket, besides the server's own.
+    origins: Box<[HeaderValue]>,
+    /// Validators of the schema's text.
+    schema: Validators,
+}
+
+/// Caches may store the response and must revalidate it.
+const REVALIDATE: &str = "public, no-cache";
+
+/// Caches may reuse the response for a day without revalidation: it only reads contents that the request names by
+/// digest. Not longer, because another version of this program may say more about them.
+const IMMUTABLE: &str = "public, max-age=86400, immutable";
+
+/// The request headers that select a representation.
+const NEGOTIATED: &str = "accept, accept-encoding";
+
+/// How long browsers may cache which origins are allowed.
+const CORS_MAX_AGE: Duration = Duration::from_hours(1);
+
+/// Routes for `GET` and `POST /graphql`, and `GET /schema.graphql`.
+///
+/// Pages of `origins` may read the responses; `*` is every origin. Requests change nothing and carry no credentials, so
+/// that an origin which is not named can neither do harm nor see anything.
+pub fn router(engine: Arc<Engine>, origins: &[HeaderValue]) -> Router {
+    let body_bytes = engine.limits().body_bytes;
+    let server = Arc::new(GraphqlService::new(engine, origins));
+    let graphql = get(respond_to_get).post(respond_to_post.layer(DefaultBodyLimit::max(body_bytes)));
+    let routes = Router::new().route("/graphql", graphql).route("/schema.graphql", get(schema));
+    // Without the layer, responses need not vary by origin.
+    let routes = if origins.is_empty() { routes } else { routes.layer(cors(origins)) };
+    routes.with_state(server)
+}
+
+impl GraphqlService {
+    fn new(engine: Arc<Engine>, origins: &[HeaderValue]) -> Self {
+        let limits = engine.limits();
+        let (in_flight, streams) = (limits.in_flight_bytes.div_ceil(response::BUDGET_UNIT), limits.streams.streams);
+        let semaphore = |size| Arc::new(Semaphore::new(size));
+        Self {
+            in_flight: semaphore(in_flight),
+            streams: semaphore(streams),
+            sockets: semaphore(streams),
+            origins: origins.into(),
+            schema: Validators::new(&fbc::Digest::new(Sha256::digest(SDL.as_bytes()).into()).hex(), None),
+            engine,
+        }
+    }
+
+    /// Responds to a URL that was requested before, without parsing it.
+    async fn recall(&self, headers: &HeaderMap, parameters: &str) -> Option<Response> {
+        let accepted = request::accepted(headers);
+        let AcceptedMedia { media: Some(media), stream: StreamPreference::Never } = accepted else { return None };
+        let validator = self.engine.recall(parameters)?;
+        let representation = Representation { media, validator: Some(validator) };
+        let codings = coding::parse_accept_encoding(headers);
+        if let Some(response) = representation.not_modified(headers, &codings) {
+            return Some(response);
+        }
+        let cached = self.engine.cached(&validator, &codings).await?;
+        Some(self.send(cached, representation))
+    }
+
+    /// Responds with the errors of a request that was not executed.
+    fn send_errors(&self, errors: &[Error], media: MediaType, codings: &[Coding]) -> Response {
+        let response = graphql::Response::from_errors(errors, Outcome::Refused);
+        let representation = Representation { media, validator: None };
+        self.send(self.engine.encode(response, codings), representation)
+    }
+}
+
+fn cors(origins: &[HeaderValue]) -> CorsLayer {
+    let allowed = if origins.iter().any(|origin| origin == "*") {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::list(origins.iter().cloned())
+    };
+    let cors = CorsLayer::new().allow_origin(allowed).allow_methods([Method::GET, Method::POST]);
+    cors.allow_headers([ACCEPT, CONTENT_TYPE, IF_NONE_MATCH]).expose_headers([ETAG]).max_age(CORS_MAX_AGE)
+}
+
+/// Status and text of a request that is not a well-formed GraphQL request.
+type Refusal = (StatusCode, String);
+
+async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: HttpRequest) -> Response {
+    if websocket::is_upgrade(request.headers()) {
+        return Box::pin(websocket::open(server, request)).await;
+    }
+    let parameters = request.uri().query().unwrap_or_default();
+    let maximum = server.engine.limits().url_bytes;
+    if parameters.len() > maximum {
+        let text = format!("the URL has more than {maximum} bytes of parameters: send the request in a body");
+        return (StatusCode::URI_TOO_LONG, text).into_response();
+    }
+    let headers = request.headers();
+    match server.recall(headers, parameters).await {
+        Some(response) => response,
+        // Boxed, because the state of this large future would be moved with every request.
+        None => Box::pin(respond(&server, headers, request::from_url(parameters), Some(parameters))).await,
+    }
+}
+
+async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request: HttpRequest) -> Response {
+    let headers = std::mem::take(request.headers_mut());
+    if !request::is_json(&headers) {
+        let text = "the content type must be application/json, in UTF-8";
+        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response();
+    }
+    match Bytes::from_request(request, &()).await {
+        Ok(body) => respond(&server, &headers, request::from_body(&body), None).await,
+        Err(refusal) => (refusal.status(), refusal.body_text()).into_response(),
+    }
+}
+
+/// Responds to a request; `url` has its parameters if it is a `GET`.
+async fn respond(
+    server: &Arc<GraphqlService>,
+    headers: &HeaderMap,
+    request: Result<Request<'_>, Refusal>,
+    url: Option<&str>,
+) -> Response {
+    let AcceptedMedia { media, stream } = request::accepted(headers);
+    let request = match request {
+        _ if media.is_none() && stream == StreamPreference::Never => return not_acceptable(),
+        Ok(request) => request,
+        Err(_) if media.is_none() && stream != StreamPreference::Always => return not_acceptable(),
+        Err(refusal) => return refusal.into_response(),
+    };
+    let prepared = server.engine.prepare(&request);
+    match (stream, prepared) {
+        (StreamPreference::Always, prepared) => event_stream::respond(server, prepared).await,
+        (StreamPreference::ForSubscriptions, Ok(prepared)) if prepared.is_subscription() => {
+            event_stream::respond(server, Ok(prepared)).await
+        }
+        (_, prepared) => {
+            let Some(media) = media else { return not_acceptable() };
+            respond_once(server, headers, media, prepared, url).await
+        }
+    }
+}
+
+/// Responds with one response, in JSON.
+async fn respond_once(
+    server: &GraphqlService,
+    headers: &HeaderMap,
+    media: MediaType,
+    prepared: Result<PreparedRequest<'_>, Error>,
+    url: Option<&str>,
+) -> Response {
+    let codings = coding::parse_accept_encoding(headers);
+    let prepared = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => return server.send_errors(&[error], media, &[]),
+    };
+    let mut representation = Representation { media, validator: None };
+    if let Some(url) = url {
+        prepared.remember_url(url);
+        representation.validator = prepared.validator().copied();
+        if let Some(response) = representation.not_modified(headers, &codings) {
+            return response;
+        }
+    }
+    match prepared.respond(&codings).await {
+        Ok(response) => server.send(response, representation),
+        Err(errors) => server.send_errors(&errors, media, &codings),
+    }
+}
+
+fn not_acceptable() -> Response {
+    let text = "accept application/graphql-response+json, application/json or text/event-stream";
+    (StatusCode::NOT_ACCEPTABLE, text).into_response()
+}
+
+/// The response while the budget for unread responses is used up.
+fn overloaded() -> Response {
+    let text = "too many bytes of answers wait to be read: try again";
+    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "1"), (CACHE_CONTROL, "no-store")], text).into_response()
+}
+
+async fn schema(State(server): State<Arc<GraphqlService>>, headers: HeaderMap) -> Response {
+    if server.engine.limits().introspection == Introspection::Refused {
+        let head = [(CACHE_CONTROL, "no-store")];
+        return (StatusCode::NOT_FOUND, head, "introspection is off: the schema is not told\n").into_response();
+    }
+    let head = [(ETAG, server.schema.etag.as_str()), (CACHE_CONTROL, REVALIDATE)];
+    if server.schema.evaluate(&headers) == PreconditionResult::NotModified {
+        // Without it the length would be sent as 0, which caches take for the length of what they have.
+        return (StatusCode::NOT_MODIFIED, head, [(CONTENT_LENGTH, SDL.len())]).into_response();
+    }
+    (head, [(CONTENT_TYPE, "text/plain; charset=utf-8")], SDL).into_response()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! HTTP responses with one GraphQL response: media type, status, validators, and the budget for unread bytes.
+//!
+//! This module does not know what a request means.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use graphql::errors::Outcome;
+use graphql::{EncodedResponse, Validator};
+use http_facts::coding::Coding;
+use http_facts::preconditions::{self, EmptyBody};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{GraphqlService, IMMUTABLE, NEGOTIATED, REVALIDATE, overloaded};
+
+/// The budget for unread responses counts kibibytes: a semaphore counts to 2^29 on small machines.
+pub(super) const BUDGET_UNIT: usize = 1024;
+
+/// Media type of a response with one JSON text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MediaType {
+    /// `application/json`, where every well-formed request gets the status 200.
+    Json,
+    /// `application/graphql-response+json`, where a request error has the status 400.
+    GraphqlResponse,
+}
+
+/// The selected representation of a response (RFC 9110 §3.2), except for its content coding.
+#[derive(Clone, Copy)]
+pub(super) struct Representation {
+    pub(super) media: MediaType,
+    /// Validator of a response that HTTP caches may store; `None` for responses to `POST`.
+    pub(super) validator: Option<Validator>,
+}
+
+/// Bytes of a response that the client has not read yet.
+pub(super) struct InFlight {
+    bytes: Bytes,
+    /// Returned to the budget with the memory.
+    _permit: OwnedSemaphorePermit,
+}
+
+impl InFlight {
+    /// Bytes that hold a permit until the last copy of them is dropped.
+    pub(super) fn hold(bytes: Bytes, permit: OwnedSemaphorePermit) -> Bytes {
+        Bytes::from_owner(Self { bytes, _permit: permit })
+    }
+}
+
+impl AsRef<[u8]> for InFlight {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl GraphqlService {
+    /// Sends a response, unless the budget for unread responses is used up.
+    pub(super) fn send(&self, response: EncodedResponse, representation: Representation) -> Response {
+        match Arc::clone(&self.in_flight).try_acquire_many_owned(budget_units(response.bytes.len())) {
+            Ok(permit) => representation.respond(response, permit),
+            Err(_) => overloaded(),
+        }
+    }
+}
+
+/// Units of the budget that so many bytes take.
+pub(super) fn budget_units(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(BUDGET_UNIT)).unwrap_or(u32::MAX)
+}
+
+impl MediaType {
+    fn content_type(self) -> &'static str {
+        match self {
+            MediaType::Json => "application/json; charset=utf-8",
+            MediaType::GraphqlResponse => "application/graphql-response+json; charset=utf-8",
+        }
+    }
+
+    /// The HTTP status of a response of this type.
+    fn status(self, outcome: Outcome) -> StatusCode {
+        match (outcome, self) {
+            (Outcome::Refused, MediaType::GraphqlResponse) => StatusCode::BAD_REQUEST,
+            (Outcome::Complete | Outcome::Partial | Outcome::Refused | Outcome::Abandoned, _) => StatusCode::OK,
+        }
+    }
+}
+
+impl Representation {
+    /// Responds that the client has the response, if it names it in one of these codings or in none.
+    pub(super) fn not_modified(self, headers: &HeaderMap, codings: &[Coding]) -> Option<Response> {
+        headers.contains_key(IF_NONE_MATCH).then_some(())?;
+        let codings = codings.iter().copied().map(Some).chain([None]);
+        let mut tags = codings.filter_map(|coding| self.entity_tag(coding));
+        let tag = tags.find(|tag| preconditions::if_none_match_contains(headers, tag) == Some(true))?;
+        let mut response = Response::new(Body::new(EmptyBody));
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response.headers_mut().insert(VARY, HeaderValue::from_static(NEGOTIATED));
+        self.insert_validators(&tag, response.headers_mut());
+        Some(response)
+    }
+
+    fn respond(
+        self,
+        EncodedResponse { bytes, coding, outcome }: EncodedResponse,
+        permit: OwnedSemaphorePermit,
+    ) -> Response {
+        let mut response = InFlight::hold(bytes, permit).into_response();
+        *response.status_mut() = self.media.status(outcome);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.media.content_type()));
+        headers.insert(VARY, HeaderValue::from_static(NEGOTIATED));
+        if let Some(coding) = coding {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+        }
+        if outcome != Outcome::Complete {
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        } else if let Some(tag) = self.entity_tag(coding) {
+            self.insert_validators(&tag, headers);
+        }
+        response
+    }
+
+    /// Inserts the entity tag, and how long caches may reuse the response.
+    fn insert_validators(self, tag: &str, headers: &mut HeaderMap) {
+        // A tag has no character that a header may not have.
+        if let Ok(tag) = HeaderValue::from_str(tag) {
+            headers.insert(ETAG, tag);
+        }
+        let is_immutable = self.validator.is_some_and(|validator| validator.is_immutable());
+        let control = if is_immutable { IMMUTABLE } else { REVALIDATE };
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(control));
+    }
+
+    /// The strong entity tag of the response in a content coding, with its quotes.
+    fn entity_tag(self, coding: Option<Coding>) -> Option<String> {
+        let validator = self.validator?;
+        let mut tag = String::with_capacity(48);
+        tag.push('"');
+        validator.append_to(&mut tag);
+        tag.push_str(match self.media {
+            MediaType::Json => "-json",
+            MediaType::GraphqlResponse => "-gqlr",
+        });
+        if let Some(coding) = coding {
+            tag.push('-');
+            tag.push_str(coding.name());
+        }
+        tag.push('"');
+        Some(tag)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! Executing one operation: variables, plan, cost, text.
+
+use std::sync::Arc;
+
+use apollo_compiler::executable;
+use serde_json::{Map, Value};
+use serving::Snapshot;
+
+use super::document::Document;
+use super::documents::ResolvedRequest;
+use super::errors::{self, Code, Cost, Error, Outcome};
+use super::plan::Plan;
+use super::write::{self, CatalogChange, Context};
+use super::{Engine, coercion, executor, plan};
+
+/// The response to a request.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Response {
+    /// JSON text: an object with `data`, `errors`, or both.
+    pub body: Vec<u8>,
+    /// Result of the request.
+    pub outcome: Outcome,
+}
+
+/// An operation with everything that its response depends on besides the snapshot.
+#[derive(Clone, Copy)]
+pub(super) struct Execution<'e> {
+    pub(super) document: &'e Document,
+    pub(super) operation: &'e executable::Operation,
+    /// Values of the operation's variables, as the client sent them.
+    pub(super) raw_variables: &'e Map<String, Value>,
+    /// The event that a subscription reports; `None` for a query.
+    pub(super) change: Option<CatalogChange<'e>>,
+    /// Whether the response has the cost in its `extensions`.
+    pub(super) includes_cost: bool,
+}
+
+/// Cost, in objects, above which an execution takes about a tenth of a millisecond or longer, and is kept off the
+/// threads that serve connections.
+const LONG_EXECUTION_COST: u64 = 500;
+
+impl Engine {
+    /// Executes a query.
+    ///
+    /// # Errors
+    /// Request errors, for which nothing was executed.
+    pub(super) fn execute_resolved(
+        &self,
+        snapshot: &Snapshot,
+        ResolvedRequest { request, document, includes_cost, .. }: &ResolvedRequest<'_>,
+    ) -> Result<Response, Vec<Error>> {
+        let operation = document.operation(request.operation_name.as_deref()).map_err(|error| vec![error])?;
+        if operation.is_subscription() {
+            // graphql-http's words, and what to do.
+            let message = "Subscriptions are not supported in one answer: accept text/event-stream or use a WebSocket";
+            return Err(vec![Error::request(Code::OperationResolutionFailure, message)]);
+        }
+        let none = Map::new();
+        let raw_variables = request.variables.as_ref().unwrap_or(&none);
+        let includes_cost = *includes_cost;
+        self.execute_operation(snapshot, Execution { document, operation, raw_variables, change: None, includes_cost })
+    }
+
+    /// Executes an operation, whatever its kind.
+    ///
+    /// # Errors
+    /// Request errors, for which nothing was executed.
+    pub(super) fn execute_operation(
+        &self,
+        snapshot: &Snapshot,
+        Execution { document, operation, raw_variables, change, includes_cost }: Execution<'_>,
+    ) -> Result<Response, Vec<Error>> {
+        let variables = coercion::variables(&self.schema, document, operation, raw_variables, self.limits.list_items)?;
+        let plan = match plan::plan(&self.schema, document, operation, &variables) {
+            Ok(plan) => plan,
+            Err(fault) => return Ok(Response::without_data(document, &fault)),
+        };
+        let cost = self.check_cost(&plan).map_err(|error| vec![error])?;
+        let introspection = match self.introspections.answer(&self.schema, document, operation, &variables, &plan) {
+            Ok(introspection) => introspection,
+            Err(error) => return Ok(Response::from_errors(&[error], Outcome::Abandoned)),
+        };
+        let context = Context { snapshot, change, document, limits: &self.limits, introspection: &introspection };
+        let is_long = cost > LONG_EXECUTION_COST || plan::cost::copies_json(&plan);
+        let written = executor::run(is_long, || {
+            let mut out = Vec::with_capacity(initial_capacity(cost));
+            out.extend_from_slice(b"{\"data\":");
+            write::write(&plan, context, out)
+        });
+        Ok(match written {
+            Ok(written) => Response::from_written(written, includes_cost.then_some(cost)),
+            Err(reason) => Response::from_errors(&[reason], Outcome::Abandoned),
+        })
+    }
+
+    /// Estimates the cost of a plan, in objects.
+    ///
+    /// # Errors
+    /// If it is higher than the limit.
+    pub(super) fn check_cost(&self, plan: &Plan<'_>) -> Result<u64, Error> {
+        let (cost, maximum) = (plan::cost::cost(plan, &self.limits), self.limits.cost);
+        if cost <= maximum {
+            return Ok(cost);
+        }
+        let message = format!("the operation may produce {cost} objects; at most {maximum} are allowed");
+        Err(Error { cost: Some(Cost { cost, maximum }), ..Error::request(Code::CostEstimated, message) })
+    }
+}
+
+impl Response {
+    /// A response without `data`.
+    pub fn from_errors(errors: &[Error], outcome: Outcome) -> Self {
+        Self { body: errors::body(errors), outcome }
+    }
+
+    /// A response whose `data` is `null`, because its root could not be planned.
+    fn without_data(document: &Document, fault: &Arc<coercion::Fault>) -> Self {
+        let location = document.location(fault.place);
+        let error = Error::request(Code::BadUserInput, fault.message.clone()).at(location);
+        let written = write::Written { data: b"{\"data\":null".to_vec(), errors: vec![error], objects: 0 };
+        Self::from_written(written, None)
+    }
+
+    /// Closes the text of a response, with the estimated cost if the request asks for it.
+    fn from_written(written: write::Written, estimated_cost: Option<u64>) -> Self {
+        let write::Written { data: mut body, errors, objects } = written;
+        let outcome = if errors.is_empty() { Outcome::Complete } else { Outcome::Partial };
+        if outcome == Outcome::Partial {
+            body.push(b',');
+            errors::write_all(&errors, &mut body);
+        }
+        if let Some(estimated) = estimated_cost {
+            let cost = serde_json::json!({"cost": {"requestedQueryCost": estimated, "actualQueryCost": objects}});
+            body.extend_from_slice(b",\"extensions\":");
+            body.extend_from_slice(cost.to_string().as_bytes());
+        }
+        body.push(b'}');
+        Self { body, outcome }
+    }
+}
+
+/// Capacity of the output buffer, in bytes: room for most responses, and not too much for the others.
+fn initial_capacity(cost: u64) -> usize {
+    usize::try_from(cost).unwrap_or(usize::MAX).saturating_mul(128).clamp(256, 64 << 10)
+}

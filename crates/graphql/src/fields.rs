@@ -1,0 +1,58 @@
+//! The fields of every object type, generated from `schema.graphql` by `build.rs`: one enum per type, and what the
+//! directives `@cost`, `@listSize` and `@cacheScope` say of each field.
+
+/// An enum of the fields of one object type.
+pub(crate) trait ObjectField: Copy {
+    /// Name of the type.
+    const TYPE_NAME: &'static str;
+
+    /// The field, if it is one of this type.
+    fn from_id(id: FieldId) -> Option<Self>;
+}
+
+/// What the schema says of a field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FieldFacts {
+    /// `@cost`: work of one execution beside the objects that it returns, in objects.
+    pub(crate) weight: u64,
+    /// `@listSize`: length of the list.
+    pub(crate) list_size: ListSize,
+    /// `@cacheScope`: catalogs that the value depends on.
+    pub(crate) scope: FieldScope,
+    /// Whether the value is raw JSON, whose size no cost tells.
+    pub(crate) is_json: bool,
+}
+
+/// Length of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ListSize {
+    /// Length to assume (`assumedSize`).
+    Assumed(u64),
+    /// Length that an argument limits (`slicingArguments`).
+    Sliced(&'static str),
+    /// Size of the page that the arguments of the parent field select (`sizedFields`).
+    Page,
+}
+
+/// Catalogs that the value of a field depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FieldScope {
+    /// The catalog of the parent object.
+    Parent,
+    /// The catalogs that an argument names, or a member of it at a path.
+    Argument(&'static str, &'static [&'static str]),
+    /// Every catalog, and which ones there are.
+    EveryCatalog,
+    /// The catalog of the parent object, with metadata that its digest does not cover.
+    Metadata,
+    /// More than what is served now.
+    Volatile,
+}
+
+impl FieldFacts {
+    /// The facts of a field without directives.
+    const DEFAULT: Self =
+        Self { weight: 0, list_size: ListSize::Assumed(10), scope: FieldScope::Parent, is_json: false };
+}
+
+include!(concat!(env!("OUT_DIR"), "/fields.rs"));

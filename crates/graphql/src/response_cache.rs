@@ -1,0 +1,99 @@
+//! The response cache: complete responses by their keys.
+//!
+//! Entries never need to be invalidated: their key includes everything that the response depends on. Stale entries are
+//! evicted only for their memory. A response is admitted at its second request, or else a walk over a catalog would
+//! evict what is in use.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use http_facts::coding::{Coding, CompressionLevel};
+use serving::{Encodings, Snapshot};
+
+use super::limits::Limits;
+use super::response_key::ResponseKey;
+use super::second_chance::SecondChanceCache;
+
+/// Memory of a cached response in bytes, besides its text.
+const BYTES_PER_RESPONSE: usize = 400;
+
+/// Number of recently missed keys that are remembered for admission; of two keys with one slot, the later stays.
+const MISSED_KEYS: usize = 4096;
+
+/// Cached responses.
+pub(super) struct ResponseCache {
+    responses: SecondChanceCache<ResponseKey, CachedResponse>,
+    max_bytes: usize,
+    max_response_bytes: usize,
+    /// Second halves of keys that were missed, by the first half.
+    missed: Box<[AtomicU64]>,
+}
+
+/// The text of a response, and its compressed forms as far as clients requested them.
+#[derive(Debug)]
+pub(super) struct CachedResponse {
+    pub(super) plain: Bytes,
+    encodings: Encodings,
+}
+
+impl ResponseCache {
+    /// An empty cache of the size that the limits allow.
+    pub(super) fn new(limits: &Limits) -> Self {
+        let missed = (0..MISSED_KEYS).map(|_| AtomicU64::new(0)).collect();
+        let responses = SecondChanceCache::new(usize::MAX, limits.kept_bytes);
+        Self { responses, max_bytes: limits.kept_bytes, max_response_bytes: limits.kept_answer_bytes, missed }
+    }
+
+    /// Returns a cached response.
+    pub(super) fn get(&self, key: &ResponseKey) -> Option<Arc<CachedResponse>> {
+        self.responses.get(key)
+    }
+
+    /// Caches a response, unless it is too large or requested for the first time.
+    pub(super) fn offer(&self, key: ResponseKey, response: &[u8]) -> Option<Arc<CachedResponse>> {
+        if response.len() > self.max_response_bytes || self.max_bytes == 0 || !self.was_missed(key) {
+            return None;
+        }
+        // A copy, because the buffer of a new response has room for more.
+        let cached = CachedResponse { plain: Bytes::copy_from_slice(response), encodings: Encodings::default() };
+        let cached = Arc::new(cached);
+        self.responses.insert(key, &cached, BYTES_PER_RESPONSE + response.len());
+        Some(cached)
+    }
+
+    /// Returns a compressed form of a cached response. A form that is made here is stored and counted with the
+    /// response.
+    pub(super) fn encoded(&self, key: &ResponseKey, cached: &CachedResponse, coding: Coding) -> Bytes {
+        if let Some(bytes) = cached.encodings.get(coding) {
+            return bytes.clone();
+        }
+        let bytes = Bytes::from(coding.compress_to_vec(&cached.plain, CompressionLevel::Compact).into_boxed_slice());
+        if cached.encodings.set(coding, bytes.clone()) {
+            self.responses.grow(key, bytes.len());
+        }
+        bytes
+    }
+
+    /// Evicts responses that no request can hit any more.
+    pub(super) fn evict_stale(&self, snapshot: &Snapshot) {
+        self.responses.retain(|key| key.is_current(snapshot));
+    }
+
+    /// Records a miss. Returns whether the key was missed before.
+    fn was_missed(&self, key: ResponseKey) -> bool {
+        let [first, second] = key.halves();
+        let slot = usize::try_from(first % MISSED_KEYS as u64).unwrap_or_default();
+        self.missed[slot].swap(second, Ordering::Relaxed) == second
+    }
+}
+
+impl CachedResponse {
+    /// Whether the response was compressed with this coding before.
+    pub(super) fn has(&self, coding: Coding) -> bool {
+        self.encodings.get(coding).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests;

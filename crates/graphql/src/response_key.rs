@@ -1,0 +1,178 @@
+//! Validators: names of responses, known before they are executed.
+//!
+//! A response is a function of the build, the limits, the catalogs in its cache scope and the request. A hash of these
+//! names it, so that a client that has the response is told so without executing anything, and so that it can be
+//! cached.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use fbc::Digest;
+use serde_json::Map;
+use serving::{Revision, Snapshot};
+use sha2::{Digest as _, Sha256};
+
+use super::dependencies::ScopedCatalogs;
+use super::documents::ResolvedRequest;
+use super::limits::Limits;
+use super::second_chance::SecondChanceCache;
+
+/// Length of the truncated hash in a key, in bytes: long enough that two keys never collide by chance.
+const KEY_BYTES: usize = 16;
+
+/// Names the text of a response, whatever its media type and content coding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ResponseKey {
+    hash: [u8; KEY_BYTES],
+    /// Revision of the only catalog in the cache scope of the request, or else of the published set.
+    scope: Revision,
+}
+
+/// What is known about a response before it is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validator {
+    pub(super) key: ResponseKey,
+    pub(super) is_immutable: bool,
+}
+
+/// Memory for remembered URLs, in bytes (approximate).
+const URL_BYTES: usize = 1 << 20;
+
+/// Memory of a remembered URL in bytes, besides its text.
+const BYTES_PER_URL: usize = 200;
+
+/// Computes response keys, and remembers those of URLs.
+pub(super) struct ResponseKeys {
+    /// Hash of what every response of this process depends on.
+    process: Digest,
+    urls: ArcSwap<RememberedUrls>,
+}
+
+/// Validators by URL, which need not be parsed again while the same catalogs are served.
+struct RememberedUrls {
+    /// Revision of the published set when these URLs were parsed.
+    revision: Revision,
+    /// By the parameters, as they were sent.
+    validators: SecondChanceCache<Arc<str>, Validator>,
+}
+
+impl Validator {
+    /// Appends the text that names the response, whatever its media type and content coding: 22 characters that may
+    /// stand in an entity tag.
+    pub fn append_to(&self, tag: &mut String) {
+        URL_SAFE_NO_PAD.encode_string(self.key.hash, tag);
+    }
+
+    /// Returns whether a complete response stays the same whatever is published later, because it only reads contents
+    /// that the request names by digest.
+    pub fn is_immutable(&self) -> bool {
+        self.is_immutable
+    }
+}
+
+impl ResponseKeys {
+    /// Keys of an engine with these limits. `build` separates the responses of this build from those of others.
+    pub(super) fn new(build: &str, limits: &Limits) -> Self {
+        let process = Digest::new(Sha256::digest(format!("{build:?}{limits:?}")).into());
+        Self { process, urls: ArcSwap::from_pointee(RememberedUrls::new(Revision::default())) }
+    }
+
+    /// Returns the remembered validator of a URL with these parameters.
+    pub(super) fn recall(&self, snapshot: &Snapshot, parameters: &str) -> Option<Validator> {
+        let urls = self.urls.load();
+        let validator = (urls.revision == snapshot.revision()).then(|| urls.validators.get(parameters)).flatten();
+        validator.map(|validator| *validator)
+    }
+
+    /// Remembers the validator of a URL with these parameters.
+    pub(super) fn remember(&self, snapshot: &Snapshot, parameters: &str, validator: Validator) {
+        self.evict_stale(snapshot);
+        let urls = self.urls.load();
+        if urls.revision != snapshot.revision() || urls.validators.get(parameters).is_some() {
+            return;
+        }
+        let bytes = BYTES_PER_URL + parameters.len();
+        urls.validators.insert(parameters.into(), &Arc::new(validator), bytes);
+    }
+
+    /// Evicts URLs that were parsed while another set of catalogs was served.
+    pub(super) fn evict_stale(&self, snapshot: &Snapshot) {
+        if self.urls.load().revision != snapshot.revision() {
+            self.urls.store(Arc::new(RememberedUrls::new(snapshot.revision())));
+        }
+    }
+
+    /// Returns the validator of the response to a request.
+    ///
+    /// `None` if the operation does not exist, or if the response depends on more than the catalogs served now.
+    pub(super) fn validator(&self, snapshot: &Snapshot, resolved: &ResolvedRequest<'_>) -> Option<Validator> {
+        let ResolvedRequest { request, document, digest, includes_cost } = resolved;
+        let dependencies = document.dependencies(request.operation_name.as_deref())?;
+        let none = Map::new();
+        let variables = request.variables.as_ref().unwrap_or(&none);
+        let mut text = Vec::with_capacity(512);
+        let mut add = |bytes: &[u8]| {
+            // Lengths first, so that no two lists of parts are the same bytes.
+            text.extend_from_slice(&bytes.len().to_be_bytes());
+            text.extend_from_slice(bytes);
+        };
+        add(self.process.as_bytes());
+        add(digest.as_bytes());
+        add(request.operation_name.as_deref().unwrap_or_default().as_bytes());
+        add(&[u8::from(*includes_cost)]);
+        let mut scope = snapshot.revision();
+        match dependencies.catalogs(variables)? {
+            ScopedCatalogs::Every => add(scope.as_bytes()),
+            ScopedCatalogs::Named(names) => {
+                // That a catalog is not served is a state of it as well.
+                for name in &names {
+                    let revision = snapshot.revision_of(name);
+                    add(name.as_bytes());
+                    add(revision.as_ref().map_or(&[][..], Revision::as_bytes));
+                }
+                if let Some((first, others)) = names.split_first()
+                    && others.iter().all(|name| name == first)
+                {
+                    scope = snapshot.revision_of(first).unwrap_or(scope);
+                }
+            }
+        }
+        // Members of objects are sorted.
+        serde_json::to_writer(&mut text, variables).ok()?;
+        let mut hash = [0; KEY_BYTES];
+        hash.copy_from_slice(&Sha256::digest(&text)[..KEY_BYTES]);
+        let is_immutable = dependencies.is_immutable(variables, snapshot);
+        Some(Validator { key: ResponseKey { hash, scope }, is_immutable })
+    }
+}
+
+impl RememberedUrls {
+    /// No URLs yet.
+    fn new(revision: Revision) -> Self {
+        Self { revision, validators: SecondChanceCache::new(usize::MAX, URL_BYTES) }
+    }
+}
+
+impl ResponseKey {
+    #[cfg(test)]
+    pub(super) fn from_hash(hash: [u8; KEY_BYTES]) -> Self {
+        Self { hash, scope: Revision::default() }
+    }
+
+    /// Returns whether a request can hit the response while this snapshot is served. For a scope of several catalogs
+    /// that is in doubt once any catalog has changed.
+    pub(super) fn is_current(&self, snapshot: &Snapshot) -> bool {
+        snapshot.has(&self.scope)
+    }
+
+    /// The two halves of the hash.
+    pub(super) fn halves(&self) -> [u64; 2] {
+        let (halves, _) = self.hash.as_chunks();
+        [halves[0], halves[1]].map(u64::from_be_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;
