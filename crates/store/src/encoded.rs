@@ -12,8 +12,8 @@ use super::file::{self, FileKind, TempFile};
 use super::{CONTENT, Store, StoreError, lock_mutex};
 
 impl Store {
-    /// Returns the compressed form of a content, and creates it if it is missing, which takes seconds. `None` if it does
-    /// not fit into the quota, or the store no longer holds the content.
+    /// Returns the compressed form of a content, and creates it if it is missing, which takes seconds. `None` if it
+    /// does not fit into the quota, or the store no longer holds the content.
     pub fn load_or_compress(
         &self,
         digest: &Digest,
