@@ -1,7 +1,7 @@
 //! The HTTP server: connections with limits, health probes, and graceful shutdown.
 //!
-//! It uses hyper directly, because `axum::serve` has no time-out for headers, no bound on connections and no deadline for
-//! shutdown. It does not know the routes of the application.
+//! It uses hyper directly, because `axum::serve` has no time-out for headers, no bound on connections and no deadline
+//! for shutdown. It does not know the routes of the application.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
 //! Icons by the digest of their bytes, so that the response to a URL never changes.
 //!
-//! The author of a package decides what an icon contains. The response headers keep a browser that opens one from running
-//! its scripts and from loading anything for it.
+//! The author of a package decides what an icon contains. The response headers keep a browser that opens one from
+//! running its scripts and from loading anything for it.
 
 use axum::extract::{Path, State};
 use axum::http::header::{

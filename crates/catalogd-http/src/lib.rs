@@ -1,5 +1,5 @@
-//! Plain HTTP over the published catalogs: whole catalogs and their blobs as catalogd serves them, icons, and an `OpenAPI`
-//! document that describes these routes.
+//! Plain HTTP over the published catalogs: whole catalogs and their blobs as catalogd serves them, icons, and an
+//! `OpenAPI` document that describes these routes.
 //!
 //! This crate knows nothing of GraphQL.
 

@@ -31,9 +31,9 @@ pub enum CompressionLevel {
 /// Responses shorter than this many bytes are not compressed, because the result would hardly be smaller.
 pub const MIN_ENCODED_BYTES: usize = 1024;
 
-/// Compresses a representation in steps. Equal steps give equal bytes; the output of gzip also depends on where one step
-/// ends and the next begins. Its memory is bounded by the coding's window (about 1 MiB for zstd, 0.3 MiB for
-/// gzip) plus the output that was not taken.
+/// Compresses a representation in steps. Equal steps give equal bytes; the output of gzip also depends on where one
+/// step ends and the next begins. Its memory is bounded by the coding's window (about 1 MiB for zstd, 0.3 MiB for gzip)
+/// plus the output that was not taken.
 pub struct StreamEncoder(Encoder);
 
 enum Encoder {

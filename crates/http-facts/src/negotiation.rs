@@ -48,8 +48,8 @@ impl AcceptableCodings {
     }
 
     /// Returns the representation that `If-None-Match` says the client has stored, in one of these codings or in none.
-    /// `etag` gives the entity tag of each representation, with its quotes. A response in that coding is a 304 and costs
-    /// nothing, whichever coding the client prefers.
+    /// `etag` gives the entity tag of each representation, with its quotes. A response in that coding is a 304 and
+    /// costs nothing, whichever coding the client prefers.
     pub fn stored_by_client(
         &self,
         headers: &HeaderMap,
@@ -76,14 +76,14 @@ pub fn parse_accept_encoding(headers: &HeaderMap) -> Vec<Coding> {
     codings
 }
 
-/// Returns whether a response of this length is worth compressing while the client waits for it: it is not so short that
-/// little is gained, and not longer than `max_bytes`.
+/// Returns whether a response of this length is worth compressing while the client waits for it: it is not so short
+/// that little is gained, and not longer than `max_bytes`.
 pub fn is_worth_compressing(bytes: usize, max_bytes: usize) -> bool {
     (MIN_ENCODED_BYTES..=max_bytes).contains(&bytes)
 }
 
-/// Returns the suffix that distinguishes the entity tags of the codings of one resource: `-gzip`, `-zstd`, or nothing for
-/// identity.
+/// Returns the suffix that distinguishes the entity tags of the codings of one resource: `-gzip`, `-zstd`, or nothing
+/// for identity.
 pub fn etag_suffix(coding: Option<Coding>) -> &'static str {
     match coding {
         Some(Coding::Zstd) => "-zstd",

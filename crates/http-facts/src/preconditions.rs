@@ -1,7 +1,7 @@
 //! Preconditions of requests (RFC 9110 §13), evaluated in the order of §13.2.2 and as Go's `net/http` does.
 //!
-//! Every view uses this module, so that lists of entity tags are parsed in one way. It knows validators and headers, and
-//! not the representation that they belong to.
+//! Every view uses this module, so that lists of entity tags are parsed in one way. It knows validators and headers,
+//! and not the representation that they belong to.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -57,8 +57,8 @@ impl Validators {
         HeaderValue::try_from(&self.etag)
     }
 
-    /// Returns the value of the `Last-Modified` header; `None` without a modification time, or for one that no HTTP date
-    /// can express.
+    /// Returns the value of the `Last-Modified` header; `None` without a modification time, or for one that no HTTP
+    /// date can express.
     pub fn last_modified_header(&self) -> Option<HeaderValue> {
         let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(self.last_modified?))?;
         HeaderValue::try_from(httpdate::fmt_http_date(at)).ok()

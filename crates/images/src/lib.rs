@@ -1,8 +1,8 @@
 //! Pulls images from registries and OCI layouts, and unpacks their layers into the files of a catalog.
 //!
 //! A reference is resolved to a digest, that to layers, each of which is verified while it is downloaded, and those to
-//! files. The crate does not parse the files, apart from `.indexignore`, and never holds a whole layer in memory. It reads
-//! no configuration: callers provide credentials, mirrors and certificate authorities.
+//! files. The crate does not parse the files, apart from `.indexignore`, and never holds a whole layer in memory. It
+//! reads no configuration: callers provide credentials, mirrors and certificate authorities.
 
 mod error;
 mod layout;

@@ -194,8 +194,8 @@ pub(super) fn images(index: &OciImageIndex) -> impl Iterator<Item = &ImageIndexE
     })
 }
 
-/// Selects a manifest of an index: that of the preferred platform, else the first for the same operating system, else the
-/// first. `resource` names the index in errors.
+/// Selects a manifest of an index: that of the preferred platform, else the first for the same operating system, else
+/// the first. `resource` names the index in errors.
 pub(super) fn select(index: &OciImageIndex, resource: &str) -> Result<SelectedManifest, ImageError> {
     let os = |entry: &&ImageIndexEntry| entry.platform.as_ref().map(|platform| platform.os.to_string());
     let architecture = |entry: &&ImageIndexEntry| entry.platform.as_ref().map(|one| one.architecture.to_string());

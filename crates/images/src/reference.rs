@@ -134,8 +134,8 @@ impl fmt::Display for RegistryReference {
 }
 
 impl LayoutReference {
-    /// Parses `PATH[:NAME|@DIGEST]`, relative to `base`. If the whole text is the path of an existing file, it is the path,
-    /// whatever it contains.
+    /// Parses `PATH[:NAME|@DIGEST]`, relative to `base`. If the whole text is the path of an existing file, it is the
+    /// path, whatever it contains.
     pub fn parse(text: &str, base: &Path) -> Result<Self, ImageError> {
         let whole = base.join(text).exists();
         let (path, selector) = match (text.rsplit_once("@sha256:"), text.rsplit_once(':')) {

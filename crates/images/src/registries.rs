@@ -1,7 +1,7 @@
 //! Resolves and fetches images from registries and from layouts on disk.
 //!
-//! A reference is resolved once; everything else is fetched by digest and verified. This module does not know what is in a
-//! layer.
+//! A reference is resolved once; everything else is fetched by digest and verified. This module does not know what is
+//! in a layer.
 
 mod backoff;
 mod blob;
@@ -136,8 +136,8 @@ impl Registries {
         }
     }
 
-    /// Fetches and verifies the layers. Returns one file in `folder` for each layer, lowest first; equal layers share one.
-    /// `progress` is called with the number of bytes that are fetched and their total.
+    /// Fetches and verifies the layers. Returns one file in `folder` for each layer, lowest first; equal layers share
+    /// one. `progress` is called with the number of bytes that are fetched and their total.
     pub async fn fetch(
         &self,
         resolved: &ResolvedImage,

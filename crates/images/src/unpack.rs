@@ -1,9 +1,9 @@
 //! Unpacks the layers of an image into the files of its catalog: everything below one directory of the image, after all
 //! layers are applied.
 //!
-//! A layer is an untrusted archive. It is read once from start to end, and never held in memory. The names of its entries
-//! become a tree in memory and never reach the file system; the contents of files are appended to one unnamed file and
-//! read from there by offset. This module does not know where layers come from, parses no files apart from
+//! A layer is an untrusted archive. It is read once from start to end, and never held in memory. The names of its
+//! entries become a tree in memory and never reach the file system; the contents of files are appended to one unnamed
+//! file and read from there by offset. This module does not know where layers come from, parses no files apart from
 //! `.indexignore`, and executes nothing.
 
 mod apply;
@@ -47,13 +47,15 @@ pub struct Layer {
 pub struct UnpackLimits {
     /// Maximum number of layers. Container runtimes support 127.
     pub layers: usize,
-    /// Maximum number of archive headers, anywhere in the image. An image with an operating system has tens of thousands.
+    /// Maximum number of archive headers, anywhere in the image. An image with an operating system has tens of
+    /// thousands.
     pub headers: u64,
     /// Maximum length in bytes of an extended header of one entry (long names, pax records), which is held in memory.
     pub header_bytes: u64,
     /// Maximum number of bytes of the uncompressed archives, which are read and hashed.
     pub uncompressed: u64,
-    /// Maximum ratio of the uncompressed length of a layer to that of its blob. Catalogs compress to a thirtieth at best.
+    /// Maximum ratio of the uncompressed length of a layer to that of its blob. Catalogs compress to a thirtieth at
+    /// best.
     pub ratio: u64,
     /// Uncompressed length in bytes of a layer up to which the ratio is not checked: small archives are mostly padding.
     pub ratio_from: u64,

@@ -2,8 +2,8 @@
 //!
 //! Each content is stored once, with its analysis; for each source, a small record names the content that it provided
 //! last. The folder is a cache: files that are damaged or of another format are replaced and are never an error. The
-//! store survives a kill at any moment, is locked against other processes, and keeps within a quota. No other crate knows
-//! that contents are memory-mapped.
+//! store survives a kill at any moment, is locked against other processes, and keeps within a quota. No other crate
+//! knows that contents are memory-mapped.
 //!
 //! ```text
 //! FOLDER/catalogql.lock                          locked while a process uses the folder; marks it as a store
@@ -113,8 +113,8 @@ pub enum StoreError {
 }
 
 impl Store {
-    /// Opens a store, creating the folder if necessary, and removes unfinished and unreferenced files. `build` identifies
-    /// the code that reads and checks contents.
+    /// Opens a store, creating the folder if necessary, and removes unfinished and unreferenced files. `build`
+    /// identifies the code that reads and checks contents.
     pub fn open(folder: &Path, quota: u64, build: &str) -> Result<Self, StoreError> {
         let lock = lock(folder)?;
         for part in [CONTENT, ANALYSES, OUTLINES, SOURCES] {

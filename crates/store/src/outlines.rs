@@ -10,8 +10,8 @@ use super::file::{self, FileKind};
 use super::{OUTLINES, Store, StoreError, lock_mutex};
 
 impl Store {
-    /// Stores the outline of a content, for as long as a record names the content as current or previous. An outline that
-    /// does not fit into the quota is not stored.
+    /// Stores the outline of a content, for as long as a record names the content as current or previous. An outline
+    /// that does not fit into the quota is not stored.
     pub fn save_outline(&self, digest: &Digest, outline: &Outline) -> Result<(), StoreError> {
         if self.outline(digest).is_some_and(|stored| stored == *outline) {
             return Ok(());

@@ -61,8 +61,8 @@ struct RecordFile {
 }
 
 impl Record {
-    /// Creates the record that replaces `replaced` after a content was written. If the content is unchanged, its time is
-    /// kept. Otherwise its time is at least one second later than the replaced one, whatever the clock says, because
+    /// Creates the record that replaces `replaced` after a content was written. If the content is unchanged, its time
+    /// is kept. Otherwise its time is at least one second later than the replaced one, whatever the clock says, because
     /// `Last-Modified` counts whole seconds.
     pub(super) fn new(
         key: &str,

@@ -1,7 +1,7 @@
 //! Scratch folders for the layers and files of an image while it is read.
 //!
-//! A scratch folder is removed when it is dropped; one that a kill leaves behind is removed at the next start. It does not
-//! count against the quota, because it is short-lived: its user bounds what it holds.
+//! A scratch folder is removed when it is dropped; one that a kill leaves behind is removed at the next start. It does
+//! not count against the quota, because it is short-lived: its user bounds what it holds.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -58,8 +58,8 @@ impl Store {
         lengths.sum()
     }
 
-    /// Evicts contents that this process does not serve, oldest first, and then compressed forms, until a new content of
-    /// `needed` bytes fits or nothing is left to evict. Returns the number of bytes that are free then.
+    /// Evicts contents that this process does not serve, oldest first, and then compressed forms, until a new content
+    /// of `needed` bytes fits or nothing is left to evict. Returns the number of bytes that are free then.
     pub(super) fn make_room(&self, needed: u64) -> Result<u64, StoreError> {
         let in_use = lock_mutex(&self.in_use).clone();
         let records = self.records()?.into_iter().filter_map(|path| Some((Record::read(&path)?, path)));

@@ -15,8 +15,8 @@ use super::Slices;
 /// Maximum number of bytes that are compressed before other tasks of the thread run: less than a millisecond of work.
 pub(super) const STEP_BYTES: usize = 64 * 1024;
 
-/// A body that compresses slices while it is sent. Its memory is that of one encoder and the output of one step, whatever
-/// the length of the slices; its own length is unknown.
+/// A body that compresses slices while it is sent. Its memory is that of one encoder and the output of one step,
+/// whatever the length of the slices; its own length is unknown.
 pub(in super::super) struct CompressedSlices {
     slices: Slices,
     /// `None` after the end of the stream.

@@ -1,7 +1,7 @@
 //! The filter of a request for blobs: the query parameters `schema`, `package` and `name`, parsed as Go does.
 //!
-//! One thing differs: a pair that cannot be parsed is an error. Go ignores it, so that a client with a typing error in a
-//! filter receives the whole catalog.
+//! One thing differs: a pair that cannot be parsed is an error. Go ignores it, so that a client with a typing error in
+//! a filter receives the whole catalog.
 
 use fbc::catalog::MetaFilter;
 

@@ -129,8 +129,8 @@ impl<'s> Resource<'s> {
         permits.try_acquire().map_or(Representation::Plain, |permit| Representation::Streamed(coding, permit))
     }
 
-    /// Returns whether the lines can be sent in a coding. A whole catalog that is long can only if its compressed form is
-    /// stored, which is made in the background.
+    /// Returns whether the lines can be sent in a coding. A whole catalog that is long can only if its compressed form
+    /// is stored, which is made in the background.
     fn is_available(&self, coding: Coding) -> bool {
         let is_streamed = !self.is_whole && self.length() >= MIN_ENCODED_BYTES;
         self.is_compressed_at_once() || is_streamed || self.stored_encoding(coding).is_some()

@@ -105,8 +105,8 @@ impl PartialBlob<'_> {
         }
     }
 
-    /// Verifies the digest. If the bytes are from several responses, one of them may have had the wrong range: the first
-    /// time, the download is then restarted and `false` returned.
+    /// Verifies the digest. If the bytes are from several responses, one of them may have had the wrong range: the
+    /// first time, the download is then restarted and `false` returned.
     fn verify(&mut self, session: &Session) -> Result<bool, ImageError> {
         let actual = Digest::new(self.hash.clone().finalize().into());
         if actual == self.blob.digest {

@@ -71,8 +71,8 @@ enum MirrorScope {
 }
 
 impl RegistriesConf {
-    /// Parses the main file and its drop-in files, in this order, each with its path for errors. A later file replaces the
-    /// settings of an earlier one for the same prefix.
+    /// Parses the main file and its drop-in files, in this order, each with its path for errors. A later file replaces
+    /// the settings of an earlier one for the same prefix.
     pub fn parse(files: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, ImageError> {
         let mut registries: Vec<RegistryConf> = Vec::new();
         for (path, text) in files {
@@ -196,7 +196,8 @@ fn trim_slashes(location: &str) -> String {
     location.trim_end_matches('/').to_owned()
 }
 
-/// Returns the length of the part of a reference that a prefix matches; `None` if it does not match whole path segments.
+/// Returns the length of the part of a reference that a prefix matches; `None` if it does not match whole path
+/// segments.
 fn match_prefix(prefix: &str, reference: &str) -> Option<usize> {
     let end = match prefix.strip_prefix('*') {
         None => reference.starts_with(prefix).then_some(prefix.len())?,

@@ -71,15 +71,15 @@ struct AuthEntry {
 }
 
 impl Credentials {
-    /// Parses `config.json` or `auth.json` files, each with its path for errors. The first file with an entry for an image
-    /// is used.
+    /// Parses `config.json` or `auth.json` files, each with its path for errors. The first file with an entry for an
+    /// image is used.
     pub fn parse(files: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, ImageError> {
         let files = files.into_iter().map(|(path, text)| CredentialsFile::parse(path, &text));
         Ok(Self { files: files.collect::<Result<_, _>>()? })
     }
 
-    /// Finds the credentials for a repository. Within a file, an entry for `HOST/NAMESPACE/REPOSITORY` takes precedence over
-    /// one for a prefix of it.
+    /// Finds the credentials for a repository. Within a file, an entry for `HOST/NAMESPACE/REPOSITORY` takes precedence
+    /// over one for a prefix of it.
     pub(super) async fn find(&self, registry: &str, repository: &str) -> Result<Option<FoundCredentials>, ImageError> {
         for file in &self.files {
             if let Some(found) = file.find(registry, repository).await? {

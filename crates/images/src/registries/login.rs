@@ -116,8 +116,8 @@ impl TokenRequest<'_> {
         Ok(token.ok_or(ImageError::NoToken(host))?)
     }
 
-    /// Returns the URL of the token service, its host with its port, and the trust that it requires, because it receives
-    /// the password.
+    /// Returns the URL of the token service, its host with its port, and the trust that it requires, because it
+    /// receives the password.
     fn token_service(&self) -> Result<(Url, String, Trust), ImageError> {
         let wrong =
             || ImageError::InsecureTokenService { registry: self.location.registry.clone(), realm: self.realm.clone() };

@@ -76,7 +76,8 @@ struct RegistryError {
 }
 
 impl Session {
-    /// Creates a client. `max_attempts` applies to manifests and configs; blobs are retried according to the retry policy.
+    /// Creates a client. `max_attempts` applies to manifests and configs; blobs are retried according to the retry
+    /// policy.
     pub(super) fn new(transport: Arc<Transport>, location: RepositoryLocation, max_attempts: u32) -> Self {
         Self { transport, location, max_attempts, state: Mutex::default() }
     }
@@ -123,8 +124,8 @@ impl Session {
         Ok((bytes, digest))
     }
 
-    /// Computes the digest of a manifest and checks it against the expected one, or else against the one that the registry
-    /// claims in a header.
+    /// Computes the digest of a manifest and checks it against the expected one, or else against the one that the
+    /// registry claims in a header.
     fn verify(
         &self,
         resource: &str,

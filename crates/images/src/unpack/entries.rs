@@ -14,8 +14,8 @@ struct TreeWalk<'a> {
     found: Vec<(String, UnpackedEntry)>,
 }
 
-/// Lists the entries below the root with their paths from there, in catalog order. `path_bytes` is the maximum length of
-/// paths in the tree.
+/// Lists the entries below the root with their paths from there, in catalog order. `path_bytes` is the maximum length
+/// of paths in the tree.
 pub(super) fn list(
     tree: &ImageTree,
     root: &CatalogRoot,
@@ -60,7 +60,8 @@ impl<'a> TreeWalk<'a> {
         Ok(())
     }
 
-    /// Resolves a link to a path from the root. `path` is its own path from the root, `names` that from the top of the image.
+    /// Resolves a link to a path from the root. `path` is its own path from the root, `names` that from the top of the
+    /// image.
     fn resolve_link(&self, path: &str, names: &[&str], target: &str) -> Result<String, UnpackError> {
         let root = self.root.parts();
         let (link, folder) = (|| shown(path.as_bytes()), &names[..names.len() - 1]);

@@ -1,7 +1,7 @@
 //! The files of the catalog: those below the root that `.indexignore` does not exclude, in catalog order.
 //!
-//! The root is treated like a directory on disk: links to files are files, the hidden entries of a mounted `ConfigMap` are
-//! skipped, and unsupported entries are refused only if they are not excluded.
+//! The root is treated like a directory on disk: links to files are files, the hidden entries of a mounted `ConfigMap`
+//! are skipped, and unsupported entries are refused only if they are not excluded.
 
 use fbc::ignore::{ATOMIC_LINK, IGNORE_FILE, IGNORE_FILE_BYTES, IgnoreRules, below, compare_paths};
 
@@ -68,8 +68,8 @@ impl Unpacked {
         Ok(rules.add(split(&file.path).0, &text)?)
     }
 
-    /// Returns whether a folder is a mounted `ConfigMap`, in which the entries that begin with `..` hold the targets of the
-    /// others.
+    /// Returns whether a folder is a mounted `ConfigMap`, in which the entries that begin with `..` hold the targets of
+    /// the others.
     fn is_atomic_mount(&self, folder: &str) -> bool {
         let link = if folder.is_empty() { ATOMIC_LINK.to_owned() } else { format!("{folder}/{ATOMIC_LINK}") };
         matches!(self.entry(&link), Some(UnpackedEntry::Link(_)))

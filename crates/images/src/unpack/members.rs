@@ -183,8 +183,8 @@ impl ExtendedHeaders {
 }
 
 impl PaxRecords {
-    /// Parses records of the form `LENGTH KEY=VALUE` and a line feed, which the length includes. The last value of a key
-    /// counts, and an empty one removes the key. `None` if a record is malformed.
+    /// Parses records of the form `LENGTH KEY=VALUE` and a line feed, which the length includes. The last value of a
+    /// key counts, and an empty one removes the key. `None` if a record is malformed.
     fn parse(mut rest: &[u8]) -> Option<Self> {
         let mut pax = Self::default();
         while !rest.is_empty() {

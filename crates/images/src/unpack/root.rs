@@ -50,8 +50,8 @@ impl CatalogRoot {
         Err(UnpackError::NoRoot)
     }
 
-    /// Returns the directory that the user named, or else the top of an artifact, which has no labels and contains nothing
-    /// but a catalog.
+    /// Returns the directory that the user named, or else the top of an artifact, which has no labels and contains
+    /// nothing but a catalog.
     pub fn for_artifact(given: Option<&str>) -> Result<Self, UnpackError> {
         Self::parse(given.unwrap_or("/"))
     }

@@ -14,8 +14,8 @@ use super::{Layer, UnpackError, UnpackLimits};
 /// Size in bytes of the buffers for a blob and for its uncompressed bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Binary logarithm of the maximum window of a zstd frame, which the decoder holds in memory: 128 MiB, like the limit of
-/// the zstd command.
+/// Binary logarithm of the maximum window of a zstd frame, which the decoder holds in memory: 128 MiB, like the limit
+/// of the zstd command.
 pub const MAX_ZSTD_WINDOW_LOG: u32 = 27;
 
 /// First bytes of a gzip stream.
@@ -84,8 +84,8 @@ impl<'a> LayerStream<'a> {
         })
     }
 
-    /// Reads the rest of the layer, which must be padding, and checks the digest. Returns the number of uncompressed bytes
-    /// of all layers so far.
+    /// Reads the rest of the layer, which must be padding, and checks the digest. Returns the number of uncompressed
+    /// bytes of all layers so far.
     pub(super) fn finish(mut self) -> Result<u64, UnpackError> {
         let mut buffer = vec![0; BUFFER_BYTES];
         loop {
@@ -106,8 +106,8 @@ impl<'a> LayerStream<'a> {
         Ok(self.uncompressed_before + self.uncompressed)
     }
 
-    /// Pads the block of the last content, which some writers do not (`umoci insert` up to 0.4.7) and Go's reader does not
-    /// require. An archive that ends in the middle of a content is not padded.
+    /// Pads the block of the last content, which some writers do not (`umoci insert` up to 0.4.7) and Go's reader does
+    /// not require. An archive that ends in the middle of a content is not padded.
     fn pad(&mut self, buffer: &mut [u8]) -> usize {
         let (at, content_end) = (self.uncompressed + self.padding, self.content_end.get());
         let missing = if at < content_end { 0 } else { content_end.next_multiple_of(BLOCK).saturating_sub(at) };

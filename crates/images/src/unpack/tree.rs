@@ -1,7 +1,7 @@
 //! The file tree of an image in memory: folders, links, and the contents of files.
 //!
-//! Entries of upper layers replace those of lower ones, and whiteouts remove them. A whiteout never affects entries of its
-//! own layer, wherever in the archive they are. This module does not read archives.
+//! Entries of upper layers replace those of lower ones, and whiteouts remove them. A whiteout never affects entries of
+//! its own layer, wherever in the archive they are. This module does not read archives.
 
 use std::collections::BTreeMap;
 
@@ -121,7 +121,8 @@ impl ImageTree {
         Ok(Some(node))
     }
 
-    /// Returns the entry at a path, created if necessary; `None` for the top. Parents become folders, unless they are links.
+    /// Returns the entry at a path, created if necessary; `None` for the top. Parents become folders, unless they are
+    /// links.
     fn find_or_create(&mut self, path: &[&str], layer: u32) -> Result<Option<&mut TreeNode>, Blocked> {
         let Self { top, created, max_entries } = self;
         let mut node = top;
@@ -150,7 +151,8 @@ impl TreeNode {
         }
     }
 
-    /// Removes the entries of lower layers below this one. Each layer visits each node once, however many whiteouts it has.
+    /// Removes the entries of lower layers below this one. Each layer visits each node once, however many whiteouts it
+    /// has.
     fn clear(&mut self, layer: u32) {
         if self.cleared == layer {
             return;
