@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use fbc::{Code, Origins, Problem};
+use fbc::{Origins, Problem, ProblemCode};
 use serde::{Deserialize, Serialize};
 
 /// Changes when what is written here changes its meaning; notes of another format are as if they were not there.
@@ -30,7 +30,7 @@ struct Stored<O, P> {
 
 #[derive(Serialize, Deserialize)]
 struct StoredProblem {
-    code: Code,
+    code: ProblemCode,
     message: String,
     package: Option<Arc<str>>,
     channel: Option<Arc<str>>,

@@ -31,7 +31,7 @@ impl Store {
     }
 
     fn outline(&self, digest: &Digest) -> Option<Outline> {
-        Outline::read(file::map(&self.outline_path(digest)).ok()?)
+        Outline::from_bytes(file::map(&self.outline_path(digest)).ok()?)
     }
 
     pub(super) fn outline_path(&self, digest: &Digest) -> PathBuf {

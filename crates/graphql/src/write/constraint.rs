@@ -1,6 +1,6 @@
 //! `Constraint`: what an `olm.constraint` demands.
 
-use fbc::catalog::{Constraint, JsonText, Rule};
+use fbc::catalog::{Constraint, ConstraintRule, JsonText};
 
 use super::{Field, Object, Outcome, Writer};
 
@@ -27,12 +27,14 @@ impl<'a> Object<'a> for &Constraint<'_> {
     fn write(self, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         match (field.name, &self.rule) {
             ("failureMessage", _) => to.maybe_raw(self.failure_message.as_ref().map(|text| text.raw())),
-            ("cel", Rule::Cel(rule)) => to.raw(rule.raw()),
-            ("package", &Rule::Package { package, version_range }) => {
+            ("cel", ConstraintRule::Cel(rule)) => to.raw(rule.raw()),
+            ("package", &ConstraintRule::Package { package, version_range }) => {
                 to.one(Requirement { package, version_range }, field)
             }
-            ("gvk", &Rule::Gvk { group, version, kind }) => to.one(Api { group, version, kind }, field),
-            ("all", Rule::All(list)) | ("any", Rule::Any(list)) | ("not", Rule::Not(list)) => to.many(list, field),
+            ("gvk", &ConstraintRule::Gvk { group, version, kind }) => to.one(Api { group, version, kind }, field),
+            ("all", ConstraintRule::All(list))
+            | ("any", ConstraintRule::Any(list))
+            | ("not", ConstraintRule::Not(list)) => to.many(list, field),
             ("cel" | "package" | "gvk" | "all" | "any" | "not", _) => {
                 to.null();
                 Ok(())
