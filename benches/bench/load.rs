@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fbc::Catalog;
 use fbc::origin::{FileOrigin, Origins};
-use fbc::read::{FileReader, ReadLimits, Step};
+use fbc::read::{FileReader, ReadEvent, ReadLimits};
 use images::{Registries, RegistrySettings};
 use loading::directory::list;
 use loading::{CatalogSpec, Event, Loader, Source, SourceSpec};
@@ -60,16 +60,16 @@ fn load_on_one_thread(folder: &Path, scratch: &Path) -> Catalog {
         let mut origin = FileOrigin { path: file.path.clone(), ..FileOrigin::default() };
         loop {
             match reader.next().expect("the file parses") {
-                Step::More => {
+                ReadEvent::NeedInput => {
                     let read = open.read(reader.room()).expect("the file can be read");
                     reader.filled(read);
                 }
-                Step::Blob(blob) => {
+                ReadEvent::Blob(blob) => {
                     writer.write(blob.line).expect("the line is written");
                     origin.lines.push(blob.at);
                 }
-                Step::Notice(notice) => origin.notices.push(notice),
-                Step::End => break,
+                ReadEvent::Notice(notice) => origin.notices.push(notice),
+                ReadEvent::End => break,
             }
         }
         origins.files.push(origin);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fbc::catalog::Package;
 use fbc::graph::{Installed, UpdateGraph, successors};
-use fbc::resolve::{InstalledBundle, Offer, Request, resolve};
+use fbc::resolve::{InstalledBundle, Offer, ResolutionRequest, resolve};
 use serving::Served;
 
 use crate::measure::{least, once, percentile, report, within};
@@ -17,18 +17,25 @@ const MS: Duration = Duration::from_millis(1);
 pub(crate) fn bench(served: &Served) {
     println!("plan in {} packages and {} bundles", served.catalog.packages().len(), served.catalog.bundles().len());
     let bundles = || served.catalog.bundles();
-    let next = bundles().map(|bundle| once(|| successors(bundle.package(), &Installed::of(bundle), ALL)).0);
+    let next = bundles().map(|bundle| once(|| successors(bundle.package(), &Installed::from_bundle(bundle), ALL)).0);
     within("successors of each bundle, p99", percentile(99, next), Duration::from_micros(200));
     let labels = BTreeMap::new();
     let offers = [Offer { name: &served.name, priority: 0, labels: &labels, content: Ok(&served.catalog) }];
-    let pick = |request: Request<'_>| once(|| resolve(&request, &offers).is_ok()).0;
-    let installs =
-        served.catalog.packages().map(|package| pick(Request { package: package.name(), ..Request::default() }));
+    let pick = |request: ResolutionRequest<'_>| once(|| resolve(&request, &offers).is_ok()).0;
+    let installs = served
+        .catalog
+        .packages()
+        .map(|package| pick(ResolutionRequest { package: package.name(), ..ResolutionRequest::default() }));
     within("resolve an install of each package, p99", percentile(99, installs), MS);
     let upgrades = bundles().map(|bundle| {
         let version = bundle.version().unwrap_or("0.0.0");
         let installed = Some(InstalledBundle { name: bundle.name(), version, release: bundle.release() });
-        pick(Request { package: bundle.package().name(), version: ">=0.0.0", installed, ..Request::default() })
+        pick(ResolutionRequest {
+            package: bundle.package().name(),
+            version: ">=0.0.0",
+            installed,
+            ..ResolutionRequest::default()
+        })
     });
     within("resolve an upgrade of each bundle, p99", percentile(99, upgrades), MS);
     let edges = |package: Package<'_>| UpdateGraph::new(package, ALL).edges().count();

@@ -8,7 +8,7 @@ use anyhow::{anyhow, bail};
 use console::style;
 use fbc::Catalog;
 use fbc::catalog::{Bundle, Channel, ChannelEntry, Package};
-use fbc::graph::{Edge, UpdateGraph, heads};
+use fbc::graph::{UpdateEdge, UpdateGraph, heads};
 use serde::{Serialize, Serializer};
 
 use super::once;
@@ -113,7 +113,7 @@ fn answer<'a>(package: Package<'a>, graph: UpdateGraph<'a>) -> Answer<'a> {
 
 impl Serialize for Edges<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.edges().map(|Edge { from, to, reason, .. }| AnswerEdge {
+        serializer.collect_seq(self.0.edges().map(|UpdateEdge { from, to, reason, .. }| AnswerEdge {
             from,
             to: to.name(),
             channel: to.channel().name(),

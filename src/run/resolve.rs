@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use console::style;
 use fbc::catalog::Deprecation;
 use fbc::resolve::{
-    Considered, Failure, InstalledBundle, MAX_CONSIDERED, Offer, Rejection, Request, Resolution, resolve as pick,
+    Considered, InstalledBundle, MAX_CONSIDERED, Offer, Rejection, Resolution, ResolutionFailure, ResolutionRequest,
+    resolve as pick,
 };
 use serde::Serialize;
 
@@ -76,7 +77,7 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
         })
         .collect();
     let channels: Vec<_> = args.channel.iter().map(String::as_str).collect();
-    let request = Request {
+    let request = ResolutionRequest {
         package: &args.package,
         version: args.version.as_deref().unwrap_or_default(),
         channels: &channels,
@@ -85,7 +86,7 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
             version: &installed.version,
             release: None,
         }),
-        ..Request::default()
+        ..ResolutionRequest::default()
     };
     let found = pick(&request, &offers);
     let stdout = io::stdout();
@@ -99,7 +100,7 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
     Ok(if found.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn considered<'f, 'a>(found: &'f Result<Resolution<'a>, Failure<'a>>) -> &'f [Considered<'a>] {
+fn considered<'f, 'a>(found: &'f Result<Resolution<'a>, ResolutionFailure<'a>>) -> &'f [Considered<'a>] {
     match found {
         Ok(resolution) => &resolution.considered,
         Err(failure) => &failure.considered,
@@ -110,7 +111,7 @@ fn message(deprecation: &Deprecation<'_>) -> String {
     deprecation.message().map(|message| message.decode().into_owned()).unwrap_or_default()
 }
 
-fn answer<'a>(found: &'a Result<Resolution<'a>, Failure<'a>>, offers: &[Offer<'a>]) -> Answer<'a> {
+fn answer<'a>(found: &'a Result<Resolution<'a>, ResolutionFailure<'a>>, offers: &[Offer<'a>]) -> Answer<'a> {
     let deprecation = |deprecation: &Deprecation<'a>| AnswerDeprecation {
         schema: deprecation.schema(),
         name: deprecation.name(),
@@ -133,13 +134,17 @@ fn answer<'a>(found: &'a Result<Resolution<'a>, Failure<'a>>, offers: &[Offer<'a
     };
     Answer {
         resolution,
-        failure: failure.map(|Failure { code, message, .. }| AnswerFailure { code: code.as_str(), message }),
+        failure: failure.map(|ResolutionFailure { code, message, .. }| AnswerFailure { code: code.as_str(), message }),
         considered: considered(found).iter().map(reason).collect(),
     }
 }
 
 /// Prints the choice, or why there is none, and then a table of the bundles that were considered.
-fn text(out: &mut impl Write, found: &Result<Resolution<'_>, Failure<'_>>, offers: &[Offer<'_>]) -> io::Result<()> {
+fn text(
+    out: &mut impl Write,
+    found: &Result<Resolution<'_>, ResolutionFailure<'_>>,
+    offers: &[Offer<'_>],
+) -> io::Result<()> {
     match found {
         Ok(Resolution { offer, bundle, deprecations, .. }) => {
             writeln!(out, "{} of catalog {}", style(bundle.name()).bold(), offers[*offer].name)?;

@@ -6,7 +6,7 @@ use std::fs;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use fbc::catalog::{Bundle, CapabilityLevel, Icon};
-use fbc::{Catalog, Code};
+use fbc::{Catalog, ProblemCode};
 use serde_json::{Map, Value};
 use serving::Served;
 use testing::corpus::find_catalog;
@@ -74,7 +74,8 @@ fn the_annotations_in_inline_manifests_mean_what_the_tables_say() {
 #[test]
 fn the_one_unknown_install_mode_of_community_is_told() {
     let Some(Served { catalog, .. }) = serve("community") else { return };
-    let told: Vec<_> = catalog.problems().iter().filter(|problem| problem.code == Code::InstallModeUnknown).collect();
+    let told: Vec<_> =
+        catalog.problems().iter().filter(|problem| problem.code == ProblemCode::InstallModeUnknown).collect();
     let messages: Vec<_> = told.iter().map(|problem| problem.message.as_str()).collect();
     assert_eq!(
         messages,

@@ -55,7 +55,7 @@ fn every_problem_is_in_the_reference_with_its_severity() {
     let text = read("docs/reference/problems.md");
     let mut documented: Vec<_> = rows(&text).map(|cells| (cells[0].trim_matches('`'), cells[1])).collect();
     documented.retain(|(code, _)| *code != "code");
-    let mut expected: Vec<_> = fbc::Code::ALL
+    let mut expected: Vec<_> = fbc::ProblemCode::ALL
         .iter()
         .map(|code| {
             let severity = match code.severity() {

@@ -1,18 +1,17 @@
-//! One catalog: canonical lines with an index over them, immutable once built.
+//! An immutable catalog: canonical lines with an index over them.
 //!
-//! The lines stay where they are (usually a memory map). The index holds interned names, versions, edges, APIs and
+//! The lines stay where they are (usually in a memory map). The index holds interned names, versions, edges, APIs and
 //! byte ranges into the lines: it grows with the number of objects, never with their size. Descriptions, icons, images
-//! and raw values are cut from the lines when somebody asks.
+//! and raw values are read from the lines on demand.
 //!
 //! [`Package`], [`Channel`], [`ChannelEntry`], [`Bundle`], [`Property`], [`Deprecation`] and [`Meta`] are handles: a
-//! reference to the catalog and a number, free to copy. A catalog does not know its own name, its source or its
-//! readers.
+//! reference to the catalog and a number, cheap to copy. A catalog does not know its own name or source.
 //!
-//! What lists need of each package ([`Summary`]) and its icon are decoded once, when they are first asked for; all else
-//! that a bundle says of itself ([`CsvMetadata`]) whenever it is asked for.
+//! The [`Summary`] and the icon of each package are decoded once, on first use; the other metadata of a bundle
+//! ([`CsvMetadata`]) is decoded at each call.
 //!
-//! What wins: of two packages, channels or bundles with one key the first in catalog order is the typed object. The
-//! other, and whatever belongs to a package that is not there, is a [`Problem`] and stays among [`Catalog::metas`].
+//! Of several packages, channels or bundles with the same key, the first in catalog order becomes the typed object. The
+//! others, and objects of unknown packages, are reported as a [`Problem`] and remain available as [`Meta`].
 
 mod build;
 mod bundle;
@@ -21,6 +20,7 @@ mod constraint;
 mod decode;
 mod derived;
 mod find;
+mod go_types;
 mod icon;
 mod link;
 mod metadata;
@@ -29,7 +29,6 @@ mod package;
 mod pointer;
 mod property;
 mod record;
-mod shape;
 mod summary;
 mod values;
 
@@ -40,7 +39,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 pub use bundle::{Bundle, BundleKey, BundleVersion, RelatedImage};
-pub use constraint::{Constraint, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_DEPTH, Rule};
+pub use constraint::{Constraint, ConstraintRule, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_DEPTH};
 pub use find::{
     ApiFilter, BundleFilter, Facet, FacetCounts, FacetValue, FoundPackages, MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS,
     MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, MetaFilter, PackageFilter,
@@ -50,7 +49,7 @@ pub use metadata::{
     CapabilityLevel, CrdDescription, CsvMetadata, InstallMode, InstallModes, Link, Maintainer, NativeApi,
 };
 pub use package::{Channel, ChannelEntry, Deprecation, Head, Package};
-pub use pointer::{BadPointer, part_at};
+pub use pointer::{JsonPointerError, resolve_pointer};
 pub use property::{GroupVersionKind, PackageRequirement, Property, PropertyKind};
 pub use summary::Summary;
 
@@ -59,32 +58,47 @@ pub use crate::manifest::{MAX_MANIFEST_BYTES, MAX_MANIFEST_DEPTH, Manifests, rea
 use crate::origin::Origins;
 use crate::problem::Problem;
 use derived::Derived;
-use names::{Name, Names};
+use names::{Name, NameTable};
 use record::{
     BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, FileRecord, GvkRecord, MetaRecord, PackageRecord,
     PropertyRecord, RequirementRecord, Span,
 };
 
 /// An immutable, indexed catalog.
+///
+/// ```
+/// use fbc::origin::FileOrigin;
+/// use fbc::{Catalog, Origins};
+///
+/// let lines = b"{\"defaultChannel\":\"stable\",\"name\":\"etcd\",\"schema\":\"olm.package\"}\n";
+/// let file = FileOrigin { path: "etcd.json".to_owned(), lines: vec![1], notices: Vec::new() };
+/// let catalog = Catalog::build(lines[..].into(), &Origins { files: vec![file] })?;
+///
+/// let package = catalog.package("etcd").ok_or("no such package")?;
+/// assert_eq!(package.default_channel_name(), "stable");
+/// assert!(package.default_channel().is_none());
+/// assert_eq!(catalog.problems()[0].code.as_str(), "PACKAGE_DEFAULT_CHANNEL_UNKNOWN");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Catalog {
     content: Bytes,
-    names: Names,
+    names: NameTable,
     files: Vec<FileRecord>,
     metas: Vec<MetaRecord>,
-    /// By name.
+    /// Sorted by name.
     packages: Vec<PackageRecord>,
-    /// By package, then by name.
+    /// Sorted by package, then by name.
     channels: Vec<ChannelRecord>,
-    /// By channel, then in catalog order.
+    /// Sorted by channel, then in catalog order.
     entries: Vec<EntryRecord>,
     skips: Vec<Name>,
-    /// By package, then highest version first, then by name; without a version last.
+    /// Sorted by package, then highest version first, then by name; bundles without a version come last.
     bundles: Vec<BundleRecord>,
-    /// By package, then by name.
+    /// Positions in `bundles`, sorted by package, then by name.
     bundles_by_name: Vec<u32>,
-    /// By image, then in the order of `bundles`.
+    /// Positions in `bundles`, sorted by image, then by position.
     bundles_by_image: Vec<u32>,
-    /// The entries that name a bundle, by bundle, then in the order of `entries`.
+    /// Positions in `entries` of the entries of each bundle, sorted by bundle, then by position.
     placements: Vec<u32>,
     properties: Vec<PropertyRecord>,
     gvks: Vec<GvkRecord>,
@@ -95,49 +109,49 @@ pub struct Catalog {
     derived: Derived,
 }
 
-/// How many blobs of one schema a catalog holds.
+/// Number of blobs of one schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaCount {
     /// The schema, such as `olm.bundle`; empty for blobs without one.
     pub schema: Arc<str>,
-    /// How many blobs have it.
+    /// Number of blobs.
     pub count: u32,
-    /// Whether its blobs have typed objects here.
+    /// Whether this crate indexes the schema as typed objects.
     pub known: bool,
 }
 
-/// Bytes of a content beyond which it is refused: places in it are `u32`.
+/// Maximum size of a content, in bytes. Offsets into it are `u32`.
 pub const MAX_CONTENT_BYTES: usize = u32::MAX as usize;
 
-/// Why lines cannot be indexed.
+/// An error that prevents lines from being indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
-    /// A line that is no canonical JSON object, or not where the origins say: what was stored is damaged and must be
-    /// made anew.
+    /// A line is not a canonical JSON object, or the origins are of another content. The stored content is damaged and
+    /// must be loaded again.
     #[error("line {line} of the stored content is damaged")]
     Damaged {
-        /// The line of the content, from 1.
+        /// Line of the content, counted from 1.
         line: usize,
     },
     /// The content is larger than [`MAX_CONTENT_BYTES`].
     #[error("the content has {bytes} bytes, and at most {MAX_CONTENT_BYTES} can be indexed")]
     TooLarge {
-        /// Its size.
+        /// Size of the content, in bytes.
         bytes: usize,
     },
 }
 
-/// The text of a JSON string, with quotes and escapes, exactly as it stands in the canonical line.
+/// The text of a JSON string with quotes and escapes, exactly as in the canonical line.
 ///
-/// It can be copied into a JSON document as it is.
+/// It can be copied verbatim into a JSON document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonText<'a>(&'a [u8]);
 
-/// The text of any JSON value, exactly as it stands in the canonical line.
+/// The text of a JSON value, exactly as in the canonical line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonValue<'a>(&'a [u8]);
 
-/// A blob of any schema.
+/// A blob of any schema, with its origin.
 #[derive(Clone, Copy)]
 pub struct Meta<'a> {
     catalog: &'a Catalog,
@@ -148,74 +162,75 @@ impl Catalog {
     /// Indexes canonical lines and finds every problem in them.
     ///
     /// # Errors
-    /// Where a line is no canonical JSON object, the origins are of other lines, or the content is too large.
+    /// Fails when a line is not a canonical JSON object, the origins belong to another content, or the content is too large.
     pub fn build(content: Bytes, origins: &Origins) -> Result<Self, IndexError> {
         build::build(content, origins)
     }
 
-    /// Indexes canonical lines whose problems are known already: what [`Catalog::problems`] said when the same lines
-    /// were built. It leaves out the checks, which take longer than the index.
+    /// Indexes canonical lines whose problems are known: those that [`Catalog::problems`] returned for the same lines.
+    /// Skips validation, which takes longer than indexing.
     ///
     /// # Errors
-    /// As [`Catalog::build`].
+    /// Fails as [`Catalog::build`] does.
     pub fn reopen(content: Bytes, origins: &Origins, problems: Vec<Problem>) -> Result<Self, IndexError> {
         build::reopen(content, origins, problems)
     }
 
-    /// The canonical lines, each with its line feed.
+    /// Returns the canonical lines, each with its line feed.
     pub fn content(&self) -> &Bytes {
         &self.content
     }
 
-    /// How many blobs there are of each schema, by schema.
+    /// Returns the number of blobs of each schema, sorted by schema.
     pub fn schemas(&self) -> &[SchemaCount] {
         &self.schemas
     }
 
-    /// What is odd in the content, in catalog order.
+    /// Returns the validation problems of the content, in catalog order.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// Every package, by name.
+    /// Iterates over all packages, sorted by name.
     pub fn packages(&self) -> impl DoubleEndedIterator<Item = Package<'_>> + ExactSizeIterator {
         (0..self.packages.len()).map(|at| self.package_at(at))
     }
 
-    /// The package at this place in the order of [`Catalog::packages`].
+    /// Returns the package at an index in the order of [`Catalog::packages`].
     ///
     /// # Panics
-    /// When there are not that many.
+    /// Panics when the index is out of range.
     pub fn package_at(&self, at: usize) -> Package<'_> {
         assert!(at < self.packages.len(), "package {at} of {}", self.packages.len());
         Package::new(self, id(at))
     }
 
-    /// Where the package of this name stands, or else where it would stand.
+    /// Returns the index of the package of a name, or as error the index where it would be inserted.
     pub fn package_position(&self, name: &str) -> Result<usize, usize> {
         self.packages.binary_search_by(|package| self.names.get(package.name).cmp(name))
     }
 
-    /// One package, by name.
+    /// Finds a package by name, in logarithmic time.
     pub fn package(&self, name: &str) -> Option<Package<'_>> {
         self.package_position(name).ok().map(|at| self.package_at(at))
     }
 
-    /// Every bundle: by package, then highest version first, then by name; those without a version come last.
+    /// Iterates over all bundles, sorted by package, then highest version first, then by name; bundles without a version
+    /// come last.
     pub fn bundles(&self) -> impl DoubleEndedIterator<Item = Bundle<'_>> + ExactSizeIterator {
         (0..self.bundles.len()).map(|at| self.bundle_at(at))
     }
 
-    /// The bundle at this place in the order of [`Catalog::bundles`].
+    /// Returns the bundle at an index in the order of [`Catalog::bundles`].
     ///
     /// # Panics
-    /// When there are not that many.
+    /// Panics when the index is out of range.
     pub fn bundle_at(&self, at: usize) -> Bundle<'_> {
         assert!(at < self.bundles.len(), "bundle {at} of {}", self.bundles.len());
         Bundle::new(self, id(at))
     }
 
-    /// The first bundle with this image, in the order of [`Catalog::bundles`].
+    /// Finds the first bundle with an image, in the order of [`Catalog::bundles`].
     pub fn bundle_by_image(&self, image: &str) -> Option<Bundle<'_>> {
         // What needs escapes in JSON is no image reference, so the quoted text is what stands in the line.
         let quoted = format!("\"{image}\"");
@@ -224,21 +239,21 @@ impl Catalog {
         self.bundles_by_image.get(at).filter(|at| image(at) == quoted.as_bytes()).map(|&at| Bundle::new(self, at))
     }
 
-    /// How many blobs there are.
+    /// Returns the number of blobs.
     pub fn meta_count(&self) -> usize {
         self.metas.len()
     }
 
-    /// The blob at this place in catalog order.
+    /// Returns the blob at an index in catalog order.
     ///
     /// # Panics
-    /// When there are not that many.
+    /// Panics when the index is out of range.
     pub fn meta_at(&self, at: usize) -> Meta<'_> {
         assert!(at < self.metas.len(), "blob {at} of {}", self.metas.len());
         Meta { catalog: self, id: id(at) }
     }
 
-    /// The value at a span of a blob's line.
+    /// Returns the text at a span of a blob's line.
     fn slice(&self, meta: u32, span: Span) -> &[u8] {
         let start = self.metas[meta as usize].start as usize + span.start as usize;
         &self.content[start..start + span.len as usize]
@@ -255,49 +270,49 @@ impl fmt::Debug for Catalog {
     }
 }
 
-/// Places and ids are `u32`: there are fewer objects than bytes, and [`MAX_CONTENT_BYTES`] bounds those.
+/// Converts an index or offset to an id. [`MAX_CONTENT_BYTES`] bounds the bytes, and there are fewer objects than bytes.
 fn id(at: usize) -> u32 {
     u32::try_from(at).expect("a catalog has fewer than 2^32 objects")
 }
 
 impl<'a> Meta<'a> {
-    /// Its schema; empty when it has none.
+    /// Returns the `schema`; empty when the blob has none.
     pub fn schema(self) -> &'a str {
         self.catalog.names.get(self.record().schema)
     }
 
-    /// Its `name`, when it has one.
+    /// Returns the `name`, if the blob has one.
     pub fn name(self) -> Option<&'a str> {
         self.catalog.names.get_optional(self.record().name)
     }
 
-    /// Its `package`, when it has one.
+    /// Returns the `package`, if the blob has one.
     pub fn package_name(self) -> Option<&'a str> {
         self.catalog.names.get_optional(self.record().package)
     }
 
-    /// The whole blob, without its line feed.
+    /// Returns the whole blob, without its line feed.
     pub fn blob(self) -> JsonValue<'a> {
         JsonValue(self.catalog.slice(self.id, Span { start: 0, len: self.record().len }))
     }
 
-    /// Where its line is in [`Catalog::content`], its line feed included.
+    /// Returns the byte range of its line in [`Catalog::content`], including the line feed.
     pub fn line_span(self) -> Range<usize> {
         let MetaRecord { start, len, .. } = *self.record();
         start as usize..start as usize + len as usize + 1
     }
 
-    /// The file it is in, from the root of the catalog.
+    /// Returns the path of its file from the root of the catalog.
     pub fn file(self) -> &'a Arc<str> {
         &self.file_record().path
     }
 
-    /// Its place among the blobs of its file, from 0.
+    /// Returns its index among the blobs of its file.
     pub fn index(self) -> u32 {
         self.id - self.file_record().first
     }
 
-    /// The line of its file on which it begins, from 1.
+    /// Returns the line of its file on which it begins, counted from 1.
     pub fn line(self) -> u32 {
         self.record().line
     }
@@ -315,24 +330,24 @@ impl<'a> Meta<'a> {
 impl<'a> JsonText<'a> {
     pub(crate) const EMPTY: JsonText<'static> = JsonText(b"\"\"");
 
-    /// The text with its quotes and escapes.
+    /// Returns the text with its quotes and escapes.
     pub fn raw(self) -> &'a [u8] {
         self.0
     }
 
-    /// Whether it has no characters.
+    /// Tells whether the string is empty.
     pub fn is_empty(self) -> bool {
         self.0.len() <= Self::EMPTY.0.len()
     }
 
-    /// The characters.
+    /// Decodes the string; borrows where it has no escapes.
     pub fn decode(self) -> std::borrow::Cow<'a, str> {
-        crate::json::Text(self.0).decode().unwrap_or_default()
+        crate::json::RawText(self.0).decode().unwrap_or_default()
     }
 }
 
 impl<'a> JsonValue<'a> {
-    /// The text of the value.
+    /// Returns the text of the value.
     pub fn raw(self) -> &'a [u8] {
         self.0
     }

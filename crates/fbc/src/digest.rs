@@ -1,23 +1,31 @@
-//! The digest that names a content.
+//! SHA-256 digests, which identify contents and icons.
 
 use std::fmt;
 
-/// A sha256 digest, written `sha256:` and 64 lower-case hexadecimal digits.
+/// A SHA-256 digest, written `sha256:` and 64 lower-case hexadecimal digits.
+///
+/// ```
+/// use fbc::Digest;
+///
+/// let digest = Digest::new([0xab; 32]);
+/// assert_eq!(Digest::parse(&digest.to_string()), Some(digest));
+/// assert_eq!(Digest::parse("sha256:ab"), None);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest whose bytes these are.
+    /// Wraps the 32 bytes of a computed digest.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// Returns the 32 bytes of the digest.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Reads `sha256:<64 lower-case hexadecimal digits>`; nothing else is a digest of ours.
+    /// Parses `sha256:` and 64 lower-case hexadecimal digits; any other text, also upper case, gives `None`.
     pub fn parse(text: &str) -> Option<Self> {
         let hex = text.strip_prefix("sha256:")?.as_bytes();
         let mut bytes = [0; 32];
@@ -30,7 +38,7 @@ impl Digest {
         Some(Self(bytes))
     }
 
-    /// The 64 hexadecimal digits without the algorithm, as used in file names.
+    /// Formats the 64 lower-case hexadecimal digits without the algorithm, as used in file names.
     pub fn hex(&self) -> String {
         let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
         digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()

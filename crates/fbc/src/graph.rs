@@ -1,10 +1,9 @@
-//! The update graph of a package: which bundles can be upgraded to which in one step, and what follows from that.
+//! The update graph of a package: which bundles can be upgraded to which in one step, and paths over several steps.
 //!
-//! An entry of a channel lets three kinds of bundles be upgraded to it: the one it replaces, those it skips, those whose
-//! version its skip range holds. All are meant by name or version alone: a bundle that is upgraded from need not be in
-//! the channel, nor in the catalog. The rules are those of the OLM v1 controller; semantics of single fields are the
-//! catalog's. What is asked of one package costs what the package is worth, whatever else is in the catalog. Nothing
-//! here knows who asks or what is installed where.
+//! An entry of a channel allows upgrades to it from three kinds of bundles: the one that it replaces, those that it
+//! skips, and those whose version is in its skip range. Edges refer to names and versions only: the upgraded bundle need
+//! not be in the channel or in the catalog. The rules are those of the OLM v1 controller. Costs depend on the size of the
+//! package, not on that of the catalog.
 
 mod mermaid;
 mod search;
@@ -17,62 +16,85 @@ use hashbrown::{HashMap, HashSet};
 
 pub use search::heads;
 pub use successors::{Installed, Releases, successors};
-pub(crate) use successors::{allowed, identity};
+pub(crate) use successors::{allowed_upgrades, identity};
 
 use crate::catalog::{Bundle, Channel, ChannelEntry, Package};
 use crate::range::BlangRange;
 use crate::version::Version;
 
-/// Which bundles of a package can be upgraded to which, by the entries of some of its channels.
+/// Update graph of a package, by the entries of some or all of its channels.
 ///
-/// It takes memory in the number of bundles, entries and skips: the upgrades that skip ranges allow, of which there can
-/// be as many as pairs of bundles, are never listed but by [`UpdateGraph::edges`].
+/// Memory is linear in the number of bundles, entries and skips. Edges by skip ranges, of which there can be as many as
+/// pairs of bundles, are only enumerated by [`UpdateGraph::edges`].
+///
+/// ```
+/// # use fbc::{Catalog, Origins, origin::FileOrigin};
+/// use fbc::graph::UpdateGraph;
+///
+/// # let lines = br#"{"name":"etcd","schema":"olm.package"}
+/// # {"entries":[{"name":"etcd.v1"},{"name":"etcd.v2","replaces":"etcd.v1"}],"name":"stable","package":"etcd","schema":"olm.channel"}
+/// # {"image":"a.io/etcd:1","name":"etcd.v1","package":"etcd","properties":[{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.0"}}],"schema":"olm.bundle"}
+/// # {"image":"a.io/etcd:2","name":"etcd.v2","package":"etcd","properties":[{"type":"olm.package","value":{"packageName":"etcd","version":"2.0.0"}}],"schema":"olm.bundle"}
+/// # "#;
+/// # let lines: Vec<u8> = lines.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()).flat_map(|line| [line, b"\n"].concat()).collect();
+/// # let file = FileOrigin { path: "catalog.json".to_owned(), lines: vec![1, 2, 3, 4], notices: Vec::new() };
+/// # let catalog = Catalog::build(lines.into(), &Origins { files: vec![file] })?;
+/// // The channel `stable` of the package has the entry `etcd.v2`, which replaces `etcd.v1`.
+/// let package = catalog.package("etcd").ok_or("no such package")?;
+/// let graph = UpdateGraph::new(package, &["stable"]);
+/// let edge = graph.edges().next().ok_or("no edge")?;
+/// assert_eq!((edge.from, edge.to.name(), edge.reason.as_str()), ("etcd.v1", "etcd.v2", "REPLACES"));
+///
+/// let [from, to] = ["etcd.v1", "etcd.v2"].map(|name| package.bundle(name).expect("the bundle is in the package"));
+/// assert_eq!(graph.path(from, to).map(|path| path.len()), Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct UpdateGraph<'a> {
     package: Package<'a>,
     channels: Vec<Channel<'a>>,
-    /// Every bundle of the package, highest version first.
+    /// All bundles of the package, highest version first.
     bundles: Vec<Bundle<'a>>,
-    /// By channel, then in catalog order.
-    targets: Vec<Target<'a>>,
-    /// Of each bundle its own entries, among `targets`.
-    targets_of: Vec<Vec<usize>>,
+    /// Entries of the channels, by channel, then in catalog order.
+    targets: Vec<UpgradeTarget<'a>>,
+    /// Indexes in `targets` of the entries of each bundle.
+    targets_by_bundle: Vec<Vec<usize>>,
 }
 
-/// An entry of a channel with what it can be upgraded to from.
-struct Target<'a> {
+/// An entry of a channel with the bundles that can be upgraded to it.
+struct UpgradeTarget<'a> {
     entry: ChannelEntry<'a>,
-    /// Its bundle, among those of the graph.
+    /// Index of its bundle in the graph.
     bundle: Option<usize>,
-    /// The bundles whose version its skip range holds, among those of the graph.
+    /// Index ranges of the bundles of the graph whose version is in its skip range.
     in_range: Rc<[Range<usize>]>,
 }
 
-/// A single upgrade step that an entry of a channel allows.
+/// An edge of the update graph: an upgrade step that a channel entry allows.
 #[derive(Clone, Copy)]
-pub struct Edge<'a> {
-    /// Name of the bundle that is upgraded.
+pub struct UpdateEdge<'a> {
+    /// Name of the bundle before the upgrade.
     pub from: &'a str,
     /// That bundle; `None` when the catalog has no bundle of that name.
     pub from_bundle: Option<Bundle<'a>>,
-    /// The entry that it is upgraded to, which says the channel and the bundle.
+    /// The entry after the upgrade, with its channel and bundle.
     pub to: ChannelEntry<'a>,
-    /// What in the entry allows it.
+    /// Field of the entry that allows the upgrade.
     pub reason: Reason,
 }
 
-/// What in a channel entry allows an upgrade to it.
+/// Field of a channel entry that allows an upgrade to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
     /// The entry replaces the bundle.
     Replaces,
     /// The entry skips the bundle by name.
     Skips,
-    /// The entry's skip range holds the bundle's version.
+    /// The skip range of the entry contains the version of the bundle.
     SkipRange,
 }
 
 impl Reason {
-    /// Its name, such as `SKIP_RANGE`.
+    /// Returns the name in the GraphQL schema, such as `SKIP_RANGE`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Replaces => "REPLACES",
@@ -83,62 +105,66 @@ impl Reason {
 }
 
 impl<'a> UpdateGraph<'a> {
-    /// The graph by the channels of these names, or by every channel when none is named. Names of no channel are
-    /// passed over. A skip range that is malformed holds nothing.
+    /// Builds the graph of the named channels, or of all channels when `channels` is empty. Unknown names are ignored. A
+    /// malformed skip range is empty.
     pub fn new(package: Package<'a>, channels: &[impl AsRef<str>]) -> Self {
-        let channels = in_scope(package, channels);
+        let channels = selected_channels(package, channels);
         let bundles: Vec<_> = package.bundles().collect();
         let first = package.bundle_places().start;
-        // Those without a version come last, and no range holds them.
+        // Bundles without a version come last; no range contains them.
         let versions: Vec<_> = bundles.iter().map_while(|bundle| Version::parse(bundle.version()?).ok()).collect();
-        // Entries of one range share what it holds.
+        // Entries with equal ranges share the result.
         let mut ranges: HashMap<&str, Rc<[Range<usize>]>> = HashMap::new();
         let nothing: Rc<[Range<usize>]> = Rc::default();
         let mut places = |range: &'a str| {
             let read = || BlangRange::parse(range).map(|range| range.places(&versions)).unwrap_or_default().into();
             Rc::clone(ranges.entry(range).or_insert_with(read))
         };
-        let target = |entry: ChannelEntry<'a>| Target {
+        let target = |entry: ChannelEntry<'a>| UpgradeTarget {
             entry,
             bundle: entry.bundle().map(|bundle| bundle.place() - first),
             in_range: entry.skip_range().map_or_else(|| Rc::clone(&nothing), &mut places),
         };
         let targets: Vec<_> = channels.iter().flat_map(|channel| channel.entries()).map(target).collect();
-        let mut targets_of = vec![Vec::new(); bundles.len()];
+        let mut targets_by_bundle = vec![Vec::new(); bundles.len()];
         for (at, target) in targets.iter().enumerate() {
             if let Some(bundle) = target.bundle {
-                targets_of[bundle].push(at);
+                targets_by_bundle[bundle].push(at);
             }
         }
-        Self { package, channels, bundles, targets, targets_of }
+        Self { package, channels, bundles, targets, targets_by_bundle }
     }
 
-    /// The channels it is by, by name.
+    /// Iterates over the channels of the graph, sorted by name.
     pub fn channels(&self) -> impl ExactSizeIterator<Item = Channel<'a>> {
         self.channels.iter().copied()
     }
 
-    /// Every bundle that is in one of the channels, highest version first.
+    /// Iterates over the bundles in the channels, highest version first.
     pub fn nodes(&self) -> impl Iterator<Item = Bundle<'a>> {
-        self.bundles.iter().zip(&self.targets_of).filter(|(_, entries)| !entries.is_empty()).map(|(bundle, _)| *bundle)
+        self.bundles
+            .iter()
+            .zip(&self.targets_by_bundle)
+            .filter(|(_, entries)| !entries.is_empty())
+            .map(|(bundle, _)| *bundle)
     }
 
-    /// Whether a bundle of the package is in one of the channels.
+    /// Tells whether a bundle of the package is in one of the channels.
     pub fn has(&self, bundle: Bundle<'_>) -> bool {
-        self.place(bundle).is_some_and(|at| !self.targets_of[at].is_empty())
+        self.index_of(bundle).is_some_and(|at| !self.targets_by_bundle[at].is_empty())
     }
 
-    /// Every step that an entry allows, with those from bundles that no channel and no catalog has: by channel, then in
-    /// catalog order, then by reason. A bundle is not upgraded to itself, and by one reason only once.
-    pub fn edges(&self) -> impl Iterator<Item = Edge<'a>> {
+    /// Iterates over all edges, by channel, then in catalog order, then by reason, including those from bundles that are
+    /// not in the catalog. There are no edges from a bundle to itself, and at most one per pair and reason.
+    pub fn edges(&self) -> impl Iterator<Item = UpdateEdge<'a>> {
         self.targets.iter().flat_map(move |target| {
             let to = target.entry;
-            let named = move |from, reason| Edge { from, from_bundle: self.package.bundle(from), to, reason };
+            let named = move |from, reason| UpdateEdge { from, from_bundle: self.package.bundle(from), to, reason };
             let mut seen = HashSet::with_capacity(to.skips().len());
             let skips = to.skips().filter(move |name| seen.insert(*name));
             let in_range = target.in_range.iter().cloned().flatten().map(move |at| {
                 let bundle = self.bundles[at];
-                Edge { from: bundle.name(), from_bundle: Some(bundle), to, reason: Reason::SkipRange }
+                UpdateEdge { from: bundle.name(), from_bundle: Some(bundle), to, reason: Reason::SkipRange }
             });
             let replaces = to.replaces().map(move |name| named(name, Reason::Replaces));
             let skips = skips.map(move |name| named(name, Reason::Skips));
@@ -146,20 +172,20 @@ impl<'a> UpdateGraph<'a> {
         })
     }
 
-    /// The place of a bundle among those of the graph; `None` for one of another package.
-    fn place(&self, bundle: Bundle<'_>) -> Option<usize> {
+    /// Returns the index of a bundle in the graph; `None` for a bundle of another package.
+    fn index_of(&self, bundle: Bundle<'_>) -> Option<usize> {
         let at = bundle.place().checked_sub(self.package.bundle_places().start)?;
         (at < self.bundles.len()).then_some(at)
     }
 
-    /// The place of the bundle of this name.
-    fn place_of(&self, name: &str) -> Option<usize> {
-        self.place(self.package.bundle(name)?)
+    /// Returns the index of the bundle of a name.
+    fn index_of_name(&self, name: &str) -> Option<usize> {
+        self.index_of(self.package.bundle(name)?)
     }
 }
 
-/// The channels of these names, or every channel when none is named; by name.
-fn in_scope<'a>(package: Package<'a>, names: &[impl AsRef<str>]) -> Vec<Channel<'a>> {
+/// Returns the channels of the names, or all channels when there are none, sorted by name.
+fn selected_channels<'a>(package: Package<'a>, names: &[impl AsRef<str>]) -> Vec<Channel<'a>> {
     let is_in_scope =
         |channel: &Channel<'_>| names.is_empty() || names.iter().any(|name| name.as_ref() == channel.name());
     package.channels().filter(is_in_scope).collect()

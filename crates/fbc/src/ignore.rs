@@ -1,7 +1,7 @@
-//! Which files of a tree belong to its catalog: the rules of its `.indexignore` files, and the order of the rest.
+//! Selects the files of a directory tree that belong to its catalog, by `.indexignore` files, and orders them.
 //!
-//! The dialect is upstream's (go-git 5), not git's: only files are tested, so a file can be brought back although its
-//! directory is ignored. Pure: paths and texts come in, nothing here touches a file system.
+//! The dialect is upstream's (go-git 5), not git's: only files are tested, so a file can be included again although its
+//! directory is ignored.
 
 mod glob;
 
@@ -9,90 +9,100 @@ use std::cmp::Ordering;
 
 use glob::Glob;
 
-/// The name of the files that hold ignore rules. A file with this name is never part of a catalog.
+/// Name of the files with ignore rules. A file of this name is never part of a catalog.
 pub const IGNORE_FILE: &str = ".indexignore";
 
-/// How many bytes one ignore file may have: it is held in memory.
+/// Maximum size of an ignore file, in bytes: it is held in memory.
 pub const IGNORE_FILE_BYTES: u64 = 1024 * 1024;
 
-/// The link by which a mounted `ConfigMap` or `Secret` changes all its files at once. What else begins with `..` beside
-/// it are the places of the files that the other entries are links to.
+/// Name of the symbolic link by which a mounted `ConfigMap` or `Secret` replaces all its files atomically. Other entries
+/// beside it whose names begin with `..` are the directories that the links of the mount lead to.
 pub const ATOMIC_LINK: &str = "..data";
 
-/// The longest line of an ignore file, in bytes without its line feed: upstream's scanner takes no longer one.
+/// Maximum length of a line of an ignore file, in bytes without its line feed: the limit of upstream's scanner.
 pub const MAX_LINE: usize = 64 * 1024 - 1;
 
-/// How many rules the ignore files of a tree may have together: each is tried on each file below it.
+/// Maximum number of rules of all ignore files of a tree together: each is tested on each file below it.
 pub const MAX_RULES: usize = 1_000;
 
-/// Why an ignore file was refused.
+/// Why an ignore file is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IgnoreError {
-    /// A line longer than [`MAX_LINE`].
+    /// A line is longer than [`MAX_LINE`].
     #[error("line {line} of the {IGNORE_FILE} file in {dir:?} is longer than {MAX_LINE} bytes")]
     LineTooLong {
-        /// The directory that the file is in, as given.
+        /// Directory of the ignore file, as given.
         dir: String,
-        /// The line, from 1.
+        /// Line of the ignore file, counted from 1.
         line: usize,
     },
-    /// More than [`MAX_RULES`].
+    /// The files have more than [`MAX_RULES`] rules together.
     #[error("the {IGNORE_FILE} files have more than {MAX_RULES} patterns together, counted up to the one in {dir:?}")]
     TooManyRules {
-        /// The directory that the file is in, as given.
+        /// Directory of the ignore file, as given.
         dir: String,
     },
 }
 
-/// The rules of all ignore files of one tree.
+/// The rules of all ignore files of a directory tree.
+///
+/// ```
+/// use fbc::ignore::IgnoreRules;
+///
+/// let mut rules = IgnoreRules::new();
+/// rules.add("", b"*.md\n!README.md\n")?;
+/// assert!(rules.is_ignored("etcd/notes.md"));
+/// assert!(!rules.is_ignored("etcd/README.md"));
+/// # Ok::<(), fbc::ignore::IgnoreError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct IgnoreRules {
-    /// By the place of their file in catalog order; a later rule wins over an earlier one.
-    files: Vec<RuleFile>,
+    /// Rules of each file, in catalog order; a later rule takes precedence.
+    files: Vec<IgnoreFile>,
 }
 
 #[derive(Clone, Debug)]
-struct RuleFile {
-    /// The directory that the rules are for: empty for the root.
+struct IgnoreFile {
+    /// Directory that the rules apply to; empty for the root.
     dir: String,
-    rules: Vec<Rule>,
+    rules: Vec<IgnoreRule>,
 }
 
 #[derive(Clone, Debug)]
-struct Rule {
-    /// Begins with `!`: what it matches is not ignored.
-    brings_back: bool,
-    /// Ends with `/`: it matches directories above a file, never the file.
+struct IgnoreRule {
+    /// Begins with `!`: files that it matches are included.
+    is_negated: bool,
+    /// Ends with `/`: it matches directories above a file, never the file itself.
     directories_only: bool,
-    matcher: Matcher,
+    matcher: RuleMatcher,
 }
 
 #[derive(Clone, Debug)]
-enum Matcher {
-    /// Without a slash: any part of the path.
+enum RuleMatcher {
+    /// A pattern without a slash: matches any component of the path.
     Name(Glob),
-    /// With a slash: the path from the rule's directory, part by part.
-    Path(Vec<Segment>),
-    /// A pattern that upstream finds malformed when it uses it.
-    Nothing,
+    /// A pattern with a slash: matches the path from the rule's directory, component by component.
+    Path(Vec<PathSegment>),
+    /// A malformed pattern, which matches nothing.
+    Malformed,
 }
 
 #[derive(Clone, Debug)]
-enum Segment {
-    /// What is left of a leading, trailing or doubled slash.
+enum PathSegment {
+    /// The empty component at a leading, trailing or doubled slash.
     Empty,
     /// `**`.
     AnyDirectories,
-    One(Glob),
+    Name(Glob),
 }
 
 impl IgnoreRules {
-    /// No rules: only the ignore files themselves are left out.
+    /// Creates an empty set of rules, which only ignores the ignore files themselves.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the text of the ignore file in directory `dir` (`""` is the root), in any order of directories.
+    /// Adds the rules of the ignore file in directory `dir` (`""` is the root). Files can be added in any order.
     pub fn add(&mut self, dir: &str, text: &[u8]) -> Result<(), IgnoreError> {
         let others: usize = self.files.iter().map(|file| file.rules.len()).sum();
         let mut rules = Vec::new();
@@ -103,7 +113,7 @@ impl IgnoreRules {
             let line = String::from_utf8_lossy(line);
             let line = line.trim();
             if !line.is_empty() && !line.starts_with('#') {
-                rules.push(Rule::parse(line));
+                rules.push(IgnoreRule::parse(line));
                 if others + rules.len() > MAX_RULES {
                     return Err(IgnoreError::TooManyRules { dir: dir.to_owned() });
                 }
@@ -115,11 +125,11 @@ impl IgnoreRules {
         let path = ignore_file_in(dir);
         let place = self.files.partition_point(|file| compare_paths(&ignore_file_in(&file.dir), &path).is_lt());
         let dir = dir.to_owned();
-        self.files.insert(place, RuleFile { dir, rules });
+        self.files.insert(place, IgnoreFile { dir, rules });
         Ok(())
     }
 
-    /// Whether the file at this path (from the root, parts joined with `/`) is left out of the catalog.
+    /// Tells whether the file at a path (from the root, components joined with `/`) is excluded from the catalog.
     pub fn is_ignored(&self, path: &str) -> bool {
         if path.rsplit('/').next() == Some(IGNORE_FILE) {
             return true;
@@ -131,20 +141,20 @@ impl IgnoreRules {
             .find_map(|(file, rest)| {
                 let parts: Vec<&str> = rest.split('/').collect();
                 let last = file.rules.iter().rev().find(|rule| rule.matches(&parts));
-                last.map(|rule| !rule.brings_back)
+                last.map(|rule| !rule.is_negated)
             })
             .unwrap_or(false)
     }
 }
 
-/// The order of a catalog's files: the lexical order of each directory's entries, as a walk meets them.
+/// Compares paths in catalog order: the order of a walk that visits the entries of each directory sorted by name.
 pub fn compare_paths(a: &str, b: &str) -> Ordering {
     a.split('/').cmp(b.split('/'))
 }
 
-impl Rule {
+impl IgnoreRule {
     fn parse(line: &str) -> Self {
-        let (brings_back, pattern) = match line.strip_prefix('!') {
+        let (is_negated, pattern) = match line.strip_prefix('!') {
             Some(rest) => (true, rest),
             None => (false, line),
         };
@@ -154,23 +164,23 @@ impl Rule {
             None => (false, pattern),
         };
         let matcher = if pattern.contains('/') {
-            let segments: Option<Vec<_>> = pattern.split('/').map(Segment::parse).collect();
-            segments.map_or(Matcher::Nothing, Matcher::Path)
+            let segments: Option<Vec<_>> = pattern.split('/').map(PathSegment::parse).collect();
+            segments.map_or(RuleMatcher::Malformed, RuleMatcher::Path)
         } else {
-            Glob::parse(pattern).map_or(Matcher::Nothing, Matcher::Name)
+            Glob::parse(pattern).map_or(RuleMatcher::Malformed, RuleMatcher::Name)
         };
-        Self { brings_back, directories_only, matcher }
+        Self { is_negated, directories_only, matcher }
     }
 
-    /// Whether it says something about the file with these parts below the rule's directory.
+    /// Tells whether the rule matches the file with these path components below the rule's directory.
     fn matches(&self, parts: &[&str]) -> bool {
         match &self.matcher {
-            Matcher::Nothing => false,
-            Matcher::Name(glob) => {
+            RuleMatcher::Malformed => false,
+            RuleMatcher::Name(glob) => {
                 let found = parts.iter().position(|part| glob.matches(part));
                 found.is_some_and(|at| !self.directories_only || at + 1 < parts.len())
             }
-            Matcher::Path(segments) => {
+            RuleMatcher::Path(segments) => {
                 let rest = match_path(segments, parts);
                 rest.is_some_and(|rest| !self.directories_only || !rest.is_empty())
             }
@@ -178,36 +188,36 @@ impl Rule {
     }
 }
 
-impl Segment {
+impl PathSegment {
     fn parse(text: &str) -> Option<Self> {
         match text {
             "" => Some(Self::Empty),
             "**" => Some(Self::AnyDirectories),
             _ if text.contains("**") => None,
-            _ => Glob::parse(text).map(Self::One),
+            _ => Glob::parse(text).map(Self::Name),
         }
     }
 }
 
-/// Matches the segments against the first parts, and says which parts are left: a pattern that names a directory
-/// matches all below it. The odd cases (what counts as matched at the end of the parts) are upstream's.
-fn match_path<'p, 's>(segments: &[Segment], mut parts: &'p [&'s str]) -> Option<&'p [&'s str]> {
+/// Matches the segments against the first components and returns the remaining ones: a pattern that names a directory
+/// matches everything below it. The corner cases at the end of the components are upstream's.
+fn match_path<'p, 's>(segments: &[PathSegment], mut parts: &'p [&'s str]) -> Option<&'p [&'s str]> {
     let mut matched = false;
     let mut any_directories = false;
     for (i, segment) in segments.iter().enumerate() {
         let is_last = i + 1 == segments.len();
         match segment {
-            Segment::Empty => any_directories = false,
-            Segment::AnyDirectories if is_last => break,
-            Segment::AnyDirectories => any_directories = true,
-            Segment::One(_) if parts.is_empty() => return None,
-            Segment::One(glob) if any_directories => {
+            PathSegment::Empty => any_directories = false,
+            PathSegment::AnyDirectories if is_last => break,
+            PathSegment::AnyDirectories => any_directories = true,
+            PathSegment::Name(_) if parts.is_empty() => return None,
+            PathSegment::Name(glob) if any_directories => {
                 any_directories = false;
                 let found = parts.iter().position(|part| glob.matches(part));
                 matched = found.is_some();
                 parts = found.map_or(&[], |at| &parts[at + 1..]);
             }
-            Segment::One(glob) => {
+            PathSegment::Name(glob) => {
                 if !glob.matches(parts[0]) {
                     return None;
                 }
@@ -226,7 +236,7 @@ fn ignore_file_in(dir: &str) -> String {
     }
 }
 
-/// The path from `dir` on, when it is below it; `""` is the root.
+/// Returns the path relative to `dir` (`""` is the root); `None` when it is not below it.
 pub fn below<'p>(path: &'p str, dir: &str) -> Option<&'p str> {
     match dir {
         "" => Some(path),

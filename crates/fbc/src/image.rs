@@ -1,8 +1,8 @@
-//! Image references: their grammar and their normal form.
+//! Parses and normalizes image references.
 //!
-//! Read as go.podman.io/image/v5/docker/reference reads them, which is what `opm validate` uses: a name without a
-//! domain is one of docker.io, tags and digests are optional, and the errors read as upstream's. One pass over the
-//! bytes, no allocation for a good reference. Nothing here knows what a reference is for.
+//! They are parsed as in go.podman.io/image/v5/docker/reference, which `opm validate` uses: a name without a domain
+//! is on docker.io, tags and digests are optional, and error texts equal upstream's. A valid reference is parsed in one
+//! pass without allocation.
 
 mod grammar;
 
@@ -11,9 +11,9 @@ use std::fmt;
 
 use thiserror::Error;
 
-use grammar::{Parts, match_reference};
+use grammar::{ReferenceParts, match_reference};
 
-/// The longest name, domain and path together, in bytes. Upstream's limit.
+/// Maximum length of the name, domain and path together, in bytes: upstream's limit.
 pub const MAX_IMAGE_NAME_BYTES: usize = 255;
 
 const DEFAULT_DOMAIN: &str = "docker.io";
@@ -24,14 +24,14 @@ const OFFICIAL_PREFIX: &str = "library/";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageReference<'a> {
     domain: &'a str,
-    /// Whether [`OFFICIAL_PREFIX`] is missing in the path.
-    official: bool,
+    /// Whether the path omits [`OFFICIAL_PREFIX`].
+    is_official: bool,
     path: &'a str,
     tag: Option<&'a str>,
     digest: Option<&'a str>,
 }
 
-/// Why a text is no image reference. The texts are upstream's.
+/// Why a text is not an image reference. The texts are upstream's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImageReferenceError {
     /// The text is a digest without its algorithm.
@@ -40,7 +40,7 @@ pub enum ImageReferenceError {
     /// The path has a capital letter.
     #[error("invalid reference format: repository name must be lowercase")]
     PathNotLowercase,
-    /// Another part has a capital letter where only small ones may stand.
+    /// Another part has a capital letter where only small ones are allowed.
     #[error("repository name must be lowercase")]
     NotLowercase,
     /// The text does not have the form of a reference.
@@ -61,7 +61,16 @@ pub enum ImageReferenceError {
 }
 
 impl<'a> ImageReference<'a> {
-    /// Reads a reference.
+    /// Parses a reference.
+    ///
+    /// ```
+    /// use fbc::image::ImageReference;
+    ///
+    /// let reference = ImageReference::parse("etcd:3.5")?;
+    /// assert_eq!((reference.domain(), reference.tag()), ("docker.io", Some("3.5")));
+    /// assert_eq!(reference.to_string(), "docker.io/library/etcd:3.5");
+    /// # Ok::<(), fbc::image::ImageReferenceError>(())
+    /// ```
     pub fn parse(text: &'a str) -> Result<Self, ImageReferenceError> {
         let parts = match_reference(text).ok_or_else(|| diagnose(text))?;
         if is_identifier(text) {
@@ -82,7 +91,7 @@ impl<'a> ImageReference<'a> {
         Ok(reference)
     }
 
-    /// The registry's host and port, such as `quay.io`.
+    /// Returns the host and port of the registry, such as `quay.io`.
     ///
     /// `docker.io` where the text has none; empty in the odd case of a name such as `a_b.c/d`, whose first part looks
     /// like a host and cannot be one.
@@ -90,42 +99,42 @@ impl<'a> ImageReference<'a> {
         self.domain
     }
 
-    /// The name within the registry, such as `library/etcd`.
+    /// Returns the name within the registry, such as `library/etcd`.
     pub fn path(&self) -> Cow<'a, str> {
-        if self.official { format!("{OFFICIAL_PREFIX}{}", self.path).into() } else { self.path.into() }
+        if self.is_official { format!("{OFFICIAL_PREFIX}{}", self.path).into() } else { self.path.into() }
     }
 
-    /// The tag; none is added where the text has none.
+    /// Returns the tag, if the text has one.
     pub fn tag(&self) -> Option<&'a str> {
         self.tag
     }
 
-    /// The digest with its algorithm, such as `sha256:…`.
+    /// Returns the digest with its algorithm, such as `sha256:…`.
     pub fn digest(&self) -> Option<&'a str> {
         self.digest
     }
 
-    fn normalize(parts: Parts<'a>) -> Self {
+    fn normalize(parts: ReferenceParts<'a>) -> Self {
         let domain = match parts.domain {
             None | Some(LEGACY_DEFAULT_DOMAIN) => DEFAULT_DOMAIN,
             Some(domain) => domain,
         };
-        let official = domain == DEFAULT_DOMAIN && !parts.path.contains('/');
-        Self { domain, official, path: parts.path, tag: parts.tag, digest: parts.digest }
+        let is_official = domain == DEFAULT_DOMAIN && !parts.path.contains('/');
+        Self { domain, is_official, path: parts.path, tag: parts.tag, digest: parts.digest }
     }
 
     fn name_len(&self) -> usize {
         let slash = usize::from(!self.domain.is_empty());
-        let prefix = if self.official { OFFICIAL_PREFIX.len() } else { 0 };
+        let prefix = if self.is_official { OFFICIAL_PREFIX.len() } else { 0 };
         self.domain.len() + slash + prefix + self.path.len()
     }
 }
 
-/// The normal form: domain, path, tag and digest.
+/// Formats the normal form: domain, path, tag and digest.
 impl fmt::Display for ImageReference<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let slash = if self.domain.is_empty() { "" } else { "/" };
-        let prefix = if self.official { OFFICIAL_PREFIX } else { "" };
+        let prefix = if self.is_official { OFFICIAL_PREFIX } else { "" };
         write!(f, "{}{slash}{prefix}{}", self.domain, self.path)?;
         if let Some(tag) = self.tag {
             write!(f, ":{tag}")?;
@@ -137,7 +146,7 @@ impl fmt::Display for ImageReference<'_> {
     }
 }
 
-/// Why a text that does not have the form of a reference is refused.
+/// Returns the error for a text that does not have the form of a reference.
 fn diagnose(text: &str) -> ImageReferenceError {
     let (_, remainder) = grammar::split_domain(text);
     let path = remainder.split(':').next().unwrap_or("");
@@ -151,7 +160,7 @@ fn diagnose(text: &str) -> ImageReferenceError {
     }
 }
 
-/// The small letter as Go has it: always one character.
+/// Converts to lower case as Go does: always to one character.
 fn to_lowercase(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }

@@ -1,8 +1,8 @@
 //! A cursor over the JSON of canonical lines.
 //!
-//! The lines are ours: valid JSON without white space. The cursor therefore checks only what it needs to stay inside
-//! the text; what does not fit is [`Fault::Broken`], never a panic. It visits each byte once, builds nothing, and
-//! knows nothing of catalogs.
+//! The reader wrote the lines: valid JSON without white space. The cursor therefore checks only what it needs to stay
+//! inside the text; anything else is [`JsonError::Damaged`], never a panic. It visits each byte once and allocates
+//! nothing.
 
 use std::borrow::Cow;
 
@@ -10,31 +10,31 @@ use memchr::memchr2;
 
 /// Why a value could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// The text is no canonical JSON: the stored line was damaged.
-    Broken,
-    /// The value is of another type than the reader asked for.
-    Mismatch,
+pub(crate) enum JsonError {
+    /// The text is not canonical JSON: the stored line is damaged.
+    Damaged,
+    /// The value does not have the type that the caller expects.
+    WrongType,
 }
 
 /// The text of one JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Value<'a>(pub(crate) &'a [u8]);
+pub(crate) struct RawValue<'a>(pub(crate) &'a [u8]);
 
 /// The text of a JSON string, with its quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Text<'a>(pub(crate) &'a [u8]);
+pub(crate) struct RawText<'a>(pub(crate) &'a [u8]);
 
-/// A position in a text; each reading method consumes exactly one value.
+/// A position in JSON text; each reading method consumes exactly one value.
 #[derive(Clone)]
-pub(crate) struct Cursor<'a> {
+pub(crate) struct JsonCursor<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-/// What kind of value the next one is.
+/// The JSON type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum JsonKind {
     Null,
     Bool,
     Number,
@@ -43,26 +43,26 @@ pub(crate) enum Kind {
     Object,
 }
 
-impl<'a> Text<'a> {
-    /// The characters: borrowed where nothing is escaped.
-    pub(crate) fn decode(self) -> Result<Cow<'a, str>, Fault> {
+impl<'a> RawText<'a> {
+    /// Decodes the string; borrows where it has no escapes.
+    pub(crate) fn decode(self) -> Result<Cow<'a, str>, JsonError> {
         let body = &self.0[1..self.0.len() - 1];
         if !body.contains(&b'\\') {
-            return std::str::from_utf8(body).map(Cow::Borrowed).map_err(|_| Fault::Broken);
+            return std::str::from_utf8(body).map(Cow::Borrowed).map_err(|_| JsonError::Damaged);
         }
-        unescape(body).map(Cow::Owned).ok_or(Fault::Broken)
+        unescape(body).map(Cow::Owned).ok_or(JsonError::Damaged)
     }
 
-    /// Whether the characters are exactly these; an escaped spelling of them is not recognised.
+    /// Tells whether the string equals `plain`; an escaped spelling does not match.
     #[inline]
     pub(crate) fn is(self, plain: &str) -> bool {
         &self.0[1..self.0.len() - 1] == plain.as_bytes()
     }
 }
 
-impl<'a> Value<'a> {
-    pub(crate) fn cursor(self) -> Cursor<'a> {
-        Cursor::new(self.0)
+impl<'a> RawValue<'a> {
+    pub(crate) fn cursor(self) -> JsonCursor<'a> {
+        JsonCursor::new(self.0)
     }
 
     pub(crate) fn is_null(self) -> bool {
@@ -70,63 +70,63 @@ impl<'a> Value<'a> {
     }
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> JsonCursor<'a> {
     pub(crate) fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0 }
     }
 
-    /// How many bytes were read.
+    /// Returns the number of bytes consumed.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
 
-    /// What was read since this cursor was copied to the other.
-    pub(crate) fn until(self, other: &Self) -> Value<'a> {
-        Value(&self.text[self.at..other.at])
+    /// Returns the text between this cursor and a later one over the same text.
+    pub(crate) fn until(self, other: &Self) -> RawValue<'a> {
+        RawValue(&self.text[self.at..other.at])
     }
 
-    pub(crate) fn kind(&self) -> Result<Kind, Fault> {
-        Ok(match self.text.get(self.at).ok_or(Fault::Broken)? {
-            b'n' => Kind::Null,
-            b't' | b'f' => Kind::Bool,
-            b'"' => Kind::String,
-            b'[' => Kind::Array,
-            b'{' => Kind::Object,
-            b'-' | b'0'..=b'9' => Kind::Number,
-            _ => return Err(Fault::Broken),
+    pub(crate) fn kind(&self) -> Result<JsonKind, JsonError> {
+        Ok(match self.text.get(self.at).ok_or(JsonError::Damaged)? {
+            b'n' => JsonKind::Null,
+            b't' | b'f' => JsonKind::Bool,
+            b'"' => JsonKind::String,
+            b'[' => JsonKind::Array,
+            b'{' => JsonKind::Object,
+            b'-' | b'0'..=b'9' => JsonKind::Number,
+            _ => return Err(JsonError::Damaged),
         })
     }
 
     /// Reads a value of any type.
-    pub(crate) fn value(&mut self) -> Result<Value<'a>, Fault> {
+    pub(crate) fn value(&mut self) -> Result<RawValue<'a>, JsonError> {
         let from = self.at;
         match self.kind()? {
-            Kind::String => self.skip_string()?,
-            Kind::Object => self.skip_nested(b'{', b'}')?,
-            Kind::Array => self.skip_nested(b'[', b']')?,
-            Kind::Null | Kind::Bool | Kind::Number => self.skip_plain(),
+            JsonKind::String => self.skip_string()?,
+            JsonKind::Object => self.skip_nested(b'{', b'}')?,
+            JsonKind::Array => self.skip_nested(b'[', b']')?,
+            JsonKind::Null | JsonKind::Bool | JsonKind::Number => self.skip_plain(),
         }
-        Ok(Value(&self.text[from..self.at]))
+        Ok(RawValue(&self.text[from..self.at]))
     }
 
     /// Reads a string.
-    pub(crate) fn text(&mut self) -> Result<Text<'a>, Fault> {
-        if self.kind()? != Kind::String {
-            return Err(Fault::Mismatch);
+    pub(crate) fn text(&mut self) -> Result<RawText<'a>, JsonError> {
+        if self.kind()? != JsonKind::String {
+            return Err(JsonError::WrongType);
         }
         let from = self.at;
         self.skip_string()?;
-        Ok(Text(&self.text[from..self.at]))
+        Ok(RawText(&self.text[from..self.at]))
     }
 
-    /// Reads a string, or `null` as nothing.
-    pub(crate) fn optional_text(&mut self) -> Result<Option<Text<'a>>, Fault> {
+    /// Reads a string, or `null` as `None`.
+    pub(crate) fn optional_text(&mut self) -> Result<Option<RawText<'a>>, JsonError> {
         if self.null()? { Ok(None) } else { self.text().map(Some) }
     }
 
-    /// Reads a `null` if that is what comes next.
-    pub(crate) fn null(&mut self) -> Result<bool, Fault> {
-        let is_null = self.kind()? == Kind::Null;
+    /// Consumes a `null`, if one comes next.
+    pub(crate) fn null(&mut self) -> Result<bool, JsonError> {
+        let is_null = self.kind()? == JsonKind::Null;
         if is_null {
             self.skip_plain();
         }
@@ -134,20 +134,20 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads an object; `member` is called with each key and must read its value.
-    pub(crate) fn object<E: From<Fault>>(
+    pub(crate) fn object<E: From<JsonError>>(
         &mut self,
-        mut member: impl FnMut(&mut Self, Text<'a>) -> Result<(), E>,
+        mut member: impl FnMut(&mut Self, RawText<'a>) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.kind()? != Kind::Object {
-            return Err(Fault::Mismatch.into());
+        if self.kind()? != JsonKind::Object {
+            return Err(JsonError::WrongType.into());
         }
         self.at += 1;
         if self.take(b'}') {
             return Ok(());
         }
         loop {
-            if self.kind()? != Kind::String {
-                return Err(Fault::Broken.into());
+            if self.kind()? != JsonKind::String {
+                return Err(JsonError::Damaged.into());
             }
             let key = self.text()?;
             self.expect(b':')?;
@@ -160,12 +160,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads an array; `element` is called for each element and must read it.
-    pub(crate) fn array<E: From<Fault>>(
+    pub(crate) fn array<E: From<JsonError>>(
         &mut self,
         mut element: impl FnMut(&mut Self) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.kind()? != Kind::Array {
-            return Err(Fault::Mismatch.into());
+        if self.kind()? != JsonKind::Array {
+            return Err(JsonError::WrongType.into());
         }
         self.at += 1;
         if self.take(b']') {
@@ -186,8 +186,8 @@ impl<'a> Cursor<'a> {
         there
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), Fault> {
-        if self.take(byte) { Ok(()) } else { Err(Fault::Broken) }
+    fn expect(&mut self, byte: u8) -> Result<(), JsonError> {
+        if self.take(byte) { Ok(()) } else { Err(JsonError::Damaged) }
     }
 
     fn skip_plain(&mut self) {
@@ -196,14 +196,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips a string whose opening quote is next.
-    fn skip_string(&mut self) -> Result<(), Fault> {
+    fn skip_string(&mut self) -> Result<(), JsonError> {
         self.at += 1;
         loop {
-            self.at += plain_prefix(self.text.get(self.at..).ok_or(Fault::Broken)?);
+            self.at += plain_prefix(self.text.get(self.at..).ok_or(JsonError::Damaged)?);
             match self.text.get(self.at) {
                 Some(b'"') => break,
                 Some(_) => self.at += 2,
-                None => return Err(Fault::Broken),
+                None => return Err(JsonError::Damaged),
             }
         }
         self.at += 1;
@@ -212,10 +212,10 @@ impl<'a> Cursor<'a> {
 
     /// Skips an object or array: outside of strings only its own kind of bracket needs counting, and there is little
     /// else between strings.
-    fn skip_nested(&mut self, open: u8, close: u8) -> Result<(), Fault> {
+    fn skip_nested(&mut self, open: u8, close: u8) -> Result<(), JsonError> {
         let mut depth = 0_usize;
         loop {
-            let byte = *self.text.get(self.at).ok_or(Fault::Broken)?;
+            let byte = *self.text.get(self.at).ok_or(JsonError::Damaged)?;
             if byte == b'"' {
                 self.skip_string()?;
                 continue;
@@ -233,7 +233,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// How many bytes come before the first quote or backslash.
+/// Counts the bytes before the first quote or backslash.
 ///
 /// Most strings are short, and many hold escaped JSON: eight bytes at a time beat a call of `memchr2` for each piece
 /// of those, and the few long pieces are left to it.
@@ -251,7 +251,7 @@ fn plain_prefix(text: &[u8]) -> usize {
     at + memchr2(b'"', b'\\', &text[at..]).unwrap_or(text.len() - at)
 }
 
-/// Marks the bytes of a word that are equal to this one: the lowest mark is right, those above it need not be.
+/// Sets the high bit of the bytes of a word that equal `byte`. Only the lowest set bit is reliable.
 fn bytes_equal(word: u64, byte: u8) -> u64 {
     const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
     const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
@@ -259,7 +259,7 @@ fn bytes_equal(word: u64, byte: u8) -> u64 {
     zeroed.wrapping_sub(LOW) & !zeroed & HIGH
 }
 
-/// Resolves the escapes of a string's body; `None` where an escape is none.
+/// Resolves the escapes in the body of a string; `None` for an invalid escape.
 fn unescape(body: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?;
     let mut out = String::with_capacity(text.len());
@@ -288,7 +288,7 @@ fn unescape(body: &[u8]) -> Option<String> {
     Some(out)
 }
 
-/// The character of a UTF-16 unit, with the second half of its surrogate pair where it has one.
+/// Decodes a UTF-16 unit, together with the second half of its surrogate pair, if any.
 fn code_point(unit: u16, rest: &mut &str) -> Option<char> {
     if !(0xD800..0xDC00).contains(&unit) {
         return char::from_u32(u32::from(unit));
@@ -303,8 +303,8 @@ fn hex_unit(text: &str) -> Option<(u16, &str)> {
     Some((u16::from_str_radix(digits, 16).ok()?, &text[4..]))
 }
 
-/// Whether a key of a typed object means this field, as Go's decoder matches them: letter case does not count.
-pub(crate) fn is_field(key: Text<'_>, name: &str) -> bool {
+/// Tells whether a key matches the field of a Go struct as `encoding/json` matches them: ignoring letter case.
+pub(crate) fn is_field(key: RawText<'_>, name: &str) -> bool {
     let body = &key.0[1..key.0.len() - 1];
     if body.len() <= name.len() {
         return body.eq_ignore_ascii_case(name.as_bytes());
@@ -333,8 +333,8 @@ mod tests {
         assert_eq!(unescape("a\\u0127\\ud83d\\ude00\\n".as_bytes()).as_deref(), Some("aħ😀\n"));
     }
 
-    fn read_all(text: &str) -> Result<&[u8], Fault> {
-        Cursor::new(text.as_bytes()).value().map(|value| value.0)
+    fn read_all(text: &str) -> Result<&[u8], JsonError> {
+        JsonCursor::new(text.as_bytes()).value().map(|value| value.0)
     }
 
     #[test]
@@ -353,34 +353,34 @@ mod tests {
     #[test]
     fn a_text_that_ends_too_early_is_broken() {
         for text in ["", "\"", "\"a\\", "{", "{\"a\"", "[1", "x", "{\"a\":\"}"] {
-            assert_eq!(read_all(text), Err(Fault::Broken), "{text}");
+            assert_eq!(read_all(text), Err(JsonError::Damaged), "{text}");
         }
     }
 
     #[test]
     fn a_string_is_decoded_with_its_escapes() {
-        let text = Text(br#""\"\\\/\b\f\n\r\t\u00e9\u2028\ud83d\ude00x""#);
+        let text = RawText(br#""\"\\\/\b\f\n\r\t\u00e9\u2028\ud83d\ude00x""#);
         assert_eq!(text.decode().unwrap(), "\"\\/\u{8}\u{c}\n\r\té\u{2028}😀x");
     }
 
     #[test]
     fn the_case_of_a_key_does_not_count() {
         for key in [r#""skips""#, r#""SKIPS""#, "\"\u{17f}kip\u{17f}\"", "\"s\u{212a}ips\""] {
-            assert!(is_field(Text(key.as_bytes()), "skips"), "{key}");
+            assert!(is_field(RawText(key.as_bytes()), "skips"), "{key}");
         }
-        assert!(!is_field(Text(br#""skip""#), "skips"));
+        assert!(!is_field(RawText(br#""skip""#), "skips"));
     }
 
     #[test]
     fn members_and_elements_are_read_in_one_pass() {
         let mut seen = Vec::new();
-        Cursor::new(br#"{"a":[1,"x"],"b":{}}"#)
+        JsonCursor::new(br#"{"a":[1,"x"],"b":{}}"#)
             .object(|cursor, key| {
                 seen.push(key.decode()?.into_owned());
                 if key.is("a") {
                     cursor.array(|cursor| {
                         seen.push(String::from_utf8_lossy(cursor.value()?.0).into_owned());
-                        Ok::<_, Fault>(())
+                        Ok::<_, JsonError>(())
                     })
                 } else {
                     cursor.value().map(drop)

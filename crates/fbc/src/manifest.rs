@@ -1,5 +1,4 @@
-//! Inline manifests: the bytes that an `olm.bundle.object` holds, as upstream's decoder takes them, and the JSON that
-//! they are.
+//! Inline manifests: decodes the base64 of an `olm.bundle.object` as upstream does, and converts it to canonical JSON.
 
 use std::borrow::Cow;
 
@@ -8,16 +7,16 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::prelude::Engine;
 use memchr::memmem;
 
-use crate::json::{Cursor, Fault, Kind, Text, is_field};
-use crate::read::{FileReader, ReadLimits, Step};
+use crate::json::{JsonCursor, JsonError, JsonKind, RawText, is_field};
+use crate::read::{FileReader, ReadEvent, ReadLimits};
 
-/// Bytes of a manifest that is decoded: etcd takes objects of 1.5 MiB.
+/// Maximum size of a decoded manifest, in bytes. etcd accepts objects of up to 1.5 MiB.
 pub const MAX_MANIFEST_BYTES: usize = 4 << 20;
 
-/// How deep a manifest that is decoded may be nested, so that every client can read it.
+/// Maximum nesting depth of a decoded manifest; every JSON client can parse this depth.
 pub const MAX_MANIFEST_DEPTH: usize = 100;
 
-/// Decodes manifests, one after the other in the same memory.
+/// Decodes inline manifests one after the other, reusing its buffers.
 #[derive(Default)]
 pub struct Manifests {
     text: Vec<u8>,
@@ -25,14 +24,14 @@ pub struct Manifests {
     work: usize,
 }
 
-/// How many bytes are searched for a word in the time that one is decoded.
+/// Number of bytes that a substring search covers in the time that decoding takes for one byte.
 const SEARCHED_PER_DECODED: usize = 16;
 
-/// A word to look for in manifests, as it stands in base64 at each of the three places that it can have in a group of
-/// bytes.
-pub(crate) struct Word([memmem::Finder<'static>; 3]);
+/// A word as it appears in base64, for each of its three alignments to groups of three bytes. A manifest without any of
+/// them cannot contain the word and need not be decoded.
+pub(crate) struct Base64Pattern([memmem::Finder<'static>; 3]);
 
-/// As Go reads base64: padding must be there, and the bits left over may be anything.
+/// Base64 as Go decodes it: padding is required, trailing bits are ignored.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -40,36 +39,36 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// What a field of bytes may be, such as the `data` of an `olm.bundle.object`.
-pub(crate) enum Data<'a> {
-    /// Base64, with or without line breaks.
-    Base64(Text<'a>),
-    /// A list of bytes.
+/// Value of a Go `[]byte` field, such as `data` of an `olm.bundle.object`.
+pub(crate) enum EncodedBytes<'a> {
+    /// A base64 string, with or without line breaks.
+    Base64(RawText<'a>),
+    /// A JSON array of numbers.
     Bytes(Vec<u8>),
 }
 
 impl Manifests {
-    /// The manifest of the value of an `olm.bundle.object`, be it JSON or YAML, as canonical JSON; nothing when it is
+    /// Decodes the value of an `olm.bundle.object`, a JSON or YAML manifest, to canonical JSON; `None` when it is
     /// malformed, larger than [`MAX_MANIFEST_BYTES`] or deeper than [`MAX_MANIFEST_DEPTH`].
     pub fn decode(&mut self, value: &[u8]) -> Option<Vec<u8>> {
-        self.decode_data(data(value).ok()??)
+        self.decode_data(read_data(value).ok()??)
     }
 
-    /// How many bytes it has decoded since this was last asked; what it only searched counts as much less.
+    /// Returns the work done since the last call, in decoded bytes; bytes that were only searched count a sixteenth.
     pub fn take_work(&mut self) -> usize {
         std::mem::take(&mut self.work)
     }
 
-    /// As [`Manifests::decode`], but nothing when a word is not in the manifest. Most often that shows without decoding it.
-    pub(crate) fn decode_with(&mut self, value: &[u8], word: &Word) -> Option<Vec<u8>> {
+    /// Decodes a manifest as [`Manifests::decode`] does, but returns `None` early when it cannot contain the pattern.
+    pub(crate) fn decode_containing(&mut self, value: &[u8], pattern: &Base64Pattern) -> Option<Vec<u8>> {
         self.work += value.len() / SEARCHED_PER_DECODED;
-        let data = data(value).ok()??;
-        if word.is_in(&data) { self.decode_data(data) } else { None }
+        let data = read_data(value).ok()??;
+        if pattern.may_occur_in(&data) { self.decode_data(data) } else { None }
     }
 
-    fn decode_data(&mut self, data: Data<'_>) -> Option<Vec<u8>> {
+    fn decode_data(&mut self, data: EncodedBytes<'_>) -> Option<Vec<u8>> {
         self.text.clear();
-        data.read(&mut self.text)?;
+        data.decode_into(&mut self.text)?;
         self.work += self.text.len();
         let limits = ReadLimits { blob_bytes: MAX_MANIFEST_BYTES, depth: MAX_MANIFEST_DEPTH, ..ReadLimits::default() };
         let reader = self.reader.get_or_insert_with(|| FileReader::new(limits));
@@ -78,20 +77,20 @@ impl Manifests {
         reader.finish();
         loop {
             match reader.next().ok()? {
-                Step::Blob(blob) => return Some(blob.line.trim_ascii_end().to_vec()),
-                Step::Notice(_) => {}
-                Step::More | Step::End => return None,
+                ReadEvent::Blob(blob) => return Some(blob.line.trim_ascii_end().to_vec()),
+                ReadEvent::Notice(_) => {}
+                ReadEvent::NeedInput | ReadEvent::End => return None,
             }
         }
     }
 }
 
-impl Word {
+impl Base64Pattern {
     pub(crate) fn new(word: &str) -> Self {
         let shifted = |shift: usize| {
             let mut bytes = vec![0; shift];
             bytes.extend_from_slice(word.as_bytes());
-            // What the bytes before and after it have no part in.
+            // Only the digits that do not depend on the bytes before and after the word.
             let (from, to) = ((shift * 8).div_ceil(6), bytes.len() * 8 / 6);
             let text = BASE64.encode(&bytes);
             memmem::Finder::new(&text.as_bytes()[from..to]).into_owned()
@@ -99,27 +98,27 @@ impl Word {
         Self([0, 1, 2].map(shifted))
     }
 
-    /// Whether it may be in some data: it is not where this says so.
-    fn is_in(&self, data: &Data<'_>) -> bool {
-        let Data::Base64(text) = data else { return true };
-        // A line break or an escape may stand in the middle of it.
+    /// Tells whether the data may contain the word; `false` is certain.
+    fn may_occur_in(&self, data: &EncodedBytes<'_>) -> bool {
+        let EncodedBytes::Base64(text) = data else { return true };
+        // A line break or an escape may split the word.
         let has_breaks = memchr::memchr(b'\\', text.0).is_some();
         has_breaks || self.0.iter().any(|finder| finder.find(text.0).is_some())
     }
 }
 
-/// Adds the manifest of the value of an `olm.bundle.object`, which is JSON or YAML, to `into`; `None`, with nothing
-/// added that means anything, when the value is no object with base64 or a list of bytes.
+/// Appends the bytes of an inline manifest (the value of an `olm.bundle.object`) to `into`. Returns `None`, leaving
+/// unspecified bytes in `into`, when the value is not an object with `data` as base64 or an array of bytes.
 pub fn read_manifest(value: &[u8], into: &mut Vec<u8>) -> Option<()> {
-    data(value).ok()??.read(into)
+    read_data(value).ok()??.decode_into(into)
 }
 
-impl Data<'_> {
-    /// Adds the bytes to `into`; `None`, with nothing added that means anything, when they are no base64.
-    pub(crate) fn read(self, into: &mut Vec<u8>) -> Option<()> {
+impl EncodedBytes<'_> {
+    /// Appends the decoded bytes to `into`; `None`, leaving unspecified bytes there, for invalid base64.
+    pub(crate) fn decode_into(self, into: &mut Vec<u8>) -> Option<()> {
         match self {
-            Data::Bytes(bytes) => into.extend(bytes),
-            Data::Base64(text) => {
+            EncodedBytes::Bytes(bytes) => into.extend(bytes),
+            EncodedBytes::Base64(text) => {
                 let mut base64 = text.decode().ok()?;
                 if memchr::memchr2(b'\r', b'\n', base64.as_bytes()).is_some() {
                     base64 = Cow::Owned(base64.replace(['\r', '\n'], ""));
@@ -130,11 +129,11 @@ impl Data<'_> {
         Some(())
     }
 
-    /// Reads a value that should be bytes; `None` for one of another type.
-    pub(crate) fn of<'t>(cursor: &mut Cursor<'t>) -> Result<Option<Data<'t>>, Fault> {
+    /// Reads a value; `None` if it is neither a string nor an array.
+    pub(crate) fn read_value<'t>(cursor: &mut JsonCursor<'t>) -> Result<Option<EncodedBytes<'t>>, JsonError> {
         Ok(match cursor.kind()? {
-            Kind::String => Some(Data::Base64(cursor.text()?)),
-            Kind::Array => Some(Data::Bytes(bytes(cursor)?)),
+            JsonKind::String => Some(EncodedBytes::Base64(cursor.text()?)),
+            JsonKind::Array => Some(EncodedBytes::Bytes(bytes(cursor)?)),
             _ => {
                 cursor.value()?;
                 None
@@ -143,26 +142,26 @@ impl Data<'_> {
     }
 }
 
-/// The member `data`, when there is one.
-pub(crate) fn data(value: &[u8]) -> Result<Option<Data<'_>>, Fault> {
+/// Reads the field `data` of an object, if it has one.
+pub(crate) fn read_data(value: &[u8]) -> Result<Option<EncodedBytes<'_>>, JsonError> {
     let mut data = None;
-    Cursor::new(value).object(|cursor, key| {
+    JsonCursor::new(value).object(|cursor, key| {
         if is_field(key, "data") {
-            data = Data::of(cursor)?.or(data.take());
+            data = EncodedBytes::read_value(cursor)?.or(data.take());
         } else {
             cursor.value()?;
         }
-        Ok::<_, Fault>(())
+        Ok::<_, JsonError>(())
     })?;
     Ok(data)
 }
 
-fn bytes(cursor: &mut Cursor<'_>) -> Result<Vec<u8>, Fault> {
+fn bytes(cursor: &mut JsonCursor<'_>) -> Result<Vec<u8>, JsonError> {
     let mut bytes = Vec::new();
     cursor.array(|cursor| {
-        let number = std::str::from_utf8(cursor.value()?.0).map_err(|_| Fault::Broken)?;
-        bytes.push(number.parse().map_err(|_| Fault::Mismatch)?);
-        Ok::<_, Fault>(())
+        let number = std::str::from_utf8(cursor.value()?.0).map_err(|_| JsonError::Damaged)?;
+        bytes.push(number.parse().map_err(|_| JsonError::WrongType)?);
+        Ok::<_, JsonError>(())
     })?;
     Ok(bytes)
 }
@@ -178,8 +177,8 @@ mod tests {
 
     #[test]
     fn a_word_is_found_wherever_it_stands_in_base64() {
-        let word = Word::new("Word");
-        let is_in = |text: &str| word.is_in(&Data::Base64(Text(text.as_bytes())));
+        let word = Base64Pattern::new("Word");
+        let is_in = |text: &str| word.may_occur_in(&EncodedBytes::Base64(RawText(text.as_bytes())));
         for before in 0..7 {
             for after in 0..7 {
                 let quoted = |text: &str| format!("\"{}\"", BASE64.encode(text));

@@ -1,36 +1,36 @@
-//! Where each canonical line came from, and what was noticed while it was read.
+//! Origins of canonical lines: the file and line of each blob, and the notices of the reader.
 //!
-//! The store keeps this beside the lines, so that a catalog that is opened again names the same files and lines.
+//! The store saves them beside the lines, so that a reopened catalog reports the same files and lines.
 
 use serde::{Deserialize, Serialize};
 
-use crate::problem::Code;
+use crate::problem::ProblemCode;
 
-/// Where the lines of one content came from: its files in catalog order, each with its blobs in order.
+/// Origins of the lines of one content: its files in catalog order, each with its blobs in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origins {
-    /// The files that were read, in catalog order; a file without blobs is here too.
+    /// Files that were read, in catalog order, including files without blobs.
     pub files: Vec<FileOrigin>,
 }
 
-/// One file and what it held.
+/// Origin of the blobs of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileOrigin {
     /// Path from the root of the catalog, with `/` between its parts.
     pub path: String,
-    /// For each blob of the file, in order, the line on which it begins, from 1.
+    /// Line on which each blob of the file begins, in order, counted from 1.
     pub lines: Vec<u32>,
-    /// What reading the file noticed, in order.
+    /// Notices of the reader about the file, in order.
     pub notices: Vec<Notice>,
 }
 
-/// Something odd that only reading can see, such as text that was not read.
+/// An oddity that only the reader can see, such as text that is not part of any blob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
-    /// What it is.
-    pub code: Code,
-    /// What it is, for people.
+    /// Code of the resulting [`Problem`](crate::Problem).
+    pub code: ProblemCode,
+    /// Message for people.
     pub message: String,
-    /// The line of the file it is about, from 1.
+    /// Line of the file that the notice is about, counted from 1.
     pub line: u32,
 }

@@ -1,9 +1,9 @@
-//! Outlines: what a catalog holds, by name and hash, so that two contents can be compared when only one is there.
+//! Outlines: names and hashes of the objects of a catalog, for comparisons after the content is gone.
 //!
-//! An outline is a text of bytes that is read in place, from memory or from a map of a file. What it knows of an object
-//! is a hash of every blob that belongs to it: two objects of one name are equal when their hashes are. To a package
-//! belongs each blob that names it, to a channel or a bundle its own blob and why it is deprecated. In which order or
-//! in which file blobs stand makes no difference.
+//! An outline is a byte string that is read in place, from memory or from a mapped file. It has a hash for each object,
+//! over all blobs that belong to it: objects of one name are equal when their hashes are. A package includes every blob
+//! that names it; a channel or bundle includes its own blob and its deprecation. The order and the files of blobs do not
+//! matter.
 
 mod diff;
 mod layout;
@@ -14,35 +14,35 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use crate::catalog::{Catalog, Deprecation, Head, JsonText, Meta, Package};
-use layout::{Builder, HASH_BYTES, Hash};
+use layout::{HASH_BYTES, OutlineBuilder, TruncatedHash};
 
 pub use diff::{BundleDiff, Change, ChannelDiff, Diff, PackageDiff};
 
-/// How many contents of a catalog before the one that is served are remembered by their outlines: who looks at a catalog
-/// once a day finds what changed since, where it changes every few hours.
+/// Number of previous contents of a catalog whose outlines are kept. A client that looks once a day finds the changes of
+/// a catalog that changes every few hours.
 pub const REMEMBERED: usize = 8;
 
-/// What a catalog holds, by name and hash.
+/// Names and hashes of the objects of a catalog.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Outline(Bytes);
 
 impl Outline {
-    /// The outline of a catalog. It reads every blob once.
-    pub fn of(catalog: &Catalog) -> Self {
-        let others = others(catalog);
-        let mut builder = Builder::default();
+    /// Computes the outline of a catalog, in one pass over its blobs.
+    pub fn from_catalog(catalog: &Catalog) -> Self {
+        let untyped = untyped_blobs(catalog);
+        let mut builder = OutlineBuilder::default();
         for package in catalog.packages() {
-            add(&mut builder, package, &others);
+            add_package(&mut builder, package, &untyped);
         }
         Self(builder.finish())
     }
 
-    /// Reads the bytes of an outline; nothing when they are damaged or of another version.
-    pub fn read(bytes: Bytes) -> Option<Self> {
+    /// Reads an outline; `None` when the bytes are damaged or of another version of the format.
+    pub fn from_bytes(bytes: Bytes) -> Option<Self> {
         layout::is_whole(&bytes).then_some(Self(bytes))
     }
 
-    /// Its bytes.
+    /// Returns the bytes of the outline, for [`Outline::from_bytes`].
     pub fn as_bytes(&self) -> &Bytes {
         &self.0
     }
@@ -54,8 +54,9 @@ impl fmt::Debug for Outline {
     }
 }
 
-/// The hashes of blobs that belong to a package and are none of its typed objects, by the place of the package, sorted.
-fn others(catalog: &Catalog) -> Vec<(usize, Hash)> {
+/// Returns the hashes of blobs that belong to a package but are not among its typed objects, with the index of the
+/// package, sorted.
+fn untyped_blobs(catalog: &Catalog) -> Vec<(usize, TruncatedHash)> {
     let mut typed: Vec<usize> = catalog
         .packages()
         .flat_map(|package| {
@@ -66,28 +67,28 @@ fn others(catalog: &Catalog) -> Vec<(usize, Hash)> {
         .collect();
     typed.sort_unstable();
     let metas = (0..catalog.meta_count()).map(|at| catalog.meta_at(at));
-    let mut others: Vec<_> = metas
+    let mut untyped: Vec<_> = metas
         .filter(|meta| typed.binary_search(&start(*meta)).is_err())
         .filter_map(|meta| {
             let owner = if meta.schema() == "olm.package" { meta.name() } else { meta.package_name() };
-            Some((catalog.package_position(owner?).ok()?, short(&Sha256::new_with_prefix(meta.blob().raw()))))
+            Some((catalog.package_position(owner?).ok()?, truncate(&Sha256::new_with_prefix(meta.blob().raw()))))
         })
         .collect();
-    others.sort_unstable();
-    others
+    untyped.sort_unstable();
+    untyped
 }
 
-/// Where the line of a blob begins: no other begins there.
+/// Returns the offset of a blob's line, which identifies the blob.
 fn start(meta: Meta<'_>) -> usize {
     meta.line_span().start
 }
 
-fn add(builder: &mut Builder, package: Package<'_>, others: &[(usize, Hash)]) {
+fn add_package(builder: &mut OutlineBuilder, package: Package<'_>, untyped: &[(usize, TruncatedHash)]) {
     let mut whole = Sha256::new_with_prefix(package.meta().blob().raw());
-    let from = others.partition_point(|(place, _)| *place < package.place());
-    others[from..].iter().take_while(|(place, _)| *place == package.place()).for_each(|(_, hash)| whole.update(hash));
+    let from = untyped.partition_point(|(place, _)| *place < package.place());
+    untyped[from..].iter().take_while(|(place, _)| *place == package.place()).for_each(|(_, hash)| whole.update(hash));
     for channel in package.channels() {
-        let hash = object(channel.meta(), channel.deprecation());
+        let hash = hash_object(channel.meta(), channel.deprecation());
         let head = match channel.head() {
             Head::One(entry) => Some(entry.name()),
             Head::None | Head::Several => None,
@@ -98,28 +99,28 @@ fn add(builder: &mut Builder, package: Package<'_>, others: &[(usize, Hash)]) {
     let mut bundles: Vec<_> = package.bundles().collect();
     bundles.sort_unstable_by_key(|bundle| bundle.name());
     for bundle in bundles {
-        let hash = object(bundle.meta(), bundle.deprecation());
+        let hash = hash_object(bundle.meta(), bundle.deprecation());
         whole.update(hash);
         builder.bundle(bundle.name(), hash);
     }
-    builder.package(package.name(), short(&whole));
+    builder.package(package.name(), truncate(&whole));
 }
 
-/// The hash of a channel or a bundle.
-fn object(meta: Meta<'_>, deprecation: Option<Deprecation<'_>>) -> Hash {
+/// Hashes a channel or a bundle with its deprecation.
+fn hash_object(meta: Meta<'_>, deprecation: Option<Deprecation<'_>>) -> TruncatedHash {
     let mut hash = Sha256::new_with_prefix(meta.blob().raw());
     if let Some(deprecation) = deprecation {
-        // No blob has a line feed, so nothing can be taken for a part of it.
+        // Blobs have no line feed, so it separates the parts unambiguously.
         hash.update(b"\n");
         hash.update(deprecation.message().map_or(&b""[..], JsonText::raw));
     }
-    short(&hash)
+    truncate(&hash)
 }
 
-/// The beginning of a hash: enough that no two of a catalog's objects share it, nor can be made to.
-fn short(hash: &Sha256) -> Hash {
+/// Truncates a hash to 128 bits, which are enough against collisions.
+fn truncate(hash: &Sha256) -> TruncatedHash {
     let whole = hash.clone().finalize();
-    let mut short = [0; HASH_BYTES];
-    short.copy_from_slice(&whole[..HASH_BYTES]);
-    short
+    let mut truncated = [0; HASH_BYTES];
+    truncated.copy_from_slice(&whole[..HASH_BYTES]);
+    truncated
 }

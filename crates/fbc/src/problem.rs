@@ -1,54 +1,54 @@
-//! What is odd in a catalog's content: one record for each fault, with a stable code, a text and a place.
+//! Validation problems of a catalog: each has a stable code, a message and a location.
 //!
-//! A problem never stops a catalog from being served. It must not know how problems are found ([`crate::catalog`] and
-//! [`crate::read`] do) or shown.
+//! A problem never stops a catalog from being served. This module knows neither how problems are found
+//! ([`crate::catalog`] and [`crate::read`] do that) nor how they are shown.
 
 use std::sync::Arc;
 
 use crate::catalog::Meta;
 
-/// Something odd in the content of a catalog.
+/// A validation problem in the content of a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What it is, for programs. It decides the severity too.
-    pub code: Code,
-    /// What it is, for people: upstream's text where upstream has one.
+    /// Stable code for programs; it determines the severity.
+    pub code: ProblemCode,
+    /// Message for people: upstream's text where upstream has one.
     pub message: String,
-    /// The package it is in, when it is in one.
+    /// Name of the package concerned, if any.
     pub package: Option<Arc<str>>,
-    /// The channel it is in, when it is in one.
+    /// Name of the channel concerned, if any.
     pub channel: Option<Arc<str>>,
-    /// The bundle it is in, when it is in one.
+    /// Name of the bundle concerned, if any.
     pub bundle: Option<Arc<str>>,
-    /// The file it is in, from the root of the catalog; absent when it is known of no file.
+    /// Path of the file from the root of the catalog; `None` when the problem has no file.
     pub file: Option<Arc<str>>,
-    /// The line of that file on which the blob begins, from 1.
+    /// Line of that file on which the blob begins, counted from 1.
     pub line: Option<u32>,
 }
 
-/// How bad a problem is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// `opm validate` refuses a catalog for it.
+    /// `opm validate` rejects the catalog.
     Error,
-    /// Legal, and probably not meant.
+    /// Upstream accepts it, but it is probably a mistake.
     Warning,
 }
 
 impl Problem {
-    /// A problem of nothing in particular.
-    pub(crate) fn new(code: Code, message: String) -> Self {
+    /// Creates a problem without a location.
+    pub(crate) fn new(code: ProblemCode, message: String) -> Self {
         Self { code, message, package: None, channel: None, bundle: None, file: None, line: None }
     }
 
-    /// The same problem, in this blob.
+    /// Locates the problem in a blob.
     pub(crate) fn at(mut self, meta: Meta<'_>) -> Self {
         self.file = Some(Arc::clone(meta.file()));
         self.line = Some(meta.line());
         self
     }
 
-    /// How bad it is.
+    /// Returns the severity of its code.
     pub fn severity(&self) -> Severity {
         self.code.severity()
     }
@@ -57,24 +57,24 @@ impl Problem {
 /// Declares every code once: its name in Rust, its stable text and its severity.
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $severity:ident;)+) => {
-        /// What a problem is, as a stable code. Each has the id of its rule in `docs/reference/problems.md`.
+        /// Stable code of a problem. `docs/reference/problems.md` has the id of the rule that each code stands for.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-        pub enum Code {
+        pub enum ProblemCode {
             $($(#[$doc])* #[serde(rename = $text)] $name,)+
         }
 
-        impl Code {
+        impl ProblemCode {
             /// Every code.
-            pub const ALL: &'static [Code] = &[$(Code::$name),+];
+            pub const ALL: &'static [ProblemCode] = &[$(ProblemCode::$name),+];
 
-            /// The stable text, such as `CHANNEL_MULTIPLE_HEADS`.
+            /// Returns the stable text, such as `CHANNEL_MULTIPLE_HEADS`.
             pub fn as_str(self) -> &'static str {
-                match self { $(Code::$name => $text,)+ }
+                match self { $(ProblemCode::$name => $text,)+ }
             }
 
-            /// How bad a problem with this code is.
+            /// Returns the severity of problems with this code.
             pub fn severity(self) -> Severity {
-                match self { $(Code::$name => Severity::$severity,)+ }
+                match self { $(ProblemCode::$name => Severity::$severity,)+ }
             }
         }
     };
@@ -82,7 +82,7 @@ macro_rules! codes {
 
 codes! {
     // Reading a file.
-    /// A document that holds nothing, such as `---` alone.
+    /// An empty YAML document, such as `---` alone.
     DocumentEmpty = "DOCUMENT_EMPTY", Error;
     /// Text of a document that was not read, because a document ends with its first node.
     TextNotRead = "TEXT_NOT_READ", Error;

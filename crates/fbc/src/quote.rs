@@ -1,8 +1,8 @@
-//! Text as Go's `%q` writes it, for messages that must read as upstream's do. It knows nothing of what it quotes.
+//! Quotes text as Go's `%q` does, for messages that must equal upstream's.
 
 use std::fmt::{self, Write};
 
-/// The text between double quotes, escaped as Go's `strconv.Quote` does.
+/// Formats a text between double quotes, escaped as Go's `strconv.Quote` does.
 pub(crate) fn go_quote(text: &str) -> impl fmt::Display {
     fmt::from_fn(move |f| {
         f.write_char('"')?;
@@ -30,7 +30,7 @@ fn write_escaped(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
     }
 }
 
-/// Whether a character beyond ASCII is a letter, mark, number, punctuation or symbol.
+/// Tells whether a character beyond ASCII is a letter, mark, number, punctuation or symbol.
 ///
 /// The standard library escapes exactly the others, and marks where they stand first: hence a letter before it.
 fn is_printable(c: char) -> bool {

@@ -1,10 +1,10 @@
-//! Version ranges, in the two grammars that OLM uses.
+//! Parses version ranges in the two grammars that OLM uses.
 //!
 //! [`BlangRange`] is the grammar of `skipRange` and `olm.package.required` (github.com/blang/semver v4).
 //! [`MastermindsRange`] is the grammar of a `ClusterExtension`'s version (github.com/Masterminds/semver 3.5). They
-//! disagree on much: `1.0` is an error in the first and `~1.0` in the second, `<2.0.0` holds `2.0.0-rc` in the first
-//! only. Both accept what upstream accepts and give its answers and error texts, its oddities included; where
-//! upstream would panic, ours refuses the range. Nothing here knows what a range is for.
+//! disagree on much: `1.0` is an error in the first and `~1.0` in the second, `<2.0.0` contains `2.0.0-rc` in the first
+//! only. Both accept what upstream accepts and return its results and error texts, including its oddities; a range for
+//! which upstream panics is rejected.
 
 mod blang;
 mod masterminds;
@@ -19,22 +19,22 @@ pub use masterminds::{MAX_MASTERMINDS_BYTES, MAX_MASTERMINDS_GROUPS, MAX_MASTERM
 use crate::quote::go_quote;
 use crate::version::{Version, VersionError};
 
-/// Why a text is no range. The texts are upstream's, but for [`RangeError::GroupEmpty`].
+/// Why a text is not a range. The texts are upstream's, except for [`VersionRangeError::GroupEmpty`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum RangeError {
+pub enum VersionRangeError {
     /// Blang: the range begins with `||`.
     #[error("First element in range is '||'")]
     FirstIsOr,
-    /// Blang: the range ends with `||`, or holds nothing at all.
+    /// Blang: the range ends with `||`, or is empty.
     #[error("Last element in range is '||'")]
     LastIsOr,
-    /// Blang: nothing stands between two `||`. Upstream accepts it and panics when it evaluates the range.
+    /// Blang: a group between two `||` is empty. Upstream accepts it and panics when it evaluates the range.
     #[error("no element between '||' and '||' in range")]
     GroupEmpty,
     /// Blang: an element has no digit.
     #[error("Could not get version from string: {}", go_quote(.0))]
     VersionMissing(String),
-    /// Blang: what stands before the version is no comparator.
+    /// Blang: the text before the version is not a comparator.
     #[error(
         "Could not parse Range {}: Could not parse comparator {} in {}",
         go_quote(.element), go_quote(.comparator), go_quote(.trimmed)
@@ -42,12 +42,12 @@ pub enum RangeError {
     Comparator {
         /// The element of the range, without spaces.
         element: String,
-        /// What stands before the version.
+        /// Text before the version.
         comparator: String,
         /// Comparator and version.
         trimmed: String,
     },
-    /// Blang: the version of an element is none.
+    /// Blang: the version of an element is invalid.
     #[error(
         "Could not parse Range {}: Could not parse version {} in {}: {fault}",
         go_quote(.element), go_quote(.version), go_quote(.trimmed)
@@ -55,11 +55,11 @@ pub enum RangeError {
     Version {
         /// The element of the range, without spaces.
         element: String,
-        /// What stands from the first digit on.
+        /// Text from the first digit on.
         version: String,
         /// Comparator and version.
         trimmed: String,
-        /// What is wrong with the version.
+        /// Cause.
         fault: VersionError,
     },
     /// Masterminds: the text has more than [`MAX_MASTERMINDS_BYTES`].
@@ -71,28 +71,28 @@ pub enum RangeError {
     /// Masterminds: a group does not have the form of constraints. Hyphen ranges in it are already rewritten.
     #[error("improper constraint: {}", go_quote(.0))]
     Improper(String),
-    /// Masterminds: a version has the form of one and is none.
+    /// Masterminds: a version has the right form but invalid numbers.
     #[error("constraint parser error")]
     Unparsable,
 }
 
-/// The version that a comparator compares with. It owns its text because wildcards and rewriting make new text.
+/// The version that a comparator compares with. It owns its text because wildcards are rewritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Bound {
+struct VersionBound {
     major: u64,
     minor: u64,
     patch: u64,
-    /// Empty when there is none, which allocates nothing.
+    /// Prerelease; empty, and without allocation, when absent.
     pre: Box<str>,
 }
 
-impl Bound {
+impl VersionBound {
     fn new(version: &Version<'_>) -> Self {
         let (major, minor, patch) = (version.major(), version.minor(), version.patch());
         Self { major, minor, patch, pre: version.pre().into() }
     }
 
-    /// Whether the version is before, at or after the bound.
+    /// Compares a version with the bound.
     fn order(&self, version: &Version<'_>) -> Ordering {
         version.precedence(&Version::from_parts(self.major, self.minor, self.patch, &self.pre))
     }

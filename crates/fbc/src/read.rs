@@ -1,10 +1,10 @@
-//! The bytes of one file → the canonical line of each of its blobs.
+//! Converts the bytes of one file to the canonical lines of its blobs.
 //!
-//! Push style and without IO: the caller hands over the file piece by piece and takes what is ready. At any time about
-//! one blob is held, never a whole file. Which files count, and in which order, is no question here.
+//! The reader is a push parser without IO: the caller passes the file piece by piece and takes the events that are ready.
+//! It holds about one blob at a time, never a whole file.
 //!
-//! A canonical line is the blob as JSON on one line, its keys in the order of their bytes at every level, ending in a
-//! line feed: what upstream stores, but that numbers of JSON files keep their text instead of going through a double.
+//! A canonical line is the blob as JSON on one line, with keys sorted by their bytes at every level, and a line feed. It
+//! equals what upstream stores, except that numbers of JSON files keep their text instead of being converted to doubles.
 //!
 //! ```
 //! use fbc::read::{FileReader, ReadLimits, Step};
@@ -20,7 +20,7 @@
 use std::collections::VecDeque;
 
 use crate::origin::Notice;
-use crate::problem::Code;
+use crate::problem::ProblemCode;
 
 mod canonical;
 mod error;
@@ -31,31 +31,31 @@ mod yaml;
 
 pub use error::{AlikeKeys, ReadError, ReadErrorKind};
 
-use canonical::Canonical;
-use error::Fault;
-use split::Cut;
+use canonical::CanonicalWriter;
+use error::TextError;
+use split::{DocumentBoundary, DocumentSplitter};
 
-/// How many bytes are enough to tell JSON from YAML: in a file that begins with more white space, all is YAML.
-const PEEK: usize = 4096;
+/// Number of bytes in which the format is detected: a file that begins with more white space is YAML.
+const DETECTION_BYTES: usize = 4096;
 
-/// The least room that is offered for a piece of the file.
-const PIECE: usize = 256 * 1024;
+/// Minimum size of [`FileReader::room`].
+const MIN_ROOM: usize = 256 * 1024;
 
-/// The room at the beginning. What is cut at the end of a piece is read twice: the larger, the less.
-const ROOM: usize = 1024 * 1024;
+/// Initial size of the buffer. A blob that ends beyond it is scanned twice, so a large buffer pays off.
+const INITIAL_BUFFER: usize = 1024 * 1024;
 
-/// What a file may ask for. Each limit refuses the file.
+/// Limits of a file. A file beyond one of them is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadLimits {
-    /// The largest blob, in bytes: of its text (with what stands around it, up to the blob before) and of its line.
+    /// Maximum size of a blob in bytes: of its text, including what precedes it after the previous blob, and of its line.
     pub blob_bytes: usize,
-    /// How deep collections may be nested, the blob itself counted.
+    /// Maximum nesting depth of collections, including the blob itself.
     pub depth: usize,
-    /// How many members the objects around a place may have so far, all together: they are held until their object
-    /// ends, to be put in order, at about 100 bytes each.
+    /// Maximum number of members of all open objects together: they are held until their object ends, to be sorted, at
+    /// about 100 bytes each.
     pub members: usize,
-    /// How many of the characters `,[]{}:?*&!"'#` a YAML document above 256 KiB may have. They bound the number of
-    /// tokens, of which the parser may hold all of a flow collection at once, at about 200 bytes each.
+    /// Maximum number of the characters `,[]{}:?*&!"'#` in a YAML document above 256 KiB. They bound the tokens, of which
+    /// the parser may hold all of a flow collection at once, at about 200 bytes each.
     pub indicators: usize,
 }
 
@@ -71,73 +71,94 @@ impl Default for ReadLimits {
     }
 }
 
-/// What comes next in a file.
+/// An event of [`FileReader`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step<'r> {
-    /// Nothing without more of the file: push a piece, or finish.
-    More,
-    /// A blob.
-    Blob(Blob<'r>),
-    /// Something odd that refuses nothing.
+pub enum ReadEvent<'r> {
+    /// The reader needs more of the file: push a piece, or finish.
+    NeedInput,
+    /// The next blob.
+    Blob(CanonicalBlob<'r>),
+    /// An oddity that does not reject the file.
     Notice(Notice),
-    /// The file was read.
+    /// The end of the file.
     End,
 }
 
 /// One blob of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blob<'r> {
-    /// Its canonical line, with the line feed.
+pub struct CanonicalBlob<'r> {
+    /// Canonical line, with the line feed.
     pub line: &'r [u8],
-    /// The line of the file on which it begins, from 1.
+    /// Line of the file on which the blob begins, counted from 1.
     pub at: u32,
 }
 
-/// Reads one file.
+/// Reads one file, which is passed piece by piece.
+///
+/// ```
+/// use fbc::read::{FileReader, ReadEvent, ReadLimits};
+///
+/// let mut reader = FileReader::new(ReadLimits::default());
+/// let mut pieces = [&b"{\"name\": \"etcd\", \"schema\": "[..], b"\"olm.package\"}"].into_iter();
+/// let mut lines = Vec::new();
+/// loop {
+///     match reader.next()? {
+///         ReadEvent::NeedInput => match pieces.next() {
+///             Some(piece) => reader.push(piece),
+///             None => reader.finish(),
+///         },
+///         ReadEvent::Blob(blob) => lines.extend_from_slice(blob.line),
+///         ReadEvent::Notice(notice) => println!("line {}: {}", notice.line, notice.message),
+///         ReadEvent::End => break,
+///     }
+/// }
+/// assert_eq!(lines, b"{\"name\":\"etcd\",\"schema\":\"olm.package\"}\n");
+/// # Ok::<(), fbc::read::ReadError>(())
+/// ```
 #[derive(Debug)]
 pub struct FileReader {
     limits: ReadLimits,
-    /// What was pushed and not read yet is `buffer[start..end]`; behind it is room.
+    /// Unread input is `buffer[start..end]`; the rest is room for more.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
     is_finished: bool,
-    /// The line of the file on which `buffer[start]` stands, from 0.
+    /// Line of the file at `buffer[start]`, counted from 0.
     line: usize,
-    mode: Mode,
-    writer: Canonical,
+    state: ReaderState,
+    writer: CanonicalWriter,
     notices: VecDeque<Notice>,
 }
 
 #[derive(Debug)]
-enum Mode {
-    /// Nothing was seen but white space.
+enum ReaderState {
+    /// The format is unknown, because only white space was read.
     Unknown,
     Json {
-        /// How many values were read.
+        /// Number of values read.
         values: usize,
-        /// With fewer bytes than these there is no use in trying again.
-        enough: usize,
+        /// Number of unread bytes from which on parsing is tried again.
+        retry_at: usize,
     },
     Yaml {
-        cut: Cut,
-        /// Why the text is not read as JSON, as long as no document was read instead.
+        splitter: DocumentSplitter,
+        /// Why the text is not JSON, until a YAML document has been read.
         json: Option<ReadError>,
     },
-    /// All was read, or the file was refused.
+    /// The file has been read, or rejected.
     Done,
 }
 
-/// A [`Step`] that borrows nothing.
-enum Found {
-    More,
+/// A [`ReadEvent`] without borrowed data.
+enum OwnedEvent {
+    NeedInput,
     Blob { at: usize },
     Notice(Notice),
     End,
 }
 
 impl FileReader {
-    /// A reader for one file.
+    /// Creates a reader for one file.
     pub fn new(limits: ReadLimits) -> Self {
         Self {
             limits,
@@ -146,67 +167,68 @@ impl FileReader {
             end: 0,
             is_finished: false,
             line: 0,
-            mode: Mode::Unknown,
-            writer: Canonical::default(),
+            state: ReaderState::Unknown,
+            writer: CanonicalWriter::default(),
             notices: VecDeque::new(),
         }
     }
 
-    /// Forgets the file, read to its end or not, and begins another one with the memory of this one.
+    /// Starts another file, reusing the buffers.
     pub fn restart(&mut self) {
         self.start = 0;
         self.end = 0;
         self.is_finished = false;
         self.line = 0;
-        self.mode = Mode::Unknown;
+        self.state = ReaderState::Unknown;
         self.notices.clear();
     }
 
-    /// Hands over the next piece of the file.
+    /// Appends the next piece of the file.
     pub fn push(&mut self, bytes: &[u8]) {
         self.make_room(bytes.len(), bytes.len());
         self.buffer[self.end..self.end + bytes.len()].copy_from_slice(bytes);
         self.end += bytes.len();
     }
 
-    /// Room for the next piece of the file, at least 256 KiB, so that it can be read into place. What is in it has no
-    /// meaning; what was written to it counts after [`FileReader::filled`].
+    /// Returns a buffer of at least 256 KiB for the next piece of the file, which avoids a copy. Its content is unspecified;
+    /// [`FileReader::filled`] passes what was written to it.
     pub fn room(&mut self) -> &mut [u8] {
-        self.make_room(PIECE, ROOM);
+        self.make_room(MIN_ROOM, INITIAL_BUFFER);
         &mut self.buffer[self.end..]
     }
 
-    /// Takes the first `len` bytes of the room as the next piece; 0 ends the file, as for `std::io::Read::read`.
+    /// Takes the first `len` bytes of [`FileReader::room`] as the next piece; 0 ends the file, as for
+    /// `std::io::Read::read`.
     ///
     /// # Panics
-    /// When the room is shorter.
+    /// Panics when `len` is larger than the room.
     pub fn filled(&mut self, len: usize) {
         assert!(len <= self.buffer.len() - self.end, "more than the room");
         self.end += len;
         self.is_finished |= len == 0;
     }
 
-    /// Says that no more pieces come.
+    /// Ends the file: no more pieces follow.
     pub fn finish(&mut self) {
         self.is_finished = true;
     }
 
-    /// What comes next. After an error there is nothing more.
+    /// Returns the next event. After an error the only event is [`ReadEvent::End`].
     #[expect(clippy::should_implement_trait, reason = "no iterator can lend its items")]
-    pub fn next(&mut self) -> Result<Step<'_>, ReadError> {
+    pub fn next(&mut self) -> Result<ReadEvent<'_>, ReadError> {
         let found = self.advance();
-        if !matches!(found, Ok(Found::More | Found::Blob { .. } | Found::Notice(_))) {
-            self.mode = Mode::Done;
+        if !matches!(found, Ok(OwnedEvent::NeedInput | OwnedEvent::Blob { .. } | OwnedEvent::Notice(_))) {
+            self.state = ReaderState::Done;
         }
         Ok(match found? {
-            Found::More => Step::More,
-            Found::Notice(notice) => Step::Notice(notice),
-            Found::End => Step::End,
-            Found::Blob { at } => Step::Blob(Blob { line: self.writer.line(), at: line_number(at) }),
+            OwnedEvent::NeedInput => ReadEvent::NeedInput,
+            OwnedEvent::Notice(notice) => ReadEvent::Notice(notice),
+            OwnedEvent::End => ReadEvent::End,
+            OwnedEvent::Blob { at } => ReadEvent::Blob(CanonicalBlob { line: self.writer.line(), at: line_number(at) }),
         })
     }
 
-    /// Makes the room at least so large, and the buffer at least so large when it must grow.
+    /// Ensures a minimum size of the room, and a minimum size of the buffer if it must grow.
     fn make_room(&mut self, room: usize, buffer: usize) {
         if self.buffer.len() - self.end >= room {
             return;
@@ -215,22 +237,22 @@ impl FileReader {
         self.end -= self.start;
         self.start = 0;
         if self.buffer.len() - self.end < room {
-            // Grown by doubling, so that a large blob is moved a constant number of times.
+            // Doubling moves the bytes of a large blob a constant number of times.
             let size = (2 * self.end).max(self.end + room).max(buffer);
             self.buffer.resize(size, 0);
         }
     }
 
-    fn advance(&mut self) -> Result<Found, ReadError> {
+    fn advance(&mut self) -> Result<OwnedEvent, ReadError> {
         loop {
             if let Some(notice) = self.notices.pop_front() {
-                return Ok(Found::Notice(notice));
+                return Ok(OwnedEvent::Notice(notice));
             }
-            let found = match self.mode {
-                Mode::Unknown => self.tell_format(),
-                Mode::Json { values, enough } => self.next_json(values, enough)?,
-                Mode::Yaml { .. } => self.next_yaml()?,
-                Mode::Done => Some(Found::End),
+            let found = match self.state {
+                ReaderState::Unknown => self.detect_format(),
+                ReaderState::Json { values, retry_at } => self.next_json(values, retry_at)?,
+                ReaderState::Yaml { .. } => self.next_yaml()?,
+                ReaderState::Done => Some(OwnedEvent::End),
             };
             if let Some(found) = found {
                 return Ok(found);
@@ -238,37 +260,37 @@ impl FileReader {
         }
     }
 
-    /// A file is read as JSON when its first character is a brace.
-    fn tell_format(&mut self) -> Option<Found> {
+    /// Detects the format: a file whose first character is a brace is JSON.
+    fn detect_format(&mut self) -> Option<OwnedEvent> {
         let text = &self.buffer[self.start..self.end];
-        let peeked = &text[..text.len().min(PEEK)];
+        let peeked = &text[..text.len().min(DETECTION_BYTES)];
         let blank = leading_space(peeked);
-        let is_decided = self.is_finished || text.len() >= PEEK || blank + 4 <= peeked.len();
+        let is_decided = self.is_finished || text.len() >= DETECTION_BYTES || blank + 4 <= peeked.len();
         if !is_decided {
-            return Some(Found::More);
+            return Some(OwnedEvent::NeedInput);
         }
-        self.mode = if peeked.get(blank) == Some(&b'{') {
-            Mode::Json { values: 0, enough: 0 }
+        self.state = if peeked.get(blank) == Some(&b'{') {
+            ReaderState::Json { values: 0, retry_at: 0 }
         } else {
-            Mode::Yaml { cut: Cut::default(), json: None }
+            ReaderState::Yaml { splitter: DocumentSplitter::default(), json: None }
         };
         None
     }
 
-    fn next_json(&mut self, values: usize, enough: usize) -> Result<Option<Found>, ReadError> {
+    fn next_json(&mut self, values: usize, retry_at: usize) -> Result<Option<OwnedEvent>, ReadError> {
         let text = &self.buffer[self.start..self.end];
         let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         let begin = text.iter().position(|byte| !is_blank(byte));
         if begin.is_none() && self.is_finished {
-            return Ok(Some(Found::End));
+            return Ok(Some(OwnedEvent::End));
         }
         if begin.is_none() && values > 1 {
             // White space that no YAML can begin with any more.
             self.consume(text.len());
-            return Ok(Some(Found::More));
+            return Ok(Some(OwnedEvent::NeedInput));
         }
-        if text.len() < enough && !self.is_finished {
-            return Ok(Some(Found::More));
+        if text.len() < retry_at && !self.is_finished {
+            return Ok(Some(OwnedEvent::NeedInput));
         }
         let limit = self.limits.blob_bytes;
         let begin = begin.unwrap_or(text.len());
@@ -279,33 +301,33 @@ impl FileReader {
             Ok(None) if self.is_finished => {
                 let kind = ReadErrorKind::Json("unexpected EOF".to_owned());
                 let line = newlines(text);
-                self.fall_back(values, Fault { line, kind })
+                self.fall_back(values, TextError { line, kind })
             }
             Ok(None) => {
                 // Half as much again: all tries together read each byte at most three times.
-                let enough = (text.len() + text.len() / 2).min(limit + 1);
-                self.mode = Mode::Json { values, enough };
-                Ok(Some(Found::More))
+                let retry_at = (text.len() + text.len() / 2).min(limit + 1);
+                self.state = ReaderState::Json { values, retry_at };
+                Ok(Some(OwnedEvent::NeedInput))
             }
-            Err(fault) => self.fall_back(values, fault),
+            Err(error) => self.fall_back(values, error),
         }
     }
 
-    /// Takes the JSON value that was written.
-    fn json_value(&mut self, values: usize, begin: usize, end: usize) -> Result<Option<Found>, ReadError> {
+    /// Returns the event of a converted JSON value.
+    fn json_value(&mut self, values: usize, begin: usize, end: usize) -> Result<Option<OwnedEvent>, ReadError> {
         let line = newlines(&self.buffer[self.start..self.start + begin]);
         if let Err(kind) = self.check_blob() {
-            return self.fall_back(values, Fault { line, kind });
+            return self.fall_back(values, TextError { line, kind });
         }
         let at = self.line + line;
         self.consume(end);
-        self.mode = Mode::Json { values: values + 1, enough: 0 };
+        self.state = ReaderState::Json { values: values + 1, retry_at: 0 };
         Ok(self.take_written(at))
     }
 
-    /// Text that is no JSON may be YAML, unless two values were read already.
-    fn fall_back(&mut self, values: usize, fault: Fault) -> Result<Option<Found>, ReadError> {
-        let error = self.error(fault);
+    /// Falls back to YAML after invalid JSON, unless two values have been read.
+    fn fall_back(&mut self, values: usize, error: TextError) -> Result<Option<OwnedEvent>, ReadError> {
+        let error = self.error(error);
         if values > 1 {
             return Err(error);
         }
@@ -313,67 +335,67 @@ impl FileReader {
         let blank = leading_space(text);
         let line_end = memchr::memchr(b'\n', &text[..blank]);
         if line_end.is_none() && blank == text.len() && !self.is_finished && blank <= self.limits.blob_bytes {
-            // How much white space there is decides where YAML begins.
-            self.mode = Mode::Json { values, enough: blank + 1 };
-            return Ok(Some(Found::More));
+            // The amount of white space decides where YAML begins.
+            self.state = ReaderState::Json { values, retry_at: blank + 1 };
+            return Ok(Some(OwnedEvent::NeedInput));
         }
         self.consume(line_end.map_or(blank, |at| at + 1));
-        self.mode = Mode::Yaml { cut: Cut::default(), json: Some(error) };
+        self.state = ReaderState::Yaml { splitter: DocumentSplitter::default(), json: Some(error) };
         Ok(None)
     }
 
-    fn next_yaml(&mut self) -> Result<Option<Found>, ReadError> {
+    fn next_yaml(&mut self) -> Result<Option<OwnedEvent>, ReadError> {
         match self.yaml_document() {
-            // When a text is neither, the fault that it has as JSON is told.
-            Err(error) => match &mut self.mode {
-                Mode::Yaml { json, .. } => Err(json.take().unwrap_or(error)),
+            // For text that is neither, the JSON error is reported.
+            Err(error) => match &mut self.state {
+                ReaderState::Yaml { json, .. } => Err(json.take().unwrap_or(error)),
                 _ => Err(error),
             },
             found => found,
         }
     }
 
-    fn yaml_document(&mut self) -> Result<Option<Found>, ReadError> {
+    fn yaml_document(&mut self) -> Result<Option<OwnedEvent>, ReadError> {
         let text = &self.buffer[self.start..self.end];
-        let Mode::Yaml { cut, .. } = &mut self.mode else {
+        let ReaderState::Yaml { splitter, .. } = &mut self.state else {
             return Ok(None);
         };
-        let cut = match cut.document(text, self.is_finished) {
-            Ok(cut) => cut,
-            Err(fault) => return Err(self.error(fault)),
+        let splitter = match splitter.next_document(text, self.is_finished) {
+            Ok(splitter) => splitter,
+            Err(error) => return Err(self.error(error)),
         };
         let limit = self.limits.blob_bytes;
-        let document = match cut {
-            split::Found::End => return Ok(Some(Found::End)),
-            split::Found::More if text.len() > limit => return Err(self.too_large(0)),
-            split::Found::More => return Ok(Some(Found::More)),
-            split::Found::Document { len, .. } if len > limit => return Err(self.too_large(0)),
-            split::Found::Document { len, next } => (len, next),
+        let document = match splitter {
+            DocumentBoundary::End => return Ok(Some(OwnedEvent::End)),
+            DocumentBoundary::Incomplete if text.len() > limit => return Err(self.too_large(0)),
+            DocumentBoundary::Incomplete => return Ok(Some(OwnedEvent::NeedInput)),
+            DocumentBoundary::Document { len, .. } if len > limit => return Err(self.too_large(0)),
+            DocumentBoundary::Document { len, next } => (len, next),
         };
         let (len, next) = document;
         let read = yaml::convert(&text[..len], &self.limits, &mut self.writer);
-        let read = read.map_err(|fault| self.error(fault))?;
+        let read = read.map_err(|error| self.error(error))?;
         if let Err(kind) = self.check_blob() {
             let line = read.line;
-            return Err(self.error(Fault { line, kind }));
+            return Err(self.error(TextError { line, kind }));
         }
         let is_empty = self.writer.written() == b"null";
         let at = self.line + if is_empty { 0 } else { read.line };
         for key in self.writer.collisions() {
             let message = format!("keys of one mapping are alike as text: {key:?}; the last one counts");
-            self.notices.push_back(notice(Code::KeysCollide, message, at));
+            self.notices.push_back(notice(ProblemCode::KeysCollide, message, at));
         }
         if let Some(line) = read.unread {
             let message = "text after the first node of a document was not read".to_owned();
             let line = self.line + line;
-            self.notices.push_back(notice(Code::TextNotRead, message, line));
+            self.notices.push_back(notice(ProblemCode::TextNotRead, message, line));
         }
         self.consume(next);
-        self.mode = Mode::Yaml { cut: Cut::default(), json: None };
+        self.state = ReaderState::Yaml { splitter: DocumentSplitter::default(), json: None };
         Ok(self.take_written(at))
     }
 
-    /// Whether what was written can be a blob, or nothing.
+    /// Checks that the converted value can be a blob, or is null.
     fn check_blob(&self) -> Result<(), ReadErrorKind> {
         let written = self.writer.written();
         if written.len() > self.limits.blob_bytes {
@@ -388,14 +410,14 @@ impl FileReader {
         }))
     }
 
-    /// The blob that was written, or a notice that there is none.
-    fn take_written(&mut self, at: usize) -> Option<Found> {
+    /// Returns the converted blob, or queues a notice that the document is empty.
+    fn take_written(&mut self, at: usize) -> Option<OwnedEvent> {
         if self.writer.written().first() == Some(&b'{') {
             self.writer.finish();
-            return Some(Found::Blob { at });
+            return Some(OwnedEvent::Blob { at });
         }
         let message = "a document holds nothing".to_owned();
-        self.notices.push_front(notice(Code::DocumentEmpty, message, at));
+        self.notices.push_front(notice(ProblemCode::DocumentEmpty, message, at));
         None
     }
 
@@ -407,33 +429,33 @@ impl FileReader {
     fn too_large(&self, begin: usize) -> ReadError {
         let line = newlines(&self.buffer[self.start..self.start + begin]);
         let kind = ReadErrorKind::TooLarge(self.limits.blob_bytes);
-        self.error(Fault { line, kind })
+        self.error(TextError { line, kind })
     }
 
-    /// The fault with its line in the file.
-    fn error(&self, fault: Fault) -> ReadError {
-        ReadError { line: line_number(self.line + fault.line), kind: fault.kind }
+    /// Converts an error in the unread input to one with its line in the file.
+    fn error(&self, error: TextError) -> ReadError {
+        ReadError { line: line_number(self.line + error.line), kind: error.kind }
     }
 }
 
-/// The one JSON value that a text is, in canonical form; `None` when it is none, more than one, or nested deeper.
+/// Converts text to one canonical JSON value; `None` when it is not exactly one value, or nested deeper than `depth`.
 ///
-/// Unlike a blob it may be of any type, and its keys are bound by no rule.
+/// Unlike a blob it may have any type, and the rules for keys of blobs do not apply.
 pub(crate) fn json_value(text: &str, depth: usize) -> Option<Vec<u8>> {
-    // In an array, a number has an end and an object is no blob.
+    // In an array, numbers are delimited and objects are not checked as blobs.
     let array = format!("[{text}]");
     let limits = ReadLimits { depth: depth + 1, ..ReadLimits::default() };
-    let mut writer = Canonical::default();
+    let mut writer = CanonicalWriter::default();
     let end = json::convert(array.as_bytes(), 0, &limits, &mut writer).ok()??;
     if end < array.len() {
         return None;
     }
     writer.finish();
     let mut values = Vec::new();
-    let mut cursor = crate::json::Cursor::new(writer.line());
+    let mut cursor = crate::json::JsonCursor::new(writer.line());
     let elements = cursor.array(|cursor| {
         values.push(cursor.value()?.0);
-        Ok::<_, crate::json::Fault>(())
+        Ok::<_, crate::json::JsonError>(())
     });
     match (elements, values.as_slice()) {
         (Ok(()), [value]) => Some(value.to_vec()),
@@ -441,7 +463,7 @@ pub(crate) fn json_value(text: &str, depth: usize) -> Option<Vec<u8>> {
     }
 }
 
-fn notice(code: Code, message: String, line: usize) -> Notice {
+fn notice(code: ProblemCode, message: String, line: usize) -> Notice {
     Notice { code, message, line: line_number(line) }
 }
 
@@ -449,12 +471,12 @@ fn newlines(text: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', text).count()
 }
 
-/// From a line counted from 0.
+/// Converts a line counted from 0.
 fn line_number(line: usize) -> u32 {
     u32::try_from(line + 1).unwrap_or(u32::MAX)
 }
 
-/// How many bytes of white space, of any script, a text begins with.
+/// Counts the bytes of leading Unicode white space.
 fn leading_space(text: &[u8]) -> usize {
     let valid = text.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     valid.len() - valid.trim_start().len()

@@ -1,12 +1,11 @@
-//! Which bundle an install or an upgrade of a package would pick: what the OLM v1 controller does for a
-//! `ClusterExtension`, step by step, with its texts.
+//! Resolution: picks the bundle that the OLM v1 controller would install for a `ClusterExtension`, with its messages.
 //!
-//! It differs from the controller on purpose in this: of bundles with one version and release in one catalog it takes
-//! the one whose given release is higher, and then the one with the least name, where upstream takes the one that it
-//! read first; it says the deprecations of the bundle that it picks, where upstream may say another catalog's; of
-//! objects with one key the first counts, as everywhere here. It knows catalogs as values, and nothing of servers.
+//! It deliberately differs from the controller in three points. Of bundles with the same version and release in one
+//! catalog it picks the one with the higher given release, then the one with the smaller name, where upstream picks the
+//! one that it read first. It returns the deprecations of the picked bundle, where upstream may return those of another
+//! catalog. Of objects with the same key the first counts, as everywhere in this crate.
 
-mod judge;
+mod candidate;
 mod message;
 
 use std::collections::BTreeMap;
@@ -15,202 +14,226 @@ use crate::catalog::{Bundle, Catalog, Deprecation, Property};
 use crate::graph::Releases;
 use crate::range::MastermindsRange;
 use crate::selector::{Selector, SelectorError};
-use judge::{Judged, judge_across, judge_package};
+use candidate::{Candidate, compare_catalogs, evaluate_package};
 
-/// The most bundles that an answer gives reasons for.
+/// Maximum number of considered bundles in a result.
 pub const MAX_CONSIDERED: usize = 100;
 
-/// A catalog to choose from.
+/// A catalog that resolution may choose from.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer<'a> {
-    /// Its name.
+    /// Name of the catalog.
     pub name: &'a str,
-    /// Which catalog wins when several have a bundle; the highest does.
+    /// Priority: of several catalogs with a matching bundle, the highest wins.
     pub priority: i32,
-    /// Its labels, by key.
+    /// Labels of the catalog.
     pub labels: &'a BTreeMap<String, String>,
-    /// What it holds, or why that cannot be read.
+    /// The catalog, or why it cannot be read, which fails the resolution.
     pub content: Result<&'a Catalog, &'a str>,
 }
 
-/// What to install or upgrade.
+/// The package to install or upgrade, with constraints.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Request<'a> {
+pub struct ResolutionRequest<'a> {
     /// Name of the package.
     pub package: &'a str,
-    /// Only versions in this range, as [`MastermindsRange`] reads it; every version when empty.
+    /// Range of acceptable versions, a [`MastermindsRange`]; any version when empty.
     pub version: &'a str,
-    /// Only bundles in one of these channels, and only upgrades that they allow; every channel when empty.
+    /// Channels whose bundles and edges are considered; all channels when empty.
     pub channels: &'a [&'a str],
-    /// Only catalogs whose labels match; every catalog when absent.
+    /// Selector for the labels of catalogs; `None` considers all catalogs.
     pub selector: Option<&'a Selector>,
-    /// What is installed now; nothing when absent.
+    /// The installed bundle, if any.
     pub installed: Option<InstalledBundle<'a>>,
-    /// Whether an upgrade must follow the catalog's edges.
+    /// Policy for upgrades.
     pub policy: UpgradePolicy,
-    /// Whether releases that bundles give count.
+    /// Whether given releases of bundles count.
     pub releases: Releases,
 }
 
-/// The bundle that is installed now, as a client says it; it need not be in a catalog any more.
+/// The installed bundle as described by a client; it need not be in a catalog any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstalledBundle<'a> {
-    /// Its name.
+    /// Name of the bundle.
     pub name: &'a str,
-    /// Its version.
+    /// Version of the bundle.
     pub version: &'a str,
-    /// Its release; when absent, build metadata of the version counts as one.
+    /// Release of the bundle; when `None`, build metadata of the version counts as release.
     pub release: Option<&'a str>,
 }
 
-/// Whether an upgrade must follow the catalog's edges.
+/// Policy for upgrades: whether they must follow the edges of the catalog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UpgradePolicy {
-    /// It must.
+    /// Upgrades must follow the edges of the catalog.
     #[default]
     CatalogProvided,
-    /// It need not; any other version will do.
+    /// Any version is allowed, also a downgrade.
     SelfCertified,
 }
 
-/// A resolution that found exactly one bundle.
+/// Result of a resolution that picked a bundle.
 #[derive(Clone)]
 pub struct Resolution<'a> {
-    /// Which of the offered catalogs it is in, by its place among them.
+    /// Index of its catalog in the offers.
     pub offer: usize,
-    /// The bundle.
+    /// The picked or considered bundle.
     pub bundle: Bundle<'a>,
-    /// Why not to use the bundle, its package, or its channels (of those asked for) any more, in this order.
+    /// Deprecations of the bundle, its package, and its requested channels, in this order.
     pub deprecations: Vec<Deprecation<'a>>,
-    /// What was looked at, best first, at most [`MAX_CONSIDERED`].
+    /// Considered bundles, best first, at most [`MAX_CONSIDERED`].
     pub considered: Vec<Considered<'a>>,
 }
 
-/// A resolution that found no bundle, or more than one equally good.
+/// Error of a resolution that found no bundle, or several equally good ones.
 #[derive(Clone)]
-pub struct Failure<'a> {
-    /// What went wrong.
+pub struct ResolutionFailure<'a> {
+    /// Stable code of the error.
     pub code: FailureCode,
-    /// The same in upstream's words.
+    /// Upstream's message.
     pub message: String,
-    /// What was looked at, best first, at most [`MAX_CONSIDERED`]; empty when the request is malformed.
+    /// Considered bundles, best first, at most [`MAX_CONSIDERED`]; empty when the request is malformed.
     pub considered: Vec<Considered<'a>>,
 }
 
-/// What can go wrong in a resolution.
+/// Stable code of a resolution error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureCode {
-    /// The request is malformed: its range, its selector or its installed version.
+    /// The range, the selector or the installed version is malformed.
     InvalidRequest,
-    /// No catalog has the package, as far as the catalogs can be read.
+    /// No readable catalog has the package.
     PackageNotFound,
     /// Catalogs have the package, but no bundle meets the request.
     NoMatchingBundle,
     /// Catalogs of the same priority each have a bundle that meets the request.
     Ambiguous,
-    /// The best bundle needs other bundles, which a `ClusterExtension` cannot install.
+    /// The best bundle has dependencies, which a `ClusterExtension` cannot install.
     HasDependencies,
 }
 
-/// A bundle that a resolution looked at.
+/// A bundle that a resolution considered.
 #[derive(Clone, Copy)]
 pub struct Considered<'a> {
-    /// Which of the offered catalogs it is in, by its place among them.
+    /// Index of its catalog in the offers.
     pub offer: usize,
-    /// The bundle.
+    /// The picked or considered bundle.
     pub bundle: Bundle<'a>,
-    /// Why it was not chosen; `None` for the one that was.
+    /// Why it was rejected; `None` for the picked bundle.
     pub rejection: Option<Rejection>,
 }
 
-/// Why a resolution did not choose a bundle: the first of these reasons that holds.
+/// Why a resolution rejected a bundle: the first reason that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rejection {
-    /// It is in none of the channels asked for.
+    /// It is in none of the requested channels.
     Channel,
-    /// Its version is not in the range asked for, or is malformed.
+    /// Its version is not in the requested range, or is malformed.
     Version,
-    /// Nothing lets the installed bundle be upgraded to it.
+    /// No edge leads from the installed bundle to it.
     NotASuccessor,
-    /// Another is deprecated less.
+    /// It is deprecated, and another candidate is not.
     Deprecated,
-    /// Another of the same catalog has a higher version, or the same and comes first.
+    /// Another bundle of the same catalog has a higher version, or the same version and precedes it.
     LowerVersion,
-    /// Another catalog has a higher priority.
+    /// A catalog of higher priority has a candidate.
     LowerPriority,
-    /// Another catalog of the same priority has a bundle that is equally good.
+    /// Another catalog of the same priority has a candidate.
     Ambiguous,
-    /// It needs other bundles.
+    /// It has dependencies.
     HasDependencies,
 }
 
-/// The types of properties that declare a dependency, which the controller cannot install.
+/// Types of properties that declare dependencies, which the controller cannot install.
 const DEPENDENCIES: [&str; 3] = ["olm.package.required", "olm.gvk.required", "olm.constraint"];
 
-/// Picks a bundle from the catalogs offered, which stand in the order in which upstream would list them: by name.
+/// Picks the bundle to install from the offered catalogs, which must be sorted by name, as upstream lists them.
 ///
-/// Takes time in what the catalogs hold of this package, and not in what else they hold.
+/// Takes time in the size of the package, not of the catalogs.
+///
+/// ```
+/// # use std::collections::BTreeMap;
+/// # use fbc::{Catalog, Origins, origin::FileOrigin};
+/// use fbc::resolve::{Offer, ResolutionRequest, resolve};
+///
+/// # let lines = br#"{"name":"etcd","schema":"olm.package"}
+/// # {"image":"a.io/etcd:1","name":"etcd.v1","package":"etcd","properties":[{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.0"}}],"schema":"olm.bundle"}
+/// # {"image":"a.io/etcd:2","name":"etcd.v2","package":"etcd","properties":[{"type":"olm.package","value":{"packageName":"etcd","version":"2.0.0"}}],"schema":"olm.bundle"}
+/// # "#;
+/// # let lines: Vec<u8> = lines.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()).flat_map(|line| [line, b"\n"].concat()).collect();
+/// # let file = FileOrigin { path: "catalog.json".to_owned(), lines: vec![1, 2, 3], notices: Vec::new() };
+/// # let catalog = Catalog::build(lines.into(), &Origins { files: vec![file] })?;
+/// # let labels = BTreeMap::new();
+/// // The catalog has the bundles `etcd.v1` (1.0.0) and `etcd.v2` (2.0.0).
+/// let offers = [Offer { name: "community", priority: 0, labels: &labels, content: Ok(&catalog) }];
+/// let request = ResolutionRequest { package: "etcd", version: "<2.0.0", ..ResolutionRequest::default() };
+/// let resolution = resolve(&request, &offers).map_err(|failure| failure.message)?;
+/// assert_eq!(resolution.bundle.name(), "etcd.v1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
-/// When not exactly one bundle is best, or it cannot be installed.
-pub fn resolve<'a>(request: &Request<'_>, offers: &[Offer<'a>]) -> Result<Resolution<'a>, Failure<'a>> {
+/// Fails when the request is malformed, no bundle matches, several are equally good, or the best cannot be installed.
+pub fn resolve<'a>(
+    request: &ResolutionRequest<'_>,
+    offers: &[Offer<'a>],
+) -> Result<Resolution<'a>, ResolutionFailure<'a>> {
     let range = match request.version {
         "" => None,
-        text => Some(MastermindsRange::parse(text).map_err(|fault| Failure::of_range(text, &fault))?),
+        text => Some(MastermindsRange::parse(text).map_err(|error| ResolutionFailure::invalid_range(text, &error))?),
     };
-    let mut judged: Vec<Judged<'a>> = Vec::new();
+    let mut candidates: Vec<Candidate<'a>> = Vec::new();
     let mut is_found = false;
     for (at, offer) in offers.iter().enumerate() {
         if !request.selector.is_none_or(|selector| selector.matches(offer.labels)) {
             continue;
         }
-        let catalog = offer.content.map_err(|reason| Failure::of_catalog(request, offer, reason))?;
+        let catalog = offer.content.map_err(|reason| ResolutionFailure::unreadable_catalog(request, offer, reason))?;
         if let Some(package) = catalog.package(request.package) {
             is_found = true;
-            judge_package(request, range.as_ref(), at, package, &mut judged)?;
+            evaluate_package(request, range.as_ref(), at, package, &mut candidates)?;
         }
     }
-    let tied = judge_across(offers, &mut judged);
-    let best = judged.iter().position(|judged| judged.rejection.is_none());
-    let winner = best.map(|at| conclude(&mut judged[at]));
-    let considered = considered(offers, judged);
+    let tied = compare_catalogs(offers, &mut candidates);
+    let best = candidates.iter().position(|candidates| candidates.rejection.is_none());
+    let winner = best.map(|at| check_installable(&mut candidates[at]));
+    let considered = considered(offers, candidates);
     match winner {
         Some(Ok((offer, bundle))) => {
             Ok(Resolution { offer, bundle, deprecations: deprecations(request, bundle), considered })
         }
-        Some(Err((code, message))) => Err(Failure { code, message, considered }),
-        None => Err(Failure::of_nothing(request, offers, is_found, &tied, considered)),
+        Some(Err((code, message))) => Err(ResolutionFailure { code, message, considered }),
+        None => Err(ResolutionFailure::no_single_bundle(request, offers, is_found, &tied, considered)),
     }
 }
 
-/// Whether the best bundle can be installed; if not, why, which becomes its rejection too.
-fn conclude<'a>(best: &mut Judged<'a>) -> Result<(usize, Bundle<'a>), (FailureCode, String)> {
-    if let Err(fault) = &best.identity {
+/// Checks that the best candidate can be installed; if not, sets its rejection and returns the error.
+fn check_installable<'a>(best: &mut Candidate<'a>) -> Result<(usize, Bundle<'a>), (FailureCode, String)> {
+    if let Err(error) = &best.identity {
         best.rejection = Some(Rejection::Version);
-        return Err((FailureCode::NoMatchingBundle, message::of_version(best.bundle, fault)));
+        return Err((FailureCode::NoMatchingBundle, message::version_error(best.bundle, error)));
     }
     let is_dependency = |name: &&str| DEPENDENCIES.contains(name);
     if let Some(property) = best.bundle.properties().map(Property::type_name).find(is_dependency) {
         best.rejection = Some(Rejection::HasDependencies);
-        return Err((FailureCode::HasDependencies, message::of_dependency(best.bundle, property)));
+        return Err((FailureCode::HasDependencies, message::dependency_error(best.bundle, property)));
     }
     Ok((best.offer, best.bundle))
 }
 
-fn considered<'a>(offers: &[Offer<'_>], mut judged: Vec<Judged<'a>>) -> Vec<Considered<'a>> {
-    judged.sort_by(|a, b| a.order(b, offers));
-    judged.truncate(MAX_CONSIDERED);
-    let considered = |Judged { offer, bundle, rejection, .. }| Considered { offer, bundle, rejection };
-    judged.into_iter().map(considered).collect()
+fn considered<'a>(offers: &[Offer<'_>], mut candidates: Vec<Candidate<'a>>) -> Vec<Considered<'a>> {
+    candidates.sort_by(|a, b| a.order(b, offers));
+    candidates.truncate(MAX_CONSIDERED);
+    let considered = |Candidate { offer, bundle, rejection, .. }| Considered { offer, bundle, rejection };
+    candidates.into_iter().map(considered).collect()
 }
 
-fn deprecations<'a>(request: &Request<'_>, bundle: Bundle<'a>) -> Vec<Deprecation<'a>> {
+fn deprecations<'a>(request: &ResolutionRequest<'_>, bundle: Bundle<'a>) -> Vec<Deprecation<'a>> {
     let mut deprecations: Vec<_> = bundle.deprecation().into_iter().chain(bundle.package().deprecation()).collect();
     let mut names = Vec::new();
     for entry in bundle.channel_entries() {
         let channel = entry.channel();
-        let is_asked_for = request.channels.is_empty() || request.channels.contains(&channel.name());
-        if is_asked_for && names.last() != Some(&channel.name()) {
+        let is_requested = request.channels.is_empty() || request.channels.contains(&channel.name());
+        if is_requested && names.last() != Some(&channel.name()) {
             names.push(channel.name());
             deprecations.extend(channel.deprecation());
         }
@@ -219,7 +242,7 @@ fn deprecations<'a>(request: &Request<'_>, bundle: Bundle<'a>) -> Vec<Deprecatio
 }
 
 impl FailureCode {
-    /// Its name, such as `NO_MATCHING_BUNDLE`.
+    /// Returns the name in the GraphQL schema, such as `NO_MATCHING_BUNDLE`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InvalidRequest => "INVALID_REQUEST",
@@ -232,7 +255,7 @@ impl FailureCode {
 }
 
 impl Rejection {
-    /// Its name, such as `NOT_A_SUCCESSOR`.
+    /// Returns the name in the GraphQL schema, such as `NOT_A_SUCCESSOR`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Channel => "CHANNEL",
@@ -247,8 +270,8 @@ impl Rejection {
     }
 }
 
-impl From<SelectorError> for Failure<'_> {
-    fn from(fault: SelectorError) -> Self {
-        Failure::invalid(format!("desired catalog selector is invalid: {fault}"))
+impl From<SelectorError> for ResolutionFailure<'_> {
+    fn from(error: SelectorError) -> Self {
+        ResolutionFailure::invalid(format!("desired catalog selector is invalid: {error}"))
     }
 }

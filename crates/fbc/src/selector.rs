@@ -1,6 +1,6 @@
-//! Label selectors: the syntax of `kubectl -l`, and the `LabelSelector` of Kubernetes' API.
+//! Label selectors: parses the syntax of `kubectl -l` and the `LabelSelector` of the Kubernetes API.
 //!
-//! Both are read as k8s.io/apimachinery 0.36 reads them, with its error texts. Nothing here knows what is labelled.
+//! Both behave as in k8s.io/apimachinery 0.36, with its error texts.
 
 mod label;
 mod parser;
@@ -10,38 +10,49 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use crate::quote::go_quote;
-use label::{key_faults, value_faults};
+use label::{key_errors, value_errors};
 
-/// Requirements on labels, all of which must hold. Without any, everything matches.
+/// Requirements on labels, all of which must hold; without any, every set of labels matches.
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use fbc::selector::Selector;
+///
+/// let selector = Selector::parse("env=prod,tier in (1,2),!old")?;
+/// let labels = [("env", "prod"), ("tier", "2")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+/// assert!(selector.matches(&BTreeMap::from(labels)));
+/// # Ok::<(), fbc::selector::SelectorError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
     requirements: Vec<Requirement>,
 }
 
-/// A requirement of a `LabelSelector` as a `ClusterExtension` has it.
+/// An element of the `matchExpressions` of a `LabelSelector`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatchExpression<'a> {
-    /// The label.
+    /// Key of the label.
     pub key: &'a str,
     /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
     pub operator: &'a str,
-    /// Values, for the operators that have some.
+    /// Values, for `In` and `NotIn`.
     pub values: &'a [String],
 }
 
-/// Why something is no selector. The texts are upstream's.
+/// Why a selector is invalid. The texts are upstream's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SelectorError {
-    /// The text does not have the form of requirements.
+    /// The text is not a list of requirements.
     #[error("{0}")]
     Syntax(String),
-    /// A requirement has the form of one and is none.
+    /// A requirement is malformed or invalid.
     #[error("unable to parse requirement: {0}")]
     Requirement(String),
-    /// A `LabelSelector` asks for an operator that there is not.
+    /// A `LabelSelector` has an unknown operator.
     #[error("{} is not a valid label selector operator", go_quote(.0))]
     Operator(String),
-    /// A `LabelSelector` has a malformed key, value or number of values.
+    /// A `LabelSelector` has an invalid key, value or number of values.
     #[error("{0}")]
     Invalid(String),
 }
@@ -49,15 +60,15 @@ pub enum SelectorError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Requirement {
     key: String,
-    operator: Operator,
+    operator: SelectorOperator,
     values: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
-    /// `=` and `==` too.
+enum SelectorOperator {
+    /// Also `=` and `==`.
     In,
-    /// `!=` too.
+    /// Also `!=`.
     NotIn,
     Exists,
     DoesNotExist,
@@ -66,12 +77,12 @@ enum Operator {
 }
 
 impl Selector {
-    /// Reads the syntax of `kubectl -l`, such as `env=prod,tier in (1,2),!old`.
+    /// Parses the syntax of `kubectl -l`, such as `env=prod,tier in (1,2),!old`.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         Ok(Self { requirements: parser::parse(text)? })
     }
 
-    /// Reads a `LabelSelector`: labels with their values, and expressions.
+    /// Converts a `LabelSelector` of the Kubernetes API: labels with their values, and expressions.
     pub fn from_kubernetes(
         match_labels: &BTreeMap<String, String>,
         match_expressions: &[MatchExpression<'_>],
@@ -80,14 +91,14 @@ impl Selector {
         let mut requirements = Vec::new();
         for (key, value) in match_labels {
             let values = vec![value.clone()];
-            requirements.push(Requirement::new(key, Operator::In, values).map_err(invalid)?);
+            requirements.push(Requirement::new(key, SelectorOperator::In, values).map_err(invalid)?);
         }
         for MatchExpression { key, operator, values } in match_expressions {
             let operator = match *operator {
-                "In" => Operator::In,
-                "NotIn" => Operator::NotIn,
-                "Exists" => Operator::Exists,
-                "DoesNotExist" => Operator::DoesNotExist,
+                "In" => SelectorOperator::In,
+                "NotIn" => SelectorOperator::NotIn,
+                "Exists" => SelectorOperator::Exists,
+                "DoesNotExist" => SelectorOperator::DoesNotExist,
                 other => return Err(SelectorError::Operator(other.to_owned())),
             };
             requirements.push(Requirement::new(key, operator, values.to_vec()).map_err(invalid)?);
@@ -95,42 +106,42 @@ impl Selector {
         Ok(Self { requirements })
     }
 
-    /// Whether the labels meet every requirement.
+    /// Tells whether labels meet every requirement.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.requirements.iter().all(|requirement| requirement.matches(labels.get(&requirement.key)))
     }
 }
 
 impl Requirement {
-    /// Checks the key, the number of values and the values; what is wrong comes in one text.
-    fn new(key: &str, operator: Operator, values: Vec<String>) -> Result<Self, String> {
-        let mut faults: Vec<_> = key_fault(key, "key").into_iter().collect();
+    /// Validates the key, the number of values and the values; all errors are joined in one text.
+    fn new(key: &str, operator: SelectorOperator, values: Vec<String>) -> Result<Self, String> {
+        let mut errors: Vec<_> = key_error(key, "key").into_iter().collect();
         match operator {
-            Operator::In | Operator::NotIn if values.is_empty() => {
+            SelectorOperator::In | SelectorOperator::NotIn if values.is_empty() => {
                 let rule = "for 'in', 'notin' operators, values set can't be empty";
-                faults.push(format!("values: Invalid value: null: {rule}"));
+                errors.push(format!("values: Invalid value: null: {rule}"));
             }
-            Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
+            SelectorOperator::Exists | SelectorOperator::DoesNotExist if !values.is_empty() => {
                 let list: Vec<_> = values.iter().map(|value| go_quote(value).to_string()).collect();
                 let rule = "values set must be empty for exists and does not exist";
-                faults.push(format!("values: Invalid value: [{}]: {rule}", list.join(",")));
+                errors.push(format!("values: Invalid value: [{}]: {rule}", list.join(",")));
             }
-            Operator::GreaterThan | Operator::LessThan => {
+            SelectorOperator::GreaterThan | SelectorOperator::LessThan => {
                 let rule = "for 'Gt', 'Lt' operators, the value must be an integer";
                 let bad = values.iter().enumerate().filter(|(_, value)| integer(value).is_none());
-                faults
+                errors
                     .extend(bad.map(|(at, value)| format!("values[{at}]: Invalid value: {}: {rule}", go_quote(value))));
             }
             _ => {}
         }
         for (at, value) in values.iter().enumerate() {
-            let found = value_faults(value);
-            if !found.is_empty() {
-                let (value, found) = (go_quote(value), found.join("; "));
-                faults.push(format!("values[{at}][{key}]: Invalid value: {value}: {found}"));
+            let unexpected = value_errors(value);
+            if !unexpected.is_empty() {
+                let (value, unexpected) = (go_quote(value), unexpected.join("; "));
+                errors.push(format!("values[{at}][{key}]: Invalid value: {value}: {unexpected}"));
             }
         }
-        match faults.as_slice() {
+        match errors.as_slice() {
             [] => Ok(Self { key: key.to_owned(), operator, values }),
             [one] => Err(one.clone()),
             several => Err(format!("[{}]", several.join(", "))),
@@ -139,12 +150,12 @@ impl Requirement {
 
     fn matches(&self, value: Option<&String>) -> bool {
         match self.operator {
-            Operator::In => value.is_some_and(|value| self.values.contains(value)),
-            Operator::NotIn => value.is_none_or(|value| !self.values.contains(value)),
-            Operator::Exists => value.is_some(),
-            Operator::DoesNotExist => value.is_none(),
-            Operator::GreaterThan => self.compares(value, |value, bound| value > bound),
-            Operator::LessThan => self.compares(value, |value, bound| value < bound),
+            SelectorOperator::In => value.is_some_and(|value| self.values.contains(value)),
+            SelectorOperator::NotIn => value.is_none_or(|value| !self.values.contains(value)),
+            SelectorOperator::Exists => value.is_some(),
+            SelectorOperator::DoesNotExist => value.is_none(),
+            SelectorOperator::GreaterThan => self.compares(value, |value, bound| value > bound),
+            SelectorOperator::LessThan => self.compares(value, |value, bound| value < bound),
         }
     }
 
@@ -154,13 +165,13 @@ impl Requirement {
     }
 }
 
-/// What is wrong with a key, at this path.
-fn key_fault(key: &str, path: &str) -> Option<String> {
-    let faults = key_faults(key);
-    (!faults.is_empty()).then(|| format!("{path}: Invalid value: {}: {}", go_quote(key), faults.join("; ")))
+/// Validates a key and formats its errors for a field path; `None` when it is valid.
+fn key_error(key: &str, path: &str) -> Option<String> {
+    let errors = key_errors(key);
+    (!errors.is_empty()).then(|| format!("{path}: Invalid value: {}: {}", go_quote(key), errors.join("; ")))
 }
 
-/// What Go's `ParseInt` takes: a sign and digits.
+/// Parses an integer as Go's `ParseInt` does: an optional sign and digits.
 fn integer(text: &str) -> Option<i64> {
     text.parse().ok()
 }

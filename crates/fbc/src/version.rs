@@ -1,8 +1,8 @@
-//! Versions and releases of bundles: their grammar and their order.
+//! Parses and compares versions and releases of bundles.
 //!
 //! A version is semver 2.0 read strictly, as github.com/blang/semver v4 reads it: no leading `v`, three numbers,
 //! no leading zeros, numbers below 2^64. A release is a list of prerelease identifiers that orders equal versions.
-//! The errors read as upstream's. Nothing here knows of ranges or of what carries a version.
+//! Error texts equal upstream's.
 
 mod identity;
 
@@ -16,7 +16,7 @@ pub use identity::{VersionRelease, VersionReleaseError};
 
 use crate::quote::go_quote;
 
-/// The longest release, in bytes. Upstream: a constraint of the `ClusterServiceVersion` CRD.
+/// Maximum length of a release, in bytes: a constraint of the `ClusterServiceVersion` CRD.
 pub const MAX_RELEASE_BYTES: usize = 20;
 
 /// A semantic version, borrowed from its text.
@@ -31,13 +31,13 @@ pub struct Version<'a> {
     build: &'a str,
 }
 
-/// What orders bundles of one version: identifiers as in a prerelease, separated by dots. Empty means none.
+/// A release, which orders bundles of one version: dot-separated identifiers as in a prerelease. Empty means none.
 ///
 /// Its identifiers have no leading zeros, so `==` agrees with [`Release::precedence`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Release<'a>(&'a str);
 
-/// Why a text is no version. The texts are those of blang/semver v4.
+/// Why a text is not a version. The texts are those of blang/semver v4.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum VersionError {
     /// The text is empty.
@@ -46,12 +46,12 @@ pub enum VersionError {
     /// There are fewer than three parts.
     #[error("No Major.Minor.Patch elements found")]
     Incomplete,
-    /// A number holds something else than ASCII digits.
+    /// A number has characters other than ASCII digits.
     #[error("Invalid character(s) found in {part} number {}", go_quote(.text))]
     NotANumber {
         /// `major`, `minor` or `patch`.
         part: &'static str,
-        /// What stands there.
+        /// Text of the number.
         text: String,
     },
     /// A number other than `0` begins with `0`.
@@ -59,7 +59,7 @@ pub enum VersionError {
     LeadingZeroes {
         /// `Major`, `Minor` or `Patch`.
         part: &'static str,
-        /// What stands there.
+        /// Text of the number.
         text: String,
     },
     /// A number is missing.
@@ -74,18 +74,18 @@ pub enum VersionError {
     /// A numeric prerelease identifier other than `0` begins with `0`.
     #[error("Numeric PreRelease version must not contain leading zeroes {}", go_quote(.0))]
     PrereleaseLeadingZeroes(String),
-    /// A prerelease identifier holds something else than ASCII letters, digits and `-`.
+    /// A prerelease identifier has characters other than ASCII letters, digits and `-`.
     #[error("Invalid character(s) found in prerelease {}", go_quote(.0))]
     PrereleaseInvalid(String),
     /// An identifier of the build metadata is empty.
     #[error("Build meta data is empty")]
     BuildEmpty,
-    /// An identifier of the build metadata holds something else than ASCII letters, digits and `-`.
+    /// An identifier of the build metadata has characters other than ASCII letters, digits and `-`.
     #[error("Invalid character(s) found in build meta data {}", go_quote(.0))]
     BuildInvalid(String),
 }
 
-/// Why a text is no release. The texts are those of operator-registry.
+/// Why a text is not a release. The texts are those of operator-registry.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReleaseError {
     /// The text has more than [`MAX_RELEASE_BYTES`].
@@ -96,13 +96,23 @@ pub enum ReleaseError {
     Invalid {
         /// The whole text.
         release: String,
-        /// Each wrong identifier: its place from 0, and what is wrong with it.
+        /// Index of each invalid identifier, and its error.
         segments: Vec<(usize, VersionError)>,
     },
 }
 
 impl<'a> Version<'a> {
-    /// Reads a version strictly.
+    /// Parses a version strictly.
+    ///
+    /// ```
+    /// use fbc::version::Version;
+    ///
+    /// let version = Version::parse("1.2.0-rc.1+build")?;
+    /// assert_eq!((version.major(), version.pre(), version.build()), (1, "rc.1", "build"));
+    /// assert!(version.precedence(&Version::parse("1.2.0")?).is_lt());
+    /// assert!(Version::parse("v1.2.0").is_err());
+    /// # Ok::<(), fbc::version::VersionError>(())
+    /// ```
     pub fn parse(text: &'a str) -> Result<Self, VersionError> {
         if text.is_empty() {
             return Err(VersionError::Empty);
@@ -125,37 +135,37 @@ impl<'a> Version<'a> {
         Ok(Self { major, minor, patch, pre: pre.unwrap_or(""), build: build.unwrap_or("") })
     }
 
-    /// A version without build metadata. The prerelease must be well-formed; empty means none.
+    /// Creates a version without build metadata. The prerelease must be well-formed; empty means none.
     pub(crate) fn from_parts(major: u64, minor: u64, patch: u64, pre: &'a str) -> Self {
         Self { major, minor, patch, pre, build: "" }
     }
 
-    /// The first number.
+    /// Returns the major version.
     pub fn major(&self) -> u64 {
         self.major
     }
 
-    /// The second number.
+    /// Returns the minor version.
     pub fn minor(&self) -> u64 {
         self.minor
     }
 
-    /// The third number.
+    /// Returns the patch version.
     pub fn patch(&self) -> u64 {
         self.patch
     }
 
-    /// The prerelease without its `-`; empty when there is none.
+    /// Returns the prerelease without its `-`; empty when there is none.
     pub fn pre(&self) -> &'a str {
         self.pre
     }
 
-    /// The build metadata without its `+`; empty when there is none.
+    /// Returns the build metadata without its `+`; empty when there is none.
     pub fn build(&self) -> &'a str {
         self.build
     }
 
-    /// Which version is the later one, by the rules of semver 2.0: build metadata does not count.
+    /// Compares by the precedence of semver 2.0, which ignores build metadata.
     pub fn precedence(&self, other: &Version<'_>) -> Ordering {
         (self.major, self.minor, self.patch).cmp(&(other.major, other.minor, other.patch)).then_with(|| {
             match (self.pre.is_empty(), other.pre.is_empty()) {
@@ -180,7 +190,7 @@ impl Display for Version<'_> {
 }
 
 impl<'a> Release<'a> {
-    /// Reads a release; an empty text is no release, and no error.
+    /// Parses a release; an empty text is the absent release.
     pub fn parse(text: &'a str) -> Result<Self, ReleaseError> {
         if text.len() > MAX_RELEASE_BYTES {
             return Err(ReleaseError::TooLong(text.to_owned()));
@@ -200,12 +210,12 @@ impl<'a> Release<'a> {
         }
     }
 
-    /// The text; empty when there is no release.
+    /// Returns the text; empty for the absent release.
     pub fn as_str(&self) -> &'a str {
         self.0
     }
 
-    /// Which release is the later one: none comes before any, then the rules of prereleases.
+    /// Compares by precedence: the absent release is the lowest, others compare as prereleases.
     pub fn precedence(&self, other: &Release<'_>) -> Ordering {
         match (self.0.is_empty(), other.0.is_empty()) {
             (false, false) => compare_identifiers(self.0, other.0),
@@ -220,20 +230,20 @@ impl Display for Release<'_> {
     }
 }
 
-/// What is wrong with each segment, one a line.
+/// Formats the error of each segment on a line.
 struct Segments<'a>(&'a [(usize, VersionError)]);
 
 impl Display for Segments<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, (at, fault)) in self.0.iter().enumerate() {
+        for (i, (at, error)) in self.0.iter().enumerate() {
             let line_feed = if i == 0 { "" } else { "\n" };
-            write!(f, "{line_feed}segment {at}: {fault}")?;
+            write!(f, "{line_feed}segment {at}: {error}")?;
         }
         Ok(())
     }
 }
 
-/// The text before the first separator, and the text after it when there is one.
+/// Splits a text at the first separator, if any.
 fn split_off(text: &str, separator: char) -> (&str, Option<&str>) {
     match text.split_once(separator) {
         Some((before, after)) => (before, Some(after)),
@@ -284,7 +294,7 @@ fn check_build(identifier: &str) -> Result<(), VersionError> {
     }
 }
 
-/// Orders prereleases that are not empty.
+/// Compares non-empty prereleases.
 pub(crate) fn compare_identifiers(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a.split('.'), b.split('.'));
     loop {
@@ -299,7 +309,7 @@ pub(crate) fn compare_identifiers(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Numbers by value and before other identifiers; those by their bytes.
+/// Compares identifiers: numbers by value and before others, others by their bytes.
 ///
 /// A number that does not fit in 64 bits, which only Masterminds' ranges accept, counts as text there and here.
 fn compare_identifier(a: &str, b: &str) -> Ordering {

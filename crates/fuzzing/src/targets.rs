@@ -7,7 +7,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use fbc::origin::FileOrigin;
 use fbc::range::{BlangRange, MastermindsRange};
-use fbc::read::{FileReader, ReadLimits, Step};
+use fbc::read::{FileReader, ReadEvent, ReadLimits};
 use fbc::selector::Selector;
 use fbc::version::Version;
 use fbc::{Catalog, Digest, Origins};
@@ -134,13 +134,13 @@ fn read(data: &[u8], piece: usize) -> Option<Vec<u8>> {
     let mut lines = Vec::new();
     loop {
         match reader.next().ok()? {
-            Step::More => match pieces.next() {
+            ReadEvent::NeedInput => match pieces.next() {
                 Some(piece) => reader.push(piece),
                 None => reader.finish(),
             },
-            Step::Blob(blob) => lines.extend_from_slice(blob.line),
-            Step::Notice(_) => {}
-            Step::End => return Some(lines),
+            ReadEvent::Blob(blob) => lines.extend_from_slice(blob.line),
+            ReadEvent::Notice(_) => {}
+            ReadEvent::End => return Some(lines),
         }
     }
 }

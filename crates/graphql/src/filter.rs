@@ -1,7 +1,7 @@
 //! Filters: the arguments of a field as conditions on the objects of a catalog.
 
 use fbc::catalog::{ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, PackageFilter};
-use fbc::range::{MastermindsRange, RangeError};
+use fbc::range::{MastermindsRange, VersionRangeError};
 use serde_json::{Map, Value};
 
 use super::coercion::Arguments;
@@ -50,7 +50,7 @@ pub(super) fn packages(given: &Arguments) -> Option<PackageFilter<'_>> {
 ///
 /// # Errors
 /// When the version range is malformed.
-pub(super) fn bundles(given: &Arguments) -> Result<Option<BundleFilter<'_>>, RangeError> {
+pub(super) fn bundles(given: &Arguments) -> Result<Option<BundleFilter<'_>>, VersionRangeError> {
     let filter = given.get("filter");
     if filter.as_object().is_none_or(Map::is_empty) {
         return Ok(None);

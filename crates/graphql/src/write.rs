@@ -29,7 +29,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use apollo_compiler::parser::SourceSpan;
-use fbc::catalog::part_at;
+use fbc::catalog::resolve_pointer;
 use fbc::catalog::{Bundle, Manifests};
 use serving::{Served, Snapshot};
 
@@ -393,7 +393,7 @@ impl<'a> Writer<'a> {
         let Some(pointer) = arguments(field).text("pointer") else { return self.maybe_raw(json) };
         let walked = json.map_or(0, <[u8]>::len) / WALKED_BYTES + pointer.len() / READ_BYTES;
         self.count_objects(walked as u64)?;
-        match json.map(|json| part_at(json, pointer)).transpose() {
+        match json.map(|json| resolve_pointer(json, pointer)).transpose() {
             Ok(part) => self.maybe_raw(part.flatten()),
             Err(error) => self.bad_input(field, format!("`pointer` is malformed: {error}")),
         }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::{mem, thread};
 
 use fbc::origin::{FileOrigin, Notice, Origins};
-use fbc::read::{FileReader, ReadError, ReadLimits, Step};
+use fbc::read::{FileReader, ReadError, ReadEvent, ReadLimits};
 use store::ContentWriter;
 
 use crate::LoadError;
@@ -150,17 +150,17 @@ fn read_file(
     loop {
         let failure = |error| ReadFailure { path: files.path(file).to_owned(), error };
         match reader.next().map_err(failure)? {
-            Step::More => {
+            ReadEvent::NeedInput => {
                 let read = open(reader.room())?;
                 reader.filled(read);
                 chunk.read += read as u64;
             }
-            Step::Blob(blob) => {
+            ReadEvent::Blob(blob) => {
                 chunk.lines.extend_from_slice(blob.line);
                 chunk.begins.push(blob.at);
             }
-            Step::Notice(notice) => chunk.notices.push(notice),
-            Step::End => break,
+            ReadEvent::Notice(notice) => chunk.notices.push(notice),
+            ReadEvent::End => break,
         }
         if chunk.lines.len() >= CHUNK && sender.send(Ok(mem::replace(&mut chunk, Chunk::empty(buffers)))).is_err() {
             return Ok(());

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use fbc::{Code, Origins, Problem};
+use fbc::{Origins, Problem, ProblemCode};
 use serde::{Deserialize, Serialize};
 
 /// Version of the file format. Analyses of another version are ignored; change it with the meaning of any field.
@@ -31,7 +31,7 @@ struct AnalysisFile<O, P> {
 /// A problem in the file format.
 #[derive(Serialize, Deserialize)]
 struct StoredProblem {
-    code: Code,
+    code: ProblemCode,
     message: String,
     package: Option<Arc<str>>,
     channel: Option<Arc<str>>,

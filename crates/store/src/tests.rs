@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
 use fbc::origin::FileOrigin;
-use fbc::{Code, Origins, Problem};
+use fbc::{Origins, Problem, ProblemCode};
 
 use super::crash_points::{DIE_AT, DISK_FULL_AT};
 use super::file::CrashPoint;
@@ -52,7 +52,7 @@ pub(super) fn keep_text(store: &Store, key: &str, text: &str) -> Digest {
 fn notes(line: u32) -> Analysis {
     let file = FileOrigin { path: "catalog.yaml".to_owned(), lines: vec![line], notices: Vec::new() };
     let problem = Problem {
-        code: Code::ChannelMultipleHeads,
+        code: ProblemCode::ChannelMultipleHeads,
         message: format!("on line {line}"),
         package: Some("etcd".into()),
         channel: Some("stable".into()),

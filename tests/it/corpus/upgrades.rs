@@ -61,7 +61,7 @@ fn in_each_channel_of_a_valid_package_every_bundle_reaches_the_head_or_is_strand
             assert_eq!(length, distances.get(bundle.name()).copied(), "{place} {}", bundle.name());
             assert_eq!(length.is_none(), is_stranded.contains(bundle.name()), "{place} {}", bundle.name());
             for step in path.iter().flat_map(|path| path.windows(2)) {
-                let next = successors(channel.package(), &Installed::of(step[0]), &[channel.name()]);
+                let next = successors(channel.package(), &Installed::from_bundle(step[0]), &[channel.name()]);
                 assert!(next.iter().any(|bundle| bundle.name() == step[1].name()), "{place} {}", step[1].name());
             }
             longest = longest.max(length.unwrap_or_default());

@@ -1,11 +1,11 @@
-//! Canonical lines → a [`Catalog`], with its problems.
+//! Builds a [`Catalog`] from canonical lines: decodes, links, and optionally validates.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use hashbrown::HashMap;
 
-use super::decode::{Blob, Body, Checks, Decoder};
+use super::decode::{BlobBody, Checks, DecodedBlob, Decoder};
 use super::link::Linker;
 use super::names::Name;
 use super::record::{FileRecord, MetaRecord};
@@ -13,7 +13,7 @@ use super::{Catalog, IndexError, MAX_CONTENT_BYTES, check, id, values};
 use crate::origin::Origins;
 use crate::problem::Problem;
 
-/// Indexes lines and checks them.
+/// Indexes and validates lines.
 pub(super) fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexError> {
     let (mut catalog, mut findings) = index(content, origins, Checks::All)?;
     let mut problems = Vec::new();
@@ -25,8 +25,8 @@ pub(super) fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexE
             ..Problem::new(notice.code, notice.message.clone())
         }));
     }
-    let faults = std::mem::take(&mut findings.faults);
-    problems.extend(faults.into_iter().map(|(meta, problem)| problem.at(catalog.meta_at(meta as usize))));
+    let blob_problems = std::mem::take(&mut findings.blob_problems);
+    problems.extend(blob_problems.into_iter().map(|(meta, problem)| problem.at(catalog.meta_at(meta as usize))));
     values::check(&catalog, &findings, &mut problems);
     check::check(&catalog, &mut problems);
     sort_in_catalog_order(&mut problems);
@@ -35,7 +35,7 @@ pub(super) fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexE
     Ok(catalog)
 }
 
-/// Indexes lines that were checked before.
+/// Indexes lines that have been validated before.
 pub(super) fn reopen(content: Bytes, origins: &Origins, problems: Vec<Problem>) -> Result<Catalog, IndexError> {
     let (mut catalog, _) = index(content, origins, Checks::Done)?;
     catalog.problems = problems;
@@ -52,13 +52,13 @@ fn sort_in_catalog_order(problems: &mut [Problem]) {
     });
 }
 
-/// What indexing found on its way.
+/// Problems found while indexing, before their locations are known.
 pub(super) struct Findings {
-    /// Problems of blobs, by the blob's place.
-    pub(super) faults: Vec<(u32, Problem)>,
-    /// Properties that upstream's decoder refuses, by place, with its words.
-    pub(super) misfits: Vec<(u32, String)>,
-    /// Properties with an install mode that nobody knows, by place, with its first.
+    /// Problems of blobs, each with the index of its blob.
+    pub(super) blob_problems: Vec<(u32, Problem)>,
+    /// Properties that upstream's decoder rejects, each with its id and Go's message.
+    pub(super) type_mismatches: Vec<(u32, String)>,
+    /// Properties with an unknown install mode, each with its id and its first unknown mode.
     pub(super) unknown_modes: Vec<(u32, String)>,
 }
 
@@ -66,55 +66,55 @@ fn index(content: Bytes, origins: &Origins, checks: Checks) -> Result<(Catalog, 
     if content.len() > MAX_CONTENT_BYTES {
         return Err(IndexError::TooLarge { bytes: content.len() });
     }
-    let mut drafts =
+    let mut decoded =
         RawBlobs { decoder: Decoder::new(checks), metas: Vec::new(), blobs: Vec::new(), schemas: HashMap::new() };
-    let files = read_lines(&content, origins, &mut drafts)?;
-    let (mut catalog, findings) = Linker::new(drafts).assemble(files);
+    let files = read_lines(&content, origins, &mut decoded)?;
+    let (mut catalog, findings) = Linker::new(decoded).link(files);
     catalog.content = content;
     let mut by_image: Vec<u32> = (0..id(catalog.bundles.len())).collect();
-    // Each key is looked up once: they lie far apart in the content.
+    // Keys are cached because they are far apart in the content.
     by_image.sort_by_cached_key(|&at| catalog.bundle_at(at as usize).image().raw());
     catalog.bundles_by_image = by_image;
     Ok((catalog, findings))
 }
 
-/// Every decoded blob, in catalog order.
+/// All decoded blobs, in catalog order.
 pub(super) struct RawBlobs<'a> {
     pub(super) decoder: Decoder<'a>,
     pub(super) metas: Vec<MetaRecord>,
-    /// Those that have a body, with their place.
-    pub(super) blobs: Vec<(u32, Blob)>,
+    /// Decoded blobs of known schemas, each with its index in `metas`.
+    pub(super) blobs: Vec<(u32, DecodedBlob)>,
     pub(super) schemas: HashMap<Name, u32>,
 }
 
 fn read_lines<'a>(
     content: &'a [u8],
     origins: &Origins,
-    drafts: &mut RawBlobs<'a>,
+    decoded: &mut RawBlobs<'a>,
 ) -> Result<Vec<FileRecord>, IndexError> {
     let mut files = Vec::with_capacity(origins.files.len());
     let mut at = 0;
     for file in &origins.files {
-        let first = id(drafts.metas.len());
+        let first = id(decoded.metas.len());
         for &line_number in &file.lines {
-            let damaged = IndexError::Damaged { line: drafts.metas.len() + 1 };
+            let damaged = IndexError::Damaged { line: decoded.metas.len() + 1 };
             let len = memchr::memchr(b'\n', &content[at..]).ok_or(damaged)?;
-            drafts.line(&content[at..at + len], at, line_number).map_err(|_| damaged)?;
+            decoded.decode_line(&content[at..at + len], at, line_number).map_err(|_| damaged)?;
             at += len + 1;
         }
         if !file.lines.is_empty() {
             files.push(FileRecord { path: file.path.as_str().into(), first });
         }
     }
-    if at == content.len() { Ok(files) } else { Err(IndexError::Damaged { line: drafts.metas.len() + 1 }) }
+    if at == content.len() { Ok(files) } else { Err(IndexError::Damaged { line: decoded.metas.len() + 1 }) }
 }
 
 impl<'a> RawBlobs<'a> {
-    fn line(&mut self, line: &'a [u8], start: usize, number: u32) -> Result<(), crate::json::Fault> {
+    fn decode_line(&mut self, line: &'a [u8], start: usize, number: u32) -> Result<(), crate::json::JsonError> {
         let blob = self.decoder.decode(line)?;
-        let Blob { schema, package, name, .. } = blob;
+        let DecodedBlob { schema, package, name, .. } = blob;
         *self.schemas.entry(schema).or_default() += 1;
-        if !matches!(blob.body, Body::Opaque) {
+        if !matches!(blob.body, BlobBody::Opaque) {
             self.blobs.push((id(self.metas.len()), blob));
         }
         self.metas.push(MetaRecord { start: id(start), len: id(line.len()), line: number, schema, package, name });

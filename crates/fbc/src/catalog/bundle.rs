@@ -1,4 +1,4 @@
-//! Bundles and their order.
+//! Bundles: handles that read the index, and their sort key.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use super::package::ids;
 use super::property::{GroupVersionKind, PackageRequirement, Property, PropertyKind, properties};
 use super::record::BundleRecord;
 use super::{Catalog, ChannelEntry, Deprecation, JsonText, Meta, Package};
-use crate::json::{Cursor, Fault, is_field};
+use crate::json::{JsonCursor, JsonError, is_field};
 use crate::version::{Release, Version};
 
 /// One installable version of a package: an `olm.bundle`.
@@ -16,30 +16,30 @@ pub struct Bundle<'a> {
     id: u32,
 }
 
-/// What a bundle is ordered by: package, then highest version first, then name; what has no version comes last.
+/// Sort key of bundles: package, then highest version first, then name; bundles without a version come last.
 #[derive(Clone, Copy, Debug)]
 pub struct BundleKey<'a> {
     /// Name of the package.
     pub package: &'a str,
-    /// Version, when there is a well-formed one.
+    /// Version and release; `None` without a well-formed version.
     pub version: Option<BundleVersion<'a>>,
     /// Name of the bundle.
     pub name: &'a str,
 }
 
-/// A version with its release, as bundles are compared by them.
+/// Version and release, by which bundles are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct BundleVersion<'a> {
-    /// The version, which is strict semver.
+    /// The version, strict semver.
     pub version: Version<'a>,
-    /// The release of that version, when there is a well-formed one.
+    /// The release; `None` without a well-formed one.
     pub release: Option<Release<'a>>,
 }
 
-/// An image that a bundle needs.
+/// An entry of the `relatedImages` of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RelatedImage<'a> {
-    /// What the bundle calls it.
+    /// Name within the bundle.
     pub name: JsonText<'a>,
     /// Image reference.
     pub image: JsonText<'a>,
@@ -54,59 +54,59 @@ impl<'a> Bundle<'a> {
         self.catalog
     }
 
-    /// The package it belongs to.
+    /// Returns the package that the bundle belongs to.
     pub fn package(self) -> Package<'a> {
         Package::new(self.catalog, self.record().package)
     }
 
-    /// Its name, unique in its package.
+    /// Returns the name, unique in its package.
     pub fn name(self) -> &'a str {
         self.catalog.names.get(self.record().name)
     }
 
-    /// Semantic version, from its `olm.package` property; `None` when that is missing or malformed.
+    /// Returns the semantic version, from its `olm.package` property; `None` when that is missing or malformed.
     pub fn version(self) -> Option<&'a str> {
         self.catalog.names.get_optional(self.record().version)
     }
 
-    /// Release of that version, when it has a well-formed one.
+    /// Returns the release of that version, if it has a well-formed one.
     pub fn release(self) -> Option<&'a str> {
         self.catalog.names.get_optional(self.record().release)
     }
 
-    /// What it is ordered by.
+    /// Returns its sort key.
     pub fn key(self) -> BundleKey<'a> {
         BundleKey::new(self.package().name(), self.version(), self.release(), self.name())
     }
 
-    /// Its place in the order of [`Catalog::bundles`].
+    /// Returns its index in the order of [`Catalog::bundles`].
     pub fn place(self) -> usize {
         self.id as usize
     }
 
-    /// Image reference of its content; empty when the blob has none.
+    /// Returns the image reference of the bundle; empty when the blob has none.
     pub fn image(self) -> JsonText<'a> {
         let span = self.record().image;
         if span.is_none() { JsonText::EMPTY } else { JsonText(self.catalog.slice(self.record().meta, span)) }
     }
 
-    /// Its places in the channels of its package, by channel, then in catalog order.
+    /// Iterates over its entries in the channels of its package, by channel, then in catalog order.
     pub fn channel_entries(self) -> impl ExactSizeIterator<Item = ChannelEntry<'a>> {
         ids(&self.record().placements)
             .map(move |at| ChannelEntry::new(self.catalog, self.catalog.placements[at as usize]))
     }
 
-    /// Why not to use it any more; `None` when it is not deprecated.
+    /// Returns its deprecation; `None` when the bundle itself is not deprecated.
     pub fn deprecation(self) -> Option<Deprecation<'a>> {
         Deprecation::new(self.catalog, self.record().deprecation)
     }
 
-    /// Every property, in catalog order.
+    /// Iterates over its properties, in catalog order.
     pub fn properties(self) -> impl ExactSizeIterator<Item = Property<'a>> {
         properties(self.catalog, self.record().meta, &self.record().properties)
     }
 
-    /// APIs it provides, in catalog order.
+    /// Iterates over the APIs that it provides, in catalog order.
     pub fn provided_apis(self) -> impl Iterator<Item = GroupVersionKind<'a>> {
         self.properties().filter_map(|property| match property.kind() {
             PropertyKind::Gvk(gvk) => Some(gvk),
@@ -114,7 +114,7 @@ impl<'a> Bundle<'a> {
         })
     }
 
-    /// APIs it needs some other bundle to provide, in catalog order.
+    /// Iterates over the APIs that it requires from other bundles, in catalog order.
     pub fn required_apis(self) -> impl Iterator<Item = GroupVersionKind<'a>> {
         self.properties().filter_map(|property| match property.kind() {
             PropertyKind::GvkRequired(gvk) => Some(gvk),
@@ -122,7 +122,7 @@ impl<'a> Bundle<'a> {
         })
     }
 
-    /// Packages it needs, in catalog order.
+    /// Iterates over the packages that it requires, in catalog order.
     pub fn required_packages(self) -> impl Iterator<Item = PackageRequirement<'a>> {
         self.properties().filter_map(|property| match property.kind() {
             PropertyKind::PackageRequired(requirement) => Some(requirement),
@@ -130,18 +130,18 @@ impl<'a> Bundle<'a> {
         })
     }
 
-    /// Images it needs, in catalog order, read from its line.
+    /// Reads its related images from the line, in catalog order.
     pub fn related_images(self) -> Vec<RelatedImage<'a>> {
         let span = self.record().related_images;
         let mut images = Vec::new();
         if !span.is_none() {
-            // A list of another shape was refused when the catalog was built, so this has no fault.
-            let _: Result<(), Fault> = read_images(self.catalog.slice(self.record().meta, span), &mut images);
+            // Building the catalog rejects lists of another type, so reading cannot fail.
+            let _: Result<(), JsonError> = read_images(self.catalog.slice(self.record().meta, span), &mut images);
         }
         images
     }
 
-    /// Its blob.
+    /// Returns its blob.
     pub fn meta(self) -> Meta<'a> {
         Meta { catalog: self.catalog, id: self.record().meta }
     }
@@ -151,15 +151,17 @@ impl<'a> Bundle<'a> {
     }
 }
 
-fn read_images<'a>(text: &'a [u8], images: &mut Vec<RelatedImage<'a>>) -> Result<(), Fault> {
-    Cursor::new(text).array(|cursor| {
+fn read_images<'a>(text: &'a [u8], images: &mut Vec<RelatedImage<'a>>) -> Result<(), JsonError> {
+    JsonCursor::new(text).array(|cursor| {
         let mut related = RelatedImage { name: JsonText::EMPTY, image: JsonText::EMPTY };
         if !cursor.null()? {
             cursor.object(|cursor, key| {
-                let field = match () {
-                    () if is_field(key, "name") => &mut related.name,
-                    () if is_field(key, "image") => &mut related.image,
-                    () => return cursor.value().map(drop),
+                let field = if is_field(key, "name") {
+                    &mut related.name
+                } else if is_field(key, "image") {
+                    &mut related.image
+                } else {
+                    return cursor.value().map(drop);
                 };
                 if let Some(text) = cursor.optional_text()? {
                     *field = JsonText(text.0);
@@ -173,7 +175,7 @@ fn read_images<'a>(text: &'a [u8], images: &mut Vec<RelatedImage<'a>>) -> Result
 }
 
 impl<'a> BundleKey<'a> {
-    /// The key of a bundle from texts; what is malformed in them is absent.
+    /// Creates a sort key from texts; a malformed version or release counts as absent.
     pub fn new(package: &'a str, version: Option<&'a str>, release: Option<&'a str>, name: &'a str) -> Self {
         let version = version.and_then(|text| Version::parse(text).ok()).map(|version| {
             let release = release.and_then(|text| Release::parse(text).ok());
@@ -182,7 +184,7 @@ impl<'a> BundleKey<'a> {
         Self { package, version, name }
     }
 
-    /// The order of [`Catalog::bundles`].
+    /// Compares two bundles in the order of [`Catalog::bundles`].
     pub fn order(&self, other: &BundleKey<'_>) -> Ordering {
         let highest_first = || match (&self.version, &other.version) {
             (Some(a), Some(b)) => b.precedence(a),
@@ -193,7 +195,7 @@ impl<'a> BundleKey<'a> {
 }
 
 impl BundleVersion<'_> {
-    /// The order of versions, lowest first; of equal ones the one without a release is the lowest.
+    /// Compares by precedence, lowest first; of equal versions the one without a release is the lowest.
     pub fn precedence(&self, other: &BundleVersion<'_>) -> Ordering {
         self.version.precedence(&other.version).then_with(|| match (&self.release, &other.release) {
             (Some(a), Some(b)) => a.precedence(b),

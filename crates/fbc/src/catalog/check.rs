@@ -1,11 +1,11 @@
-//! The rules of `opm validate` over a finished index: identity, update graph, images, versions and deprecations.
+//! Applies the rules of `opm validate` to a finished index: identity, update graph, images, versions and deprecations.
 //!
-//! Upstream stops at its first plain error; where there is none it answers with a tree of all faults. Here every fault
-//! is a problem of its own, with upstream's text and, for a leaf of the tree, upstream's place. One fault is told
-//! differently: a bundle that some channel names and that is not there is always told of that channel, where upstream
-//! does so for the last channel of a package only and finds an empty bundle in the others.
+//! Upstream stops at its first plain error; without one it returns a tree of all errors. Here every error is a problem
+//! of its own, with upstream's text and, for a leaf of the tree, upstream's location. One error differs: a missing
+//! bundle is reported for every channel that names it, while upstream does so for the last channel of a package only
+//! and finds an empty bundle in the others.
 //!
-//! What keeps a blob out of the index (no name, a duplicate, an unknown package) is told where the index is made.
+//! The linker reports what keeps a blob out of the index: no name, a duplicate, an unknown package.
 
 mod bundle;
 mod channel;
@@ -15,9 +15,9 @@ mod manifest;
 mod package;
 
 use super::{Catalog, Channel, Meta, Package};
-use crate::problem::{Code, Problem};
+use crate::problem::{Problem, ProblemCode};
 
-/// Adds every fault that can be seen in the index.
+/// Adds every problem that can be found in the index.
 pub(super) fn check(catalog: &Catalog, problems: &mut Vec<Problem>) {
     for package in catalog.packages() {
         package::check(package, problems);
@@ -31,28 +31,28 @@ pub(super) fn check(catalog: &Catalog, problems: &mut Vec<Problem>) {
     deprecations::check(catalog, problems);
 }
 
-/// Where a fault is: the blob, and what it concerns.
+/// Location of a problem: the blob, and the objects concerned.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ProblemLocation<'a> {
     meta: Meta<'a>,
     package: &'a str,
-    /// Empty when it is in no channel.
+    /// Name of the channel; empty when no channel is concerned.
     channel: &'a str,
-    /// Empty when it is in no bundle, or in one without a name.
+    /// Name of the bundle; empty when no bundle is concerned, or it has no name.
     bundle: &'a str,
 }
 
-impl<'a> Place<'a> {
-    fn of_package(package: Package<'a>) -> Self {
+impl<'a> ProblemLocation<'a> {
+    fn new_in_package(package: Package<'a>) -> Self {
         Self { meta: package.meta(), package: package.name(), channel: "", bundle: "" }
     }
 
-    fn of_channel(channel: Channel<'a>) -> Self {
+    fn new_in_channel(channel: Channel<'a>) -> Self {
         let channel_name = channel.name();
-        Self { meta: channel.meta(), channel: channel_name, ..Self::of_package(channel.package()) }
+        Self { meta: channel.meta(), channel: channel_name, ..Self::new_in_package(channel.package()) }
     }
 
-    fn problem(self, code: Code, message: impl Into<String>) -> Problem {
+    fn problem(self, code: ProblemCode, message: impl Into<String>) -> Problem {
         let optional = |name: &str| (!name.is_empty()).then(|| name.into());
         Problem {
             package: optional(self.package),

@@ -1,27 +1,27 @@
-//! The value of an `olm.constraint`: a condition on what else is installed.
+//! Reads the value of an `olm.constraint`: a condition on the other installed bundles.
 
 use super::JsonText;
-use crate::json::{Cursor, Fault, Kind, Text};
+use crate::json::{JsonCursor, JsonError, JsonKind, RawText};
 
-/// A condition on what else is installed.
+/// A condition on the other installed bundles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constraint<'a> {
-    /// What to tell the user when the condition fails.
+    /// Message to the user when the condition fails.
     pub failure_message: Option<JsonText<'a>>,
     /// The condition.
-    pub rule: Rule<'a>,
+    pub rule: ConstraintRule<'a>,
 }
 
-/// What a constraint demands.
+/// The rule of a constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rule<'a> {
+pub enum ConstraintRule<'a> {
     /// A CEL expression over the properties of a bundle.
     Cel(JsonText<'a>),
     /// A package that must be installed.
     Package {
-        /// Its name.
+        /// Name of the package.
         package: JsonText<'a>,
-        /// Range of the versions that will do.
+        /// Range of acceptable versions.
         version_range: JsonText<'a>,
     },
     /// An API that must be provided.
@@ -41,24 +41,24 @@ pub enum Rule<'a> {
     Not(Vec<Constraint<'a>>),
 }
 
-/// Bytes of a constraint beyond which upstream refuses it.
+/// Maximum size of a constraint, in bytes: upstream's limit.
 pub const MAX_CONSTRAINT_BYTES: usize = 131_072;
 
-/// How deep constraints may lie within one another; upstream has no bound, and no one nests even three.
+/// Maximum nesting depth of constraints. Upstream has no limit; real catalogs do not nest even three.
 pub const MAX_CONSTRAINT_DEPTH: usize = 16;
 
 const EMPTY: JsonText<'static> = JsonText(b"\"\"");
 
-/// Reads a constraint; `None` when it is malformed, which fails closed: unknown fields, no condition or several.
+/// Decodes a constraint; `None` when it is malformed: unknown fields, no rule or several, which fail closed.
 pub(super) fn decode(text: &[u8]) -> Option<Constraint<'_>> {
     if text.len() > MAX_CONSTRAINT_BYTES {
         return None;
     }
-    constraint(&mut Cursor::new(text), MAX_CONSTRAINT_DEPTH).ok()
+    constraint(&mut JsonCursor::new(text), MAX_CONSTRAINT_DEPTH).ok()
 }
 
-fn constraint<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<Constraint<'a>, Fault> {
-    let depth = depth.checked_sub(1).ok_or(Fault::Mismatch)?;
+fn constraint<'a>(cursor: &mut JsonCursor<'a>, depth: usize) -> Result<Constraint<'a>, JsonError> {
+    let depth = depth.checked_sub(1).ok_or(JsonError::WrongType)?;
     let (mut failure_message, mut rule) = (None, None);
     cursor.object(|cursor, key| {
         if key.is("failureMessage") {
@@ -69,41 +69,44 @@ fn constraint<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<Constraint<'a
             return Ok(());
         }
         let found = match key {
-            key if key.is("cel") => members(cursor, ["rule"]).map(|[cel]| Rule::Cel(cel)),
-            key if key.is("package") => members(cursor, ["packageName", "versionRange"])
-                .map(|[package, version_range]| Rule::Package { package, version_range }),
-            key if key.is("gvk") => members(cursor, ["group", "version", "kind"])
-                .map(|[group, version, kind]| Rule::Gvk { group, version, kind }),
-            key if key.is("all") => constraints(cursor, depth).map(Rule::All),
-            key if key.is("any") => constraints(cursor, depth).map(Rule::Any),
-            key if key.is("not") => constraints(cursor, depth).map(Rule::Not),
-            _ => Err(Fault::Mismatch),
+            key if key.is("cel") => string_fields(cursor, ["rule"]).map(|[cel]| ConstraintRule::Cel(cel)),
+            key if key.is("package") => string_fields(cursor, ["packageName", "versionRange"])
+                .map(|[package, version_range]| ConstraintRule::Package { package, version_range }),
+            key if key.is("gvk") => string_fields(cursor, ["group", "version", "kind"])
+                .map(|[group, version, kind]| ConstraintRule::Gvk { group, version, kind }),
+            key if key.is("all") => constraints(cursor, depth).map(ConstraintRule::All),
+            key if key.is("any") => constraints(cursor, depth).map(ConstraintRule::Any),
+            key if key.is("not") => constraints(cursor, depth).map(ConstraintRule::Not),
+            _ => Err(JsonError::WrongType),
         }?;
-        if rule.replace(found).is_some() { Err(Fault::Mismatch) } else { Ok(()) }
+        if rule.replace(found).is_some() { Err(JsonError::WrongType) } else { Ok(()) }
     })?;
-    Ok(Constraint { failure_message, rule: rule.ok_or(Fault::Mismatch)? })
+    Ok(Constraint { failure_message, rule: rule.ok_or(JsonError::WrongType)? })
 }
 
-/// Reads an object of just these strings.
-fn members<'a, const N: usize>(cursor: &mut Cursor<'a>, names: [&str; N]) -> Result<[JsonText<'a>; N], Fault> {
+/// Reads an object that may only have the given string fields.
+fn string_fields<'a, const N: usize>(
+    cursor: &mut JsonCursor<'a>,
+    names: [&str; N],
+) -> Result<[JsonText<'a>; N], JsonError> {
     let mut texts = [EMPTY; N];
-    cursor.object(|cursor, key: Text<'_>| {
-        let at = names.iter().position(|name| key.is(name)).ok_or(Fault::Mismatch)?;
+    cursor.object(|cursor, key: RawText<'_>| {
+        let at = names.iter().position(|name| key.is(name)).ok_or(JsonError::WrongType)?;
         if let Some(text) = cursor.optional_text()? {
             texts[at] = JsonText(text.0);
         }
-        Ok::<_, Fault>(())
+        Ok::<_, JsonError>(())
     })?;
     Ok(texts)
 }
 
-fn constraints<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<Vec<Constraint<'a>>, Fault> {
+fn constraints<'a>(cursor: &mut JsonCursor<'a>, depth: usize) -> Result<Vec<Constraint<'a>>, JsonError> {
     let mut list = Vec::new();
     cursor.object(|cursor, key| {
         if !key.is("constraints") {
-            return Err(Fault::Mismatch);
+            return Err(JsonError::WrongType);
         }
-        if cursor.kind()? == Kind::Null {
+        if cursor.kind()? == JsonKind::Null {
             return cursor.value().map(drop);
         }
         cursor.array(|cursor| {
@@ -123,10 +126,10 @@ mod tests {
         let text = br#"{"any":{"constraints":[{"gvk":{"group":"g","kind":"K","version":"v1"}},{"package":{"packageName":"p","versionRange":">=1.0.0"}}]},"failureMessage":"need one"}"#;
         let expected = Constraint {
             failure_message: Some(JsonText(b"\"need one\"")),
-            rule: Rule::Any(vec![
+            rule: ConstraintRule::Any(vec![
                 Constraint {
                     failure_message: None,
-                    rule: Rule::Gvk {
+                    rule: ConstraintRule::Gvk {
                         group: JsonText(b"\"g\""),
                         version: JsonText(b"\"v1\""),
                         kind: JsonText(b"\"K\""),
@@ -134,7 +137,10 @@ mod tests {
                 },
                 Constraint {
                     failure_message: None,
-                    rule: Rule::Package { package: JsonText(b"\"p\""), version_range: JsonText(b"\">=1.0.0\"") },
+                    rule: ConstraintRule::Package {
+                        package: JsonText(b"\"p\""),
+                        version_range: JsonText(b"\">=1.0.0\""),
+                    },
                 },
             ]),
         };

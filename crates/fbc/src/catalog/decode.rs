@@ -1,7 +1,7 @@
-//! One canonical line → what its blob says, still in catalog order and under its own names.
+//! Decodes canonical lines to records, in catalog order, before names are resolved.
 //!
-//! It visits each byte of the line once, however deep the values nest. Whether packages and channels exist, and what
-//! wins, is for [`super::build`] to say.
+//! Each byte of a line is visited once, however deep its values nest. [`super::link`] decides whether packages and
+//! channels exist, and which of several equal keys wins.
 
 mod property;
 
@@ -10,21 +10,21 @@ use std::ops::Range;
 
 use hashbrown::HashMap;
 
-use super::names::{Interner, Name};
+use super::go_types::{self, GoType};
+use super::names::{Name, NameInterner};
 use super::record::{GvkRecord, PropertyRecord, RequirementRecord, Span};
-use super::shape::{self, Shape};
-use crate::json::{Cursor, Fault, Kind, Text, Value, is_field};
+use crate::json::{JsonCursor, JsonError, JsonKind, RawText, RawValue, is_field};
 
-/// What a line says.
-pub(super) struct Blob {
+/// A decoded line.
+pub(super) struct DecodedBlob {
     pub(super) schema: Name,
     pub(super) package: Name,
     pub(super) name: Name,
-    pub(super) body: Body,
+    pub(super) body: BlobBody,
 }
 
-/// What a blob of a known schema says besides its key.
-pub(super) enum Body {
+/// Fields of a blob of a known schema, besides its key.
+pub(super) enum BlobBody {
     Package {
         default_channel: Name,
         description: Span,
@@ -39,23 +39,23 @@ pub(super) enum Body {
         related_images: Span,
         properties: Range<u32>,
     },
-    Deprecations(Vec<DeprecationEntry>),
-    /// Of another schema.
+    Deprecations(Vec<DecodedDeprecation>),
+    /// A blob of another schema.
     Opaque,
-    /// Of a known schema, with a value of the wrong type; what Go's decoder says of it.
+    /// A blob of a known schema with a value of the wrong type; Go's message.
     Malformed(String),
 }
 
-/// An entry of a channel, as its blob gives it.
-pub(super) struct Entry {
+/// A channel entry as written in its blob.
+pub(super) struct DecodedEntry {
     pub(super) name: Name,
     pub(super) replaces: Name,
     pub(super) skip_range: Name,
     pub(super) skips: Range<u32>,
 }
 
-/// An entry of an `olm.deprecations`, as its blob gives it; what is absent is empty.
-pub(super) struct DeprecationEntry {
+/// An entry of an `olm.deprecations` as written in its blob; absent fields are empty.
+pub(super) struct DecodedDeprecation {
     pub(super) schema: Name,
     pub(super) name: Name,
     pub(super) message: Span,
@@ -63,66 +63,66 @@ pub(super) struct DeprecationEntry {
 
 /// Decodes lines one after the other into shared tables.
 pub(super) struct Decoder<'a> {
-    pub(super) names: Interner<'a>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) names: NameInterner<'a>,
+    pub(super) entries: Vec<DecodedEntry>,
     pub(super) skips: Vec<Name>,
     pub(super) properties: Vec<PropertyRecord>,
     pub(super) gvks: Vec<GvkRecord>,
     pub(super) requirements: Vec<RequirementRecord>,
-    /// Properties that upstream's decoder refuses, by place, with its words; none where nothing is checked.
-    pub(super) misfits: Vec<(u32, String)>,
-    /// Properties with an install mode that nobody knows, by place, with its first; none where nothing is checked.
+    /// Properties that upstream's decoder rejects, each with its id and Go's message; empty with [`Checks::Done`].
+    pub(super) type_mismatches: Vec<(u32, String)>,
+    /// Properties with an unknown install mode, each with its id and that mode; empty with [`Checks::Done`].
     pub(super) unknown_modes: Vec<(u32, String)>,
     checks: Checks,
-    known: Known,
-    known_gvks: HashMap<GvkRecord, u32>,
+    known_schemas: KnownSchemas,
+    gvk_ids: HashMap<GvkRecord, u32>,
 }
 
-/// Whether values that are only passed over are looked at, which takes as long again.
+/// Tells whether the types of skipped values are checked, which doubles the time of decoding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checks {
-    /// They are.
+    /// Checks them.
     All,
-    /// They were before.
+    /// Skips them: the content has been validated before.
     Done,
 }
 
-/// The names that decide how a blob is read.
-struct Known {
+/// Interned names of the schemas with typed objects.
+struct KnownSchemas {
     package: Name,
     channel: Name,
     bundle: Name,
     deprecations: Name,
 }
 
-/// The typed members of a line, found in one pass before its schema is known.
+/// Typed fields of a line, collected in one pass, because the schema is known only at its end.
 #[derive(Default)]
-struct Members<'a> {
-    schema: Option<Text<'a>>,
-    package: Option<Text<'a>>,
-    name: Option<Text<'a>>,
-    image: Member<Text<'a>>,
-    default_channel: Member<Text<'a>>,
-    description: Member<Text<'a>>,
-    entries: Option<Value<'a>>,
-    related_images: Option<Value<'a>>,
-    properties: Member<Range<u32>>,
+struct BlobFields<'a> {
+    schema: Option<RawText<'a>>,
+    package: Option<RawText<'a>>,
+    name: Option<RawText<'a>>,
+    image: BlobField<RawText<'a>>,
+    default_channel: BlobField<RawText<'a>>,
+    description: BlobField<RawText<'a>>,
+    entries: Option<RawValue<'a>>,
+    related_images: Option<RawValue<'a>>,
+    properties: BlobField<Range<u32>>,
 }
 
-/// A member that may be absent or of the wrong type.
+/// A field that may be absent or have the wrong type.
 #[derive(Default)]
-enum Member<T> {
+enum BlobField<T> {
     #[default]
     Absent,
-    Is(T),
-    Wrong,
+    Present(T),
+    WrongType,
 }
 
 impl<'a> Decoder<'a> {
     pub(super) fn new(checks: Checks) -> Self {
-        let mut names = Interner::new();
+        let mut names = NameInterner::new();
         let mut name = |text| names.intern(Cow::Borrowed(text));
-        let known = Known {
+        let known_schemas = KnownSchemas {
             package: name("olm.package"),
             channel: name("olm.channel"),
             bundle: name("olm.bundle"),
@@ -135,132 +135,152 @@ impl<'a> Decoder<'a> {
             properties: Vec::new(),
             gvks: Vec::new(),
             requirements: Vec::new(),
-            misfits: Vec::new(),
+            type_mismatches: Vec::new(),
             unknown_modes: Vec::new(),
             checks,
-            known,
-            known_gvks: HashMap::new(),
+            known_schemas,
+            gvk_ids: HashMap::new(),
         }
     }
 
-    /// Whether blobs of this schema have typed objects.
-    pub(super) fn is_known(&self, schema: Name) -> bool {
-        [self.known.package, self.known.channel, self.known.bundle, self.known.deprecations].contains(&schema)
+    /// Tells whether blobs of a schema have typed objects.
+    pub(super) fn is_known_schema(&self, schema: Name) -> bool {
+        [
+            self.known_schemas.package,
+            self.known_schemas.channel,
+            self.known_schemas.bundle,
+            self.known_schemas.deprecations,
+        ]
+        .contains(&schema)
     }
 
-    /// Decodes one line; fails only where it is no canonical JSON object.
-    pub(super) fn decode(&mut self, line: &'a [u8]) -> Result<Blob, Fault> {
-        let marks = (self.properties.len(), self.entries.len(), self.skips.len());
-        let mut cursor = Cursor::new(line);
-        let members = self.members(&mut cursor)?;
+    /// Decodes one line; fails only if it is not a canonical JSON object.
+    pub(super) fn decode(&mut self, line: &'a [u8]) -> Result<DecodedBlob, JsonError> {
+        let lengths = (self.properties.len(), self.entries.len(), self.skips.len());
+        let mut cursor = JsonCursor::new(line);
+        let fields = self.fields(&mut cursor)?;
         if cursor.position() != line.len() {
-            return Err(Fault::Broken);
+            return Err(JsonError::Damaged);
         }
-        let schema = self.optional_name(members.schema)?;
-        let (package, name) = (self.optional_name(members.package)?, self.optional_name(members.name)?);
-        let body = match self.body(line, schema, members) {
+        let schema = self.optional_name(fields.schema)?;
+        let (package, name) = (self.optional_name(fields.package)?, self.optional_name(fields.name)?);
+        let body = match self.body(line, schema, fields) {
             Ok(body) => body,
-            Err(Fault::Broken) => return Err(Fault::Broken),
-            Err(Fault::Mismatch) => Body::Malformed(self.complaint(line, schema)),
+            Err(JsonError::Damaged) => return Err(JsonError::Damaged),
+            Err(JsonError::WrongType) => BlobBody::Malformed(self.type_error(line, schema)),
         };
-        if matches!(body, Body::Malformed(_) | Body::Opaque) {
-            self.truncate_properties(marks.0);
-            self.entries.truncate(marks.1);
-            self.skips.truncate(marks.2);
+        if matches!(body, BlobBody::Malformed(_) | BlobBody::Opaque) {
+            self.truncate_properties(lengths.0);
+            self.entries.truncate(lengths.1);
+            self.skips.truncate(lengths.2);
         }
-        Ok(Blob { schema, package, name, body })
+        Ok(DecodedBlob { schema, package, name, body })
     }
 
-    fn members(&mut self, cursor: &mut Cursor<'a>) -> Result<Members<'a>, Fault> {
-        let mut members = Members::default();
+    fn fields(&mut self, cursor: &mut JsonCursor<'a>) -> Result<BlobFields<'a>, JsonError> {
+        let mut fields = BlobFields::default();
         cursor.object(|cursor, key| {
-            match () {
-                () if is_field(key, "schema") => members.schema = Some(cursor.text()?),
-                () if is_field(key, "package") => members.package = Some(cursor.text()?),
-                () if is_field(key, "name") => members.name = Some(cursor.text()?),
-                () if is_field(key, "image") => members.image = text(cursor)?,
-                () if is_field(key, "defaultChannel") => members.default_channel = text(cursor)?,
-                () if is_field(key, "description") => members.description = text(cursor)?,
-                () if is_field(key, "entries") => members.entries = Some(cursor.value()?),
-                () if is_field(key, "relatedImages") => members.related_images = Some(cursor.value()?),
-                () if is_field(key, "properties") => members.properties = self.properties(cursor)?,
-                () => drop(cursor.value()?),
+            if is_field(key, "schema") {
+                fields.schema = Some(cursor.text()?);
+            } else if is_field(key, "package") {
+                fields.package = Some(cursor.text()?);
+            } else if is_field(key, "name") {
+                fields.name = Some(cursor.text()?);
+            } else if is_field(key, "image") {
+                fields.image = text(cursor)?;
+            } else if is_field(key, "defaultChannel") {
+                fields.default_channel = text(cursor)?;
+            } else if is_field(key, "description") {
+                fields.description = text(cursor)?;
+            } else if is_field(key, "entries") {
+                fields.entries = Some(cursor.value()?);
+            } else if is_field(key, "relatedImages") {
+                fields.related_images = Some(cursor.value()?);
+            } else if is_field(key, "properties") {
+                fields.properties = self.properties(cursor)?;
+            } else {
+                cursor.value()?;
             }
             Ok(())
         })?;
-        Ok(members)
+        Ok(fields)
     }
 
-    /// What the blob says, by its schema; a [`Fault::Mismatch`] makes it malformed.
-    fn body(&mut self, line: &'a [u8], schema: Name, members: Members<'a>) -> Result<Body, Fault> {
-        if schema == self.known.bundle {
-            let related_images = match members.related_images.filter(|value| !value.is_null()) {
+    /// Decodes the body of a blob by its schema; [`JsonError::WrongType`] makes it malformed.
+    fn body(&mut self, line: &'a [u8], schema: Name, fields: BlobFields<'a>) -> Result<BlobBody, JsonError> {
+        if schema == self.known_schemas.bundle {
+            let related_images = match fields.related_images.filter(|value| !value.is_null()) {
                 None => Span::default(),
                 Some(images) => {
                     check_related_images(images)?;
                     span(line, images.0)
                 }
             };
-            let image = members.image.text()?.map_or(Span::default(), |text| span(line, text.0));
-            return Ok(Body::Bundle { image, related_images, properties: members.properties.range()? });
+            let image = fields.image.text()?.map_or(Span::default(), |text| span(line, text.0));
+            return Ok(BlobBody::Bundle { image, related_images, properties: fields.properties.range()? });
         }
-        if schema == self.known.channel {
+        if schema == self.known_schemas.channel {
             let from = super::id(self.entries.len());
-            if let Some(entries) = members.entries.filter(|value| !value.is_null()) {
+            if let Some(entries) = fields.entries.filter(|value| !value.is_null()) {
                 entries.cursor().array(|cursor| self.entry(cursor))?;
             }
             let entries = from..super::id(self.entries.len());
-            return Ok(Body::Channel { entries, properties: members.properties.range()? });
+            return Ok(BlobBody::Channel { entries, properties: fields.properties.range()? });
         }
-        if schema == self.known.package {
-            let default_channel = members.default_channel.text()?;
-            return Ok(Body::Package {
+        if schema == self.known_schemas.package {
+            let default_channel = fields.default_channel.text()?;
+            return Ok(BlobBody::Package {
                 default_channel: self.text_or_empty(default_channel)?,
-                description: members.description.text()?.map_or(Span::default(), |text| span(line, text.0)),
-                properties: members.properties.range()?,
+                description: fields.description.text()?.map_or(Span::default(), |text| span(line, text.0)),
+                properties: fields.properties.range()?,
             });
         }
-        if schema == self.known.deprecations {
+        if schema == self.known_schemas.deprecations {
             let mut list = Vec::new();
-            if let Some(entries) = members.entries.filter(|value| !value.is_null()) {
+            if let Some(entries) = fields.entries.filter(|value| !value.is_null()) {
                 entries.cursor().array(|cursor| {
                     list.push(self.deprecation(line, cursor)?);
-                    Ok::<_, Fault>(())
+                    Ok::<_, JsonError>(())
                 })?;
             }
-            return Ok(Body::Deprecations(list));
+            return Ok(BlobBody::Deprecations(list));
         }
-        Ok(Body::Opaque)
+        Ok(BlobBody::Opaque)
     }
 
-    /// What Go's decoder says of a malformed blob.
-    fn complaint(&self, line: &'a [u8], schema: Name) -> String {
-        let (what, shape) = match schema {
-            schema if schema == self.known.package => ("package", shape::PACKAGE_BLOB),
-            schema if schema == self.known.channel => ("channel", shape::CHANNEL_BLOB),
-            schema if schema == self.known.bundle => ("bundle", shape::BUNDLE_BLOB),
-            _ => ("deprecation", shape::DEPRECATIONS_BLOB),
+    /// Returns Go's message for a malformed blob.
+    fn type_error(&self, line: &'a [u8], schema: Name) -> String {
+        let (what, go_types) = match schema {
+            schema if schema == self.known_schemas.package => ("package", go_types::PACKAGE_BLOB),
+            schema if schema == self.known_schemas.channel => ("channel", go_types::CHANNEL_BLOB),
+            schema if schema == self.known_schemas.bundle => ("bundle", go_types::BUNDLE_BLOB),
+            _ => ("deprecation", go_types::DEPRECATIONS_BLOB),
         };
-        let misfit = shape::misfit(Value(line), shape).unwrap_or_else(|| "a field has the wrong type".to_owned());
-        format!("parse {what}: {misfit}")
+        let mismatch = go_types::find_mismatch(RawValue(line), go_types)
+            .unwrap_or_else(|| "a field has the wrong type".to_owned());
+        format!("parse {what}: {mismatch}")
     }
 
-    fn entry(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Fault> {
+    fn entry(&mut self, cursor: &mut JsonCursor<'a>) -> Result<(), JsonError> {
         let (mut name, mut replaces, mut skip_range) = (None, None, None);
         let from = super::id(self.skips.len());
         if !cursor.null()? {
             cursor.object(|cursor, key| {
-                match () {
-                    () if is_field(key, "name") => name = cursor.optional_text()?.or(name),
-                    () if is_field(key, "replaces") => replaces = cursor.optional_text()?.or(replaces),
-                    () if is_field(key, "skipRange") => skip_range = cursor.optional_text()?.or(skip_range),
-                    () if is_field(key, "skips") => self.skips(cursor, from)?,
-                    () => drop(cursor.value()?),
+                if is_field(key, "name") {
+                    name = cursor.optional_text()?.or(name);
+                } else if is_field(key, "replaces") {
+                    replaces = cursor.optional_text()?.or(replaces);
+                } else if is_field(key, "skipRange") {
+                    skip_range = cursor.optional_text()?.or(skip_range);
+                } else if is_field(key, "skips") {
+                    self.skips(cursor, from)?;
+                } else {
+                    cursor.value()?;
                 }
-                Ok::<_, Fault>(())
+                Ok::<_, JsonError>(())
             })?;
         }
-        let entry = Entry {
+        let entry = DecodedEntry {
             name: self.text_or_empty(name)?,
             replaces: self.optional_name(replaces)?,
             skip_range: self.optional_name(skip_range)?,
@@ -270,8 +290,8 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Reads the skips of an entry; of two lists the last counts.
-    fn skips(&mut self, cursor: &mut Cursor<'a>, from: u32) -> Result<(), Fault> {
+    /// Reads the skips of an entry; the last of several lists wins.
+    fn skips(&mut self, cursor: &mut JsonCursor<'a>, from: u32) -> Result<(), JsonError> {
         self.skips.truncate(from as usize);
         if cursor.null()? {
             return Ok(());
@@ -284,7 +304,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    fn deprecation(&mut self, line: &'a [u8], cursor: &mut Cursor<'a>) -> Result<DeprecationEntry, Fault> {
+    fn deprecation(&mut self, line: &'a [u8], cursor: &mut JsonCursor<'a>) -> Result<DecodedDeprecation, JsonError> {
         let (mut schema, mut name, mut message) = (None, None, None);
         if !cursor.null()? {
             cursor.object(|cursor, key| {
@@ -294,78 +314,80 @@ impl<'a> Decoder<'a> {
                     cursor.value()?;
                 } else if !cursor.null()? {
                     cursor.object(|cursor, key| {
-                        match () {
-                            () if is_field(key, "schema") => schema = cursor.optional_text()?.or(schema),
-                            () if is_field(key, "name") => name = cursor.optional_text()?.or(name),
-                            () => drop(cursor.value()?),
+                        if is_field(key, "schema") {
+                            schema = cursor.optional_text()?.or(schema);
+                        } else if is_field(key, "name") {
+                            name = cursor.optional_text()?.or(name);
+                        } else {
+                            cursor.value()?;
                         }
-                        Ok::<_, Fault>(())
+                        Ok::<_, JsonError>(())
                     })?;
                 }
-                Ok::<_, Fault>(())
+                Ok::<_, JsonError>(())
             })?;
         }
-        Ok(DeprecationEntry {
+        Ok(DecodedDeprecation {
             schema: self.text_or_empty(schema)?,
             name: self.text_or_empty(name)?,
             message: message.map_or(Span::default(), |text| span(line, text.0)),
         })
     }
 
-    fn text_or_empty(&mut self, text: Option<Text<'a>>) -> Result<Name, Fault> {
-        let text = text.map_or(Ok(Cow::Borrowed("")), Text::decode)?;
+    fn text_or_empty(&mut self, text: Option<RawText<'a>>) -> Result<Name, JsonError> {
+        let text = text.map_or(Ok(Cow::Borrowed("")), RawText::decode)?;
         Ok(self.names.intern(text))
     }
 
-    fn optional_name(&mut self, text: Option<Text<'a>>) -> Result<Name, Fault> {
+    fn optional_name(&mut self, text: Option<RawText<'a>>) -> Result<Name, JsonError> {
         text.map_or(Ok(Name::NONE), |text| Ok(self.names.intern(text.decode()?)))
     }
 }
 
-impl<'a> Member<Text<'a>> {
-    fn text(self) -> Result<Option<Text<'a>>, Fault> {
+impl<'a> BlobField<RawText<'a>> {
+    fn text(self) -> Result<Option<RawText<'a>>, JsonError> {
         match self {
-            Member::Absent => Ok(None),
-            Member::Is(text) => Ok(Some(text)),
-            Member::Wrong => Err(Fault::Mismatch),
+            BlobField::Absent => Ok(None),
+            BlobField::Present(text) => Ok(Some(text)),
+            BlobField::WrongType => Err(JsonError::WrongType),
         }
     }
 }
 
-impl Member<Range<u32>> {
-    fn range(self) -> Result<Range<u32>, Fault> {
+impl BlobField<Range<u32>> {
+    fn range(self) -> Result<Range<u32>, JsonError> {
         match self {
-            Member::Absent => Ok(0..0),
-            Member::Is(range) => Ok(range),
-            Member::Wrong => Err(Fault::Mismatch),
+            BlobField::Absent => Ok(0..0),
+            BlobField::Present(range) => Ok(range),
+            BlobField::WrongType => Err(JsonError::WrongType),
         }
     }
 }
 
-/// Reads a value that should be a string, whatever it is.
-fn text<'a>(cursor: &mut Cursor<'a>) -> Result<Member<Text<'a>>, Fault> {
+/// Reads a value of any type that should be a string.
+fn text<'a>(cursor: &mut JsonCursor<'a>) -> Result<BlobField<RawText<'a>>, JsonError> {
     Ok(match cursor.kind()? {
-        Kind::String => Member::Is(cursor.text()?),
-        Kind::Null => {
+        JsonKind::String => BlobField::Present(cursor.text()?),
+        JsonKind::Null => {
             cursor.value()?;
-            Member::Absent
+            BlobField::Absent
         }
         _ => {
             cursor.value()?;
-            Member::Wrong
+            BlobField::WrongType
         }
     })
 }
 
-fn check_related_images(images: Value<'_>) -> Result<(), Fault> {
-    match shape::misfit(images, Shape::List(&shape::RELATED_IMAGE, "[]declcfg.RelatedImage")) {
+fn check_related_images(images: RawValue<'_>) -> Result<(), JsonError> {
+    match go_types::find_mismatch(images, GoType::List(&go_types::RELATED_IMAGE, "[]declcfg.RelatedImage")) {
         None => Ok(()),
-        Some(_) => Err(Fault::Mismatch),
+        Some(_) => Err(JsonError::WrongType),
     }
 }
 
-/// The span of a piece of a line, which it was cut from.
-fn span(line: &[u8], piece: &[u8]) -> Span {
-    let start = piece.as_ptr().addr() - line.as_ptr().addr();
-    Span { start: super::id(start), len: super::id(piece.len()) }
+/// Returns the span of a slice of a line.
+fn span(line: &[u8], slice: &[u8]) -> Span {
+    let start = slice.as_ptr().addr() - line.as_ptr().addr();
+    Span { start: super::id(start), len: super::id(slice.len()) }
 }

@@ -1,17 +1,17 @@
-//! What a catalog knows beyond its index: made when it is first asked for, or at once by [`Catalog::prepare`].
+//! Tables beyond the index, computed lazily on first use, or all at once by [`Catalog::prepare`].
 //!
-//! Loading does not wait for it. It depends on the content alone, so that a catalog seems never to change.
+//! Loading does not wait for them. They depend on the content alone, so a catalog never appears to change.
 
 use std::sync::{Arc, OnceLock};
 
 use super::Catalog;
 use super::find::{BundleIndex, BundleRanks, MetaIndex, SearchIndex};
 use super::icon::Icons;
-use super::metadata::ManifestPlaces;
+use super::metadata::CsvPositions;
 use super::summary::Summaries;
 use crate::outline::Outline;
 
-/// Tables that are made once.
+/// Lazily computed tables of a catalog.
 #[derive(Default)]
 pub(super) struct Derived {
     summaries: OnceLock<Summaries>,
@@ -20,12 +20,12 @@ pub(super) struct Derived {
     ranks: OnceLock<BundleRanks>,
     metas: OnceLock<MetaIndex>,
     search: OnceLock<SearchIndex>,
-    manifests: OnceLock<ManifestPlaces>,
+    manifests: OnceLock<CsvPositions>,
     outline: OnceLock<Outline>,
 }
 
 impl Catalog {
-    /// Makes at once everything that is otherwise made when it is first asked for, so that no request waits for it.
+    /// Computes all lazy tables now, so that no request waits for them.
     pub fn prepare(&self) {
         self.summaries();
         self.icons();
@@ -36,23 +36,23 @@ impl Catalog {
         self.outline();
     }
 
-    /// The icons of its packages, which can be kept longer than the catalog.
+    /// Returns the icons of its packages; the result may outlive the catalog.
     pub fn icons(&self) -> &Arc<Icons> {
-        self.derived.icons.get_or_init(|| Arc::new(Icons::of(self)))
+        self.derived.icons.get_or_init(|| Arc::new(Icons::from_catalog(self)))
     }
 
-    /// What it holds by name and hash, which can be kept longer than the catalog.
+    /// Returns the outline of its content: names and hashes.
     pub fn outline(&self) -> &Outline {
-        self.derived.outline.get_or_init(|| Outline::of(self))
+        self.derived.outline.get_or_init(|| Outline::from_catalog(self))
     }
 
-    /// Its outline, if somebody asked for it before.
+    /// Returns the outline if it has already been computed.
     pub fn known_outline(&self) -> Option<&Outline> {
         self.derived.outline.get()
     }
 
     pub(super) fn summaries(&self) -> &Summaries {
-        self.derived.summaries.get_or_init(|| Summaries::of(self))
+        self.derived.summaries.get_or_init(|| Summaries::from_catalog(self))
     }
 
     pub(super) fn bundle_index(&self) -> &BundleIndex {
@@ -67,8 +67,8 @@ impl Catalog {
         self.derived.metas.get_or_init(|| MetaIndex::new(&self.metas, &self.names))
     }
 
-    pub(super) fn manifest_places(&self) -> &ManifestPlaces {
-        self.derived.manifests.get_or_init(|| ManifestPlaces::unknown(self.bundles.len()))
+    pub(super) fn csv_positions(&self) -> &CsvPositions {
+        self.derived.manifests.get_or_init(|| CsvPositions::new(self.bundles.len()))
     }
 
     pub(super) fn search_index(&self) -> &SearchIndex {

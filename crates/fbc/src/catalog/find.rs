@@ -1,9 +1,8 @@
-//! Finding things in one catalog: which packages, bundles and blobs meet given conditions, and how the packages that do
-//! are spread over the values one can ask for.
+//! Filters packages, bundles and blobs of one catalog, and counts the filtered packages by facet.
 //!
-//! A condition that is `None`, or an empty list, is no condition; several conditions must all hold. Texts are compared
-//! as they are, byte by byte; only [`PackageFilter::search`] folds them. What nothing has selects nothing. The answers
-//! are places in the orders of the catalog, rising; ordering and paging them is for whoever asks.
+//! A condition that is `None` or an empty list always holds; several conditions must all hold. Texts are compared byte
+//! by byte; only [`PackageFilter::search`] folds them. Results are indexes in the orders of the catalog, ascending;
+//! callers sort and page them.
 
 mod apis;
 mod bundles;
@@ -26,56 +25,73 @@ pub(super) use metas::MetaIndex;
 pub(super) use ranks::BundleRanks;
 pub(super) use search::SearchIndex;
 
-/// Conditions on packages; without any, every package meets them.
+/// Conditions on packages; the default matches every package.
 ///
 /// Display metadata is that of [`Package::summary`](super::Package::summary).
+///
+/// ```
+/// # use fbc::{Catalog, Origins, origin::FileOrigin};
+/// use fbc::catalog::PackageFilter;
+///
+/// # let lines = b"{\"name\":\"argo-cd\",\"schema\":\"olm.package\"}\n{\"name\":\"etcd\",\"schema\":\"olm.package\"}\n";
+/// # let file = FileOrigin { path: "catalog.json".to_owned(), lines: vec![1, 2], notices: Vec::new() };
+/// # let catalog = Catalog::build(lines[..].into(), &Origins { files: vec![file] })?;
+/// // The catalog has the packages `argo-cd` and `etcd`.
+/// let filter = PackageFilter { search: Some("argo"), ..PackageFilter::default() };
+/// let found = catalog.find_packages(&filter);
+/// let names: Vec<_> = found.matches().map(|(index, _rank)| catalog.package_at(index as usize).name()).collect();
+/// assert_eq!(names, ["argo-cd"]);
+/// # Ok::<(), fbc::catalog::IndexError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct PackageFilter<'f> {
-    /// Words to search for, as [`Catalog::find_packages`](super::Catalog::find_packages) says; without a letter or a
-    /// digit it is no condition.
+    /// Full-text query, as described at [`Catalog::find_packages`](super::Catalog::find_packages); a query without letters
+    /// and digits always matches.
     pub search: Option<&'f str>,
-    /// Of one of these names.
+    /// Matches packages of one of these names.
     pub names: Vec<&'f str>,
-    /// In one of these categories.
+    /// Matches packages in one of these categories.
     pub categories: Vec<&'f str>,
-    /// From one of these providers, by name.
+    /// Matches packages from one of these providers, by name.
     pub providers: Vec<&'f str>,
-    /// With one of these keywords.
+    /// Matches packages with one of these keywords.
     pub keywords: Vec<&'f str>,
-    /// At one of these capability levels.
+    /// Matches packages at one of these capability levels.
     pub capability_levels: Vec<CapabilityLevel>,
-    /// Installable in one of these modes.
+    /// Matches packages that support one of these install modes.
     pub install_modes: Vec<InstallMode>,
-    /// With every one of these platform features.
+    /// Matches packages with all of these platform features.
     pub infrastructure_features: Vec<&'f str>,
-    /// The one head of the default channel has a bundle which provides this API.
+    /// Matches packages whose default channel has exactly one head, and its bundle provides this API.
     pub provides: Option<ApiFilter<'f>>,
-    /// Whether the package itself is deprecated; deprecations of its channels and bundles do not count.
+    /// Matches packages that are (`true`) or are not (`false`) deprecated themselves; deprecations of channels and bundles
+    /// do not count.
     pub deprecated: Option<bool>,
 }
 
-/// Conditions on bundles; without any, every bundle meets them.
+/// Conditions on bundles; the default matches every bundle.
 #[derive(Clone, Debug, Default)]
 pub struct BundleFilter<'f> {
-    /// In one of these packages.
+    /// Matches bundles in one of these packages.
     pub packages: Vec<&'f str>,
-    /// Of one of these names.
+    /// Matches bundles of one of these names.
     pub names: Vec<&'f str>,
-    /// With a property of one of these types.
+    /// Matches bundles with a property of one of these types.
     pub property_types: Vec<&'f str>,
-    /// In one of these channels, by name.
+    /// Matches bundles in one of these channels, by name.
     pub channels: Vec<&'f str>,
-    /// With a version in this range; a bundle without a version is in none.
+    /// Matches bundles with a version in this range; never a bundle without a version.
     pub version_range: Option<MastermindsRange>,
-    /// Provides this API, by a property `olm.gvk`.
+    /// Matches bundles that provide this API, by a property `olm.gvk`.
     pub provides: Option<ApiFilter<'f>>,
-    /// Needs this API, by a property `olm.gvk.required`; what an `olm.constraint` demands does not count.
+    /// Matches bundles that require this API, by a property `olm.gvk.required`; an `olm.constraint` does not count.
     pub requires: Option<ApiFilter<'f>>,
-    /// Needs this package, by a property `olm.package.required`; what an `olm.constraint` demands does not count.
+    /// Matches bundles that require this package, by a property `olm.package.required`; an `olm.constraint` does not count.
     pub requires_package: Option<&'f str>,
-    /// Whether it heads a channel: is the one entry there that nothing replaces or skips.
+    /// Matches bundles that are (`true`) or are not (`false`) the only head of a channel.
     pub channel_head: Option<bool>,
-    /// Whether the bundle itself is deprecated; deprecations of its package and channels do not count.
+    /// Matches bundles that are (`true`) or are not (`false`) deprecated themselves; deprecations of packages and channels
+    /// do not count.
     pub deprecated: Option<bool>,
 }
 
@@ -84,22 +100,22 @@ pub struct BundleFilter<'f> {
 pub struct ApiFilter<'f> {
     /// API group, empty for the core group.
     pub group: &'f str,
-    /// API version; any when absent.
+    /// API version; `None` matches any.
     pub version: Option<&'f str>,
     /// Kind.
     pub kind: &'f str,
 }
 
-/// Conditions on blobs, as catalogd's `/metas` has them; without any, every blob meets them.
+/// Conditions on blobs, as in catalogd's `/metas`; the default matches every blob.
 ///
-/// A blob without a schema meets no condition at all, and a field that is empty counts as absent. The `olm.package` of
+/// A blob without a schema matches no condition, and an empty field counts as absent. The `olm.package` of
 /// a package has no field `package`: [`MetaFilter::package`] does not find it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MetaFilter<'f> {
-    /// Of this schema.
+    /// Matches blobs of this schema.
     pub schema: Option<&'f str>,
-    /// Of this package.
+    /// Matches blobs of this package.
     pub package: Option<&'f str>,
-    /// Of this name.
+    /// Matches blobs of this name.
     pub name: Option<&'f str>,
 }

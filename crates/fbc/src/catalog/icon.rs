@@ -1,7 +1,7 @@
-//! Icons of packages: which there are, of which type, and under which digest.
+//! Icons of packages, with their media types and digests.
 //!
-//! What an icon is, its bytes say. The type that the catalog declares is not looked at: real catalogs declare PNG for
-//! JPEG, SVG and ICO and the other way round, and browsers, which look at the bytes, show them all the same.
+//! The media type is detected from the first bytes of the image; the declared type is ignored. Real catalogs declare PNG
+//! for JPEG, SVG and ICO and vice versa, and browsers, which sniff the bytes, show them all the same.
 
 mod media;
 
@@ -13,50 +13,49 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Catalog, Package};
 use crate::Digest;
-use crate::json::{Cursor, Fault, Kind, is_field};
-use crate::manifest::Data;
+use crate::json::{JsonCursor, JsonError, JsonKind, is_field};
+use crate::manifest::EncodedBytes;
 
-/// The icon of a package: an image of a known type, whatever is in it. An SVG with a script is one, too; who serves it
-/// must see to it that the script does not run.
+/// The icon of a package: an image of a known type. An SVG may contain scripts; a server must prevent them from running.
 #[derive(Clone, Copy)]
 pub struct Icon<'a> {
     icons: &'a Icons,
     record: &'a IconRecord,
 }
 
-/// The icons of a catalog, each once. They keep the content alive, and nothing of the index.
+/// The icons of a catalog, without duplicates. They keep the content alive, but not the index.
 pub struct Icons {
     content: Bytes,
-    /// By digest.
+    /// Sorted by digest.
     records: Vec<IconRecord>,
-    /// The record of each package.
+    /// Index of the record of each package.
     of_package: Vec<Option<u32>>,
 }
 
-/// An icon that was found by its digest.
+/// An icon found by its digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundIcon {
     /// Media type, such as `image/svg+xml`.
     pub media_type: &'static str,
-    /// The image.
+    /// The decoded image.
     pub bytes: Bytes,
 }
 
-/// An icon, where it stands in the content.
+/// An icon and its location in the content.
 struct IconRecord {
     digest: Digest,
     media_type: &'static str,
-    /// First byte of the value `base64data`.
+    /// Offset of the value of `base64data` in the content.
     start: u32,
-    /// Bytes of that value.
+    /// Length of that value in bytes.
     len: u32,
-    /// Whether it is a string of nothing but standard base64.
+    /// Whether the value is a string of plain standard base64, without line breaks.
     is_standard: bool,
 }
 
 impl<'a> Package<'a> {
-    /// Its icon, an image of type SVG, PNG, JPEG, GIF, WebP, AVIF or ICO by its bytes; `None` when it has none, or one
-    /// that is something else, empty, or no base64.
+    /// Returns its icon: an SVG, PNG, JPEG, GIF, WebP, AVIF or ICO by its bytes; `None` when it has none, or one of another
+    /// type, empty, or not base64.
     pub fn icon(self) -> Option<Icon<'a>> {
         let icons = self.catalog().icons();
         let record = icons.of_package[self.place()]?;
@@ -65,17 +64,17 @@ impl<'a> Package<'a> {
 }
 
 impl<'a> Icon<'a> {
-    /// Media type, such as `image/svg+xml`.
+    /// Returns the media type, such as `image/svg+xml`.
     pub fn media_type(self) -> &'static str {
         self.record.media_type
     }
 
-    /// Digest of the image, which is its name in URLs.
+    /// Returns the digest of the image, which identifies it in URLs.
     pub fn digest(self) -> Digest {
         self.record.digest
     }
 
-    /// The image in standard base64, with padding and without line breaks: no character needs an escape in JSON.
+    /// Returns the image in standard base64, with padding and without line breaks; JSON needs no escapes for it.
     pub fn data(self) -> Cow<'a, str> {
         let value = self.icons.value(self.record);
         if self.record.is_standard
@@ -86,22 +85,22 @@ impl<'a> Icon<'a> {
         Cow::Owned(BASE64_STANDARD.encode(self.bytes()))
     }
 
-    /// The image, decoded anew each time.
+    /// Decodes the image, at each call.
     pub fn bytes(self) -> Vec<u8> {
         self.icons.bytes(self.record)
     }
 }
 
 impl Icons {
-    /// The icon whose image has this digest.
+    /// Finds the icon whose image has the digest.
     pub fn find(&self, digest: &Digest) -> Option<FoundIcon> {
         let at = self.records.binary_search_by(|record| record.digest.cmp(digest)).ok()?;
         let record = &self.records[at];
         Some(FoundIcon { media_type: record.media_type, bytes: self.bytes(record).into() })
     }
 
-    /// Finds the icons of all packages.
-    pub(super) fn of(catalog: &Catalog) -> Self {
+    /// Collects the icons of all packages.
+    pub(super) fn from_catalog(catalog: &Catalog) -> Self {
         let mut image = Vec::new();
         let mut found: Vec<(IconRecord, usize)> = Vec::new();
         for package in catalog.packages() {
@@ -134,18 +133,19 @@ impl Icons {
 
     fn bytes(&self, record: &IconRecord) -> Vec<u8> {
         let mut image = Vec::new();
-        // It was read before, so this has no fault.
+        // It was decoded before, so this cannot fail.
         let _ = decode(self.value(record), &mut image);
         image
     }
 }
 
 impl IconRecord {
-    /// The icon that a piece of the content is, if it is one; `image` is memory to decode it in.
+    /// Creates the record of an icon from its value in the content; `None` if it is not an image of a known type.
+    /// `image` is a buffer for the decoded image.
     fn new(content: &[u8], value: &[u8], image: &mut Vec<u8>) -> Option<Self> {
         image.clear();
         let is_standard = decode(value, image)?;
-        let media_type = media::type_of(image)?;
+        let media_type = media::sniff_type(image)?;
         Some(Self {
             digest: Digest::new(Sha256::digest(image).into()),
             media_type,
@@ -156,22 +156,22 @@ impl IconRecord {
     }
 }
 
-/// Decodes a value of bytes as upstream does, and says whether it is a string of nothing but standard base64.
+/// Decodes a value of bytes as upstream does, and returns whether it is a string of plain standard base64.
 fn decode(value: &[u8], image: &mut Vec<u8>) -> Option<bool> {
     let body = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\""));
     if body.is_some_and(|body| BASE64_STANDARD.decode_vec(body, image).is_ok()) {
         return Some(true);
     }
     image.clear();
-    Data::of(&mut Cursor::new(value)).ok()??.read(image)?;
+    EncodedBytes::read_value(&mut JsonCursor::new(value)).ok()??.decode_into(image)?;
     Some(false)
 }
 
-/// The value `base64data` of the icon of a package's line.
-fn icon_value(line: &[u8]) -> Result<Option<&[u8]>, Fault> {
+/// Finds the value of `base64data` of the icon in the line of a package.
+fn icon_value(line: &[u8]) -> Result<Option<&[u8]>, JsonError> {
     let mut found = None;
-    Cursor::new(line).object(|cursor, key| {
-        if !is_field(key, "icon") || cursor.kind()? != Kind::Object {
+    JsonCursor::new(line).object(|cursor, key| {
+        if !is_field(key, "icon") || cursor.kind()? != JsonKind::Object {
             return cursor.value().map(drop);
         }
         cursor.object(|cursor, key| {
@@ -179,7 +179,7 @@ fn icon_value(line: &[u8]) -> Result<Option<&[u8]>, Fault> {
             if is_field(key, "base64data") && !value.is_null() {
                 found = Some(value.0);
             }
-            Ok::<_, Fault>(())
+            Ok::<_, JsonError>(())
         })
     })?;
     Ok(found)

@@ -1,4 +1,4 @@
-//! Decoded blobs → a [`Catalog`]: decides what wins, puts everything in its place and links names to objects.
+//! Links decoded blobs to a [`Catalog`]: decides which of several equal keys wins, sorts the records, and resolves names.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,58 +7,59 @@ use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
 
 use super::build::{Findings, RawBlobs};
-use super::decode::{Blob, Body, DeprecationEntry, Entry};
+use super::decode::{BlobBody, DecodedBlob, DecodedDeprecation, DecodedEntry};
 use super::derived::Derived;
-use super::names::{Name, Names};
+use super::names::{Name, NameTable};
 use super::record::{
     BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, FileRecord, HeadRecord, NONE, PackageRecord, Payload,
 };
 use super::{BundleKey, Catalog, SchemaCount, id};
-use crate::problem::{Code, Problem};
+use crate::problem::{Problem, ProblemCode};
 use crate::quote::go_quote;
 use crate::version::{Release, Version};
 
-/// Decides what wins and links it.
+/// Builds the index from decoded blobs.
 pub(super) struct Linker {
-    names: Names,
+    names: NameTable,
     catalog: Catalog,
-    blobs: Vec<(u32, Blob)>,
-    entries: Vec<Entry>,
-    faults: Vec<(u32, Problem)>,
-    misfits: Vec<(u32, String)>,
+    blobs: Vec<(u32, DecodedBlob)>,
+    entries: Vec<DecodedEntry>,
+    blob_problems: Vec<(u32, Problem)>,
+    type_mismatches: Vec<(u32, String)>,
     unknown_modes: Vec<(u32, String)>,
-    /// The place of each package, by name.
+    /// Index of each package by name.
     packages: HashMap<Name, u32>,
-    /// The place of each bundle, by package and name.
+    /// Index of each bundle by package and name.
     bundles: HashMap<(u32, Name), u32>,
 }
 
 impl Linker {
-    pub(super) fn new(drafts: RawBlobs<'_>) -> Self {
-        let RawBlobs { decoder, metas, blobs, schemas } = drafts;
-        let known: Vec<_> = schemas.iter().map(|(&schema, &count)| (schema, count, decoder.is_known(schema))).collect();
+    pub(super) fn new(decoded: RawBlobs<'_>) -> Self {
+        let RawBlobs { decoder, metas, blobs, schemas } = decoded;
+        let counts: Vec<_> =
+            schemas.iter().map(|(&schema, &count)| (schema, count, decoder.is_known_schema(schema))).collect();
         let names = decoder.names.finish();
-        let mut schemas: Vec<SchemaCount> = known
+        let mut schemas: Vec<SchemaCount> = counts
             .into_iter()
             .map(|(schema, count, known)| SchemaCount { schema: names.get(schema).into(), count, known })
             .collect();
         schemas.sort_unstable_by(|a, b| a.schema.cmp(&b.schema));
         let catalog = Catalog {
             content: Bytes::new(),
-            names: Names::default(),
+            names: NameTable::default(),
             files: Vec::new(),
-            metas: shrunk(metas),
+            metas: shrink(metas),
             packages: Vec::new(),
             channels: Vec::new(),
             entries: Vec::new(),
-            skips: shrunk(decoder.skips),
+            skips: shrink(decoder.skips),
             bundles: Vec::new(),
             bundles_by_name: Vec::new(),
             bundles_by_image: Vec::new(),
             placements: Vec::new(),
-            properties: shrunk(decoder.properties),
-            gvks: shrunk(decoder.gvks),
-            requirements: shrunk(decoder.requirements),
+            properties: shrink(decoder.properties),
+            gvks: shrink(decoder.gvks),
+            requirements: shrink(decoder.requirements),
             deprecations: Vec::new(),
             schemas,
             problems: Vec::new(),
@@ -69,52 +70,59 @@ impl Linker {
             catalog,
             blobs,
             entries: decoder.entries,
-            faults: Vec::new(),
-            misfits: decoder.misfits,
+            blob_problems: Vec::new(),
+            type_mismatches: decoder.type_mismatches,
             unknown_modes: decoder.unknown_modes,
             packages: HashMap::new(),
             bundles: HashMap::new(),
         }
     }
 
-    pub(super) fn assemble(mut self, files: Vec<FileRecord>) -> (Catalog, Findings) {
-        self.malformed();
-        self.packages();
-        let entries = self.channels();
-        self.bundles();
-        self.entries(&entries);
-        self.placements();
-        self.heads();
-        self.deprecations();
+    /// Links all blobs of a content and returns the catalog, without its text, and the problems found.
+    pub(super) fn link(mut self, files: Vec<FileRecord>) -> (Catalog, Findings) {
+        self.report_malformed_blobs();
+        self.link_packages();
+        let entries = self.link_channels();
+        self.link_bundles();
+        self.link_entries(&entries);
+        self.link_placements();
+        self.find_heads();
+        self.link_deprecations();
         self.catalog.files = files;
         self.catalog.names = self.names;
-        let findings = Findings { faults: self.faults, misfits: self.misfits, unknown_modes: self.unknown_modes };
+        let findings = Findings {
+            blob_problems: self.blob_problems,
+            type_mismatches: self.type_mismatches,
+            unknown_modes: self.unknown_modes,
+        };
         (self.catalog, findings)
     }
 
-    /// Blobs of a known schema with a value of the wrong type.
-    fn malformed(&mut self) {
+    /// Reports blobs of a known schema with a value of the wrong type.
+    fn report_malformed_blobs(&mut self) {
         for (meta, blob) in &self.blobs {
-            if let Body::Malformed(message) = &blob.body {
+            if let BlobBody::Malformed(message) = &blob.body {
                 let package = self.names.get_optional(blob.package).map(Arc::from);
-                self.faults.push((*meta, Problem { package, ..Problem::new(Code::BlobMalformed, message.clone()) }));
+                self.blob_problems
+                    .push((*meta, Problem { package, ..Problem::new(ProblemCode::BlobMalformed, message.clone()) }));
             }
         }
     }
 
-    fn packages(&mut self) {
+    /// Indexes the packages; of several with one name the first wins.
+    fn link_packages(&mut self) {
         for (meta, blob) in &self.blobs {
-            let Body::Package { default_channel, description, properties } = &blob.body else {
+            let BlobBody::Package { default_channel, description, properties } = &blob.body else {
                 continue;
             };
             let name = self.names.get(blob.name);
             if name.is_empty() {
                 let message = "config contains package with no name".to_owned();
-                self.faults.push((*meta, Problem::new(Code::PackageNameMissing, message)));
+                self.blob_problems.push((*meta, Problem::new(ProblemCode::PackageNameMissing, message)));
             } else if self.packages.insert(blob.name, 0).is_some() {
                 let message = format!("duplicate package {}", go_quote(name));
-                let problem = Problem::new(Code::PackageDuplicate, message);
-                self.faults.push((*meta, Problem { package: Some(name.into()), ..problem }));
+                let problem = Problem::new(ProblemCode::PackageDuplicate, message);
+                self.blob_problems.push((*meta, Problem { package: Some(name.into()), ..problem }));
             } else {
                 self.catalog.packages.push(PackageRecord {
                     meta: *meta,
@@ -137,27 +145,29 @@ impl Linker {
         }
     }
 
-    /// Places channels; what it answers are the draft entries of each.
-    fn channels(&mut self) -> Vec<Range<u32>> {
+    /// Indexes the channels and returns the range of decoded entries of each.
+    fn link_channels(&mut self) -> Vec<Range<u32>> {
         let mut seen = HashSet::new();
-        let mut drafts = Vec::new();
+        let mut decoded = Vec::new();
         for (meta, blob) in &self.blobs {
-            let Body::Channel { entries, properties } = &blob.body else {
+            let BlobBody::Channel { entries, properties } = &blob.body else {
                 continue;
             };
             let (package_name, name) = (self.names.get(blob.package), self.names.get(blob.name));
             let (quoted_package, quoted) = (go_quote(package_name), go_quote(name));
             let fault = match self.packages.get(&blob.package) {
                 None => Some((
-                    Code::ChannelPackageUnknown,
+                    ProblemCode::ChannelPackageUnknown,
                     format!("unknown package {quoted_package} for channel {quoted}"),
                 )),
-                Some(_) if name.is_empty() => {
-                    Some((Code::ChannelNameMissing, format!("package {quoted_package} contains channel with no name")))
-                }
-                Some(package) if !seen.insert((*package, blob.name)) => {
-                    Some((Code::ChannelDuplicate, format!("package {quoted_package} has duplicate channel {quoted}")))
-                }
+                Some(_) if name.is_empty() => Some((
+                    ProblemCode::ChannelNameMissing,
+                    format!("package {quoted_package} contains channel with no name"),
+                )),
+                Some(package) if !seen.insert((*package, blob.name)) => Some((
+                    ProblemCode::ChannelDuplicate,
+                    format!("package {quoted_package} has duplicate channel {quoted}"),
+                )),
                 Some(&package) => {
                     let record = ChannelRecord {
                         meta: *meta,
@@ -168,53 +178,56 @@ impl Linker {
                         entries: 0..0,
                         properties: properties.clone(),
                     };
-                    drafts.push((record, entries.clone()));
+                    decoded.push((record, entries.clone()));
                     None
                 }
             };
             if let Some((code, message)) = fault {
-                let (package, channel) = (optional(package_name), optional(name));
-                self.faults.push((*meta, Problem { package, channel, ..Problem::new(code, message) }));
+                let (package, channel) = (non_empty(package_name), non_empty(name));
+                self.blob_problems.push((*meta, Problem { package, channel, ..Problem::new(code, message) }));
             }
         }
         let names = &self.names;
-        drafts.sort_unstable_by(|(a, _), (b, _)| {
+        decoded.sort_unstable_by(|(a, _), (b, _)| {
             a.package.cmp(&b.package).then_with(|| names.get(a.name).cmp(names.get(b.name)))
         });
-        for (at, (channel, _)) in drafts.iter().enumerate() {
+        for (at, (channel, _)) in decoded.iter().enumerate() {
             let package = &mut self.catalog.packages[channel.package as usize];
             extend(&mut package.channels, id(at));
             if package.default_channel_name == channel.name {
                 package.default_channel = id(at);
             }
         }
-        let (channels, entries) = drafts.into_iter().unzip();
+        let (channels, entries) = decoded.into_iter().unzip();
         self.catalog.channels = channels;
         entries
     }
 
-    fn bundles(&mut self) {
+    /// Collects the bundles of known packages; of several with one key the first wins.
+    fn link_bundles(&mut self) {
         let mut seen = HashSet::new();
-        let mut drafts = Vec::new();
+        let mut decoded = Vec::new();
         for (meta, blob) in &self.blobs {
-            let Body::Bundle { image, related_images, properties } = &blob.body else {
+            let BlobBody::Bundle { image, related_images, properties } = &blob.body else {
                 continue;
             };
             let (package_name, name) = (self.names.get(blob.package), self.names.get(blob.name));
             let (quoted_package, quoted) = (go_quote(package_name), go_quote(name));
             let fault = match self.packages.get(&blob.package) {
                 None if package_name.is_empty() => {
-                    Some((Code::BundlePackageMissing, format!("package name must be set for bundle {quoted}")))
+                    Some((ProblemCode::BundlePackageMissing, format!("package name must be set for bundle {quoted}")))
                 }
-                None => {
-                    Some((Code::BundlePackageUnknown, format!("unknown package {quoted_package} for bundle {quoted}")))
-                }
-                Some(package) if !seen.insert((*package, blob.name)) => {
-                    Some((Code::BundleDuplicate, format!("package {quoted_package} has duplicate bundle {quoted}")))
-                }
+                None => Some((
+                    ProblemCode::BundlePackageUnknown,
+                    format!("unknown package {quoted_package} for bundle {quoted}"),
+                )),
+                Some(package) if !seen.insert((*package, blob.name)) => Some((
+                    ProblemCode::BundleDuplicate,
+                    format!("package {quoted_package} has duplicate bundle {quoted}"),
+                )),
                 Some(&package) => {
                     let (version, release) = self.version(properties);
-                    drafts.push(BundleRecord {
+                    decoded.push(BundleRecord {
                         meta: *meta,
                         package,
                         // An absent name is served as an empty one.
@@ -231,14 +244,14 @@ impl Linker {
                 }
             };
             if let Some((code, message)) = fault {
-                let (package, bundle) = (optional(package_name), optional(name));
-                self.faults.push((*meta, Problem { package, bundle, ..Problem::new(code, message) }));
+                let (package, bundle) = (non_empty(package_name), non_empty(name));
+                self.blob_problems.push((*meta, Problem { package, bundle, ..Problem::new(code, message) }));
             }
         }
-        self.place_bundles(drafts);
+        self.sort_bundles(decoded);
     }
 
-    /// The version and release of the first `olm.package` property, as far as they are well-formed.
+    /// Returns version and release of the first `olm.package` property, each as far as it is well-formed.
     fn version(&self, properties: &Range<u32>) -> (Name, Name) {
         let properties = &self.catalog.properties[properties.start as usize..properties.end as usize];
         let found = properties.iter().find_map(|property| match property.payload {
@@ -254,9 +267,10 @@ impl Linker {
         (version, valid(found.release, release.is_some_and(|release| Release::parse(release).is_ok())))
     }
 
-    fn place_bundles(&mut self, drafts: Vec<BundleRecord>) {
+    /// Sorts the bundles and indexes them by name.
+    fn sort_bundles(&mut self, decoded: Vec<BundleRecord>) {
         let (names, catalog) = (&self.names, &mut self.catalog);
-        let mut keyed: Vec<(BundleKey<'_>, BundleRecord)> = drafts
+        let mut keyed: Vec<(BundleKey<'_>, BundleRecord)> = decoded
             .into_iter()
             .map(|bundle| {
                 let package = names.get(catalog.packages[bundle.package as usize].name);
@@ -278,13 +292,13 @@ impl Linker {
         catalog.bundles_by_name = by_name;
     }
 
-    /// Puts the entries of each channel in their places and links them to bundles.
-    fn entries(&mut self, drafts: &[Range<u32>]) {
+    /// Copies the entries of each channel in channel order and resolves their bundles.
+    fn link_entries(&mut self, decoded: &[Range<u32>]) {
         let catalog = &mut self.catalog;
-        catalog.entries.reserve_exact(drafts.iter().map(Range::len).sum());
-        for (at, (channel, draft)) in catalog.channels.iter_mut().zip(drafts).enumerate() {
+        catalog.entries.reserve_exact(decoded.iter().map(Range::len).sum());
+        for (at, (channel, range)) in catalog.channels.iter_mut().zip(decoded).enumerate() {
             let start = id(catalog.entries.len());
-            for entry in &self.entries[draft.start as usize..draft.end as usize] {
+            for entry in &self.entries[range.start as usize..range.end as usize] {
                 catalog.entries.push(EntryRecord {
                     channel: id(at),
                     name: entry.name,
@@ -298,8 +312,8 @@ impl Linker {
         }
     }
 
-    /// Lists for each bundle the entries that name it.
-    fn placements(&mut self) {
+    /// Lists the entries of each bundle.
+    fn link_placements(&mut self) {
         let catalog = &mut self.catalog;
         let mut counts = vec![0_u32; catalog.bundles.len()];
         for entry in catalog.entries.iter().filter(|entry| entry.bundle != NONE) {
@@ -318,21 +332,21 @@ impl Linker {
         }
     }
 
-    /// Finds the entries that no entry of their channel replaces or skips.
-    fn heads(&mut self) {
+    /// Finds the head of each channel: the entry that no entry of the channel replaces or skips.
+    fn find_heads(&mut self) {
         let catalog = &mut self.catalog;
-        // The channel that last replaced or skipped each name.
-        let mut passed = vec![NONE; self.names.len()];
+        // For each name the last channel that replaces or skips it.
+        let mut superseded_in = vec![NONE; self.names.len()];
         for (at, channel) in catalog.channels.iter_mut().enumerate() {
             let entries = channel.entries.start as usize..channel.entries.end as usize;
             for entry in &catalog.entries[entries.clone()] {
                 let skips = &catalog.skips[entry.skips.start as usize..entry.skips.end as usize];
                 let replaces = Some(entry.replaces).filter(|&name| !self.names.get(name).is_empty());
                 for name in skips.iter().copied().chain(replaces) {
-                    passed[name.index()] = id(at);
+                    superseded_in[name.index()] = id(at);
                 }
             }
-            let mut heads = entries.filter(|&entry| passed[catalog.entries[entry].name.index()] != id(at));
+            let mut heads = entries.filter(|&entry| superseded_in[catalog.entries[entry].name.index()] != id(at));
             channel.head = match (heads.next(), heads.next()) {
                 (None, _) => HeadRecord::None,
                 (Some(head), None) => HeadRecord::One(id(head)),
@@ -341,43 +355,47 @@ impl Linker {
         }
     }
 
-    fn deprecations(&mut self) {
+    /// Links the deprecations; of several blobs for one package the first wins.
+    fn link_deprecations(&mut self) {
         let blobs = std::mem::take(&mut self.blobs);
         let mut seen = HashSet::new();
         let mut count = 0;
         for (meta, blob) in &blobs {
-            let Body::Deprecations(entries) = &blob.body else {
+            let BlobBody::Deprecations(entries) = &blob.body else {
                 continue;
             };
             match self.deprecated_package(blob.package, count, &mut seen) {
                 Ok(package) => entries.iter().for_each(|entry| self.deprecate(*meta, package, entry)),
-                Err(problem) => self.faults.push((*meta, problem)),
+                Err(problem) => self.blob_problems.push((*meta, problem)),
             }
             count += 1;
         }
     }
 
-    /// The package that the deprecations of a name are for, unless it is unknown or had some before.
+    /// Returns the package that a deprecations blob is for, or the problem if it is unknown or has one already.
     fn deprecated_package(&self, name: Name, count: usize, seen: &mut HashSet<u32>) -> Result<u32, Problem> {
         let package_name = self.names.get(name);
         let quoted = go_quote(package_name);
         let (code, message) = match self.packages.get(&name) {
-            None if package_name.is_empty() => {
-                (Code::DeprecationPackageMissing, format!("package name must be set for deprecation item {count}"))
-            }
-            None => {
-                (Code::DeprecationPackageUnknown, format!("cannot apply deprecations to an unknown package {quoted}"))
-            }
+            None if package_name.is_empty() => (
+                ProblemCode::DeprecationPackageMissing,
+                format!("package name must be set for deprecation item {count}"),
+            ),
+            None => (
+                ProblemCode::DeprecationPackageUnknown,
+                format!("cannot apply deprecations to an unknown package {quoted}"),
+            ),
             Some(&package) if seen.insert(package) => return Ok(package),
-            Some(_) => {
-                (Code::DeprecationDuplicate, format!("expected a maximum of one deprecation per package: {quoted}"))
-            }
+            Some(_) => (
+                ProblemCode::DeprecationDuplicate,
+                format!("expected a maximum of one deprecation per package: {quoted}"),
+            ),
         };
-        Err(Problem { package: optional(package_name), ..Problem::new(code, message) })
+        Err(Problem { package: non_empty(package_name), ..Problem::new(code, message) })
     }
 
-    /// Links a deprecation to what it names; of several the first counts, and one that names nothing is left.
-    fn deprecate(&mut self, meta: u32, package: u32, entry: &DeprecationEntry) {
+    /// Links a deprecation to the object that it names. The first of several wins; one of an unknown object is ignored.
+    fn deprecate(&mut self, meta: u32, package: u32, entry: &DecodedDeprecation) {
         let catalog = &mut self.catalog;
         let package_record = &mut catalog.packages[package as usize];
         let (target, name) = match self.names.get(entry.schema) {
@@ -407,7 +425,7 @@ impl Linker {
     }
 }
 
-/// Adds the next place to a range of places that follow each other.
+/// Extends a range of consecutive ids by the next one.
 fn extend(range: &mut Range<u32>, at: u32) {
     if range.start == range.end {
         *range = at..at;
@@ -415,11 +433,12 @@ fn extend(range: &mut Range<u32>, at: u32) {
     range.end = at + 1;
 }
 
-fn optional(name: &str) -> Option<Arc<str>> {
+fn non_empty(name: &str) -> Option<Arc<str>> {
     (!name.is_empty()).then(|| name.into())
 }
 
-fn shrunk<T>(mut list: Vec<T>) -> Vec<T> {
+/// Releases the spare capacity of a list.
+fn shrink<T>(mut list: Vec<T>) -> Vec<T> {
     list.shrink_to_fit();
     list
 }

@@ -1,15 +1,14 @@
-//! What the author of a bundle says of it, for people: an `olm.csv.metadata`, or else the `ClusterServiceVersion` among
-//! the inline manifests.
+//! Display metadata of a bundle: an `olm.csv.metadata`, or else the `ClusterServiceVersion` among the inline manifests.
 //!
-//! The text is walked once, when it is asked for; what is asked of it is then cut from it. A member of the wrong type
-//! is as good as absent. It knows nothing of who shows it.
+//! One pass over the text locates all fields; accessors read them from the text. A field of the wrong type counts as
+//! absent.
 
 mod annotation;
 mod created;
 mod kinds;
 mod layout;
 mod lists;
-mod places;
+mod positions;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -17,48 +16,48 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 
 pub use kinds::{CapabilityLevel, InstallMode, InstallModes};
-pub(super) use places::ManifestPlaces;
+pub(super) use positions::CsvPositions;
 
 use super::record::Payload;
 use super::{Bundle, JsonText, MAX_MANIFEST_DEPTH, Manifests, Property};
-use crate::json::Cursor;
-use crate::manifest::Word;
+use crate::json::JsonCursor;
+use crate::manifest::Base64Pattern;
 use crate::read;
-use layout::{Layout, Member, Members};
+use layout::{FieldLayout, MetadataField, MetadataFields};
 
-/// The kind of the manifest that metadata is read from.
+/// Kind of the manifest with the metadata.
 const KIND: &str = "ClusterServiceVersion";
 
-/// Most manifests do not have it in them, and need not be decoded.
-static KIND_WORD: LazyLock<Word> = LazyLock::new(|| Word::new(KIND));
+/// Pattern that skips manifests which cannot contain the kind, without decoding them.
+static KIND_PATTERN: LazyLock<Base64Pattern> = LazyLock::new(|| Base64Pattern::new(KIND));
 
-/// What the author of a bundle says of it.
+/// Display metadata of a bundle, by its author.
 #[derive(Clone, Debug)]
 pub struct CsvMetadata<'a> {
-    /// An object in canonical JSON.
+    /// A JSON object in canonical form.
     text: Cow<'a, [u8]>,
-    members: Members,
+    fields: MetadataFields,
 }
 
-/// A name and where it leads.
+/// A named link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link<'a> {
-    /// What to show; `None` when it is missing or empty.
+    /// Link text; `None` when missing or empty.
     pub name: Option<JsonText<'a>>,
-    /// Where it leads, as the author wrote it; `None` when it is missing or empty.
+    /// URL as written by the author, not validated; `None` when missing or empty.
     pub url: Option<JsonText<'a>>,
 }
 
-/// A person or a team that maintains something.
+/// A maintainer: a person or a team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Maintainer<'a> {
-    /// Name to show; `None` when it is missing or empty.
+    /// Name; `None` when missing or empty.
     pub name: Option<JsonText<'a>>,
-    /// Where to write to; `None` when it is missing or empty.
+    /// Email address; `None` when missing or empty.
     pub email: Option<JsonText<'a>>,
 }
 
-/// A custom resource, as described to users.
+/// Description of a custom resource for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrdDescription<'a> {
     /// Name of the definition, such as `etcdclusters.etcd.database.coreos.com`; empty when it is missing.
@@ -67,13 +66,13 @@ pub struct CrdDescription<'a> {
     pub version: JsonText<'a>,
     /// Kind; empty when it is missing.
     pub kind: JsonText<'a>,
-    /// Name to show; `None` when it is missing or empty.
+    /// Display name; `None` when missing or empty.
     pub display_name: Option<JsonText<'a>>,
-    /// What it is for; `None` when it is missing or empty.
+    /// Description; `None` when missing or empty.
     pub description: Option<JsonText<'a>>,
 }
 
-/// A built-in API that is needed; what is missing is empty.
+/// A required built-in API; missing fields are empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NativeApi<'a> {
     /// API group, empty for the core group.
@@ -85,23 +84,23 @@ pub struct NativeApi<'a> {
 }
 
 impl<'a> Bundle<'a> {
-    /// What its author says of it: its first `olm.csv.metadata` whose value is an object, or else its first inline
-    /// manifest that is a `ClusterServiceVersion`. That one is decoded anew each time.
+    /// Returns its display metadata: its first `olm.csv.metadata` whose value is an object, or else its first inline
+    /// manifest that is a `ClusterServiceVersion`, which is decoded at each call.
     pub fn metadata(self) -> Option<CsvMetadata<'a>> {
         self.metadata_by(&mut Manifests::default())
     }
 
-    /// The same, by a decoder that is used again.
+    /// Returns its display metadata as [`Bundle::metadata`] does, but reuses the buffers of a decoder.
     pub fn metadata_by(self, manifests: &mut Manifests) -> Option<CsvMetadata<'a>> {
         self.properties().find_map(Property::metadata).or_else(|| {
-            let places = self.catalog().manifest_places();
-            places.read_or_find(self.place(), self.properties(), |property| property.manifest_metadata(manifests))
+            let positions = self.catalog().csv_positions();
+            positions.read_or_find(self.place(), self.properties(), |property| property.manifest_metadata(manifests))
         })
     }
 }
 
 impl<'a> Property<'a> {
-    /// What an `olm.csv.metadata` says; `None` for other properties, and when the value is no object.
+    /// Reads the value of an `olm.csv.metadata`; `None` for other properties, and when the value is not an object.
     pub fn metadata(self) -> Option<CsvMetadata<'a>> {
         match self.payload() {
             Payload::CsvMetadata => CsvMetadata::read(Cow::Borrowed(self.value()?.raw()), layout::PROPERTY),
@@ -109,13 +108,13 @@ impl<'a> Property<'a> {
         }
     }
 
-    /// What an `olm.bundle.object` says, if it is a `ClusterServiceVersion`.
+    /// Decodes the value of an `olm.bundle.object`, if it is a `ClusterServiceVersion`.
     fn manifest_metadata(self, manifests: &mut Manifests) -> Option<CsvMetadata<'a>> {
         if self.payload() != Payload::BundleObject {
             return None;
         }
-        let manifest = manifests.decode_with(self.value()?.raw(), &KIND_WORD)?;
-        let kind = lists::texts(&mut Cursor::new(&manifest), ["kind"]).ok()?;
+        let manifest = manifests.decode_containing(self.value()?.raw(), &KIND_PATTERN)?;
+        let kind = lists::texts(&mut JsonCursor::new(&manifest), ["kind"]).ok()?;
         if kind[0].is_none_or(|kind| kind.decode() != KIND) {
             return None;
         }
@@ -124,146 +123,146 @@ impl<'a> Property<'a> {
 }
 
 impl<'a> CsvMetadata<'a> {
-    fn read(text: Cow<'a, [u8]>, layout: Layout) -> Option<Self> {
-        let members = Members::find(&text, layout).ok()?;
-        Some(Self { text, members })
+    fn read(text: Cow<'a, [u8]>, layout: FieldLayout) -> Option<Self> {
+        let fields = MetadataFields::find(&text, layout).ok()?;
+        Some(Self { text, fields })
     }
 }
 
 impl CsvMetadata<'_> {
-    /// Name to show; `None` when it is missing or empty.
+    /// Returns the display name; `None` when missing or empty.
     pub fn display_name(&self) -> Option<JsonText<'_>> {
-        self.text(Member::DisplayName)
+        self.text(MetadataField::DisplayName)
     }
 
-    /// Long description, in Markdown; `None` when it is missing or empty.
+    /// Returns the long description, in Markdown; `None` when missing or empty.
     pub fn description(&self) -> Option<JsonText<'_>> {
-        self.text(Member::Description)
+        self.text(MetadataField::Description)
     }
 
-    /// How mature it is, in the author's words; `None` when it is missing or empty.
+    /// Returns the maturity, in the author's words; `None` when missing or empty.
     pub fn maturity(&self) -> Option<JsonText<'_>> {
-        self.text(Member::Maturity)
+        self.text(MetadataField::Maturity)
     }
 
-    /// Lowest Kubernetes version it runs on; `None` when it is missing or empty.
+    /// Returns the lowest supported Kubernetes version; `None` when missing or empty.
     pub fn min_kube_version(&self) -> Option<JsonText<'_>> {
-        self.text(Member::MinKubeVersion)
+        self.text(MetadataField::MinKubeVersion)
     }
 
-    /// Who provides it; `None` when neither a name nor a place is given.
+    /// Returns the provider; `None` when it has neither a name nor a URL.
     pub fn provider(&self) -> Option<Link<'_>> {
-        let texts = lists::texts(&mut Cursor::new(self.value(Member::Provider)?), Link::FIELDS);
+        let texts = lists::texts(&mut JsonCursor::new(self.value(MetadataField::Provider)?), Link::FIELDS);
         Link::new(texts.ok()?)
     }
 
-    /// Who maintains it, in the author's order; entries with neither a name nor an address are left out.
+    /// Returns the maintainers, in the author's order; skips entries with neither a name nor an address.
     pub fn maintainers(&self) -> Vec<Maintainer<'_>> {
-        let is_something = |maintainer: &Maintainer<'_>| maintainer.name.is_some() || maintainer.email.is_some();
-        self.objects(Member::Maintainers, ["name", "email"], |[name, email]| {
-            Some(Maintainer { name, email }).filter(is_something)
+        let is_known = |maintainer: &Maintainer<'_>| maintainer.name.is_some() || maintainer.email.is_some();
+        self.objects(MetadataField::Maintainers, ["name", "email"], |[name, email]| {
+            Some(Maintainer { name, email }).filter(is_known)
         })
     }
 
-    /// Where to read more, in the author's order; entries with neither a name nor a place are left out.
+    /// Returns the links, in the author's order; skips entries with neither a name nor a URL.
     pub fn links(&self) -> Vec<Link<'_>> {
-        self.objects(Member::Links, Link::FIELDS, Link::new)
+        self.objects(MetadataField::Links, Link::FIELDS, Link::new)
     }
 
-    /// Words to find it by, as they stand there: the same one may come twice, and one may be empty.
+    /// Returns the keywords as written: there may be duplicates and empty ones.
     pub fn keywords(&self) -> Vec<JsonText<'_>> {
-        self.value(Member::Keywords).map(lists::strings).unwrap_or_default()
+        self.value(MetadataField::Keywords).map(lists::strings).unwrap_or_default()
     }
 
-    /// Categories, from an annotation: in the author's order, each once, none blank.
+    /// Returns the categories, from an annotation, without duplicates and blank ones, in the author's order.
     pub fn categories(&self) -> Vec<String> {
-        self.annotation(Member::Categories).map(|text| annotation::categories(&text)).unwrap_or_default()
+        self.annotation(MetadataField::Categories).map(|text| annotation::categories(&text)).unwrap_or_default()
     }
 
-    /// How much of the work is automated, from an annotation; `None` when it does not say, or not in a known word.
+    /// Returns the capability level, from an annotation; `None` when missing or unknown.
     pub fn capability_level(&self) -> Option<CapabilityLevel> {
-        CapabilityLevel::read(&self.annotation(Member::Capabilities)?)
+        CapabilityLevel::parse(&self.annotation(MetadataField::Capabilities)?)
     }
 
-    /// Which namespaces it can be installed for: the known modes that are said to be supported.
+    /// Returns the known install modes that are marked as supported.
     pub fn install_modes(&self) -> InstallModes {
-        self.value(Member::InstallModes).map(lists::install_modes).unwrap_or_default()
+        self.value(MetadataField::InstallModes).map(lists::install_modes).unwrap_or_default()
     }
 
-    /// Platform features it supports, such as `fips-compliant`, by name: the union of what annotations of their own and
-    /// an older list say. Where both speak of a feature, its own annotation counts.
+    /// Returns the supported platform features, such as `fips-compliant`, sorted by name: the union of the annotations of
+    /// single features and an older list. The annotation of a feature takes precedence over the list.
     pub fn infrastructure_features(&self) -> Vec<String> {
         let is_feature = |key: JsonText<'_>| key.0[1..].starts_with(annotation::FEATURE_PREFIX.as_bytes());
         let features = self.annotations().into_iter().filter(|(key, _)| is_feature(*key)).map(|(key, value)| {
             let name = key.decode()[annotation::FEATURE_PREFIX.len()..].to_owned();
             (Cow::Owned(name), value.decode())
         });
-        annotation::infrastructure_features(features, self.annotation(Member::InfrastructureFeatures).as_deref())
+        annotation::infrastructure_features(features, self.annotation(MetadataField::InfrastructureFeatures).as_deref())
     }
 
-    /// Whether it is certified, from an annotation; `None` when it does not say, or says neither `true` nor `false`.
+    /// Returns whether it is certified, from an annotation; `None` unless that is `true` or `false`.
     pub fn certified(&self) -> Option<bool> {
-        annotation::boolean(&self.annotation(Member::Certified)?)
+        annotation::boolean(&self.annotation(MetadataField::Certified)?)
     }
 
-    /// When it was created, from an annotation; `None` when it does not say, or in no known form, or in one that can be
-    /// read in two ways, such as `03/04/2021`.
+    /// Returns when it was created, from an annotation; `None` when missing, in an unknown format, or ambiguous, such as
+    /// `03/04/2021`.
     pub fn created_at(&self) -> Option<Timestamp> {
-        created::created_at(&self.annotation(Member::CreatedAt)?)
+        created::created_at(&self.annotation(MetadataField::CreatedAt)?)
     }
 
-    /// Image of the operator itself, from an annotation; `None` when it is missing or blank.
+    /// Returns the image of the operator itself, from an annotation; `None` when missing or blank.
     pub fn container_image(&self) -> Option<Cow<'_, str>> {
-        annotation::trimmed(self.annotation(Member::ContainerImage)?)
+        annotation::trimmed(self.annotation(MetadataField::ContainerImage)?)
     }
 
-    /// Where its source is, from an annotation; `None` when it is missing or blank.
+    /// Returns the source repository, from an annotation; `None` when missing or blank.
     pub fn repository(&self) -> Option<Cow<'_, str>> {
-        annotation::trimmed(self.annotation(Member::Repository)?)
+        annotation::trimmed(self.annotation(MetadataField::Repository)?)
     }
 
-    /// Who supports it, from an annotation: a name, a place or any text; `None` when it is missing or blank.
+    /// Returns the support contact, from an annotation: a name, a URL or any text; `None` when missing or blank.
     pub fn support(&self) -> Option<Cow<'_, str>> {
-        annotation::trimmed(self.annotation(Member::Support)?)
+        annotation::trimmed(self.annotation(MetadataField::Support)?)
     }
 
-    /// Custom resources it defines, in the author's order.
+    /// Returns the custom resources that it defines, in the author's order.
     pub fn owned_crds(&self) -> Vec<CrdDescription<'_>> {
-        self.crds(Member::OwnedCrds)
+        self.crds(MetadataField::OwnedCrds)
     }
 
-    /// Custom resources it needs, in the author's order.
+    /// Returns the custom resources that it requires, in the author's order.
     pub fn required_crds(&self) -> Vec<CrdDescription<'_>> {
-        self.crds(Member::RequiredCrds)
+        self.crds(MetadataField::RequiredCrds)
     }
 
-    /// Built-in APIs it needs, in the author's order.
+    /// Returns the built-in APIs that it requires, in the author's order.
     pub fn native_apis(&self) -> Vec<NativeApi<'_>> {
-        self.objects(Member::NativeApis, ["group", "version", "kind"], |texts| {
+        self.objects(MetadataField::NativeApis, ["group", "version", "kind"], |texts| {
             let [group, version, kind] = texts.map(|text| text.unwrap_or(JsonText::EMPTY));
             Some(NativeApi { group, version, kind })
         })
     }
 
-    /// Example resources in canonical JSON, from an annotation that holds JSON text; `None` when there are none, when
-    /// they are no single JSON value, or when they are nested deeper than [`MAX_MANIFEST_DEPTH`].
+    /// Returns the example resources in canonical JSON, from an annotation that holds JSON text; `None` when missing, not a
+    /// single JSON value, or nested deeper than [`MAX_MANIFEST_DEPTH`].
     pub fn examples(&self) -> Option<Vec<u8>> {
-        read::json_value(&self.annotation(Member::AlmExamples)?, MAX_MANIFEST_DEPTH)
+        read::json_value(&self.annotation(MetadataField::AlmExamples)?, MAX_MANIFEST_DEPTH)
     }
 
-    /// Labels whose value is a string, by key.
+    /// Returns the labels with string values, sorted by key.
     pub fn labels(&self) -> Vec<(JsonText<'_>, JsonText<'_>)> {
-        self.value(Member::Labels).map(lists::pairs).unwrap_or_default()
+        self.value(MetadataField::Labels).map(lists::pairs).unwrap_or_default()
     }
 
-    /// Annotations whose value is a string, by key.
+    /// Returns the annotations with string values, sorted by key.
     pub fn annotations(&self) -> Vec<(JsonText<'_>, JsonText<'_>)> {
-        self.value(Member::Annotations).map(lists::pairs).unwrap_or_default()
+        self.value(MetadataField::Annotations).map(lists::pairs).unwrap_or_default()
     }
 
-    fn crds(&self, member: Member) -> Vec<CrdDescription<'_>> {
+    fn crds(&self, field: MetadataField) -> Vec<CrdDescription<'_>> {
         let fields = ["name", "version", "kind", "displayName", "description"];
-        self.objects(member, fields, |[name, version, kind, display_name, description]| {
+        self.objects(field, fields, |[name, version, kind, display_name, description]| {
             let [name, version, kind] = [name, version, kind].map(|text| text.unwrap_or(JsonText::EMPTY));
             Some(CrdDescription { name, version, kind, display_name, description })
         })
@@ -271,31 +270,31 @@ impl CsvMetadata<'_> {
 
     fn objects<'t, T, const N: usize>(
         &'t self,
-        member: Member,
+        field: MetadataField,
         fields: [&str; N],
         make: impl Fn([Option<JsonText<'t>>; N]) -> Option<T>,
     ) -> Vec<T> {
-        self.value(member).map(|array| lists::objects(array, fields, make)).unwrap_or_default()
+        self.value(field).map(|array| lists::objects(array, fields, make)).unwrap_or_default()
     }
 
-    fn annotation(&self, member: Member) -> Option<Cow<'_, str>> {
-        self.text(member).map(JsonText::decode)
+    fn annotation(&self, field: MetadataField) -> Option<Cow<'_, str>> {
+        self.text(field).map(JsonText::decode)
     }
 
-    /// A text that is not empty: upstream leaves out those that are when it writes metadata.
-    fn text(&self, member: Member) -> Option<JsonText<'_>> {
-        self.value(member).map(JsonText).filter(|text| !text.is_empty())
+    /// Returns a non-empty text: upstream omits empty ones when it writes metadata.
+    fn text(&self, field: MetadataField) -> Option<JsonText<'_>> {
+        self.value(field).map(JsonText).filter(|text| !text.is_empty())
     }
 
-    fn value(&self, member: Member) -> Option<&[u8]> {
-        self.members.get(&self.text, member)
+    fn value(&self, field: MetadataField) -> Option<&[u8]> {
+        self.fields.get(&self.text, field)
     }
 }
 
 impl<'a> Link<'a> {
     const FIELDS: [&'static str; 2] = ["name", "url"];
 
-    /// A link, if there is anything in it.
+    /// Creates a link unless both fields are absent.
     fn new([name, url]: [Option<JsonText<'a>>; 2]) -> Option<Self> {
         (name.is_some() || url.is_some()).then_some(Self { name, url })
     }

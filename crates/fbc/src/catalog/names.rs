@@ -1,43 +1,43 @@
-//! Names, each kept once: strings of a catalog become numbers that compare at once.
+//! Interned names: equal strings of a catalog share one number, which compares in constant time.
 
 use std::borrow::Cow;
 
 use hashbrown::HashMap;
 
-/// A string of [`Names`].
+/// Id of a string in a [`NameTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Name(u32);
 
-/// Interned strings, one after the other.
+/// Interned strings in one buffer.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct NameTable {
     text: String,
-    /// Where each string ends.
+    /// End offset of each string.
     ends: Vec<u32>,
 }
 
-/// Interns strings while a catalog is built; what it borrows from the lines is not kept.
-pub(crate) struct Interner<'a> {
-    names: Names,
+/// Interns strings while a catalog is built; the finished table does not borrow from the lines.
+pub(crate) struct NameInterner<'a> {
+    names: NameTable,
     known: HashMap<Cow<'a, str>, Name>,
 }
 
 impl Name {
-    /// No string at all, which is not the empty one.
+    /// The id of no string, which differs from that of the empty string.
     pub(crate) const NONE: Name = Name(u32::MAX);
 
     pub(crate) fn is_none(self) -> bool {
         self == Name::NONE
     }
 
-    /// Its place in a table of as many things as there are names; not for [`Name::NONE`].
+    /// Returns the id as an index for tables with one row per name; must not be called on [`Name::NONE`].
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-impl Names {
-    /// The string; empty for [`Name::NONE`].
+impl NameTable {
+    /// Returns the string; empty for [`Name::NONE`].
     pub(crate) fn get(&self, name: Name) -> &str {
         self.get_optional(name).unwrap_or_default()
     }
@@ -56,9 +56,9 @@ impl Names {
     }
 }
 
-impl<'a> Interner<'a> {
+impl<'a> NameInterner<'a> {
     pub(crate) fn new() -> Self {
-        Self { names: Names::default(), known: HashMap::new() }
+        Self { names: NameTable::default(), known: HashMap::new() }
     }
 
     pub(crate) fn intern(&mut self, text: Cow<'a, str>) -> Name {
@@ -72,7 +72,7 @@ impl<'a> Interner<'a> {
         name
     }
 
-    pub(crate) fn finish(mut self) -> Names {
+    pub(crate) fn finish(mut self) -> NameTable {
         self.names.text.shrink_to_fit();
         self.names.ends.shrink_to_fit();
         self.names

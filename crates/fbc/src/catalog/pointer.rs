@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use super::JsonValue;
-use crate::json::{Cursor, Fault, Kind};
+use crate::json::{JsonCursor, JsonError, JsonKind};
 
-/// A text that is no JSON pointer.
+/// Why a text is not a JSON pointer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadPointer {
+pub enum JsonPointerError {
     /// It is not empty and does not begin with a slash.
     #[error("the pointer {0:?} does not begin with a slash")]
     NoSlash(String),
@@ -17,57 +17,60 @@ pub enum BadPointer {
 }
 
 impl<'a> JsonValue<'a> {
-    /// The part of the value at a JSON pointer (RFC 6901): the whole for the empty one, `None` where it leads nowhere.
+    /// Returns the part of the value at a JSON pointer (RFC 6901): the whole value for the empty pointer, `None` when the
+    /// value has no such part.
     ///
     /// # Errors
-    /// When the text is no pointer, wherever it would lead.
-    pub fn pointer(self, pointer: &str) -> Result<Option<JsonValue<'a>>, BadPointer> {
-        Ok(part_at(self.raw(), pointer)?.map(JsonValue))
+    /// Fails when the text is not a JSON pointer.
+    pub fn pointer(self, pointer: &str) -> Result<Option<JsonValue<'a>>, JsonPointerError> {
+        Ok(resolve_pointer(self.raw(), pointer)?.map(JsonValue))
     }
 }
 
-/// The part of a value in canonical JSON at a JSON pointer, as [`JsonValue::pointer`].
+/// Returns the part of a canonical JSON value at a JSON pointer, as [`JsonValue::pointer`] does.
 ///
 /// # Errors
-/// When the text is no pointer, wherever it would lead.
-pub fn part_at<'a>(value: &'a [u8], pointer: &str) -> Result<Option<&'a [u8]>, BadPointer> {
-    // A damaged line leads nowhere.
+/// Fails when the text is not a JSON pointer.
+pub fn resolve_pointer<'a>(value: &'a [u8], pointer: &str) -> Result<Option<&'a [u8]>, JsonPointerError> {
+    // A damaged line has no parts.
     Ok(walk(value, &tokens(pointer)?).unwrap_or_default())
 }
 
-/// Goes on from each place that was found, so that no byte is visited twice, however deep it leads.
-fn walk<'a>(value: &'a [u8], tokens: &[Cow<'_, str>]) -> Result<Option<&'a [u8]>, Fault> {
-    let mut cursor = Cursor::new(value);
+/// Follows the tokens. Each step continues where the previous one stopped, so no byte is visited twice.
+fn walk<'a>(value: &'a [u8], tokens: &[Cow<'_, str>]) -> Result<Option<&'a [u8]>, JsonError> {
+    let mut cursor = JsonCursor::new(value);
     for token in tokens {
         match step(&mut cursor, token) {
-            Err(Halt::Found(place)) => cursor = place,
-            Err(Halt::Fault(fault)) => return Err(fault),
+            Err(StepEnd::Found(place)) => cursor = place,
+            Err(StepEnd::Error(error)) => return Err(error),
             Ok(()) => return Ok(None),
         }
     }
     Ok(Some(cursor.value()?.0))
 }
 
-/// Why a step ends before its value does.
-enum Halt<'a> {
-    /// What it looks for begins here.
-    Found(Cursor<'a>),
-    Fault(Fault),
+/// Why a step stops before the end of its value.
+enum StepEnd<'a> {
+    /// The member or element begins here.
+    Found(JsonCursor<'a>),
+    Error(JsonError),
 }
 
-impl From<Fault> for Halt<'_> {
-    fn from(fault: Fault) -> Self {
-        Halt::Fault(fault)
+impl From<JsonError> for StepEnd<'_> {
+    fn from(error: JsonError) -> Self {
+        StepEnd::Error(error)
     }
 }
 
-/// The reference tokens of a pointer, without escapes.
-fn tokens(pointer: &str) -> Result<Vec<Cow<'_, str>>, BadPointer> {
+/// Splits a pointer into its reference tokens and resolves their escapes.
+fn tokens(pointer: &str) -> Result<Vec<Cow<'_, str>>, JsonPointerError> {
     if pointer.is_empty() {
         return Ok(Vec::new());
     }
-    let rest = pointer.strip_prefix('/').ok_or_else(|| BadPointer::NoSlash(pointer.to_owned()))?;
-    rest.split('/').map(|token| unescape(token).ok_or_else(|| BadPointer::BadEscape(pointer.to_owned()))).collect()
+    let rest = pointer.strip_prefix('/').ok_or_else(|| JsonPointerError::NoSlash(pointer.to_owned()))?;
+    rest.split('/')
+        .map(|token| unescape(token).ok_or_else(|| JsonPointerError::BadEscape(pointer.to_owned())))
+        .collect()
 }
 
 fn unescape(token: &str) -> Option<Cow<'_, str>> {
@@ -86,21 +89,21 @@ fn unescape(token: &str) -> Option<Cow<'_, str>> {
     Some(text)
 }
 
-/// One step into a value: to a member of an object by its exact key, or to an element of an array by its index.
-fn step<'a>(cursor: &mut Cursor<'a>, token: &str) -> Result<(), Halt<'a>> {
+/// Steps into a value: to a member of an object by its exact key, or to an element of an array by its index.
+fn step<'a>(cursor: &mut JsonCursor<'a>, token: &str) -> Result<(), StepEnd<'a>> {
     match cursor.kind()? {
-        Kind::Object => cursor.object(|cursor, key| {
+        JsonKind::Object => cursor.object(|cursor, key| {
             if key.is(token) || key.decode()? == token {
-                return Err(Halt::Found(cursor.clone()));
+                return Err(StepEnd::Found(cursor.clone()));
             }
             cursor.value()?;
             Ok(())
         }),
-        Kind::Array => {
+        JsonKind::Array => {
             let Some(mut left) = index(token) else { return Ok(()) };
             cursor.array(|cursor| {
                 if left == 0 {
-                    return Err(Halt::Found(cursor.clone()));
+                    return Err(StepEnd::Found(cursor.clone()));
                 }
                 left -= 1;
                 cursor.value()?;
@@ -111,7 +114,7 @@ fn step<'a>(cursor: &mut Cursor<'a>, token: &str) -> Result<(), Halt<'a>> {
     }
 }
 
-/// The index that a token is: digits without leading zeros. `-`, the element after the last, is nowhere.
+/// Parses an array index: digits without leading zeros. `-`, the element after the last, does not exist.
 fn index(token: &str) -> Option<usize> {
     let has_leading_zero = token.len() > 1 && token.starts_with('0');
     if has_leading_zero || !token.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -6,28 +6,28 @@ use super::constraint::{self, Constraint};
 use super::names::Name;
 use super::package::ids;
 use super::record::{Payload, PropertyRecord};
-use super::{Catalog, JsonValue, shape};
-use crate::json::Value;
+use super::{Catalog, JsonValue, go_types};
+use crate::json::RawValue;
 
 /// A typed value that a catalog attaches to a package, a channel or a bundle.
 #[derive(Clone, Copy)]
 pub struct Property<'a> {
     catalog: &'a Catalog,
-    /// The blob that it stands in.
+    /// Id of its blob.
     meta: u32,
     id: u32,
 }
 
-/// What a property of a known type says.
+/// Decoded value of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropertyKind<'a> {
-    /// An `olm.package`: which package and version a bundle is.
+    /// An `olm.package`: the identity of a bundle.
     Package {
         /// Name of the package.
         package: &'a str,
-        /// Version, as it stands there.
+        /// Version as written, possibly malformed.
         version: &'a str,
-        /// Release, as it stands there.
+        /// Release as written, possibly malformed.
         release: Option<&'a str>,
     },
     /// An `olm.package.required`.
@@ -59,28 +59,28 @@ pub struct GroupVersionKind<'a> {
     pub kind: &'a str,
 }
 
-/// A package that a bundle needs.
+/// A package that a bundle requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PackageRequirement<'a> {
     /// Name of the package.
     pub package: &'a str,
-    /// Range of the versions that will do, as it stands there.
+    /// Range of acceptable versions as written, possibly malformed.
     pub version_range: &'a str,
 }
 
 impl<'a> Property<'a> {
-    /// The type, such as `olm.gvk`.
+    /// Returns the type, such as `olm.gvk`.
     pub fn type_name(self) -> &'a str {
         self.name(self.record().type_name)
     }
 
-    /// The value; absent only where the property has none.
+    /// Returns the value; `None` only when the property has none.
     pub fn value(self) -> Option<JsonValue<'a>> {
         let span = self.record().value;
         (!span.is_none()).then(|| JsonValue(self.catalog.slice(self.meta, span)))
     }
 
-    /// What it says.
+    /// Decodes the value by the type of the property.
     pub fn kind(self) -> PropertyKind<'a> {
         let names = &self.catalog.names;
         match self.record().payload {
@@ -109,7 +109,7 @@ impl<'a> Property<'a> {
         }
     }
 
-    /// The condition of an `olm.constraint`, read from the line; `None` when it is no well-formed one.
+    /// Reads the condition of an `olm.constraint` from the line; `None` for other types and malformed values.
     pub fn constraint(self) -> Option<Constraint<'a>> {
         match self.record().payload {
             Payload::Constraint => constraint::decode(self.value()?.raw()),
@@ -117,11 +117,11 @@ impl<'a> Property<'a> {
         }
     }
 
-    /// Go's message for a value that is not an `olm.package`; `None` when it is one.
+    /// Returns Go's message for a value that cannot be decoded as `olm.package`; `None` if it can.
     pub(crate) fn package_mismatch(self) -> Option<String> {
         match self.value() {
-            None => Some(shape::VALUE_MISSING.to_owned()),
-            Some(value) => shape::misfit(Value(value.raw()), shape::PACKAGE),
+            None => Some(go_types::VALUE_MISSING.to_owned()),
+            Some(value) => go_types::find_mismatch(RawValue(value.raw()), go_types::PACKAGE),
         }
     }
 
@@ -129,7 +129,7 @@ impl<'a> Property<'a> {
         self.record().payload
     }
 
-    /// Its place among all properties of the catalog.
+    /// Returns its id, its index among all properties of the catalog.
     pub(super) fn place(self) -> u32 {
         self.id
     }

@@ -1,19 +1,19 @@
-//! The records of the index: plain numbers, ranges and spans, as small as they can be.
+//! Records of the index: plain numbers, ranges and spans, kept small because there are many.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::names::Name;
 
-/// No object, where an id is optional.
+/// The id of no object, where an id is optional.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A piece of a blob's line; nothing when it is empty, as no JSON value is.
+/// A slice of a blob's line. An empty one stands for an absent value, because no JSON value is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// First byte, from the start of the line.
+    /// Offset of the first byte in the line.
     pub(crate) start: u32,
-    /// Bytes.
+    /// Length in bytes.
     pub(crate) len: u32,
 }
 
@@ -26,17 +26,17 @@ impl Span {
 #[derive(Debug)]
 pub(crate) struct FileRecord {
     pub(crate) path: Arc<str>,
-    /// Its first blob.
+    /// Id of its first blob.
     pub(crate) first: u32,
 }
 
 #[derive(Debug)]
 pub(crate) struct MetaRecord {
-    /// First byte of its line in the content.
+    /// Offset of its line in the content.
     pub(crate) start: u32,
-    /// Bytes of its line without the line feed.
+    /// Length of its line in bytes, without the line feed.
     pub(crate) len: u32,
-    /// Line of its file on which it begins, from 1.
+    /// Line of its file on which it begins, counted from 1.
     pub(crate) line: u32,
     pub(crate) schema: Name,
     pub(crate) package: Name,
@@ -47,7 +47,7 @@ pub(crate) struct MetaRecord {
 pub(crate) struct PackageRecord {
     pub(crate) meta: u32,
     pub(crate) name: Name,
-    /// As the blob says, also when there is no such channel.
+    /// Name as in the blob, even when the package has no such channel.
     pub(crate) default_channel_name: Name,
     pub(crate) default_channel: u32,
     pub(crate) description: Span,
@@ -68,7 +68,7 @@ pub(crate) struct ChannelRecord {
     pub(crate) properties: Range<u32>,
 }
 
-/// How many entries nothing replaces or skips.
+/// The entries of a channel that no entry replaces or skips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeadRecord {
     None,
@@ -91,7 +91,7 @@ pub(crate) struct BundleRecord {
     pub(crate) meta: u32,
     pub(crate) package: u32,
     pub(crate) name: Name,
-    /// Of its `olm.package` property, when that is well-formed.
+    /// Version of its `olm.package` property, if well-formed.
     pub(crate) version: Name,
     pub(crate) release: Name,
     pub(crate) image: Span,
@@ -108,10 +108,10 @@ pub(crate) struct PropertyRecord {
     pub(crate) payload: Payload,
 }
 
-/// What a property of a known type says.
+/// Decoded value of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Payload {
-    /// A requirement whose range is the bundle's version.
+    /// Id of a requirement record whose range is the version of the bundle.
     Package(u32),
     PackageRequired(u32),
     Gvk(u32),
@@ -120,7 +120,7 @@ pub(crate) enum Payload {
     BundleObject,
     CsvMetadata,
     MaxOpenShiftVersion(Name),
-    /// Of another type, or malformed.
+    /// A property of another type, or with a malformed value.
     Opaque,
 }
 
@@ -145,6 +145,6 @@ pub(crate) struct DeprecationRecord {
     pub(crate) meta: u32,
     pub(crate) schema: Name,
     pub(crate) name: Name,
-    /// The message, in the line of `meta`; absent when there is none.
+    /// Span of the message in the line of `meta`, if any.
     pub(crate) message: Span,
 }

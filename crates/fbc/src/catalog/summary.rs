@@ -1,4 +1,4 @@
-//! Summaries: what lists, filters, facets, orders and search need of each package, decoded once for a catalog.
+//! Package summaries: the metadata that lists, filters, facets, sorting and search need, decoded once for a catalog.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,11 +7,11 @@ use hashbrown::HashSet;
 use jiff::Timestamp;
 
 use super::metadata::{CapabilityLevel, InstallModes};
-use super::names::{Interner, Name, Names};
+use super::names::{Name, NameInterner, NameTable};
 use super::record::NONE;
 use super::{Bundle, Catalog, Head, JsonText, Package};
 
-/// What a package says of itself in lists. It is decoded once, so that asking again costs nothing.
+/// Display metadata of a package, decoded once for the whole catalog.
 #[derive(Clone, Copy)]
 pub struct Summary<'a> {
     catalog: &'a Catalog,
@@ -19,9 +19,9 @@ pub struct Summary<'a> {
     record: &'a SummaryRecord,
 }
 
-/// The summaries of all packages, in their order.
+/// Summaries of all packages, in package order.
 pub(super) struct Summaries {
-    names: Names,
+    names: NameTable,
     /// Keywords, categories and features.
     words: Vec<Name>,
     records: Vec<SummaryRecord>,
@@ -29,7 +29,7 @@ pub(super) struct Summaries {
 
 #[derive(Default)]
 struct SummaryRecord {
-    /// Where it was read from.
+    /// Id of the bundle that the metadata comes from, or [`NONE`].
     bundle: u32,
     display_name: Option<Name>,
     provider_name: Option<Name>,
@@ -44,71 +44,71 @@ struct SummaryRecord {
 }
 
 impl<'a> Package<'a> {
-    /// What it says of itself in lists.
+    /// Returns its display metadata. The first call on a catalog decodes that of all packages.
     pub fn summary(self) -> Summary<'a> {
         let summaries = self.catalog().summaries();
         Summary { catalog: self.catalog(), summaries, record: &summaries.records[self.place()] }
     }
 
-    /// The bundle whose metadata speaks for the package: the head of its default channel, or else, where that is
-    /// missing or has no metadata, the one of the highest version that has.
+    /// Returns the bundle whose metadata represents the package: the head of its default channel, or, when that is
+    /// missing or has no metadata, the highest version that has.
     pub fn metadata_bundle(self) -> Option<Bundle<'a>> {
         self.summary().bundle()
     }
 }
 
 impl<'a> Summary<'a> {
-    /// The bundle that it was read from, [`Package::metadata_bundle`]; without one, everything else is empty.
+    /// Returns the bundle that the metadata comes from, [`Package::metadata_bundle`]; without one, all else is empty.
     pub fn bundle(self) -> Option<Bundle<'a>> {
         (self.record.bundle != NONE).then(|| Bundle::new(self.catalog, self.record.bundle))
     }
 
-    /// Name to show; `None` when it is missing or empty.
+    /// Returns the display name; `None` when missing or empty.
     pub fn display_name(self) -> Option<&'a str> {
         self.text(self.record.display_name)
     }
 
-    /// Who provides it; `None` when that is missing or empty.
+    /// Returns the name of the provider; `None` when missing or empty.
     pub fn provider_name(self) -> Option<&'a str> {
         self.text(self.record.provider_name)
     }
 
-    /// Where to read of the provider; `None` when that is missing or empty.
+    /// Returns the URL of the provider; `None` when missing or empty.
     pub fn provider_url(self) -> Option<&'a str> {
         self.text(self.record.provider_url)
     }
 
-    /// Words to find it by, each once, in the author's order; none is blank.
+    /// Iterates over the keywords, without duplicates and blank ones, in the author's order.
     pub fn keywords(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.keywords)
     }
 
-    /// Categories, as [`CsvMetadata::categories`](super::CsvMetadata::categories).
+    /// Iterates over the categories, as [`CsvMetadata::categories`](super::CsvMetadata::categories).
     pub fn categories(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.categories)
     }
 
-    /// Platform features, as [`CsvMetadata::infrastructure_features`](super::CsvMetadata::infrastructure_features).
+    /// Iterates over the platform features, as [`CsvMetadata::infrastructure_features`](super::CsvMetadata::infrastructure_features).
     pub fn infrastructure_features(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.features)
     }
 
-    /// How much of the work is automated; `None` when it does not say, or not in a known word.
+    /// Returns the capability level; `None` when missing or unknown.
     pub fn capability_level(self) -> Option<CapabilityLevel> {
         self.record.capability_level
     }
 
-    /// Which namespaces it can be installed for.
+    /// Returns the supported install modes.
     pub fn install_modes(self) -> InstallModes {
         self.record.install_modes
     }
 
-    /// Whether it is certified, in its author's word.
+    /// Returns whether the author declares it certified.
     pub fn certified(self) -> Option<bool> {
         self.record.certified
     }
 
-    /// When the bundle was created; `None` when it does not say, or in no known form.
+    /// Returns when the bundle was created; `None` when missing or in an unknown format.
     pub fn created_at(self) -> Option<Timestamp> {
         self.record.created_at
     }
@@ -124,22 +124,22 @@ impl<'a> Summary<'a> {
 }
 
 impl Summaries {
-    /// Reads the metadata of every package.
-    pub(super) fn of(catalog: &Catalog) -> Self {
-        let mut writer = Writer { names: Interner::new(), words: Vec::new() };
-        let records = catalog.packages().map(|package| writer.record(package)).collect();
-        writer.words.shrink_to_fit();
-        Self { names: writer.names.finish(), words: writer.words, records }
+    /// Decodes the metadata of every package.
+    pub(super) fn from_catalog(catalog: &Catalog) -> Self {
+        let mut builder = SummaryBuilder { names: NameInterner::new(), words: Vec::new() };
+        let records = catalog.packages().map(|package| builder.record(package)).collect();
+        builder.words.shrink_to_fit();
+        Self { names: builder.names.finish(), words: builder.words, records }
     }
 }
 
-/// Makes records, one after the other, that share their names.
-struct Writer {
-    names: Interner<'static>,
+/// Builds records that share one table of names.
+struct SummaryBuilder {
+    names: NameInterner<'static>,
     words: Vec<Name>,
 }
 
-impl Writer {
+impl SummaryBuilder {
     fn record(&mut self, package: Package<'_>) -> SummaryRecord {
         let head = package.default_channel().and_then(|channel| match channel.head() {
             Head::One(entry) => entry.bundle(),
@@ -170,7 +170,7 @@ impl Writer {
         text.map(|text| self.names.intern(Cow::Owned(text.decode().into_owned())))
     }
 
-    /// Keeps words, each once.
+    /// Adds the distinct words and returns their range.
     fn words<'t>(&mut self, words: impl Iterator<Item = Cow<'t, str>>) -> Range<u32> {
         let start = self.words.len();
         let mut seen = HashSet::new();

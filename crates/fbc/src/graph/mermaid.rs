@@ -1,7 +1,7 @@
-//! The update graph as text that Mermaid (mermaid.js.org) draws: one box a channel, oldest bundles first.
+//! Formats the update graph as a Mermaid flowchart (mermaid.js.org): one box per channel, oldest bundles first.
 //!
-//! It stays readable where ranges allow thousands of steps: a skip range is written on its bundle, and an arrow stands
-//! for it only from a bundle that no entry of the channel names. Its length grows with entries and skips.
+//! It stays readable where ranges allow thousands of edges: a skip range is written on its bundle, and drawn as an arrow
+//! only from bundles that no entry of the channel names. Its length is linear in the entries and skips.
 
 use std::fmt::{self, Display};
 
@@ -10,7 +10,7 @@ use hashbrown::HashSet;
 use super::{UpdateGraph, heads};
 use crate::catalog::{Bundle, Channel, ChannelEntry};
 
-/// What the kinds of bundles look like. The words are on the bundles too, for those who see no colours.
+/// Styles of marked bundles. The labels repeat the marks, for readers who do not see colours.
 const CLASSES: [&str; 4] = [
     "classDef head stroke-width:3px",
     "classDef deprecated stroke-dasharray:4 3,opacity:0.6",
@@ -19,32 +19,32 @@ const CLASSES: [&str; 4] = [
 ];
 
 impl UpdateGraph<'_> {
-    /// The graph as a Mermaid flowchart. Heads, deprecated and stranded bundles are marked; a bundle that an entry
-    /// replaces and that the channel does not have is drawn as absent, one that is only skipped is not drawn.
+    /// Formats the graph as a Mermaid flowchart. Heads, deprecated and stranded bundles are marked; a bundle that an entry
+    /// replaces but that is not in the channel is drawn as absent; one that is only skipped is not drawn.
     pub fn mermaid(&self) -> impl Display {
         fmt::from_fn(|f| {
             writeln!(f, "flowchart LR")?;
             for (at, &channel) in self.channels.iter().enumerate() {
-                Drawing::new(self, channel, at).draw(f)?;
+                ChannelDrawing::new(self, channel, at).draw(f)?;
             }
             CLASSES.iter().try_for_each(|class| writeln!(f, "  {class}"))
         })
     }
 }
 
-/// One channel.
-struct Drawing<'g> {
+/// The drawing of one channel.
+struct ChannelDrawing<'g> {
     graph: UpdateGraph<'g>,
     channel: Channel<'g>,
-    /// The place of the channel among those drawn, which keeps its bundles apart from those of other channels.
+    /// Index of the channel, which makes the ids of its bundles unique.
     at: usize,
     heads: HashSet<&'g str>,
     stranded: HashSet<&'g str>,
-    /// The names of bundles from which an arrow goes.
+    /// Names of bundles that an entry replaces or skips.
     named: HashSet<&'g str>,
 }
 
-impl<'g> Drawing<'g> {
+impl<'g> ChannelDrawing<'g> {
     fn new(all: &UpdateGraph<'g>, channel: Channel<'g>, at: usize) -> Self {
         let graph = UpdateGraph::new(all.package, &[channel.name()]);
         let stranded = graph.stranded().into_iter().map(Bundle::name).collect();
@@ -61,7 +61,7 @@ impl<'g> Drawing<'g> {
                 title = format!("{title} ({mark})");
             }
         }
-        writeln!(f, "  subgraph c{}[\"{}\"]", self.at, Escaped(&title))?;
+        writeln!(f, "  subgraph c{}[\"{}\"]", self.at, MermaidText(&title))?;
         let mut bundles: Vec<_> = self.graph.nodes().collect();
         bundles.reverse();
         bundles.iter().try_for_each(|&bundle| self.bundle(f, bundle))?;
@@ -74,7 +74,7 @@ impl<'g> Drawing<'g> {
         writeln!(f, "  end")
     }
 
-    /// A bundle with its marks and skip ranges.
+    /// Draws a bundle with its marks and skip ranges.
     fn bundle(&self, f: &mut fmt::Formatter<'_>, bundle: Bundle<'_>) -> fmt::Result {
         let marks: Vec<_> = [
             ("head", self.heads.contains(bundle.name())),
@@ -84,13 +84,13 @@ impl<'g> Drawing<'g> {
         .into_iter()
         .filter_map(|(mark, holds)| holds.then_some(mark))
         .collect();
-        write!(f, "    {}[\"{}", self.id(bundle), Escaped(bundle.name()))?;
+        write!(f, "    {}[\"{}", self.id(bundle), MermaidText(bundle.name()))?;
         if !marks.is_empty() {
             write!(f, " ({})", marks.join(", "))?;
         }
         let entries = bundle.channel_entries().filter(|entry| entry.channel().name() == self.channel.name());
         for range in entries.filter_map(ChannelEntry::skip_range) {
-            write!(f, "<br/>from {}", Escaped(range))?;
+            write!(f, "<br/>from {}", MermaidText(range))?;
         }
         write!(f, "\"]")?;
         match marks.last() {
@@ -99,14 +99,14 @@ impl<'g> Drawing<'g> {
         }
     }
 
-    /// The arrows to an entry from what it replaces and skips.
+    /// Draws the arrows to an entry from the bundles that it replaces and skips.
     fn named_steps(&self, f: &mut fmt::Formatter<'_>, at: usize, entry: ChannelEntry<'_>) -> fmt::Result {
         let Some(to) = entry.bundle().map(|bundle| self.id(bundle)) else { return Ok(()) };
         if let Some(name) = entry.replaces().filter(|name| *name != entry.name()) {
             if let Some(from) = self.node(name) {
                 writeln!(f, "    {} --> {to}", self.id(from))?;
             } else {
-                writeln!(f, "    c{}a{at}[\"{} (absent)\"]:::absent --> {to}", self.at, Escaped(name))?;
+                writeln!(f, "    c{}a{at}[\"{} (absent)\"]:::absent --> {to}", self.at, MermaidText(name))?;
             }
         }
         let skipped = entry.skips().filter(|name| *name != entry.name()).filter_map(|name| self.node(name));
@@ -116,29 +116,29 @@ impl<'g> Drawing<'g> {
         Ok(())
     }
 
-    /// The bundle of this name, when it is in the channel.
+    /// Finds the bundle of a name, if it is in the channel.
     fn node(&self, name: &str) -> Option<Bundle<'g>> {
-        let place = self.graph.place_of(name)?;
-        (!self.graph.targets_of[place].is_empty()).then(|| self.graph.bundles[place])
+        let place = self.graph.index_of_name(name)?;
+        (!self.graph.targets_by_bundle[place].is_empty()).then(|| self.graph.bundles[place])
     }
 
-    /// The highest version that a skip range lets this bundle be upgraded to.
+    /// Returns the highest version that a skip range allows as upgrade of a bundle.
     fn range_step(&self, bundle: Bundle<'_>) -> Option<Bundle<'g>> {
-        let from = self.graph.place(bundle)?;
+        let from = self.graph.index_of(bundle)?;
         let targets = self.graph.targets.iter().filter(|target| target.bundle != Some(from) && target.holds(from));
         targets.filter_map(|target| target.bundle).min().map(|to| self.graph.bundles[to])
     }
 
     fn id(&self, bundle: Bundle<'_>) -> impl Display + use<> {
-        let (channel, bundle) = (self.at, self.graph.place(bundle).unwrap_or_default());
+        let (channel, bundle) = (self.at, self.graph.index_of(bundle).unwrap_or_default());
         fmt::from_fn(move |f| write!(f, "c{channel}b{bundle}"))
     }
 }
 
-/// Text in a label: what would end it, or be taken for HTML, is written as Mermaid's entities.
-struct Escaped<'a>(&'a str);
+/// Text of a label, in which quotes and HTML are escaped as Mermaid's entities.
+struct MermaidText<'a>(&'a str);
 
-impl Display for Escaped<'_> {
+impl Display for MermaidText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.chars().try_for_each(|c| match c {
             '"' | '#' | '&' | '<' | '>' | '`' | '\\' => write!(f, "#{};", u32::from(c)),

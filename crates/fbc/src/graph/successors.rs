@@ -1,53 +1,54 @@
-//! What an installed bundle can be upgraded to in one step. Reads the channels once and builds no graph.
+//! Finds the upgrades of an installed bundle in one step, in one pass over the channels and without a graph.
 
 use std::borrow::Cow;
 
 use hashbrown::HashMap;
 
-use super::in_scope;
+use super::selected_channels;
 use crate::catalog::{Bundle, ChannelEntry, Package, PropertyKind};
 use crate::range::BlangRange;
 use crate::version::{VersionRelease, VersionReleaseError};
 
-/// A bundle that is installed; it need not be in a catalog any more.
+/// An installed bundle, which need not be in a catalog any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Installed<'a> {
-    /// Its name.
+    /// Name of the bundle.
     pub name: &'a str,
-    /// Its version; `None` when that is malformed, which only happens to bundles of catalogs.
+    /// Version and release; `None` when malformed, which only happens to bundles of catalogs.
     pub version: Option<VersionRelease<'a>>,
 }
 
-/// Whether the `release` in a bundle's `olm.package` property counts.
+/// Tells whether the `release` of an `olm.package` property counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Releases {
-    /// Only build metadata of the version becomes a release: what the OLM v1 controller does unless its feature gate
-    /// `BundleReleaseSupport` is on.
+    /// Only build metadata of the version becomes a release, as in the OLM v1 controller without its feature gate
+    /// `BundleReleaseSupport`.
     #[default]
     FromBuildMetadata,
-    /// A release that is given counts.
+    /// A given release counts.
     Given,
 }
 
 impl<'a> Installed<'a> {
-    /// Reads what a client says of the installed bundle.
+    /// Parses the description of an installed bundle.
     ///
     /// # Errors
-    /// When the version or the release is malformed.
+    /// Fails when the version or the release is malformed.
     pub fn parse(name: &'a str, version: &'a str, release: Option<&'a str>) -> Result<Self, VersionReleaseError> {
         Ok(Self { name, version: Some(VersionRelease::parse(version, release)?) })
     }
 
-    /// What is installed when this bundle is.
-    pub fn of(bundle: Bundle<'a>) -> Self {
+    /// Describes a bundle of a catalog as installed.
+    pub fn from_bundle(bundle: Bundle<'a>) -> Self {
         Self { name: bundle.name(), version: identity(bundle, Releases::Given).ok() }
     }
 }
 
-/// The bundles that can replace an installed one in a single upgrade: highest version and release first, then by name.
+/// Returns the bundles that can replace an installed one in one upgrade step: highest version and release first, then by
+/// name.
 ///
-/// As the OLM v1 controller has it, these are the bundles of entries that replace or skip the installed bundle by name,
-/// or whose skip range holds its version, and the bundles of the same version and release under another name. Only
+/// As in the OLM v1 controller, these are the bundles of entries that replace or skip the installed bundle by name,
+/// or whose skip range contains its version, and the bundles of the same version and release under another name. Only
 /// entries of these channels count, or those of every channel when none is named. The installed bundle itself is not
 /// among them. Takes time in the number of bundles, entries and skips of the package.
 pub fn successors<'a>(
@@ -55,7 +56,7 @@ pub fn successors<'a>(
     installed: &Installed<'_>,
     channels: &[impl AsRef<str>],
 ) -> Vec<Bundle<'a>> {
-    let mut bundles: Vec<_> = allowed(package, installed, channels, Releases::Given)
+    let mut bundles: Vec<_> = allowed_upgrades(package, installed, channels, Releases::Given)
         .into_iter()
         .filter(|bundle| bundle.name() != installed.name)
         .map(|bundle| (identity(bundle, Releases::Given).ok(), bundle))
@@ -67,8 +68,8 @@ pub fn successors<'a>(
     bundles.into_iter().map(|(_, bundle)| bundle).collect()
 }
 
-/// The bundles that an upgrade may choose, the installed one included, in catalog order.
-pub(crate) fn allowed<'a>(
+/// Returns the bundles that an upgrade may choose, including the installed one, in catalog order.
+pub(crate) fn allowed_upgrades<'a>(
     package: Package<'a>,
     installed: &Installed<'_>,
     channels: &[impl AsRef<str>],
@@ -90,7 +91,7 @@ pub(crate) fn allowed<'a>(
             || entry.skips().any(|name| name == installed.name)
             || entry.skip_range().is_some_and(&mut is_in_range)
     };
-    for channel in in_scope(package, channels) {
+    for channel in selected_channels(package, channels) {
         for entry in channel.entries() {
             if let Some(bundle) = entry.bundle()
                 && !is_allowed[bundle.place() - first]
@@ -112,10 +113,10 @@ pub(crate) fn allowed<'a>(
         .collect()
 }
 
-/// The version and release of a bundle, by the first property of type `olm.package`.
+/// Parses version and release of a bundle from its first property of type `olm.package`.
 ///
 /// # Errors
-/// What upstream says of the property.
+/// Returns upstream's message when the property is missing or malformed.
 pub(crate) fn identity(bundle: Bundle<'_>, releases: Releases) -> Result<VersionRelease<'_>, Cow<'static, str>> {
     let Some(property) = bundle.properties().find(|property| property.type_name() == "olm.package") else {
         return Err(format!("no package property found in bundle {}", crate::quote::go_quote(bundle.name())).into());
@@ -125,5 +126,5 @@ pub(crate) fn identity(bundle: Bundle<'_>, releases: Releases) -> Result<Version
         return Err(format!("error unmarshalling package property: {reason}").into());
     };
     let release = release.filter(|_| releases == Releases::Given);
-    VersionRelease::parse(version, release).map_err(|fault| fault.to_string().into())
+    VersionRelease::parse(version, release).map_err(|error| error.to_string().into())
 }

@@ -1,12 +1,12 @@
-//! Shell patterns over one part of a path, in the dialect of Go's `filepath.Match`: `*`, `?`, `[a-z]`, `[^a-z]` and
-//! `\` before a character that is meant as it is. It knows nothing of rules and directories.
+//! Shell patterns for one component of a path, in the dialect of Go's `filepath.Match`: `*`, `?`, `[a-z]`, `[^a-z]` and
+//! `\` before a literal character.
 
 /// A well-formed pattern.
 #[derive(Clone, Debug)]
-pub(super) struct Glob(Vec<Token>);
+pub(super) struct Glob(Vec<GlobToken>);
 
 #[derive(Clone, Debug)]
-enum Token {
+enum GlobToken {
     /// `*`: any characters, or none.
     Star,
     /// `?`: any one character.
@@ -19,30 +19,30 @@ enum Token {
 }
 
 impl Glob {
-    /// None for a pattern that Go calls malformed.
+    /// Parses a pattern; `None` when Go calls it malformed.
     pub(super) fn parse(pattern: &str) -> Option<Self> {
         let mut tokens = Vec::new();
         let mut rest = pattern.chars();
         while let Some(c) = rest.next() {
             tokens.push(match c {
-                '*' => Token::Star,
-                '?' => Token::Any,
-                '\\' => Token::Literal(rest.next()?),
+                '*' => GlobToken::Star,
+                '?' => GlobToken::Any,
+                '\\' => GlobToken::Literal(rest.next()?),
                 '[' => parse_class(&mut rest)?,
-                _ => Token::Literal(c),
+                _ => GlobToken::Literal(c),
             });
         }
         Some(Self(tokens))
     }
 
-    /// Whether the whole name fits. The time is at most the product of both lengths.
+    /// Tells whether the pattern matches the whole name, in time of at most the product of both lengths.
     pub(super) fn matches(&self, name: &str) -> bool {
         let (mut tokens, mut rest) = (self.0.as_slice(), name.chars());
-        // What to try next when a later token does not fit: the last star takes one more character.
+        // Backtracking: when a later token does not match, the last star takes one more character.
         let mut star = None;
         loop {
             let fits = match tokens.split_first() {
-                Some((Token::Star, after)) => {
+                Some((GlobToken::Star, after)) => {
                     tokens = after;
                     star = Some((after, rest.clone()));
                     continue;
@@ -68,7 +68,7 @@ impl Glob {
     }
 }
 
-impl Token {
+impl GlobToken {
     fn matches(&self, c: char) -> bool {
         match self {
             Self::Star | Self::Any => true,
@@ -78,8 +78,8 @@ impl Token {
     }
 }
 
-/// Reads a class after its `[`.
-fn parse_class(rest: &mut std::str::Chars<'_>) -> Option<Token> {
+/// Parses a class after its `[`.
+fn parse_class(rest: &mut std::str::Chars<'_>) -> Option<GlobToken> {
     let negated = take_if(rest, '^');
     let mut ranges = Vec::new();
     while ranges.is_empty() || !take_if(rest, ']') {
@@ -87,7 +87,7 @@ fn parse_class(rest: &mut std::str::Chars<'_>) -> Option<Token> {
         let high = if take_if(rest, '-') { class_char(rest)? } else { low };
         ranges.push((low, high));
     }
-    Some(Token::Class { negated, ranges })
+    Some(GlobToken::Class { negated, ranges })
 }
 
 fn class_char(rest: &mut std::str::Chars<'_>) -> Option<char> {

@@ -1,23 +1,23 @@
-//! The form of an image reference: `[domain/]path[:tag][@digest]`. It knows nothing of defaults and algorithms.
+//! The grammar of image references: `[domain/]path[:tag][@digest]`, without defaults and digest algorithms.
 
-/// The longest tag, in bytes.
+/// Maximum length of a tag, in bytes.
 const MAX_TAG_BYTES: usize = 128;
 
-/// The shortest encoded digest, in hexadecimal digits.
+/// Minimum length of an encoded digest, in hexadecimal digits.
 const MIN_DIGEST_DIGITS: usize = 32;
 
-/// The parts of a text that has the form of a reference.
+/// Parts of a text in the form of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Parts<'a> {
-    /// `None` when the text names no domain; empty when what looks like one can only be a piece of the path.
+pub(super) struct ReferenceParts<'a> {
+    /// `None` when the text has no domain; empty when its first part looks like a domain but is not one.
     pub(super) domain: Option<&'a str>,
     pub(super) path: &'a str,
     pub(super) tag: Option<&'a str>,
     pub(super) digest: Option<&'a str>,
 }
 
-/// The parts of a reference; `None` when the text does not have the form of one.
-pub(super) fn match_reference(text: &str) -> Option<Parts<'_>> {
+/// Splits a reference into its parts; `None` when the text does not have the form of one.
+pub(super) fn match_reference(text: &str) -> Option<ReferenceParts<'_>> {
     let (domain, remainder) = split_domain(text);
     let (domain, remainder) = match domain {
         Some(domain) if !is_domain(domain.as_bytes()) => (Some(""), text),
@@ -33,10 +33,10 @@ pub(super) fn match_reference(text: &str) -> Option<Parts<'_>> {
         None if tag.is_empty() => None,
         _ => return None,
     };
-    digest.is_none_or(|digest| is_digest(digest.as_bytes())).then_some(Parts { domain, path, tag, digest })
+    digest.is_none_or(|digest| is_digest(digest.as_bytes())).then_some(ReferenceParts { domain, path, tag, digest })
 }
 
-/// What stands before the first slash, when it looks like a domain, and the rest.
+/// Splits off the text before the first slash, if it looks like a domain.
 pub(super) fn split_domain(text: &str) -> (Option<&str>, &str) {
     match text.split_once('/') {
         Some((domain, rest)) if domain == "localhost" || domain.bytes().any(|byte| matches!(byte, b'.' | b':')) => {
@@ -46,7 +46,7 @@ pub(super) fn split_domain(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Labels of letters, digits and inner hyphens, separated by dots; then a port, if any.
+/// Tells whether a text is a domain: dot-separated labels of letters, digits and inner hyphens, and an optional port.
 fn is_domain(text: &[u8]) -> bool {
     let mut previous = b'.';
     for (at, &byte) in text.iter().enumerate() {
@@ -67,10 +67,9 @@ fn is_domain(text: &[u8]) -> bool {
     previous.is_ascii_alphanumeric()
 }
 
-/// The path at the start of a text, and what follows from `:` or `@` on.
+/// Splits off the path, up to a `:` or `@`.
 ///
-/// Components of small letters and digits, separated by slashes; inside a component `.`, `_`, `__` or any number of
-/// `-` may stand between letters and digits.
+/// It has slash-separated components of small letters and digits, with `.`, `_`, `__` or any number of `-` between them.
 fn split_path(text: &str) -> Option<(&str, &str)> {
     let bytes = text.as_bytes();
     let is_alphanumeric = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9');
@@ -97,7 +96,8 @@ fn is_tag(text: &[u8]) -> bool {
         && text.iter().all(|byte| is_word(byte) || matches!(byte, b'.' | b'-'))
 }
 
-/// Words that begin with a letter, separated by one of `-_+.`; then `:` and hexadecimal digits.
+/// Tells whether a text is a digest: words that begin with a letter, separated by one of `-_+.`, then `:` and hexadecimal
+/// digits.
 fn is_digest(text: &[u8]) -> bool {
     let mut before_letter = true;
     for (at, &byte) in text.iter().enumerate() {
@@ -115,7 +115,7 @@ fn is_digest(text: &[u8]) -> bool {
     false
 }
 
-/// Whether all bytes are so, without stopping early: that is faster where they usually are.
+/// Tests all bytes without stopping early, which is faster when they usually pass.
 pub(super) fn all(bytes: &[u8], accepts: impl Fn(u8) -> bool) -> bool {
     bytes.iter().fold(true, |all, &byte| all & accepts(byte))
 }

@@ -1,66 +1,66 @@
-//! What differs between two outlines.
+//! Differences between two outlines.
 
 use std::cmp::Ordering;
 use std::iter::Peekable;
 
 use super::Outline;
-use super::layout::{BundleLine, ChannelLine, PackageLine, Reader};
+use super::layout::{OutlineBundle, OutlineChannel, OutlinePackage, OutlineReader};
 
-/// What differs between two contents.
+/// Differences between two contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff<'a> {
-    /// The packages that differ, by name. What belongs to no package is not compared.
+    /// Packages that differ, sorted by name. Blobs without a package are not compared.
     pub packages: Vec<PackageDiff<'a>>,
 }
 
-/// What differs in one package.
+/// Differences of one package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageDiff<'a> {
     /// Name of the package.
     pub name: &'a str,
-    /// What became of it.
+    /// Kind of the change.
     pub change: Change,
-    /// The channels that differ, by name.
+    /// Channels that differ, sorted by name.
     pub channels: Vec<ChannelDiff<'a>>,
-    /// The bundles that differ, by name.
+    /// Bundles that differ, sorted by name.
     pub bundles: Vec<BundleDiff<'a>>,
 }
 
-/// What differs in one channel.
+/// Difference of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelDiff<'a> {
     /// Name of the channel.
     pub name: &'a str,
-    /// What became of it.
+    /// Kind of the change.
     pub change: Change,
-    /// Name of its head before, if it had one.
+    /// Name of its head in the earlier content, if it has exactly one.
     pub from_head: Option<&'a str>,
-    /// Name of its head after, if it has one.
+    /// Name of its head in the later content, if it has exactly one.
     pub to_head: Option<&'a str>,
 }
 
-/// What differs in one bundle.
+/// Difference of one bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BundleDiff<'a> {
     /// Name of the bundle.
     pub name: &'a str,
-    /// What became of it.
+    /// Kind of the change.
     pub change: Change,
 }
 
-/// What became of something.
+/// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It is new.
+    /// Only the later content has it.
     Added,
-    /// It is gone.
+    /// Only the earlier content has it.
     Removed,
-    /// It is not as it was.
+    /// Both contents have it, with different hashes.
     Changed,
 }
 
 impl Change {
-    /// Its name, as an enum of a schema has it.
+    /// Returns the name in the GraphQL schema, such as `ADDED`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
@@ -69,8 +69,7 @@ impl Change {
         }
     }
 
-    /// What became of something that was here before and there after, if it is known of either; nothing when both are
-    /// equal.
+    /// Compares the values of an object in two contents; `None` when they are equal, or both absent.
     pub fn between<T: PartialEq>(before: Option<T>, after: Option<T>) -> Option<Self> {
         match (before, after) {
             (None, None) => None,
@@ -82,7 +81,7 @@ impl Change {
 }
 
 impl Outline {
-    /// What differs between this content and a later one.
+    /// Computes the differences from this content to a later one.
     pub fn diff<'a>(&'a self, to: &'a Outline) -> Diff<'a> {
         let (from, to) = (self.reader(), to.reader());
         let pairs = Pairs::new(from.packages(), to.packages(), |package| package.name);
@@ -93,10 +92,10 @@ impl Outline {
 }
 
 fn package<'a>(
-    from: Reader<'a>,
-    to: Reader<'a>,
-    before: Option<&PackageLine<'a>>,
-    after: Option<&PackageLine<'a>>,
+    from: OutlineReader<'a>,
+    to: OutlineReader<'a>,
+    before: Option<&OutlinePackage<'a>>,
+    after: Option<&OutlinePackage<'a>>,
 ) -> Option<PackageDiff<'a>> {
     let change = Change::between(before.map(|package| package.hash), after.map(|package| package.hash))?;
     let channels = Pairs::new(
@@ -117,7 +116,7 @@ fn package<'a>(
     })
 }
 
-fn channel<'a>(before: Option<ChannelLine<'a>>, after: Option<ChannelLine<'a>>) -> Option<ChannelDiff<'a>> {
+fn channel<'a>(before: Option<OutlineChannel<'a>>, after: Option<OutlineChannel<'a>>) -> Option<ChannelDiff<'a>> {
     let change = Change::between(before.map(|channel| channel.hash), after.map(|channel| channel.hash))?;
     Some(ChannelDiff {
         name: before.or(after)?.name,
@@ -127,12 +126,12 @@ fn channel<'a>(before: Option<ChannelLine<'a>>, after: Option<ChannelLine<'a>>) 
     })
 }
 
-fn bundle<'a>(before: Option<BundleLine<'a>>, after: Option<BundleLine<'a>>) -> Option<BundleDiff<'a>> {
+fn bundle<'a>(before: Option<OutlineBundle<'a>>, after: Option<OutlineBundle<'a>>) -> Option<BundleDiff<'a>> {
     let change = Change::between(before.map(|bundle| bundle.hash), after.map(|bundle| bundle.hash))?;
     Some(BundleDiff { name: before.or(after)?.name, change })
 }
 
-/// Two lists that are sorted by name, side by side.
+/// Merges two lists that are sorted by name, pairing elements of equal names.
 struct Pairs<F: Iterator, T: Iterator, N> {
     from: Peekable<F>,
     to: Peekable<T>,

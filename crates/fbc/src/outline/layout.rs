@@ -1,17 +1,16 @@
-//! The bytes of an outline: records of fixed size that are read where they lie, and the names after them.
+//! The binary format of outlines: records of fixed size, read in place, and then the names.
 //!
 //! ```text
-//! "fbcout" format       8 bytes
-//! checksum             16 of all that follows
-//! packages, channels, bundles: how many   3 × 4
-//! packages             name 8, hash 16, where its channels and its bundles end 2 × 4
+//! "fbcout" and format   8 bytes
+//! checksum             16, over all that follows
+//! counts               3 × 4, of packages, channels, bundles
+//! packages             name 8, hash 16, end of its channels and of its bundles 2 × 4
 //! channels             name 8, head 8, hash 16
 //! bundles              name 8, hash 16
 //! names                text
 //! ```
 //!
-//! Numbers are of 32 bits, little-endian; a name is where it begins and how many bytes it has. It does not know what
-//! the hashes are of.
+//! Numbers have 32 bits, little-endian; a name is its offset in the text and its length in bytes.
 
 use std::ops::Range;
 
@@ -20,19 +19,18 @@ use sha2::{Digest as _, Sha256};
 
 use super::Outline;
 
-/// The beginning of a hash.
-pub(super) type Hash = [u8; HASH_BYTES];
+/// The first 128 bits of a SHA-256 hash.
+pub(super) type TruncatedHash = [u8; HASH_BYTES];
 
 pub(super) const HASH_BYTES: usize = 16;
 
-/// What an outline begins with. The last byte is the format: it changes with the meaning of anything below or of the
-/// hashes.
+/// Magic bytes. The last byte is the version of the format, which changes with the meaning of any field or hash.
 const MAGIC: [u8; 8] = *b"fbcout\0\x01";
 
-/// Where the counts are.
+/// Offset of the counts.
 const COUNTS: usize = MAGIC.len() + HASH_BYTES;
 
-/// Where the records begin.
+/// Offset of the records.
 const RECORDS: usize = COUNTS + 3 * 4;
 
 const NAME_BYTES: usize = 8;
@@ -40,30 +38,30 @@ const PACKAGE_BYTES: usize = NAME_BYTES + HASH_BYTES + 2 * 4;
 const CHANNEL_BYTES: usize = 2 * NAME_BYTES + HASH_BYTES;
 const BUNDLE_BYTES: usize = NAME_BYTES + HASH_BYTES;
 
-/// The length of a name that is not there.
+/// Length of an absent name.
 const ABSENT: u32 = u32::MAX;
 
-/// Writes an outline: each package after its channels and bundles.
+/// Writes an outline. Each package is added after its channels and bundles.
 #[derive(Default)]
-pub(super) struct Builder {
+pub(super) struct OutlineBuilder {
     packages: Vec<u8>,
     channels: Vec<u8>,
     bundles: Vec<u8>,
     names: String,
 }
 
-impl Builder {
-    pub(super) fn channel(&mut self, name: &str, head: Option<&str>, hash: Hash) {
+impl OutlineBuilder {
+    pub(super) fn channel(&mut self, name: &str, head: Option<&str>, hash: TruncatedHash) {
         let (name, head) = (self.name(Some(name)), self.name(head));
         self.channels.extend(name.into_iter().chain(head).chain(hash));
     }
 
-    pub(super) fn bundle(&mut self, name: &str, hash: Hash) {
+    pub(super) fn bundle(&mut self, name: &str, hash: TruncatedHash) {
         let name = self.name(Some(name));
         self.bundles.extend(name.into_iter().chain(hash));
     }
 
-    pub(super) fn package(&mut self, name: &str, hash: Hash) {
+    pub(super) fn package(&mut self, name: &str, hash: TruncatedHash) {
         let name = self.name(Some(name));
         let ends = [self.channels.len() / CHANNEL_BYTES, self.bundles.len() / BUNDLE_BYTES];
         self.packages.extend(name.into_iter().chain(hash).chain(ends.into_iter().flat_map(number)));
@@ -97,18 +95,18 @@ impl Builder {
     }
 }
 
-/// Names and records are fewer and shorter than the content, whose places are of 32 bits.
+/// Encodes a number. Offsets fit in 32 bits, because names and records are smaller than the content.
 fn number(value: usize) -> [u8; 4] {
     u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes()
 }
 
-fn checksum(bytes: &[u8]) -> Hash {
+fn checksum(bytes: &[u8]) -> TruncatedHash {
     let mut sum = [0; HASH_BYTES];
     sum.copy_from_slice(&Sha256::digest(&bytes[COUNTS..])[..HASH_BYTES]);
     sum
 }
 
-/// Whether these are the bytes of an outline as they were written.
+/// Tells whether the bytes are an undamaged outline of this format.
 pub(super) fn is_whole(bytes: &[u8]) -> bool {
     bytes.len() >= RECORDS
         && bytes[..MAGIC.len()] == MAGIC
@@ -116,55 +114,55 @@ pub(super) fn is_whole(bytes: &[u8]) -> bool {
         && parts(bytes).is_some_and(|parts| std::str::from_utf8(&bytes[parts.names..]).is_ok())
 }
 
-/// Where the parts of an outline begin.
-struct Parts {
+/// Offsets of the parts of an outline.
+struct OutlineParts {
     counts: [usize; 3],
     channels: usize,
     bundles: usize,
     names: usize,
 }
 
-fn parts(bytes: &[u8]) -> Option<Parts> {
+fn parts(bytes: &[u8]) -> Option<OutlineParts> {
     let counts = [0, 1, 2].map(|at| read(bytes, COUNTS + 4 * at));
     let channels = RECORDS.checked_add(counts[0].checked_mul(PACKAGE_BYTES)?)?;
     let bundles = channels.checked_add(counts[1].checked_mul(CHANNEL_BYTES)?)?;
     let names = bundles.checked_add(counts[2].checked_mul(BUNDLE_BYTES)?)?;
-    (names <= bytes.len()).then_some(Parts { counts, channels, bundles, names })
+    (names <= bytes.len()).then_some(OutlineParts { counts, channels, bundles, names })
 }
 
-/// The number at a place; the bytes were found whole when they were taken.
+/// Reads the number at an offset.
 fn read(bytes: &[u8], at: usize) -> usize {
     let number = bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
     u32::from_le_bytes(number) as usize
 }
 
-/// What is known of a package.
+/// A package of an outline.
 #[derive(Clone)]
-pub(super) struct PackageLine<'a> {
+pub(super) struct OutlinePackage<'a> {
     pub(super) name: &'a str,
     pub(super) hash: &'a [u8],
     channels: Range<usize>,
     bundles: Range<usize>,
 }
 
-/// What is known of a channel.
+/// A channel of an outline.
 #[derive(Clone, Copy)]
-pub(super) struct ChannelLine<'a> {
+pub(super) struct OutlineChannel<'a> {
     pub(super) name: &'a str,
     pub(super) head: Option<&'a str>,
     pub(super) hash: &'a [u8],
 }
 
-/// What is known of a bundle.
+/// A bundle of an outline.
 #[derive(Clone, Copy)]
-pub(super) struct BundleLine<'a> {
+pub(super) struct OutlineBundle<'a> {
     pub(super) name: &'a str,
     pub(super) hash: &'a [u8],
 }
 
-/// Reads an outline.
+/// Reads the records of an outline.
 #[derive(Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(super) struct OutlineReader<'a> {
     bytes: &'a [u8],
     packages: usize,
     channels: usize,
@@ -173,24 +171,24 @@ pub(super) struct Reader<'a> {
 }
 
 impl Outline {
-    pub(super) fn reader(&self) -> Reader<'_> {
+    pub(super) fn reader(&self) -> OutlineReader<'_> {
         let bytes = &self.as_bytes()[..];
-        let none = Parts { counts: [0; 3], channels: 0, bundles: 0, names: bytes.len() };
+        let none = OutlineParts { counts: [0; 3], channels: 0, bundles: 0, names: bytes.len() };
         let parts = parts(bytes).unwrap_or(none);
         let names = std::str::from_utf8(&bytes[parts.names..]).unwrap_or_default();
-        Reader { bytes, packages: parts.counts[0], channels: parts.channels, bundles: parts.bundles, names }
+        OutlineReader { bytes, packages: parts.counts[0], channels: parts.channels, bundles: parts.bundles, names }
     }
 }
 
-impl<'a> Reader<'a> {
-    /// Every package, by name.
-    pub(super) fn packages(self) -> impl Iterator<Item = PackageLine<'a>> {
+impl<'a> OutlineReader<'a> {
+    /// Iterates over the packages, sorted by name.
+    pub(super) fn packages(self) -> impl Iterator<Item = OutlinePackage<'a>> {
         (0..self.packages).map(move |at| {
             let record = RECORDS + at * PACKAGE_BYTES;
             let ends = |record| [0, 4].map(|more| read(self.bytes, record + NAME_BYTES + HASH_BYTES + more));
             let [channel, bundle] = if at == 0 { [0, 0] } else { ends(record - PACKAGE_BYTES) };
             let [channels, bundles] = ends(record);
-            PackageLine {
+            OutlinePackage {
                 name: self.name(record).unwrap_or_default(),
                 hash: self.hash(record + NAME_BYTES),
                 channels: channel..channels,
@@ -199,11 +197,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The channels of a package, by name.
-    pub(super) fn channels(self, package: &PackageLine<'a>) -> impl Iterator<Item = ChannelLine<'a>> {
+    /// Iterates over the channels of a package, sorted by name.
+    pub(super) fn channels(self, package: &OutlinePackage<'a>) -> impl Iterator<Item = OutlineChannel<'a>> {
         package.channels.clone().map(move |at| {
             let record = self.channels + at * CHANNEL_BYTES;
-            ChannelLine {
+            OutlineChannel {
                 name: self.name(record).unwrap_or_default(),
                 head: self.name(record + NAME_BYTES),
                 hash: self.hash(record + 2 * NAME_BYTES),
@@ -211,11 +209,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The bundles of a package, by name.
-    pub(super) fn bundles(self, package: &PackageLine<'a>) -> impl Iterator<Item = BundleLine<'a>> {
+    /// Iterates over the bundles of a package, sorted by name.
+    pub(super) fn bundles(self, package: &OutlinePackage<'a>) -> impl Iterator<Item = OutlineBundle<'a>> {
         package.bundles.clone().map(move |at| {
             let record = self.bundles + at * BUNDLE_BYTES;
-            BundleLine { name: self.name(record).unwrap_or_default(), hash: self.hash(record + NAME_BYTES) }
+            OutlineBundle { name: self.name(record).unwrap_or_default(), hash: self.hash(record + NAME_BYTES) }
         })
     }
 

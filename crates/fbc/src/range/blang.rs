@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Bound, RangeError};
+use super::{VersionBound, VersionRangeError};
 use crate::version::Version;
 
 /// A range as github.com/blang/semver v4 reads it, such as `>=1.0.0 <2.0.0 || 3.1.x`.
@@ -12,18 +12,18 @@ use crate::version::Version;
 /// Reading takes time and memory linear in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlangRange {
-    /// One group must hold, and of it every comparator.
-    groups: Vec<Vec<Comparator>>,
+    /// Alternatives, of which each requires all its comparators.
+    groups: Vec<Vec<BlangComparator>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Comparator {
-    operator: Operator,
-    bound: Bound,
+struct BlangComparator {
+    operator: BlangOperator,
+    bound: VersionBound,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
+enum BlangOperator {
     Equal,
     NotEqual,
     Greater,
@@ -33,27 +33,37 @@ enum Operator {
 }
 
 impl BlangRange {
-    /// Reads a range.
-    pub fn parse(text: &str) -> Result<Self, RangeError> {
+    /// Parses a range.
+    ///
+    /// ```
+    /// use fbc::range::BlangRange;
+    /// use fbc::version::Version;
+    ///
+    /// let range = BlangRange::parse(">=1.0.0 <2.0.0 || 3.1.x")?;
+    /// assert!(range.contains(&Version::parse("2.0.0-rc")?));
+    /// assert!(!range.contains(&Version::parse("3.2.0")?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, VersionRangeError> {
         let elements = elements(text);
         let groups = split_groups(&elements)?;
         // Upstream rewrites every wildcard before it reads the first comparator, which decides the error.
         let expanded = groups.iter().map(|group| expand_group(group)).collect::<Result<Vec<_>, _>>()?;
         let groups = expanded.iter().map(|group| parse_group(group)).collect::<Result<Vec<_>, _>>()?;
         if groups.iter().any(Vec::is_empty) {
-            return Err(RangeError::GroupEmpty);
+            return Err(VersionRangeError::GroupEmpty);
         }
         Ok(Self { groups })
     }
 
-    /// Whether the version is in the range.
+    /// Tells whether a version is in the range.
     pub fn contains(&self, version: &Version<'_>) -> bool {
         self.groups.iter().any(|group| group.iter().all(|comparator| comparator.admits(version)))
     }
 
-    /// Which of the versions are in the range, as places in ascending order that do not touch.
+    /// Returns the index ranges of the versions in the range, ascending and not adjacent.
     ///
-    /// The versions must come highest first. A comparator takes time in the logarithm of their number.
+    /// The versions must be sorted highest first. Each comparator takes time logarithmic in their number.
     pub fn places(&self, versions: &[Version<'_>]) -> Vec<Range<usize>> {
         let mut places: Vec<_> = self.groups.iter().flat_map(|group| group_places(group, versions)).collect();
         places.sort_unstable_by_key(|range| range.start);
@@ -68,20 +78,20 @@ impl BlangRange {
     }
 }
 
-/// Which of the versions, highest first, every comparator admits: an interval with gaps where `!=` stands.
-fn group_places(group: &[Comparator], versions: &[Version<'_>]) -> Vec<Range<usize>> {
+/// Returns the index ranges of the versions that every comparator admits: one interval, with gaps for `!=`.
+fn group_places(group: &[BlangComparator], versions: &[Version<'_>]) -> Vec<Range<usize>> {
     let (mut start, mut end) = (0, versions.len());
     let mut gaps = Vec::new();
-    for Comparator { operator, bound } in group {
+    for BlangComparator { operator, bound } in group {
         let above = || versions.partition_point(|version| bound.order(version).is_gt());
         let not_below = || versions.partition_point(|version| bound.order(version).is_ge());
         match operator {
-            Operator::Greater => end = end.min(above()),
-            Operator::GreaterOrEqual => end = end.min(not_below()),
-            Operator::Less => start = start.max(not_below()),
-            Operator::LessOrEqual => start = start.max(above()),
-            Operator::Equal => (start, end) = (start.max(above()), end.min(not_below())),
-            Operator::NotEqual => gaps.push(above()..not_below()),
+            BlangOperator::Greater => end = end.min(above()),
+            BlangOperator::GreaterOrEqual => end = end.min(not_below()),
+            BlangOperator::Less => start = start.max(not_below()),
+            BlangOperator::LessOrEqual => start = start.max(above()),
+            BlangOperator::Equal => (start, end) = (start.max(above()), end.min(not_below())),
+            BlangOperator::NotEqual => gaps.push(above()..not_below()),
         }
     }
     gaps.sort_unstable_by_key(|gap| gap.start);
@@ -95,23 +105,23 @@ fn group_places(group: &[Comparator], versions: &[Version<'_>]) -> Vec<Range<usi
     places
 }
 
-impl Comparator {
-    fn parse(element: &str) -> Result<Self, RangeError> {
+impl BlangComparator {
+    fn parse(element: &str) -> Result<Self, VersionRangeError> {
         let (comparator, text) = split_comparator(element)?;
-        let Some(operator) = Operator::parse(comparator) else {
-            return Err(RangeError::Comparator {
+        let Some(operator) = BlangOperator::parse(comparator) else {
+            return Err(VersionRangeError::Comparator {
                 element: element.to_owned(),
                 comparator: comparator.to_owned(),
                 trimmed: format!("{comparator}{text}"),
             });
         };
         match Version::parse(text) {
-            Ok(version) => Ok(Self { operator, bound: Bound::new(&version) }),
-            Err(fault) => Err(RangeError::Version {
+            Ok(version) => Ok(Self { operator, bound: VersionBound::new(&version) }),
+            Err(error) => Err(VersionRangeError::Version {
                 element: element.to_owned(),
                 version: text.to_owned(),
                 trimmed: format!("{comparator}{text}"),
-                fault,
+                fault: error,
             }),
         }
     }
@@ -119,17 +129,17 @@ impl Comparator {
     fn admits(&self, version: &Version<'_>) -> bool {
         let order = self.bound.order(version);
         match self.operator {
-            Operator::Equal => order.is_eq(),
-            Operator::NotEqual => order.is_ne(),
-            Operator::Greater => order.is_gt(),
-            Operator::GreaterOrEqual => order.is_ge(),
-            Operator::Less => order.is_lt(),
-            Operator::LessOrEqual => order.is_le(),
+            BlangOperator::Equal => order.is_eq(),
+            BlangOperator::NotEqual => order.is_ne(),
+            BlangOperator::Greater => order.is_gt(),
+            BlangOperator::GreaterOrEqual => order.is_ge(),
+            BlangOperator::Less => order.is_lt(),
+            BlangOperator::LessOrEqual => order.is_le(),
         }
     }
 }
 
-impl Operator {
+impl BlangOperator {
     fn parse(text: &str) -> Option<Self> {
         Some(match text {
             "" | "=" | "==" => Self::Equal,
@@ -143,9 +153,9 @@ impl Operator {
     }
 }
 
-/// The elements between spaces, without the spaces inside them.
+/// Splits a range into elements at spaces.
 ///
-/// A space after `<`, `>` or `=` does not separate. An element of a single byte is dropped, as upstream does: `5` in
+/// A space after `<`, `>` or `=` does not separate and is removed. Elements of a single byte are dropped, as upstream does: `5` in
 /// `1.0.0 5`, the hyphen of `1.0.0 - 2.0.0`.
 fn elements(text: &str) -> Vec<Cow<'_, str>> {
     let mut last = '\0';
@@ -161,16 +171,16 @@ fn elements(text: &str) -> Vec<Cow<'_, str>> {
         .collect()
 }
 
-fn split_groups<'a, 'b>(elements: &'b [Cow<'a, str>]) -> Result<Vec<&'b [Cow<'a, str>]>, RangeError> {
+fn split_groups<'a, 'b>(elements: &'b [Cow<'a, str>]) -> Result<Vec<&'b [Cow<'a, str>]>, VersionRangeError> {
     match elements {
-        [first, ..] if first == "||" => Err(RangeError::FirstIsOr),
-        [] => Err(RangeError::LastIsOr),
-        [.., last] if last == "||" => Err(RangeError::LastIsOr),
+        [first, ..] if first == "||" => Err(VersionRangeError::FirstIsOr),
+        [] => Err(VersionRangeError::LastIsOr),
+        [.., last] if last == "||" => Err(VersionRangeError::LastIsOr),
         _ => Ok(elements.split(|element| element == "||").collect()),
     }
 }
 
-fn expand_group<'a>(group: &'a [Cow<'_, str>]) -> Result<Vec<Cow<'a, str>>, RangeError> {
+fn expand_group<'a>(group: &'a [Cow<'_, str>]) -> Result<Vec<Cow<'a, str>>, VersionRangeError> {
     let mut expanded = Vec::with_capacity(group.len());
     for element in group {
         expand_wildcard(element, &mut expanded)?;
@@ -178,16 +188,15 @@ fn expand_group<'a>(group: &'a [Cow<'_, str>]) -> Result<Vec<Cow<'a, str>>, Rang
     Ok(expanded)
 }
 
-fn parse_group(group: &[Cow<'_, str>]) -> Result<Vec<Comparator>, RangeError> {
-    group.iter().map(|element| Comparator::parse(element)).collect()
+fn parse_group(group: &[Cow<'_, str>]) -> Result<Vec<BlangComparator>, VersionRangeError> {
+    group.iter().map(|element| BlangComparator::parse(element)).collect()
 }
 
-/// Writes an element with a wildcard as the comparators it stands for; adds any other as it is.
+/// Expands an element with a wildcard to comparators; adds any other element unchanged.
 ///
-/// Upstream takes every element with an `x` anywhere for one with a wildcard, and drops a comparator it does not
-/// know: `~1.2.x` is `1.2.0`. Where there is nothing to count up, an empty text stands for the version and becomes an
-/// error later.
-fn expand_wildcard<'a>(element: &'a str, expanded: &mut Vec<Cow<'a, str>>) -> Result<(), RangeError> {
+/// Upstream treats every element with an `x` anywhere as a wildcard, and drops unknown comparators: `~1.2.x` is `1.2.0`.
+/// Where no number can be incremented, the version becomes empty, which is an error later.
+fn expand_wildcard<'a>(element: &'a str, expanded: &mut Vec<Cow<'a, str>>) -> Result<(), VersionRangeError> {
     let (comparator, version) = split_comparator(element)?;
     if !element.contains('x') {
         expanded.push(element.into());
@@ -223,7 +232,7 @@ fn replace_wildcards(version: &str) -> String {
     floor
 }
 
-/// The floor with the number before the wildcard one higher; none when there is no wildcard or no number to raise.
+/// Increments the number before the wildcard in the floor; `None` when there is no wildcard or no such number.
 fn next_after_wildcard(version: &str, floor: &str) -> Option<String> {
     let mut parts: Vec<&str> = version.split('.').collect();
     let raised = match (parts.len(), parts.pop()) {
@@ -238,14 +247,14 @@ fn next_after_wildcard(version: &str, floor: &str) -> Option<String> {
     Some(parts.join("."))
 }
 
-/// What stands before the first digit, trimmed, and the rest.
-fn split_comparator(element: &str) -> Result<(&str, &str), RangeError> {
-    let at = element.find(is_digit).ok_or_else(|| RangeError::VersionMissing(element.to_owned()))?;
+/// Splits an element at its first digit and trims the comparator.
+fn split_comparator(element: &str) -> Result<(&str, &str), VersionRangeError> {
+    let at = element.find(is_digit).ok_or_else(|| VersionRangeError::VersionMissing(element.to_owned()))?;
     let (comparator, version) = element.split_at(at);
     Ok((comparator.trim(), version))
 }
 
-/// Whether Go's `unicode.IsDigit` takes it for a digit. A version may only hold ASCII digits, but begins at any.
+/// Tells whether Go's `unicode.IsDigit` accepts a character. A version may only have ASCII digits, but begins at any.
 fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
         || c.is_numeric() && {

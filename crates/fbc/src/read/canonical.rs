@@ -1,9 +1,8 @@
-//! Writes one canonical line: JSON on one line, the keys of each object in the order of their bytes, text escaped as
-//! Go's encoder does it (without its escapes for HTML).
+//! Writes one canonical line: JSON on one line, with sorted keys, and text escaped as by Go's encoder without its escapes
+//! for HTML.
 //!
-//! Values are written in the order in which they are read. Where the keys of an object turn out not to be in order, it
-//! is remembered how they must stand, and the line is put together once, at the end: whatever is nested in whatever, a
-//! byte is moved at most once. This file must not know where values come from.
+//! Values are written in input order. If the keys of an object are not sorted, their order is noted, and the line is
+//! assembled once at the end: each byte is moved at most once, whatever the nesting.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -13,7 +12,7 @@ mod text;
 
 pub(super) use text::{plain_prefix, unescape, write_char, write_text};
 
-/// What a mapping key was before it became text.
+/// Type of a mapping key before its conversion to text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyKind {
     String,
@@ -24,95 +23,95 @@ pub(super) enum KeyKind {
     Merge,
 }
 
-/// Where a member of an object stands in the text.
+/// Location of a member of an object in the output.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Member {
-    /// Where its key begins, with the quote.
+pub(super) struct ObjectMember {
+    /// Offset of its key, at the quote.
     key: usize,
-    /// Where its value begins.
+    /// Offset of its value.
     value: usize,
-    /// The first bytes of its key as one number, which mostly decides the order.
+    /// First bytes of its key as a number, which usually decides comparisons.
     prefix: u64,
     kind: KeyKind,
-    /// Whether its key was written with escapes.
+    /// Whether its key has escapes.
     is_escaped: bool,
 }
 
-/// A member with its end.
+/// A member with its end offset.
 #[derive(Clone, Debug)]
-pub(super) struct Span {
-    member: Member,
+pub(super) struct MemberSpan {
+    member: ObjectMember,
     end: usize,
 }
 
-/// Writes one value after another; each is a line when it is complete.
+/// Writes values one after the other, each as a canonical line.
 #[derive(Debug, Default)]
-pub(super) struct Canonical {
-    /// The value, its members in the order in which they were read.
+pub(super) struct CanonicalWriter {
+    /// The value, with members in input order.
     out: Vec<u8>,
-    open: Vec<Open>,
-    /// The members of the open objects.
-    members: Vec<Member>,
-    /// The objects whose members must be put in order, inner before outer.
-    shuffled: Vec<Shuffled>,
-    /// For each of them its members as they must stand.
+    open: Vec<OpenCollection>,
+    /// Members of all open objects.
+    members: Vec<ObjectMember>,
+    /// Objects whose members must be reordered, inner before outer.
+    unordered: Vec<UnorderedObject>,
+    /// Members of the objects in `unordered`, in sorted order.
     spans: Vec<Range<usize>>,
-    /// Keys that were different before they became text.
+    /// Keys that became equal by the conversion to text.
     collisions: Vec<String>,
-    /// The finished line, when it is not `out` itself.
+    /// The assembled line, if it differs from `out`.
     line: Vec<u8>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenCollection {
     is_object: bool,
     start: usize,
-    /// Its first member in `members`.
+    /// Index of its first member in `members`.
     members: usize,
-    /// Whether the keys so far ascend.
+    /// Whether the keys so far are sorted.
     in_order: bool,
 }
 
 #[derive(Debug)]
-struct Shuffled {
+struct UnorderedObject {
     text: Range<usize>,
     spans: Range<usize>,
 }
 
-impl Canonical {
-    /// Forgets the value before and begins another.
+impl CanonicalWriter {
+    /// Starts another value.
     pub(super) fn clear(&mut self) {
         self.out.clear();
         self.open.clear();
         self.members.clear();
-        self.shuffled.clear();
+        self.unordered.clear();
         self.spans.clear();
         self.collisions.clear();
     }
 
-    /// How many collections are open.
+    /// Returns the number of open collections.
     pub(super) fn depth(&self) -> usize {
         self.open.len()
     }
 
-    /// How many members the open objects have.
+    /// Returns the number of members of all open objects.
     #[inline]
     pub(super) fn open_members(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether the innermost open collection is an object; none when nothing is open.
+    /// Tells whether the innermost open collection is an object; `None` when none is open.
     #[inline]
     pub(super) fn innermost_is_object(&self) -> Option<bool> {
         self.open.last().map(|open| open.is_object)
     }
 
-    /// What was written so far, members in the order in which they were read.
+    /// Returns the output so far, with members in input order.
     pub(super) fn written(&self) -> &[u8] {
         &self.out
     }
 
-    /// Where a value is to be written: after a comma in an array that has one already.
+    /// Returns the output for a new value, after a comma if an array needs one.
     #[inline]
     pub(super) fn value(&mut self) -> &mut Vec<u8> {
         if self.innermost_is_object() == Some(false) && self.out.last() != Some(&b'[') {
@@ -121,7 +120,7 @@ impl Canonical {
         &mut self.out
     }
 
-    /// Where a value that has begun goes on.
+    /// Returns the output for the rest of a value.
     #[inline]
     pub(super) fn tail(&mut self) -> &mut Vec<u8> {
         &mut self.out
@@ -129,21 +128,26 @@ impl Canonical {
 
     pub(super) fn open(&mut self, is_object: bool) {
         self.value();
-        self.open.push(Open { is_object, start: self.out.len(), members: self.members.len(), in_order: true });
+        self.open.push(OpenCollection {
+            is_object,
+            start: self.out.len(),
+            members: self.members.len(),
+            in_order: true,
+        });
         self.out.push(if is_object { b'{' } else { b'[' });
     }
 
-    /// Begins a member; its key is to be written here, with quotes.
+    /// Begins a member and returns the output for its key, which must be written with quotes.
     #[inline]
     pub(super) fn begin_key(&mut self, kind: KeyKind) -> &mut Vec<u8> {
         if self.out.last() != Some(&b'{') {
             self.out.push(b',');
         }
-        self.members.push(Member { key: self.out.len(), value: 0, prefix: 0, kind, is_escaped: false });
+        self.members.push(ObjectMember { key: self.out.len(), value: 0, prefix: 0, kind, is_escaped: false });
         &mut self.out
     }
 
-    /// The key is written, with escapes or without; the value follows.
+    /// Ends a key; the value follows.
     #[inline]
     pub(super) fn end_key(&mut self, is_escaped: bool) {
         self.out.push(b':');
@@ -161,19 +165,19 @@ impl Canonical {
             && before.last().is_none_or(|before| before.compare(member, &self.out) == Ordering::Less);
     }
 
-    /// The members of the innermost open object, complete as they are.
-    pub(super) fn innermost_members(&self) -> impl DoubleEndedIterator<Item = Span> {
+    /// Iterates over the members of the innermost open object.
+    pub(super) fn innermost_members(&self) -> impl DoubleEndedIterator<Item = MemberSpan> {
         let first = self.open.last().map_or(0, |open| open.members);
         (first..self.members.len()).map(|member| self.span(member))
     }
 
-    /// One of them, by its place.
-    pub(super) fn innermost_member(&self, place: usize) -> Span {
+    /// Returns a member of the innermost open object, by index.
+    pub(super) fn innermost_member(&self, place: usize) -> MemberSpan {
         let first = self.open.last().map_or(0, |open| open.members);
         self.span(first + place)
     }
 
-    /// Ends the innermost open collection.
+    /// Closes the innermost open collection.
     #[inline]
     pub(super) fn close(&mut self) {
         let Some(open) = self.open.pop() else { return };
@@ -181,116 +185,116 @@ impl Canonical {
             return self.out.push(b']');
         }
         if !open.in_order {
-            self.shuffle(&open);
+            self.note_order(&open);
         }
         self.members.truncate(open.members);
         self.out.push(b'}');
     }
 
-    /// Writes a value that was written before once more.
+    /// Repeats a value from earlier output.
     pub(super) fn repeat(&mut self, written: Range<usize>) {
-        let by = self.value().len() - written.start;
-        self.copy(written, by);
+        let offset = self.value().len() - written.start;
+        self.copy(written, offset);
     }
 
-    /// Writes a member that was written before once more, into the innermost open object.
-    pub(super) fn repeat_member(&mut self, span: &Span) {
-        let Member { key, value, kind, is_escaped, .. } = span.member;
+    /// Repeats a member from earlier output in the innermost open object.
+    pub(super) fn repeat_member(&mut self, span: &MemberSpan) {
+        let ObjectMember { key, value, kind, is_escaped, .. } = span.member;
         if kind == KeyKind::Merge {
             return;
         }
-        let by = self.begin_key(kind).len() - key;
-        self.copy(key..value - 1, by);
+        let offset = self.begin_key(kind).len() - key;
+        self.copy(key..value - 1, offset);
         self.end_key(is_escaped);
-        self.copy(value..span.end, by);
+        self.copy(value..span.end, offset);
     }
 
-    /// Keys that were different before they became text, of one object each.
+    /// Returns the keys that became equal within their object by the conversion to text.
     pub(super) fn collisions(&self) -> &[String] {
         &self.collisions
     }
 
-    /// The complete value as a line, with its line feed.
+    /// Completes the line, with its line feed.
     pub(super) fn finish(&mut self) {
-        if self.shuffled.is_empty() {
+        if self.unordered.is_empty() {
             self.out.push(b'\n');
             return;
         }
-        // From here on the outer before the inner.
-        self.shuffled.sort_unstable_by_key(|object| object.text.start);
+        // Outer objects before inner ones.
+        self.unordered.sort_unstable_by_key(|object| object.text.start);
         self.line.clear();
         self.line.reserve(self.out.len() + 1);
-        let mut todo = vec![Piece::Text(0..self.out.len())];
-        while let Some(piece) = todo.pop() {
+        let mut pending = vec![LinePiece::Text(0..self.out.len())];
+        while let Some(piece) = pending.pop() {
             match piece {
-                Piece::Byte(byte) => self.line.push(byte),
-                Piece::Text(text) => self.assemble(text, &mut todo),
+                LinePiece::Byte(byte) => self.line.push(byte),
+                LinePiece::Text(text) => self.assemble(text, &mut pending),
             }
         }
         self.line.push(b'\n');
     }
 
-    /// The line that was finished.
+    /// Returns the line after [`CanonicalWriter::finish`].
     pub(super) fn line(&self) -> &[u8] {
-        if self.shuffled.is_empty() { &self.out } else { &self.line }
+        if self.unordered.is_empty() { &self.out } else { &self.line }
     }
 
-    /// A member of the innermost open object, up to the comma before the next one.
-    fn span(&self, member: usize) -> Span {
+    /// Returns a member of the innermost open object, up to the comma before the next one.
+    fn span(&self, member: usize) -> MemberSpan {
         let end = match self.members.get(member + 1) {
             Some(next) => next.key - 1,
             None => self.out.len(),
         };
         let member = self.members[member];
-        Span { member, end }
+        MemberSpan { member, end }
     }
 
-    /// Copies the text up to the first object that must be put in order, and says what comes then.
-    fn assemble(&mut self, text: Range<usize>, todo: &mut Vec<Piece>) {
-        let first = self.shuffled.partition_point(|object| object.text.start < text.start);
-        let next = self.shuffled.get(first);
+    /// Copies text up to the first object that must be reordered, and pushes the remaining pieces.
+    fn assemble(&mut self, text: Range<usize>, pending: &mut Vec<LinePiece>) {
+        let first = self.unordered.partition_point(|object| object.text.start < text.start);
+        let next = self.unordered.get(first);
         let Some(object) = next.filter(|object| object.text.start < text.end) else {
             return self.line.extend_from_slice(&self.out[text]);
         };
         self.line.extend_from_slice(&self.out[text.start..object.text.start]);
-        todo.push(Piece::Text(object.text.end..text.end));
+        pending.push(LinePiece::Text(object.text.end..text.end));
         self.line.push(b'{');
-        todo.push(Piece::Byte(b'}'));
+        pending.push(LinePiece::Byte(b'}'));
         for (i, span) in self.spans[object.spans.clone()].iter().enumerate().rev() {
-            todo.push(Piece::Text(span.clone()));
+            pending.push(LinePiece::Text(span.clone()));
             if i > 0 {
-                todo.push(Piece::Byte(b','));
+                pending.push(LinePiece::Byte(b','));
             }
         }
     }
 
-    /// Copies text, by which many bytes further on, with the order of the objects in it.
-    fn copy(&mut self, text: Range<usize>, by: usize) {
-        let last = self.shuffled.partition_point(|object| object.text.end <= text.end);
-        let first = self.shuffled[..last].partition_point(|object| object.text.end <= text.start);
+    /// Copies text `offset` bytes further on, with the noted order of the objects in it.
+    fn copy(&mut self, text: Range<usize>, offset: usize) {
+        let last = self.unordered.partition_point(|object| object.text.end <= text.end);
+        let first = self.unordered[..last].partition_point(|object| object.text.end <= text.start);
         for i in first..last {
-            let Shuffled { text, spans } = &self.shuffled[i];
-            let (start, end) = (text.start + by, text.end + by);
+            let UnorderedObject { text, spans } = &self.unordered[i];
+            let (start, end) = (text.start + offset, text.end + offset);
             let begin = self.spans.len();
             for k in spans.clone() {
                 let span = &self.spans[k];
-                self.spans.push(span.start + by..span.end + by);
+                self.spans.push(span.start + offset..span.end + offset);
             }
-            self.shuffled.push(Shuffled { text: start..end, spans: begin..self.spans.len() });
+            self.unordered.push(UnorderedObject { text: start..end, spans: begin..self.spans.len() });
         }
         self.out.extend_from_within(text);
     }
 
-    /// Remembers how the members of an object must stand: sorted, the last of equal keys.
-    fn shuffle(&mut self, open: &Open) {
+    /// Notes the order of the members of an object: sorted, and of equal keys the last.
+    fn note_order(&mut self, open: &OpenCollection) {
         let first = self.spans.len();
-        let mut sorted: Vec<Span> = (open.members..self.members.len())
+        let mut sorted: Vec<MemberSpan> = (open.members..self.members.len())
             .map(|member| self.span(member))
             .filter(|span| span.member.kind != KeyKind::Merge)
             .collect();
         sorted.sort_by(|a, b| a.member.compare(&b.member, &self.out));
         let mut rest = sorted.iter().peekable();
-        while let Some(Span { member, end }) = rest.next() {
+        while let Some(MemberSpan { member, end }) = rest.next() {
             match rest.peek() {
                 Some(next) if member.compare(&next.member, &self.out) == Ordering::Equal => {
                     if member.kind != next.member.kind {
@@ -301,24 +305,24 @@ impl Canonical {
                 _ => self.spans.push(member.key..*end),
             }
         }
-        self.shuffled.push(Shuffled { text: open.start..self.out.len() + 1, spans: first..self.spans.len() });
+        self.unordered.push(UnorderedObject { text: open.start..self.out.len() + 1, spans: first..self.spans.len() });
     }
 }
 
-enum Piece {
+enum LinePiece {
     Byte(u8),
     Text(Range<usize>),
 }
 
-impl Member {
-    /// The bytes of the key.
+impl ObjectMember {
+    /// Decodes the key.
     #[inline]
     fn key<'o>(&self, out: &'o [u8]) -> Cow<'o, [u8]> {
         let written = &out[self.key + 1..self.value - 2];
         if self.is_escaped { unescape(written) } else { Cow::Borrowed(written) }
     }
 
-    /// By the bytes of the keys.
+    /// Compares members by the bytes of their keys.
     #[inline]
     fn compare(&self, other: &Self, out: &[u8]) -> Ordering {
         let by_prefix = self.prefix.cmp(&other.prefix);
@@ -326,24 +330,24 @@ impl Member {
     }
 }
 
-impl Span {
-    /// The length of the member as it was written.
+impl MemberSpan {
+    /// Returns the length of the member in the output.
     pub(super) fn len(&self) -> usize {
         self.end - self.member.key
     }
 
-    /// The bytes of the key.
+    /// Decodes the key.
     pub(super) fn key<'o>(&self, out: &'o [u8]) -> Cow<'o, [u8]> {
         self.member.key(out)
     }
 
-    /// The value as it was written.
+    /// Returns the value as written.
     pub(super) fn value<'o>(&self, out: &'o [u8]) -> &'o [u8] {
         &out[self.member.value..self.end]
     }
 }
 
-/// The first eight bytes as a number that is ordered as they are.
+/// Returns the first eight bytes as a number with the same order.
 #[inline]
 fn prefix(key: &[u8]) -> u64 {
     if let Some(first) = key.first_chunk() {

@@ -1,74 +1,74 @@
-//! Why a file was refused: a place and a cause, with upstream's text where it has one worth keeping.
+//! Errors that reject a file, with upstream's text where it has one.
 
 use crate::quote::go_quote;
 
-/// A fault that refuses the file, and with it the content it belongs to.
+/// An error that rejects a file, and with it the whole content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {kind}")]
 pub struct ReadError {
-    /// The line of the file, from 1.
+    /// Line of the file, counted from 1.
     pub line: u32,
-    /// What is wrong there.
+    /// Cause.
     pub kind: ReadErrorKind,
 }
 
-/// What is wrong with a file.
+/// Cause of a [`ReadError`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadErrorKind {
-    /// The text is no JSON (and, where that is tried, no YAML either).
+    /// The text is not JSON, and not YAML either if that was tried.
     #[error("{0}")]
     Json(String),
-    /// The text is no YAML.
+    /// The text is not YAML.
     #[error("error converting YAML to JSON: yaml: {0}")]
     Yaml(String),
-    /// The bytes are no UTF-8; only YAML must be.
+    /// The bytes are not UTF-8, which only YAML requires.
     #[error("error converting YAML to JSON: yaml: invalid leading UTF-8 octet")]
     Utf8,
-    /// A character that YAML does not allow in a file.
+    /// A character that YAML forbids.
     #[error("error converting YAML to JSON: yaml: control characters are not allowed (U+{0:04X})")]
     ControlCharacter(u32),
-    /// A line that begins with `---` and goes on.
+    /// A line that begins with `---` and has more text.
     #[error("invalid Yaml document separator: {0}")]
     Separator(String),
-    /// An alias of an unknown anchor or of a node around it, or too much text by aliases.
+    /// An alias of an unknown anchor or of an enclosing node, or excessive aliasing.
     #[error("error converting YAML to JSON: yaml: {0}")]
     Alias(String),
-    /// `<<` with a value that is no mapping and no list of mappings.
+    /// `<<` with a value that is neither a mapping nor a list of mappings.
     #[error("error converting YAML to JSON: yaml: map merge requires map or sequence of maps as the value")]
     Merge,
-    /// A scalar that is not what its tag says.
+    /// A scalar that does not match its tag.
     #[error("error converting YAML to JSON: yaml: {0}")]
     Tag(String),
-    /// A mapping key that cannot be text: null, a collection, or an integer above 2^63.
+    /// A mapping key that cannot be converted to text: null, a collection, or an integer above 2^63.
     #[error("error converting YAML to JSON: unsupported map key: {0}")]
     Key(String),
-    /// Infinity, or not a number.
+    /// An infinite number, or not a number.
     #[error("error converting YAML to JSON: json: unsupported value: {0}")]
     NonFinite(String),
-    /// A number that no double can hold.
+    /// A number beyond the range of a double.
     #[error("json: cannot unmarshal number {0} into Go value of type float64")]
     NumberRange(String),
-    /// A value that is no mapping where a blob must be.
+    /// A document that is not a mapping.
     #[error("cannot unmarshal {0} into a mapping")]
     NotAMapping(&'static str),
-    /// Keys of a blob that are alike but for their case.
+    /// Keys of a blob that differ only in letter case.
     #[error("{}", duplicates(.0))]
     DuplicateKeys(Vec<AlikeKeys>),
-    /// `schema`, `package` or `name` with a value that is no string.
+    /// A `schema`, `package` or `name` that is not a string.
     #[error("expected value for key {key:?} to be a string, got {got}")]
     KeyType {
-        /// Which of the three.
+        /// The key.
         key: &'static str,
         /// The beginning of the value, as JSON.
         got: String,
     },
-    /// Collections within collections, deeper than the limit.
+    /// Collections nested deeper than the limit.
     #[error("exceeded max depth of {0}")]
     Depth(usize),
-    /// Objects with more members than the limit.
+    /// Open objects with more members than the limit.
     #[error("the objects around one place have more than {0} members")]
     TooManyMembers(usize),
-    /// One blob, as text or as canonical line, larger than the limit in bytes.
+    /// A blob whose text or canonical line is larger than the limit, in bytes.
     #[error("a blob is larger than {0} bytes")]
     TooLarge(usize),
     /// A large YAML document with more indicator characters than the limit.
@@ -76,18 +76,18 @@ pub enum ReadErrorKind {
     TooManyIndicators(usize),
 }
 
-/// Keys of one mapping that are alike but for their case.
+/// Keys of one mapping that differ only in letter case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlikeKeys {
-    /// What they are without regard to case.
+    /// The keys after case folding.
     pub folded: String,
-    /// The keys, in their order.
+    /// The distinct keys, sorted.
     pub keys: Vec<String>,
 }
 
-/// What is wrong, and on which line of the text that was given, counted from 0.
+/// An error in a piece of text, with its line in the text, counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct TextError {
     pub(super) line: usize,
     pub(super) kind: ReadErrorKind,
 }

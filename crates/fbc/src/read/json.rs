@@ -1,51 +1,50 @@
-//! JSON text → canonical line, in one pass over the text.
+//! Converts JSON text to a canonical line, in one pass.
 //!
-//! Numbers stay as they are written. Text is decoded as Go's decoder does it: what is no UTF-8, and half a surrogate
-//! pair, becomes U+FFFD. The errors are Go's too. It knows nothing of files: a text that ends too early is no error,
-//! there may be more of it.
+//! Numbers are copied verbatim. Strings are decoded as in Go: invalid UTF-8 and unpaired surrogates become U+FFFD. Errors
+//! are Go's too. A text that ends too early is not an error, because more input may follow.
 
-use super::canonical::{Canonical, KeyKind, plain_prefix, write_char};
-use super::error::{Fault, ReadErrorKind};
+use super::canonical::{CanonicalWriter, KeyKind, plain_prefix, write_char};
+use super::error::{ReadErrorKind, TextError};
 use super::{ReadLimits, meta};
 
-/// Numbers with as many bytes may be larger than a double although they have no exponent.
+/// Length in bytes from which on a number without exponent may exceed a double.
 const LONG_NUMBER: usize = 300;
 
-/// Writes the value that begins at `text[at..]`, and says where it ends; none when the text ends before it does.
+/// Converts the value that begins at `text[at..]` and returns its end; `None` when the text ends before the value.
 pub(super) fn convert(
     text: &[u8],
     at: usize,
     limits: &ReadLimits,
-    writer: &mut Canonical,
-) -> Result<Option<usize>, Fault> {
+    writer: &mut CanonicalWriter,
+) -> Result<Option<usize>, TextError> {
     writer.clear();
-    let mut scan = Scan { text, begin: at, at, limits, writer };
-    match scan.value() {
-        Ok(()) => Ok(Some(scan.at)),
-        Err(Stop::Ended) => Ok(None),
-        Err(Stop::Fault(kind)) => {
-            let before = &text[..scan.at.min(text.len())];
-            Err(Fault { line: memchr::memchr_iter(b'\n', before).count(), kind })
+    let mut scanner = JsonScanner { text, begin: at, at, limits, writer };
+    match scanner.value() {
+        Ok(()) => Ok(Some(scanner.at)),
+        Err(ScanStop::Ended) => Ok(None),
+        Err(ScanStop::Error(kind)) => {
+            let before = &text[..scanner.at.min(text.len())];
+            Err(TextError { line: memchr::memchr_iter(b'\n', before).count(), kind })
         }
     }
 }
 
-struct Scan<'t, 'w> {
+struct JsonScanner<'t, 'w> {
     text: &'t [u8],
     begin: usize,
     at: usize,
     limits: &'w ReadLimits,
-    writer: &'w mut Canonical,
+    writer: &'w mut CanonicalWriter,
 }
 
-enum Stop {
+enum ScanStop {
     Ended,
-    Fault(ReadErrorKind),
+    Error(ReadErrorKind),
 }
 
-impl Scan<'_, '_> {
-    /// One whole value. It goes round instead of calling itself, so that no text can exhaust the stack.
-    fn value(&mut self) -> Result<(), Stop> {
+impl JsonScanner<'_, '_> {
+    /// Converts one value. It loops instead of recursing, so that no input can exhaust the stack.
+    fn value(&mut self) -> Result<(), ScanStop> {
         loop {
             match self.peek()? {
                 b'{' => {
@@ -81,8 +80,8 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Goes on after a value, up to the next one. Whether the outermost value is complete.
-    fn after_value(&mut self) -> Result<bool, Stop> {
+    /// Continues after a value, up to the next one. Returns whether the outermost value is complete.
+    fn after_value(&mut self) -> Result<bool, ScanStop> {
         loop {
             let Some(is_object) = self.writer.innermost_is_object() else {
                 return Ok(true);
@@ -100,9 +99,9 @@ impl Scan<'_, '_> {
                 }
                 (b'}', true) => {
                     if self.writer.depth() == 1 {
-                        // Told of the whole object: where it begins.
+                        // Errors of the whole object are located at its beginning.
                         let end = std::mem::replace(&mut self.at, self.begin);
-                        meta::check(self.writer).map_err(Stop::Fault)?;
+                        meta::check(self.writer).map_err(ScanStop::Error)?;
                         self.at = end;
                     }
                     self.close();
@@ -114,10 +113,10 @@ impl Scan<'_, '_> {
         }
     }
 
-    fn open(&mut self, is_object: bool) -> Result<(), Stop> {
+    fn open(&mut self, is_object: bool) -> Result<(), ScanStop> {
         let limit = self.limits.depth;
         if self.writer.depth() >= limit {
-            return Err(Stop::Fault(ReadErrorKind::Depth(limit)));
+            return Err(ScanStop::Error(ReadErrorKind::Depth(limit)));
         }
         self.writer.open(is_object);
         self.at += 1;
@@ -129,14 +128,14 @@ impl Scan<'_, '_> {
         self.at += 1;
     }
 
-    /// A key that begins here, and its colon.
-    fn key(&mut self) -> Result<(), Stop> {
+    /// Converts a key and its colon.
+    fn key(&mut self) -> Result<(), ScanStop> {
         if self.text[self.at] != b'"' {
             return Err(self.invalid("looking for beginning of object key string"));
         }
         let limit = self.limits.members;
         if self.writer.open_members() >= limit {
-            return Err(Stop::Fault(ReadErrorKind::TooManyMembers(limit)));
+            return Err(ScanStop::Error(ReadErrorKind::TooManyMembers(limit)));
         }
         self.writer.begin_key(KeyKind::String);
         let is_escaped = self.string()?;
@@ -148,8 +147,8 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    /// A string that begins here: what is the same in the line is copied in one piece. Whether it has escapes.
-    fn string(&mut self) -> Result<bool, Stop> {
+    /// Converts a string, copying unchanged runs in one piece. Returns whether it has escapes.
+    fn string(&mut self) -> Result<bool, ScanStop> {
         let text = self.text;
         let mut is_escaped = false;
         let (mut from, mut at) = (self.at, self.at + 1);
@@ -181,8 +180,8 @@ impl Scan<'_, '_> {
                 },
                 0x80.. => {
                     let rest = text[at..].iter().position(u8::is_ascii);
-                    let end = at + rest.ok_or(Stop::Ended)?;
-                    if !is_kept(&text[at..end]) {
+                    let end = at + rest.ok_or(ScanStop::Ended)?;
+                    if !is_copied_verbatim(&text[at..end]) {
                         self.copy(from, at);
                         write_lossy(self.out(), &text[at..end]);
                         from = end;
@@ -194,8 +193,8 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// The character of `\u…` at this place, both halves where two belong together; where the text goes on.
-    fn unicode_escape(&mut self, at: usize) -> Result<usize, Stop> {
+    /// Converts a `\u…` escape, or the two of a surrogate pair, and returns its end.
+    fn unicode_escape(&mut self, at: usize) -> Result<usize, ScanStop> {
         let first = self.hex(at + 2)?;
         let mut end = at + 6;
         let c = match first {
@@ -215,7 +214,7 @@ impl Scan<'_, '_> {
         Ok(end)
     }
 
-    fn hex(&mut self, at: usize) -> Result<u32, Stop> {
+    fn hex(&mut self, at: usize) -> Result<u32, ScanStop> {
         (at..at + 4).try_fold(0, |code, at| {
             let digit = char::from(self.byte(at)?).to_digit(16);
             let Some(digit) = digit else {
@@ -226,7 +225,7 @@ impl Scan<'_, '_> {
         })
     }
 
-    fn number(&mut self) -> Result<(), Stop> {
+    fn number(&mut self) -> Result<(), ScanStop> {
         let from = self.at;
         if self.byte(self.at)? == b'-' {
             self.at += 1;
@@ -256,30 +255,30 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    fn some_digits(&mut self, place: &str) -> Result<(), Stop> {
+    fn some_digits(&mut self, place: &str) -> Result<(), ScanStop> {
         if !self.byte(self.at)?.is_ascii_digit() {
             return Err(self.invalid(place));
         }
         self.digits()
     }
 
-    fn digits(&mut self) -> Result<(), Stop> {
+    fn digits(&mut self) -> Result<(), ScanStop> {
         while self.byte(self.at)?.is_ascii_digit() {
             self.at += 1;
         }
         Ok(())
     }
 
-    fn check_range(&self, from: usize) -> Result<(), Stop> {
+    fn check_range(&self, from: usize) -> Result<(), ScanStop> {
         let number = String::from_utf8_lossy(&self.text[from..self.at]);
         if number.parse().is_ok_and(f64::is_finite) {
             return Ok(());
         }
-        let told = number.chars().take(40).collect();
-        Err(Stop::Fault(ReadErrorKind::NumberRange(told)))
+        let quoted = number.chars().take(40).collect();
+        Err(ScanStop::Error(ReadErrorKind::NumberRange(quoted)))
     }
 
-    fn literal(&mut self, word: &str) -> Result<(), Stop> {
+    fn literal(&mut self, word: &str) -> Result<(), ScanStop> {
         for letter in word.bytes() {
             if self.byte(self.at)? != letter {
                 let expected = char::from(letter);
@@ -291,9 +290,9 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    /// The next byte that is no white space.
+    /// Skips white space and returns the next byte.
     #[inline]
-    fn peek(&mut self) -> Result<u8, Stop> {
+    fn peek(&mut self) -> Result<u8, ScanStop> {
         loop {
             let byte = self.byte(self.at)?;
             if !matches!(byte, b' ' | b'\n' | b'\t' | b'\r') {
@@ -304,8 +303,8 @@ impl Scan<'_, '_> {
     }
 
     #[inline]
-    fn byte(&self, at: usize) -> Result<u8, Stop> {
-        self.text.get(at).copied().ok_or(Stop::Ended)
+    fn byte(&self, at: usize) -> Result<u8, ScanStop> {
+        self.text.get(at).copied().ok_or(ScanStop::Ended)
     }
 
     fn out(&mut self) -> &mut Vec<u8> {
@@ -318,8 +317,8 @@ impl Scan<'_, '_> {
         self.writer.tail().extend_from_slice(text);
     }
 
-    /// Go's text for a byte that may not stand here.
-    fn invalid(&self, place: &str) -> Stop {
+    /// Creates Go's error for an unexpected byte.
+    fn invalid(&self, place: &str) -> ScanStop {
         let found = self.text.get(self.at).copied().unwrap_or_default();
         let found = match found {
             b'\'' => "\\'".to_owned(),
@@ -327,16 +326,16 @@ impl Scan<'_, '_> {
             _ => format!("\\x{found:02x}"),
         };
         let text = format!("invalid character '{found}' {place}");
-        Stop::Fault(ReadErrorKind::Json(text))
+        ScanStop::Error(ReadErrorKind::Json(text))
     }
 }
 
-/// Whether bytes that are not ASCII stand in the line as they are.
-fn is_kept(run: &[u8]) -> bool {
+/// Tells whether a run of non-ASCII bytes is copied verbatim to the line.
+fn is_copied_verbatim(run: &[u8]) -> bool {
     std::str::from_utf8(run).is_ok_and(|text| !run.contains(&0xe2) || !text.contains(['\u{2028}', '\u{2029}']))
 }
 
-/// Each byte that is no UTF-8 becomes U+FFFD, as in Go: not each sequence of them.
+/// Writes a run with each byte of invalid UTF-8 as U+FFFD, as in Go.
 fn write_lossy(out: &mut Vec<u8>, run: &[u8]) {
     for chunk in run.utf8_chunks() {
         chunk.valid().chars().for_each(|c| write_char(out, c));

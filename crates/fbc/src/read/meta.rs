@@ -1,22 +1,22 @@
-//! The rules for the top-level keys of a blob: no two alike but for their case, and `schema`, `package` and `name` are
-//! strings. That a blob has a `schema` at all is no rule of reading.
+//! Validates the top-level keys of a blob: no two differ only in letter case, and `schema`, `package` and `name` are
+//! strings. A missing `schema` is a validation problem, not an error of reading.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::canonical::Canonical;
+use super::canonical::CanonicalWriter;
 use super::error::{AlikeKeys, ReadErrorKind};
 
-/// The keys that must be strings, in the order in which they are checked.
+/// Keys whose values must be strings, in the order of the checks.
 const STRINGS: [&str; 3] = ["name", "package", "schema"];
 
-/// How much of a wrong value is told, in bytes.
-const TOLD: usize = 100;
+/// Maximum number of quoted bytes of an invalid value.
+const QUOTED_BYTES: usize = 100;
 
-/// The letter whose upper case is another letter's.
-const DOTLESS: char = 'ı';
+/// The letter that shares its upper case with another letter.
+const DOTLESS_I: char = 'ı';
 
-/// Checks the object that is open in `writer` and complete but for its brace.
-pub(super) fn check(writer: &Canonical) -> Result<(), ReadErrorKind> {
+/// Validates the object that is open in `writer` and complete except for its closing brace.
+pub(super) fn check(writer: &CanonicalWriter) -> Result<(), ReadErrorKind> {
     let out = writer.written();
     check_keys(writer)?;
     for wanted in STRINGS {
@@ -25,13 +25,13 @@ pub(super) fn check(writer: &Canonical) -> Result<(), ReadErrorKind> {
         let Some(member) = found else { continue };
         let value = member.value(out);
         if value.first() != Some(&b'"') {
-            return Err(ReadErrorKind::KeyType { key: wanted, got: beginning(value) });
+            return Err(ReadErrorKind::KeyType { key: wanted, got: quoted_part(value) });
         }
     }
     Ok(())
 }
 
-fn check_keys(writer: &Canonical) -> Result<(), ReadErrorKind> {
+fn check_keys(writer: &CanonicalWriter) -> Result<(), ReadErrorKind> {
     let out = writer.written();
     // By their hashes and places, so that many keys are not held a second time.
     let members = writer.innermost_members().enumerate();
@@ -60,7 +60,7 @@ fn check_keys(writer: &Canonical) -> Result<(), ReadErrorKind> {
     Err(ReadErrorKind::DuplicateKeys(alike))
 }
 
-/// The same number for keys that are alike but for their case, and for few others (FNV-1a).
+/// Hashes a key so that keys which differ only in letter case have the same hash (FNV-1a).
 fn hash(key: &[u8]) -> u64 {
     let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let begin = 0xcbf2_9ce4_8422_2325;
@@ -78,26 +78,26 @@ fn is_alike(key: &[u8], wanted: &str) -> bool {
     fold(&String::from_utf8_lossy(key)) == wanted
 }
 
-/// The text without regard to case: what is alike by Unicode's full case folding, and nothing else, becomes equal.
+/// Folds the case of a text: exactly the texts that Unicode's full case folding equates become equal.
 ///
-/// Lower, upper, lower again brings together all spellings (`ß` and `SS`, `ς` and `σ`). Only the dotless i has an upper
+/// Lower, upper and lower case again unite all spellings (`ß` and `SS`, `ς` and `σ`). Only the dotless i has an upper
 /// case that it shares with another letter.
 fn fold(text: &str) -> String {
     let upper: String = text
         .chars()
         .flat_map(char::to_lowercase)
         .flat_map(|c| {
-            let others = (c != DOTLESS).then(|| c.to_uppercase());
-            others.into_iter().flatten().chain((c == DOTLESS).then_some(c))
+            let others = (c != DOTLESS_I).then(|| c.to_uppercase());
+            others.into_iter().flatten().chain((c == DOTLESS_I).then_some(c))
         })
         .collect();
     // By character: of a whole text, the standard library would make the last sigma another one.
     upper.chars().flat_map(char::to_lowercase).collect()
 }
 
-fn beginning(value: &[u8]) -> String {
+fn quoted_part(value: &[u8]) -> String {
     let text = String::from_utf8_lossy(value);
-    match text.char_indices().find(|&(at, _)| at >= TOLD) {
+    match text.char_indices().find(|&(at, _)| at >= QUOTED_BYTES) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.into_owned(),
     }

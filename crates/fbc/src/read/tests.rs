@@ -12,12 +12,12 @@ fn read_with(limits: ReadLimits, file: &[u8]) -> Vec<String> {
     let mut found = Vec::new();
     loop {
         found.push(match reader.next() {
-            Ok(Step::Blob(blob)) => {
+            Ok(ReadEvent::Blob(blob)) => {
                 format!("{}: {}", blob.at, String::from_utf8_lossy(blob.line).trim_end())
             }
-            Ok(Step::Notice(notice)) => format!("{} {}", notice.line, notice.code.as_str()),
-            Ok(Step::End) => return found,
-            Ok(Step::More) => panic!("the file is finished"),
+            Ok(ReadEvent::Notice(notice)) => format!("{} {}", notice.line, notice.code.as_str()),
+            Ok(ReadEvent::End) => return found,
+            Ok(ReadEvent::NeedInput) => panic!("the file is finished"),
             Err(error) => error.to_string(),
         });
     }
@@ -43,16 +43,16 @@ fn white_space_before_yaml_counts_as_a_whole_in_whatever_pieces_it_comes() {
         let mut pieces = file.as_bytes().chunks(size);
         loop {
             found.push(match reader.next() {
-                Ok(Step::More) => {
+                Ok(ReadEvent::NeedInput) => {
                     match pieces.next() {
                         Some(piece) => reader.push(piece),
                         None => reader.finish(),
                     }
                     continue;
                 }
-                Ok(Step::Blob(blob)) => format!("{}: {}", blob.at, String::from_utf8_lossy(blob.line).trim_end()),
-                Ok(Step::Notice(notice)) => format!("{} {}", notice.line, notice.code.as_str()),
-                Ok(Step::End) => break,
+                Ok(ReadEvent::Blob(blob)) => format!("{}: {}", blob.at, String::from_utf8_lossy(blob.line).trim_end()),
+                Ok(ReadEvent::Notice(notice)) => format!("{} {}", notice.line, notice.code.as_str()),
+                Ok(ReadEvent::End) => break,
                 Err(error) => {
                     found.push(error.to_string());
                     break;
@@ -113,7 +113,7 @@ fn after_an_error_there_is_nothing_more() {
     reader.push(b"- 1\n---\na: 1\n");
     reader.finish();
     assert_eq!(reader.next(), Err(ReadError { line: 1, kind: ReadErrorKind::NotAMapping("array") }));
-    assert_eq!(reader.next(), Ok(Step::End));
+    assert_eq!(reader.next(), Ok(ReadEvent::End));
 }
 
 #[test]
@@ -153,9 +153,9 @@ fn a_blob_without_end_is_refused_with_bounded_memory() {
             reader.push(piece.as_bytes());
             loop {
                 match reader.next() {
-                    Ok(Step::Blob(_)) => {}
-                    Ok(Step::More | Step::End) => break,
-                    Ok(Step::Notice(notice)) => panic!("{notice:?}"),
+                    Ok(ReadEvent::Blob(_)) => {}
+                    Ok(ReadEvent::NeedInput | ReadEvent::End) => break,
+                    Ok(ReadEvent::Notice(notice)) => panic!("{notice:?}"),
                     Err(found) => error = Some(found.kind),
                 }
             }
@@ -173,16 +173,16 @@ fn a_reader_reads_another_file_after_a_file() {
     let mut reader = FileReader::new(LIMITS);
     reader.push(b"a: 1\n---\nb: [");
     reader.finish();
-    while !matches!(reader.next(), Ok(Step::End)) {}
+    while !matches!(reader.next(), Ok(ReadEvent::End)) {}
     reader.restart();
-    assert_eq!(reader.next(), Ok(Step::More));
+    assert_eq!(reader.next(), Ok(ReadEvent::NeedInput));
     let room = reader.room();
-    assert!(room.len() >= PIECE);
+    assert!(room.len() >= MIN_ROOM);
     room[..7].copy_from_slice(b"{\"b\":2}");
     reader.filled(7);
     let line = b"{\"b\":2}\n".as_slice();
-    assert_eq!(reader.next(), Ok(Step::Blob(Blob { line, at: 1 })));
-    assert_eq!(reader.next(), Ok(Step::More));
+    assert_eq!(reader.next(), Ok(ReadEvent::Blob(CanonicalBlob { line, at: 1 })));
+    assert_eq!(reader.next(), Ok(ReadEvent::NeedInput));
     reader.filled(0);
-    assert_eq!(reader.next(), Ok(Step::End));
+    assert_eq!(reader.next(), Ok(ReadEvent::End));
 }

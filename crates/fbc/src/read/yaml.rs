@@ -1,9 +1,9 @@
-//! One YAML document → canonical line: the events of the parser are written as they come, without a tree.
+//! Converts one YAML document to a canonical line, writing the events of the parser without building a tree.
 //!
-//! The parser is of YAML 1.2; what its scalars mean, and what a document may hold, are upstream's rules (Go's yaml.v2
-//! and the conversion to JSON around it). Only the first node of a document counts. This file knows nothing of files.
+//! The parser is one of YAML 1.2; the meaning of scalars and the validity of documents follow upstream (Go's yaml.v2 and
+//! its conversion to JSON). Only the first node of a document counts.
 //!
-//! Known to be refused here and read upstream: UTF-16; a byte order mark inside a document, but for text in quotes;
+//! Known differences, which upstream reads and this module rejects: UTF-16; a byte order mark inside a document, but for text in quotes;
 //! collections in brackets or braces nested in more than 255 others; `[-]`; a comment right behind a quote; more than a
 //! hundred places of one document further left than YAML 1.2 allows. U+0085 is a blank here, wherever it stands.
 
@@ -12,35 +12,39 @@ use std::borrow::Cow;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 
 use super::ReadLimits;
-use super::canonical::{Canonical, KeyKind, write_text};
-use super::error::{Fault, ReadErrorKind};
+use super::canonical::{CanonicalWriter, KeyKind, write_text};
+use super::error::{ReadErrorKind, TextError};
 use check::EscapedSlashes;
-use nodes::{Anchored, Anchors, Frame};
-use scalar::Scalar;
+use nodes::{AnchorValue, Anchors, CollectionFrame};
+use scalar::YamlScalar;
 
 mod check;
 mod nodes;
 mod relax;
 mod scalar;
 
-/// What was read of a document, with lines of its text counted from 0.
+/// A converted document. Lines of its text are counted from 0.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Document {
-    /// Where the first node begins.
+pub(super) struct YamlDocument {
+    /// Line of the first node.
     pub(super) line: usize,
-    /// Where text begins that is no part of the first node.
+    /// Line of the first text after the first node, if any.
     pub(super) unread: Option<usize>,
 }
 
-/// Writes the first node of a document; `null` for a document without any.
-pub(super) fn convert(text: &[u8], limits: &ReadLimits, writer: &mut Canonical) -> Result<Document, Fault> {
+/// Converts the first node of a document; an empty document becomes `null`.
+pub(super) fn convert(
+    text: &[u8],
+    limits: &ReadLimits,
+    writer: &mut CanonicalWriter,
+) -> Result<YamlDocument, TextError> {
     let mut text = check::check(text, limits)?;
-    let mut tries = relax::Tries::default();
+    let mut tries = relax::RelaxAttempts::default();
     loop {
         writer.clear();
-        let mut reader = Reader {
+        let mut reader = YamlReader {
             events: Parser::new_from_str(&text),
-            slashes: EscapedSlashes::of(&text),
+            slashes: EscapedSlashes::find_in(&text),
             limits,
             writer,
             frames: Vec::new(),
@@ -52,30 +56,30 @@ pub(super) fn convert(text: &[u8], limits: &ReadLimits, writer: &mut Canonical) 
         let read = reader.document();
         let (line, refusal) = (reader.at, reader.refusal.take());
         let Some(relaxed) = refusal.and_then(|refusal| tries.relax(&text, &refusal)) else {
-            return read.map_err(|kind| Fault { line, kind });
+            return read.map_err(|kind| TextError { line, kind });
         };
         text = Cow::Owned(relaxed);
     }
 }
 
-struct Reader<'t, 'w> {
+struct YamlReader<'t, 'w> {
     events: Parser<'t, StrInput<'t>>,
     slashes: Option<EscapedSlashes<'t>>,
     limits: &'w ReadLimits,
-    writer: &'w mut Canonical,
-    /// The collections that are open.
-    frames: Vec<Frame>,
+    writer: &'w mut CanonicalWriter,
+    /// Open collections.
+    frames: Vec<CollectionFrame>,
     anchors: Anchors<'t>,
-    /// The line on which the first node begins, from 0.
+    /// Line of the first node, counted from 0.
     begin: Option<usize>,
-    /// The line of what is read, from 0.
+    /// Line of the current event, counted from 0.
     at: usize,
-    /// Why the parser went no further.
+    /// Error of the parser, if it failed.
     refusal: Option<ScanError>,
 }
 
-impl<'t> Reader<'t, '_> {
-    fn document(&mut self) -> Result<Document, ReadErrorKind> {
+impl<'t> YamlReader<'t, '_> {
+    fn document(&mut self) -> Result<YamlDocument, ReadErrorKind> {
         loop {
             let (event, span) = match self.events.next_event() {
                 Some(Ok(found)) => found,
@@ -88,7 +92,7 @@ impl<'t> Reader<'t, '_> {
                 Event::StreamEnd | Event::DocumentEnd => {
                     self.writer.value().extend_from_slice(b"null");
                     let (line, unread) = (0, None);
-                    return Ok(Document { line, unread });
+                    return Ok(YamlDocument { line, unread });
                 }
                 _ => {}
             }
@@ -99,14 +103,14 @@ impl<'t> Reader<'t, '_> {
             }
             if self.frames.is_empty() {
                 let unread = self.rest()?;
-                return Ok(Document { line, unread });
+                return Ok(YamlDocument { line, unread });
             }
         }
     }
 
-    /// Where text begins that is not read, once the first node is complete.
+    /// Returns the line of the first text after the first node, if any.
     fn rest(&mut self) -> Result<Option<usize>, ReadErrorKind> {
-        // The end of the document: a fault right behind the node is one of the document, but for directives.
+        // The end of the document: an error right after the node rejects the document, except for directives.
         match self.events.next_event() {
             Some(Err(error)) if error.info().ends_with("before directive") => {
                 return Ok(Some(line_of(error.marker())));
@@ -121,7 +125,7 @@ impl<'t> Reader<'t, '_> {
         })
     }
 
-    /// Takes a fault that the parser found, in upstream's words where they are alike.
+    /// Converts an error of the parser, with upstream's text where they agree.
     fn refused(&mut self, error: ScanError) -> ReadErrorKind {
         self.at = line_of(error.marker());
         let info = error.info();
@@ -170,9 +174,9 @@ impl<'t> Reader<'t, '_> {
                     self.begin_merge();
                     return Ok(());
                 }
-                scalar::resolve_plain(&text).unwrap_or(Scalar::Text(text))
+                scalar::resolve_plain(&text).unwrap_or(YamlScalar::Text(text))
             }
-            None => Scalar::Text(text),
+            None => YamlScalar::Text(text),
             Some(tag) => {
                 let tag = format!("{}{}", tag.handle, tag.suffix);
                 let tag = tag.strip_prefix("tag:yaml.org,2002:").unwrap_or(&tag);
@@ -185,13 +189,13 @@ impl<'t> Reader<'t, '_> {
         };
         self.write(&scalar)?;
         if anchor != 0 {
-            self.anchors.insert(anchor, Anchored::Scalar(scalar));
+            self.anchors.insert(anchor, AnchorValue::Scalar(scalar));
         }
         Ok(())
     }
 
-    /// Writes a scalar as what is expected here: a key, or a value.
-    fn write(&mut self, scalar: &Scalar<'_>) -> Result<(), ReadErrorKind> {
+    /// Writes a scalar as key or as value, as the position requires.
+    fn write(&mut self, scalar: &YamlScalar<'_>) -> Result<(), ReadErrorKind> {
         if self.expects_key() {
             return self.key(scalar);
         }
@@ -200,29 +204,29 @@ impl<'t> Reader<'t, '_> {
         }
         let out = self.writer.value();
         match scalar {
-            Scalar::Null => out.extend_from_slice(b"null"),
-            Scalar::Bool(true) => out.extend_from_slice(b"true"),
-            Scalar::Bool(false) => out.extend_from_slice(b"false"),
-            Scalar::Integer(integer) => out.extend_from_slice(integer.to_string().as_bytes()),
-            Scalar::Float(float) if float.is_finite() => scalar::write_float(out, *float),
-            Scalar::Float(float) => {
+            YamlScalar::Null => out.extend_from_slice(b"null"),
+            YamlScalar::Bool(true) => out.extend_from_slice(b"true"),
+            YamlScalar::Bool(false) => out.extend_from_slice(b"false"),
+            YamlScalar::Integer(integer) => out.extend_from_slice(integer.to_string().as_bytes()),
+            YamlScalar::Float(float) if float.is_finite() => scalar::write_float(out, *float),
+            YamlScalar::Float(float) => {
                 return Err(ReadErrorKind::NonFinite(go_name(*float).to_owned()));
             }
-            Scalar::Text(text) => write_text(out, text),
+            YamlScalar::Text(text) => write_text(out, text),
         }
         self.value_is_complete()
     }
 
-    fn key(&mut self, scalar: &Scalar<'_>) -> Result<(), ReadErrorKind> {
+    fn key(&mut self, scalar: &YamlScalar<'_>) -> Result<(), ReadErrorKind> {
         let (kind, text): (_, Cow<'_, str>) = match scalar {
-            Scalar::Text(text) => (KeyKind::String, Cow::Borrowed(text)),
-            Scalar::Bool(bool) => (KeyKind::Bool, bool.to_string().into()),
-            Scalar::Integer(integer) if i64::try_from(*integer).is_err() => {
+            YamlScalar::Text(text) => (KeyKind::String, Cow::Borrowed(text)),
+            YamlScalar::Bool(bool) => (KeyKind::Bool, bool.to_string().into()),
+            YamlScalar::Integer(integer) if i64::try_from(*integer).is_err() => {
                 return Err(ReadErrorKind::Key(integer.to_string()));
             }
-            Scalar::Integer(integer) => (KeyKind::Integer, integer.to_string().into()),
-            Scalar::Float(float) => (KeyKind::Float, scalar::float_key(*float).into()),
-            Scalar::Null => return Err(ReadErrorKind::Key("null".to_owned())),
+            YamlScalar::Integer(integer) => (KeyKind::Integer, integer.to_string().into()),
+            YamlScalar::Float(float) => (KeyKind::Float, scalar::float_key(*float).into()),
+            YamlScalar::Null => return Err(ReadErrorKind::Key("null".to_owned())),
         };
         let limit = self.limits.members;
         if self.writer.open_members() >= limit {
@@ -238,7 +242,7 @@ impl<'t> Reader<'t, '_> {
     }
 }
 
-/// From 0.
+/// Returns the line of a marker, counted from 0.
 fn line_of(marker: &Marker) -> usize {
     marker.line().saturating_sub(1)
 }

@@ -1,40 +1,40 @@
-//! What a resolution says when it finds nothing, or too much: upstream's texts.
+//! Upstream's messages of resolution errors.
 
-use super::{Considered, Failure, FailureCode, Offer, Request};
+use super::{Considered, FailureCode, Offer, ResolutionFailure, ResolutionRequest};
 use crate::catalog::Bundle;
 use crate::quote::go_quote;
-use crate::range::RangeError;
+use crate::range::VersionRangeError;
 use crate::version::VersionReleaseError;
 
-impl<'a> Failure<'a> {
+impl<'a> ResolutionFailure<'a> {
     pub(super) fn invalid(message: String) -> Self {
         Self { code: FailureCode::InvalidRequest, message, considered: Vec::new() }
     }
 
-    pub(super) fn of_range(text: &str, fault: &RangeError) -> Self {
-        Self::invalid(format!("desired version range {} is invalid: {fault}", go_quote(text)))
+    pub(super) fn invalid_range(text: &str, error: &VersionRangeError) -> Self {
+        Self::invalid(format!("desired version range {} is invalid: {error}", go_quote(text)))
     }
 
-    pub(super) fn of_catalog(request: &Request<'_>, offer: &Offer<'_>, reason: &str) -> Self {
+    pub(super) fn unreadable_catalog(request: &ResolutionRequest<'_>, offer: &Offer<'_>, reason: &str) -> Self {
         let (package, catalog) = (go_quote(request.package), go_quote(offer.name));
         let message =
             format!("error walking catalogs: error getting package {package} from catalog {catalog}: {reason}");
         Self { code: FailureCode::PackageNotFound, message, considered: Vec::new() }
     }
 
-    pub(super) fn of_installed(fault: &VersionReleaseError) -> Self {
-        let what = match fault {
+    pub(super) fn invalid_installed_bundle(error: &VersionReleaseError) -> Self {
+        let what = match error {
             VersionReleaseError::Plain(_) => "get version and release of installed bundle",
             VersionReleaseError::Version { .. } | VersionReleaseError::Release { .. } => {
                 "parse installed bundle version and release"
             }
         };
-        Self::invalid(format!("error walking catalogs: error finding upgrade edges: failed to {what}: {fault}"))
+        Self::invalid(format!("error walking catalogs: error finding upgrade edges: failed to {what}: {error}"))
     }
 
-    /// No bundle was found, or one in each of these catalogs, the best of which have the same priority.
-    pub(super) fn of_nothing(
-        request: &Request<'_>,
+    /// Creates the error for no matching bundle, or for `tied` catalogs that each have one.
+    pub(super) fn no_single_bundle(
+        request: &ResolutionRequest<'_>,
         offers: &[Offer<'_>],
         is_found: bool,
         tied: &[usize],
@@ -56,20 +56,22 @@ impl<'a> Failure<'a> {
         let subject = format!("{found} for package {}", go_quote(request.package));
         let parts = [installed, Some(subject), version, channels, catalogs];
         let message: String = parts.into_iter().flatten().collect();
-        let code = match () {
-            () if !tied.is_empty() => FailureCode::Ambiguous,
-            () if is_found => FailureCode::NoMatchingBundle,
-            () => FailureCode::PackageNotFound,
+        let code = if !tied.is_empty() {
+            FailureCode::Ambiguous
+        } else if is_found {
+            FailureCode::NoMatchingBundle
+        } else {
+            FailureCode::PackageNotFound
         };
         Self { code, message: message.trim().to_owned(), considered }
     }
 }
 
-pub(super) fn of_version(bundle: Bundle<'_>, fault: &str) -> String {
-    format!("error getting resolved bundle version for bundle {}: {fault}", go_quote(bundle.name()))
+pub(super) fn version_error(bundle: Bundle<'_>, error: &str) -> String {
+    format!("error getting resolved bundle version for bundle {}: {error}", go_quote(bundle.name()))
 }
 
-pub(super) fn of_dependency(bundle: Bundle<'_>, property: &str) -> String {
+pub(super) fn dependency_error(bundle: Bundle<'_>, property: &str) -> String {
     let (bundle, property) = (go_quote(bundle.name()), go_quote(property));
     format!(
         "validating bundle {bundle}: bundle {bundle} has a dependency declared via property {property} \

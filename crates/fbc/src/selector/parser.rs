@@ -1,56 +1,56 @@
-//! The syntax of `kubectl -l`: words and signs, requirements of them, and commas between requirements.
+//! Parses the syntax of `kubectl -l`: comma-separated requirements of words and operators.
 
 use std::collections::BTreeSet;
 
-use super::{Operator, Requirement, SelectorError, key_fault};
+use super::{Requirement, SelectorError, SelectorOperator, key_error};
 
-/// The signs of the syntax; of several that fit the longest counts.
+/// Operators and punctuation; the longest match wins.
 const SIGNS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", "<", ">"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token<'a> {
+enum SelectorToken<'a> {
     End,
     Sign(&'a str),
     Word(&'a str),
 }
 
-struct Parser<'a> {
-    tokens: Vec<Token<'a>>,
+struct SelectorParser<'a> {
+    tokens: Vec<SelectorToken<'a>>,
     at: usize,
 }
 
 pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, SelectorError> {
-    let mut parser = Parser { tokens: tokens(text), at: 0 };
+    let mut parser = SelectorParser { tokens: tokens(text), at: 0 };
     let mut requirements = Vec::new();
     loop {
         match parser.peek() {
-            Token::Word(_) | Token::Sign("!") => {
+            SelectorToken::Word(_) | SelectorToken::Sign("!") => {
                 requirements.push(parser.requirement().map_err(SelectorError::Requirement)?);
             }
-            Token::End => return Ok(requirements),
-            token @ Token::Sign(_) => {
-                return Err(SelectorError::Syntax(found(token, ", expected: !, identifier, or 'end of string'")));
+            SelectorToken::End => return Ok(requirements),
+            token @ SelectorToken::Sign(_) => {
+                return Err(SelectorError::Syntax(unexpected(token, ", expected: !, identifier, or 'end of string'")));
             }
         }
         match parser.next() {
-            Token::End => return Ok(requirements),
-            Token::Sign(",") => {
+            SelectorToken::End => return Ok(requirements),
+            SelectorToken::Sign(",") => {
                 let next = parser.peek();
-                if !matches!(next, Token::Word(_) | Token::Sign("!")) {
-                    return Err(SelectorError::Syntax(found(next, ", expected: identifier after ','")));
+                if !matches!(next, SelectorToken::Word(_) | SelectorToken::Sign("!")) {
+                    return Err(SelectorError::Syntax(unexpected(next, ", expected: identifier after ','")));
                 }
             }
-            token => return Err(SelectorError::Syntax(found(token, ", expected: ',' or 'end of string'"))),
+            token => return Err(SelectorError::Syntax(unexpected(token, ", expected: ',' or 'end of string'"))),
         }
     }
 }
 
-impl<'a> Parser<'a> {
-    fn peek(&self) -> Token<'a> {
-        self.tokens.get(self.at).copied().unwrap_or(Token::End)
+impl<'a> SelectorParser<'a> {
+    fn peek(&self) -> SelectorToken<'a> {
+        self.tokens.get(self.at).copied().unwrap_or(SelectorToken::End)
     }
 
-    fn next(&mut self) -> Token<'a> {
+    fn next(&mut self) -> SelectorToken<'a> {
         let token = self.peek();
         self.at += 1;
         token
@@ -58,82 +58,82 @@ impl<'a> Parser<'a> {
 
     fn requirement(&mut self) -> Result<Requirement, String> {
         let mut token = self.next();
-        let is_negated = token == Token::Sign("!");
+        let is_negated = token == SelectorToken::Sign("!");
         if is_negated {
             token = self.next();
         }
-        let Token::Word(key) = token else { return Err(found(token, ", expected: identifier")) };
-        if let Some(fault) = key_fault(key, "<nil>") {
-            return Err(fault);
+        let SelectorToken::Word(key) = token else { return Err(unexpected(token, ", expected: identifier")) };
+        if let Some(error) = key_error(key, "<nil>") {
+            return Err(error);
         }
         if is_negated {
-            return Requirement::new(key, Operator::DoesNotExist, Vec::new());
+            return Requirement::new(key, SelectorOperator::DoesNotExist, Vec::new());
         }
-        if matches!(self.peek(), Token::End | Token::Sign(",")) {
-            return Requirement::new(key, Operator::Exists, Vec::new());
+        if matches!(self.peek(), SelectorToken::End | SelectorToken::Sign(",")) {
+            return Requirement::new(key, SelectorOperator::Exists, Vec::new());
         }
         let (operator, values) = match self.next() {
-            Token::Word("in") => (Operator::In, self.values()?),
-            Token::Word("notin") => (Operator::NotIn, self.values()?),
-            Token::Sign("=" | "==") => (Operator::In, self.value()?),
-            Token::Sign("!=") => (Operator::NotIn, self.value()?),
-            Token::Sign(">") => (Operator::GreaterThan, self.value()?),
-            Token::Sign("<") => (Operator::LessThan, self.value()?),
-            token => return Err(found(token, ", expected: in, notin, =, ==, !=, gt, lt")),
+            SelectorToken::Word("in") => (SelectorOperator::In, self.values()?),
+            SelectorToken::Word("notin") => (SelectorOperator::NotIn, self.values()?),
+            SelectorToken::Sign("=" | "==") => (SelectorOperator::In, self.value()?),
+            SelectorToken::Sign("!=") => (SelectorOperator::NotIn, self.value()?),
+            SelectorToken::Sign(">") => (SelectorOperator::GreaterThan, self.value()?),
+            SelectorToken::Sign("<") => (SelectorOperator::LessThan, self.value()?),
+            token => return Err(unexpected(token, ", expected: in, notin, =, ==, !=, gt, lt")),
         };
         Requirement::new(key, operator, values)
     }
 
-    /// One value; nothing at all is an empty one.
+    /// Parses one value; a missing value is an empty one.
     fn value(&mut self) -> Result<Vec<String>, String> {
-        if matches!(self.peek(), Token::End | Token::Sign(",")) {
+        if matches!(self.peek(), SelectorToken::End | SelectorToken::Sign(",")) {
             return Ok(vec![String::new()]);
         }
         match self.next() {
-            Token::Word(value) => Ok(vec![value.to_owned()]),
-            token @ (Token::Sign(_) | Token::End) => Err(found(token, ", expected: identifier")),
+            SelectorToken::Word(value) => Ok(vec![value.to_owned()]),
+            token @ (SelectorToken::Sign(_) | SelectorToken::End) => Err(unexpected(token, ", expected: identifier")),
         }
     }
 
-    /// Values in parentheses, sorted and each once; nothing between two signs is an empty one.
+    /// Parses values in parentheses, sorted and without duplicates; a missing value is an empty one.
     fn values(&mut self) -> Result<Vec<String>, String> {
         let token = self.next();
-        if token != Token::Sign("(") {
-            return Err(found(token, " expected: '('"));
+        if token != SelectorToken::Sign("(") {
+            return Err(unexpected(token, " expected: '('"));
         }
         let token = self.peek();
-        if !matches!(token, Token::Word(_) | Token::Sign("," | ")")) {
-            return Err(found(token, ", expected: ',', ')' or identifier"));
+        if !matches!(token, SelectorToken::Word(_) | SelectorToken::Sign("," | ")")) {
+            return Err(unexpected(token, ", expected: ',', ')' or identifier"));
         }
         let mut values = BTreeSet::new();
-        if token == Token::Sign(")") {
+        if token == SelectorToken::Sign(")") {
             self.next();
             return Ok(vec![String::new()]);
         }
         loop {
             match self.next() {
-                Token::Word(value) => {
+                SelectorToken::Word(value) => {
                     values.insert(value.to_owned());
                     match self.peek() {
-                        Token::Sign(",") => {}
-                        Token::Sign(")") => break,
-                        token => return Err(found(token, ", expected: ',' or ')'")),
+                        SelectorToken::Sign(",") => {}
+                        SelectorToken::Sign(")") => break,
+                        token => return Err(unexpected(token, ", expected: ',' or ')'")),
                     }
                 }
-                Token::Sign(",") => {
+                SelectorToken::Sign(",") => {
                     let next = self.peek();
-                    if values.is_empty() || matches!(next, Token::Sign("," | ")")) {
+                    if values.is_empty() || matches!(next, SelectorToken::Sign("," | ")")) {
                         values.insert(String::new());
                     }
-                    if next == Token::Sign(")") {
+                    if next == SelectorToken::Sign(")") {
                         break;
                     }
-                    // Of two commas one begins a value only where a value or a third comma follows, as upstream has it.
-                    if next == Token::Sign(",") {
+                    // As upstream, the second of two commas only begins a value if a value or a third comma follows.
+                    if next == SelectorToken::Sign(",") {
                         self.next();
                     }
                 }
-                token => return Err(found(token, ", expected: ',', or identifier")),
+                token => return Err(unexpected(token, ", expected: ',', or identifier")),
             }
         }
         self.next();
@@ -141,8 +141,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Splits a text at white space and signs.
-fn tokens(text: &str) -> Vec<Token<'_>> {
+/// Splits a text into words and signs.
+fn tokens(text: &str) -> Vec<SelectorToken<'_>> {
     let is_space = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n');
     let is_sign = |c: char| "=!(),<>".contains(c);
     let mut tokens = Vec::new();
@@ -150,20 +150,20 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut rest = text.split('\0').next().unwrap_or_default().trim_start_matches(is_space);
     while !rest.is_empty() {
         let token = match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
-            Some(sign) => Token::Sign(sign),
-            None => Token::Word(&rest[..rest.find(|c| is_space(c) || is_sign(c)).unwrap_or(rest.len())]),
+            Some(sign) => SelectorToken::Sign(sign),
+            None => SelectorToken::Word(&rest[..rest.find(|c| is_space(c) || is_sign(c)).unwrap_or(rest.len())]),
         };
-        let (Token::Sign(literal) | Token::Word(literal)) = token else { break };
+        let (SelectorToken::Sign(literal) | SelectorToken::Word(literal)) = token else { break };
         tokens.push(token);
         rest = rest[literal.len()..].trim_start_matches(is_space);
     }
     tokens
 }
 
-fn found(token: Token<'_>, expected: &str) -> String {
+fn unexpected(token: SelectorToken<'_>, expected: &str) -> String {
     let literal = match token {
-        Token::End => "",
-        Token::Sign(literal) | Token::Word(literal) => literal,
+        SelectorToken::End => "",
+        SelectorToken::Sign(literal) | SelectorToken::Word(literal) => literal,
     };
     format!("found '{literal}'{expected}")
 }

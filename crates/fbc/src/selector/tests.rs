@@ -81,9 +81,9 @@ fn keys_and_values_are_those_of_kubernetes() {
     let good = ["a", "a.io/b", "A-b_c.d", "0"];
     let long = "a".repeat(63);
     for key in good.iter().copied().chain([long.as_str()]) {
-        assert_eq!(key_faults(key), [""; 0], "{key}");
+        assert_eq!(key_errors(key), [""; 0], "{key}");
     }
-    let count = |key: &str| key_faults(key).len();
+    let count = |key: &str| key_errors(key).len();
     for bad in ["-a", "a-", "a/b/c", "/a", "A.io/b", "a..b/c", "é", &"a".repeat(64), &format!("{}/a", "a".repeat(254))]
     {
         assert_eq!(count(bad), 1, "{bad}");

@@ -1,4 +1,4 @@
-//! A version and its release, as the OLM v1 controller (operator-controller) takes them together.
+//! Pairs of version and release, as the OLM v1 controller (operator-controller) compares them.
 
 use std::cmp::Ordering;
 
@@ -7,42 +7,51 @@ use thiserror::Error;
 use super::{Release, ReleaseError, Version, VersionError};
 use crate::quote::go_quote;
 
-/// A version with its release: what tells two bundles of a package apart, and orders them.
+/// A version with its release, which identifies and orders the bundles of a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VersionRelease<'a> {
-    /// The version. Build metadata that is taken for the release stays in it, where it does not count.
+    /// The version. Build metadata that became the release stays in it, where precedence ignores it.
     pub version: Version<'a>,
-    /// The release; empty when there is none.
+    /// The release; empty when absent.
     pub release: Release<'a>,
 }
 
-/// Why texts are no version and release. The texts are those of operator-registry and operator-controller.
+/// Why a version or release is invalid. The texts are those of operator-registry and operator-controller.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum VersionReleaseError {
-    /// No release was given, and the version is none.
+    /// The version is invalid, and no release was given.
     #[error(transparent)]
     Plain(#[from] VersionError),
-    /// A release was given, and the version is none.
+    /// The version is invalid, and a release was given.
     #[error("error parsing version {}: {fault}", go_quote(.text))]
     Version {
-        /// What was given as version.
+        /// Text of the version.
         text: String,
-        /// What is wrong with it.
+        /// Cause.
         fault: VersionError,
     },
-    /// The release is none.
+    /// The release is invalid.
     #[error("error parsing release {}: {fault}", go_quote(.text))]
     Release {
-        /// What was given as release.
+        /// Text of the release.
         text: String,
-        /// What is wrong with it.
+        /// Cause.
         fault: ReleaseError,
     },
 }
 
 impl<'a> VersionRelease<'a> {
-    /// Reads both. Without a release the build metadata of the version becomes it, where they have the form of one.
-    /// A release that is given counts also when it is empty: then there is none.
+    /// Parses version and release. Without a given release, build metadata in the form of a release becomes the release.
+    /// A given release counts even when it is empty.
+    ///
+    /// ```
+    /// use fbc::version::VersionRelease;
+    ///
+    /// let rebuilt = VersionRelease::parse("1.0.0+2", None)?;
+    /// assert_eq!(rebuilt.release.as_str(), "2");
+    /// assert!(rebuilt.precedence(&VersionRelease::parse("1.0.0", None)?).is_gt());
+    /// # Ok::<(), fbc::version::VersionReleaseError>(())
+    /// ```
     pub fn parse(version: &'a str, release: Option<&'a str>) -> Result<Self, VersionReleaseError> {
         let Some(release) = release else {
             let version = Version::parse(version)?;
@@ -55,13 +64,13 @@ impl<'a> VersionRelease<'a> {
         Ok(Self { version, release })
     }
 
-    /// Itself without build metadata: what is equal then is equal by precedence too.
-    pub(crate) fn bare(&self) -> Self {
+    /// Removes the build metadata, so that `==` agrees with precedence.
+    pub(crate) fn without_build(&self) -> Self {
         let Version { major, minor, patch, pre, .. } = self.version;
         Self { version: Version::from_parts(major, minor, patch, pre), release: self.release }
     }
 
-    /// Which is the later one: by version, and of equal versions by release.
+    /// Compares by version, then by release.
     pub fn precedence(&self, other: &VersionRelease<'_>) -> Ordering {
         self.version.precedence(&other.version).then_with(|| self.release.precedence(&other.release))
     }

@@ -31,7 +31,7 @@ fn short<'a>(bundles: impl IntoIterator<Item = Bundle<'a>>) -> Vec<&'a str> {
 }
 
 fn edges(catalog: &Catalog, channels: &[&str]) -> Vec<String> {
-    let edge = |edge: fbc::graph::Edge<'_>| {
+    let edge = |edge: fbc::graph::UpdateEdge<'_>| {
         let known = if edge.from_bundle.is_some() { "" } else { "?" };
         let (from, to) = (edge.from.trim_start_matches("p.v"), edge.to.name().trim_start_matches("p.v"));
         let reason = match edge.reason {
@@ -105,8 +105,8 @@ fn a_bundle_without_a_version_is_upgraded_by_its_name_alone() {
     );
     assert_eq!(edges(&catalog, ALL), ["a: latest -> 1.0.0 replaces", "a: 1.0.0 -> 2.0.0 range"]);
     let latest = package(&catalog).bundle("p.vlatest").unwrap();
-    assert_eq!(Installed::of(latest).version, None);
-    assert_eq!(short(successors(package(&catalog), &Installed::of(latest), ALL)), ["1.0.0"]);
+    assert_eq!(Installed::from_bundle(latest).version, None);
+    assert_eq!(short(successors(package(&catalog), &Installed::from_bundle(latest), ALL)), ["1.0.0"]);
 }
 
 #[test]
@@ -332,9 +332,9 @@ fn five_thousand_overlapping_ranges_are_searched_without_listing_their_pairs() {
     assert_eq!(short(graph.path(first, last).unwrap()), ["1.0.0", "1.4999.0"]);
     assert_eq!(graph.path(last, first).map(short), None);
     assert_eq!(graph.stranded().len(), 0);
-    assert_eq!(graph.unreachable(&Installed::of(first)).len(), 0);
-    assert_eq!(graph.unreachable(&Installed::of(last)).len(), 4_999);
-    assert_eq!(successors(package, &Installed::of(first), ALL).len(), 4_999);
+    assert_eq!(graph.unreachable(&Installed::from_bundle(first)).len(), 0);
+    assert_eq!(graph.unreachable(&Installed::from_bundle(last)).len(), 4_999);
+    assert_eq!(successors(package, &Installed::from_bundle(first), ALL).len(), 4_999);
     // A pair for each two bundles by range, and the steps by replaces.
     assert_eq!(graph.edges().count(), 4_999 * 5_000 / 2 + 4_999);
 }
@@ -366,7 +366,7 @@ fn naive_length(package: Package<'_>, from: Bundle<'_>, to: Bundle<'_>, channels
         if name == to.name() {
             return Some(length);
         }
-        for next in successors(package, &Installed::of(package.bundle(&name).unwrap()), channels) {
+        for next in successors(package, &Installed::from_bundle(package.bundle(&name).unwrap()), channels) {
             if seen.insert(next.name().to_owned()) {
                 queue.push_back((next.name().to_owned(), length + 1));
             }
@@ -385,7 +385,7 @@ proptest! {
         let channels: &[&str] = if only_a { &["a"] } else { ALL };
         let graph = UpdateGraph::new(package, channels);
         for from in package.bundles() {
-            let installed = Installed::of(from);
+            let installed = Installed::from_bundle(from);
             let next = successors(package, &installed, channels);
             let mut by_edge: Vec<_> = graph.edges().filter(|edge| edge.from == from.name()).filter_map(|edge| edge.to.bundle()).map(Bundle::place).collect();
             by_edge.sort_unstable();
@@ -396,7 +396,7 @@ proptest! {
                 let path = graph.path(from, to);
                 prop_assert_eq!(path.as_ref().map(Vec::len), naive_length(package, from, to, channels));
                 for step in path.iter().flat_map(|path| path.windows(2)) {
-                    let next = successors(package, &Installed::of(step[0]), channels);
+                    let next = successors(package, &Installed::from_bundle(step[0]), channels);
                     prop_assert!(next.iter().any(|bundle| bundle.place() == step[1].place()));
                 }
                 if path.is_none() && graph.nodes().any(|node| node.place() == to.place()) {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use fbc::catalog::{GroupVersionKind, Head, IndexError, PackageRequirement, PropertyKind};
 use fbc::origin::FileOrigin;
-use fbc::{Catalog, Code, Origins};
+use fbc::{Catalog, Origins, ProblemCode};
 use testing::fixture;
 
 const ETCD: &str = r#"
@@ -22,7 +22,7 @@ fn names<'a, T>(items: impl Iterator<Item = T>, name: impl Fn(T) -> &'a str) -> 
     items.map(name).collect()
 }
 
-fn messages(catalog: &Catalog) -> Vec<(Code, &str)> {
+fn messages(catalog: &Catalog) -> Vec<(ProblemCode, &str)> {
     catalog.problems().iter().map(|problem| (problem.code, problem.message.as_str())).collect()
 }
 
@@ -155,9 +155,9 @@ fn of_two_objects_with_one_key_the_first_in_catalog_order_wins() {
     assert_eq!(
         messages(&catalog),
         [
-            (Code::PackageDuplicate, "duplicate package \"p\""),
-            (Code::ChannelDuplicate, "package \"p\" has duplicate channel \"a\""),
-            (Code::BundleDuplicate, "package \"p\" has duplicate bundle \"x\""),
+            (ProblemCode::PackageDuplicate, "duplicate package \"p\""),
+            (ProblemCode::ChannelDuplicate, "package \"p\" has duplicate channel \"a\""),
+            (ProblemCode::BundleDuplicate, "package \"p\" has duplicate bundle \"x\""),
         ]
     );
     let places: Vec<_> = catalog.problems().iter().map(|problem| problem.line).collect();
@@ -180,10 +180,10 @@ fn what_belongs_to_no_package_stays_a_blob() {
     assert_eq!(
         messages(&catalog),
         [
-            (Code::ChannelPackageUnknown, "unknown package \"p\" for channel \"a\""),
-            (Code::BundlePackageUnknown, "unknown package \"p\" for bundle \"x\""),
-            (Code::BundlePackageMissing, "package name must be set for bundle \"y\""),
-            (Code::DeprecationPackageUnknown, "cannot apply deprecations to an unknown package \"p\""),
+            (ProblemCode::ChannelPackageUnknown, "unknown package \"p\" for channel \"a\""),
+            (ProblemCode::BundlePackageUnknown, "unknown package \"p\" for bundle \"x\""),
+            (ProblemCode::BundlePackageMissing, "package name must be set for bundle \"y\""),
+            (ProblemCode::DeprecationPackageUnknown, "cannot apply deprecations to an unknown package \"p\""),
         ]
     );
 }
@@ -201,8 +201,11 @@ fn a_known_schema_with_a_wrong_type_stays_a_blob() {
         "\n",
     ));
     assert_eq!(names(catalog.packages(), |package| package.name()), ["q"]);
-    let malformed: Vec<_> =
-        messages(&catalog).into_iter().filter(|(code, _)| *code == Code::BlobMalformed).map(|(_, text)| text).collect();
+    let malformed: Vec<_> = messages(&catalog)
+        .into_iter()
+        .filter(|(code, _)| *code == ProblemCode::BlobMalformed)
+        .map(|(_, text)| text)
+        .collect();
     assert_eq!(
         malformed,
         [
@@ -272,12 +275,12 @@ fn blobs_of_unknown_schemas_are_counted_and_kept() {
     assert_eq!(
         messages(&catalog),
         [
-            (Code::SchemaTemplate, "schema \"olm.template.basic\" is a template for opm, not a catalog's blob"),
+            (ProblemCode::SchemaTemplate, "schema \"olm.template.basic\" is a template for opm, not a catalog's blob"),
             (
-                Code::SchemaReserved,
+                ProblemCode::SchemaReserved,
                 "schema \"olm.package.v2\" is not known here, and names that begin with \"olm.\" are reserved"
             ),
-            (Code::SchemaMissing, "object '{\"name\":\"\"}\n' is missing root schema field"),
+            (ProblemCode::SchemaMissing, "object '{\"name\":\"\"}\n' is missing root schema field"),
         ]
     );
 }

@@ -2,7 +2,7 @@
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use fbc::catalog::{CapabilityLevel, CrdDescription, CsvMetadata, InstallMode, JsonText, Link};
-use fbc::{Catalog, Code};
+use fbc::{Catalog, ProblemCode};
 use serde_json::{Value, json};
 use testing::fixture;
 
@@ -208,7 +208,7 @@ fn a_member_of_the_wrong_type_is_as_good_as_absent() {
             assert_eq!(told(&[manifest(&csv)]).unwrap(), expected, "{wrong} at {pointer} of a manifest");
             let is_refused = !wrong.is_null();
             let problems = catalog(&[property(&odd)]).problems().iter().map(|problem| problem.code).collect::<Vec<_>>();
-            let refused: &[Code] = if is_refused { &[Code::BundlePropertyMalformed] } else { &[] };
+            let refused: &[ProblemCode] = if is_refused { &[ProblemCode::BundlePropertyMalformed] } else { &[] };
             assert_eq!(problems, refused, "{wrong} at {pointer}");
             tried += 1;
         }
@@ -297,7 +297,7 @@ fn an_unknown_install_mode_is_left_out_and_told() {
     let problems: Vec<_> =
         catalog.problems().iter().map(|it| (it.code, it.message.as_str(), it.bundle.as_deref())).collect();
     let message = "bundle \"a.v1.0.0\" has the unknown install mode \"OwnNamespacejl\"";
-    assert_eq!(problems, [(Code::InstallModeUnknown, message, Some("a.v1.0.0"))]);
+    assert_eq!(problems, [(ProblemCode::InstallModeUnknown, message, Some("a.v1.0.0"))]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ const VAULT: &str = "package vault default=stable
     channel stable: v1.0.0";
 
 fn outline(fixture: &str) -> Outline {
-    Outline::of(&catalog(fixture))
+    Outline::from_catalog(&catalog(fixture))
 }
 
 /// What differs, as short text: `+` for what is new, `-` for what is gone, `~` for what is not as it was.
@@ -108,9 +108,9 @@ fn blobs_of_any_schema_count_to_their_package_and_others_to_none() {
 fn the_order_of_blobs_counts_only_where_it_decides_which_of_two_is_served() {
     let all = lines(&format!("{ETCD}\n{VAULT}\n{{\"package\":\"etcd\",\"schema\":\"x\"}}"));
     let backwards: String = all.lines().rev().flat_map(|line| [line, "\n"]).collect();
-    assert_eq!(Outline::of(&catalog_of(&all)), Outline::of(&catalog_of(&backwards)));
+    assert_eq!(Outline::from_catalog(&catalog_of(&all)), Outline::from_catalog(&catalog_of(&backwards)));
     let two = [r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}"#, r#"{"name":"p","schema":"olm.package"}"#];
-    let of = |lines: [&str; 2]| Outline::of(&catalog_of(&format!("{}\n{}\n", lines[0], lines[1])));
+    let of = |lines: [&str; 2]| Outline::from_catalog(&catalog_of(&format!("{}\n{}\n", lines[0], lines[1])));
     assert_eq!(shown(&of(two).diff(&of([two[1], two[0]]))), "~p");
 }
 
@@ -118,15 +118,15 @@ fn the_order_of_blobs_counts_only_where_it_decides_which_of_two_is_served() {
 fn an_outline_is_read_back_from_its_bytes_and_from_no_others() {
     let outline = outline(&format!("{ETCD}\n{VAULT}"));
     let bytes = outline.as_bytes().clone();
-    assert_eq!(Outline::read(bytes.clone()), Some(outline));
+    assert_eq!(Outline::from_bytes(bytes.clone()), Some(outline));
     for at in 0..bytes.len() {
         let mut damaged = bytes.to_vec();
         damaged[at] ^= 1;
-        assert_eq!(Outline::read(damaged.into()), None, "byte {at}");
-        assert_eq!(Outline::read(bytes.slice(..at)), None, "{at} bytes");
+        assert_eq!(Outline::from_bytes(damaged.into()), None, "byte {at}");
+        assert_eq!(Outline::from_bytes(bytes.slice(..at)), None, "{at} bytes");
     }
     let longer: Bytes = [&bytes[..], b"x"].concat().into();
-    assert_eq!(Outline::read(longer), None);
+    assert_eq!(Outline::from_bytes(longer), None);
 }
 
 /// A catalog as JSON values: the blobs of each package, and of its objects the blob with the deprecation.
@@ -252,7 +252,7 @@ proptest! {
     fn a_difference_is_what_comparing_every_value_finds((from, to) in pairs()) {
         let (from, to) = (lines(&from), lines(&to));
         let (plain_from, plain_to) = (naive(&from), naive(&to));
-        let (from, to) = (Outline::of(&catalog_of(&from)), Outline::of(&catalog_of(&to)));
+        let (from, to) = (Outline::from_catalog(&catalog_of(&from)), Outline::from_catalog(&catalog_of(&to)));
         prop_assert_eq!(from.diff(&to), naive_diff(&plain_from, &plain_to));
         prop_assert_eq!(to.diff(&from), naive_diff(&plain_to, &plain_from));
     }

@@ -1,6 +1,6 @@
 //! JSON pointers into raw values, as RFC 6901 has them.
 
-use fbc::catalog::{BadPointer, part_at};
+use fbc::catalog::{JsonPointerError, resolve_pointer};
 use testing::fixture;
 
 /// The example of section 5 of RFC 6901, in canonical JSON.
@@ -8,7 +8,7 @@ const EXAMPLE: &str = r#"{"":0," ":7,"a/b":1,"c%d":2,"e^f":3,"foo":["bar","baz"]
 
 #[track_caller]
 fn leads(value: &str, pointer: &str, to: Option<&str>) {
-    let found = part_at(value.as_bytes(), pointer).unwrap();
+    let found = resolve_pointer(value.as_bytes(), pointer).unwrap();
     assert_eq!(found, to.map(str::as_bytes), "{pointer} in {value}");
 }
 
@@ -65,12 +65,12 @@ fn a_pointer_leads_as_deep_as_a_value_is_nested() {
 #[test]
 fn a_text_that_is_no_pointer_is_refused_wherever_it_would_lead() {
     for pointer in ["foo", " /foo", "#/foo", "0"] {
-        assert_eq!(part_at(b"{}", pointer), Err(BadPointer::NoSlash(pointer.to_owned())));
+        assert_eq!(resolve_pointer(b"{}", pointer), Err(JsonPointerError::NoSlash(pointer.to_owned())));
     }
     for pointer in ["/~", "/a~", "/~2", "/x/~a", "/~~0"] {
-        assert_eq!(part_at(b"1", pointer), Err(BadPointer::BadEscape(pointer.to_owned())));
+        assert_eq!(resolve_pointer(b"1", pointer), Err(JsonPointerError::BadEscape(pointer.to_owned())));
     }
-    let message = part_at(b"1", "a").unwrap_err().to_string();
+    let message = resolve_pointer(b"1", "a").unwrap_err().to_string();
     assert_eq!(message, "the pointer \"a\" does not begin with a slash");
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fbc::range::{BlangRange, MAX_MASTERMINDS_BYTES, MAX_MASTERMINDS_GROUPS, MastermindsRange, RangeError};
+use fbc::range::{BlangRange, MAX_MASTERMINDS_BYTES, MAX_MASTERMINDS_GROUPS, MastermindsRange, VersionRangeError};
 use fbc::version::Version;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -19,8 +19,11 @@ type Answer = Result<BTreeMap<String, bool>, String>;
 fn blang_ranges_answer_as_upstream_does() {
     let mut checked = 0;
     for (range, versions, expected) in vectors(include_str!("../testdata/golden/resolve/ranges-blang.jsonl")) {
-        let expected =
-            if EMPTY_GROUP.contains(&range.as_str()) { Err(RangeError::GroupEmpty.to_string()) } else { expected };
+        let expected = if EMPTY_GROUP.contains(&range.as_str()) {
+            Err(VersionRangeError::GroupEmpty.to_string())
+        } else {
+            expected
+        };
         let parsed = BlangRange::parse(&range);
         assert_eq!(answer(parsed, BlangRange::contains, versions), expected, "{range:?}");
         checked += 1;
@@ -58,15 +61,15 @@ fn masterminds_ranges_agree_with_npm_where_the_grammars_coincide() {
 fn masterminds_limits_hold_on_each_side() {
     let spaces = |len: usize| format!("1{}", " ".repeat(len - 1));
     assert_eq!(MastermindsRange::parse(&spaces(MAX_MASTERMINDS_BYTES)).err(), None);
-    assert_eq!(MastermindsRange::parse(&spaces(MAX_MASTERMINDS_BYTES + 1)), Err(RangeError::TooLong));
+    assert_eq!(MastermindsRange::parse(&spaces(MAX_MASTERMINDS_BYTES + 1)), Err(VersionRangeError::TooLong));
     let groups = |count: usize| vec!["1"; count].join("||");
     assert_eq!(MastermindsRange::parse(&groups(MAX_MASTERMINDS_GROUPS)).err(), None);
-    assert_eq!(MastermindsRange::parse(&groups(MAX_MASTERMINDS_GROUPS + 1)), Err(RangeError::TooManyGroups));
+    assert_eq!(MastermindsRange::parse(&groups(MAX_MASTERMINDS_GROUPS + 1)), Err(VersionRangeError::TooManyGroups));
     // 256 bytes: as it is written, or as upstream puts it together where a number is open.
     for (prefix, len) in [("v1.0.0-", 7), ("1-", 6), ("1.2-", 6), ("*-", 6)] {
         let version = |bytes: usize| format!("{prefix}{}", "a".repeat(bytes - len));
         assert_eq!(MastermindsRange::parse(&version(256)).err(), None, "{prefix}");
-        assert_eq!(MastermindsRange::parse(&version(257)), Err(RangeError::Unparsable), "{prefix}");
+        assert_eq!(MastermindsRange::parse(&version(257)), Err(VersionRangeError::Unparsable), "{prefix}");
     }
 }
 
@@ -146,7 +149,7 @@ fn vectors(lines: &str) -> impl Iterator<Item = (String, Vec<String>, Answer)> {
 }
 
 fn answer<R>(
-    parsed: Result<R, RangeError>,
+    parsed: Result<R, VersionRangeError>,
     contains: impl Fn(&R, &Version<'_>) -> bool,
     versions: Vec<String>,
 ) -> Answer {

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fbc::ignore::{IGNORE_FILE, IgnoreError, IgnoreRules, compare_paths};
-use fbc::problem::Code;
-use fbc::read::{FileReader, ReadErrorKind, ReadLimits, Step};
+use fbc::problem::ProblemCode;
+use fbc::read::{FileReader, ReadErrorKind, ReadEvent, ReadLimits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ struct File {
 #[derive(Debug, Default)]
 struct Outcome {
     lines: Vec<String>,
-    notices: Vec<Code>,
+    notices: Vec<ProblemCode>,
     /// The file, the line and what is wrong there.
     error: Option<(String, u32, ReadErrorKind)>,
 }
@@ -75,7 +75,7 @@ fn lines_and_notices_are_those_of_upstream() {
         };
         let outcome = read(&case).unwrap();
         let count = |code| outcome.notices.iter().filter(|&&notice| notice == code).count();
-        if count(Code::TextNotRead) > 0 {
+        if count(ProblemCode::TextNotRead) > 0 {
             unread.push(case.name.clone());
         }
         let is_deep = case.name == DEEP;
@@ -87,7 +87,7 @@ fn lines_and_notices_are_those_of_upstream() {
         let expected_notices = case.null_documents + usize::from(UNREAD.contains(&&*case.name));
         if !same
             || outcome.error.is_some()
-            || count(Code::DocumentEmpty) != case.null_documents
+            || count(ProblemCode::DocumentEmpty) != case.null_documents
             || outcome.notices.len() != expected_notices
         {
             wrong.push(format!("{}: {stored:?}\n{outcome:?}", case.name));
@@ -225,13 +225,13 @@ fn read_file(path: &str, bytes: &[u8], outcome: &mut Outcome) {
     reader.finish();
     loop {
         match reader.next() {
-            Ok(Step::More) => panic!("the file is finished"),
-            Ok(Step::Blob(blob)) => {
+            Ok(ReadEvent::NeedInput) => panic!("the file is finished"),
+            Ok(ReadEvent::Blob(blob)) => {
                 let line = String::from_utf8(blob.line.to_vec()).unwrap();
                 outcome.lines.push(line);
             }
-            Ok(Step::Notice(notice)) => outcome.notices.push(notice.code),
-            Ok(Step::End) => return,
+            Ok(ReadEvent::Notice(notice)) => outcome.notices.push(notice.code),
+            Ok(ReadEvent::End) => return,
             Err(error) => {
                 outcome.error = Some((path.to_owned(), error.line, error.kind));
                 return;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fbc::read::{FileReader, ReadLimits, Step};
+use fbc::read::{FileReader, ReadEvent, ReadLimits};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
 
@@ -131,20 +131,20 @@ fn read(file: &[u8], pieces: &[usize]) -> Vec<String> {
     let mut sizes = pieces.iter().copied().cycle();
     loop {
         match reader.next() {
-            Ok(Step::More) if rest.is_empty() => reader.finish(),
-            Ok(Step::More) => {
+            Ok(ReadEvent::NeedInput) if rest.is_empty() => reader.finish(),
+            Ok(ReadEvent::NeedInput) => {
                 let size = sizes.next().unwrap_or(rest.len()).clamp(1, rest.len());
                 let (piece, later) = rest.split_at(size);
                 reader.push(piece);
                 rest = later;
             }
-            Ok(Step::Blob(blob)) => {
+            Ok(ReadEvent::Blob(blob)) => {
                 let line = std::str::from_utf8(blob.line).unwrap();
                 assert!(line.ends_with('\n') && line.matches('\n').count() == 1);
                 found.push(format!("{}: {line}", blob.at));
             }
-            Ok(Step::Notice(notice)) => found.push(format!("{notice:?}")),
-            Ok(Step::End) => return found,
+            Ok(ReadEvent::Notice(notice)) => found.push(format!("{notice:?}")),
+            Ok(ReadEvent::End) => return found,
             Err(error) => found.push(error.to_string()),
         }
     }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use fbc::Catalog;
 use fbc::resolve::{
-    Considered, Failure, FailureCode, InstalledBundle, MAX_CONSIDERED, Offer, Request, UpgradePolicy, resolve,
+    Considered, FailureCode, InstalledBundle, MAX_CONSIDERED, Offer, ResolutionFailure, ResolutionRequest,
+    UpgradePolicy, resolve,
 };
 use fbc::selector::{MatchExpression, Selector};
 use testing::fixture;
@@ -58,18 +59,18 @@ impl Offers {
     }
 
     /// The bundle picked, with its catalog, or the message.
-    fn answer(&self, request: &Request<'_>) -> String {
+    fn answer(&self, request: &ResolutionRequest<'_>) -> String {
         let offers = self.list();
-        match resolve(&Request { package: "P", ..*request }, &offers) {
+        match resolve(&ResolutionRequest { package: "P", ..*request }, &offers) {
             Ok(found) => format!("{} {}", offers[found.offer].name, found.bundle.name()),
             Err(failure) => failure.message,
         }
     }
 
     /// What was looked at, best first: catalog, bundle and the reason for not choosing it.
-    fn reasons(&self, request: &Request<'_>) -> Vec<String> {
+    fn reasons(&self, request: &ResolutionRequest<'_>) -> Vec<String> {
         let offers = self.list();
-        let considered = match resolve(&Request { package: "P", ..*request }, &offers) {
+        let considered = match resolve(&ResolutionRequest { package: "P", ..*request }, &offers) {
             Ok(found) => found.considered,
             Err(failure) => failure.considered,
         };
@@ -81,68 +82,83 @@ impl Offers {
     }
 }
 
-fn of_version(version: &str) -> Request<'_> {
-    Request { version, ..Request::default() }
+fn of_version(version: &str) -> ResolutionRequest<'_> {
+    ResolutionRequest { version, ..ResolutionRequest::default() }
 }
 
-fn upgrade<'a>(name: &'a str, version: &'a str) -> Request<'a> {
-    Request { installed: Some(InstalledBundle { name, version, release: None }), ..Request::default() }
+fn upgrade<'a>(name: &'a str, version: &'a str) -> ResolutionRequest<'a> {
+    ResolutionRequest {
+        installed: Some(InstalledBundle { name, version, release: None }),
+        ..ResolutionRequest::default()
+    }
 }
 
 /// Upstream's table, but for the rows in which what cannot happen here is injected; see the recorded worlds for those.
 #[test]
 fn upstreams_own_table_holds() {
     let usual = Offers::usual();
-    let table: [(&str, Request<'_>, &str); 17] = [
+    let table: [(&str, ResolutionRequest<'_>, &str); 17] = [
         (
             "InvalidClusterExtensionVersionRange",
             of_version("foobar"),
             "desired version range \"foobar\" is invalid: improper constraint: \"foobar\"",
         ),
-        ("PackageExists", Request::default(), "c P.v3.0.0"),
+        ("PackageExists", ResolutionRequest::default(), "c P.v3.0.0"),
         ("VersionDoesNotExist", of_version("4.0.0"), "no bundles found for package \"P\" matching version \"4.0.0\""),
         ("VersionExists", of_version(">=1.0.0 <2.0.0"), "c P.v1.0.2"),
         (
             "ChannelDoesNotExist",
-            Request { channels: &["stable"], ..Request::default() },
+            ResolutionRequest { channels: &["stable"], ..ResolutionRequest::default() },
             "no bundles found for package \"P\" in channels [stable]",
         ),
-        ("ChannelExists", Request { channels: &["beta"], ..Request::default() }, "c P.v1.0.2"),
+        ("ChannelExists", ResolutionRequest { channels: &["beta"], ..ResolutionRequest::default() }, "c P.v1.0.2"),
         (
             "ChannelExistsButNotVersion",
-            Request { channels: &["beta"], ..of_version("3.0.0") },
+            ResolutionRequest { channels: &["beta"], ..of_version("3.0.0") },
             "no bundles found for package \"P\" matching version \"3.0.0\" in channels [beta]",
         ),
         (
             "VersionExistsButNotChannel",
-            Request { channels: &["stable"], ..of_version("1.0.0") },
+            ResolutionRequest { channels: &["stable"], ..of_version("1.0.0") },
             "no bundles found for package \"P\" matching version \"1.0.0\" in channels [stable]",
         ),
-        ("ChannelAndVersionExist", Request { channels: &["alpha"], ..of_version("0.1.0") }, "c P.v0.1.0"),
+        ("ChannelAndVersionExist", ResolutionRequest { channels: &["alpha"], ..of_version("0.1.0") }, "c P.v0.1.0"),
         ("PreferNonDeprecated", of_version(">=0.1.0 <=1.0.0"), "c P.v0.1.0"),
         ("AcceptDeprecated", of_version(">=1.0.0 <=1.0.1"), "c P.v1.0.1"),
         ("UpgradeFoundLegacy", upgrade("P.v0.1.0", "0.1.0"), "c P.v1.0.2"),
         (
             "UpgradeNotFoundLegacy",
-            Request { version: "<1.0.0 >=2.0.0", ..upgrade("P.v0.1.0", "0.1.0") },
+            ResolutionRequest { version: "<1.0.0 >=2.0.0", ..upgrade("P.v0.1.0", "0.1.0") },
             "error upgrading from currently installed version \"0.1.0\": \
              no bundles found for package \"P\" matching version \"<1.0.0 >=2.0.0\"",
         ),
         (
             "DowngradeFound",
-            Request { version: "<1.0.2", policy: UpgradePolicy::SelfCertified, ..upgrade("P.v1.0.2", "1.0.2") },
+            ResolutionRequest {
+                version: "<1.0.2",
+                policy: UpgradePolicy::SelfCertified,
+                ..upgrade("P.v1.0.2", "1.0.2")
+            },
             "c P.v0.1.0",
         ),
         (
             "DowngradeNotFound",
-            Request { version: ">0.1.0 <1.0.0", policy: UpgradePolicy::SelfCertified, ..upgrade("P.v1.0.2", "1.0.2") },
+            ResolutionRequest {
+                version: ">0.1.0 <1.0.0",
+                policy: UpgradePolicy::SelfCertified,
+                ..upgrade("P.v1.0.2", "1.0.2")
+            },
             "error upgrading from currently installed version \"1.0.2\": \
              no bundles found for package \"P\" matching version \">0.1.0 <1.0.0\"",
         ),
-        ("MultipleChannels", Request { channels: &["beta", "alpha"], ..Request::default() }, "c P.v2.0.0"),
+        (
+            "MultipleChannels",
+            ResolutionRequest { channels: &["beta", "alpha"], ..ResolutionRequest::default() },
+            "c P.v2.0.0",
+        ),
         (
             "MultipleChannels, in the order of the request",
-            Request { channels: &["x", "alpha"], ..of_version("9") },
+            ResolutionRequest { channels: &["x", "alpha"], ..of_version("9") },
             "no bundles found for package \"P\" matching version \"9\" in channels [x alpha]",
         ),
     ];
@@ -150,7 +166,7 @@ fn upstreams_own_table_holds() {
         assert_eq!(usual.answer(&request), expected, "{name}");
     }
     let nowhere = Offers::new([("a", 0, ""), ("b", 0, ""), ("c", 0, "")]);
-    assert_eq!(nowhere.answer(&Request::default()), "no bundles found for package \"P\"");
+    assert_eq!(nowhere.answer(&ResolutionRequest::default()), "no bundles found for package \"P\"");
     // All catalogs are disabled: nothing is offered.
     assert_eq!(
         Offers::new([]).answer(&of_version(">=1.0.0")),
@@ -180,7 +196,7 @@ fn upstreams_rows_of_several_catalogs_hold() {
     assert_eq!(offers.answer(&of_version(">=1.0.0 <=1.0.4")), tied(">=1.0.0 <=1.0.4", "d f"));
     assert_eq!(offers.answer(&of_version(">=1.0.4 <=1.0.5")), "f P.v1.0.5");
     let unequal = Offers::new([("a", 1, &one("v1.0.0")), ("b", 0, &one("v1.1.0"))]);
-    assert_eq!(unequal.answer(&Request::default()), "a P.v1.0.0");
+    assert_eq!(unequal.answer(&ResolutionRequest::default()), "a P.v1.0.0");
     let multiple = Offers::new([("a", 1, PACKAGE), ("b", 0, PACKAGE), ("c", 1, PACKAGE)]);
     assert_eq!(multiple.answer(&of_version(">=1.0.0 <=1.0.1")), tied(">=1.0.0 <=1.0.1", "a b c"));
 }
@@ -191,14 +207,14 @@ fn upstreams_rows_of_selectors_hold() {
     let read =
         |key: &str, value: &str| Selector::from_kubernetes(&BTreeMap::from([(key.to_owned(), value.to_owned())]), &[]);
     let selector = read("olm.operatorframework.io/metadata.name", "b").unwrap();
-    let request = Request { selector: Some(&selector), ..Request::default() };
+    let request = ResolutionRequest { selector: Some(&selector), ..ResolutionRequest::default() };
     assert_eq!(offers.answer(&request), "b P.v3.0.0");
     let selector = read("olm.operatorframework.io/metadata.name", "z").unwrap();
-    let request = Request { selector: Some(&selector), ..Request::default() };
+    let request = ResolutionRequest { selector: Some(&selector), ..ResolutionRequest::default() };
     assert_eq!(offers.answer(&request), "no bundles found for package \"P\"");
 
     let message = |failed: Result<Selector, _>| {
-        let failure = Failure::from(failed.unwrap_err());
+        let failure = ResolutionFailure::from(failed.unwrap_err());
         assert_eq!(failure.code, FailureCode::InvalidRequest);
         failure.message
     };
@@ -233,7 +249,8 @@ fn a_package_property_of_another_type_is_refused_in_upstreams_words() {
         ));
         let labels = BTreeMap::new();
         let offers = [Offer { name: "a", priority: 0, labels: &labels, content: Ok(&catalog) }];
-        let failure = resolve(&Request { package: "P", ..Request::default() }, &offers).err().unwrap();
+        let failure =
+            resolve(&ResolutionRequest { package: "P", ..ResolutionRequest::default() }, &offers).err().unwrap();
         let expected =
             "error getting resolved bundle version for bundle \"P.v1\": error unmarshalling package property: ";
         assert_eq!((failure.code, failure.message), (FailureCode::NoMatchingBundle, format!("{expected}{reason}")));
@@ -245,7 +262,7 @@ fn a_catalog_that_cannot_be_read_stops_the_resolution() {
     let usual = Offers::usual();
     let mut offers = usual.list();
     offers[0].content = Err("fake error");
-    let failure = resolve(&Request { package: "P", ..Request::default() }, &offers).err().unwrap();
+    let failure = resolve(&ResolutionRequest { package: "P", ..ResolutionRequest::default() }, &offers).err().unwrap();
     assert_eq!(failure.message, "error walking catalogs: error getting package \"P\" from catalog \"a\": fake error");
 }
 
@@ -253,8 +270,8 @@ fn a_catalog_that_cannot_be_read_stops_the_resolution() {
 fn a_choice_says_the_deprecations_of_what_was_chosen() {
     let usual = Offers::usual();
     let offers = usual.list();
-    let deprecations = |request: Request<'_>| {
-        let found = resolve(&Request { package: "P", ..request }, &offers).ok().unwrap();
+    let deprecations = |request: ResolutionRequest<'_>| {
+        let found = resolve(&ResolutionRequest { package: "P", ..request }, &offers).ok().unwrap();
         let deprecations = found.deprecations.iter();
         deprecations.map(|deprecation| format!("{} {}", deprecation.schema(), deprecation.name())).collect::<Vec<_>>()
     };
@@ -262,14 +279,17 @@ fn a_choice_says_the_deprecations_of_what_was_chosen() {
         deprecations(of_version(">=1.0.0 <=1.0.1")),
         ["olm.bundle P.v1.0.1", "olm.package P", "olm.channel alpha"]
     );
-    assert_eq!(deprecations(Request { channels: &["beta"], ..Request::default() }), ["olm.package P"]);
+    assert_eq!(
+        deprecations(ResolutionRequest { channels: &["beta"], ..ResolutionRequest::default() }),
+        ["olm.package P"]
+    );
 }
 
 #[test]
 fn each_bundle_is_told_why_it_was_not_chosen() {
     let usual = Offers::usual();
     assert_eq!(
-        usual.reasons(&Request { channels: &["alpha"], version: "<2", ..upgrade("P.v0.1.0", "0.1.0") }),
+        usual.reasons(&ResolutionRequest { channels: &["alpha"], version: "<2", ..upgrade("P.v0.1.0", "0.1.0") }),
         [
             "c P.v1.0.2 chosen",
             "c P.v0.1.0 LowerVersion",
@@ -290,7 +310,7 @@ fn each_bundle_is_told_why_it_was_not_chosen() {
         ("d", 9, "package P default=x\nbundle v3.0.0\ndeprecated bundle v3.0.0 \"old\""),
     ]);
     assert_eq!(
-        several.reasons(&Request::default()),
+        several.reasons(&ResolutionRequest::default()),
         [
             "b P.v1.5.0 Ambiguous",
             "a P.v1.0.0 Ambiguous",
@@ -300,22 +320,25 @@ fn each_bundle_is_told_why_it_was_not_chosen() {
         ]
     );
     let needy = Offers::new([("a", 0, "package P default=x\nbundle v1.0.0\nbundle v2.0.0 needs=q@>=1.0.0")]);
-    assert_eq!(needy.reasons(&Request::default()), ["a P.v2.0.0 HasDependencies", "a P.v1.0.0 LowerVersion"]);
+    assert_eq!(needy.reasons(&ResolutionRequest::default()), ["a P.v2.0.0 HasDependencies", "a P.v1.0.0 LowerVersion"]);
 }
 
 #[test]
 fn a_failure_has_the_code_of_its_cause() {
     let usual = Offers::usual();
     let offers = usual.list();
-    let code = |request: Request<'_>| resolve(&request, &offers).err().map(|failure| failure.code);
-    let of_p = |request: Request<'static>| code(Request { package: "P", ..request });
-    assert_eq!(of_p(Request::default()), None);
+    let code = |request: ResolutionRequest<'_>| resolve(&request, &offers).err().map(|failure| failure.code);
+    let of_p = |request: ResolutionRequest<'static>| code(ResolutionRequest { package: "P", ..request });
+    assert_eq!(of_p(ResolutionRequest::default()), None);
     assert_eq!(of_p(of_version("~~")), Some(FailureCode::InvalidRequest));
     assert_eq!(of_p(upgrade("P.v1", "1")), Some(FailureCode::InvalidRequest));
     assert_eq!(of_p(of_version("9")), Some(FailureCode::NoMatchingBundle));
-    assert_eq!(code(Request { package: "Q", ..Request::default() }), Some(FailureCode::PackageNotFound));
+    assert_eq!(
+        code(ResolutionRequest { package: "Q", ..ResolutionRequest::default() }),
+        Some(FailureCode::PackageNotFound)
+    );
     // As upstream has it, what is installed is only read where the package is found.
-    assert_eq!(code(Request { package: "Q", ..upgrade("Q.v1", "1") }), Some(FailureCode::PackageNotFound));
+    assert_eq!(code(ResolutionRequest { package: "Q", ..upgrade("Q.v1", "1") }), Some(FailureCode::PackageNotFound));
 }
 
 #[test]

@@ -10,8 +10,8 @@ use bytes::Bytes;
 use fbc::catalog::Head;
 use fbc::ignore::{IGNORE_FILE, IgnoreRules, compare_paths};
 use fbc::origin::FileOrigin;
-use fbc::read::{FileReader, ReadLimits, Step};
-use fbc::{Catalog, Code, Origins, Problem, Severity};
+use fbc::read::{FileReader, ReadEvent, ReadLimits};
+use fbc::{Catalog, Origins, Problem, ProblemCode, Severity};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
@@ -87,9 +87,9 @@ fn a_problem_names_the_file_and_line_of_its_blob() {
         .map(|problem| (problem.code, problem.channel.as_deref(), problem.file.as_deref(), problem.line))
         .collect();
     let expected = [
-        (Code::ChannelEntryBundleMissing, Some("a"), Some("a.json"), Some(7)),
-        (Code::ChannelEntryBundleMissing, Some("b"), Some("b.json"), Some(3)),
-        (Code::EntrySkipRangeInvalid, Some("b"), Some("b.json"), Some(3)),
+        (ProblemCode::ChannelEntryBundleMissing, Some("a"), Some("a.json"), Some(7)),
+        (ProblemCode::ChannelEntryBundleMissing, Some("b"), Some("b.json"), Some(3)),
+        (ProblemCode::EntrySkipRangeInvalid, Some("b"), Some("b.json"), Some(3)),
     ];
     assert_eq!(told, expected);
 }
@@ -110,12 +110,12 @@ proptest! {
             json!({"schema": "olm.channel", "package": "foo", "name": "a", "entries": entries}),
         ];
         let catalog = build(&lines, &[("a.json", &[1, 2])]);
-        let is_duplicate = |problem: &Problem| problem.code == Code::ChannelEntryDuplicate;
+        let is_duplicate = |problem: &Problem| problem.code == ProblemCode::ChannelEntryDuplicate;
         prop_assume!(!catalog.problems().iter().any(is_duplicate));
-        let count = |codes: &[Code]| catalog.problems().iter().filter(|problem| codes.contains(&problem.code)).count();
+        let count = |codes: &[ProblemCode]| catalog.problems().iter().filter(|problem| codes.contains(&problem.code)).count();
         let (headless, below) = (
-            count(&[Code::ChannelWithoutHead, Code::ChannelMultipleHeads]),
-            count(&[Code::ChannelCycle, Code::ChannelStranded]),
+            count(&[ProblemCode::ChannelWithoutHead, ProblemCode::ChannelMultipleHeads]),
+            count(&[ProblemCode::ChannelCycle, ProblemCode::ChannelStranded]),
         );
         let has_head = matches!(catalog.package("foo").unwrap().channel("a").unwrap().head(), Head::One(_));
         prop_assert_eq!(headless, usize::from(!has_head));
@@ -159,8 +159,8 @@ fn check_case(case: &Value) -> Result<(), String> {
         catalog.problems().iter().filter(|problem| problem.severity() == Severity::Error).collect();
     let name = case["name"].as_str().unwrap();
     let is_only = |code| problems.iter().all(|problem| problem.code == code) && !problems.is_empty();
-    let is_known_difference = EMPTY_DOCUMENT.contains(&name) && is_only(Code::DocumentEmpty)
-        || TEXT_NOT_READ.contains(&name) && is_only(Code::TextNotRead)
+    let is_known_difference = EMPTY_DOCUMENT.contains(&name) && is_only(ProblemCode::DocumentEmpty)
+        || TEXT_NOT_READ.contains(&name) && is_only(ProblemCode::TextNotRead)
         || name == MANIFEST && is_manifest_told(case, &problems);
     if is_known_difference {
         return Ok(());
@@ -268,12 +268,12 @@ fn read_file(path: &str, bytes: &[u8], content: &mut Vec<u8>) -> Option<FileOrig
     reader.finish();
     loop {
         match reader.next().ok()? {
-            Step::Blob(blob) => {
+            ReadEvent::Blob(blob) => {
                 content.extend_from_slice(blob.line);
                 origin.lines.push(blob.at);
             }
-            Step::Notice(notice) => origin.notices.push(notice),
-            Step::More | Step::End => return Some(origin),
+            ReadEvent::Notice(notice) => origin.notices.push(notice),
+            ReadEvent::NeedInput | ReadEvent::End => return Some(origin),
         }
     }
 }

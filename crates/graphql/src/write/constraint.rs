@@ -1,6 +1,6 @@
 //! `Constraint`: what an `olm.constraint` demands.
 
-use fbc::catalog::{Constraint, JsonText, Rule};
+use fbc::catalog::{Constraint, ConstraintRule, JsonText};
 
 use super::{Field, Object, Outcome, Writer};
 use crate::fields::{ConstraintField, GroupVersionKindField, PackageRequirementField};
@@ -26,14 +26,16 @@ impl<'a> Object<'a> for &Constraint<'_> {
     fn write(self, name: ConstraintField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         match (name, &self.rule) {
             (ConstraintField::FailureMessage, _) => to.maybe_raw(self.failure_message.as_ref().map(|text| text.raw())),
-            (ConstraintField::Cel, Rule::Cel(rule)) => to.raw(rule.raw()),
-            (ConstraintField::Package, &Rule::Package { package, version_range }) => {
+            (ConstraintField::Cel, ConstraintRule::Cel(rule)) => to.raw(rule.raw()),
+            (ConstraintField::Package, &ConstraintRule::Package { package, version_range }) => {
                 to.one(Requirement { package, version_range }, field)
             }
-            (ConstraintField::Gvk, &Rule::Gvk { group, version, kind }) => to.one(Api { group, version, kind }, field),
-            (ConstraintField::All, Rule::All(list))
-            | (ConstraintField::Any, Rule::Any(list))
-            | (ConstraintField::Not, Rule::Not(list)) => to.many(list, field),
+            (ConstraintField::Gvk, &ConstraintRule::Gvk { group, version, kind }) => {
+                to.one(Api { group, version, kind }, field)
+            }
+            (ConstraintField::All, ConstraintRule::All(list))
+            | (ConstraintField::Any, ConstraintRule::Any(list))
+            | (ConstraintField::Not, ConstraintRule::Not(list)) => to.many(list, field),
             (
                 ConstraintField::Cel
                 | ConstraintField::Package

@@ -1,7 +1,7 @@
 //! `UpdateGraph`, its edges, and what package and bundle say of upgrades.
 
 use fbc::catalog::{Bundle, Head, Package};
-use fbc::graph::{Edge, Installed, UpdateGraph, successors};
+use fbc::graph::{Installed, UpdateEdge, UpdateGraph, successors};
 
 use super::{Field, In, Object, Outcome, READ_BYTES, Writer, arguments};
 use crate::coercion::Texts;
@@ -42,7 +42,7 @@ impl<'a> Writer<'a> {
     /// `Bundle.successors`.
     pub(super) fn successors_of_bundle(&mut self, bundle: In<'a, Bundle<'a>>, field: &'a Field<'a>) -> Outcome {
         self.look_at_limits()?;
-        let bundles = successors(bundle.it.package(), &Installed::of(bundle.it), &channels(field));
+        let bundles = successors(bundle.it.package(), &Installed::from_bundle(bundle.it), &channels(field));
         self.many(bundles.into_iter().map(|it| bundle.with(it)), field)
     }
 
@@ -92,7 +92,7 @@ impl<'a> Object<'a> for GraphOf<'_, 'a> {
 /// An edge between two bundles of the catalog.
 #[derive(Clone, Copy)]
 struct EdgeOf<'a> {
-    edge: In<'a, Edge<'a>>,
+    edge: In<'a, UpdateEdge<'a>>,
     from: Bundle<'a>,
     target: Bundle<'a>,
 }

@@ -1,7 +1,8 @@
 //! `Query.resolve` and what comes of it.
 
 use fbc::resolve::{
-    Considered, Failure, InstalledBundle, Offer, Rejection, Request, Resolution, UpgradePolicy, resolve,
+    Considered, InstalledBundle, Offer, Rejection, Resolution, ResolutionFailure, ResolutionRequest, UpgradePolicy,
+    resolve,
 };
 use fbc::selector::Selector;
 use serde_json::Value;
@@ -21,7 +22,7 @@ struct Resolved<'r, 'a> {
 #[derive(Clone, Copy)]
 struct Failed<'r, 'a> {
     served: &'r [&'a Served],
-    failure: &'r Failure<'a>,
+    failure: &'r ResolutionFailure<'a>,
 }
 
 impl<'a> Writer<'a> {
@@ -39,7 +40,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn pick<'a>(request: &Value, served: &[&'a Served]) -> Result<Resolution<'a>, Failure<'a>> {
+fn pick<'a>(request: &Value, served: &[&'a Served]) -> Result<Resolution<'a>, ResolutionFailure<'a>> {
     let text = |key: &str| request[key].as_str();
     let selector = text("selector").map(Selector::parse).transpose()?;
     let installed = Some(&request["installed"]).filter(|installed| installed.is_object());
@@ -53,7 +54,7 @@ fn pick<'a>(request: &Value, served: &[&'a Served]) -> Result<Resolution<'a>, Fa
             content: Ok(&served.catalog),
         })
         .collect();
-    let request = Request {
+    let request = ResolutionRequest {
         package: text("packageName").unwrap_or_default(),
         version: text("version").unwrap_or_default(),
         channels: &texts(&request["channels"]),
@@ -67,7 +68,7 @@ fn pick<'a>(request: &Value, served: &[&'a Served]) -> Result<Resolution<'a>, Fa
             Some("SELF_CERTIFIED") => UpgradePolicy::SelfCertified,
             _ => UpgradePolicy::CatalogProvided,
         },
-        ..Request::default()
+        ..ResolutionRequest::default()
     };
     resolve(&request, &offers)
 }

@@ -18,7 +18,7 @@ fn keep(store: &Store, key: &str, text: &str) -> Digest {
 
 /// Some outline: the store does not know what it is of.
 fn outline() -> Outline {
-    Outline::of(&Catalog::build(bytes::Bytes::new(), &Origins::default()).unwrap())
+    Outline::from_catalog(&Catalog::build(bytes::Bytes::new(), &Origins::default()).unwrap())
 }
 
 fn digests(store: &Store, key: &str) -> Vec<Digest> {

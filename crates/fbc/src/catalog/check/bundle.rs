@@ -1,85 +1,89 @@
-//! Rules of a bundle: which package and version it is, its images, its place in channels.
+//! Validates bundles: their identity, their images, and their membership in channels.
 
-use super::{Place, manifest};
+use super::{ProblemLocation, manifest};
 use crate::catalog::{Bundle, PropertyKind};
 use crate::image::ImageReference;
-use crate::problem::{Code, Problem};
+use crate::problem::{Problem, ProblemCode};
 use crate::quote::go_quote;
 use crate::version::{Release, Version};
 
 pub(super) fn check(bundle: Bundle<'_>, problems: &mut Vec<Problem>) {
-    let place = Place { meta: bundle.meta(), bundle: bundle.name(), ..Place::of_package(bundle.package()) };
-    check_identity(bundle, place, problems);
-    check_images(bundle, place, problems);
-    manifest::check(bundle, place, problems);
+    let location = ProblemLocation {
+        meta: bundle.meta(),
+        bundle: bundle.name(),
+        ..ProblemLocation::new_in_package(bundle.package())
+    };
+    check_identity(bundle, location, problems);
+    check_images(bundle, location, problems);
+    manifest::check(bundle, location, problems);
     if bundle.channel_entries().len() == 0 {
-        let (package, name) = (go_quote(place.package), go_quote(place.bundle));
+        let (package, name) = (go_quote(location.package), go_quote(location.bundle));
         let message = format!("package {package}, bundle {name} not found in any channel entries");
-        problems.push(place.problem(Code::BundleNotInChannel, message));
+        problems.push(location.problem(ProblemCode::BundleNotInChannel, message));
     }
-    for (code, message) in faults_in_channels(bundle) {
+    for (code, message) in problems_per_channel(bundle) {
         for entry in bundle.channel_entries() {
-            let place = Place { channel: entry.channel().name(), ..place };
-            problems.push(place.problem(code, message.as_str()));
+            let location = ProblemLocation { channel: entry.channel().name(), ..location };
+            problems.push(location.problem(code, message.as_str()));
         }
     }
 }
 
-/// Its one `olm.package` property names its package, a version, and a release if any.
-fn check_identity(bundle: Bundle<'_>, place: Place<'_>, problems: &mut Vec<Problem>) {
+/// Checks that the bundle has exactly one `olm.package` property, and that it names the package and a valid version.
+fn check_identity(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &mut Vec<Problem>) {
     let mut properties = bundle.properties().filter(|property| property.type_name() == "olm.package");
-    let (package, name) = (go_quote(place.package), go_quote(place.bundle));
+    let (package, name) = (go_quote(location.package), go_quote(location.bundle));
     let (Some(property), None) = (properties.next(), properties.next()) else {
         let found = bundle.properties().filter(|property| property.type_name() == "olm.package").count();
         let message =
             format!("package {package} bundle {name} must have exactly 1 \"olm.package\" property, found {found}");
-        problems.push(place.problem(Code::BundlePackagePropertyCount, message));
+        problems.push(location.problem(ProblemCode::BundlePackagePropertyCount, message));
         return;
     };
-    // Any other kind is malformed, and was told.
+    // Any other kind is malformed, which is reported elsewhere.
     let PropertyKind::Package { package: named, version, release } = property.kind() else {
         return;
     };
-    if named != place.package {
+    if named != location.package {
         let named = go_quote(named);
         let message = format!("package {package} does not match \"olm.package\" property {named}");
-        problems.push(place.problem(Code::BundlePackageMismatch, message));
+        problems.push(location.problem(ProblemCode::BundlePackageMismatch, message));
     }
-    if let Err(fault) = Version::parse(version) {
+    if let Err(error) = Version::parse(version) {
         let version = go_quote(version);
-        let message = format!("error parsing bundle {name} version {version}: {fault}");
-        problems.push(place.problem(Code::BundleVersionInvalid, message));
+        let message = format!("error parsing bundle {name} version {version}: {error}");
+        problems.push(location.problem(ProblemCode::BundleVersionInvalid, message));
     }
-    if let Err(fault) = Release::parse(release.unwrap_or_default()) {
+    if let Err(error) = Release::parse(release.unwrap_or_default()) {
         let release = go_quote(release.unwrap_or_default());
-        let message = format!("error parsing bundle {name} release version {release}: {fault}");
-        problems.push(place.problem(Code::BundleReleaseInvalid, message));
+        let message = format!("error parsing bundle {name} release version {release}: {error}");
+        problems.push(location.problem(ProblemCode::BundleReleaseInvalid, message));
     }
 }
 
-/// Images that are given are image references.
-fn check_images(bundle: Bundle<'_>, place: Place<'_>, problems: &mut Vec<Problem>) {
+/// Checks that all non-empty images are valid image references.
+fn check_images(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &mut Vec<Problem>) {
     let mut check = |image: &str, code, what: &dyn Fn() -> String| {
         if image.is_empty() {
             return;
         }
-        if let Err(fault) = ImageReference::parse(image) {
-            let (package, name) = (go_quote(place.package), go_quote(place.bundle));
+        if let Err(error) = ImageReference::parse(image) {
+            let (package, name) = (go_quote(location.package), go_quote(location.bundle));
             let (what, image) = (what(), go_quote(image));
-            let message = format!("package {package} bundle {name} {what}: invalid image pull spec {image}: {fault}");
-            problems.push(place.problem(code, message));
+            let message = format!("package {package} bundle {name} {what}: invalid image pull spec {image}: {error}");
+            problems.push(location.problem(code, message));
         }
     };
-    check(&bundle.image().decode(), Code::BundleImageInvalid, &|| "image".to_owned());
+    check(&bundle.image().decode(), ProblemCode::BundleImageInvalid, &|| "image".to_owned());
     for (at, related) in bundle.related_images().into_iter().enumerate() {
         let what = || format!("relatedImages[{at}].image");
-        check(&related.image.decode(), Code::BundleRelatedImageInvalid, &what);
+        check(&related.image.decode(), ProblemCode::BundleRelatedImageInvalid, &what);
     }
 }
 
-/// What is wrong with it wherever a channel has it: upstream tells these once for each channel.
-fn faults_in_channels(bundle: Bundle<'_>) -> Vec<(Code, String)> {
-    let mut faults = Vec::new();
+/// Finds the problems that upstream reports once for each channel that has the bundle.
+fn problems_per_channel(bundle: Bundle<'_>) -> Vec<(ProblemCode, String)> {
+    let mut found = Vec::new();
     let version = bundle.version().and_then(|version| Version::parse(version).ok());
     if let (Some(version), Some(release)) = (version, bundle.release()) {
         let (package, name) = (bundle.package().name(), bundle.name());
@@ -87,16 +91,16 @@ fn faults_in_channels(bundle: Bundle<'_>) -> Vec<(Code, String)> {
         if name != normalized {
             let (name, normalized) = (go_quote(name), go_quote(&normalized));
             let message = format!("name {name} does not match normalized name {normalized}");
-            faults.push((Code::BundleNameNotNormalized, message));
+            found.push((ProblemCode::BundleNameNotNormalized, message));
         }
         if !version.build().is_empty() {
             let message = "cannot use build metadata in version with a release version".to_owned();
-            faults.push((Code::BundleBuildAndRelease, message));
+            found.push((ProblemCode::BundleBuildAndRelease, message));
         }
     }
     let has_manifests = || bundle.properties().any(|property| property.type_name() == "olm.bundle.object");
     if bundle.image().decode().is_empty() && !has_manifests() {
-        faults.push((Code::BundleImageMissing, "bundle image must be set".to_owned()));
+        found.push((ProblemCode::BundleImageMissing, "bundle image must be set".to_owned()));
     }
-    faults
+    found
 }

@@ -1,14 +1,14 @@
-//! Rules of deprecations: each names something of its package, once, and says why.
+//! Validates deprecations: each entry must name an existing object of its package, once, and have a message.
 //!
-//! The index keeps only what is deprecated; what names nothing is in the blobs alone, so they are read again.
+//! The index holds only the entries that name an existing object, so the blobs are decoded again here.
 
 use std::collections::HashSet;
 
-use super::Place;
-use crate::catalog::decode::{Body, Checks, Decoder, DeprecationEntry};
-use crate::catalog::names::Names;
+use super::ProblemLocation;
+use crate::catalog::decode::{BlobBody, Checks, DecodedDeprecation, Decoder};
+use crate::catalog::names::NameTable;
 use crate::catalog::{Bundle, Catalog, Meta, Package};
-use crate::problem::{Code, Problem};
+use crate::problem::{Problem, ProblemCode};
 use crate::quote::go_quote;
 
 const SCHEMA: &str = "olm.deprecations";
@@ -23,8 +23,8 @@ pub(super) fn check(catalog: &Catalog, problems: &mut Vec<Problem>) {
             continue;
         }
         let mut decoder = Decoder::new(Checks::Done);
-        // A blob of another shape was told as malformed, and does not count.
-        let Ok(Body::Deprecations(entries)) = decoder.decode(meta.blob().raw()).map(|blob| blob.body) else {
+        // Blobs of another type are reported as malformed elsewhere.
+        let Ok(BlobBody::Deprecations(entries)) = decoder.decode(meta.blob().raw()).map(|blob| blob.body) else {
             continue;
         };
         let package = meta.package_name().and_then(|name| catalog.package(name));
@@ -34,9 +34,9 @@ pub(super) fn check(catalog: &Catalog, problems: &mut Vec<Problem>) {
     }
 }
 
-/// What a deprecation is of.
+/// Reference of a deprecation entry to the deprecated object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Reference<'a> {
+struct DeprecationReference<'a> {
     schema: &'a str,
     name: &'a str,
 }
@@ -44,42 +44,42 @@ struct Reference<'a> {
 fn check_entries(
     package: Package<'_>,
     meta: Meta<'_>,
-    entries: &[DeprecationEntry],
-    names: &Names,
+    entries: &[DecodedDeprecation],
+    names: &NameTable,
     problems: &mut Vec<Problem>,
 ) {
     let mut seen = HashSet::new();
     for (at, entry) in entries.iter().enumerate() {
-        let reference = Reference { schema: names.get(entry.schema), name: names.get(entry.name) };
-        let place = Place { meta, ..Place::of_package(package) };
-        let fault = if !reference.schema.is_empty() && !seen.insert(reference) {
-            let (reference, package) = (reference.in_go(), go_quote(place.package));
+        let reference = DeprecationReference { schema: names.get(entry.schema), name: names.get(entry.name) };
+        let location = ProblemLocation { meta, ..ProblemLocation::new_in_package(package) };
+        let problem = if !reference.schema.is_empty() && !seen.insert(reference) {
+            let (reference, package) = (reference.in_go(), go_quote(location.package));
             let message = format!("duplicate deprecation entry {reference} for package {package}");
-            Some((Code::DeprecationEntryDuplicate, message))
+            Some((ProblemCode::DeprecationEntryDuplicate, message))
         } else {
-            reference.fault(at, package)
+            reference.find_problem(at, package)
         };
-        if let Some((code, message)) = fault {
-            problems.push(reference.place(place).problem(code, message));
+        if let Some((code, message)) = problem {
+            problems.push(reference.location(location).problem(code, message));
         } else if is_message_empty(entry, meta) {
-            tell_missing_message(reference, package, place, problems);
+            report_missing_message(reference, package, location, problems);
         }
     }
 }
 
-impl<'a> Reference<'a> {
-    /// Why it is no reference to something of the package; `at` is its place in the blob, from 0.
-    fn fault(self, at: usize, package: Package<'_>) -> Option<(Code, String)> {
+impl<'a> DeprecationReference<'a> {
+    /// Returns the problem of a reference to no object of the package; `at` is the index of the entry in its blob.
+    fn find_problem(self, at: usize, package: Package<'_>) -> Option<(ProblemCode, String)> {
         let (quoted, name) = (go_quote(package.name()), go_quote(self.name));
         let message = match self.schema {
             "" => {
                 let message = format!("schema must be set for deprecation entry [{at}] for package {quoted}");
-                (Code::DeprecationSchemaMissing, message)
+                (ProblemCode::DeprecationSchemaMissing, message)
             }
             "olm.package" if self.name.is_empty() => return None,
             "olm.package" => {
                 let message = format!("package name must be empty for deprecated package {quoted} (specified {name})");
-                (Code::DeprecationPackageNamed, message)
+                (ProblemCode::DeprecationPackageNamed, message)
             }
             // An undeclared default channel can be deprecated, because upstream makes it up.
             "olm.channel" if package.channel(self.name).is_some() => return None,
@@ -88,19 +88,19 @@ impl<'a> Reference<'a> {
             }
             "olm.channel" => {
                 let message = format!("cannot deprecate channel {name} for package {quoted}: channel not found");
-                (Code::DeprecationChannelUnknown, message)
+                (ProblemCode::DeprecationChannelUnknown, message)
             }
             "olm.bundle" if package.bundle(self.name).is_some() => return None,
             "olm.bundle" => {
                 let message = format!("cannot deprecate bundle {name} for package {quoted}: bundle not found");
-                (Code::DeprecationBundleUnknown, message)
+                (ProblemCode::DeprecationBundleUnknown, message)
             }
             _ => {
                 let message = format!(
                     "cannot deprecate object {} referenced by entry {at} for package {quoted}: object schema unknown",
                     self.in_go(),
                 );
-                (Code::DeprecationSchemaUnknown, message)
+                (ProblemCode::DeprecationSchemaUnknown, message)
             }
         };
         Some(message)
@@ -112,39 +112,40 @@ impl<'a> Reference<'a> {
         format!("declcfg.PackageScopedReference{{Schema:{schema}, Name:{name}}}")
     }
 
-    /// Where it points, in its package.
-    fn place(self, place: Place<'a>) -> Place<'a> {
+    /// Returns the location of the referenced object in its package.
+    fn location(self, location: ProblemLocation<'a>) -> ProblemLocation<'a> {
         match self.schema {
-            "olm.channel" => Place { channel: self.name, ..place },
-            "olm.bundle" => Place { bundle: self.name, ..place },
-            _ => place,
+            "olm.channel" => ProblemLocation { channel: self.name, ..location },
+            "olm.bundle" => ProblemLocation { bundle: self.name, ..location },
+            _ => location,
         }
     }
 }
 
-fn is_message_empty(entry: &DeprecationEntry, meta: Meta<'_>) -> bool {
+fn is_message_empty(entry: &DecodedDeprecation, meta: Meta<'_>) -> bool {
     let start = entry.message.start as usize;
     let text = &meta.blob().raw()[start..start + entry.message.len as usize];
     text.is_empty() || text == b"\"\""
 }
 
 /// Upstream tells it of a bundle once for each of its channels.
-fn tell_missing_message<'a>(
-    reference: Reference<'a>,
+fn report_missing_message<'a>(
+    reference: DeprecationReference<'a>,
     package: Package<'a>,
-    place: Place<'a>,
+    location: ProblemLocation<'a>,
     problems: &mut Vec<Problem>,
 ) {
-    let place = reference.place(place);
+    let location = reference.location(location);
     let bundle = package.bundle(reference.name).filter(|_| reference.schema == "olm.bundle");
-    let mut places: Vec<Place<'_>> = bundle
+    let mut places: Vec<ProblemLocation<'_>> = bundle
         .into_iter()
         .flat_map(Bundle::channel_entries)
-        .map(|entry| Place { channel: entry.channel().name(), ..place })
+        .map(|entry| ProblemLocation { channel: entry.channel().name(), ..location })
         .collect();
     if places.is_empty() {
-        places.push(place);
+        places.push(location);
     }
     let message = "invalid deprecation: message must be set";
-    problems.extend(places.into_iter().map(|place| place.problem(Code::DeprecationMessageMissing, message)));
+    problems
+        .extend(places.into_iter().map(|location| location.problem(ProblemCode::DeprecationMessageMissing, message)));
 }

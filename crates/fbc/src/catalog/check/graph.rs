@@ -1,14 +1,14 @@
-//! The update graph of a channel: one head, a chain of replaces below it, nothing beside the two but what is skipped.
+//! Validates the update graph of a channel: exactly one head, and every other entry on its `replaces` chain or skipped.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::catalog::{Channel, ChannelEntry};
-use crate::problem::Code;
+use crate::problem::ProblemCode;
 
-/// The first fault of a channel's update graph, in upstream's order and words.
+/// Returns the first problem of a channel's update graph, in upstream's order and words.
 ///
 /// Of entries with one name the first counts. Takes time linear in the entries and their skips.
-pub(super) fn fault(channel: Channel<'_>) -> Option<(Code, String)> {
+pub(super) fn find_problem(channel: Channel<'_>) -> Option<(ProblemCode, String)> {
     let mut entries: HashMap<&str, ChannelEntry<'_>> = HashMap::with_capacity(channel.entries().len());
     for entry in channel.entries() {
         entries.entry(entry.name()).or_insert(entry);
@@ -20,19 +20,19 @@ pub(super) fn fault(channel: Channel<'_>) -> Option<(Code, String)> {
     heads.sort_unstable();
     let &[head] = heads.as_slice() else {
         return Some(match heads.as_slice() {
-            [] => (Code::ChannelWithoutHead, "no channel head found in graph".to_owned()),
+            [] => (ProblemCode::ChannelWithoutHead, "no channel head found in graph".to_owned()),
             heads => {
                 let heads = heads.join(", ");
-                (Code::ChannelMultipleHeads, format!("multiple channel heads found in graph: {heads}"))
+                (ProblemCode::ChannelMultipleHeads, format!("multiple channel heads found in graph: {heads}"))
             }
         });
     };
-    let chain = match chain(head, &entries, &skipped) {
+    let chain = match replaces_chain(head, &entries, &skipped) {
         Ok(chain) => chain,
         Err(cycle) => {
             let cycle = cycle.join(" -> ");
             let message = format!("detected cycle in replaces chain of upgrade graph: {cycle}");
-            return Some((Code::ChannelCycle, message));
+            return Some((ProblemCode::ChannelCycle, message));
         }
     };
     let is_stranded = |name: &&str| !chain.contains_key(name) && !skipped.contains(name);
@@ -40,15 +40,15 @@ pub(super) fn fault(channel: Channel<'_>) -> Option<(Code, String)> {
     stranded.sort_unstable();
     (!stranded.is_empty()).then(|| {
         let stranded = stranded.join(", ");
-        (Code::ChannelStranded, format!("channel contains one or more stranded bundles: {stranded}"))
+        (ProblemCode::ChannelStranded, format!("channel contains one or more stranded bundles: {stranded}"))
     })
 }
 
-/// The names from the head along `replaces` to the first that is skipped, each with its place; or the names from one
-/// to itself.
+/// Follows `replaces` from the head to the first skipped name and returns each name with its position; or, as error, the
+/// names of a cycle.
 ///
 /// As upstream has it, an absent `replaces` names the entry without a name.
-fn chain<'a>(
+fn replaces_chain<'a>(
     head: &'a str,
     entries: &HashMap<&'a str, ChannelEntry<'a>>,
     skipped: &HashSet<&'a str>,

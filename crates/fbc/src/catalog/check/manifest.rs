@@ -1,34 +1,34 @@
-//! Inline manifests: what an `olm.bundle.object` holds is JSON or YAML.
+//! Validates inline manifests: the data of an `olm.bundle.object` must be JSON or YAML.
 
-use super::Place;
+use super::ProblemLocation;
 use crate::catalog::{Bundle, JsonValue};
-use crate::json::Text;
-use crate::manifest::{Data, data, read_manifest};
-use crate::problem::{Code, Problem};
+use crate::json::RawText;
+use crate::manifest::{EncodedBytes, read_data, read_manifest};
+use crate::problem::{Problem, ProblemCode};
 use crate::quote::go_quote;
 use crate::read::{FileReader, ReadErrorKind, ReadLimits};
 
-/// Tells each manifest that is no YAML. What is no base64 was told already.
-pub(super) fn check(bundle: Bundle<'_>, place: Place<'_>, problems: &mut Vec<Problem>) {
+/// Reports each manifest that is not YAML. Invalid base64 is reported when the value is decoded.
+pub(super) fn check(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &mut Vec<Problem>) {
     for (at, property) in bundle.properties().enumerate() {
         if property.type_name() != "olm.bundle.object" {
             continue;
         }
-        let Some(fault) = property.value().and_then(yaml_fault) else {
+        let Some(error) = property.value().and_then(yaml_error) else {
             continue;
         };
-        let (package, name) = (go_quote(place.package), go_quote(place.bundle));
+        let (package, name) = (go_quote(location.package), go_quote(location.bundle));
         let message = format!(
             "read bundle objects: package {package}, bundle {name}: \
-             convert bundle object property at index {at} to JSON: {fault}"
+             convert bundle object property at index {at} to JSON: {error}"
         );
-        problems.push(place.problem(Code::BundlePropertyMalformed, message));
+        problems.push(location.problem(ProblemCode::BundlePropertyMalformed, message));
     }
 }
 
-/// Why a manifest is no YAML. Upstream takes one that begins with a brace for JSON and does not look at it.
-fn yaml_fault(value: JsonValue<'_>) -> Option<String> {
-    if let Data::Base64(text) = data(value.raw()).ok()??
+/// Returns why a manifest is not YAML. Upstream takes one that begins with a brace for JSON and does not parse it.
+fn yaml_error(value: JsonValue<'_>) -> Option<String> {
+    if let EncodedBytes::Base64(text) = read_data(value.raw()).ok()??
         && begins_with_brace(text)
     {
         return None;
@@ -36,7 +36,7 @@ fn yaml_fault(value: JsonValue<'_>) -> Option<String> {
     let mut manifest = Vec::new();
     read_manifest(value.raw(), &mut manifest)?;
     let begins_with = |byte| manifest.trim_ascii_start().first() == Some(&byte);
-    // What a directive says is for YAML's own parser; the reader of catalogs refuses it.
+    // Upstream's YAML parser accepts directives; the reader of catalogs does not.
     if begins_with(b'{') || begins_with(b'%') {
         return None;
     }
@@ -45,7 +45,7 @@ fn yaml_fault(value: JsonValue<'_>) -> Option<String> {
     reader.finish();
     // Only the first document counts.
     let kind = reader.next().err()?.kind;
-    let is_fault_of_blobs = matches!(
+    let is_blob_rule = matches!(
         kind,
         ReadErrorKind::NotAMapping(_)
             | ReadErrorKind::DuplicateKeys(_)
@@ -55,15 +55,15 @@ fn yaml_fault(value: JsonValue<'_>) -> Option<String> {
             | ReadErrorKind::TooManyIndicators(_)
             | ReadErrorKind::TooManyMembers(_)
     );
-    if is_fault_of_blobs {
+    if is_blob_rule {
         return None;
     }
-    let fault = kind.to_string();
-    let fault = fault.strip_prefix("error converting YAML to JSON: ").unwrap_or(&fault);
-    Some(fault.to_owned())
+    let error = kind.to_string();
+    let error = error.strip_prefix("error converting YAML to JSON: ").unwrap_or(&error);
+    Some(error.to_owned())
 }
 
-/// Whether the first byte that is encoded is a brace: then nothing needs to be decoded.
-fn begins_with_brace(data: Text<'_>) -> bool {
+/// Tells whether the first encoded byte is a brace, in which case nothing needs to be decoded.
+fn begins_with_brace(data: RawText<'_>) -> bool {
     matches!(data.0, [b'"', b'e', b'w'..=b'z' | b'0'..=b'9' | b'+' | b'/', ..])
 }

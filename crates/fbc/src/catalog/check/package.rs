@@ -2,61 +2,61 @@
 
 use std::borrow::Cow;
 
-use super::Place;
+use super::ProblemLocation;
 use crate::catalog::{Bundle, Package};
-use crate::problem::{Code, Problem};
+use crate::problem::{Problem, ProblemCode};
 use crate::quote::go_quote;
 use crate::version::Version;
 
 /// The longest package name, in bytes: that of an RFC 1123 label.
 const MAX_NAME_BYTES: usize = 63;
 
-/// What Kubernetes says of a name that is no RFC 1123 label.
+/// Kubernetes' error for a name that is not an RFC 1123 label.
 const LABEL_RULE: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', \
     and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', \
     regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
 pub(super) fn check(package: Package<'_>, problems: &mut Vec<Problem>) {
-    let place = Place::of_package(package);
-    let reasons = label_faults(place.package);
+    let location = ProblemLocation::new_in_package(package);
+    let reasons = label_errors(location.package);
     if !reasons.is_empty() {
-        let name = go_quote(place.package);
+        let name = go_quote(location.package);
         let message = format!("invalid package name {name}: [{}]", reasons.join(" "));
-        problems.push(place.problem(Code::PackageNameInvalid, message));
+        problems.push(location.problem(ProblemCode::PackageNameInvalid, message));
     }
-    check_default_channel(package, place, problems);
+    check_default_channel(package, location, problems);
     if let Some(message) = duplicate_versions(package) {
-        problems.push(place.problem(Code::PackageVersionsDuplicate, message));
+        problems.push(location.problem(ProblemCode::PackageVersionsDuplicate, message));
     }
 }
 
-fn check_default_channel(package: Package<'_>, place: Place<'_>, problems: &mut Vec<Problem>) {
+fn check_default_channel(package: Package<'_>, location: ProblemLocation<'_>, problems: &mut Vec<Problem>) {
     let name = package.default_channel_name();
     if name.is_empty() {
-        problems.push(place.problem(Code::PackageDefaultChannelMissing, "default channel must be set"));
+        problems.push(location.problem(ProblemCode::PackageDefaultChannelMissing, "default channel must be set"));
         if package.channels().len() == 0 {
             let message = "package must contain at least one channel";
-            problems.push(place.problem(Code::PackageWithoutChannels, message));
+            problems.push(location.problem(ProblemCode::PackageWithoutChannels, message));
         }
     } else if package.default_channel().is_none() {
         // Upstream makes up an empty channel of that name and finds it empty.
-        let channel = Place { channel: name, ..place };
+        let channel = ProblemLocation { channel: name, ..location };
         let message = "channel must contain at least one bundle";
-        problems.push(channel.problem(Code::PackageDefaultChannelUnknown, message));
+        problems.push(channel.problem(ProblemCode::PackageDefaultChannelUnknown, message));
     }
 }
 
-/// Why Kubernetes refuses a name as an RFC 1123 label; empty when it does not.
-fn label_faults(name: &str) -> Vec<&'static str> {
-    let mut faults = Vec::new();
+/// Returns the reasons of Kubernetes to reject a name as an RFC 1123 label; empty when it is one.
+fn label_errors(name: &str) -> Vec<&'static str> {
+    let mut errors = Vec::new();
     if name.len() > MAX_NAME_BYTES {
-        faults.push("must be no more than 63 characters");
+        errors.push("must be no more than 63 characters");
     }
     if !is_label(name) {
         let is_subdomain = name.split('.').all(is_label);
-        faults.push(if is_subdomain { "must not contain dots" } else { LABEL_RULE });
+        errors.push(if is_subdomain { "must not contain dots" } else { LABEL_RULE });
     }
-    faults
+    errors
 }
 
 fn is_label(text: &str) -> bool {
@@ -65,7 +65,7 @@ fn is_label(text: &str) -> bool {
     is_end(bytes.first()) && is_end(bytes.last()) && bytes.iter().all(|&byte| byte == b'-' || is_end(Some(&byte)))
 }
 
-/// The versions that several bundles in channels have, each with the names of those.
+/// Formats the versions that several bundles in channels share, each with the names of these bundles.
 ///
 /// Versions are equal here when they read the same, build metadata and release included.
 fn duplicate_versions(package: Package<'_>) -> Option<String> {
@@ -97,7 +97,7 @@ fn duplicate_versions(package: Package<'_>) -> Option<String> {
     Some(format!("duplicate versions found in bundles: [{}]", groups.join(" ")))
 }
 
-/// Version and release as upstream writes them in one.
+/// Formats version and release as upstream does: `VERSION-RELEASE`.
 fn full_version(bundle: Bundle<'_>) -> Option<Cow<'_, str>> {
     let version = bundle.version()?;
     Some(match bundle.release() {

@@ -1,54 +1,54 @@
-//! Properties of a blob: their types, their values, and what upstream's decoder would say of those.
+//! Decodes the properties of a blob and checks their values against upstream's Go types.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Checks, Decoder, Member};
+use super::{BlobField, Checks, Decoder};
+use crate::catalog::go_types::{self, GoType};
 use crate::catalog::names::Name;
 use crate::catalog::record::{GvkRecord, Payload, PropertyRecord, RequirementRecord, Span};
-use crate::catalog::shape::{self, Shape};
 use crate::catalog::{constraint, id};
-use crate::json::{Cursor, Fault, Kind, Text, Value, is_field};
+use crate::json::{JsonCursor, JsonError, JsonKind, RawText, RawValue, is_field};
 
 impl<'a> Decoder<'a> {
-    /// Reads a list of properties whose blob may yet turn out to be of another schema.
-    pub(super) fn properties(&mut self, cursor: &mut Cursor<'a>) -> Result<Member<Range<u32>>, Fault> {
+    /// Reads a list of properties, before the schema of the blob is known.
+    pub(super) fn properties(&mut self, cursor: &mut JsonCursor<'a>) -> Result<BlobField<Range<u32>>, JsonError> {
         let (start, from) = (cursor.clone(), self.properties.len());
         if cursor.null()? {
-            return Ok(Member::Absent);
+            return Ok(BlobField::Absent);
         }
         match cursor.array(|cursor| self.property(cursor)) {
-            Ok(()) => Ok(Member::Is(id(from)..id(self.properties.len()))),
-            Err(Fault::Broken) => Err(Fault::Broken),
-            Err(Fault::Mismatch) => {
+            Ok(()) => Ok(BlobField::Present(id(from)..id(self.properties.len()))),
+            Err(JsonError::Damaged) => Err(JsonError::Damaged),
+            Err(JsonError::WrongType) => {
                 self.truncate_properties(from);
                 *cursor = start;
                 cursor.value()?;
-                Ok(Member::Wrong)
+                Ok(BlobField::WrongType)
             }
         }
     }
 
     pub(super) fn truncate_properties(&mut self, len: usize) {
         self.properties.truncate(len);
-        for findings in [&mut self.misfits, &mut self.unknown_modes] {
+        for findings in [&mut self.type_mismatches, &mut self.unknown_modes] {
             findings.retain(|&(at, _)| (at as usize) < len);
         }
     }
 
-    fn property(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Fault> {
+    fn property(&mut self, cursor: &mut JsonCursor<'a>) -> Result<(), JsonError> {
         let (mut type_name, mut value, mut is_checked) = (None, None, false);
         if !cursor.null()? {
             cursor.object(|cursor, key| {
-                match () {
-                    () if is_field(key, "type") => type_name = cursor.optional_text()?.or(type_name),
-                    () if is_field(key, "value") => {
-                        value = Some((cursor.position(), self.value(cursor, type_name)?));
-                        is_checked = type_name.is_some();
-                    }
-                    () => drop(cursor.value()?),
+                if is_field(key, "type") {
+                    type_name = cursor.optional_text()?.or(type_name);
+                } else if is_field(key, "value") {
+                    value = Some((cursor.position(), self.value(cursor, type_name)?));
+                    is_checked = type_name.is_some();
+                } else {
+                    cursor.value()?;
                 }
-                Ok::<_, Fault>(())
+                Ok::<_, JsonError>(())
             })?;
         }
         let payload = match (type_name, value) {
@@ -64,12 +64,16 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Reads the value of the next property and checks it on the way, if its type is known already.
-    fn value(&mut self, cursor: &mut Cursor<'a>, type_name: Option<Text<'a>>) -> Result<Value<'a>, Fault> {
+    /// Reads the value of the next property, and checks it in the same pass if its type is already known.
+    fn value(
+        &mut self,
+        cursor: &mut JsonCursor<'a>,
+        type_name: Option<RawText<'a>>,
+    ) -> Result<RawValue<'a>, JsonError> {
         let start = cursor.clone();
-        let shape = type_name.filter(|_| self.checks == Checks::All).and_then(shape::of_property);
-        if let Some(shape) = shape {
-            if let Some(value) = self.check(cursor, shape) {
+        let wanted = type_name.filter(|_| self.checks == Checks::All).and_then(go_types::property_type);
+        if let Some(wanted) = wanted {
+            if let Some(value) = self.check(cursor, wanted) {
                 return Ok(value);
             }
             *cursor = start;
@@ -77,55 +81,57 @@ impl<'a> Decoder<'a> {
         cursor.value()
     }
 
-    /// Checks a value whose type came after it, as the order of keys has it only where their letter case is odd.
-    fn check_late(&mut self, type_name: Option<Text<'a>>, value: Option<Value<'a>>) {
+    /// Checks a value whose type follows it. Keys are sorted, so this needs a key such as `Value`.
+    fn check_late(&mut self, type_name: Option<RawText<'a>>, value: Option<RawValue<'a>>) {
         let Some(value) = value else {
-            return self.misfit(shape::VALUE_MISSING.to_owned());
+            return self.note_mismatch(go_types::VALUE_MISSING.to_owned());
         };
-        let shape = type_name.and_then(shape::of_property);
-        if let Some(shape) = shape {
-            self.check(&mut value.cursor(), shape);
+        let wanted = type_name.and_then(go_types::property_type);
+        if let Some(wanted) = wanted {
+            self.check(&mut value.cursor(), wanted);
         }
     }
 
-    /// Reads a value and remembers what is odd in it; `None` where it does not fit.
-    fn check(&mut self, cursor: &mut Cursor<'a>, shape: Shape) -> Option<Value<'a>> {
+    /// Reads a value and notes its mismatch or unknown install mode; `None` for a mismatch.
+    fn check(&mut self, cursor: &mut JsonCursor<'a>, wanted: GoType) -> Option<RawValue<'a>> {
         let mut unknown_mode = None;
-        let read = shape::read(cursor, shape, &mut unknown_mode);
+        let read = go_types::read(cursor, wanted, &mut unknown_mode);
         self.unknown_modes.extend(unknown_mode.map(|mode| (id(self.properties.len()), mode)));
-        read.map_err(|misfit| self.misfit(misfit)).ok()
+        read.map_err(|mismatch| self.note_mismatch(mismatch)).ok()
     }
 
-    /// Remembers what is wrong with the next property.
-    fn misfit(&mut self, misfit: String) {
-        self.misfits.push((id(self.properties.len()), misfit));
+    /// Notes a mismatch of the next property.
+    fn note_mismatch(&mut self, mismatch: String) {
+        self.type_mismatches.push((id(self.properties.len()), mismatch));
     }
 
-    /// What a property of a known type says; a fault where its value is malformed.
-    fn payload(&mut self, type_name: Text<'a>, value: Value<'a>) -> Result<Payload, Fault> {
-        let is_object = value.cursor().kind()? == Kind::Object;
-        Ok(match () {
-            () if type_name.is("olm.gvk") => Payload::Gvk(self.gvk(value)?),
-            () if type_name.is("olm.gvk.required") => Payload::GvkRequired(self.gvk(value)?),
-            () if type_name.is("olm.package") => {
-                let [package, version, release] = texts(value, ["packageName", "version", "release"])?;
-                Payload::Package(self.requirement(package, version, release)?)
-            }
-            () if type_name.is("olm.package.required") => {
-                let [package, range] = texts(value, ["packageName", "versionRange"])?;
-                Payload::PackageRequired(self.requirement(package, range, None)?)
-            }
-            () if type_name.is("olm.csv.metadata") && is_object => Payload::CsvMetadata,
-            () if type_name.is("olm.bundle.object") && is_object => Payload::BundleObject,
-            () if type_name.is("olm.constraint") && constraint::decode(value.0).is_some() => Payload::Constraint,
-            () if type_name.is("olm.maxOpenShiftVersion") => {
-                Payload::MaxOpenShiftVersion(self.max_openshift_version(value)?)
-            }
-            () => Payload::Opaque,
+    /// Decodes the value of a property of a known type; fails if it is malformed.
+    fn payload(&mut self, type_name: RawText<'a>, value: RawValue<'a>) -> Result<Payload, JsonError> {
+        let is_object = value.cursor().kind()? == JsonKind::Object;
+        Ok(if type_name.is("olm.gvk") {
+            Payload::Gvk(self.gvk(value)?)
+        } else if type_name.is("olm.gvk.required") {
+            Payload::GvkRequired(self.gvk(value)?)
+        } else if type_name.is("olm.package") {
+            let [package, version, release] = texts(value, ["packageName", "version", "release"])?;
+            Payload::Package(self.requirement(package, version, release)?)
+        } else if type_name.is("olm.package.required") {
+            let [package, range] = texts(value, ["packageName", "versionRange"])?;
+            Payload::PackageRequired(self.requirement(package, range, None)?)
+        } else if type_name.is("olm.csv.metadata") && is_object {
+            Payload::CsvMetadata
+        } else if type_name.is("olm.bundle.object") && is_object {
+            Payload::BundleObject
+        } else if type_name.is("olm.constraint") && constraint::decode(value.0).is_some() {
+            Payload::Constraint
+        } else if type_name.is("olm.maxOpenShiftVersion") {
+            Payload::MaxOpenShiftVersion(self.max_openshift_version(value)?)
+        } else {
+            Payload::Opaque
         })
     }
 
-    fn gvk(&mut self, value: Value<'a>) -> Result<u32, Fault> {
+    fn gvk(&mut self, value: RawValue<'a>) -> Result<u32, JsonError> {
         let [group, version, kind] = texts(value, ["group", "version", "kind"])?;
         let record = GvkRecord {
             group: self.text_or_empty(group)?,
@@ -133,7 +139,7 @@ impl<'a> Decoder<'a> {
             kind: self.text_or_empty(kind)?,
         };
         let next = id(self.gvks.len());
-        let id = *self.known_gvks.entry(record).or_insert(next);
+        let id = *self.gvk_ids.entry(record).or_insert(next);
         if id == next {
             self.gvks.push(record);
         }
@@ -142,10 +148,10 @@ impl<'a> Decoder<'a> {
 
     fn requirement(
         &mut self,
-        package: Option<Text<'a>>,
-        range: Option<Text<'a>>,
-        release: Option<Text<'a>>,
-    ) -> Result<u32, Fault> {
+        package: Option<RawText<'a>>,
+        range: Option<RawText<'a>>,
+        release: Option<RawText<'a>>,
+    ) -> Result<u32, JsonError> {
         let record = RequirementRecord {
             package: self.text_or_empty(package)?,
             range: self.text_or_empty(range)?,
@@ -155,18 +161,18 @@ impl<'a> Decoder<'a> {
         Ok(id(self.requirements.len() - 1))
     }
 
-    /// The version, which catalogs give as a string or as a number: exactly `<major>.<minor>`.
-    fn max_openshift_version(&mut self, value: Value<'a>) -> Result<Name, Fault> {
+    /// Reads the version, a string or a number in real catalogs, which must be exactly `<major>.<minor>`.
+    fn max_openshift_version(&mut self, value: RawValue<'a>) -> Result<Name, JsonError> {
         let mut cursor = value.cursor();
         let version = match cursor.kind()? {
-            Kind::String => cursor.text()?.decode()?,
-            Kind::Number => Cow::Borrowed(std::str::from_utf8(value.0).map_err(|_| Fault::Broken)?),
-            _ => return Err(Fault::Mismatch),
+            JsonKind::String => cursor.text()?.decode()?,
+            JsonKind::Number => Cow::Borrowed(std::str::from_utf8(value.0).map_err(|_| JsonError::Damaged)?),
+            _ => return Err(JsonError::WrongType),
         };
-        let (major, minor) = version.trim_matches('"').split_once('.').ok_or(Fault::Mismatch)?;
+        let (major, minor) = version.trim_matches('"').split_once('.').ok_or(JsonError::WrongType)?;
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number(major.trim_start_matches('v')) || !is_number(minor) {
-            return Err(Fault::Mismatch);
+            return Err(JsonError::WrongType);
         }
         let quoted = version.len() != version.trim_matches('"').len();
         let plain = if quoted { Cow::Owned(version.trim_matches('"').to_owned()) } else { version };
@@ -174,8 +180,8 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Reads these string fields of an object; `null`, for it or for a field, is nothing.
-fn texts<'a, const N: usize>(value: Value<'a>, fields: [&str; N]) -> Result<[Option<Text<'a>>; N], Fault> {
+/// Reads string fields of an object; `null`, as object or as field, counts as absent.
+fn texts<'a, const N: usize>(value: RawValue<'a>, fields: [&str; N]) -> Result<[Option<RawText<'a>>; N], JsonError> {
     let mut texts = [None; N];
     let mut cursor = value.cursor();
     if cursor.null()? {
@@ -186,7 +192,7 @@ fn texts<'a, const N: usize>(value: Value<'a>, fields: [&str; N]) -> Result<[Opt
             Some(at) => texts[at] = cursor.optional_text()?.or(texts[at]),
             None => drop(cursor.value()?),
         }
-        Ok::<_, Fault>(())
+        Ok::<_, JsonError>(())
     })?;
     Ok(texts)
 }

@@ -1,21 +1,21 @@
-//! Which bundles provide or need an API.
+//! Finds the bundles that provide or require an API.
 
 use std::cmp::Ordering;
 
-use super::super::names::Names;
+use super::super::names::NameTable;
 use super::super::record::{GvkRecord, Payload};
 use super::super::{Catalog, id};
 use super::ApiFilter;
 use super::tables::{Postings, equal_range};
 
-/// The bundles of each API.
+/// Index from APIs to bundles.
 #[derive(Debug)]
 pub(super) struct ApiIndex {
-    /// The APIs by group, kind and version.
+    /// Ids of the APIs, sorted by group, kind and version.
     order: Box<[u32]>,
-    /// The bundles that provide an API, rising, by its place in `order`.
+    /// Bundles that provide each API of `order`, ascending.
     provided: Postings,
-    /// The bundles that need an API, rising, by its place in `order`.
+    /// Bundles that require each API of `order`, ascending.
     required: Postings,
 }
 
@@ -39,12 +39,12 @@ impl ApiIndex {
         Self { order: order.into_boxed_slice(), provided, required }
     }
 
-    /// The bundles that provide this API, rising.
+    /// Returns the bundles that provide an API, ascending.
     pub(super) fn providing(&self, catalog: &Catalog, api: ApiFilter<'_>) -> Vec<u32> {
         self.find(&self.provided, catalog, api)
     }
 
-    /// The bundles that need this API, rising.
+    /// Returns the bundles that require an API, ascending.
     pub(super) fn requiring(&self, catalog: &Catalog, api: ApiFilter<'_>) -> Vec<u32> {
         self.find(&self.required, catalog, api)
     }
@@ -52,14 +52,14 @@ impl ApiIndex {
     fn find(&self, postings: &Postings, catalog: &Catalog, api: ApiFilter<'_>) -> Vec<u32> {
         let keys = equal_range(&self.order, |&at| compare(parts(&catalog.names, catalog.gvks[at as usize]), api));
         // A bundle may name an API twice, or several versions of it.
-        let mut bundles = postings.of(keys).to_vec();
+        let mut bundles = postings.lists(keys).to_vec();
         bundles.sort_unstable();
         bundles.dedup();
         bundles
     }
 }
 
-/// What each property of each bundle says, by bundle.
+/// Iterates over the decoded properties of all bundles, by bundle.
 pub(super) fn bundle_payloads(catalog: &Catalog) -> impl Iterator<Item = (u32, Payload)> + Clone {
     catalog.bundles.iter().enumerate().flat_map(|(at, bundle)| {
         let properties = &catalog.properties[bundle.properties.start as usize..bundle.properties.end as usize];
@@ -67,8 +67,8 @@ pub(super) fn bundle_payloads(catalog: &Catalog) -> impl Iterator<Item = (u32, P
     })
 }
 
-/// Group, kind and version of an API: the versions of one kind lie together.
-fn parts(names: &Names, gvk: GvkRecord) -> [&str; 3] {
+/// Sort key of an API: group, kind, version, so that the versions of one kind are adjacent.
+fn parts(names: &NameTable, gvk: GvkRecord) -> [&str; 3] {
     [names.get(gvk.group), names.get(gvk.kind), names.get(gvk.version)]
 }
 

@@ -1,9 +1,9 @@
-//! Which bundles meet given conditions.
+//! Filters bundles.
 //!
-//! Each condition that an index answers gives a rising list of places; the shortest is where the search begins, and
-//! what is in every other list is then held against the conditions that have no index.
+//! Each indexed condition gives an ascending list of ids. The filter iterates over the shortest list, keeps what is in
+//! all other lists, and tests the conditions without an index one by one.
 
-use super::super::names::{Name, Names};
+use super::super::names::{Name, NameTable};
 use super::super::package::ids;
 use super::super::record::{HeadRecord, NONE, Payload};
 use super::super::{Bundle, Catalog, id};
@@ -12,29 +12,29 @@ use super::apis::{ApiIndex, bundle_payloads};
 use super::tables::{Postings, equal_range};
 use crate::version::Version;
 
-/// What bundles are found by, besides the order they are kept in.
+/// Index for the conditions on bundles.
 #[derive(Debug)]
 pub(in crate::catalog) struct BundleIndex {
     pub(super) apis: ApiIndex,
-    /// The packages that bundles need, by name.
-    needed: Box<[Name]>,
-    /// The bundles that need a package, rising, by its place in `needed`.
-    needing: Postings,
-    /// Places of bundles, by name and then rising.
+    /// Required packages, sorted by name.
+    required_packages: Box<[Name]>,
+    /// Bundles that require each package of `required_packages`, ascending.
+    requiring: Postings,
+    /// Ids of bundles, sorted by name, then ascending.
     by_name: Box<[u32]>,
-    /// The types of their properties, by name.
+    /// Types of the properties of bundles, sorted by name.
     types: Box<[Name]>,
 }
 
 impl Catalog {
-    /// The places, in the order of [`Catalog::bundles`], of the bundles that meet these conditions; rising.
+    /// Returns the indexes, in the order of [`Catalog::bundles`], of the bundles that meet the conditions, ascending.
     pub fn find_bundles(&self, filter: &BundleFilter<'_>) -> Vec<u32> {
         let index = self.bundle_index();
         let packages = (!filter.packages.is_empty()).then(|| self.places_of_packages(&filter.packages));
         let mut lists = Vec::new();
         lists.extend(filter.provides.map(|api| index.apis.providing(self, api)));
         lists.extend(filter.requires.map(|api| index.apis.requiring(self, api)));
-        lists.extend(filter.requires_package.map(|name| index.needing(self, name)));
+        lists.extend(filter.requires_package.map(|name| index.requiring(self, name)));
         lists.extend((!filter.names.is_empty()).then(|| index.named(self, &filter.names)));
         lists.extend((!filter.channels.is_empty()).then(|| self.in_channels(packages.as_deref(), &filter.channels)));
         lists.extend((filter.channel_head == Some(true)).then(|| self.heads(packages.as_deref())));
@@ -48,13 +48,13 @@ impl Catalog {
             let package = &self.bundles[*place as usize].package;
             packages.as_ref().is_none_or(|packages| packages.binary_search(package).is_ok())
                 && others.iter().all(|list| list.binary_search(place).is_ok())
-                && self.is_admitted(*place, filter, types.as_deref())
+                && self.meets_unindexed(*place, filter, types.as_deref())
         });
         found
     }
 
-    /// Whether a bundle meets the conditions that have no index.
-    fn is_admitted(&self, place: u32, filter: &BundleFilter<'_>, types: Option<&[Name]>) -> bool {
+    /// Tells whether a bundle meets the conditions without an index.
+    fn meets_unindexed(&self, place: u32, filter: &BundleFilter<'_>, types: Option<&[Name]>) -> bool {
         let (record, bundle) = (&self.bundles[place as usize], Bundle::new(self, place));
         let has_type = |types: &[Name]| {
             ids(&record.properties).any(|property| types.contains(&self.properties[property as usize].type_name))
@@ -67,12 +67,12 @@ impl Catalog {
             })
     }
 
-    /// The packages of these names, by place.
+    /// Returns the ids of the packages of these names, ascending.
     fn places_of_packages(&self, names: &[&str]) -> Vec<u32> {
         sorted(names.iter().filter_map(|name| self.package_position(name).ok()).map(id).collect())
     }
 
-    /// Every bundle of these packages.
+    /// Returns the bundles of the packages, or all bundles.
     fn bundles_of(&self, packages: Option<&[u32]>) -> Vec<u32> {
         match packages {
             None => (0..id(self.bundles.len())).collect(),
@@ -80,7 +80,7 @@ impl Catalog {
         }
     }
 
-    /// The channels of these packages.
+    /// Returns the channels of the packages, or all channels.
     fn channels_of(&self, packages: Option<&[u32]>) -> Vec<u32> {
         match packages {
             None => (0..id(self.channels.len())).collect(),
@@ -97,7 +97,7 @@ impl Catalog {
         sorted(bundles.filter(|&bundle| bundle != NONE).collect())
     }
 
-    /// The bundles of these packages that head a channel.
+    /// Returns the bundles that are the only head of a channel of the packages, or of any channel.
     fn heads(&self, packages: Option<&[u32]>) -> Vec<u32> {
         let heads = self.channels_of(packages).into_iter().filter_map(|at| match self.channels[at as usize].head {
             HeadRecord::One(entry) => Some(self.entries[entry as usize].bundle),
@@ -117,33 +117,36 @@ impl Catalog {
 impl BundleIndex {
     pub(in crate::catalog) fn new(catalog: &Catalog) -> Self {
         let names = &catalog.names;
-        let needed = distinct(names, needs(catalog).map(|(name, _)| name).collect());
+        let required_packages = distinct(names, requirements(catalog).map(|(name, _)| name).collect());
         let mut rank = vec![0; names.len()];
-        for (at, name) in needed.iter().enumerate() {
+        for (at, name) in required_packages.iter().enumerate() {
             rank[name.index()] = id(at);
         }
-        let needing = Postings::new(needed.len(), needs(catalog).map(|(name, bundle)| (rank[name.index()], bundle)));
+        let requiring = Postings::new(
+            required_packages.len(),
+            requirements(catalog).map(|(name, bundle)| (rank[name.index()], bundle)),
+        );
         let mut by_name: Box<[u32]> = (0..id(catalog.bundles.len())).collect();
         by_name.sort_by_key(|&at| names.get(catalog.bundles[at as usize].name));
         let properties = catalog.bundles.iter().flat_map(|bundle| ids(&bundle.properties));
         let types = distinct(names, properties.map(|at| catalog.properties[at as usize].type_name).collect());
-        Self { apis: ApiIndex::new(catalog), needed, needing, by_name, types }
+        Self { apis: ApiIndex::new(catalog), required_packages, requiring, by_name, types }
     }
 
-    /// The bundles that need this package, rising.
-    fn needing(&self, catalog: &Catalog, package: &str) -> Vec<u32> {
-        let bundles = self.needed.binary_search_by(|&name| catalog.names.get(name).cmp(package));
-        bundles.map_or(Vec::new(), |at| sorted(self.needing.get(at).to_vec()))
+    /// Returns the bundles that require a package, ascending.
+    fn requiring(&self, catalog: &Catalog, package: &str) -> Vec<u32> {
+        let bundles = self.required_packages.binary_search_by(|&name| catalog.names.get(name).cmp(package));
+        bundles.map_or(Vec::new(), |at| sorted(self.requiring.get(at).to_vec()))
     }
 
-    /// The bundles of these names, rising.
+    /// Returns the bundles of these names, ascending.
     fn named(&self, catalog: &Catalog, names: &[&str]) -> Vec<u32> {
         let name = |&at: &u32| catalog.names.get(catalog.bundles[at as usize].name);
         let of_name = |wanted: &&str| &self.by_name[equal_range(&self.by_name, |at| name(at).cmp(wanted))];
         sorted(names.iter().flat_map(of_name).copied().collect())
     }
 
-    /// Those of these texts that are types of properties.
+    /// Returns the names of those texts that are types of properties.
     fn types(&self, catalog: &Catalog, texts: &[&str]) -> Vec<Name> {
         let find = |text: &&str| self.types.binary_search_by(|&name| catalog.names.get(name).cmp(text)).ok();
         let mut types: Vec<Name> = texts.iter().filter_map(find).map(|at| self.types[at]).collect();
@@ -152,16 +155,16 @@ impl BundleIndex {
     }
 }
 
-/// The packages that bundles need, by bundle.
-fn needs(catalog: &Catalog) -> impl Iterator<Item = (Name, u32)> + Clone {
+/// Iterates over pairs of required package and bundle, by bundle.
+fn requirements(catalog: &Catalog) -> impl Iterator<Item = (Name, u32)> + Clone {
     bundle_payloads(catalog).filter_map(|(bundle, payload)| match payload {
         Payload::PackageRequired(at) => Some((catalog.requirements[at as usize].package, bundle)),
         _ => None,
     })
 }
 
-/// Each name once, by text.
-fn distinct(names: &Names, mut list: Vec<Name>) -> Box<[Name]> {
+/// Removes duplicates and sorts by text.
+fn distinct(names: &NameTable, mut list: Vec<Name>) -> Box<[Name]> {
     list.sort_unstable_by_key(|name| name.index());
     list.dedup();
     list.sort_unstable_by_key(|&name| names.get(name));

@@ -1,28 +1,28 @@
-//! Which blobs have a given schema, package and name, found in sorted tables.
+//! Filters blobs by schema, package and name with sorted tables.
 
-use super::super::names::{Name, Names};
+use super::super::names::{Name, NameTable};
 use super::super::record::MetaRecord;
 use super::super::{Catalog, id};
 use super::MetaFilter;
 use super::tables::equal_range;
 
-/// The blobs by their schema, by their package and by their name.
+/// Index of blobs by schema, by package and by name.
 #[derive(Debug)]
 pub(in crate::catalog) struct MetaIndex {
-    schemas: Table,
-    packages: Table,
-    names: Table,
+    schemas: FieldTable,
+    packages: FieldTable,
+    names: FieldTable,
 }
 
-/// The blobs that have a field, by its text and then in catalog order.
+/// Ids of the blobs that have a field, sorted by its text, then in catalog order.
 #[derive(Debug)]
-struct Table {
+struct FieldTable {
     field: fn(&MetaRecord) -> Name,
     places: Box<[u32]>,
 }
 
 impl Catalog {
-    /// The places of the blobs that meet these conditions, in catalog order.
+    /// Returns the indexes of the blobs that meet the conditions, in catalog order.
     pub fn find_metas(&self, filter: &MetaFilter<'_>) -> Vec<u32> {
         if *filter == MetaFilter::default() {
             return (0..id(self.metas.len())).collect();
@@ -47,25 +47,25 @@ impl Catalog {
 }
 
 impl MetaIndex {
-    pub(in crate::catalog) fn new(metas: &[MetaRecord], names: &Names) -> Self {
+    pub(in crate::catalog) fn new(metas: &[MetaRecord], names: &NameTable) -> Self {
         Self {
-            schemas: Table::new(metas, names, |meta| meta.schema),
-            packages: Table::new(metas, names, |meta| meta.package),
-            names: Table::new(metas, names, |meta| meta.name),
+            schemas: FieldTable::new(metas, names, |meta| meta.schema),
+            packages: FieldTable::new(metas, names, |meta| meta.package),
+            names: FieldTable::new(metas, names, |meta| meta.name),
         }
     }
 }
 
-impl Table {
-    fn new(metas: &[MetaRecord], names: &Names, field: fn(&MetaRecord) -> Name) -> Self {
+impl FieldTable {
+    fn new(metas: &[MetaRecord], names: &NameTable, field: fn(&MetaRecord) -> Name) -> Self {
         let text = |at: u32| names.get(field(&metas[at as usize]));
-        // What is absent or empty is never looked for.
+        // Absent and empty fields match no condition.
         let mut places: Vec<u32> = (0..id(metas.len())).filter(|&at| !text(at).is_empty()).collect();
         places.sort_by_key(|&at| text(at));
         Self { field, places: places.into_boxed_slice() }
     }
 
-    /// The blobs that have this text, in catalog order.
+    /// Returns the blobs whose field equals the text, in catalog order.
     fn find(&self, catalog: &Catalog, text: &str) -> &[u32] {
         let compare = |&at: &u32| catalog.names.get((self.field)(&catalog.metas[at as usize])).cmp(text);
         &self.places[equal_range(&self.places, compare)]

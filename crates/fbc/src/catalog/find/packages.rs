@@ -1,85 +1,88 @@
-//! Which packages meet given conditions.
+//! Filters packages.
 //!
-//! Each package is held once against every condition, and keeps a bit for each that it fails. It is found when it has
-//! none; a facet counts it when it has at most the bit of the facet's own condition.
+//! Each package is tested against every condition and gets a bit for each that it fails. It matches when it has no bit;
+//! a facet counts it when it has at most the bit of the facet's own condition.
 
 use super::super::record::{HeadRecord, NONE};
 use super::super::{Catalog, Package, id};
 use super::{ApiFilter, Facet, FacetCounts, FacetValue, PackageFilter};
 
-/// What [`Catalog::find_packages`] found.
+/// Result of [`Catalog::find_packages`].
 #[derive(Clone)]
 pub struct FoundPackages<'c> {
     catalog: &'c Catalog,
-    /// For each package the conditions that it fails.
+    /// Bits of the conditions that each package fails.
     failed: Vec<u16>,
-    /// For each package how well it matches; empty when nothing was searched for.
+    /// Search rank of each package; empty without a query.
     ranks: Vec<u32>,
 }
 
-/// Conditions that no facet ignores.
-const OTHER: u16 = 1 << 15;
+/// Bit of the conditions without a facet.
+const NOT_A_FACET: u16 = 1 << 15;
 
 impl Catalog {
-    /// Holds every package against these conditions.
+    /// Tests every package against the conditions.
     ///
     /// # Searching
-    /// The text to search for is split into words where something else than a letter or a digit stands. Letter case
-    /// and accents do not count. Every word must be found: it, or a word that begins with it, is in the name, the
-    /// display name, a keyword, the name of the provider or a description, the package's own or that of its metadata.
-    /// A word of five letters or more may have one typo: a letter too many, too few or wrong, or two neighbours
-    /// exchanged.
+    /// The query is split into words at everything but letters and digits. Letter case and accents are ignored. Every
+    /// word must match: the name, display name, keywords, name of the provider, or a description (of the package or of
+    /// its metadata) must have a word that begins with it. Words of five letters or more may have one typo: an additional,
+    /// missing or wrong letter, or two transposed letters.
     ///
-    /// A word's rank is 0 where it is the whole name, then comes what begins a word of the name, of the display name,
-    /// of a keyword, of the provider, of a description, and then in the same order what was found with a typo. The rank
-    /// of a package is the sum of its words'; 0 also when all words together are its name. It depends on nothing but
-    /// the package and the words.
+    /// The rank of a word is 0 if it is the whole name, then higher for the prefix of a word in the name, the display
+    /// name, a keyword, the provider, a description, and then in the same order for matches with a typo. The rank of a
+    /// package is the sum over the words, and 0 if all words together are its name. It depends on the package and the
+    /// query only.
     ///
-    /// Of the text the first [`MAX_SEARCH_LETTERS`](super::MAX_SEARCH_LETTERS) letters count, of these the first
+    /// Only the first [`MAX_SEARCH_LETTERS`](super::MAX_SEARCH_LETTERS) letters of the query count, of these the first
     /// [`MAX_SEARCH_WORDS`](super::MAX_SEARCH_WORDS) words, and of a word the first
     /// [`MAX_WORD_LETTERS`](super::MAX_WORD_LETTERS) letters.
     pub fn find_packages<'c>(&'c self, filter: &PackageFilter<'_>) -> FoundPackages<'c> {
         let mut found = FoundPackages { catalog: self, failed: vec![0; self.packages.len()], ranks: Vec::new() };
         if let Some(ranks) = filter.search.and_then(|text| self.search_index().search(self, text)) {
-            found.keep(OTHER, |package| ranks[package.place()] != NONE);
+            found.mark_failing(NOT_A_FACET, |package| ranks[package.place()] != NONE);
             found.ranks = ranks;
         }
-        found.keep_listed(OTHER, &filter.names, |package, names| names.contains(package.name()));
-        found.keep_listed(Facet::Categories.bit(), &filter.categories, |package, wanted| {
+        found.mark_failing_list(NOT_A_FACET, &filter.names, |package, names| names.contains(package.name()));
+        found.mark_failing_list(Facet::Categories.bit(), &filter.categories, |package, wanted| {
             package.summary().categories().any(|category| wanted.contains(category))
         });
-        found.keep_listed(Facet::Providers.bit(), &filter.providers, |package, wanted| {
+        found.mark_failing_list(Facet::Providers.bit(), &filter.providers, |package, wanted| {
             package.summary().provider_name().is_some_and(|provider| wanted.contains(provider))
         });
-        found.keep_listed(Facet::Keywords.bit(), &filter.keywords, |package, wanted| {
+        found.mark_failing_list(Facet::Keywords.bit(), &filter.keywords, |package, wanted| {
             package.summary().keywords().any(|keyword| wanted.contains(keyword))
         });
-        found.keep_listed(Facet::InfrastructureFeatures.bit(), &filter.infrastructure_features, |package, wanted| {
-            // A package lists a feature once, so all that are wanted are there when as many are.
-            let features = package.summary().infrastructure_features();
-            features.filter(|feature| wanted.contains(feature)).count() == wanted.0.len()
-        });
+        found.mark_failing_list(
+            Facet::InfrastructureFeatures.bit(),
+            &filter.infrastructure_features,
+            |package, wanted| {
+                // A package lists each feature once, so equal numbers mean that all wanted features are there.
+                let features = package.summary().infrastructure_features();
+                features.filter(|feature| wanted.contains(feature)).count() == wanted.0.len()
+            },
+        );
         if !filter.capability_levels.is_empty() {
-            found.keep(Facet::CapabilityLevels.bit(), |package| {
+            found.mark_failing(Facet::CapabilityLevels.bit(), |package| {
                 package.summary().capability_level().is_some_and(|level| filter.capability_levels.contains(&level))
             });
         }
         if !filter.install_modes.is_empty() {
-            found.keep(Facet::InstallModes.bit(), |package| {
+            found.mark_failing(Facet::InstallModes.bit(), |package| {
                 filter.install_modes.iter().any(|&mode| package.summary().install_modes().contains(mode))
             });
         }
         if let Some(api) = filter.provides {
             let providing = self.packages_providing(api);
-            found.keep(OTHER, |package| providing.binary_search(&id(package.place())).is_ok());
+            found.mark_failing(NOT_A_FACET, |package| providing.binary_search(&id(package.place())).is_ok());
         }
         if let Some(wanted) = filter.deprecated {
-            found.keep(OTHER, |package| package.deprecation().is_some() == wanted);
+            found.mark_failing(NOT_A_FACET, |package| package.deprecation().is_some() == wanted);
         }
         found
     }
 
-    /// The packages that provide an API at the head of their default channel, rising.
+    /// Returns the packages that provide an API at the head of their default channel, ascending.
     fn packages_providing(&self, api: ApiFilter<'_>) -> Vec<u32> {
         let bundles = self.bundle_index().apis.providing(self, api);
         let with_package = bundles.into_iter().map(|bundle| (bundle, self.bundles[bundle as usize].package));
@@ -89,7 +92,7 @@ impl Catalog {
             .collect()
     }
 
-    /// The bundle at the one head of a package's default channel.
+    /// Returns the bundle at the only head of a package's default channel.
     fn default_head(&self, package: u32) -> Option<u32> {
         let channel = self.packages[package as usize].default_channel;
         match self.channels.get(channel as usize)?.head {
@@ -100,14 +103,14 @@ impl Catalog {
 }
 
 impl<'c> FoundPackages<'c> {
-    /// The packages that meet every condition: their places in the order of [`Catalog::packages`], rising, each with
-    /// its rank, which is 0 for the best match, and for all when nothing was searched for.
+    /// Iterates over the packages that meet every condition: their indexes in the order of [`Catalog::packages`],
+    /// ascending, each with its search rank. Rank 0 is the best; without a query all ranks are 0.
     pub fn matches(&self) -> impl Iterator<Item = (u32, u32)> {
         let places = self.failed.iter().enumerate().filter(|(_, failed)| **failed == 0);
         places.map(|(place, _)| (id(place), self.ranks.get(place).copied().unwrap_or(0)))
     }
 
-    /// Adds the packages that meet every condition but the facet's own.
+    /// Counts the packages that meet every condition except the facet's own.
     pub fn count(&self, facet: Facet, counts: &mut FacetCounts<'c>) {
         let own = facet.bit();
         for (place, _) in self.failed.iter().enumerate().filter(|(_, failed)| **failed & !own == 0) {
@@ -125,16 +128,16 @@ impl<'c> FoundPackages<'c> {
         }
     }
 
-    /// Marks the packages that a list of texts is a condition for, and that fail it.
-    fn keep_listed(&mut self, bit: u16, texts: &[&str], meets: impl Fn(Package<'c>, &Wanted<'_>) -> bool) {
+    /// Marks the packages that fail a condition with a list of texts, unless the list is empty.
+    fn mark_failing_list(&mut self, bit: u16, texts: &[&str], meets: impl Fn(Package<'c>, &SortedTexts<'_>) -> bool) {
         if !texts.is_empty() {
-            let wanted = Wanted::new(texts);
-            self.keep(bit, |package| meets(package, &wanted));
+            let wanted = SortedTexts::new(texts);
+            self.mark_failing(bit, |package| meets(package, &wanted));
         }
     }
 
     /// Marks the packages that fail a condition.
-    fn keep(&mut self, bit: u16, meets: impl Fn(Package<'c>) -> bool) {
+    fn mark_failing(&mut self, bit: u16, meets: impl Fn(Package<'c>) -> bool) {
         for (package, failed) in self.catalog.packages().zip(&mut self.failed) {
             if !meets(package) {
                 *failed |= bit;
@@ -144,7 +147,7 @@ impl<'c> FoundPackages<'c> {
 }
 
 impl Facet {
-    /// The bit of its condition.
+    /// Returns the bit of its condition.
     fn bit(self) -> u16 {
         match self {
             Self::Categories => 1,
@@ -157,10 +160,10 @@ impl Facet {
     }
 }
 
-/// A list of texts to look for, sorted, so that a long one takes little longer.
-struct Wanted<'f>(Vec<&'f str>);
+/// Sorted texts for binary search, so that long lists stay cheap.
+struct SortedTexts<'f>(Vec<&'f str>);
 
-impl<'f> Wanted<'f> {
+impl<'f> SortedTexts<'f> {
     fn new(texts: &[&'f str]) -> Self {
         let mut texts = texts.to_vec();
         texts.sort_unstable();

@@ -1,11 +1,12 @@
-//! Orders of bundles over all packages, as numbers: comparing two versions takes as long as comparing a hundred ranks.
+//! Ranks of bundles by version and by name, over all packages: comparing ranks is a hundred times as fast as comparing
+//! versions.
 
 use std::cmp::Ordering;
 
 use super::super::names::Name;
 use super::super::{BundleVersion, Catalog, id};
 
-/// The rank of each bundle, by its place. Equal ones have the same.
+/// Ranks of all bundles, by bundle id. Equal bundles have equal ranks.
 #[derive(Debug)]
 pub(in crate::catalog) struct BundleRanks {
     by_version: Box<[Option<u32>]>,
@@ -13,13 +14,13 @@ pub(in crate::catalog) struct BundleRanks {
 }
 
 impl Catalog {
-    /// For each bundle, in the order of [`Catalog::bundles`], how many bundles have a lower version or release;
-    /// nothing for those without a version.
+    /// Returns for each bundle, in the order of [`Catalog::bundles`], the number of bundles with a lower version or
+    /// release; `None` for bundles without a version.
     pub fn version_ranks(&self) -> &[Option<u32>] {
         &self.bundle_ranks().by_version
     }
 
-    /// For each bundle, in the order of [`Catalog::bundles`], how many bundles have a name before its own.
+    /// Returns for each bundle, in the order of [`Catalog::bundles`], the number of bundles with a smaller name.
     pub fn name_ranks(&self) -> &[u32] {
         &self.bundle_ranks().by_name
     }
@@ -44,7 +45,7 @@ impl BundleRanks {
     }
 }
 
-/// The rank of each of so many things in an order.
+/// Ranks `count` items by a comparison of their indexes.
 fn ranks(count: usize, compare: impl Fn(usize, usize) -> Ordering) -> Box<[u32]> {
     let mut sorted: Vec<_> = (0..count).collect();
     sorted.sort_unstable_by(|&a, &b| compare(a, b));

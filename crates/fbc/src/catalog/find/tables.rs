@@ -1,18 +1,18 @@
-//! What inverted indexes are made of: sorted tables, and lists of numbers one after the other.
+//! Building blocks of inverted indexes: posting lists and binary search in sorted tables.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// For each key from 0 a list of numbers, in two arrays.
+/// Posting lists: a list of numbers for each key from 0, stored in two arrays.
 #[derive(Debug, Default)]
 pub(super) struct Postings {
-    /// Where the list of each key ends.
+    /// End of the list of each key in `items`.
     ends: Vec<u32>,
     items: Vec<u32>,
 }
 
 impl Postings {
-    /// Sorts pairs of key and number into lists for this many keys. The numbers of a key keep their order.
+    /// Groups pairs of key and number by key, by counting sort: the numbers of a key keep their order.
     pub(super) fn new(keys: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut ends = vec![0_u32; keys];
         for (key, _) in pairs.clone() {
@@ -20,7 +20,7 @@ impl Postings {
         }
         let mut total = 0;
         for end in &mut ends {
-            // For now where the list begins; filling it moves that to its end.
+            // The start of the list for now; filling the list moves it to the end.
             total += std::mem::replace(end, total);
         }
         let mut items = vec![0; total as usize];
@@ -32,19 +32,19 @@ impl Postings {
         Self { ends, items }
     }
 
-    /// The list of one key.
+    /// Returns the list of a key.
     pub(super) fn get(&self, key: usize) -> &[u32] {
-        self.of(key..key + 1)
+        self.lists(key..key + 1)
     }
 
-    /// The lists of neighbouring keys, one after the other.
-    pub(super) fn of(&self, keys: Range<usize>) -> &[u32] {
+    /// Returns the lists of adjacent keys, concatenated.
+    pub(super) fn lists(&self, keys: Range<usize>) -> &[u32] {
         let end_before = |key: usize| if key == 0 { 0 } else { self.ends[key - 1] as usize };
         &self.items[end_before(keys.start)..end_before(keys.end)]
     }
 }
 
-/// Where a sorted table equals what is looked for.
+/// Returns the range of a sorted table that compares equal.
 pub(super) fn equal_range<T>(table: &[T], compare: impl Fn(&T) -> Ordering) -> Range<usize> {
     let start = table.partition_point(|item| compare(item).is_lt());
     let len = table[start..].partition_point(|item| compare(item).is_eq());

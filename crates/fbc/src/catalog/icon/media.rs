@@ -1,8 +1,8 @@
-//! What type of image bytes are, by what they begin with.
+//! Detects the media type of an image by its signature.
 
 use memchr::memmem;
 
-/// What the images of a type begin with.
+/// Signatures of images, with their media types.
 const SIGNATURES: [(&[u8], &str); 5] = [
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -12,8 +12,8 @@ const SIGNATURES: [(&[u8], &str); 5] = [
     (b"\0\0\x01\0", "image/x-icon"),
 ];
 
-/// The media type of an image that browsers show; `None` for anything else.
-pub(super) fn type_of(bytes: &[u8]) -> Option<&'static str> {
+/// Detects the media type of an image that browsers show; `None` for anything else.
+pub(super) fn sniff_type(bytes: &[u8]) -> Option<&'static str> {
     let signature = SIGNATURES.iter().find(|(signature, _)| bytes.starts_with(signature));
     match signature {
         Some((_, name)) => Some(name),
@@ -23,12 +23,12 @@ pub(super) fn type_of(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Four bytes from this place.
+/// Returns the four bytes at an offset.
 fn part(bytes: &[u8], at: usize) -> Option<&[u8; 4]> {
     bytes.get(at..)?.first_chunk()
 }
 
-/// Whether it is an XML text whose root is `svg`, under any prefix. Nothing behind the name is looked at.
+/// Tells whether the bytes are XML whose root element is `svg`, with any prefix. Nothing after the name is checked.
 fn is_svg(bytes: &[u8]) -> bool {
     let Some(tag) = root(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)) else {
         return false;
@@ -37,7 +37,7 @@ fn is_svg(bytes: &[u8]) -> bool {
     len.is_some_and(|len| &tag[..len] == b"svg" || tag[..len].ends_with(b":svg"))
 }
 
-/// The text behind the `<` of the root of an XML text.
+/// Returns the text after the `<` of the root element.
 fn root(xml: &[u8]) -> Option<&[u8]> {
     let mut rest = xml.trim_ascii_start();
     loop {
@@ -58,7 +58,7 @@ fn after<'t>(text: &'t [u8], end: &[u8]) -> Option<&'t [u8]> {
     memmem::find(text, end).map(|at| &text[at + end.len()..])
 }
 
-/// What follows a document type, which may have declarations in brackets.
+/// Returns the text after a document type, which may have declarations in brackets.
 fn after_doctype(mut rest: &[u8]) -> Option<&[u8]> {
     let mut is_inside = false;
     loop {

@@ -1,4 +1,4 @@
-//! The words of annotations that stand for something else: lists, booleans and features, as authors write them.
+//! Parses annotation values as authors write them: lists, booleans and platform features.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,26 +8,26 @@ use hashbrown::HashSet;
 use super::lists;
 use crate::read;
 
-/// What the annotations of platform features begin with; the name of the feature follows.
+/// Prefix of the annotations of platform features; the name of the feature follows.
 pub(super) const FEATURE_PREFIX: &str = "features.operators.openshift.io/";
 
-/// Marks that authors put around words, typographic ones among them.
+/// Quotation marks that authors put around values, including typographic ones.
 const QUOTES: [char; 8] = ['"', '\'', '“', '”', '„', '‟', '‘', '’'];
 
-/// The items of a list with commas, in order, each once, none blank.
+/// Splits a comma-separated list, without duplicates and blank items.
 pub(super) fn categories(text: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let items = text.split(',').map(str::trim);
     items.filter(|item| !item.is_empty() && seen.insert(*item)).map(str::to_owned).collect()
 }
 
-/// `true` or `false` in any letter case.
+/// Parses `true` or `false`, in any letter case.
 pub(super) fn boolean(text: &str) -> Option<bool> {
     let text = text.trim();
     [("true", true), ("false", false)].iter().find(|(word, _)| text.eq_ignore_ascii_case(word)).map(|&(_, is)| is)
 }
 
-/// The text without the space around it; nothing when it is blank.
+/// Trims a text; `None` when it is blank.
 pub(super) fn trimmed(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     let inner = text.trim();
     if inner.is_empty() {
@@ -36,8 +36,8 @@ pub(super) fn trimmed(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     Some(if inner.len() == text.len() { text } else { Cow::Owned(inner.to_owned()) })
 }
 
-/// The platform features, by name: those that annotations of their own (`newer`: name and value) say are there, and
-/// those in the older list that no such annotation speaks of.
+/// Returns the supported platform features, sorted by name: those whose own annotation (`newer`: name and value) is true,
+/// and those in the older list that have no annotation of their own.
 pub(super) fn infrastructure_features<'t>(
     newer: impl Iterator<Item = (Cow<'t, str>, Cow<'t, str>)>,
     older: Option<&str>,
@@ -54,7 +54,7 @@ pub(super) fn infrastructure_features<'t>(
     features.into_iter().filter(|(name, is_there)| *is_there && !name.is_empty()).map(|(name, _)| name).collect()
 }
 
-/// The items of the older list: an array of strings in JSON, or else a list with commas, with or without brackets.
+/// Parses the older list: a JSON array of strings, or else a comma-separated list, with or without brackets.
 fn feature_list(text: &str) -> Vec<String> {
     let array = read::json_value(text, 1);
     if let Some(names) = array.as_deref().and_then(lists::only_strings) {
@@ -64,7 +64,7 @@ fn feature_list(text: &str) -> Vec<String> {
     inner.split(',').map(|item| unquoted(item).to_owned()).collect()
 }
 
-/// The name of a feature as it is known now.
+/// Returns the present name of a feature.
 fn feature(name: &str) -> String {
     let name = name.trim().to_lowercase();
     match name.as_str() {

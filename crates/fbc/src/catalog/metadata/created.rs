@@ -1,4 +1,4 @@
-//! The forms in which authors write when a bundle was created.
+//! Parses the creation time of a bundle in the formats that authors use.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, Time};
@@ -10,45 +10,45 @@ const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 const SECONDS_PER_MINUTE: i32 = 60;
 
-/// The moment that a text names; `None` when it is in no known form, impossible, or can be read in two ways.
+/// Parses a point in time; `None` for an unknown format, an impossible date, or an ambiguous one.
 ///
-/// Known are RFC 3339, also with a space for the `T`, without a zone (which is UTC then) or with one without a colon;
+/// Accepted are RFC 3339, also with a space for the `T`, without a zone (which then is UTC) or with one without a colon;
 /// `YYYY-MM-DD hh:mmZ`; a date alone, with dashes or slashes; Go's `UnixDate` of UTC or GMT, with a weekday that is
-/// right; and `D/M/YYYY` or `M/D/YYYY` where only one day can be meant. A date alone is its beginning in UTC.
+/// right; and `D/M/YYYY` or `M/D/YYYY` where only one reading is a date. A date alone is its midnight in UTC.
 pub(super) fn created_at(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     date_and_time(text).or_else(|| unix_date(text)).or_else(|| day_and_month(text))
 }
 
-/// What is left of a text.
-struct Rest<'t>(&'t [u8]);
+/// A parser over the remaining bytes of a text. Each method consumes what it reads, also when it fails.
+struct DateParser<'t>(&'t [u8]);
 
-impl Rest<'_> {
+impl DateParser<'_> {
     fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Takes this byte.
+    /// Consumes a byte.
     fn take(&mut self, byte: u8) -> Option<()> {
         self.0 = self.0.strip_prefix(&[byte])?;
         Some(())
     }
 
-    /// Takes one of these bytes, and says which.
+    /// Consumes one of several bytes and returns it.
     fn one_of(&mut self, bytes: &[u8]) -> Option<u8> {
         let (&first, rest) = self.0.split_first()?;
         self.0 = rest;
         bytes.contains(&first).then_some(first)
     }
 
-    /// Takes a number of exactly so many digits.
+    /// Consumes a number of exactly `digits` digits.
     fn number(&mut self, digits: usize) -> Option<i16> {
         let (number, rest) = self.0.split_at_checked(digits)?;
         self.0 = rest;
         digits_of(number)
     }
 
-    /// Takes `YYYY-MM-DD` with another separator.
+    /// Consumes `YYYY-MM-DD`, with `separator` instead of the dash.
     fn date(&mut self, separator: u8) -> Option<Date> {
         let year = self.number(4)?;
         self.take(separator)?;
@@ -57,14 +57,14 @@ impl Rest<'_> {
         date(year, month, self.number(2)?)
     }
 
-    /// Takes `hh:mm`.
+    /// Consumes `hh:mm`.
     fn hour_and_minute(&mut self) -> Option<(i16, i16)> {
         let hour = self.number(2)?;
         self.take(b':')?;
         Some((hour, self.number(2)?))
     }
 
-    /// Takes `:ss`, with a fraction or without one; in nanoseconds what is less is cut off.
+    /// Consumes `:ss` and an optional fraction, truncated to nanoseconds.
     fn seconds(&mut self) -> Option<(i16, i32)> {
         self.take(b':')?;
         let seconds = self.number(2)?;
@@ -79,7 +79,7 @@ impl Rest<'_> {
         (digits > 0).then_some((seconds, nanoseconds))
     }
 
-    /// Takes the rest as a zone; none at all is UTC.
+    /// Consumes the rest as an offset; an empty rest is UTC.
     fn zone(&mut self) -> Option<Offset> {
         if self.is_empty() || matches!(self.0, b"Z" | b"z") {
             return Some(Offset::UTC);
@@ -94,8 +94,8 @@ impl Rest<'_> {
 }
 
 fn date_and_time(text: &str) -> Option<Timestamp> {
-    let mut rest = Rest(text.as_bytes());
-    if let Some(date) = Rest(text.as_bytes()).date(b'/').filter(|_| text.len() == "YYYY/MM/DD".len()) {
+    let mut rest = DateParser(text.as_bytes());
+    if let Some(date) = DateParser(text.as_bytes()).date(b'/').filter(|_| text.len() == "YYYY/MM/DD".len()) {
         return midnight(date);
     }
     let date = rest.date(b'-')?;
@@ -105,13 +105,13 @@ fn date_and_time(text: &str) -> Option<Timestamp> {
     let separator = rest.one_of(b"Tt ")?;
     let (hour, minute) = rest.hour_and_minute()?;
     if separator == b' ' && rest.0 == b"Z" {
-        return moment(date, time(hour, minute, 0, 0)?, Offset::UTC);
+        return timestamp(date, time(hour, minute, 0, 0)?, Offset::UTC);
     }
     let (second, nanosecond) = rest.seconds()?;
-    moment(date, time(hour, minute, second, nanosecond)?, rest.zone()?)
+    timestamp(date, time(hour, minute, second, nanosecond)?, rest.zone()?)
 }
 
-/// `Mon Jan _2 15:04:05 MST 2006`; as Go does, several spaces are taken for one.
+/// Parses `Mon Jan _2 15:04:05 MST 2006`; as in Go, several spaces count as one.
 fn unix_date(text: &str) -> Option<Timestamp> {
     let mut words = text.split(' ').filter(|word| !word.is_empty());
     let mut word = || words.next();
@@ -119,18 +119,18 @@ fn unix_date(text: &str) -> Option<Timestamp> {
     if word().is_some() || !matches!(zone, "UTC" | "GMT") || year.len() != 4 {
         return None;
     }
-    let date = date(digits_of(year.as_bytes())?, place(&MONTHS, month)?, one_or_two_digits(day)?)?;
-    if i16::from(date.weekday().to_monday_one_offset()) != place(&WEEKDAYS, weekday)? {
+    let date = date(digits_of(year.as_bytes())?, position(&MONTHS, month)?, one_or_two_digits(day)?)?;
+    if i16::from(date.weekday().to_monday_one_offset()) != position(&WEEKDAYS, weekday)? {
         return None;
     }
-    let mut clock = Rest(clock.as_bytes());
+    let mut clock = DateParser(clock.as_bytes());
     let (hour, minute) = clock.hour_and_minute()?;
     let (second, nanosecond) = clock.seconds()?;
     let time = time(hour, minute, second, nanosecond).filter(|_| clock.is_empty())?;
-    moment(date, time, Offset::UTC)
+    timestamp(date, time, Offset::UTC)
 }
 
-/// `D/M/YYYY` or `M/D/YYYY`, where no other day can be meant.
+/// Parses `D/M/YYYY` or `M/D/YYYY`, if only one reading is a date.
 fn day_and_month(text: &str) -> Option<Timestamp> {
     let (first, rest) = text.split_once('/')?;
     let (second, year) = rest.split_once('/')?;
@@ -143,10 +143,10 @@ fn day_and_month(text: &str) -> Option<Timestamp> {
 }
 
 fn midnight(date: Date) -> Option<Timestamp> {
-    moment(date, Time::midnight(), Offset::UTC)
+    timestamp(date, Time::midnight(), Offset::UTC)
 }
 
-fn moment(date: Date, time: Time, zone: Offset) -> Option<Timestamp> {
+fn timestamp(date: Date, time: Time, zone: Offset) -> Option<Timestamp> {
     zone.to_timestamp(date.to_datetime(time)).ok()
 }
 
@@ -159,8 +159,8 @@ fn time(hour: i16, minute: i16, second: i16, nanosecond: i32) -> Option<Time> {
     Time::new(hour.ok()?, minute.ok()?, second.ok()?, nanosecond).ok()
 }
 
-/// The place of a name in a list, from 1, in any letter case.
-fn place(names: &[&str], name: &str) -> Option<i16> {
+/// Returns the position of a name in a list, counted from 1, in any letter case.
+fn position(names: &[&str], name: &str) -> Option<i16> {
     let at = names.iter().position(|known| known.eq_ignore_ascii_case(name))?;
     i16::try_from(at + 1).ok()
 }
@@ -169,7 +169,7 @@ fn one_or_two_digits(text: &str) -> Option<i16> {
     digits_of(text.as_bytes()).filter(|_| text.len() <= 2)
 }
 
-/// The number that these digits are: at least one, at most four.
+/// Parses one to four digits.
 fn digits_of(text: &[u8]) -> Option<i16> {
     let is_number = matches!(text.len(), 1..=4) && text.iter().all(u8::is_ascii_digit);
     is_number.then(|| text.iter().fold(0, |number, digit| number * 10 + i16::from(digit - b'0')))

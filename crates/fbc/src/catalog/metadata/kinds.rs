@@ -1,6 +1,6 @@
-//! The closed sets of words that metadata uses: capability levels and install modes.
+//! Enumerations of metadata: capability levels and install modes.
 
-/// How much of an operator's work is automated, least first.
+/// Capability level: how much of the operation is automated, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CapabilityLevel {
     /// `Basic Install`.
@@ -15,7 +15,7 @@ pub enum CapabilityLevel {
     AutoPilot,
 }
 
-/// Which namespaces an operator can be installed for.
+/// Install mode: the namespaces that an operator can be installed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstallMode {
     /// Its own namespace.
@@ -33,11 +33,11 @@ pub enum InstallMode {
 pub struct InstallModes(u8);
 
 impl CapabilityLevel {
-    /// Every level, least first.
+    /// All levels, least first.
     pub const ALL: [CapabilityLevel; 5] =
         [Self::BasicInstall, Self::SeamlessUpgrades, Self::FullLifecycle, Self::DeepInsights, Self::AutoPilot];
 
-    /// As the annotation writes it, such as `Basic Install`.
+    /// Returns the name as in the annotation, such as `Basic Install`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::BasicInstall => "Basic Install",
@@ -48,18 +48,18 @@ impl CapabilityLevel {
         }
     }
 
-    /// The level of this name, whatever its letter case and the space around it.
-    pub(super) fn read(text: &str) -> Option<Self> {
+    /// Parses the name of a level, in any letter case and with space around it.
+    pub(super) fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str().eq_ignore_ascii_case(text.trim()))
     }
 }
 
 impl InstallMode {
-    /// Every mode, in the order in which sets of them are listed.
+    /// All modes, in the order in which sets iterate.
     pub const ALL: [InstallMode; 4] =
         [Self::OwnNamespace, Self::SingleNamespace, Self::MultiNamespace, Self::AllNamespaces];
 
-    /// As upstream writes it, such as `OwnNamespace`.
+    /// Returns the name as upstream writes it, such as `OwnNamespace`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OwnNamespace => "OwnNamespace",
@@ -69,29 +69,29 @@ impl InstallMode {
         }
     }
 
-    /// The mode of exactly this name.
-    pub(in crate::catalog) fn read(text: &str) -> Option<Self> {
+    /// Parses the exact name of a mode.
+    pub(in crate::catalog) fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == text)
     }
 }
 
 impl InstallModes {
-    /// Whether it has this one.
+    /// Tells whether the set contains a mode.
     pub fn contains(self, mode: InstallMode) -> bool {
         self.0 & 1 << mode as u8 != 0
     }
 
-    /// Whether it has none.
+    /// Tells whether the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Those it has, in the order of [`InstallMode::ALL`].
+    /// Iterates over the modes of the set, in the order of [`InstallMode::ALL`].
     pub fn iter(self) -> impl Iterator<Item = InstallMode> {
         InstallMode::ALL.into_iter().filter(move |&mode| self.contains(mode))
     }
 
-    /// The same set with this one.
+    /// Returns the set with a mode added.
     pub(super) fn with(self, mode: InstallMode) -> Self {
         Self(self.0 | 1 << mode as u8)
     }

@@ -1,15 +1,15 @@
-//! Where the members of metadata stand: in an `olm.csv.metadata`, and in a `ClusterServiceVersion`, of which upstream
-//! makes the other.
+//! Locates the fields of metadata in an `olm.csv.metadata` and in a `ClusterServiceVersion`, from which upstream makes
+//! the former.
 //!
-//! One walk over the text finds all of them. As in Go, the letter case of typed keys does not count and the last of
-//! several counts; the keys of annotations are exact.
+//! One pass over the text finds all fields. As in Go, keys of struct fields match in any letter case and the last of
+//! several wins; keys of annotations match exactly.
 
 use crate::catalog::record::Span;
-use crate::json::{Cursor, Fault, Kind, Text, is_field};
+use crate::json::{JsonCursor, JsonError, JsonKind, RawText, is_field};
 
-/// What can be asked of metadata.
+/// A field of metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Member {
+pub(super) enum MetadataField {
     Annotations,
     Description,
     DisplayName,
@@ -36,112 +36,117 @@ pub(super) enum Member {
     Support,
 }
 
-/// Where each member stands in a text; nowhere when it is absent or of the wrong type.
+/// Span of each field in a text; empty when it is absent or of the wrong type.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Members([Span; Member::Support as usize + 1]);
+pub(super) struct MetadataFields([Span; MetadataField::Support as usize + 1]);
 
-/// Where members stand in a value.
+/// Describes which fields a value contains.
 #[derive(Clone, Copy)]
-pub(super) enum Layout {
-    /// It is a member, if it is of this kind.
-    Is(Member, Kind),
-    /// It is an object with these fields.
-    In(&'static [&'static [Field]]),
-    /// It is the annotations.
+pub(super) enum FieldLayout {
+    /// The value is a field, if it has this JSON type.
+    Leaf(MetadataField, JsonKind),
+    /// The value is an object with these fields.
+    Object(&'static [&'static [Field]]),
+    /// The value is the object of annotations.
     Annotations,
 }
 
-type Field = (&'static str, Layout);
+type Field = (&'static str, FieldLayout);
 
-/// The value of an `olm.csv.metadata`.
-pub(super) const PROPERTY: Layout = Layout::In(&[OF_SPEC, OF_METADATA, &[("crdDescriptions", CRDS)]]);
+/// Layout of the value of an `olm.csv.metadata`.
+pub(super) const PROPERTY: FieldLayout =
+    FieldLayout::Object(&[SPEC_FIELDS, METADATA_FIELDS, &[("crdDescriptions", CRDS)]]);
 
-/// A `ClusterServiceVersion`.
-pub(super) const MANIFEST: Layout = Layout::In(&[&[
-    ("metadata", Layout::In(&[OF_METADATA])),
-    ("spec", Layout::In(&[OF_SPEC, &[("customresourcedefinitions", CRDS)]])),
+/// Layout of a `ClusterServiceVersion`.
+pub(super) const MANIFEST: FieldLayout = FieldLayout::Object(&[&[
+    ("metadata", FieldLayout::Object(&[METADATA_FIELDS])),
+    ("spec", FieldLayout::Object(&[SPEC_FIELDS, &[("customresourcedefinitions", CRDS)]])),
 ]]);
 
-const OF_METADATA: &[Field] =
-    &[("annotations", Layout::Annotations), ("labels", Layout::Is(Member::Labels, Kind::Object))];
-
-const OF_SPEC: &[Field] = &[
-    ("description", Layout::Is(Member::Description, Kind::String)),
-    ("displayName", Layout::Is(Member::DisplayName, Kind::String)),
-    ("installModes", Layout::Is(Member::InstallModes, Kind::Array)),
-    ("keywords", Layout::Is(Member::Keywords, Kind::Array)),
-    ("links", Layout::Is(Member::Links, Kind::Array)),
-    ("maintainers", Layout::Is(Member::Maintainers, Kind::Array)),
-    ("maturity", Layout::Is(Member::Maturity, Kind::String)),
-    ("minKubeVersion", Layout::Is(Member::MinKubeVersion, Kind::String)),
-    ("nativeAPIs", Layout::Is(Member::NativeApis, Kind::Array)),
-    ("provider", Layout::Is(Member::Provider, Kind::Object)),
+const METADATA_FIELDS: &[Field] = &[
+    ("annotations", FieldLayout::Annotations),
+    ("labels", FieldLayout::Leaf(MetadataField::Labels, JsonKind::Object)),
 ];
 
-const CRDS: Layout = Layout::In(&[&[
-    ("owned", Layout::Is(Member::OwnedCrds, Kind::Array)),
-    ("required", Layout::Is(Member::RequiredCrds, Kind::Array)),
+const SPEC_FIELDS: &[Field] = &[
+    ("description", FieldLayout::Leaf(MetadataField::Description, JsonKind::String)),
+    ("displayName", FieldLayout::Leaf(MetadataField::DisplayName, JsonKind::String)),
+    ("installModes", FieldLayout::Leaf(MetadataField::InstallModes, JsonKind::Array)),
+    ("keywords", FieldLayout::Leaf(MetadataField::Keywords, JsonKind::Array)),
+    ("links", FieldLayout::Leaf(MetadataField::Links, JsonKind::Array)),
+    ("maintainers", FieldLayout::Leaf(MetadataField::Maintainers, JsonKind::Array)),
+    ("maturity", FieldLayout::Leaf(MetadataField::Maturity, JsonKind::String)),
+    ("minKubeVersion", FieldLayout::Leaf(MetadataField::MinKubeVersion, JsonKind::String)),
+    ("nativeAPIs", FieldLayout::Leaf(MetadataField::NativeApis, JsonKind::Array)),
+    ("provider", FieldLayout::Leaf(MetadataField::Provider, JsonKind::Object)),
+];
+
+const CRDS: FieldLayout = FieldLayout::Object(&[&[
+    ("owned", FieldLayout::Leaf(MetadataField::OwnedCrds, JsonKind::Array)),
+    ("required", FieldLayout::Leaf(MetadataField::RequiredCrds, JsonKind::Array)),
 ]]);
 
-const ANNOTATIONS: &[(&str, Member)] = &[
-    ("alm-examples", Member::AlmExamples),
-    ("capabilities", Member::Capabilities),
-    ("categories", Member::Categories),
-    ("certified", Member::Certified),
-    ("containerImage", Member::ContainerImage),
-    ("createdAt", Member::CreatedAt),
-    ("operators.openshift.io/infrastructure-features", Member::InfrastructureFeatures),
-    ("repository", Member::Repository),
-    ("support", Member::Support),
+const ANNOTATIONS: &[(&str, MetadataField)] = &[
+    ("alm-examples", MetadataField::AlmExamples),
+    ("capabilities", MetadataField::Capabilities),
+    ("categories", MetadataField::Categories),
+    ("certified", MetadataField::Certified),
+    ("containerImage", MetadataField::ContainerImage),
+    ("createdAt", MetadataField::CreatedAt),
+    ("operators.openshift.io/infrastructure-features", MetadataField::InfrastructureFeatures),
+    ("repository", MetadataField::Repository),
+    ("support", MetadataField::Support),
 ];
 
-impl Members {
-    /// Finds the members of a value.
-    pub(super) fn find(text: &[u8], layout: Layout) -> Result<Self, Fault> {
-        let mut members = Self::default();
-        members.walk(&mut Cursor::new(text), layout)?;
-        Ok(members)
+impl MetadataFields {
+    /// Locates the fields of a value.
+    pub(super) fn find(text: &[u8], layout: FieldLayout) -> Result<Self, JsonError> {
+        let mut fields = Self::default();
+        fields.walk(&mut JsonCursor::new(text), layout)?;
+        Ok(fields)
     }
 
-    /// The text of a member.
-    pub(super) fn get<'t>(&self, text: &'t [u8], member: Member) -> Option<&'t [u8]> {
-        let span = self.0[member as usize];
+    /// Returns the text of a field, if it is there.
+    pub(super) fn get<'t>(&self, text: &'t [u8], field: MetadataField) -> Option<&'t [u8]> {
+        let span = self.0[field as usize];
         (!span.is_none()).then(|| &text[span.start as usize..(span.start + span.len) as usize])
     }
 
-    fn walk(&mut self, cursor: &mut Cursor<'_>, layout: Layout) -> Result<(), Fault> {
+    fn walk(&mut self, cursor: &mut JsonCursor<'_>, layout: FieldLayout) -> Result<(), JsonError> {
         let (start, kind) = (cursor.position(), cursor.kind()?);
         match layout {
-            Layout::In(fields) if kind == Kind::Object => cursor.object(|cursor, key| match field(fields, key) {
-                Some(layout) => self.walk(cursor, layout),
-                None => cursor.value().map(drop),
-            }),
-            Layout::Annotations if kind == Kind::Object => {
-                for &(_, member) in ANNOTATIONS {
-                    self.0[member as usize] = Span::default();
+            FieldLayout::Object(fields) if kind == JsonKind::Object => {
+                cursor.object(|cursor, key| match field(fields, key) {
+                    Some(layout) => self.walk(cursor, layout),
+                    None => cursor.value().map(drop),
+                })
+            }
+            FieldLayout::Annotations if kind == JsonKind::Object => {
+                for &(_, field) in ANNOTATIONS {
+                    self.0[field as usize] = Span::default();
                 }
                 cursor.object(|cursor, key| match ANNOTATIONS.iter().find(|(name, _)| key.is(name)) {
-                    Some(&(_, member)) => self.walk(cursor, Layout::Is(member, Kind::String)),
+                    Some(&(_, field)) => self.walk(cursor, FieldLayout::Leaf(field, JsonKind::String)),
                     None => cursor.value().map(drop),
                 })?;
-                self.set(Member::Annotations, start, cursor.position());
+                self.set(MetadataField::Annotations, start, cursor.position());
                 Ok(())
             }
-            Layout::Is(member, wanted) if kind == wanted => {
+            FieldLayout::Leaf(field, wanted) if kind == wanted => {
                 cursor.value()?;
-                self.set(member, start, cursor.position());
+                self.set(field, start, cursor.position());
                 Ok(())
             }
             _ => cursor.value().map(drop),
         }
     }
 
-    fn set(&mut self, member: Member, start: usize, end: usize) {
-        self.0[member as usize] = Span { start: crate::catalog::id(start), len: crate::catalog::id(end - start) };
+    fn set(&mut self, field: MetadataField, start: usize, end: usize) {
+        self.0[field as usize] = Span { start: crate::catalog::id(start), len: crate::catalog::id(end - start) };
     }
 }
 
-fn field(fields: &[&[Field]], key: Text<'_>) -> Option<Layout> {
+fn field(fields: &[&[Field]], key: RawText<'_>) -> Option<FieldLayout> {
     let mut all = fields.iter().copied().flatten();
     all.find(|(name, _)| is_field(key, name)).map(|&(_, layout)| layout)
 }

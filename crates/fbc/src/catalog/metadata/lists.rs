@@ -1,10 +1,10 @@
-//! Lists in metadata: objects with texts, strings, pairs. What is of the wrong type is left out.
+//! Reads lists in metadata: strings, objects with strings, pairs. Elements of the wrong type are skipped.
 
 use super::kinds::{InstallMode, InstallModes};
 use crate::catalog::JsonText;
-use crate::json::{Cursor, Fault, Kind, is_field};
+use crate::json::{JsonCursor, JsonError, JsonKind, is_field};
 
-/// The strings of an array.
+/// Returns the strings of an array.
 pub(super) fn strings(array: &[u8]) -> Vec<JsonText<'_>> {
     let mut strings = Vec::new();
     each(array, |cursor| {
@@ -15,19 +15,19 @@ pub(super) fn strings(array: &[u8]) -> Vec<JsonText<'_>> {
     strings
 }
 
-/// The elements of a value that is an array of nothing but strings.
+/// Returns the elements of an array of strings; `None` for any other value.
 pub(super) fn only_strings(value: &[u8]) -> Option<Vec<JsonText<'_>>> {
     let mut strings = Vec::new();
-    Cursor::new(value)
+    JsonCursor::new(value)
         .array(|cursor| {
             strings.push(JsonText(cursor.text()?.0));
-            Ok::<_, Fault>(())
+            Ok::<_, JsonError>(())
         })
         .ok()?;
     Some(strings)
 }
 
-/// The objects of an array, made of these texts of each; those that nothing can be made of are left out.
+/// Reads string fields of each object of an array and passes them to `make`; skips objects for which it returns `None`.
 pub(super) fn objects<'t, T, const N: usize>(
     array: &'t [u8],
     fields: [&str; N],
@@ -35,7 +35,7 @@ pub(super) fn objects<'t, T, const N: usize>(
 ) -> Vec<T> {
     let mut objects = Vec::new();
     each(array, |cursor| {
-        if cursor.kind()? == Kind::Object {
+        if cursor.kind()? == JsonKind::Object {
             objects.extend(make(texts(cursor, fields)?));
             return Ok(());
         }
@@ -44,11 +44,11 @@ pub(super) fn objects<'t, T, const N: usize>(
     objects
 }
 
-/// These texts of an object; those that are missing, empty or no strings are absent.
+/// Reads string fields of an object; missing, empty and other values give `None`.
 pub(super) fn texts<'t, const N: usize>(
-    cursor: &mut Cursor<'t>,
+    cursor: &mut JsonCursor<'t>,
     fields: [&str; N],
-) -> Result<[Option<JsonText<'t>>; N], Fault> {
+) -> Result<[Option<JsonText<'t>>; N], JsonError> {
     let mut texts = [None; N];
     cursor.object(|cursor, key| {
         let Some(at) = fields.iter().position(|field| is_field(key, field)) else {
@@ -60,34 +60,34 @@ pub(super) fn texts<'t, const N: usize>(
     Ok(texts.map(|text| text.filter(|text| !text.is_empty())))
 }
 
-/// The pairs of an object whose value is a string.
+/// Returns the pairs of an object with string values.
 pub(super) fn pairs(object: &[u8]) -> Vec<(JsonText<'_>, JsonText<'_>)> {
     let mut pairs = Vec::new();
     // A damaged line ends the list.
-    let _ = Cursor::new(object).object(|cursor, key| {
+    let _ = JsonCursor::new(object).object(|cursor, key| {
         let value = text(cursor)?;
         pairs.extend(value.map(|value| (JsonText(key.0), value)));
-        Ok::<_, Fault>(())
+        Ok::<_, JsonError>(())
     });
     pairs
 }
 
-/// The known install modes that are supported.
+/// Returns the known install modes that are marked as supported.
 pub(super) fn install_modes(array: &[u8]) -> InstallModes {
     let mut modes = InstallModes::default();
     each(array, |cursor| {
-        if cursor.kind()? != Kind::Object {
+        if cursor.kind()? != JsonKind::Object {
             return cursor.value().map(drop);
         }
         let (mut mode, mut is_supported) = (None, false);
         cursor.object(|cursor, key| {
             if is_field(key, "type") {
-                mode = text(cursor)?.and_then(|name| InstallMode::read(&name.decode()));
+                mode = text(cursor)?.and_then(|name| InstallMode::parse(&name.decode()));
             } else {
                 let value = cursor.value()?;
                 is_supported = if is_field(key, "supported") { value.0 == b"true" } else { is_supported };
             }
-            Ok::<_, Fault>(())
+            Ok::<_, JsonError>(())
         })?;
         if let Some(mode) = mode.filter(|_| is_supported) {
             modes = modes.with(mode);
@@ -97,14 +97,14 @@ pub(super) fn install_modes(array: &[u8]) -> InstallModes {
     modes
 }
 
-/// Reads the elements of an array; a damaged line ends it.
-fn each<'t>(array: &'t [u8], element: impl FnMut(&mut Cursor<'t>) -> Result<(), Fault>) {
-    let _ = Cursor::new(array).array(element);
+/// Reads the elements of an array, up to an error.
+fn each<'t>(array: &'t [u8], element: impl FnMut(&mut JsonCursor<'t>) -> Result<(), JsonError>) {
+    let _ = JsonCursor::new(array).array(element);
 }
 
 /// Reads a value that should be a string.
-fn text<'t>(cursor: &mut Cursor<'t>) -> Result<Option<JsonText<'t>>, Fault> {
-    if cursor.kind()? == Kind::String {
+fn text<'t>(cursor: &mut JsonCursor<'t>) -> Result<Option<JsonText<'t>>, JsonError> {
+    if cursor.kind()? == JsonKind::String {
         return Ok(Some(JsonText(cursor.text()?.0)));
     }
     cursor.value()?;

@@ -1,28 +1,28 @@
-//! What a constraint looks like: operators, versions and hyphen ranges. It does not know which versions they admit.
+//! The syntax of constraints: operators, versions and hyphen ranges.
 
 use std::borrow::Cow;
 
-use super::Operator;
+use super::MastermindsOperator;
 
-/// A version that has the right form. Its numbers may be wildcards, or no numbers at all.
+/// A version in the right form. Its numbers may be wildcards, or invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct VersionText<'a> {
     pub(super) major: &'a str,
     pub(super) minor: Option<&'a str>,
     pub(super) patch: Option<&'a str>,
-    /// Without its `-`.
+    /// Prerelease without its `-`.
     pub(super) pre: Option<&'a str>,
-    /// Bytes, from a leading `v` to the end of the build metadata.
+    /// Length in bytes, from a leading `v` to the end of the build metadata.
     pub(super) len: usize,
 }
 
-/// The constraints of a group; `None` when the group does not have the right form, as when it is empty.
-pub(super) fn split_constraints(group: &str) -> Option<Vec<(Operator, VersionText<'_>)>> {
+/// Splits a group into constraints; `None` when it does not have the right form, for example when it is empty.
+pub(super) fn split_constraints(group: &str) -> Option<Vec<(MastermindsOperator, VersionText<'_>)>> {
     let mut constraints = Vec::new();
     let mut rest = trim_start(group);
     loop {
         let (operator, after) = take_while(rest, is_operator);
-        let operator = Operator::parse(operator)?;
+        let operator = MastermindsOperator::parse(operator)?;
         let (version, after) = match_version(trim_start(after))?;
         constraints.push((operator, version));
         rest = trim_start(after);
@@ -37,7 +37,7 @@ pub(super) fn split_constraints(group: &str) -> Option<Vec<(Operator, VersionTex
     }
 }
 
-/// Writes `A - B` as `>= A, <= B `; the white space around goes with it.
+/// Rewrites `A - B` with the white space around it as `>= A, <= B `.
 ///
 /// Upstream replaces the first text that is equal to what it matched, which may be an earlier one. The work is
 /// quadratic in the text, whose length is limited.
@@ -53,14 +53,14 @@ pub(super) fn rewrite_hyphens(text: &str) -> Cow<'_, str> {
 }
 
 /// A hyphen range with the white space around it, and its versions.
-struct Hyphen<'a> {
+struct HyphenRange<'a> {
     whole: &'a str,
     lower: &'a str,
     upper: &'a str,
 }
 
-/// The first hyphen range that begins at or after a place.
-fn find_hyphen(text: &str, from: usize) -> Option<(usize, Hyphen<'_>)> {
+/// Finds the first hyphen range that begins at or after an offset.
+fn find_hyphen(text: &str, from: usize) -> Option<(usize, HyphenRange<'_>)> {
     if !text[from..].contains('-') {
         return None;
     }
@@ -69,7 +69,7 @@ fn find_hyphen(text: &str, from: usize) -> Option<(usize, Hyphen<'_>)> {
         .find_map(|start| Some((start, match_hyphen(&text[start..])?)))
 }
 
-fn match_hyphen(text: &str) -> Option<Hyphen<'_>> {
+fn match_hyphen(text: &str) -> Option<HyphenRange<'_>> {
     let lower = trim_start(text);
     let (_, after_lower) = match_version(lower)?;
     let hyphen = trim_start(after_lower);
@@ -80,14 +80,14 @@ fn match_hyphen(text: &str) -> Option<Hyphen<'_>> {
     }
     let (_, after_upper) = match_version(upper)?;
     let rest = trim_start(after_upper);
-    Some(Hyphen {
+    Some(HyphenRange {
         whole: &text[..text.len() - rest.len()],
         lower: &lower[..lower.len() - after_lower.len()],
         upper: &upper[..upper.len() - after_upper.len()],
     })
 }
 
-/// The longest version at the start of a text, and what follows.
+/// Matches the longest version at the start of a text and returns it with the rest.
 ///
 /// One, two or three numbers or wildcards after an optional `v`, a prerelease and build metadata. A `|` may stand in
 /// a number here, as upstream's pattern has it; it is refused when the number is read.
@@ -111,7 +111,7 @@ fn match_version(text: &str) -> Option<(VersionText<'_>, &str)> {
     Some((VersionText { major, minor, patch, pre, len: text.len() - rest.len() }, rest))
 }
 
-/// Identifiers separated by dots, after a sign.
+/// Consumes dot-separated identifiers after a sign.
 fn take_identifiers<'a>(rest: &mut &'a str, sign: char) -> Option<&'a str> {
     let text = rest.strip_prefix(sign)?;
     let (first, mut after) = take_while(text, is_identifier);
@@ -134,7 +134,7 @@ fn take_while(text: &str, accepts: fn(u8) -> bool) -> (&str, &str) {
     text.split_at(len)
 }
 
-/// Without leading white space as Go's regular expressions know it, which is less than Unicode's.
+/// Trims leading white space as Go's regular expressions define it, which is less than Unicode's.
 fn trim_start(text: &str) -> &str {
     text.trim_start_matches(['\t', '\n', '\x0c', '\r', ' '])
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Writes an object from its members: name, and a number or an object of its own.
-fn member(writer: &mut Canonical, key: &str, value: &str) {
+fn member(writer: &mut CanonicalWriter, key: &str, value: &str) {
     let out = writer.begin_key(KeyKind::String);
     let from = out.len();
     write_text(out, key);
@@ -12,14 +12,14 @@ fn member(writer: &mut Canonical, key: &str, value: &str) {
     writer.value().extend_from_slice(value.as_bytes());
 }
 
-fn line(writer: &mut Canonical) -> String {
+fn line(writer: &mut CanonicalWriter) -> String {
     writer.finish();
     String::from_utf8(writer.line().to_vec()).unwrap()
 }
 
 #[test]
 fn the_members_of_each_object_are_put_in_order() {
-    let mut writer = Canonical::default();
+    let mut writer = CanonicalWriter::default();
     writer.open(true);
     member(&mut writer, "b", "1");
     member(&mut writer, "c", "");
@@ -41,7 +41,7 @@ fn the_members_of_each_object_are_put_in_order() {
 
 #[test]
 fn keys_are_ordered_by_their_bytes_and_not_by_their_escapes() {
-    let mut writer = Canonical::default();
+    let mut writer = CanonicalWriter::default();
     writer.open(true);
     for key in ["é", "b", "a\u{2028}", "a", "", "abcdefgh2", "abcdefgh1", "a\n", "a!", "a\"", "Z"] {
         member(&mut writer, key, "0");
@@ -56,7 +56,7 @@ fn keys_are_ordered_by_their_bytes_and_not_by_their_escapes() {
 
 #[test]
 fn the_last_of_equal_keys_counts() {
-    let mut writer = Canonical::default();
+    let mut writer = CanonicalWriter::default();
     writer.open(true);
     member(&mut writer, "a", "1");
     member(&mut writer, "a", "2");
@@ -69,7 +69,7 @@ fn the_last_of_equal_keys_counts() {
 
 #[test]
 fn a_value_that_is_repeated_keeps_its_order_wherever_it_comes_to_stand() {
-    let mut writer = Canonical::default();
+    let mut writer = CanonicalWriter::default();
     writer.open(true);
     member(&mut writer, "z", "");
     let from = writer.written().len();
@@ -86,7 +86,7 @@ fn a_value_that_is_repeated_keeps_its_order_wherever_it_comes_to_stand() {
 
 #[test]
 fn a_writer_begins_anew() {
-    let mut writer = Canonical::default();
+    let mut writer = CanonicalWriter::default();
     writer.open(true);
     member(&mut writer, "b", "1");
     member(&mut writer, "a", "2");

@@ -1,4 +1,4 @@
-//! Text as Go's JSON encoder writes it when it does not escape for HTML, and back.
+//! Escapes and unescapes text as Go's JSON encoder does without HTML escapes.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 /// The high bit of each byte.
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
-/// So many plain bytes at the beginning of a text make it a long one.
+/// Number of leading plain bytes from which on a text counts as long.
 const LONG: usize = 64;
 
-/// How many bytes at the beginning are plain: printable ASCII but quote and backslash.
+/// Counts the leading plain bytes: printable ASCII except quote and backslash.
 #[inline]
 pub(in crate::read) fn plain_prefix(text: &[u8]) -> usize {
     let mut at = 0;
@@ -30,11 +30,11 @@ pub(in crate::read) fn plain_prefix(text: &[u8]) -> usize {
     rest.map_or(text.len(), |more| at + more)
 }
 
-/// As [`plain_prefix`] but for less than [`LONG`] bytes: twice as fast, and no use in a short text.
+/// Counts leading plain bytes in blocks of [`LONG`]: twice as fast as [`plain_prefix`] in long text.
 fn long_plain_prefix(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = text[at..].first_chunk::<LONG>() {
-        // Without an early end, so that it is done for many bytes at once.
+        // No early exit, so that the compiler vectorizes the loop.
         if chunk.iter().fold(false, |found, &byte| found | !is_plain(byte)) {
             break;
         }
@@ -50,7 +50,7 @@ pub(in crate::read) fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Writes one character as it stands between quotes.
+/// Writes one character, escaped if necessary.
 pub(in crate::read) fn write_char(out: &mut Vec<u8>, c: char) {
     let short = match c {
         '"' => b'"',
@@ -68,7 +68,7 @@ pub(in crate::read) fn write_char(out: &mut Vec<u8>, c: char) {
     out.extend_from_slice(&[b'\\', short]);
 }
 
-/// The bytes of a text that was written here, given without its quotes.
+/// Unescapes a text written by this module, without its quotes.
 pub(in crate::read) fn unescape(body: &[u8]) -> Cow<'_, [u8]> {
     let Some(first) = memchr::memchr(b'\\', body) else {
         return Cow::Borrowed(body);
@@ -125,7 +125,7 @@ fn write_body(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(&bytes[from..]);
 }
 
-/// As [`plain_prefix`], and goes on over what is not ASCII, up to what may be the line or paragraph separator.
+/// Counts leading bytes that need no escape: plain ones, and non-ASCII ones up to a possible line or paragraph separator.
 fn plain_or_foreign_prefix(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = text[at..].first_chunk::<8>() {
@@ -146,14 +146,14 @@ fn is_plain(byte: u8) -> bool {
     (b' '..0x80).contains(&byte) && byte != b'"' && byte != b'\\'
 }
 
-/// The high bit of each byte that is this one; bits above the lowest may be wrong.
+/// Sets the high bit of each byte that equals `byte`. Only the lowest set bit is reliable.
 #[inline]
 fn equals(word: u64, byte: u8) -> u64 {
     let zero = word ^ (ONES * u64::from(byte));
     zero.wrapping_sub(ONES) & !zero
 }
 
-/// The high bit of each byte below the blank; bits above the lowest may be wrong.
+/// Sets the high bit of each byte below the space. Only the lowest set bit is reliable.
 #[inline]
 fn controls(word: u64) -> u64 {
     word.wrapping_sub(ONES * u64::from(b' ')) & !word

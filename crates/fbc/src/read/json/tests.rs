@@ -4,7 +4,7 @@ use super::*;
 
 /// The line of a text, or what is wrong with it; `…` where it may go on.
 fn convert(text: &[u8]) -> String {
-    let mut writer = Canonical::default();
+    let mut writer = CanonicalWriter::default();
     let limits = ReadLimits { depth: 10, members: 10, ..ReadLimits::default() };
     match super::convert(text, 0, &limits, &mut writer) {
         Ok(Some(end)) => {

@@ -3,18 +3,18 @@
 use super::*;
 
 /// The documents of a text that comes in pieces of this size.
-fn documents(text: &str, piece: usize) -> Result<Vec<&str>, Fault> {
+fn documents(text: &str, piece: usize) -> Result<Vec<&str>, TextError> {
     let (mut from, mut known) = (0, 0);
-    let mut cut = Cut::default();
+    let mut cut = DocumentSplitter::default();
     let mut documents = Vec::new();
     loop {
-        match cut.document(&text.as_bytes()[from..known], known == text.len())? {
-            Found::More => known = text.len().min(known + piece),
-            Found::End => return Ok(documents),
-            Found::Document { len, next } => {
+        match cut.next_document(&text.as_bytes()[from..known], known == text.len())? {
+            DocumentBoundary::Incomplete => known = text.len().min(known + piece),
+            DocumentBoundary::End => return Ok(documents),
+            DocumentBoundary::Document { len, next } => {
                 documents.push(&text[from..from + len]);
                 from += next;
-                cut = Cut::default();
+                cut = DocumentSplitter::default();
             }
         }
     }
@@ -51,7 +51,7 @@ fn a_separator_that_goes_on_is_an_error() {
     for (text, line, rest) in table {
         for piece in 1..=text.len() {
             let kind = ReadErrorKind::Separator(rest.to_owned());
-            assert_eq!(documents(text, piece), Err(Fault { line, kind }), "{text:?} {piece}");
+            assert_eq!(documents(text, piece), Err(TextError { line, kind }), "{text:?} {piece}");
         }
     }
 }

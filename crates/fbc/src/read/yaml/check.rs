@@ -1,20 +1,20 @@
-//! What is checked in the text of a document before, or beside, the parser: it is more lenient than upstream's in some
-//! places, and can be made to hold too many tokens at once.
+//! Checks the text of a document in addition to the parser, which is more lenient than upstream's in some places and may
+//! hold too many tokens at once.
 
 use std::borrow::Cow;
 
 use saphyr_parser::Span;
 
 use super::super::ReadLimits;
-use super::super::error::{Fault, ReadErrorKind};
+use super::super::error::{ReadErrorKind, TextError};
 
-/// Documents up to this size hold so few tokens that nobody counts them.
+/// Maximum size in bytes of documents whose indicators are not counted.
 const SMALL: usize = 256 * 1024;
 
-/// The characters that begin or end a token of their own.
+/// Characters that begin or end a token.
 const INDICATORS: &[u8] = b",[]{}:?*&!\"'#";
 
-/// Holds for each byte whether it is an indicator.
+/// Table of the bytes that are indicators.
 const IS_INDICATOR: [bool; 256] = {
     let mut table = [false; 256];
     let mut i = 0;
@@ -25,12 +25,12 @@ const IS_INDICATOR: [bool; 256] = {
     table
 };
 
-/// The text of a document, when it is UTF-8 without the characters that YAML forbids and has not too many indicators.
-pub(super) fn check<'t>(text: &'t [u8], limits: &ReadLimits) -> Result<Cow<'t, str>, Fault> {
-    let fault = |at: usize, kind| Fault { line: memchr::memchr_iter(b'\n', &text[..at]).count(), kind };
+/// Validates the text of a document: UTF-8, no forbidden characters, not too many indicators.
+pub(super) fn check<'t>(text: &'t [u8], limits: &ReadLimits) -> Result<Cow<'t, str>, TextError> {
+    let fault = |at: usize, kind| TextError { line: memchr::memchr_iter(b'\n', &text[..at]).count(), kind };
     let text = std::str::from_utf8(text).map_err(|error| fault(error.valid_up_to(), ReadErrorKind::Utf8))?;
     let has_controls = text.as_bytes().chunks(1024).any(|chunk| {
-        // Without an early end, so that it is done for many bytes at once.
+        // No early exit, so that the compiler vectorizes the loop.
         let found = |found, &byte| found | is_control_byte(byte);
         chunk.iter().fold(false, found)
     });
@@ -54,23 +54,23 @@ pub(super) fn check<'t>(text: &'t [u8], limits: &ReadLimits) -> Result<Cow<'t, s
     Ok(Cow::Borrowed(text))
 }
 
-/// Finds `\/` between double quotes: YAML 1.1 does not know it, the parser does.
+/// Finds `\/` in double-quoted scalars, which YAML 1.1 forbids and the parser accepts.
 #[derive(Debug)]
 pub(super) struct EscapedSlashes<'t> {
     text: &'t str,
-    /// The last place that was asked for: the parser counts characters, and each place is behind the one before.
+    /// The last position: the parser counts characters, and positions ascend.
     characters: usize,
     bytes: usize,
 }
 
 impl<'t> EscapedSlashes<'t> {
-    /// None when the document has none at all, as almost all documents.
-    pub(super) fn of(text: &'t str) -> Option<Self> {
+    /// Creates the check; `None` when the document has no `\/` at all, as almost all documents.
+    pub(super) fn find_in(text: &'t str) -> Option<Self> {
         memchr::memmem::find(text.as_bytes(), b"\\/")?;
         Some(Self { text, characters: 0, bytes: 0 })
     }
 
-    /// Refuses them in a scalar between double quotes.
+    /// Rejects them in a double-quoted scalar.
     pub(super) fn check(&mut self, scalar: Span) -> Result<(), ReadErrorKind> {
         let (from, to) = (self.byte(scalar.start.index()), self.byte(scalar.end.index()));
         let mut rest = &self.text[from..to];
@@ -87,7 +87,7 @@ impl<'t> EscapedSlashes<'t> {
         Ok(())
     }
 
-    /// Where the character with this number begins.
+    /// Returns the byte offset of a character, by index.
     fn byte(&mut self, character: usize) -> usize {
         let ahead = character.saturating_sub(self.characters);
         let rest = &self.text[self.bytes..];

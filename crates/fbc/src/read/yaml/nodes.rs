@@ -1,71 +1,71 @@
-//! Collections, anchors, aliases and merge keys of one document.
+//! Handles collections, anchors, aliases and merge keys of one document.
 //!
-//! An alias of a collection copies what was written for its anchor; a merge key copies the members. How much may come
-//! from aliases is upstream's rule (yaml.v2's), which lets everything pass that is not made to explode.
+//! An alias of a collection copies the output of its anchor; a merge key copies the members. The limit for aliases is
+//! that of upstream (yaml.v2), which only rejects documents that are designed to explode.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::super::canonical::{KeyKind, Span, write_text};
+use super::super::canonical::{KeyKind, MemberSpan, write_text};
 use super::super::error::ReadErrorKind;
 use super::super::meta;
-use super::Reader;
-use super::scalar::Scalar;
+use super::YamlReader;
+use super::scalar::YamlScalar;
 
-/// Up to so many nodes, 99 % of them may come from aliases.
+/// Number of nodes up to which 99 % of them may come from aliases.
 const FEW_NODES: usize = 400_000;
-/// From so many nodes on, 10 % of them may come from aliases.
+/// Number of nodes from which on 10 % of them may come from aliases.
 const MANY_NODES: usize = 4_000_000;
-/// Below so many nodes from aliases, or so many nodes, nothing is refused.
+/// Numbers of nodes from aliases, and of all nodes, up to which nothing is rejected.
 const FREE_ALIASED: usize = 100;
 const FREE_NODES: usize = 1_000;
 
-/// A collection that is open.
+/// An open collection.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct CollectionFrame {
     is_mapping: bool,
-    /// Whether a key comes next, in a mapping.
+    /// Whether a mapping expects a key next.
     expects_key: bool,
-    /// The anchor's number, 0 without one.
+    /// Number of its anchor; 0 without one.
     anchor: usize,
-    /// Where its text begins.
+    /// Offset of its output.
     from: usize,
-    /// How many nodes there were before it.
+    /// Number of nodes before it.
     nodes: usize,
-    /// While the value of a merge key is read.
-    merge: Option<Merge>,
-    /// Whether it is a list of mappings to merge.
+    /// Sources of the current merge key, while its value is read.
+    merge: Option<MergeSources>,
+    /// Whether it is the list of mappings of a merge key.
     is_merge_list: bool,
 }
 
-/// The mappings that a merge key names, in their order.
+/// Members of the mappings of a merge key, in input order.
 #[derive(Debug, Default)]
-struct Merge(Vec<Vec<Span>>);
+struct MergeSources(Vec<Vec<MemberSpan>>);
 
-/// What an anchor stands for, once it is complete.
+/// The value of a complete anchor.
 #[derive(Debug)]
-pub(super) enum Anchored<'t> {
-    Scalar(Scalar<'t>),
+pub(super) enum AnchorValue<'t> {
+    Scalar(YamlScalar<'t>),
     Collection {
         text: Range<usize>,
-        /// Of a mapping.
-        members: Option<Vec<Span>>,
-        /// With all that it has by aliases.
+        /// Members, if it is a mapping.
+        members: Option<Vec<MemberSpan>>,
+        /// Number of its nodes, including those from aliases.
         nodes: usize,
     },
 }
 
-/// The anchors of a document, by the parser's numbers, and how much they are used.
+/// Anchors of a document, by the parser's numbers, and the use of aliases.
 #[derive(Debug, Default)]
 pub(super) struct Anchors<'t> {
-    known: HashMap<usize, Anchored<'t>>,
+    known: HashMap<usize, AnchorValue<'t>>,
     nodes: usize,
-    /// How many of the nodes come from aliases.
+    /// Number of nodes that come from aliases.
     aliased: usize,
 }
 
 impl<'t> Anchors<'t> {
-    pub(super) fn insert(&mut self, anchor: usize, anchored: Anchored<'t>) {
+    pub(super) fn insert(&mut self, anchor: usize, anchored: AnchorValue<'t>) {
         self.known.insert(anchor, anchored);
     }
 
@@ -74,7 +74,7 @@ impl<'t> Anchors<'t> {
         self.nodes += 1;
     }
 
-    /// Counts the nodes that an alias brings.
+    /// Counts the nodes of an alias; fails if too many nodes come from aliases.
     fn count_aliased(&mut self, nodes: usize) -> Result<(), ReadErrorKind> {
         self.nodes += nodes;
         self.aliased += nodes;
@@ -91,7 +91,7 @@ impl<'t> Anchors<'t> {
     }
 }
 
-impl Reader<'_, '_> {
+impl YamlReader<'_, '_> {
     pub(super) fn expects_key(&self) -> bool {
         self.frames.last().is_some_and(|frame| frame.expects_key)
     }
@@ -102,18 +102,18 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether what comes next is to be merged.
+    /// Tells whether the next value is to be merged.
     pub(super) fn is_merging(&self) -> bool {
         self.frames.last().is_some_and(|frame| frame.is_merge_list || frame.merge.is_some())
     }
 
-    /// Takes a merge key. What stands after it is written as a member that will be left out.
+    /// Begins a merge key. Its value is written as a member that is omitted later.
     pub(super) fn begin_merge(&mut self) {
         write_text(self.writer.begin_key(KeyKind::Merge), "<<");
         self.writer.end_key(false);
         if let Some(frame) = self.frames.last_mut() {
             frame.expects_key = false;
-            frame.merge = Some(Merge::default());
+            frame.merge = Some(MergeSources::default());
         }
     }
 
@@ -133,7 +133,7 @@ impl Reader<'_, '_> {
         let nodes = self.anchors.nodes;
         self.anchors.count();
         self.writer.open(is_mapping);
-        self.frames.push(Frame {
+        self.frames.push(CollectionFrame {
             is_mapping,
             expects_key: is_mapping,
             anchor,
@@ -160,7 +160,7 @@ impl Reader<'_, '_> {
             self.merge_from(members.clone())?;
         }
         if frame.anchor != 0 {
-            let anchored = Anchored::Collection {
+            let anchored = AnchorValue::Collection {
                 text: frame.from..self.writer.written().len(),
                 members,
                 nodes: self.anchors.nodes - frame.nodes,
@@ -176,22 +176,22 @@ impl Reader<'_, '_> {
             let text = "anchor value contains itself".to_owned();
             return Err(ReadErrorKind::Alias(text));
         };
-        let written = self.alias_of(&anchored);
+        let written = self.write_alias(&anchored);
         self.anchors.known.insert(anchor, anchored);
         written
     }
 
-    fn alias_of(&mut self, anchored: &Anchored<'_>) -> Result<(), ReadErrorKind> {
+    fn write_alias(&mut self, anchored: &AnchorValue<'_>) -> Result<(), ReadErrorKind> {
         match anchored {
-            Anchored::Scalar(scalar) => {
+            AnchorValue::Scalar(scalar) => {
                 self.anchors.count_aliased(1)?;
                 self.write(scalar)
             }
-            Anchored::Collection { .. } if self.expects_key() => {
+            AnchorValue::Collection { .. } if self.expects_key() => {
                 let text = "a mapping or a sequence".to_owned();
                 Err(ReadErrorKind::Key(text))
             }
-            Anchored::Collection { text, members, nodes } => {
+            AnchorValue::Collection { text, members, nodes } => {
                 self.anchors.count_aliased(*nodes)?;
                 if self.is_merging() {
                     self.merge_from(members.clone())?;
@@ -204,24 +204,24 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Notes the members of a mapping that is to be merged.
-    fn merge_from(&mut self, members: Option<Vec<Span>>) -> Result<(), ReadErrorKind> {
+    /// Adds the members of a mapping to the current merge.
+    fn merge_from(&mut self, members: Option<Vec<MemberSpan>>) -> Result<(), ReadErrorKind> {
         let members = members.ok_or(ReadErrorKind::Merge)?;
         let merge = self.frames.iter_mut().rev().find_map(|frame| frame.merge.as_mut());
-        if let Some(Merge(sources)) = merge {
+        if let Some(MergeSources(sources)) = merge {
             sources.push(members);
         }
         Ok(())
     }
 
-    /// Goes on after a value. After that of a merge key, its members are written: later ones win over earlier ones, so
-    /// that of a list the first mapping must come last.
+    /// Continues after a value. After the value of a merge key, the merged members are written: later members win, so the
+    /// first mapping of a list is written last.
     pub(super) fn value_is_complete(&mut self) -> Result<(), ReadErrorKind> {
         let Some(frame) = self.frames.last_mut() else {
             return Ok(());
         };
         frame.expects_key = frame.is_mapping;
-        let Some(Merge(sources)) = frame.merge.take() else {
+        let Some(MergeSources(sources)) = frame.merge.take() else {
             return Ok(());
         };
         for members in sources.iter().rev() {

@@ -1,21 +1,21 @@
-//! What YAML 1.2 forbids and upstream's parser, of YAML 1.1, allows: text within brackets, braces or quotes that stands
-//! further left than its mapping, and a tab behind a colon. Where the parser refuses a document for it, white space
-//! that means nothing is changed and the document is tried again. No line is added.
+//! Repairs documents that YAML 1.2 forbids and upstream's parser, of YAML 1.1, accepts: flow collections and quoted
+//! scalars that are indented less than their mapping, and a tab after a colon. After such an error, insignificant white
+//! space is changed and the document is parsed again. The number of lines stays the same.
 
 use saphyr_parser::ScanError;
 
-/// How often a document may be tried, so that reading stays linear in its size.
+/// Maximum number of attempts per document, which keeps reading linear in its size.
 const TRIES: usize = 100;
 
-/// How many blanks may be added at once, in bytes for each byte of the text.
+/// Maximum growth by one repair, in added bytes per byte of the text.
 const GROWTH: usize = 2;
 
-/// How often one document was tried.
+/// Number of attempts to parse a document.
 #[derive(Debug, Default)]
-pub(super) struct Tries(usize);
+pub(super) struct RelaxAttempts(usize);
 
-impl Tries {
-    /// The text with what it was refused for set right; none when it is refused for another reason, or too often.
+impl RelaxAttempts {
+    /// Repairs the text for an error of the parser; `None` for other errors, or after too many attempts.
     pub(super) fn relax(&mut self, text: &str, refusal: &ScanError) -> Option<String> {
         self.0 += 1;
         if self.0 >= TRIES {
@@ -42,7 +42,7 @@ impl Tries {
     }
 }
 
-/// Moves the lines that begin in this part of the text to the right of all before; `from` is the beginning of one.
+/// Indents the lines that begin in a part of the text deeper than all lines before it. `from` must be the start of a line.
 fn indent(text: &str, from: usize, to: usize) -> Option<String> {
     let indentation = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let deepest = text[..from].split('\n').map(indentation).max();
@@ -56,7 +56,7 @@ fn indent(text: &str, from: usize, to: usize) -> Option<String> {
     Some(replace(text, from, to, &lines))
 }
 
-/// Where the scalar that begins with the quote at this place ends.
+/// Returns the end of the quoted scalar that begins at an offset.
 fn quoted_end(text: &str, place: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let quote = *bytes.get(place)?;
@@ -77,7 +77,7 @@ fn replace(text: &str, from: usize, to: usize, with: &str) -> String {
     [&text[..from], with, &text[to..]].concat()
 }
 
-/// Where the character with this number begins.
+/// Returns the byte offset of a character, by index.
 fn byte_of(text: &str, character: usize) -> usize {
     let place = text.char_indices().nth(character);
     place.map_or(text.len(), |(at, _)| at)

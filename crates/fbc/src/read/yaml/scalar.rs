@@ -1,5 +1,4 @@
-//! What a YAML scalar means: the rules of Go's yaml.v2, which are those of YAML 1.1 with its own additions. It knows
-//! nothing of documents.
+//! Resolves YAML scalars by the rules of Go's yaml.v2: those of YAML 1.1, with additions.
 
 use std::borrow::Cow;
 
@@ -11,51 +10,51 @@ use super::super::error::ReadErrorKind;
 
 /// The value of a scalar.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Scalar<'t> {
+pub(super) enum YamlScalar<'t> {
     Null,
     Bool(bool),
     /// Between -2^63 and 2^64 - 1.
     Integer(i128),
-    /// Also infinite, or not a number.
+    /// Including infinities and not a number.
     Float(f64),
     Text(Cow<'t, str>),
 }
 
-/// Standard base64 as Go reads it: padded, and what is left over in the last bits does not matter.
+/// Standard base64 as Go decodes it: padding is required, trailing bits are ignored.
 const BASE64: GeneralPurpose =
     GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
-/// The value of a scalar with a tag, given without `tag:yaml.org,2002:`; the tag decides, however it is quoted.
-pub(super) fn resolve_tagged<'t>(tag: &str, text: Cow<'t, str>) -> Result<Scalar<'t>, ReadErrorKind> {
+/// Resolves a scalar with a tag, given without `tag:yaml.org,2002:`. The tag decides, whether or not it is quoted.
+pub(super) fn resolve_tagged<'t>(tag: &str, text: Cow<'t, str>) -> Result<YamlScalar<'t>, ReadErrorKind> {
     if tag == "binary" {
-        return decode_binary(&text).map(Scalar::Text);
+        return decode_binary(&text).map(YamlScalar::Text);
     }
     if !matches!(tag, "bool" | "int" | "float" | "null" | "timestamp") {
-        return Ok(Scalar::Text(text));
+        return Ok(YamlScalar::Text(text));
     }
     let resolved = resolve_plain(&text);
     let found = match &resolved {
-        Some(Scalar::Null) => "null",
-        Some(Scalar::Bool(_)) => "bool",
-        Some(Scalar::Integer(_)) => "int",
-        Some(Scalar::Float(_)) => "float",
-        Some(Scalar::Text(_)) | None if is_timestamp(&text) => "timestamp",
-        Some(Scalar::Text(_)) | None => "str",
+        Some(YamlScalar::Null) => "null",
+        Some(YamlScalar::Bool(_)) => "bool",
+        Some(YamlScalar::Integer(_)) => "int",
+        Some(YamlScalar::Float(_)) => "float",
+        Some(YamlScalar::Text(_)) | None if is_timestamp(&text) => "timestamp",
+        Some(YamlScalar::Text(_)) | None => "str",
     };
     match (tag, resolved) {
-        ("float", Some(Scalar::Integer(integer))) if i64::try_from(integer).is_ok() => {
-            Ok(Scalar::Float(to_float(integer)))
+        ("float", Some(YamlScalar::Integer(integer))) if i64::try_from(integer).is_ok() => {
+            Ok(YamlScalar::Float(to_float(integer)))
         }
         _ if tag != found => Err(ReadErrorKind::Tag(format!("cannot decode !!{found} `{text}` as a !!{tag}"))),
         (_, Some(resolved)) => Ok(resolved),
-        (_, None) => Ok(Scalar::Text(text)),
+        (_, None) => Ok(YamlScalar::Text(text)),
     }
 }
 
-/// The value of a scalar without quotes and tag; none when it is the text itself.
-pub(super) fn resolve_plain(text: &str) -> Option<Scalar<'static>> {
+/// Resolves a plain scalar without a tag; `None` when it is text.
+pub(super) fn resolve_plain(text: &str) -> Option<YamlScalar<'static>> {
     match text.as_bytes() {
-        [] => Some(Scalar::Null),
+        [] => Some(YamlScalar::Null),
         [b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~', ..] => word(text),
         [b'.', ..] => word(text).or_else(|| point_float(text)),
         [b'0'..=b'9' | b'+' | b'-', ..] => word(text).or_else(|| number(text)),
@@ -63,7 +62,7 @@ pub(super) fn resolve_plain(text: &str) -> Option<Scalar<'static>> {
     }
 }
 
-/// Writes a finite number as Go's JSON encoder does.
+/// Formats a finite number as Go's JSON encoder does.
 pub(super) fn write_float(out: &mut Vec<u8>, float: f64) {
     let size = float.abs();
     let text = if size != 0.0 && !(1e-6..1e21).contains(&size) {
@@ -76,7 +75,7 @@ pub(super) fn write_float(out: &mut Vec<u8>, float: f64) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// A float as mapping key, as upstream writes it: as `%g` of the nearest float of 32 bits.
+/// Formats a float as mapping key as upstream does: as `%g` of the nearest float of 32 bits.
 #[expect(clippy::cast_possible_truncation, reason = "upstream rounds such keys to 32 bits")]
 pub(super) fn float_key(float: f64) -> String {
     let float = float as f32;
@@ -95,40 +94,40 @@ pub(super) fn float_key(float: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
-/// The words of YAML 1.1 that are no text.
-fn word(text: &str) -> Option<Scalar<'static>> {
+/// Resolves the words of YAML 1.1 that are not text.
+fn word(text: &str) -> Option<YamlScalar<'static>> {
     Some(match text {
-        "~" | "null" | "Null" | "NULL" => Scalar::Null,
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Scalar::Bool(true),
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Scalar::Bool(false),
-        ".nan" | ".NaN" | ".NAN" => Scalar::Float(f64::NAN),
-        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Scalar::Float(f64::INFINITY),
-        "-.inf" | "-.Inf" | "-.INF" => Scalar::Float(f64::NEG_INFINITY),
+        "~" | "null" | "Null" | "NULL" => YamlScalar::Null,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => YamlScalar::Bool(true),
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => YamlScalar::Bool(false),
+        ".nan" | ".NaN" | ".NAN" => YamlScalar::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => YamlScalar::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => YamlScalar::Float(f64::NEG_INFINITY),
         _ => return None,
     })
 }
 
-/// A number that begins with a sign or a digit; underscores count as nothing.
-fn number(text: &str) -> Option<Scalar<'static>> {
+/// Parses a number that begins with a sign or a digit; underscores are ignored.
+fn number(text: &str) -> Option<YamlScalar<'static>> {
     // No number has a letter that is neither a digit of some base nor part of a prefix or exponent.
     if !text.bytes().all(|byte| byte.is_ascii_hexdigit() || b"_+-.xXoObB".contains(&byte)) {
         return None;
     }
     let plain: Cow<'_, str> = if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(text) };
     integer(&plain)
-        .map(Scalar::Integer)
+        .map(YamlScalar::Integer)
         .or_else(|| {
             let fits = is_float(&plain).then(|| plain.parse::<f64>());
-            fits?.ok().filter(|float| float.is_finite()).map(Scalar::Float)
+            fits?.ok().filter(|float| float.is_finite()).map(YamlScalar::Float)
         })
         .or_else(|| {
             // Only reached by a second sign: `0b-1`.
             let digits = plain.strip_prefix("0b")?;
-            i64::from_str_radix(digits, 2).ok().map(|i| Scalar::Integer(i.into()))
+            i64::from_str_radix(digits, 2).ok().map(|i| YamlScalar::Integer(i.into()))
         })
 }
 
-/// An integer of 64 bits, with or without sign, in the base that its prefix tells.
+/// Parses an integer of 64 bits, with or without sign, in the base of its prefix.
 fn integer(text: &str) -> Option<i128> {
     let (sign, digits) = match text.as_bytes() {
         [b'-', ..] => (-1, &text[1..]),
@@ -166,8 +165,8 @@ fn is_float(text: &str) -> bool {
     is_size && digits(exponent) && !exponent.is_empty()
 }
 
-/// A float that begins with its point. Underscores may stand between digits.
-fn point_float(text: &str) -> Option<Scalar<'static>> {
+/// Parses a float that begins with its point. Underscores are allowed between digits.
+fn point_float(text: &str) -> Option<YamlScalar<'static>> {
     let bytes = text.as_bytes();
     let between = |at: usize| {
         let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -179,10 +178,10 @@ fn point_float(text: &str) -> Option<Scalar<'static>> {
     }
     let plain = text.replace('_', "");
     let float = is_float(&plain).then(|| plain.parse::<f64>())?.ok()?;
-    float.is_finite().then_some(Scalar::Float(float))
+    float.is_finite().then_some(YamlScalar::Float(float))
 }
 
-/// Whether it has the form of a date, or of a date and a time.
+/// Tells whether a text has the form of a date, or of a date and time.
 fn is_timestamp(text: &str) -> bool {
     let mut date = text.splitn(3, '-');
     let (year, month) = (date.next().unwrap_or(""), date.next().unwrap_or(""));
@@ -197,7 +196,7 @@ fn is_timestamp(text: &str) -> bool {
         && (day == rest.len() || rest[day..].starts_with(['T', 't', ' ']))
 }
 
-/// Bytes that are no UTF-8 each become U+FFFD.
+/// Decodes base64; each byte of invalid UTF-8 becomes U+FFFD.
 fn decode_binary(text: &str) -> Result<Cow<'static, str>, ReadErrorKind> {
     let text: Vec<u8> = text.bytes().filter(|byte| !b"\r\n".contains(byte)).collect();
     let bytes = BASE64
@@ -211,7 +210,7 @@ fn decode_binary(text: &str) -> Result<Cow<'static, str>, ReadErrorKind> {
     Ok(Cow::Owned(out))
 }
 
-/// The digits and the exponent of a number that was written with an exponent.
+/// Splits a number in scientific notation into mantissa and exponent.
 fn scientific(text: &str) -> (&str, i32) {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
     (mantissa, exponent.parse().unwrap_or_default())

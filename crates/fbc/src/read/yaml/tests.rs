@@ -10,7 +10,7 @@ fn limits() -> ReadLimits {
 
 /// The line of a document and where text is unread, or the line and text of its fault; lines from 0.
 fn convert(text: &str) -> Result<(String, Option<usize>), String> {
-    let mut writer = Canonical::default();
+    let mut writer = CanonicalWriter::default();
     let read = super::convert(text.as_bytes(), &limits(), &mut writer);
     let read = read.map_err(|fault| format!("{}: {}", fault.line, fault.kind))?;
     writer.finish();
@@ -74,7 +74,7 @@ fn keys_become_text() {
 
 #[test]
 fn different_keys_with_the_same_text_are_told() {
-    let mut writer = Canonical::default();
+    let mut writer = CanonicalWriter::default();
     let text = "1: a\n'1': b\ntrue: c\nyes: d\nx: e\nx: f\n";
     super::convert(text.as_bytes(), &limits(), &mut writer).unwrap();
     assert_eq!(writer.collisions(), ["1"]);
@@ -131,7 +131,7 @@ fn aliases_may_bring_much_but_not_explode() {
         let mut text = String::new();
         tree(levels, &mut text);
         let limits = ReadLimits { blob_bytes, ..ReadLimits::default() };
-        let mut writer = Canonical::default();
+        let mut writer = CanonicalWriter::default();
         super::convert(text.as_bytes(), &limits, &mut writer).map_err(|fault| fault.kind)
     };
     assert!(convert(3, 1 << 20).is_ok());
@@ -188,7 +188,7 @@ fn a_large_document_has_indicators_up_to_the_limit() {
     let document = |indicators: usize| {
         let limits = ReadLimits { blob_bytes: 1 << 20, ..limits() };
         let text = format!("a: {}{}", "x".repeat(256 * 1024), "!".repeat(indicators - 1));
-        let mut writer = Canonical::default();
+        let mut writer = CanonicalWriter::default();
         let read = super::convert(text.as_bytes(), &limits, &mut writer);
         read.map(|_| ()).map_err(|fault| fault.kind)
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fbc::Catalog;
 use fbc::catalog::Deprecation;
 use fbc::graph::Releases;
-use fbc::resolve::{Failure, InstalledBundle, Offer, Request, Resolution, UpgradePolicy, resolve};
+use fbc::resolve::{InstalledBundle, Offer, Resolution, ResolutionFailure, ResolutionRequest, UpgradePolicy, resolve};
 use fbc::selector::{MatchExpression, Selector};
 use serde::Deserialize;
 use serde_json::Value;
@@ -118,7 +118,7 @@ fn answer(world: &World) -> Result<(String, Vec<String>), String> {
         .collect();
     let selector = world.request.selector.as_ref().map(selector).transpose().map_err(|failure| failure.message)?;
     let channels: Vec<_> = world.request.channels.iter().map(String::as_str).collect();
-    let request = Request {
+    let request = ResolutionRequest {
         package: &world.request.package,
         version: &world.request.version,
         channels: &channels,
@@ -150,7 +150,7 @@ fn answer(world: &World) -> Result<(String, Vec<String>), String> {
 }
 
 /// Exactly what was chosen has no rejection, and comes first.
-fn check_reasons(resolution: &Result<Resolution<'_>, Failure<'_>>) {
+fn check_reasons(resolution: &Result<Resolution<'_>, ResolutionFailure<'_>>) {
     let (considered, chosen) = match resolution {
         Ok(resolution) => (&resolution.considered, Some((resolution.offer, resolution.bundle.name()))),
         Err(failure) => (&failure.considered, None),
@@ -167,7 +167,7 @@ fn content(catalog: &OfferedCatalog) -> Option<Catalog> {
     catalog.fetch_error.is_none().then(|| fixture::catalog_of(&lines.concat()))
 }
 
-fn selector(selector: &LabelSelector) -> Result<Selector, Failure<'static>> {
+fn selector(selector: &LabelSelector) -> Result<Selector, ResolutionFailure<'static>> {
     let expressions: Vec<_> = selector
         .match_expressions
         .iter()

@@ -1,23 +1,23 @@
-//! Text → words that are equal where people take them for equal: without letter case, accents and other marks, in
-//! Unicode's compatibility decomposition.
+//! Splits text into words and folds them: removes letter case, accents and other marks, by Unicode's compatibility
+//! decomposition.
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
-use super::{MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, shortened};
+use super::{MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, truncate_word};
 
-/// The words of a text to search for, within the limits.
+/// Splits a query into folded words, within the limits.
 pub(super) fn fold(text: &str) -> Vec<String> {
     let text = text.char_indices().nth(MAX_SEARCH_LETTERS).map_or(text, |(end, _)| &text[..end]);
     let mut words = Vec::new();
     for_each_word(text, |word| {
         if words.len() < MAX_SEARCH_WORDS {
-            words.push(shortened(word).to_owned());
+            words.push(truncate_word(word).to_owned());
         }
     });
     words
 }
 
-/// Calls with each word, folded. Words are what letters and digits make up; marks belong to them and are left out.
+/// Calls `each` with each folded word. Words consist of letters and digits; marks between them are removed.
 pub(super) fn for_each_word(text: &str, mut each: impl FnMut(&str)) {
     let mut word = String::new();
     for letter in text.chars() {
@@ -35,7 +35,7 @@ pub(super) fn for_each_word(text: &str, mut each: impl FnMut(&str)) {
     }
 }
 
-/// Adds what a decomposed letter folds to.
+/// Appends the folded form of a decomposed character.
 fn fold_part(part: char, word: &mut String) {
     if is_combining_mark(part) || !part.is_alphanumeric() {
         return;
@@ -49,8 +49,7 @@ fn fold_part(part: char, word: &mut String) {
     }
 }
 
-/// The letters that people type for one which Unicode does not take apart, although its accent is a stroke or it is
-/// two in one.
+/// Returns the ASCII spelling of letters that Unicode does not decompose: those with a stroke, and ligatures.
 fn plain(letter: char) -> Option<&'static str> {
     Some(match letter {
         'æ' => "ae",

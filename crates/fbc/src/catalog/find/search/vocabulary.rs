@@ -1,22 +1,21 @@
-//! Sorted words, one after the other: those that begin with given letters lie together and are found by bisection.
+//! A sorted vocabulary: words with a common prefix are adjacent and found by binary search.
 //!
-//! That also finds typos without looking at every word. Where two words differ by one edit, what comes before the edit
-//! is equal, and so is what comes after it: from the words with the letters before, bisection leads to those with the
-//! letters after.
+//! It finds typos without visiting every word. Two words that differ by one edit share the prefix before the edit and the
+//! text after it: binary search among the words with that prefix finds those that continue with that text.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Words in the order of their bytes, each once.
+/// Distinct words, sorted by their bytes.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     text: Box<str>,
-    /// Where each word ends.
+    /// End offset of each word.
     ends: Box<[u32]>,
 }
 
 impl Vocabulary {
-    /// From words that are sorted.
+    /// Creates a vocabulary from sorted, distinct words.
     pub(super) fn new<'a>(words: impl Iterator<Item = &'a str>) -> Self {
         let (mut text, mut ends) = (String::new(), Vec::new());
         for word in words {
@@ -26,21 +25,21 @@ impl Vocabulary {
         Self { text: text.into_boxed_str(), ends: ends.into_boxed_slice() }
     }
 
-    /// The word at this place.
+    /// Returns the word at an index.
     pub(super) fn get(&self, at: usize) -> &str {
         let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
         &self.text[start..self.ends[at] as usize]
     }
 
-    /// The places of the words that begin with this.
+    /// Returns the indexes of the words with a prefix.
     pub(super) fn with_prefix(&self, prefix: &str) -> Range<usize> {
         self.narrow(&(0..self.ends.len()), 0, prefix)
     }
 
-    /// Calls with places of words that begin with this but for one edit: a letter too many, too few or wrong, or two
-    /// neighbours exchanged. Places may come twice, and those that begin with it literally may be among them.
+    /// Calls `each` with the indexes of words that have `word` as prefix after one edit: an additional, missing or wrong
+    /// letter, or two transposed letters. Indexes may repeat and may include exact matches of the prefix.
     pub(super) fn for_each_typo(&self, word: &str, mut each: impl FnMut(Range<usize>)) {
-        // The words that begin as the word does, up to the letter that is looked at.
+        // The words that share the prefix before the current letter.
         let mut range = 0..self.ends.len();
         for (at, letter) in word.char_indices() {
             let rest = &word[at + letter.len_utf8()..];
@@ -62,8 +61,8 @@ impl Vocabulary {
         }
     }
 
-    /// Calls for each letter that comes next in these words, all equal up to this byte, with the words that have it and
-    /// where it ends.
+    /// Calls `each` for each next letter of these words, which are equal up to byte `at`, with the words that have this
+    /// letter and the offset of its end.
     fn for_each_branch(&self, range: &Range<usize>, at: usize, mut each: impl FnMut(Range<usize>, usize)) {
         let mut start = range.start;
         while start < range.end {
@@ -78,7 +77,7 @@ impl Vocabulary {
         }
     }
 
-    /// Of these words, all equal up to this byte, those that go on like this.
+    /// Narrows a range of words, which are equal up to byte `at`, to those that continue with `rest`.
     fn narrow(&self, range: &Range<usize>, at: usize, rest: &str) -> Range<usize> {
         let compare = |place: usize| -> Ordering {
             let word = &self.get(place).as_bytes()[at..];
@@ -89,12 +88,12 @@ impl Vocabulary {
     }
 }
 
-/// The first place of a range that is not so, where those that are come first.
-fn bisect(range: &Range<usize>, is_so: impl Fn(usize) -> bool) -> usize {
+/// Finds the first index of a range for which the predicate is false, as `partition_point` does.
+fn bisect(range: &Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
     let (mut start, mut end) = (range.start, range.end);
     while start < end {
         let middle = start.midpoint(end);
-        if is_so(middle) {
+        if holds(middle) {
             start = middle + 1;
         } else {
             end = middle;

@@ -5,7 +5,7 @@ use super::*;
 fn float(text: &str) -> String {
     let mut out = Vec::new();
     match resolve_plain(text) {
-        Some(Scalar::Float(float)) => write_float(&mut out, float),
+        Some(YamlScalar::Float(float)) => write_float(&mut out, float),
         other => panic!("{text}: {other:?}"),
     }
     String::from_utf8(out).unwrap()
@@ -14,13 +14,13 @@ fn float(text: &str) -> String {
 #[test]
 fn words_of_yaml_1_1_have_their_values() {
     for word in ["y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"] {
-        assert_eq!(resolve_plain(word), Some(Scalar::Bool(true)), "{word}");
+        assert_eq!(resolve_plain(word), Some(YamlScalar::Bool(true)), "{word}");
     }
     for word in ["n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"] {
-        assert_eq!(resolve_plain(word), Some(Scalar::Bool(false)), "{word}");
+        assert_eq!(resolve_plain(word), Some(YamlScalar::Bool(false)), "{word}");
     }
     for word in ["", "~", "null", "Null", "NULL"] {
-        assert_eq!(resolve_plain(word), Some(Scalar::Null), "{word}");
+        assert_eq!(resolve_plain(word), Some(YamlScalar::Null), "{word}");
     }
     for word in [
         "yEs",
@@ -95,7 +95,7 @@ fn integers_have_64_bits_and_any_base() {
         ("0xFFFFFFFFFFFFFFFF", i128::from(u64::MAX)),
     ];
     for (text, expected) in table {
-        assert_eq!(resolve_plain(text), Some(Scalar::Integer(expected)), "{text}");
+        assert_eq!(resolve_plain(text), Some(YamlScalar::Integer(expected)), "{text}");
     }
 }
 
@@ -137,27 +137,27 @@ fn floats_are_written_as_go_writes_them() {
 #[test]
 fn what_is_infinite_or_no_number_is_a_float() {
     for text in [".inf", ".Inf", ".INF", "+.inf"] {
-        assert_eq!(resolve_plain(text), Some(Scalar::Float(f64::INFINITY)));
+        assert_eq!(resolve_plain(text), Some(YamlScalar::Float(f64::INFINITY)));
     }
-    assert_eq!(resolve_plain("-.INF"), Some(Scalar::Float(f64::NEG_INFINITY)));
-    assert!(matches!(resolve_plain(".NaN"), Some(Scalar::Float(float)) if float.is_nan()));
+    assert_eq!(resolve_plain("-.INF"), Some(YamlScalar::Float(f64::NEG_INFINITY)));
+    assert!(matches!(resolve_plain(".NaN"), Some(YamlScalar::Float(float)) if float.is_nan()));
 }
 
 #[test]
 fn a_tag_decides_or_refuses() {
-    let text = |text: &str| Scalar::Text(Cow::Owned(text.to_owned()));
+    let text = |text: &str| YamlScalar::Text(Cow::Owned(text.to_owned()));
     let table = [
         ("str", "1", Some(text("1"))),
         ("!foo", "1", Some(text("1"))),
         ("!", "1", Some(text("1"))),
-        ("int", "010", Some(Scalar::Integer(8))),
+        ("int", "010", Some(YamlScalar::Integer(8))),
         ("int", "foo", None),
         ("int", "1.5", None),
-        ("float", "2", Some(Scalar::Float(2.0))),
+        ("float", "2", Some(YamlScalar::Float(2.0))),
         ("float", "18446744073709551615", None),
-        ("bool", "no", Some(Scalar::Bool(false))),
+        ("bool", "no", Some(YamlScalar::Bool(false))),
         ("bool", "1", None),
-        ("null", "", Some(Scalar::Null)),
+        ("null", "", Some(YamlScalar::Null)),
         ("null", "x", None),
         ("timestamp", "2001-1-2", Some(text("2001-1-2"))),
         ("timestamp", "2001-12-14T21:59:43Z", Some(text("2001-12-14T21:59:43Z"))),

@@ -1,23 +1,23 @@
-//! Which property of each bundle holds its `ClusterServiceVersion`: remembered once somebody looked for it, because
-//! looking takes as long as decoding it.
+//! Cache of the position of each bundle's `ClusterServiceVersion` among its properties, because finding it takes as long
+//! as decoding it.
 //!
-//! It depends on the content alone, so that nobody sees when it was found.
+//! The positions depend on the content alone, so the cache cannot be observed.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// By the place of a bundle: [`UNKNOWN`], [`NOWHERE`], or one more than the place among its properties.
-pub(in crate::catalog) struct ManifestPlaces(Box<[AtomicU16]>);
+/// For each bundle [`UNKNOWN`], [`NOWHERE`], or one more than the index among its properties.
+pub(in crate::catalog) struct CsvPositions(Box<[AtomicU16]>);
 
 const UNKNOWN: u16 = 0;
 const NOWHERE: u16 = u16::MAX;
 
-impl ManifestPlaces {
-    /// Nothing is known of so many bundles.
-    pub(in crate::catalog) fn unknown(bundles: usize) -> Self {
+impl CsvPositions {
+    /// Creates a cache of unknown positions.
+    pub(in crate::catalog) fn new(bundles: usize) -> Self {
         Self((0..bundles).map(|_| AtomicU16::new(UNKNOWN)).collect())
     }
 
-    /// What is read from the first property of a bundle that something is read from.
+    /// Returns the first value that `read` returns for a property of the bundle, and remembers the property.
     pub(super) fn read_or_find<P, T>(
         &self,
         bundle: usize,
@@ -29,7 +29,7 @@ impl ManifestPlaces {
             NOWHERE => None,
             UNKNOWN => {
                 let found = properties.enumerate().find_map(|(at, property)| Some((at, read(property)?)));
-                // Beyond what a place can tell, it is looked for each time.
+                // An index beyond 16 bits is searched for at each call.
                 let place = found.as_ref().map_or(NOWHERE, |(at, _)| u16::try_from(at + 1).unwrap_or(UNKNOWN));
                 known.store(if found.is_some() && place == NOWHERE { UNKNOWN } else { place }, Ordering::Relaxed);
                 found.map(|(_, value)| value)
@@ -45,10 +45,10 @@ mod tests {
 
     #[test]
     fn what_was_found_once_is_not_looked_for_again() {
-        let places = ManifestPlaces::unknown(3);
+        let positions = CsvPositions::new(3);
         let read = |bundle: usize, properties: &[Option<char>]| {
             let mut looks = 0;
-            let value = places.read_or_find(bundle, properties.iter(), |property| {
+            let value = positions.read_or_find(bundle, properties.iter(), |property| {
                 looks += 1;
                 *property
             });
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn a_place_that_is_too_far_to_be_remembered_is_looked_for_each_time() {
         for (place, again) in [(65_533, 1), (65_534, 65_535), (70_000, 70_001)] {
-            let places = ManifestPlaces::unknown(1);
+            let positions = CsvPositions::new(1);
             let mut looks = 0;
             for _ in 0..2 {
                 looks = 0;
@@ -73,7 +73,7 @@ mod tests {
                     looks += 1;
                     (at == place).then_some(at)
                 };
-                assert_eq!(places.read_or_find(0, 0..80_000, read), Some(place));
+                assert_eq!(positions.read_or_find(0, 0..80_000, read), Some(place));
             }
             assert_eq!(looks, again, "{place}");
         }
