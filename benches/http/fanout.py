@@ -47,7 +47,7 @@ class Server:
 
     def watch(self):
         for line in self.process.stderr:
-            if "serving a new content" in line:
+            if "serving new content" in line:
                 self.served_at = time.monotonic()
 
 

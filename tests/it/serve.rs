@@ -126,7 +126,7 @@ fn a_watched_directory_is_served_as_it_is_and_a_broken_change_changes_nothing() 
     server.answers_in_time(PACKAGES, &packages(&[("etcd", &["argo"])]));
 
     folders.write("etcd/catalog.json", "{\"schema\":\"olm.package\",\"name\":\"x\"}\n{\"schema\":}\n");
-    let logged = server.logs("still serving the former content");
+    let logged = server.logs("still serving the last content");
     let logged: Value = serde_json::from_str(&logged).expect("the log is JSON lines");
     let error = logged["error"].as_str().unwrap();
     assert!(error.starts_with("catalog.json:2: "), "{error}");

@@ -95,9 +95,9 @@ fn a_start_without_the_source_serves_what_is_kept_and_says_how_old_it_is() {
         "{said}"
     );
     assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]));
-    let logged: Value = serde_json::from_str(&server.logs("still serving the former content")).unwrap();
+    let logged: Value = serde_json::from_str(&server.logs("still serving the last content")).unwrap();
     assert!(logged["error"].as_str().unwrap().starts_with("cannot read the source: "), "{logged}");
-    assert!(logged["age"].is_string(), "{logged}");
+    assert!(logged["age_seconds"].is_u64(), "{logged}");
 
     fs::rename(&away, folders.path("layout")).unwrap();
     layout.image("v1", &[CONFIGS], &[("configs/catalog.json", &lines(ARGO))]);
@@ -149,7 +149,7 @@ fn a_disk_that_is_full_at_any_file_of_a_pull_leaves_the_former_content_served() 
         command.args(["-c", &script]).arg(catalogql().get_program());
         let server = Server::start_as(command, &folders, &[&layout.source("v1")]);
         assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]), "{limit}");
-        let logged: Value = serde_json::from_str(&server.logs("still serving the former content")).unwrap();
+        let logged: Value = serde_json::from_str(&server.logs("still serving the last content")).unwrap();
         let error = logged["error"].as_str().unwrap();
         assert!(error.contains(place) && error.contains("File too large"), "{limit}: {error}");
         assert_eq!(fs::read_dir(folders.path("store/scratch")).unwrap().count(), 0, "{limit}");

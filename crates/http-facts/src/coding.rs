@@ -82,7 +82,9 @@ impl CompressionLevel {
     fn gzip(self) -> Compression {
         match self {
             Self::Fast => Compression::fast(),
-            Self::Compact => Compression::default(),
+            // zlib-rs' level 6 is 3 to 13 % larger than Go's default, which catalogd sends; level 7 is as small or smaller,
+            // and takes a fifth to a half longer.
+            Self::Compact => Compression::new(7),
         }
     }
 

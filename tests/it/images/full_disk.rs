@@ -95,10 +95,10 @@ impl Replaced {
         let server = Server::start_as(command, &own, &[&self.source]);
         let outcome = loop {
             let line = server.logs("");
-            if line.contains("serving a new content") {
+            if line.contains("serving new content") {
                 break ControlFlow::Break(());
             }
-            if line.contains("still serving the former content") {
+            if line.contains("still serving the last content") {
                 break ControlFlow::Continue(line);
             }
         };

@@ -59,7 +59,7 @@ fn labelled(layers: &[Vec<u8>]) -> RegistryImage {
 
 /// The error that is logged while the former content is served.
 fn failure(server: &Server) -> String {
-    let line: Value = server.logs("still serving the former content").parse().expect("a log line is JSON");
+    let line: Value = server.logs("still serving the last content").parse().expect("a log line is JSON");
     line["error"].as_str().expect("it says why").to_owned()
 }
 
