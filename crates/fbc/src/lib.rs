@@ -88,6 +88,8 @@
 //! ```
 
 #![deny(missing_docs)]
+// What they refuse is in clippy.toml of this crate.
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod catalog;
 pub mod digest;

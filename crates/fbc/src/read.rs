@@ -7,12 +7,12 @@
 //! equals what upstream stores, except that numbers of JSON files keep their text instead of being converted to doubles.
 //!
 //! ```
-//! use fbc::read::{FileReader, ReadLimits, Step};
+//! use fbc::read::{FileReader, ReadEvent, ReadLimits};
 //!
 //! let mut reader = FileReader::new(ReadLimits::default());
 //! reader.push(b"name: etcd\nschema: olm.package\n");
 //! reader.finish();
-//! let Step::Blob(blob) = reader.next()? else { panic!("a blob") };
+//! let ReadEvent::Blob(blob) = reader.next()? else { panic!("a blob") };
 //! assert_eq!(blob.line, b"{\"name\":\"etcd\",\"schema\":\"olm.package\"}\n");
 //! # Ok::<(), fbc::read::ReadError>(())
 //! ```

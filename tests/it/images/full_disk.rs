@@ -149,6 +149,6 @@ fn a_disk_without_room_for_each_file_and_folder_of_a_pull_leaves_the_former_cont
     let (_, files) = used(&replaced.folders.path("store"));
     let failures = replaced.failures(|more| format!("size=16m,nr_inodes={}", files + more));
     let file = "cannot unpack the image: cannot create a file in ";
-    // The notes take the place that the unpacked files had.
-    failed_at(&failures, &["/scratch`", "/layers`", "/layers/", file, "/content`", "/sources`"]);
+    // The analysis and the record take the place that the layers and the unpacked files had.
+    failed_at(&failures, &["/scratch`", "/layers`", "/layers/", file, "/content`"]);
 }
