@@ -183,12 +183,12 @@ pub struct LimitArgs {
     /// Bytes of an answer that is compressed
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().compressed_bytes)]
     pub max_compressed: usize,
-    /// Bytes of memory for answers that are kept; 0 keeps none
-    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().kept_bytes)]
-    pub max_kept: usize,
-    /// Bytes of an answer that is kept
-    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().kept_answer_bytes)]
-    pub max_kept_answer: usize,
+    /// Memory for cached responses in bytes, compressed forms included; 0 disables the cache
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().cache_bytes)]
+    pub cache_size: usize,
+    /// Maximum size of a cached response in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().cached_response_bytes)]
+    pub max_cached_response: usize,
     /// Streams at one time: of events, and operations of a WebSocket
     #[arg(long, value_name = "COUNT", default_value_t = StreamLimits::default().streams)]
     pub max_streams: usize,
@@ -212,8 +212,8 @@ impl LimitArgs {
             in_flight_bytes: self.max_in_flight,
             time: Duration::from_secs(self.max_seconds),
             compressed_bytes: self.max_compressed,
-            kept_bytes: self.max_kept,
-            kept_answer_bytes: self.max_kept_answer,
+            cache_bytes: self.cache_size,
+            cached_response_bytes: self.max_cached_response,
             streams: StreamLimits { streams: self.max_streams, ..StreamLimits::default() },
             ..Limits::default()
         }

@@ -118,9 +118,10 @@ def data(address, request):
 
 
 def uncached(server):
-    """The flags that keep answers from being kept, where there are such."""
+    """The flags that disable the response cache, by any of its names so far."""
     told = subprocess.run([server, "serve", "--help"], capture_output=True, text=True, check=True).stdout
-    return ["--max-kept", "0"] if "--max-kept" in told else []
+    flags = [flag for flag in ("--cache-size", "--max-kept") if flag in told]
+    return [flags[0], "0"] if flags else []
 
 
 def measured(wrk, work, subjects, seconds):

@@ -21,7 +21,7 @@ pub(super) use arguments::{Arguments, Texts, arguments, condition};
 
 /// A value that does not have its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct CoercionError {
     pub(super) message: String,
     pub(super) place: Option<SourceSpan>,
 }

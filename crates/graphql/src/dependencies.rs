@@ -1,7 +1,8 @@
-//! Which catalogs an operation asks for, so that what becomes of the others changes no tag of its answers.
+//! The cache scope of an operation: which catalogs its responses depend on, so that changes of other catalogs do not
+//! change its validators.
 //!
-//! It is worked out once, from the checked document, and kept with it: names stand there, or in variables. What is in
-//! doubt asks for all. A catalog too many makes a tag change too often; one too few would make it lie.
+//! It is computed once per document, from `@cacheScope` and the arguments: names are literals or in variables. In doubt
+//! the scope is every catalog. A catalog too many makes a validator change too often; one too few would make it lie.
 
 use std::collections::HashSet;
 
@@ -13,37 +14,37 @@ use serving::Snapshot;
 
 use super::fields::{FieldId, FieldScope, QueryField, facts};
 
-/// What the answers to an operation depend on besides its document and its variables.
+/// What the responses to an operation depend on besides its document and its variables.
 #[derive(Debug, PartialEq)]
 pub(super) struct Dependencies {
-    reach: CacheScope,
-    /// The digests that pin each field at the root, when nothing but what they tell is selected.
-    pins: Option<Vec<Texts>>,
+    scope: CacheScope,
+    /// Digests that pin each field at the root, if nothing else than the content is selected.
+    pins: Option<Vec<CatalogNames>>,
 }
 
 #[derive(Debug, PartialEq)]
 enum CacheScope {
-    /// Also what is no longer served: no two answers need be the same.
-    History,
-    /// Every catalog, and which ones there are.
-    All,
-    /// These catalogs, be they served or not.
-    Named(Vec<Texts>),
+    /// More than what is served now: no two responses need to be the same.
+    Volatile,
+    /// Every catalog, and which catalogs there are.
+    EveryCatalog,
+    /// These catalogs, served or not.
+    Named(Vec<CatalogNames>),
 }
 
-/// Where texts stand.
+/// Where an operation names catalogs, or digests.
 #[derive(Debug, PartialEq)]
-enum Texts {
-    /// In the document.
-    Written(Box<str>),
-    /// At a place in the value of a variable, which is one text or a list of them.
-    Given { variable: Box<str>, path: Path, default: Value },
+enum CatalogNames {
+    /// A literal of the document.
+    Literal(Box<str>),
+    /// A member of the value of a variable, which is a string or a list of strings.
+    Variable { variable: Box<str>, path: Path, default: Value },
 }
 
-/// The members of input objects that lead to a value.
+/// Path of members of input objects.
 type Path = &'static [&'static str];
 
-/// The catalogs that one request asks for.
+/// The catalogs in the cache scope of one request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ScopedCatalogs<'a> {
     /// Every one.
@@ -53,41 +54,41 @@ pub(super) enum ScopedCatalogs<'a> {
 }
 
 impl Dependencies {
-    /// What an operation of a checked document asks for.
+    /// Computes the dependencies of an operation of a valid document.
     pub(super) fn new(document: &ExecutableDocument, operation: &Operation) -> Self {
-        let mut walk = Walk {
+        let mut walk = DependencyWalk {
             document,
             operation,
             seen: HashSet::new(),
-            reach: CacheScope::Named(Vec::new()),
+            scope: CacheScope::Named(Vec::new()),
             pins: Some(Vec::new()),
             lists_packages: false,
             counts_catalogs: false,
         };
         if !operation.is_query() {
-            walk.reach = CacheScope::History;
+            walk.scope = CacheScope::Volatile;
         }
         walk.selections(&operation.selection_set);
-        // How many packages each catalog has is told of those that are not asked for too.
+        // The facet counts the packages of catalogs that the field does not select, too.
         if walk.lists_packages && walk.counts_catalogs {
-            walk.all();
+            walk.widen();
         }
-        Self { reach: walk.reach, pins: walk.pins.filter(|pins| !pins.is_empty()) }
+        Self { scope: walk.scope, pins: walk.pins.filter(|pins| !pins.is_empty()) }
     }
 
-    /// The catalogs that are asked for with these variables; nothing when answers depend on more than them.
+    /// Returns the cache scope with these variables; `None` if responses depend on more than what is served now.
     pub(super) fn catalogs<'a>(&'a self, variables: &'a Map<String, Value>) -> Option<ScopedCatalogs<'a>> {
-        match &self.reach {
-            CacheScope::History => None,
-            CacheScope::All => Some(ScopedCatalogs::Every),
+        match &self.scope {
+            CacheScope::Volatile => None,
+            CacheScope::EveryCatalog => Some(ScopedCatalogs::Every),
             CacheScope::Named(texts) => {
                 Some(read_all(texts, variables).map_or(ScopedCatalogs::Every, ScopedCatalogs::Named))
             }
         }
     }
 
-    /// Whether a complete answer stays what it is, whatever is served later: it is all about contents that are named by
-    /// their digests.
+    /// Returns whether a complete response stays the same whatever is published later, because it only reads contents
+    /// that are named by digest.
     pub(super) fn is_immutable(&self, variables: &Map<String, Value>, snapshot: &Snapshot) -> bool {
         let Some(pins) = &self.pins else { return false };
         let Some(ScopedCatalogs::Named(names)) = self.catalogs(variables) else { return false };
@@ -96,34 +97,34 @@ impl Dependencies {
     }
 }
 
-impl Texts {
-    /// The texts of a literal at a place in it; nothing when that is not known from it and variables.
-    fn of(literal: &ast::Value, path: Path, operation: &Operation) -> Option<Vec<Self>> {
+impl CatalogNames {
+    /// The strings of a literal at a path; `None` if they depend on more than the literal and variables.
+    fn from_literal(literal: &ast::Value, path: Path, operation: &Operation) -> Option<Vec<Self>> {
         match (literal, path) {
             (ast::Value::Variable(name), _) => {
                 let definition = operation.variables.iter().find(|definition| definition.name == *name);
                 let default = definition.and_then(|definition| definition.default_value.as_ref());
                 let default = default.map_or(Value::Null, |default| constant(default));
-                Some(vec![Self::Given { variable: name.as_str().into(), path, default }])
+                Some(vec![Self::Variable { variable: name.as_str().into(), path, default }])
             }
             (ast::Value::Object(members), [first, rest @ ..]) => {
                 let (_, value) = members.iter().find(|(name, _)| name == first)?;
-                Self::of(value, rest, operation)
+                Self::from_literal(value, rest, operation)
             }
-            (ast::Value::String(text), []) => Some(vec![Self::Written(text.as_str().into())]),
+            (ast::Value::String(text), []) => Some(vec![Self::Literal(text.as_str().into())]),
             (ast::Value::List(items), []) if !items.is_empty() => {
-                let texts = items.iter().map(|item| Self::of(item, path, operation));
+                let texts = items.iter().map(|item| Self::from_literal(item, path, operation));
                 texts.collect::<Option<Vec<_>>>().map(|texts| texts.into_iter().flatten().collect())
             }
             _ => None,
         }
     }
 
-    /// Adds the texts; nothing when there are none, which stands for all where a list is asked for.
+    /// Appends the strings; `None` if there are none, which selects every catalog.
     fn read<'a>(&'a self, variables: &'a Map<String, Value>, into: &mut Vec<&'a str>) -> Option<()> {
         match self {
-            Self::Written(text) => into.push(text),
-            Self::Given { variable, path, default } => {
+            Self::Literal(text) => into.push(text),
+            Self::Variable { variable, path, default } => {
                 let value = variables.get(&**variable).unwrap_or(default);
                 match path.iter().fold(value, |value, member| &value[member]) {
                     Value::String(text) => into.push(text),
@@ -138,13 +139,13 @@ impl Texts {
     }
 }
 
-fn read_all<'a>(texts: &'a [Texts], variables: &'a Map<String, Value>) -> Option<Vec<&'a str>> {
+fn read_all<'a>(texts: &'a [CatalogNames], variables: &'a Map<String, Value>) -> Option<Vec<&'a str>> {
     let mut read = Vec::with_capacity(texts.len());
     texts.iter().try_for_each(|texts| texts.read(variables, &mut read))?;
     Some(read)
 }
 
-/// The texts of a literal without variables, and what they are in; everything else is as good as absent.
+/// The value of a literal without variables, reduced to strings and what they are in.
 fn constant(literal: &ast::Value) -> Value {
     match literal {
         ast::Value::String(text) => text.as_str().into(),
@@ -156,18 +157,18 @@ fn constant(literal: &ast::Value) -> Value {
     }
 }
 
-/// A walk over everything that an operation may select; `@skip` and `@include` count for nothing.
-struct Walk<'d> {
+/// Walk over everything that an operation may select; `@skip` and `@include` are ignored.
+struct DependencyWalk<'d> {
     document: &'d ExecutableDocument,
     operation: &'d Operation,
     seen: HashSet<&'d str>,
-    reach: CacheScope,
-    pins: Option<Vec<Texts>>,
+    scope: CacheScope,
+    pins: Option<Vec<CatalogNames>>,
     lists_packages: bool,
     counts_catalogs: bool,
 }
 
-impl<'d> Walk<'d> {
+impl<'d> DependencyWalk<'d> {
     fn selections(&mut self, set: &'d SelectionSet) {
         for selection in &set.selections {
             match selection {
@@ -198,32 +199,32 @@ impl<'d> Walk<'d> {
         let (argument, path) = match facts(FieldId::Query(name)).scope {
             FieldScope::Argument(argument, path) => (argument, path),
             FieldScope::Volatile => {
-                self.reach = CacheScope::History;
+                self.scope = CacheScope::Volatile;
                 return;
             }
-            FieldScope::EveryCatalog | FieldScope::Parent | FieldScope::Metadata => return self.all(),
+            FieldScope::EveryCatalog | FieldScope::Parent | FieldScope::Metadata => return self.widen(),
         };
         self.lists_packages |= name == QueryField::Packages;
         let texts = |argument: &str, path| {
             let written = field.specified_argument_by_name(argument);
-            written.and_then(|literal| Texts::of(literal, path, self.operation))
+            written.and_then(|literal| CatalogNames::from_literal(literal, path, self.operation))
         };
         let digest = (name == QueryField::Catalog).then(|| texts("digest", &[])).flatten();
         match (&mut self.pins, digest) {
             (Some(pins), Some(digest)) => pins.extend(digest),
             (pins, _) => *pins = None,
         }
-        match (texts(argument, path), &mut self.reach) {
+        match (texts(argument, path), &mut self.scope) {
             (Some(texts), CacheScope::Named(all)) => all.extend(texts),
-            (None, _) => self.all(),
-            (Some(_), CacheScope::All | CacheScope::History) => {}
+            (None, _) => self.widen(),
+            (Some(_), CacheScope::EveryCatalog | CacheScope::Volatile) => {}
         }
     }
 
-    /// Every catalog is asked for, or even more.
-    fn all(&mut self) {
-        if self.reach != CacheScope::History {
-            self.reach = CacheScope::All;
+    /// Widens the scope to every catalog.
+    fn widen(&mut self) {
+        if self.scope != CacheScope::Volatile {
+            self.scope = CacheScope::EveryCatalog;
         }
     }
 }

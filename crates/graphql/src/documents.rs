@@ -1,5 +1,5 @@
-//! Documents that requests need not send: those that were parsed and validated before, kept by the sha256 of their
-//! text, and those that the server was given to trust, by whatever their clients call them.
+//! Documents that requests need not send: the document cache, by the SHA-256 of their text, and trusted documents, by
+//! the ids that their clients use.
 //!
 //! Clients name a document by its digest (Apollo's `persistedQuery`, `documentId`), or by the id that a compiler gave
 //! it: an md5 or a sha256 or any other text. An id is never checked against the text.
@@ -35,7 +35,7 @@ pub enum Policy {
 
 /// Documents that need not be sent.
 pub(super) struct Documents {
-    kept: SecondChanceCache<Digest, Document>,
+    cache: SecondChanceCache<Digest, Document>,
     trusted: Trusted,
     policy: Policy,
 }
@@ -83,18 +83,19 @@ fn at(location: Option<Location>) -> String {
 }
 
 impl Documents {
-    /// Keeps as many documents as the limits allow, and trusts none yet.
+    /// An empty document cache of the size that the limits allow, without trusted documents.
     pub(super) fn new(limits: &Limits) -> Self {
-        let kept = SecondChanceCache::new(limits.documents, limits.document_bytes);
-        Self { kept, trusted: Trusted::default(), policy: Policy::Any }
+        let cache = SecondChanceCache::new(limits.documents, limits.document_bytes);
+        Self { cache, trusted: Trusted::default(), policy: Policy::Any }
     }
 
-    /// Settles which documents are executed from now on.
+    /// Sets which documents are executed from now on.
     pub(super) fn set_policy(&mut self, policy: Policy) {
         self.policy = policy;
     }
 
-    /// Adds the documents of a JSON object to those that are trusted, and says how many those are.
+    /// Adds the documents of a JSON object, each by its id, to the trusted ones. Returns the number of trusted
+    /// documents.
     pub(super) fn trust(&mut self, json: &str, schema: &Schema, limits: &Limits) -> Result<usize, UntrustedError> {
         let texts: BTreeMap<String, String> = serde_json::from_str(json).map_err(UntrustedError::Form)?;
         for (id, text) in texts {
@@ -110,7 +111,7 @@ impl Documents {
         Ok(self.trusted.by_digest.len())
     }
 
-    /// A request with its document: one that is trusted or kept, or else the one that is sent, which is then kept.
+    /// Finds the document of a request: a trusted or cached one, or else the one that it has, which is then cached.
     pub(super) fn resolve<'r>(
         &self,
         request: &'r Request<'r>,
@@ -144,14 +145,14 @@ impl Documents {
         schema: &Schema,
         limits: &Limits,
     ) -> Result<Arc<Document>, Error> {
-        if let Some(document) = self.kept.get(&digest) {
+        if let Some(document) = self.cache.get(&digest) {
             return Ok(document);
         }
         // The words that Apollo's clients wait for before they send the text.
         let not_found = || Error::request(Code::PersistedQueryNotFound, "PersistedQueryNotFound");
         let text = request.query.as_ref().ok_or_else(not_found)?;
         let document = Arc::new(schema.parse(text, limits)?);
-        self.kept.insert(digest, &document, size(text));
+        self.cache.insert(digest, &document, size(text));
         Ok(document)
     }
 

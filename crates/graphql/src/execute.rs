@@ -114,7 +114,7 @@ impl Response {
     }
 
     /// A response whose `data` is `null`, because its root could not be planned.
-    fn without_data(document: &Document, fault: &Arc<coercion::Fault>) -> Self {
+    fn without_data(document: &Document, fault: &Arc<coercion::CoercionError>) -> Self {
         let location = document.location(fault.place);
         let error = Error::request(Code::BadUserInput, fault.message.clone()).at(location);
         let written = write::Written { data: b"{\"data\":null".to_vec(), errors: vec![error], objects: 0 };

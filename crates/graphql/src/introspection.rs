@@ -1,7 +1,7 @@
 //! Introspection: what the schema says of itself, as text for each response key.
 //!
 //! It takes milliseconds where everything else takes microseconds, and clients ask the same few questions, so the last
-//! answers are kept.
+//! answers are cached.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,21 +16,21 @@ use super::plan::{Plan, Selected};
 /// What introspection said: JSON text by response key.
 pub(super) type Introspection = Vec<(Box<str>, Box<[u8]>)>;
 
-/// Number of cached answers.
-const KEPT: usize = 4;
+/// Number of cached answers
+const MAX_ANSWERS: usize = 4;
 
-/// Bytes of an answer that is kept; the whole schema has less.
-const KEPT_BYTES: usize = 1 << 20;
+/// Maximum size of a cached answer, in bytes; that to the whole schema is smaller.
+const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// The last answers, the latest last.
 #[derive(Default)]
 pub(super) struct Introspections {
-    kept: Mutex<Vec<(Question, Arc<Introspection>)>>,
+    answers: Mutex<Vec<(IntrospectionKey, Arc<Introspection>)>>,
 }
 
 /// What an answer depends on.
 #[derive(Clone, PartialEq)]
-struct Question {
+struct IntrospectionKey {
     text: Box<str>,
     operation: Option<Box<str>>,
     variables: Map<String, Value>,
@@ -49,33 +49,33 @@ impl Introspections {
         if !plan.fields.iter().any(|field| matches!(field.value, Selected::Introspection(_))) {
             return Ok(Arc::default());
         }
-        let question = Question {
+        let question = IntrospectionKey {
             text: document.text().into(),
             operation: operation.name.as_ref().map(|name| name.as_str().into()),
             variables: variables.clone(),
         };
-        if let Some(answer) = self.kept(&question) {
+        if let Some(answer) = self.get(&question) {
             return Ok(answer);
         }
         let said = schema.introspect(document, operation, to_json_map(variables))?;
         let answer = Arc::new(to_texts(&said)?);
-        if answer.iter().map(|(_, json)| json.len()).sum::<usize>() <= KEPT_BYTES {
-            self.keep(question, &answer);
+        if answer.iter().map(|(_, json)| json.len()).sum::<usize>() <= MAX_ANSWER_BYTES {
+            self.insert(question, &answer);
         }
         Ok(answer)
     }
 
-    fn kept(&self, question: &Question) -> Option<Arc<Introspection>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.iter().find(|(other, _)| other == question).map(|(_, answer)| Arc::clone(answer))
+    fn get(&self, question: &IntrospectionKey) -> Option<Arc<Introspection>> {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.iter().find(|(other, _)| other == question).map(|(_, answer)| Arc::clone(answer))
     }
 
-    fn keep(&self, question: Question, answer: &Arc<Introspection>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == KEPT {
-            kept.remove(0);
+    fn insert(&self, question: IntrospectionKey, answer: &Arc<Introspection>) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.len() == MAX_ANSWERS {
+            answers.remove(0);
         }
-        kept.push((question, Arc::clone(answer)));
+        answers.push((question, Arc::clone(answer)));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What one request may ask for: every limit as a named value, and the check of those that a document alone decides.
+//! Limits of requests: every limit as a named value, and the check of those that depend on the document alone.
 //!
 //! The check walks the parsed document once, before it is validated: a fragment is measured once and counted wherever
 //! it is spread, so fragments that double or lie in circles cost nothing. It does not know the schema.
@@ -11,69 +11,70 @@ use apollo_compiler::ast::{self, Definition, Selection};
 use super::errors::{Code, Cost, Error};
 use super::subscription::StreamLimits;
 
-/// What one request may ask for.
+/// Limits of requests and of the memory for responses.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Bytes of a request's body.
+    /// Maximum size of a request's body, in bytes.
     pub body_bytes: usize,
-    /// Bytes of the parameters of a URL.
+    /// Maximum size of the parameters of a URL, in bytes.
     pub url_bytes: usize,
-    /// Tokens of a document; white space, commas and comments between others count too.
+    /// Maximum number of tokens of a document; white space, commas and comments between others count too.
     pub tokens: usize,
-    /// How deep selections, values and types may be nested in the text, fragments apart: it bounds the stack.
+    /// Maximum nesting of selections, values and types in the text, fragments apart: it bounds the stack.
     pub nesting: usize,
-    /// How deep fields may lie within one another, fragments resolved, introspection apart.
+    /// Maximum depth of fields within one another, fragments resolved, introspection apart.
     pub depth: u64,
-    /// Fields with an alias, fragments resolved.
+    /// Maximum number of fields with an alias, fragments resolved.
     pub aliases: u64,
-    /// Fields at the root, fragments resolved.
+    /// Maximum number of fields at the root, fragments resolved.
     pub root_fields: u64,
-    /// Directives, fragments resolved.
+    /// Maximum number of directives, fragments resolved.
     pub directives: u64,
-    /// Fields of any kind, fragments resolved: it bounds the plan.
+    /// Maximum number of fields of any kind, fragments resolved: it bounds the plan.
     pub fields: u64,
-    /// Lists of the schema within one another in introspection, as `MaxIntrospectionDepthRule` of graphql-js has it.
+    /// Maximum nesting of lists of introspection, as `MaxIntrospectionDepthRule` of graphql-js counts it.
     pub introspection_lists: u64,
-    /// Objects that a request may produce, estimated from page sizes and assumed sizes.
+    /// Maximum cost of a request, in objects, estimated from page sizes and assumed sizes.
     pub cost: u64,
-    /// Items of a page.
+    /// Maximum number of items of a page.
     pub page_size: usize,
-    /// Items of a page when the request does not say.
+    /// Number of items of a page if the request does not say.
     pub default_page_size: usize,
-    /// Items of a list in a variable; the tokens of a document bound those in its text.
+    /// Maximum number of items of a list in a variable; the tokens of a document bound those in its text.
     pub list_items: usize,
-    /// Ids in one `nodes`.
+    /// Maximum number of ids in one `nodes`.
     pub node_ids: usize,
-    /// Objects that a request really produces.
+    /// Maximum number of objects that a request produces.
     pub objects: u64,
-    /// Bytes of an answer.
+    /// Maximum size of a response, in bytes.
     pub answer_bytes: usize,
-    /// Bytes of answers that clients have not taken yet, all together.
+    /// Budget for the bytes of all responses that clients have not read yet.
     pub in_flight_bytes: usize,
-    /// Time for writing an answer.
+    /// Maximum time for writing a response.
     pub time: Duration,
-    /// Documents that are kept parsed.
+    /// Maximum number of cached documents.
     pub documents: usize,
-    /// Bytes of memory, roughly, for documents that are kept parsed.
+    /// Memory for cached documents, in bytes (approximate).
     pub document_bytes: usize,
-    /// Bytes of memory for answers that are kept.
-    pub kept_bytes: usize,
-    /// Bytes of an answer that is kept.
-    pub kept_answer_bytes: usize,
-    /// Bytes of an answer that is compressed: beyond them it would hold a processor for longer than making it did.
+    /// Memory for cached responses, in bytes; 0 disables the cache.
+    pub cache_bytes: usize,
+    /// Maximum size of a cached response, in bytes.
+    pub cached_response_bytes: usize,
+    /// Maximum size of a response that is compressed, in bytes: compressing a larger one would take longer than writing
+    /// it did.
     pub compressed_bytes: usize,
-    /// Whether the schema tells what it is.
+    /// Whether the schema can be read from the server.
     pub introspection: Introspection,
-    /// What is streamed.
+    /// Limits of streams.
     pub streams: StreamLimits,
 }
 
-/// Whether the schema tells what it is.
+/// Whether the schema can be read from the server, by introspection or as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Introspection {
-    /// To whoever asks.
+    /// By every client.
     Told,
-    /// To nobody.
+    /// By no client.
     Refused,
 }
 
@@ -101,8 +102,8 @@ impl Default for Limits {
             time: Duration::from_secs(5),
             documents: 1_000,
             document_bytes: 4 << 20,
-            kept_bytes: 16 << 20,
-            kept_answer_bytes: 1 << 20,
+            cache_bytes: 16 << 20,
+            cached_response_bytes: 1 << 20,
             compressed_bytes: 8 << 20,
             introspection: Introspection::Told,
             streams: StreamLimits::default(),
@@ -112,7 +113,7 @@ impl Default for Limits {
 
 /// Checks every operation of a document against the limits that the document alone decides.
 pub(super) fn check(document: &ast::Document, limits: &Limits) -> Result<(), Error> {
-    let mut walk = Walk::default();
+    let mut walk = MeasureWalk::default();
     for definition in &document.definitions {
         if let Definition::FragmentDefinition(fragment) = definition {
             walk.definitions.insert(fragment.name.as_str(), fragment);
@@ -150,13 +151,13 @@ struct Measure {
 
 /// A walk over the fragments and operations of one document.
 #[derive(Default)]
-struct Walk<'d> {
+struct MeasureWalk<'d> {
     definitions: HashMap<&'d str, &'d ast::FragmentDefinition>,
     /// What was measured; nothing while it is being measured, so that a circle ends. Validation refuses circles.
     measured: HashMap<&'d str, Option<Measure>>,
 }
 
-impl<'d> Walk<'d> {
+impl<'d> MeasureWalk<'d> {
     fn selections(&mut self, selections: &'d [Selection]) -> Measure {
         selections.iter().fold(Measure::default(), |sum, selection| {
             let (mut measure, directives) = match selection {

@@ -19,7 +19,7 @@ use apollo_compiler::parser::SourceSpan;
 use apollo_compiler::schema::ExtendedType;
 use serde_json::{Map, Value};
 
-use super::coercion::{self, Arguments, Fault};
+use super::coercion::{self, Arguments, CoercionError};
 use super::document::{Document, Schema};
 use super::fields::FieldId;
 
@@ -31,7 +31,7 @@ pub(super) struct Plan<'d> {
     /// In the order of the answer.
     pub(super) fields: Vec<Field<'d>>,
     /// Why no object can be written: a condition of `@skip` or `@include` that is neither true nor false.
-    pub(super) fault: Option<Arc<Fault>>,
+    pub(super) fault: Option<Arc<CoercionError>>,
 }
 
 /// A field to write.
@@ -60,7 +60,7 @@ pub(super) struct Field<'d> {
 }
 
 /// The arguments of a field, or what is wrong with them.
-type Coerced = Result<Arguments, Arc<Fault>>;
+type Coerced = Result<Arguments, Arc<CoercionError>>;
 
 /// What to write of a field's value.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ pub(super) enum Selected<'d> {
 
 impl Plan<'_> {
     /// Its own fault or else the first of its fields, however deep.
-    fn first_fault(&self) -> Option<Arc<Fault>> {
+    fn first_fault(&self) -> Option<Arc<CoercionError>> {
         let of_fields = || {
             self.fields.iter().find_map(|field| match (&field.arguments, &field.value) {
                 (Err(fault), _) => Some(Arc::clone(fault)),
@@ -108,7 +108,7 @@ pub(super) fn plan<'d>(
     document: &'d Document,
     operation: &'d executable::Operation,
     variables: &Map<String, Value>,
-) -> Result<Plan<'d>, Arc<Fault>> {
+) -> Result<Plan<'d>, Arc<CoercionError>> {
     let planner = Planner { schema, document, variables, coerced: RefCell::default() };
     let plan = planner.plan(operation.object_type(), &[&operation.selection_set]);
     // At the root it is an error without a path.
@@ -155,7 +155,12 @@ impl<'d> Planner<'d, '_> {
         Plan { type_name, fields, fault: None }
     }
 
-    fn collect(&self, type_name: &str, set: &'d SelectionSet, into: &mut Collected<'d>) -> Result<(), Arc<Fault>> {
+    fn collect(
+        &self,
+        type_name: &str,
+        set: &'d SelectionSet,
+        into: &mut Collected<'d>,
+    ) -> Result<(), Arc<CoercionError>> {
         for selection in &set.selections {
             if !coercion::condition(self.schema, selection, self.variables)? {
                 continue;
@@ -221,7 +226,7 @@ impl<'d> Planner<'d, '_> {
         entry.clone()
     }
 
-    fn selected(&self, definition: &'d FieldDefinition, group: &Group<'d>) -> Result<Selected<'d>, Arc<Fault>> {
+    fn selected(&self, definition: &'d FieldDefinition, group: &Group<'d>) -> Result<Selected<'d>, Arc<CoercionError>> {
         let name = group.first.name.as_str();
         if name == "__typename" {
             return Ok(Selected::TypeName);

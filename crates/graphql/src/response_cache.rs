@@ -41,8 +41,8 @@ impl ResponseCache {
     /// An empty cache of the size that the limits allow.
     pub(super) fn new(limits: &Limits) -> Self {
         let missed = (0..MISSED_KEYS).map(|_| AtomicU64::new(0)).collect();
-        let responses = SecondChanceCache::new(usize::MAX, limits.kept_bytes);
-        Self { responses, max_bytes: limits.kept_bytes, max_response_bytes: limits.kept_answer_bytes, missed }
+        let responses = SecondChanceCache::new(usize::MAX, limits.cache_bytes);
+        Self { responses, max_bytes: limits.cache_bytes, max_response_bytes: limits.cached_response_bytes, missed }
     }
 
     /// Returns a cached response.

@@ -1,9 +1,8 @@
-//! What is kept for the next request: bounded in entries and in bytes, by a key that tells all that it depends on, so
-//! that nothing is ever out of date.
+//! A cache with second-chance (clock) eviction, bounded in entries and in bytes.
 //!
-//! What was asked for since it last stood in line gets a second turn, so that what is in use outlives what came once. A
-//! reader marks what it finds and moves nothing, so that readers do not wait for one another. It does not know what is
-//! kept.
+//! An entry that was hit since it was queued last is queued again instead of evicted, so that what is in use outlives
+//! what came once. A hit sets a mark and moves nothing, so that readers do not wait for one another. Keys include
+//! everything that a value depends on, so that entries never need to be invalidated.
 
 use std::borrow::Borrow;
 use std::collections::{HashMap, VecDeque};
@@ -11,16 +10,16 @@ use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Values that are kept, each with its size in bytes.
+/// A cache of values, each with its size in bytes.
 pub(super) struct SecondChanceCache<K, V> {
-    entries: usize,
-    bytes: usize,
-    state: RwLock<Line<K, V>>,
+    max_entries: usize,
+    max_bytes: usize,
+    state: RwLock<Entries<K, V>>,
 }
 
-struct Line<K, V> {
+struct Entries<K, V> {
     by_key: HashMap<K, Entry<V>>,
-    /// Every key, the next to be dropped first.
+    /// Every key, the next candidate for eviction first.
     queue: VecDeque<K>,
     bytes: usize,
 }
@@ -32,19 +31,19 @@ struct Entry<V> {
 }
 
 impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
-    /// Keeps at most so many values of at most so many bytes together.
-    pub(super) fn new(entries: usize, bytes: usize) -> Self {
-        let line = Line { by_key: HashMap::new(), queue: VecDeque::new(), bytes: 0 };
-        Self { entries, bytes, state: RwLock::new(line) }
+    /// A cache of at most so many entries with at most so many bytes together.
+    pub(super) fn new(max_entries: usize, max_bytes: usize) -> Self {
+        let entries = Entries { by_key: HashMap::new(), queue: VecDeque::new(), bytes: 0 };
+        Self { max_entries, max_bytes, state: RwLock::new(entries) }
     }
 
-    /// The value of a key, if it is kept.
+    /// Returns a value and marks it as used.
     pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<Arc<V>>
     where
         K: Borrow<Q>,
     {
-        let line = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        let entry = line.by_key.get(key)?;
+        let entries = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = entries.by_key.get(key)?;
         // What is marked already is not written to, or else processors would take the line from one another.
         if !entry.used.load(Ordering::Relaxed) {
             entry.used.store(true, Ordering::Relaxed);
@@ -52,56 +51,56 @@ impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
         Some(Arc::clone(&entry.value))
     }
 
-    /// Keeps a value of so many bytes, unless it alone is larger than all may be. Of two with one key the first stays.
+    /// Inserts a value of so many bytes, unless it alone is larger than the cache. Of two with one key the first stays.
     pub(super) fn insert(&self, key: K, value: &Arc<V>, bytes: usize) {
-        if bytes > self.bytes || self.entries == 0 {
+        if bytes > self.max_bytes || self.max_entries == 0 {
             return;
         }
-        let mut line = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        if line.by_key.contains_key(&key) {
+        let mut entries = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if entries.by_key.contains_key(&key) {
             return;
         }
-        while line.queue.len() >= self.entries || line.bytes + bytes > self.bytes {
-            line.drop_one();
+        while entries.queue.len() >= self.max_entries || entries.bytes + bytes > self.max_bytes {
+            entries.evict_one();
         }
-        line.bytes += bytes;
-        line.queue.push_back(key.clone());
-        line.by_key.insert(key, Entry { value: Arc::clone(value), bytes, used: AtomicBool::new(false) });
+        entries.bytes += bytes;
+        entries.queue.push_back(key.clone());
+        entries.by_key.insert(key, Entry { value: Arc::clone(value), bytes, used: AtomicBool::new(false) });
     }
 
-    /// Lets go of what has another key than these.
-    pub(super) fn retain(&self, mut is_wanted: impl FnMut(&K) -> bool) {
-        let mut line = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let Line { by_key, queue, bytes } = &mut *line;
-        let mut unwanted = Vec::new();
+    /// Evicts every entry whose key does not pass.
+    pub(super) fn retain(&self, mut is_current: impl FnMut(&K) -> bool) {
+        let mut entries = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let Entries { by_key, queue, bytes } = &mut *entries;
+        let mut evicted = Vec::new();
         queue.retain(|key| {
-            let is_kept = is_wanted(key);
-            if !is_kept && let Some(entry) = by_key.remove(key) {
+            let is_retained = is_current(key);
+            if !is_retained && let Some(entry) = by_key.remove(key) {
                 *bytes -= entry.bytes;
-                unwanted.push(entry.value);
+                evicted.push(entry.value);
             }
-            is_kept
+            is_retained
         });
-        // Freed where nobody waits for it.
-        drop(line);
-        drop(unwanted);
+        // Freed without holding the lock.
+        drop(entries);
+        drop(evicted);
     }
 
-    /// Counts so many bytes more for a value that is kept.
+    /// Adds so many bytes to the size of an entry.
     pub(super) fn grow(&self, key: &K, bytes: usize) {
-        let mut line = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let Some(entry) = line.by_key.get_mut(key) else { return };
+        let mut entries = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(entry) = entries.by_key.get_mut(key) else { return };
         entry.bytes += bytes;
-        line.bytes += bytes;
-        while line.bytes > self.bytes {
-            line.drop_one();
+        entries.bytes += bytes;
+        while entries.bytes > self.max_bytes {
+            entries.evict_one();
         }
     }
 }
 
-impl<K: Clone + Eq + Hash, V> Line<K, V> {
-    /// Drops the first in line that was not used; the used ones before it go to the end and count as unused.
-    fn drop_one(&mut self) {
+impl<K: Clone + Eq + Hash, V> Entries<K, V> {
+    /// Evicts the first entry of the queue that was not hit; those before it are queued again without their marks.
+    fn evict_one(&mut self) {
         while let Some(key) = self.queue.pop_front() {
             let used = self.by_key.get_mut(&key).is_some_and(|entry| std::mem::take(entry.used.get_mut()));
             if used {
@@ -120,8 +119,8 @@ mod tests {
 
     /// Which of some keys are kept, without marking them as used.
     fn held(kept: &SecondChanceCache<u8, ()>, keys: impl IntoIterator<Item = u8>) -> Vec<bool> {
-        let line = kept.state.read().unwrap();
-        keys.into_iter().map(|key| line.by_key.contains_key(&key)).collect()
+        let entries = kept.state.read().unwrap();
+        keys.into_iter().map(|key| entries.by_key.contains_key(&key)).collect()
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl Subscription {
         let raw_variables = request.variables.clone().unwrap_or_default();
         let maximum = engine.limits.list_items;
         let variables = coercion::variables(&engine.schema, document, operation, &raw_variables, maximum)?;
-        let refused = |fault: &coercion::Fault| {
+        let refused = |fault: &coercion::CoercionError| {
             let location = document.location(fault.place);
             vec![Error::request(Code::BadUserInput, fault.message.clone()).at(location)]
         };

@@ -149,7 +149,7 @@ struct Writer<'a> {
     scratch: Vec<u8>,
     manifests: Manifests,
     /// The way to the object that is being written.
-    path: Vec<Step<'a>>,
+    path: Vec<PathStep<'a>>,
     errors: Vec<Error>,
     /// Places that errors were at: a field of a list may fail for each item, and a place takes a walk over the text.
     locations: HashMap<SourceSpan, Option<Location>>,
@@ -163,7 +163,7 @@ struct Writer<'a> {
 }
 
 #[derive(Clone, Copy)]
-enum Step<'a> {
+enum PathStep<'a> {
     Key(&'a str),
     Index(usize),
 }
@@ -250,7 +250,7 @@ impl<'a> Writer<'a> {
 
     /// Writes something below a field.
     fn nested(&mut self, field: &'a Field<'a>, write: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
-        self.path.push(Step::Key(field.key));
+        self.path.push(PathStep::Key(field.key));
         let outcome = write(self);
         self.path.pop();
         outcome
@@ -277,13 +277,13 @@ impl<'a> Writer<'a> {
         field: &'a Field<'a>,
         mut item: impl FnMut(&mut Self, T) -> Outcome,
     ) -> Outcome {
-        self.path.push(Step::Key(field.key));
+        self.path.push(PathStep::Key(field.key));
         self.out.push(b'[');
         let outcome = items.into_iter().enumerate().try_for_each(|(at, value)| {
             if at > 0 {
                 self.out.push(b',');
             }
-            self.path.push(Step::Index(at));
+            self.path.push(PathStep::Index(at));
             let start = self.out.len();
             let outcome = item(self, value);
             self.path.pop();

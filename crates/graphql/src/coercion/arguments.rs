@@ -9,7 +9,7 @@ use apollo_compiler::schema::{ExtendedType, InputObjectType};
 use apollo_compiler::{Name, Node};
 use serde_json::{Map, Value};
 
-use super::{Fault, Step, default_of, exactly_one, path_text};
+use super::{CoercionError, Step, default_of, exactly_one, path_text};
 use crate::document::Schema;
 
 /// The coerced arguments of a field; one that was neither given nor has a default is absent. Clones share them.
@@ -65,7 +65,7 @@ pub(crate) fn arguments(
     definition: &FieldDefinition,
     field: &executable::Field,
     variables: &Map<String, Value>,
-) -> Result<Arguments, Fault> {
+) -> Result<Arguments, CoercionError> {
     let mut coerced = Vec::with_capacity(definition.arguments.len().min(field.arguments.len()));
     for argument in &definition.arguments {
         let written = field.arguments.iter().find(|written| written.name == argument.name);
@@ -75,12 +75,12 @@ pub(crate) fn arguments(
                 let mut literals = Literals { schema, variables, path: Vec::new() };
                 literals.argument(argument, &written.value).map_err(|fault| {
                     let message = format!("{} has invalid value{}", coordinate(), fault.message);
-                    Fault { message, ..fault }
+                    CoercionError { message, ..fault }
                 })?
             }
             None if argument.is_required() => {
                 let message = format!("{} of required type \"{}\" was not provided.", coordinate(), argument.ty);
-                return Err(Fault { message, place: field.name.location() });
+                return Err(CoercionError { message, place: field.name.location() });
             }
             None => default_of(schema, argument),
         };
@@ -101,14 +101,18 @@ fn as_set(ty: &Type, mut value: Value) -> Value {
 }
 
 /// Whether `@skip` and `@include` let a selection stand.
-pub(crate) fn condition(schema: &Schema, selection: &Selection, variables: &Map<String, Value>) -> Result<bool, Fault> {
+pub(crate) fn condition(
+    schema: &Schema,
+    selection: &Selection,
+    variables: &Map<String, Value>,
+) -> Result<bool, CoercionError> {
     for (name, wanted) in [("skip", false), ("include", true)] {
         let Some(directive) = selection.directives().get(name) else { continue };
         let Some(value) = directive.specified_argument_by_name("if") else { continue };
         let ty = Type::NonNullNamed(apollo_compiler::name!("Boolean"));
         let found = Literals { schema, variables, path: Vec::new() }.value(&ty, value).map_err(|fault| {
             let message = format!("Argument \"@{name}(if:)\" has invalid value{}", fault.message);
-            Fault { message, ..fault }
+            CoercionError { message, ..fault }
         })?;
         if found != Some(Value::Bool(wanted)) {
             return Ok(false);
@@ -118,7 +122,7 @@ pub(crate) fn condition(schema: &Schema, selection: &Selection, variables: &Map<
 }
 
 /// Coerces a literal without variables.
-pub(super) fn constant(schema: &Schema, ty: &Type, literal: &Node<ast::Value>) -> Result<Value, Fault> {
+pub(super) fn constant(schema: &Schema, ty: &Type, literal: &Node<ast::Value>) -> Result<Value, CoercionError> {
     let none = Map::new();
     let value = Literals { schema, variables: &none, path: Vec::new() }.value(ty, literal)?;
     Ok(value.unwrap_or(Value::Null))
@@ -136,7 +140,7 @@ impl<'a> Literals<'a> {
         &mut self,
         definition: &InputValueDefinition,
         literal: &'a Node<ast::Value>,
-    ) -> Result<Option<Value>, Fault> {
+    ) -> Result<Option<Value>, CoercionError> {
         let absent = literal.as_variable().is_some_and(|name| !self.variables.contains_key(name.as_str()));
         if absent && !definition.is_required() {
             return Ok(default_of(self.schema, definition));
@@ -145,7 +149,7 @@ impl<'a> Literals<'a> {
     }
 
     /// The value; absent where it is a variable without one and `null` will do.
-    fn value(&mut self, ty: &Type, literal: &'a Node<ast::Value>) -> Result<Option<Value>, Fault> {
+    fn value(&mut self, ty: &Type, literal: &'a Node<ast::Value>) -> Result<Option<Value>, CoercionError> {
         if let ast::Value::Variable(name) = literal.as_ref() {
             let value = self.variables.get(name.as_str());
             return match value {
@@ -180,7 +184,7 @@ impl<'a> Literals<'a> {
         }
     }
 
-    fn list(&mut self, item: &Type, literal: &'a Node<ast::Value>) -> Result<Value, Fault> {
+    fn list(&mut self, item: &Type, literal: &'a Node<ast::Value>) -> Result<Value, CoercionError> {
         let ast::Value::List(literals) = literal.as_ref() else {
             return Ok(Value::Array(vec![self.value(item, literal)?.unwrap_or(Value::Null)]));
         };
@@ -197,7 +201,7 @@ impl<'a> Literals<'a> {
         &mut self,
         definition: &'a InputObjectType,
         literal: &'a Node<ast::Value>,
-    ) -> Result<Option<Value>, Fault> {
+    ) -> Result<Option<Value>, CoercionError> {
         let type_name = &definition.name;
         let ast::Value::Object(written) = literal.as_ref() else {
             let message = format!("Expected value of type \"{type_name}\" to be an object, found: {literal}.");
@@ -234,7 +238,7 @@ impl<'a> Literals<'a> {
         written: &[(Name, Node<ast::Value>)],
         coerced: &Map<String, Value>,
         literal: &Node<ast::Value>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CoercionError> {
         let type_name = &definition.name;
         let message = match written {
             [(name, value)] => match (coerced.get(name.as_str()), value.as_variable()) {
@@ -254,8 +258,8 @@ impl<'a> Literals<'a> {
         Err(self.fault(literal, message))
     }
 
-    fn fault(&self, literal: &Node<ast::Value>, message: impl Display) -> Fault {
-        Fault { message: format!("{}: {message}", path_text(&self.path)), place: literal.location() }
+    fn fault(&self, literal: &Node<ast::Value>, message: impl Display) -> CoercionError {
+        CoercionError { message: format!("{}: {message}", path_text(&self.path)), place: literal.location() }
     }
 }
 

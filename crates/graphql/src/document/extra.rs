@@ -14,14 +14,14 @@ use super::places::{begins, end_of_name, next};
 use crate::errors::{Code, Error, Location};
 
 /// Something forbidden, and where it is.
-pub(super) struct Fault {
+pub(super) struct SyntaxFault {
     code: Code,
     message: String,
     /// An offset in the text.
     place: Option<usize>,
 }
 
-impl Fault {
+impl SyntaxFault {
     fn syntax(message: &str, place: Option<usize>) -> Self {
         Self { code: Code::ParseFailed, message: format!("syntax error: {message}"), place }
     }
@@ -37,7 +37,7 @@ impl Fault {
 }
 
 /// Finds the first fault of a document.
-pub(super) fn check(document: &ast::Document, text: &str) -> Result<(), Fault> {
+pub(super) fn check(document: &ast::Document, text: &str) -> Result<(), SyntaxFault> {
     let mut check = Check { text, repeated: None };
     for definition in &document.definitions {
         match definition {
@@ -64,7 +64,7 @@ pub(super) fn check(document: &ast::Document, text: &str) -> Result<(), Fault> {
         Some(_) => None,
     };
     if end.is_some_and(|end| next(text, end) < text.len()) {
-        return Err(Fault::syntax("expected a definition that ends", Some(text.len())));
+        return Err(SyntaxFault::syntax("expected a definition that ends", Some(text.len())));
     }
     // What is no GraphQL is told before what does not fit.
     check.repeated.map_or(Ok(()), Err)
@@ -95,15 +95,15 @@ pub(super) fn without_null_defaults(document: &ast::Document) -> Option<ast::Doc
 struct Check<'a> {
     text: &'a str,
     /// The first input field that stands twice.
-    repeated: Option<Fault>,
+    repeated: Option<SyntaxFault>,
 }
 
 impl Check<'_> {
     /// `end` is where the node ends whose selections they are, just behind their brace.
-    fn selections(&mut self, selections: &[Selection], end: Option<usize>) -> Result<(), Fault> {
+    fn selections(&mut self, selections: &[Selection], end: Option<usize>) -> Result<(), SyntaxFault> {
         if selections.is_empty() {
             let brace = end.and_then(|end| end.checked_sub(1));
-            return Err(Fault::syntax("expected a field or a fragment, found an empty selection", brace));
+            return Err(SyntaxFault::syntax("expected a field or a fragment, found an empty selection", brace));
         }
         selections.iter().try_for_each(|selection| match selection {
             Selection::Field(field) => {
@@ -119,12 +119,12 @@ impl Check<'_> {
         })
     }
 
-    fn directives(&mut self, directives: &ast::DirectiveList) -> Result<(), Fault> {
+    fn directives(&mut self, directives: &ast::DirectiveList) -> Result<(), SyntaxFault> {
         directives.iter().try_for_each(|directive| self.arguments(&directive.name, &directive.arguments))
     }
 
     /// The arguments behind the name of a field or of a directive.
-    fn arguments(&mut self, name: &Name, arguments: &[Node<ast::Argument>]) -> Result<(), Fault> {
+    fn arguments(&mut self, name: &Name, arguments: &[Node<ast::Argument>]) -> Result<(), SyntaxFault> {
         let mut end = name.location().map(|span| next(self.text, span.end_offset()));
         if end.is_some_and(|open| !begins(self.text, open, '(')) {
             return Ok(());
@@ -137,7 +137,7 @@ impl Check<'_> {
         self.closes(end, ')')
     }
 
-    fn value(&mut self, value: &Node<Value>) -> Result<(), Fault> {
+    fn value(&mut self, value: &Node<Value>) -> Result<(), SyntaxFault> {
         match value.as_ref() {
             Value::List(items) => items.iter().try_for_each(|item| self.value(item)),
             Value::Object(fields) => {
@@ -155,7 +155,7 @@ impl Check<'_> {
     }
 
     /// Nothing lies between the token that ends at `last` and the one at `start`.
-    fn follows(&self, last: Option<usize>, start: Option<usize>) -> Result<(), Fault> {
+    fn follows(&self, last: Option<usize>, start: Option<usize>) -> Result<(), SyntaxFault> {
         match (last, start) {
             (Some(last), Some(start)) if next(self.text, last + 1) != start => self.left_out(last),
             _ => Ok(()),
@@ -163,7 +163,7 @@ impl Check<'_> {
     }
 
     /// Nothing lies between the token that ends at `last` and the one that closes the list.
-    fn closes(&self, last: Option<usize>, close: char) -> Result<(), Fault> {
+    fn closes(&self, last: Option<usize>, close: char) -> Result<(), SyntaxFault> {
         match last {
             Some(last) if !begins(self.text, next(self.text, last + 1), close) => self.left_out(last),
             _ => Ok(()),
@@ -172,14 +172,14 @@ impl Check<'_> {
 
     /// A name without a colon lies behind the token that ends at `last`. In a text that the parser refuses it may be
     /// something else, which the parser tells of.
-    fn left_out(&self, last: usize) -> Result<(), Fault> {
+    fn left_out(&self, last: usize) -> Result<(), SyntaxFault> {
         let name = next(self.text, last + 1);
         let end = end_of_name(self.text, name);
         let place = next(self.text, end);
         if end == name || begins(self.text, place, ':') {
             return Ok(());
         }
-        Err(Fault::syntax("expected `:` and a value behind a name", Some(place)))
+        Err(SyntaxFault::syntax("expected `:` and a value behind a name", Some(place)))
     }
 }
 
@@ -187,10 +187,10 @@ fn end_of<T>(node: &Node<T>) -> Option<usize> {
     node.location().map(|span| span.end_offset())
 }
 
-fn repeated(fields: &[(Name, Node<Value>)]) -> Option<Fault> {
+fn repeated(fields: &[(Name, Node<Value>)]) -> Option<SyntaxFault> {
     let mut seen = std::collections::HashSet::new();
     let (name, _) = fields.iter().find(|(name, _)| !seen.insert(name))?;
-    Some(Fault {
+    Some(SyntaxFault {
         code: Code::ValidationFailed,
         message: format!("There can be only one input field named \"{name}\"."),
         place: name.location().map(|span| span.offset()),

@@ -16,8 +16,8 @@ fn key(number: u8) -> ResponseKey {
     ResponseKey::from_hash([number; 16])
 }
 
-fn cache(kept_bytes: usize, kept_answer_bytes: usize) -> ResponseCache {
-    ResponseCache::new(&Limits { kept_bytes, kept_answer_bytes, ..Limits::default() })
+fn cache(cache_bytes: usize, cached_response_bytes: usize) -> ResponseCache {
+    ResponseCache::new(&Limits { cache_bytes, cached_response_bytes, ..Limits::default() })
 }
 
 /// Offers a response twice, as its first two requests do. Returns whether it is cached then.

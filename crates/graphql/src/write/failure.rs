@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use apollo_compiler::parser::SourceSpan;
 
-use super::{Field, OBJECTS_PER_LOOK, Outcome, Step, Stop, Writer};
-use crate::coercion::Fault;
+use super::{Field, OBJECTS_PER_LOOK, Outcome, PathStep, Stop, Writer};
+use crate::coercion::CoercionError;
 use crate::errors::{Code, Error, Segment};
 use crate::limits::Limits;
 
@@ -21,13 +21,13 @@ impl<'a> Writer<'a> {
     }
 
     /// Notes an error that was found while planning.
-    pub(super) fn fault(&mut self, field: &'a Field<'a>, fault: &Fault) -> Outcome {
+    pub(super) fn fault(&mut self, field: &'a Field<'a>, fault: &CoercionError) -> Outcome {
         let error = Error::request(Code::BadUserInput, fault.message.clone());
         self.note(Some(field), error, fault.place.or(field.place))
     }
 
     /// Notes an error of the object that is being written, which was found while planning.
-    pub(super) fn unplanned(&mut self, fault: &Fault) -> Outcome {
+    pub(super) fn unplanned(&mut self, fault: &CoercionError) -> Outcome {
         self.note(None, Error::request(Code::BadUserInput, fault.message.clone()), fault.place)
     }
 
@@ -50,8 +50,8 @@ impl<'a> Writer<'a> {
             .path
             .iter()
             .map(|step| match step {
-                Step::Key(key) => Segment::Key((*key).into()),
-                Step::Index(at) => Segment::Index(*at),
+                PathStep::Key(key) => Segment::Key((*key).into()),
+                PathStep::Index(at) => Segment::Index(*at),
             })
             .collect();
         path.extend(field.map(|field| Segment::Key(field.key.into())));

@@ -36,7 +36,7 @@ impl<'a> Object<'a> for &CsvMetadata<'_> {
             CsvMetadataField::MinKubeVersion => return to.maybe_json_text(self.min_kube_version()),
             CsvMetadataField::InstallModes => to.install_modes(self.install_modes()),
             CsvMetadataField::InfrastructureFeatures => {
-                to.texts(self.infrastructure_features().iter().map(|text| &**text))
+                to.texts(self.infrastructure_features().iter().map(|text| &**text));
             }
             CsvMetadataField::Certified => to.maybe_boolean(self.certified()),
             CsvMetadataField::CreatedAt => to.maybe_text(self.created_at().map(|at| at.to_string()).as_deref()),

@@ -89,11 +89,6 @@ impl<'a> Writer<'a> {
         self.of_type(PropertyObject { property, content }, field)
     }
 
-    fn property_type(&mut self, property: Property<'_>) -> Outcome {
-        self.text(property.type_name());
-        Ok(())
-    }
-
     fn property_value(&mut self, property: Property<'_>, field: &'a Field<'a>) -> Outcome {
         self.part(property.value().map(JsonValue::raw), field)
     }
@@ -104,7 +99,7 @@ impl<'a> Object<'a> for PropertyObject<'_, PackageVersion<'_>> {
 
     fn write(self, name: PackagePropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         match name {
-            PackagePropertyField::Type => return to.property_type(self.property),
+            PackagePropertyField::Type => to.text(self.property.type_name()),
             PackagePropertyField::Value => return to.property_value(self.property, field),
             PackagePropertyField::PackageName => to.text(self.content.package),
             PackagePropertyField::Version => to.text(self.content.version),
@@ -119,10 +114,11 @@ impl<'a> Object<'a> for PropertyObject<'_, PackageRequirement<'_>> {
 
     fn write(self, name: PackageRequiredPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         match name {
-            PackageRequiredPropertyField::Type => to.property_type(self.property),
-            PackageRequiredPropertyField::Value => to.property_value(self.property, field),
-            PackageRequiredPropertyField::Requirement => to.one(self.content, field),
+            PackageRequiredPropertyField::Type => to.text(self.property.type_name()),
+            PackageRequiredPropertyField::Value => return to.property_value(self.property, field),
+            PackageRequiredPropertyField::Requirement => return to.one(self.content, field),
         }
+        Ok(())
     }
 }
 
@@ -131,10 +127,11 @@ impl<'a> Object<'a> for PropertyObject<'_, ProvidedApi<'_>> {
 
     fn write(self, name: GvkPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         match name {
-            GvkPropertyField::Type => to.property_type(self.property),
-            GvkPropertyField::Value => to.property_value(self.property, field),
-            GvkPropertyField::Gvk => to.one(self.content.0, field),
+            GvkPropertyField::Type => to.text(self.property.type_name()),
+            GvkPropertyField::Value => return to.property_value(self.property, field),
+            GvkPropertyField::Gvk => return to.one(self.content.0, field),
         }
+        Ok(())
     }
 }
 
@@ -143,10 +140,11 @@ impl<'a> Object<'a> for PropertyObject<'_, RequiredApi<'_>> {
 
     fn write(self, name: GvkRequiredPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         match name {
-            GvkRequiredPropertyField::Type => to.property_type(self.property),
-            GvkRequiredPropertyField::Value => to.property_value(self.property, field),
-            GvkRequiredPropertyField::Gvk => to.one(self.content.0, field),
+            GvkRequiredPropertyField::Type => to.text(self.property.type_name()),
+            GvkRequiredPropertyField::Value => return to.property_value(self.property, field),
+            GvkRequiredPropertyField::Gvk => return to.one(self.content.0, field),
         }
+        Ok(())
     }
 }
 
@@ -155,10 +153,11 @@ impl<'a> Object<'a> for PropertyObject<'_, &Constraint<'_>> {
 
     fn write(self, name: ConstraintPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         match name {
-            ConstraintPropertyField::Type => to.property_type(self.property),
-            ConstraintPropertyField::Value => to.property_value(self.property, field),
-            ConstraintPropertyField::Constraint => to.one(self.content, field),
+            ConstraintPropertyField::Type => to.text(self.property.type_name()),
+            ConstraintPropertyField::Value => return to.property_value(self.property, field),
+            ConstraintPropertyField::Constraint => return to.one(self.content, field),
         }
+        Ok(())
     }
 }
 
@@ -167,14 +166,15 @@ impl<'a> Object<'a> for PropertyObject<'_, BundleObject> {
 
     fn write(self, name: BundleObjectPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         match name {
-            BundleObjectPropertyField::Type => to.property_type(self.property),
-            BundleObjectPropertyField::Value => to.property_value(self.property, field),
+            BundleObjectPropertyField::Type => to.text(self.property.type_name()),
+            BundleObjectPropertyField::Value => return to.property_value(self.property, field),
             BundleObjectPropertyField::Object => {
                 let object = self.property.value().and_then(|value| to.manifests.decode(value.raw()));
                 to.count_decoded()?;
-                to.part(object.as_deref(), field)
+                return to.part(object.as_deref(), field);
             }
         }
+        Ok(())
     }
 }
 
@@ -183,10 +183,11 @@ impl<'a> Object<'a> for PropertyObject<'_, Metadata> {
 
     fn write(self, name: CsvMetadataPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         match name {
-            CsvMetadataPropertyField::Type => to.property_type(self.property),
-            CsvMetadataPropertyField::Value => to.property_value(self.property, field),
-            CsvMetadataPropertyField::Metadata => to.maybe(self.property.metadata().as_ref(), field),
+            CsvMetadataPropertyField::Type => to.text(self.property.type_name()),
+            CsvMetadataPropertyField::Value => return to.property_value(self.property, field),
+            CsvMetadataPropertyField::Metadata => return to.maybe(self.property.metadata().as_ref(), field),
         }
+        Ok(())
     }
 }
 
@@ -195,7 +196,7 @@ impl<'a> Object<'a> for PropertyObject<'_, MaxOpenShiftVersion<'_>> {
 
     fn write(self, name: MaxOpenShiftVersionPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         match name {
-            MaxOpenShiftVersionPropertyField::Type => return to.property_type(self.property),
+            MaxOpenShiftVersionPropertyField::Type => to.text(self.property.type_name()),
             MaxOpenShiftVersionPropertyField::Value => return to.property_value(self.property, field),
             MaxOpenShiftVersionPropertyField::Version => to.text(self.content.0),
         }
@@ -208,8 +209,9 @@ impl<'a> Object<'a> for PropertyObject<'_, Opaque> {
 
     fn write(self, name: OpaquePropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
         match name {
-            OpaquePropertyField::Type => to.property_type(self.property),
-            OpaquePropertyField::Value => to.property_value(self.property, field),
+            OpaquePropertyField::Type => to.text(self.property.type_name()),
+            OpaquePropertyField::Value => return to.property_value(self.property, field),
         }
+        Ok(())
     }
 }
