@@ -13,7 +13,7 @@ use graphql::limits::{Introspection, Limits};
 use jiff::SignedDuration;
 use store::DEFAULT_QUOTA_BYTES;
 
-/// The version with the commit it was built from, where that is known.
+/// The version, with the commit that it was built from if that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
 
 /// One GraphQL endpoint over file-based catalogs of the Operator Lifecycle Manager.
@@ -24,23 +24,23 @@ pub struct Args {
     pub command: Command,
 }
 
-/// What to do.
+/// A subcommand.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Load catalogs and answer GraphQL over them
+    /// Load catalogs and serve them over GraphQL and HTTP
     Serve(Box<ServeArgs>),
-    /// Say what is wrong with a catalog
+    /// List the problems of a catalog
     ///
-    /// The exit status is 1 when `opm validate` would refuse the catalog, 0 otherwise.
+    /// The exit status is 1 if `opm validate` would refuse the catalog, and 0 otherwise.
     Validate(ValidateArgs),
-    /// Show what can be upgraded to what in a package
+    /// Show the update graph of a package
     ///
-    /// Heads of channels and deprecated and stranded bundles are marked. A bundle is stranded when no run of upgrades
+    /// Channel heads, deprecated bundles and stranded bundles are marked. A bundle is stranded if no sequence of upgrades
     /// leads from it to the head of its channel.
     Graph(GraphArgs),
-    /// Say which bundle an install or an upgrade of a package would pick, and why not another
+    /// Show which bundle an install or an upgrade of a package would choose, and why
     ///
-    /// The rules are those of the OLM v1 controller. The exit status is 1 when nothing would be picked.
+    /// The rules are those of the OLM v1 controller. The exit status is 1 if no bundle would be chosen.
     Resolve(ResolveArgs),
     /// Print a completion script for a shell
     Completions {
@@ -59,26 +59,27 @@ pub struct ServeArgs {
     /// More catalogs, with priorities, labels, display names and publishers (YAML)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
-    /// Where to listen; port 0 is any that is free
+    /// Address to listen on; port 0 chooses a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
     pub listen: String,
-    /// Where contents are kept between runs [default: catalogql/store in the user's cache folder]
+    /// Folder in which contents are stored between runs [default: catalogql/store in the user's cache folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub store: Option<PathBuf>,
-    /// How many bytes the store may hold
+    /// Maximum size of the store in bytes
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_QUOTA_BYTES)]
     pub store_quota: u64,
-    /// Load a catalog again when its directory changed, and read the configuration file again when it did
+    /// Reload a catalog when its directory changes, and the configuration file when it changes
     #[arg(long)]
     pub watch: bool,
-    /// How often it is asked which image a tag names now, such as `30s`, `10m` or `1h`; `0` is never
+    /// Interval between two polls of the tag of an image, such as `30s`, `10m` or `1h`; `0` never polls
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
     pub poll: Duration,
-    /// How long a content is served before it is compressed for those who download all of it, such as `30s` or `1m`; one
-    /// that is replaced sooner never is
+    /// Time after which a new content is compressed for downloads of the whole catalog, such as `30s` or `1m`; a content
+    /// that is replaced sooner is never compressed
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
     pub compress_after: Duration,
-    /// An origin whose pages may read answers, such as `https://console.example.com`; `*` is every one. May be repeated
+    /// Origin whose pages may read responses (CORS), such as `https://console.example.com`; `*` allows every origin. May be
+    /// repeated
     #[arg(long, value_name = "ORIGIN")]
     pub cors_origin: Vec<HeaderValue>,
     #[command(flatten)]
@@ -89,98 +90,98 @@ pub struct ServeArgs {
     pub limits: LimitArgs,
 }
 
-/// How images are reached, and where their catalogs are.
+/// Access to registries, and where an image holds its catalog.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Images")]
 pub struct ImageArgs {
-    /// A registry that may be asked over plain HTTP, or have any certificate. May be repeated
+    /// Registry that may be used over plain HTTP or with any certificate. May be repeated
     #[arg(long, value_name = "HOST[:PORT]")]
     pub insecure_registry: Vec<String>,
-    /// Certificate authorities that registries are believed by, besides the system's (PEM). May be repeated
+    /// Certificate authorities to trust for registries, in addition to the system's (PEM). May be repeated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub registry_ca: Vec<PathBuf>,
-    /// Credentials of registries [default: what `podman login` and `docker login` wrote]
+    /// Credentials for registries [default: those of `podman login` and `docker login`]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub authfile: Option<PathBuf>,
     /// Mirrors, blocked and insecure registries [default: the registries.conf of the user or the system]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub registries_conf: Option<PathBuf>,
-    /// Which directory of an image holds its catalog [default: what its label says]
+    /// Directory of an image that holds its catalog [default: the directory that its label names]
     #[arg(long, value_name = "PATH")]
     pub configs_dir: Option<String>,
 }
 
-/// Which documents are executed.
+/// Trusted documents and introspection.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Documents")]
 pub struct DocumentArgs {
-    /// Documents that clients may name by an id: a JSON object, as relay-compiler and codegen write it. May be repeated
+    /// Trusted documents by id: a JSON object as relay-compiler and codegen write it. May be repeated
     #[arg(long = "documents", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
-    /// Execute only those documents
+    /// Execute only trusted documents
     #[arg(long, requires = "files")]
     pub trusted_only: bool,
-    /// Do not tell the schema
+    /// Refuse introspection, and do not serve the schema
     #[arg(long)]
     pub no_introspection: bool,
 }
 
 impl DocumentArgs {
-    /// Which documents are executed.
+    /// Returns which documents may be executed.
     pub fn policy(&self) -> Policy {
         if self.trusted_only { Policy::TrustedOnly } else { Policy::Any }
     }
 
-    /// Whether the schema is told.
+    /// Returns whether introspection is allowed.
     pub fn introspection(&self) -> Introspection {
         if self.no_introspection { Introspection::Refused } else { Introspection::Told }
     }
 }
 
-/// What one GraphQL request may ask for.
+/// Limits of a GraphQL request.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Limits of a request")]
 pub struct LimitArgs {
-    /// Bytes of a request's body
+    /// Maximum size of a request body in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body_bytes)]
     pub max_body: usize,
-    /// Bytes of the parameters of a URL
+    /// Maximum size of the query string of a URL in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().url_bytes)]
     pub max_url: usize,
-    /// Tokens of a document
+    /// Maximum number of tokens of a document
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().tokens)]
     pub max_tokens: usize,
-    /// Fields within one another
+    /// Maximum nesting depth of fields
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().depth)]
     pub max_depth: u64,
-    /// Fields with an alias
+    /// Maximum number of aliased fields
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().aliases)]
     pub max_aliases: u64,
-    /// Fields at the root
+    /// Maximum number of root fields
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().root_fields)]
     pub max_root_fields: u64,
-    /// Directives
+    /// Maximum number of directives
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().directives)]
     pub max_directives: u64,
-    /// Objects that a request may produce by its page sizes
+    /// Maximum cost of a request: the objects that it may produce by its page sizes
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().cost)]
     pub max_cost: u64,
-    /// Objects that a request really produces
+    /// Maximum number of objects that a request actually produces
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().objects)]
     pub max_objects: u64,
-    /// Items of a page
+    /// Maximum page size
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().page_size)]
     pub max_page_size: usize,
-    /// Bytes of an answer
+    /// Maximum size of a response in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().answer_bytes)]
     pub max_answer: usize,
-    /// Bytes of answers that clients have not taken yet
+    /// Maximum size of all responses in flight in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().in_flight_bytes)]
     pub max_in_flight: usize,
-    /// Seconds for writing an answer
+    /// Time limit for producing a response in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().time.as_secs())]
     pub max_seconds: u64,
-    /// Bytes of an answer that is compressed
+    /// Maximum size of a response that is compressed, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().compressed_bytes)]
     pub max_compressed: usize,
     /// Memory for cached responses in bytes, compressed forms included; 0 disables the cache
@@ -189,13 +190,13 @@ pub struct LimitArgs {
     /// Maximum size of a cached response in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().cached_response_bytes)]
     pub max_cached_response: usize,
-    /// Streams at one time: of events, and operations of a WebSocket
+    /// Maximum number of concurrent streams: event streams and WebSocket operations
     #[arg(long, value_name = "COUNT", default_value_t = StreamLimits::default().streams)]
     pub max_streams: usize,
 }
 
 impl LimitArgs {
-    /// These limits, and the fixed ones.
+    /// Returns these limits, with the defaults of those that have no flag.
     pub fn limits(&self) -> Limits {
         Limits {
             body_bytes: self.max_body,
@@ -226,7 +227,7 @@ pub struct ValidateArgs {
     /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH
     #[arg(value_hint = ValueHint::AnyPath)]
     pub source: String,
-    /// How to print what is wrong
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
     #[command(flatten)]
@@ -241,24 +242,24 @@ pub struct GraphArgs {
     pub source: String,
     /// Name of the package
     pub package: String,
-    /// Only this channel; may be given several times
+    /// Only this channel. May be repeated
     #[arg(long, value_name = "NAME")]
     pub channel: Vec<String>,
-    /// How to print it [default: table on a terminal, json elsewhere]
+    /// Output format [default: table on a terminal, json elsewhere]
     #[arg(short, long, value_enum)]
     pub output: Option<GraphOutput>,
     #[command(flatten)]
     pub images: ImageArgs,
 }
 
-/// How an update graph is printed.
+/// Output format of an update graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GraphOutput {
-    /// For Mermaid, which draws it
+    /// Mermaid source, which Mermaid draws
     Mermaid,
-    /// For programs: bundles and single upgrades
+    /// JSON: bundles and single upgrades
     Json,
-    /// For people: the entries of each channel
+    /// Table of the entries of each channel
     Table,
 }
 
@@ -274,20 +275,20 @@ pub struct ResolveArgs {
     /// Only versions in this range, such as `>=1.2, <2`
     #[arg(long, value_name = "RANGE")]
     pub version: Option<String>,
-    /// Only bundles and upgrades of this channel; may be given several times
+    /// Only bundles and upgrades of this channel. May be repeated
     #[arg(long, value_name = "NAME")]
     pub channel: Vec<String>,
-    /// What is installed now
+    /// Bundle that is installed now
     #[arg(long, value_name = "NAME@VERSION", value_parser = parse_installed)]
     pub installed: Option<InstalledArg>,
-    /// How to print it [default: table on a terminal, json elsewhere]
+    /// Output format [default: table on a terminal, json elsewhere]
     #[arg(short, long, value_enum)]
     pub output: Option<ResolveOutput>,
     #[command(flatten)]
     pub images: ImageArgs,
 }
 
-/// How a resolution is printed.
+/// Output format of a resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ResolveOutput {
     /// For programs
@@ -305,7 +306,7 @@ pub struct InstalledArg {
     pub version: String,
 }
 
-/// How results are printed.
+/// Output format of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Output {
     /// For people
@@ -320,7 +321,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// A duration with its unit, or 0.
+/// Parses a duration with its unit, or 0.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     if text == "0" {
         return Ok(Duration::ZERO);

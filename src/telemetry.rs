@@ -8,7 +8,7 @@ use tracing_subscriber::{EnvFilter, fmt};
 /// The variables that say what is logged, first come first served, in the syntax of `tracing_subscriber::EnvFilter`.
 const VARIABLES: [&str; 2] = ["CATALOGQL_LOG", "RUST_LOG"];
 
-/// What is logged when no variable says anything.
+/// The default filter.
 const DEFAULT: &str = "info";
 
 /// Logs to this writer: text when the standard error output is a terminal, one JSON object a line otherwise.

@@ -1,5 +1,5 @@
-//! What `catalogql serve` is to serve: read from the command line and the files that it names, at the start and again
-//! whenever it is asked to.
+//! The configuration of `catalogql serve`: read from the command line and the files that it names, at the start and at
+//! each reload.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use super::registries::{RegistryAccess, needs_registry};
 use super::sources;
 use crate::args::ServeArgs;
 
-/// Interval between two looks at the configuration file, with `--watch`.
+/// Interval between two polls of the configuration file, with `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Reads the catalogs that are wanted, and how their sources are reached.
+/// The configuration of a server, which can be read again.
 pub(super) struct Configuration {
     args: ServeArgs,
     /// The folder of the store, which no catalog may contain.
@@ -25,12 +25,12 @@ pub(super) struct Configuration {
     registries: RegistryAccess,
 }
 
-/// Tells when the configuration is to be read again: on SIGHUP, and with `--watch` when its file changed.
+/// Triggers reloads of the configuration: on SIGHUP, and with `--watch` when its file changes.
 pub(super) struct ReloadTrigger {
     hangup: Signal,
     watched: Option<PathBuf>,
     polls: Interval,
-    /// What the file system said of the file when it was last looked at.
+    /// Modification time and size of the file when it was last polled.
     last: Option<(SystemTime, u64)>,
 }
 
@@ -44,7 +44,7 @@ impl Configuration {
         &self.args
     }
 
-    /// Reads every file anew.
+    /// Reads all files again and returns the wanted catalogs.
     pub(super) fn read(&mut self) -> anyhow::Result<Vec<CatalogSpec>> {
         let Self { args, store, registries } = self;
         let entries = sources::catalogs(&args.sources, args.config.as_deref(), args.images.configs_dir.as_deref())?;
@@ -71,7 +71,7 @@ impl ReloadTrigger {
         Ok(Self { hangup: signal(SignalKind::hangup())?, watched, polls, last })
     }
 
-    /// Waits until the configuration is to be read again. It may be given up and asked again.
+    /// Waits for the next reload. It is safe to cancel.
     pub(super) async fn triggered(&mut self) {
         loop {
             tokio::select! {
@@ -135,7 +135,7 @@ mod tests {
         let hour = Duration::from_hours(1);
         assert_eq!(policy_of("catalogql serve --poll 1h a", None).images, polling(Some(hour)));
         assert_eq!(policy_of("catalogql serve a", Some(hour)).images, polling(Some(hour)));
-        // What failed is tried again all the same.
+        // Failures are retried all the same.
         assert_eq!(policy_of("catalogql serve --poll 0 a", None).images, polling(None));
         assert_eq!(policy_of("catalogql serve a", Some(Duration::ZERO)).images, polling(None));
     }

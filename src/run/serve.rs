@@ -135,7 +135,7 @@ fn announce(reports: &BTreeMap<CatalogName, Report>, address: SocketAddr, has_pl
     out.flush()
 }
 
-/// What answers GraphQL, with the documents that it trusts.
+/// Creates the GraphQL engine with its trusted documents.
 fn engine(catalogs: Catalogs, args: &ServeArgs) -> anyhow::Result<Engine> {
     let DocumentArgs { files, .. } = &args.documents;
     let mut engine = Engine::new(
@@ -154,7 +154,7 @@ fn engine(catalogs: Catalogs, args: &ServeArgs) -> anyhow::Result<Engine> {
     Ok(engine)
 }
 
-/// A process that serves nothing is of no use, unless it was told to wait for changes.
+/// Fails if nothing can be served, unless the server waits for changes.
 fn refuse_nothing(reports: &BTreeMap<CatalogName, Report>, waits_for_changes: bool) -> anyhow::Result<()> {
     if !waits_for_changes && reports.values().all(|report| report.content.is_none()) {
         let errors = reports.iter().filter_map(|(name, report)| Some((name, report.error()?)));
@@ -173,7 +173,7 @@ fn allow_open_files() {
     }
 }
 
-/// Done when the process is asked to end.
+/// Completes when the process receives a signal to end.
 fn end() -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -1,4 +1,4 @@
-//! Which catalogs are wanted: from the command line and from the configuration file.
+//! The catalogs that a user names, on the command line and in the configuration file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -67,7 +67,7 @@ impl SourceReference {
         Ok(Self { source, configs_dir })
     }
 
-    /// The source with how it is reached and kept current.
+    /// Adds how the source is reached and kept current.
     pub(super) fn spec(&self, refresh: RefreshPolicy, registries: &Registries) -> SourceSpec {
         let Self { source, configs_dir } = self.clone();
         SourceSpec { source, configs_dir, refresh, registries: registries.clone() }

@@ -38,29 +38,29 @@ pub struct LoaderTask {
     /// Each wanted catalog.
     catalogs: BTreeMap<CatalogName, CatalogState>,
     tasks: JoinSet<()>,
-    /// Whether the last event told that every catalog was attempted.
+    /// Whether [`Event::AllAttempted`] was sent since the wanted catalogs changed.
     is_settled: bool,
 }
 
-/// What a loader tells while it works.
+/// An event of a loader.
 #[derive(Debug)]
 pub enum Event {
-    /// So many of so many bytes of a source are done.
+    /// Progress of a source.
     Progress {
         /// One of the catalogs of that source.
         name: CatalogName,
-        /// What is done to them.
+        /// The step that they are in.
         step: Step,
         /// Bytes done.
         done: u64,
         /// Bytes in all.
         total: u64,
     },
-    /// An attempt to load a catalog ended, with another outcome than the one before.
+    /// An attempt to load a catalog ended with another outcome than the one before.
     Attempted(Report),
-    /// A catalog is not wanted any more, and not served any more.
+    /// A catalog is no longer wanted and was withdrawn.
     Withdrawn(CatalogName),
-    /// Every catalog that is wanted was attempted since the wanted catalogs changed.
+    /// Every wanted catalog was attempted since the set of wanted catalogs changed.
     AllAttempted,
 }
 
@@ -69,9 +69,9 @@ pub enum Event {
 pub struct Report {
     /// The catalog.
     pub name: CatalogName,
-    /// What is served of it now; `None` when nothing is.
+    /// The content that is served now, if any.
     pub content: Option<Content>,
-    /// How that relates to its source.
+    /// How the content relates to its source.
     pub status: SyncStatus,
     /// How long the attempt took.
     pub duration: Duration,
@@ -90,9 +90,9 @@ struct RunningSource {
 /// One wanted catalog.
 #[derive(Debug, Default)]
 struct CatalogState {
-    /// What is served of it.
+    /// The content that is served, with its metadata.
     published: Option<(Content, CatalogMetadata)>,
-    /// What was reported last.
+    /// The status that was reported last.
     reported: Option<SyncStatus>,
     /// The background work on the content that is served.
     finishing: Option<AbortHandle>,
@@ -143,12 +143,12 @@ impl LoaderTask {
                 changed = self.specs.changed(), if sender.is_some() => match (changed, &sender) {
                     (Ok(()), Some(attempts)) => {
                         let specs = self.specs.borrow_and_update().clone();
-                        self.reconcile(specs, attempts, &observe);
+                        self.reconcile(&specs, attempts, &observe);
                     }
                     _ => sender = None,
                 },
                 attempt = attempts.recv() => match attempt {
-                    Some(attempt) => self.apply(attempt, &observe),
+                    Some(attempt) => self.apply(&attempt, &observe),
                     None => break,
                 },
             }
@@ -160,7 +160,7 @@ impl LoaderTask {
     /// Brings the tasks and the published set to what is wanted.
     fn reconcile(
         &mut self,
-        specs: Vec<CatalogSpec>,
+        specs: &[CatalogSpec],
         attempts: &mpsc::Sender<Attempt>,
         observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
     ) {
@@ -178,13 +178,17 @@ impl LoaderTask {
         }
         let mut former = std::mem::take(&mut self.sources);
         for (source, catalogs) in groups {
-            catalogs.iter().for_each(|spec| drop(self.catalogs.entry(spec.name.clone()).or_default()));
+            for spec in &catalogs {
+                self.catalogs.entry(spec.name.clone()).or_default();
+            }
             let running = match former.iter().position(|running| running.spec.is_same_task(&source)) {
                 Some(at) => RunningSource { catalogs, ..former.swap_remove(at) },
                 None => self.start(source, catalogs, attempts, observe),
             };
             if let Some(attempt) = &running.last_attempt {
-                running.catalogs.iter().for_each(|spec| self.update(spec, attempt, observe));
+                for spec in &running.catalogs {
+                    self.update(spec, attempt, observe);
+                }
             }
             self.sources.push(running);
         }
@@ -225,12 +229,12 @@ impl LoaderTask {
         observe(Event::Withdrawn(name.clone()));
     }
 
-    fn apply(&mut self, attempt: Attempt, observe: &impl Fn(Event)) {
+    fn apply(&mut self, attempt: &Attempt, observe: &impl Fn(Event)) {
         // A task that was aborted may have sent its last attempt before.
         let Some(running) = self.sources.iter_mut().find(|running| running.task == attempt.task) else { return };
         running.last_attempt = Some(attempt.clone());
         for spec in running.catalogs.clone() {
-            self.update(&spec, &attempt, observe);
+            self.update(&spec, attempt, observe);
         }
         self.settle(observe);
     }
@@ -281,7 +285,7 @@ impl LoaderTask {
         }
     }
 
-    /// Tells once that every catalog was attempted.
+    /// Sends [`Event::AllAttempted`] once every catalog was attempted.
     fn settle(&mut self, observe: &impl Fn(Event)) {
         if !self.is_settled && self.sources.iter().all(|running| running.last_attempt.is_some()) {
             self.is_settled = true;

@@ -107,7 +107,9 @@ impl Watching {
 
     /// Wants these catalogs, refreshed at the pace of tests.
     fn set(&self, mut wanted: Vec<CatalogSpec>) {
-        wanted.iter_mut().for_each(|spec| spec.source.refresh = REFRESH);
+        for spec in &mut wanted {
+            spec.source.refresh = REFRESH;
+        }
         self.loader.set(wanted);
     }
 

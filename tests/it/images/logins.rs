@@ -11,7 +11,7 @@ use images::{Credentials, RegistrySettings};
 use super::{Fixture, at, pull, settings};
 use crate::support::{Proxy, ProxyAction, RecordedRequest, respond};
 
-/// RegistrySettings with an `auth.json` of this text.
+/// Settings with an `auth.json` of this text.
 fn with(address: SocketAddr, text: &str) -> RegistrySettings {
     let credentials = Credentials::parse([(PathBuf::from("/auth.json"), text.to_owned())]).unwrap();
     RegistrySettings { credentials, ..settings(&[address]) }
@@ -163,7 +163,7 @@ async fn the_answer_with_a_token_is_read_up_to_its_limit() {
         match expected {
             Ok(()) => assert_eq!(pulled.unwrap().layers, image.layers()),
             Err(text) => {
-                assert_eq!(pulled.unwrap_err(), format!("cannot log in: the token service `{}` {text}", proxy.address))
+                assert_eq!(pulled.unwrap_err(), format!("cannot log in: the token service `{}` {text}", proxy.address));
             }
         }
     }
