@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use graphql::limits::Limits;
 use graphql::{Engine, Request};
-use serving::{Served, catalogs};
+use serving::{Content, Served, catalogs};
 
 use crate::derive;
 use crate::measure::{at_least, at_most, least, least_of_many, report, within};
@@ -18,7 +18,7 @@ const FIELDS: &str = "id name version release image a: id b: name c: version d: 
 
 /// Measures execution over one catalog.
 pub(crate) fn bench(served: &Arc<Served>) {
-    println!("execute over {} bundles", served.catalog.bundles().len());
+    println!("execute over {} bundles", served.content.catalog.bundles().len());
     let engine = engine(served, roomy());
     pages(&engine, served);
     page_sizes(&engine);
@@ -31,15 +31,11 @@ pub(crate) fn bench(served: &Arc<Served>) {
 /// An engine over one catalog.
 pub(crate) fn engine(served: &Arc<Served>, limits: Limits) -> Engine {
     let (mut writer, catalogs) = catalogs();
-    writer.publish(Served {
-        name: served.name.clone(),
-        catalog: Arc::clone(&served.catalog),
-        digest: served.digest,
-        encodings: Arc::default(),
-        image: None,
-        last_unpacked: None,
-        metadata: served.metadata.clone(),
-    });
+    writer.publish(Served::new(
+        served.name.clone(),
+        Content::new(Arc::clone(&served.content.catalog), served.content.digest),
+        served.metadata.clone(),
+    ));
     Engine::new(catalogs, "test", limits)
 }
 
@@ -70,7 +66,7 @@ fn pages(engine: &Engine, served: &Served) {
         answer(engine, &format!("{ours}#{:?}", std::time::Instant::now()))
     });
     let theirs = format!("{query} }} fragment F on Bundle {{ {FIELDS} }}");
-    let yardstick = derive::yardstick(Arc::clone(&served.catalog));
+    let yardstick = derive::yardstick(Arc::clone(&served.content.catalog));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime starts");
     let theirs = least(RUNS, || {
         let response = runtime.block_on(yardstick.execute(theirs.as_str()));

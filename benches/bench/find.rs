@@ -30,8 +30,12 @@ const IMAGES: &str = "query($after: String) { bundles(first: 500, after: $after)
 
 /// Measures filters, facets and search over one catalog.
 pub(crate) fn bench(served: &Arc<Served>) {
-    println!("find in {} packages and {} bundles", served.catalog.packages().len(), served.catalog.bundles().len());
-    served.catalog.prepare();
+    println!(
+        "find in {} packages and {} bundles",
+        served.content.catalog.packages().len(),
+        served.content.catalog.bundles().len()
+    );
+    served.content.catalog.prepare();
     let one = engine(served, roomy());
     let tiles = percentile(99, (0..1_000).map(|_| execute(&one, TILES, json!({})).0));
     within("tiles: 50 packages × 7 fields, 3 facets, p99", tiles, MS);
@@ -54,6 +58,7 @@ fn search(engine: &Engine, served: &Served) {
 
 fn provides(one: &Engine, served: &Arc<Served>) {
     let apis: BTreeSet<_> = served
+        .content
         .catalog
         .bundles()
         .flat_map(|bundle| bundle.provided_apis().map(|api| (api.group, api.version, api.kind)))
@@ -74,7 +79,7 @@ fn provides(one: &Engine, served: &Arc<Served>) {
 fn images(engine: &Engine, served: &Served) {
     let all = || {
         let (mut took, mut after) = (Duration::ZERO, Value::Null);
-        for _ in 0..served.catalog.bundles().len().div_ceil(500) {
+        for _ in 0..served.content.catalog.bundles().len().div_ceil(500) {
             let (page, body) = execute(engine, IMAGES, json!({ "after": after }));
             let body: Value = serde_json::from_slice(&body).expect("an answer is JSON");
             after = body["data"]["bundles"]["pageInfo"]["endCursor"].clone();
@@ -88,7 +93,7 @@ fn images(engine: &Engine, served: &Served) {
 
 /// Every word of a name, at most a thousand.
 fn words(served: &Served) -> Vec<String> {
-    let names = served.catalog.packages().flat_map(|package| package.name().split('-'));
+    let names = served.content.catalog.packages().flat_map(|package| package.name().split('-'));
     let words: BTreeSet<_> = names.filter(|word| word.len() >= 4).map(str::to_owned).collect();
     words.into_iter().take(1_000).collect()
 }

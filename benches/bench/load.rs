@@ -102,7 +102,7 @@ pub(crate) fn bench(name: &str, folder: &Path, scratch: &Path) {
     let served = last.expect("at least one run");
     let [cold, prepared, all_threads, warm] =
         [cold, prepared, all_threads, warm].map(|runs| runs.into_iter().min().expect("runs"));
-    let content = served.catalog.content();
+    let content = served.content.catalog.content();
     let value = least(RUNS, || {
         for line in content.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
             drop(serde_json::from_slice::<serde_json::Value>(line).expect("lines are JSON"));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use graphql::Engine;
 use graphql::limits::Limits;
-use serving::{CatalogMetadata, Served, catalogs};
+use serving::{CatalogMetadata, Content, Served, catalogs};
 
 use crate::execute::{answer, engine, roomy};
 use crate::measure::{at_most, least_of_many, within};
@@ -16,8 +16,8 @@ const MOST: Duration = Duration::from_micros(20);
 
 /// Measures look-ups in one catalog, and in it among fifty.
 pub(crate) fn bench(served: &Arc<Served>) {
-    println!("look up in {} packages", served.catalog.packages().len());
-    let package = served.catalog.package_at(served.catalog.packages().len() / 2);
+    println!("look up in {} packages", served.content.catalog.packages().len());
+    let package = served.content.catalog.package_at(served.content.catalog.packages().len() / 2);
     let bundle = package.bundles().next().expect("a package has bundles").name();
     let (catalog, package) = (&served.name, package.name());
     let queries = [
@@ -48,15 +48,11 @@ pub(crate) fn bench(served: &Arc<Served>) {
 pub(crate) fn among_fifty(served: &Arc<Served>) -> Engine {
     let (mut writer, catalogs) = catalogs();
     for at in 0..50 {
-        writer.publish(Served {
-            name: if at == 25 { served.name.clone() } else { format!("catalog-{at:02}") },
-            catalog: Arc::clone(&served.catalog),
-            digest: served.digest,
-            encodings: Arc::default(),
-            image: None,
-            last_unpacked: None,
-            metadata: CatalogMetadata::default(),
-        });
+        writer.publish(Served::new(
+            if at == 25 { served.name.clone() } else { format!("catalog-{at:02}") },
+            Content::new(Arc::clone(&served.content.catalog), served.content.digest),
+            CatalogMetadata::default(),
+        ));
     }
     Engine::new(catalogs, "test", Limits::default())
 }

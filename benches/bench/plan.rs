@@ -15,14 +15,19 @@ const MS: Duration = Duration::from_millis(1);
 
 /// Measures upgrade graphs, successors and resolution over one catalog.
 pub(crate) fn bench(served: &Served) {
-    println!("plan in {} packages and {} bundles", served.catalog.packages().len(), served.catalog.bundles().len());
-    let bundles = || served.catalog.bundles();
+    println!(
+        "plan in {} packages and {} bundles",
+        served.content.catalog.packages().len(),
+        served.content.catalog.bundles().len()
+    );
+    let bundles = || served.content.catalog.bundles();
     let next = bundles().map(|bundle| once(|| successors(bundle.package(), &Installed::from_bundle(bundle), ALL)).0);
     within("successors of each bundle, p99", percentile(99, next), Duration::from_micros(200));
     let labels = BTreeMap::new();
-    let offers = [Offer { name: &served.name, priority: 0, labels: &labels, content: Ok(&served.catalog) }];
+    let offers = [Offer { name: &served.name, priority: 0, labels: &labels, content: Ok(&served.content.catalog) }];
     let pick = |request: ResolutionRequest<'_>| once(|| resolve(&request, &offers).is_ok()).0;
     let installs = served
+        .content
         .catalog
         .packages()
         .map(|package| pick(ResolutionRequest { package: package.name(), ..ResolutionRequest::default() }));
@@ -39,13 +44,14 @@ pub(crate) fn bench(served: &Served) {
     });
     within("resolve an upgrade of each bundle, p99", percentile(99, upgrades), MS);
     let edges = |package: Package<'_>| UpdateGraph::new(package, ALL).edges().count();
-    let largest = served.catalog.packages().max_by_key(|&package| edges(package)).expect("a catalog has packages");
+    let largest =
+        served.content.catalog.packages().max_by_key(|&package| edges(package)).expect("a catalog has packages");
     let name = format!("{}, {} bundles and {} edges", largest.name(), largest.bundles().len(), edges(largest));
     report("  the largest graph", &name, None);
     within("update graph of the largest package", least(9, || edges(largest)), Duration::from_millis(5));
     let drawn = least(9, || UpdateGraph::new(largest, ALL).mermaid().to_string());
     within("  drawn", drawn, Duration::from_millis(20));
-    let paths = served.catalog.packages().filter_map(|package| {
+    let paths = served.content.catalog.packages().filter_map(|package| {
         let (from, to) = (package.bundles().next_back()?, package.bundles().next()?);
         Some(once(|| UpdateGraph::new(package, ALL).path(from, to).is_some()).0)
     });

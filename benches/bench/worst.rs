@@ -152,12 +152,13 @@ const FAMILIES: &[(&str, &str)] = &[
 /// Measures every family over one catalog.
 pub(crate) fn bench(served: &Arc<Served>) {
     println!("the worst admitted queries over {}", served.name);
-    served.catalog.prepare();
+    served.content.catalog.prepare();
     let engine = engine(served, Limits::default());
     let cold = document("bundles(first: SIZE) { nodes { metadata { displayName } } }", 20, 500);
     let (time, _) = once(|| execute(&engine, &cold));
     within("the metadata of bundles that were never asked for", time, BAR);
-    let largest = served.catalog.packages().max_by_key(|package| package.bundles().len()).expect("there are packages");
+    let largest =
+        served.content.catalog.packages().max_by_key(|package| package.bundles().len()).expect("there are packages");
     for (what, fields) in FAMILIES {
         let fields = fields.replace("METADATA", METADATA).replace("FACETS", FACETS).replace("EVERY_TYPE", EVERY_TYPE);
         let package = format!("catalog: \"{}\", name: \"{}\"", served.name, largest.name());

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use loading::{Content, LoadError, RefreshPolicy, load_once};
+use loading::{LoadError, RefreshPolicy, load_once};
+use serving::Content;
 
 use super::registries::{RegistryAccess, needs_registry};
 use super::sources::SourceReference;

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use comfy_table::{CellAlignment, Table, presets};
 use fbc::{Catalog, Severity};
-use loading::{Content, Report, SyncStatus};
+use loading::{Report, SyncStatus};
 use serde::Serialize;
+use serving::Content;
 
 /// Number of hexadecimal digits of a digest that people need to tell contents apart.
 const SHORT_DIGEST: usize = 12;
@@ -60,16 +61,17 @@ pub(super) fn served<'a>(out: &mut impl Write, reports: impl Iterator<Item = &'a
             writeln!(out, "{} is {image}", report.name)?;
         }
     }
-    for Report { name, content, status, .. } in reports {
-        match (status, content.as_ref().map(ago)) {
-            (SyncStatus::Synced, _) => {}
-            (SyncStatus::Pending, ago) => {
+    for report in reports {
+        let (name, ago) = (&report.name, report.age().map(|age| format!(" {age:#} ago")));
+        match &report.status {
+            SyncStatus::Synced => {}
+            SyncStatus::Pending => {
                 writeln!(out, "{name} is served as it was{} until its source answers", ago.unwrap_or_default())?;
             }
-            (SyncStatus::Failed(error), Some(ago)) => {
-                writeln!(out, "{name} is served as it was{ago}: {}", error.chain())?;
-            }
-            (SyncStatus::Failed(error), None) => writeln!(out, "{name} is not served: {}", error.chain())?,
+            SyncStatus::Failed(error) => match ago {
+                Some(ago) => writeln!(out, "{name} is served as it was{ago}: {}", error.chain())?,
+                None => writeln!(out, "{name} is not served: {}", error.chain())?,
+            },
         }
     }
     Ok(())
@@ -86,9 +88,4 @@ fn row(report: &Report, content: &Content) -> [String; 7] {
         content.digest.hex()[..SHORT_DIGEST].to_owned(),
         format!("{:.1?}", report.duration),
     ]
-}
-
-/// How long ago a content was first read.
-fn ago(content: &Content) -> String {
-    format!(" {:#} ago", content.age())
 }

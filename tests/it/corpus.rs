@@ -11,7 +11,7 @@ use std::process::Command;
 use fbc::catalog::{Bundle, Package};
 use fbc::{Catalog, Severity};
 use serde_json::{Value, json};
-use serving::Served;
+use serving::{Content, Served};
 use testing::corpus::find_catalog;
 
 use crate::served;
@@ -45,7 +45,7 @@ fn property_counts(catalog: &Catalog) -> BTreeMap<&str, usize> {
 
 #[test]
 fn every_package_of_community_is_served_and_just_the_eight_bad_ones_have_errors() {
-    let Some(Served { catalog, .. }) = serve("community") else { return };
+    let Some(Served { content: Content { catalog, .. }, .. }) = serve("community") else { return };
     let channels = || catalog.packages().flat_map(Package::channels);
     let totals = (
         catalog.packages().len(),
@@ -73,7 +73,7 @@ fn every_package_of_community_is_served_and_just_the_eight_bad_ones_have_errors(
 
 #[test]
 fn the_yaml_of_v4_18_gives_what_another_reader_makes_of_it() {
-    let Some(Served { catalog, .. }) = serve("community-v4.18-yaml") else { return };
+    let Some(Served { content: Content { catalog, .. }, .. }) = serve("community-v4.18-yaml") else { return };
     let folder = find_catalog("community-v4.18-yaml").expect("it was there before");
     let mut expected = Vec::new();
     for package in sorted(&folder) {
@@ -126,7 +126,7 @@ fn the_real_catalogs_and_the_example_are_served_at_once() {
     let names = ["community", "community-objects", "community-v4.18-yaml"];
     let Some(mut all) = names.map(serve).into_iter().collect::<Option<Vec<_>>>() else { return };
     all.push(served::directory("example", "examples/catalog"));
-    let example = all[3].catalog.packages().len();
+    let example = all[3].content.catalog.packages().len();
     let engine = served::engine(all);
     let query = "{ catalogs { name packages { totalCount } bundles { totalCount } } packages { totalCount } }";
     let answer = engine.execute(&graphql::Request { query: Some(query.into()), ..Default::default() });

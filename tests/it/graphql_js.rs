@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use graphql::{Engine, Request};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serving::{CatalogMetadata, Served};
+use serving::{CatalogMetadata, Content, Served};
 
 use crate::json::Json;
 use crate::served;
@@ -172,7 +172,9 @@ fn engine() -> Engine {
             labels: case.labels,
         };
         let last_unpacked = case.last_unpacked.map(|text| text.parse().expect("a time"));
-        Served { metadata, image: case.image, last_unpacked, ..served::directory(&case.name, &case.directory) }
+        let read = served::directory(&case.name, &case.directory).content;
+        let content = Content { image: case.image.map(Into::into), last_unpacked, ..read };
+        Served::new(case.name, content, metadata)
     }))
 }
 

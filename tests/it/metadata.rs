@@ -8,7 +8,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use fbc::catalog::{Bundle, CapabilityLevel, Icon};
 use fbc::{Catalog, ProblemCode};
 use serde_json::{Map, Value};
-use serving::Served;
+use serving::{Content, Served};
 use testing::corpus::find_catalog;
 
 use crate::corpus::{serve, sorted};
@@ -41,7 +41,7 @@ struct Counts {
 
 #[test]
 fn the_annotations_of_community_mean_what_the_tables_say() {
-    let Some(Served { catalog, .. }) = serve("community") else { return };
+    let Some(Served { content: Content { catalog, .. }, .. }) = serve("community") else { return };
     let counts = agree(&catalog, "community");
     let expected = Counts {
         bundles: 6_475,
@@ -57,7 +57,7 @@ fn the_annotations_of_community_mean_what_the_tables_say() {
 
 #[test]
 fn the_annotations_in_inline_manifests_mean_what_the_tables_say() {
-    let Some(Served { catalog, .. }) = serve("community-objects") else { return };
+    let Some(Served { content: Content { catalog, .. }, .. }) = serve("community-objects") else { return };
     let counts = agree(&catalog, "community-objects");
     let expected = Counts {
         bundles: 936,
@@ -73,7 +73,7 @@ fn the_annotations_in_inline_manifests_mean_what_the_tables_say() {
 
 #[test]
 fn the_one_unknown_install_mode_of_community_is_told() {
-    let Some(Served { catalog, .. }) = serve("community") else { return };
+    let Some(Served { content: Content { catalog, .. }, .. }) = serve("community") else { return };
     let told: Vec<_> =
         catalog.problems().iter().filter(|problem| problem.code == ProblemCode::InstallModeUnknown).collect();
     let messages: Vec<_> = told.iter().map(|problem| problem.message.as_str()).collect();
@@ -85,7 +85,7 @@ fn the_one_unknown_install_mode_of_community_is_told() {
 
 #[test]
 fn the_icons_of_community_are_images_whatever_is_declared() {
-    let Some(Served { catalog, .. }) = serve("community") else { return };
+    let Some(Served { content: Content { catalog, .. }, .. }) = serve("community") else { return };
     let mut types = BTreeMap::new();
     for package in catalog.packages() {
         let icon = package.icon();

@@ -5,23 +5,15 @@ use std::path::Path;
 use graphql::limits::Limits;
 use graphql::{Engine, Request};
 use images::{Registries, RegistrySettings};
-use loading::{Content, LoadError, Source, SourceSpec, load_once};
+use loading::{LoadError, Source, SourceSpec, load_once};
 use serde_json::Value;
-use serving::{CatalogMetadata, Served, catalogs};
+use serving::{CatalogMetadata, Content, Served, catalogs};
 
 /// The catalog of a directory of this repository, under this name and with nothing more known of it.
 pub(crate) fn directory(name: &str, path: &str) -> Served {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     let content = read_once(&root, &std::env::temp_dir()).expect("the directory holds a catalog");
-    Served {
-        name: name.to_owned(),
-        catalog: content.catalog,
-        digest: content.digest,
-        encodings: std::sync::Arc::default(),
-        image: None,
-        last_unpacked: None,
-        metadata: CatalogMetadata::default(),
-    }
+    Served::new(name, Content::new(content.catalog, content.digest), CatalogMetadata::default())
 }
 
 /// An engine over these catalogs.

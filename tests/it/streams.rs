@@ -10,7 +10,7 @@ use fbc::Catalog;
 use fbc::origin::{FileOrigin, Origins};
 use graphql::limits::Limits;
 use graphql::{Engine, StreamLimits};
-use serving::{CatalogMetadata, Served, catalogs};
+use serving::{CatalogMetadata, Content, Served, catalogs};
 use sha2::{Digest as _, Sha256};
 
 use crate::hostile_clients::allow_open_files;
@@ -65,15 +65,7 @@ fn content(version: usize) -> Served {
     let file = FileOrigin { path: "c.json".into(), lines: numbers, ..FileOrigin::default() };
     let digest = fbc::Digest::new(Sha256::digest(&lines).into());
     let catalog = Catalog::build(lines.into(), &Origins { files: vec![file] }).expect("the lines are canonical");
-    Served {
-        name: "c".into(),
-        catalog: Arc::new(catalog),
-        digest,
-        encodings: Arc::default(),
-        image: None,
-        last_unpacked: None,
-        metadata: CatalogMetadata::default(),
-    }
+    Served::new("c", Content::new(Arc::new(catalog), digest), CatalogMetadata::default())
 }
 
 #[test]

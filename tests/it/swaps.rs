@@ -49,7 +49,8 @@ fn content(number: usize) -> Content {
 
 fn publish(writer: &mut CatalogsWriter, (catalog, digest, encodings): Content) {
     let metadata = CatalogMetadata::default();
-    writer.publish(Served { name: "c".into(), catalog, digest, encodings, image: None, last_unpacked: None, metadata });
+    let content = serving::Content { encodings, ..serving::Content::new(catalog, digest) };
+    writer.publish(Served::new("c", content, metadata));
 }
 
 #[test]

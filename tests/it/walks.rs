@@ -10,7 +10,7 @@ use fbc::{Catalog, Digest};
 use graphql::limits::Limits;
 use graphql::{Engine, Request};
 use serde_json::{Value, json};
-use serving::{CatalogMetadata, CatalogsWriter, Served, catalogs};
+use serving::{CatalogMetadata, CatalogsWriter, Content, Served, catalogs};
 
 use crate::corpus;
 
@@ -77,15 +77,7 @@ fn part(whole: &Catalog, digest: u8, is_kept: impl Fn(usize) -> bool) -> Served 
         }
     }
     let catalog = Catalog::build(Bytes::from(content), &Origins { files }).expect("the lines are canonical");
-    Served {
-        name: "c".to_owned(),
-        catalog: catalog.into(),
-        digest: Digest::new([digest; 32]),
-        encodings: std::sync::Arc::default(),
-        image: None,
-        last_unpacked: None,
-        metadata: CatalogMetadata::default(),
-    }
+    Served::new("c", Content::new(catalog, Digest::new([digest; 32])), CatalogMetadata::default())
 }
 
 fn metas(catalog: &Catalog) -> impl Iterator<Item = Meta<'_>> {
@@ -93,19 +85,12 @@ fn metas(catalog: &Catalog) -> impl Iterator<Item = Meta<'_>> {
 }
 
 fn again(served: &Served) -> Served {
-    Served {
-        name: served.name.clone(),
-        catalog: served.catalog.clone(),
-        metadata: CatalogMetadata::default(),
-        encodings: std::sync::Arc::default(),
-        image: None,
-        ..*served
-    }
+    Served::new(served.name.clone(), served.content.clone(), served.metadata.clone())
 }
 
 #[test]
 fn every_connection_of_community_has_one_order_in_pages_both_ways_and_in_one() {
-    let Some(Served { catalog, .. }) = corpus::serve("community") else { return };
+    let Some(Served { content: Content { catalog, .. }, .. }) = corpus::serve("community") else { return };
     let server = Server::new(part(&catalog, 1, |_| true));
     for &connection in CONNECTIONS {
         let whole = server.page(connection, "first: 1000000, after: $cursor", &Value::Null);
@@ -129,7 +114,7 @@ fn every_connection_of_community_has_one_order_in_pages_both_ways_and_in_one() {
 
 #[test]
 fn a_walk_over_community_neither_repeats_nor_skips_what_stays_while_it_is_replaced_between_pages() {
-    let Some(Served { catalog, .. }) = corpus::serve("community") else { return };
+    let Some(Served { content: Content { catalog, .. }, .. }) = corpus::serve("community") else { return };
     let parts = [part(&catalog, 1, |at| at % 5 != 0), part(&catalog, 2, |at| at % 7 != 0)];
     let stays = part(&catalog, 3, |at| at % 5 != 0 && at % 7 != 0);
     for &connection in CONNECTIONS {

@@ -13,7 +13,7 @@ use fbc::version::Version;
 use fbc::{Catalog, Digest, Origins};
 use graphql::limits::Limits;
 use graphql::{Engine, Request};
-use serving::{CatalogMetadata, Served, catalogs};
+use serving::{CatalogMetadata, Content, Served, catalogs};
 
 /// Versions that are looked for in every range, highest first.
 const VERSIONS: [&str; 9] =
@@ -40,15 +40,11 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
     let (mut writer, readers) = catalogs();
     let catalog = Arc::new(catalog(CATALOG.as_bytes()).expect("the catalog is well-formed"));
     for name in ["one", "two"] {
-        writer.publish(Served {
-            name: name.to_owned(),
-            catalog: Arc::clone(&catalog),
-            digest: Digest::new([0; 32]),
-            encodings: Arc::default(),
-            image: None,
-            last_unpacked: None,
-            metadata: CatalogMetadata::default(),
-        });
+        writer.publish(Served::new(
+            name,
+            Content::new(Arc::clone(&catalog), Digest::new([0; 32])),
+            CatalogMetadata::default(),
+        ));
     }
     // The writer may go: what it published stays.
     Engine::new(readers, "test", Limits::default())

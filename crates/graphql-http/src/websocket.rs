@@ -123,7 +123,7 @@ async fn exchange_messages(
                 }
             }
             (id, outgoing) = connection.next() => Some(held.insert(outgoing).to_json(&id)),
-            () = &mut late, if !connection.is_ready => return close(4408, "WebSocketConnection initialisation timeout"),
+            () = &mut late, if !connection.is_ready => return close(4408, "Connection initialisation timeout"),
             _ = pings.tick() => {
                 if !std::mem::replace(&mut is_alive, false) {
                     return Err(None);

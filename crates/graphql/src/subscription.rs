@@ -229,7 +229,7 @@ impl Subscription {
     /// Returns the text of an event: the one that another stream of the same request wrote, or else a new one.
     fn text(&self, now: &Snapshot, pair: &Pair) -> Bytes {
         let change = catalog_change(pair);
-        let before = change.before.map(|served| served.digest);
+        let before = change.before.map(|served| served.content.digest);
         let key = EventKey { request: self.request, name: change.name().to_owned(), before };
         let streams = &self.engine.streams;
         if let Some(text) = streams.shared_text(now.revision(), &key) {

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use fbc::catalog::IndexError;
 use fbc::{Catalog, Digest, Origins, Outline};
 use http_facts::coding::{Coding, MIN_ENCODED_BYTES};
-use jiff::{SignedDuration, Timestamp};
-use serving::Encodings;
+use serving::{Content, Encodings};
 use store::{Analysis, Record, SourceState, Store, StoreError, StoredContent, WrittenContent};
 
 use crate::LoadError;
@@ -20,33 +19,6 @@ pub(crate) struct Contents {
     catalogs: Mutex<HashMap<(Digest, Digest), Weak<Catalog>>>,
     /// Compressed forms in use, by the digest of their content.
     encodings: Mutex<HashMap<Digest, Weak<Encodings>>>,
-}
-
-/// A content that can be served.
-#[derive(Clone, Debug)]
-pub struct Content {
-    /// The index over its lines.
-    pub catalog: Arc<Catalog>,
-    /// SHA-256 of its lines.
-    pub digest: Digest,
-    /// Its lines compressed, as far as that is done.
-    pub encodings: Arc<Encodings>,
-    /// The image that it was read from, by digest; `None` for a directory.
-    pub image: Option<Arc<str>>,
-    /// When it was first read from its source.
-    pub at: Timestamp,
-}
-
-impl Content {
-    /// Whether it is the same catalog of the same image: equal catalogs in use are one.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.catalog, &other.catalog) && self.image == other.image
-    }
-
-    /// Time since it was first read from its source, in whole seconds.
-    pub fn age(&self) -> SignedDuration {
-        SignedDuration::from_secs(Timestamp::now().duration_since(self.at).as_secs())
-    }
 }
 
 impl Contents {
@@ -72,7 +44,7 @@ impl Contents {
             digest,
             encodings: self.encodings(digest),
             image: state.image.map(Arc::from),
-            at: record.first_read_at,
+            last_unpacked: Some(record.first_read_at),
         })
     }
 
@@ -119,7 +91,7 @@ impl Contents {
             None => Catalog::build(content, &analysis.origins),
         })?;
         let encodings = self.encodings(record.content);
-        Ok(Content { catalog, digest: record.content, encodings, image, at: record.first_read_at })
+        Ok(Content { catalog, digest: record.content, encodings, image, last_unpacked: Some(record.first_read_at) })
     }
 
     /// Takes the compressed forms of a content that are stored already.

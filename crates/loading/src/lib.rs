@@ -18,7 +18,6 @@ mod source_task;
 mod spec;
 mod status;
 
-pub use contents::Content;
 pub use directory::ATTEMPTS;
 pub use image::PULLS;
 pub use loader::{COMPRESS_AFTER, Event, Loader, LoaderTask, Report};

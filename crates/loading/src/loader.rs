@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serving::{CatalogMetadata, CatalogName, CatalogsWriter, History, Served};
+use jiff::{SignedDuration, Timestamp};
+use serving::{CatalogMetadata, CatalogName, CatalogsWriter, Content, History, Served};
 use store::Store;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
 
-use crate::contents::Content;
 use crate::source_task::{Attempt, SourceTask, Stages, Step};
 use crate::{CatalogSpec, LoadError, SourceSpec, SyncStatus};
 
@@ -265,15 +265,7 @@ impl LoaderTask {
     }
 
     fn publish(&mut self, spec: &CatalogSpec, content: Content, is_new: bool) {
-        self.writer.publish(Served {
-            name: spec.name.as_str().to_owned(),
-            catalog: Arc::clone(&content.catalog),
-            digest: content.digest,
-            encodings: Arc::clone(&content.encodings),
-            image: content.image.as_deref().map(str::to_owned),
-            last_unpacked: Some(content.at),
-            metadata: spec.metadata.clone(),
-        });
+        self.writer.publish(Served::new(spec.name.as_str(), content.clone(), spec.metadata.clone()));
         let finish = is_new.then(|| {
             let (stages, history) = (Arc::clone(&self.stages), self.writer.history());
             self.tasks.spawn(finish(stages, content.clone(), spec.clone(), history, self.compress_after))
@@ -324,12 +316,18 @@ impl Report {
         self.status.error()
     }
 
+    /// Time since the content was first read from its source, in whole seconds; `None` if nothing is served.
+    pub fn age(&self) -> Option<SignedDuration> {
+        let first_read = self.content.as_ref()?.last_unpacked?;
+        Some(SignedDuration::from_secs(Timestamp::now().duration_since(first_read).as_secs()))
+    }
+
     fn log(&self, is_new: bool) {
         let Self { name: catalog, content, status, duration } = self;
         let content = content.as_ref();
         let digest = content.map(|content| content.digest.to_string());
         let image = content.and_then(|content| content.image.as_deref());
-        let age_seconds = content.map(|content| content.age().as_secs());
+        let age_seconds = self.age().map(|age| age.as_secs());
         let duration_seconds = duration.as_secs_f64();
         match status {
             SyncStatus::Synced if is_new => {

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use fbc::Origins;
 use futures_util::FutureExt;
-use serving::CatalogName;
+use serving::{CatalogName, Content};
 use store::{SourceState, Store, WrittenContent};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::sleep;
 
-use crate::contents::{Content, Contents};
+use crate::contents::Contents;
 use crate::directory::{self, Listing};
 use crate::image::{FetchedImage, ImageState, Pulls};
 use crate::loader::Event;

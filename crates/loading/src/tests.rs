@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ::images::{Registries, RegistrySettings};
-use serving::{CatalogMetadata, CatalogName, Catalogs, CatalogsWriter, catalogs};
+use serving::{CatalogMetadata, CatalogName, Catalogs, CatalogsWriter, Content, catalogs};
 use store::{DEFAULT_QUOTA_BYTES, Store};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -192,7 +192,7 @@ async fn a_source_of_several_catalogs_is_loaded_once_and_an_equal_content_is_hel
     let wanted = wanted.map(|(name, source)| folders.wanted(name, source)).to_vec();
     let (_, catalogs) = folders.load(wanted).await;
     let snapshot = catalogs.snapshot();
-    let catalog = |name| &snapshot.get(name).unwrap().catalog;
+    let catalog = |name| &snapshot.get(name).unwrap().content.catalog;
     assert!(Arc::ptr_eq(catalog("one"), catalog("two")));
     assert!(Arc::ptr_eq(catalog("one"), catalog("three")));
     assert!(!Arc::ptr_eq(catalog("one"), catalog("four")));
@@ -210,8 +210,8 @@ async fn a_restart_serves_the_stored_content_when_the_source_cannot_be_read() {
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(packages(after), packages(before));
         let (before, now) = (before.content.as_ref().unwrap(), after.content.as_ref().unwrap());
-        assert_eq!((now.digest, now.at), (before.digest, before.at));
-        assert!(now.at == before.at);
+        assert_eq!((now.digest, now.last_unpacked), (before.digest, before.last_unpacked));
+        assert!(now.last_unpacked == before.last_unpacked);
     }
     let missing = "cannot read the source: cannot open `@/a`: No such file or directory (os error 2)";
     assert_eq!(folders.shown(&after[0]).as_deref(), Some(missing));
@@ -229,7 +229,7 @@ async fn a_source_that_settled_and_did_not_change_is_not_read_again() {
     let first = current(folders.stages(), &folders, |_, _, _| ()).await.unwrap();
     let unread = |_, _, _| panic!("the source is read again");
     let second = current(folders.stages(), &folders, unread).await.unwrap();
-    assert_eq!((second.digest, second.at), (first.digest, first.at));
+    assert_eq!((second.digest, second.last_unpacked), (first.digest, first.last_unpacked));
     assert_eq!(second.catalog.problems(), first.catalog.problems());
 
     // What another build found out is not believed while the source can be read.

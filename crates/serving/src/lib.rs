@@ -30,17 +30,25 @@ pub struct Served {
     /// Its name, unique among those served: a DNS-1123 subdomain.
     pub name: String,
     /// The content.
-    pub catalog: Arc<Catalog>,
-    /// Digest of the content: sha256 of its canonical lines.
-    pub digest: Digest,
-    /// The content compressed, as far as that is done.
-    pub encodings: Arc<Encodings>,
-    /// Image reference the content was unpacked from, by digest.
-    pub image: Option<String>,
-    /// When the content was first read from its source; `None` when that is unknown.
-    pub last_unpacked: Option<jiff::Timestamp>,
+    pub content: Content,
     /// What its owner says about it.
     pub metadata: CatalogMetadata,
+    revision: Revision,
+}
+
+/// The immutable content of a catalog, and where and when it was read.
+#[derive(Clone, Debug)]
+pub struct Content {
+    /// The index over its lines.
+    pub catalog: Arc<Catalog>,
+    /// SHA-256 of its canonical lines.
+    pub digest: Digest,
+    /// Its lines compressed, as far as that is done.
+    pub encodings: Arc<Encodings>,
+    /// The image that it was unpacked from, by digest; `None` for a directory.
+    pub image: Option<Arc<str>>,
+    /// When it was first read from its source; `None` if that is unknown.
+    pub last_unpacked: Option<jiff::Timestamp>,
 }
 
 /// Compressed forms of a content, which become available some time after it is served, if at all.
@@ -82,7 +90,6 @@ pub struct Snapshot {
 #[derive(Clone)]
 struct Slot {
     served: Arc<Served>,
-    revision: Revision,
     /// Icons of the contents before this one, latest first; at most [`FORMER_ICONS`].
     former_icons: Vec<Arc<Icons>>,
 }
@@ -111,6 +118,32 @@ pub fn catalogs() -> (CatalogsWriter, Catalogs) {
     let current: Arc<ArcSwap<Snapshot>> = Arc::default();
     let (sender, receiver) = watch::channel(0);
     (CatalogsWriter { current: Arc::clone(&current), changes: sender }, Catalogs { current, changes: receiver })
+}
+
+impl Served {
+    /// Creates a catalog and computes its revision.
+    pub fn new(name: impl Into<String>, content: Content, metadata: CatalogMetadata) -> Self {
+        let name = name.into();
+        let revision = Revision::of_catalog(&name, &content, &metadata);
+        Self { name, content, metadata, revision }
+    }
+
+    /// Identifies this state of the catalog.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+}
+
+impl Content {
+    /// Creates a content of which nothing more is known.
+    pub fn new(catalog: impl Into<Arc<Catalog>>, digest: Digest) -> Self {
+        Self { catalog: catalog.into(), digest, encodings: Arc::default(), image: None, last_unpacked: None }
+    }
+
+    /// Returns whether both are the same catalog in memory, read from the same image.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.catalog, &other.catalog) && self.image == other.image
+    }
 }
 
 impl Encodings {
@@ -149,17 +182,16 @@ impl CatalogsWriter {
     pub fn publish(&mut self, served: Served) {
         let now = self.current.load();
         let (mut slots, history) = (now.slots.clone(), now.history.clone());
-        let mut slot =
-            Slot { revision: Revision::of_catalog(&served), served: Arc::new(served), former_icons: Vec::new() };
+        let mut slot = Slot { served: Arc::new(served), former_icons: Vec::new() };
         match now.position(&slot.served.name) {
             Ok(at) => {
                 let before = std::mem::replace(&mut slots[at].served, Arc::clone(&slot.served));
                 slot.former_icons = std::mem::take(&mut slots[at].former_icons);
-                if before.digest != slot.served.digest {
-                    if let Some(outline) = before.catalog.known_outline() {
-                        history.remember(&before.name, vec![(before.digest, outline.clone())]);
+                if before.content.digest != slot.served.content.digest {
+                    if let Some(outline) = before.content.catalog.known_outline() {
+                        history.remember(&before.name, vec![(before.content.digest, outline.clone())]);
                     }
-                    slot.former_icons.insert(0, Arc::clone(before.catalog.icons()));
+                    slot.former_icons.insert(0, Arc::clone(before.content.catalog.icons()));
                     slot.former_icons.truncate(FORMER_ICONS);
                 }
                 slots[at] = slot;
@@ -199,7 +231,7 @@ impl Snapshot {
     fn new(slots: Vec<Slot>, history: History) -> Self {
         let mut by_priority: Vec<_> = (0..slots.len()).collect();
         by_priority.sort_by_key(|&at| std::cmp::Reverse(slots[at].served.metadata.priority));
-        let revision = Revision::of_all(slots.iter().map(|slot| slot.revision));
+        let revision = Revision::of_all(slots.iter().map(|slot| slot.served.revision));
         Self { slots, by_priority, revision, history }
     }
 
@@ -233,25 +265,25 @@ impl Snapshot {
 
     /// The revision of one catalog; `None` when none of that name is served.
     pub fn revision_of(&self, name: &str) -> Option<Revision> {
-        self.slot(name).map(|slot| slot.revision)
+        self.get(name).map(|served| served.revision)
     }
 
     /// Whether this is the revision of the snapshot or of one of its catalogs.
     pub fn has(&self, revision: &Revision) -> bool {
-        self.revision == *revision || self.slots.iter().any(|slot| slot.revision == *revision)
+        self.revision == *revision || self.slots.iter().any(|slot| slot.served.revision == *revision)
     }
 
     /// The outline of a content that one of these catalogs has or had. Contents that are not served any more are no part
     /// of the snapshot: they may be forgotten at any time.
     pub fn outline(&self, digest: &Digest) -> Option<Outline> {
-        let served = self.by_name().find(|served| served.digest == *digest);
+        let served = self.by_name().find(|served| served.content.digest == *digest);
         let former = || self.history.find(digest, |name| self.get(name).is_some());
-        served.map(|served| served.catalog.outline().clone()).or_else(former)
+        served.map(|served| served.content.catalog.outline().clone()).or_else(former)
     }
 
     /// The icon whose image has this digest, of a catalog that is served or of its [`FORMER_ICONS`] contents before.
     pub fn icon(&self, digest: &Digest) -> Option<FoundIcon> {
-        let now = self.by_name().map(|served| served.catalog.icons());
+        let now = self.by_name().map(|served| served.content.catalog.icons());
         now.chain(self.slots.iter().flat_map(|slot| &slot.former_icons)).find_map(|icons| icons.find(digest))
     }
 
@@ -268,9 +300,9 @@ impl Snapshot {
 impl Revision {
     /// A digest of everything that a response about one catalog can depend on: the content, where its problems are, and
     /// its metadata.
-    fn of_catalog(served: &Served) -> Self {
+    fn of_catalog(name: &str, content: &Content, metadata: &CatalogMetadata) -> Self {
         // Compressed forms have the same bytes.
-        let Served { name, catalog, digest, encodings: _, image, last_unpacked, metadata } = served;
+        let Content { catalog, digest, encodings: _, image, last_unpacked } = content;
         // `Debug` quotes texts, so that no two lists of parts are the same text.
         let parts = format!("{name:?}{digest:?}{image:?}{last_unpacked:?}{metadata:?}{:?}", catalog.problems());
         Self(Sha256::digest(parts).into())

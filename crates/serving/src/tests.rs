@@ -7,19 +7,18 @@ use super::*;
 
 /// An empty catalog; its digest tells contents apart.
 fn served(name: &str, priority: i32, digest: u8) -> Served {
-    Served {
-        name: name.to_owned(),
-        catalog: Arc::new(Catalog::build(Bytes::new(), &Origins::default()).expect("nothing is a content")),
-        digest: Digest::new([digest; 32]),
-        encodings: std::sync::Arc::default(),
-        image: None,
-        last_unpacked: None,
-        metadata: CatalogMetadata { priority, ..CatalogMetadata::default() },
-    }
+    Served::new(
+        name,
+        Content::new(
+            Arc::new(Catalog::build(Bytes::new(), &Origins::default()).expect("nothing is a content")),
+            Digest::new([digest; 32]),
+        ),
+        CatalogMetadata { priority, ..CatalogMetadata::default() },
+    )
 }
 
 fn contents(snapshot: &Snapshot) -> Vec<(&str, Digest)> {
-    snapshot.by_name().map(|served| (served.name.as_str(), served.digest)).collect()
+    snapshot.by_name().map(|served| (served.name.as_str(), served.content.digest)).collect()
 }
 
 #[test]
@@ -60,7 +59,8 @@ fn a_revision_is_that_of_everything_that_is_known_of_the_catalogs() {
         }
         catalogs.snapshot().revision()
     };
-    let about = |metadata: CatalogMetadata| move || vec![Served { metadata: metadata.clone(), ..served("a", 0, 1) }];
+    let about = |metadata: CatalogMetadata| move || vec![Served::new("a", served("a", 0, 1).content, metadata.clone())];
+    let with = |content| Served::new("a", content, CatalogMetadata::default());
     let one = || vec![served("a", 0, 1)];
     assert_eq!(revision(&one), revision(&one));
     let both = || vec![served("a", 0, 1), served("b", 0, 1)];
@@ -71,8 +71,8 @@ fn a_revision_is_that_of_everything_that_is_known_of_the_catalogs() {
         &|| vec![served("b", 0, 1)],
         &|| vec![served("a", 1, 1)],
         &|| vec![served("a", 0, 2)],
-        &|| vec![Served { image: Some("i".to_owned()), ..served("a", 0, 1) }],
-        &|| vec![Served { last_unpacked: Some(jiff::Timestamp::UNIX_EPOCH), ..served("a", 0, 1) }],
+        &|| vec![with(Content { image: Some("i".into()), ..served("a", 0, 1).content })],
+        &|| vec![with(Content { last_unpacked: Some(jiff::Timestamp::UNIX_EPOCH), ..served("a", 0, 1).content })],
         &about(CatalogMetadata { display_name: Some("A".to_owned()), ..CatalogMetadata::default() }),
         &about(CatalogMetadata { labels: [("k".to_owned(), "v".to_owned())].into(), ..CatalogMetadata::default() }),
     ];
@@ -142,7 +142,7 @@ fn with_package(name: &str, package: &str, digest: u8) -> Served {
     let line = format!("{{\"name\":\"{package}\",\"schema\":\"olm.package\"}}\n");
     let file = fbc::origin::FileOrigin { path: "c.json".into(), lines: vec![1], ..fbc::origin::FileOrigin::default() };
     let catalog = Catalog::build(line.into(), &Origins { files: vec![file] }).expect("the line is canonical");
-    Served { catalog: Arc::new(catalog), ..served(name, 0, digest) }
+    Served::new(name, Content::new(catalog, Digest::new([digest; 32])), CatalogMetadata::default())
 }
 
 #[test]
@@ -207,5 +207,5 @@ fn what_a_caller_may_not_see_is_as_if_it_were_not_served() {
 }
 
 fn outline() -> Outline {
-    served("any", 0, 0).catalog.outline().clone()
+    served("any", 0, 0).content.catalog.outline().clone()
 }

@@ -10,7 +10,7 @@ use fbc::range::BlangRange;
 use fbc::version::Version;
 use graphql::{Engine, Request};
 use serde_json::{Value, json};
-use serving::Served;
+use serving::{Content, Served};
 
 use super::{REFUSED, serve};
 use crate::served;
@@ -44,7 +44,7 @@ fn distances<'a>(channel: Channel<'a>, head: &'a str) -> BTreeMap<&'a str, usize
 
 #[test]
 fn in_each_channel_of_a_valid_package_every_bundle_reaches_the_head_or_is_stranded() {
-    let Some(Served { catalog, .. }) = serve("community") else { return };
+    let Some(Served { content: Content { catalog, .. }, .. }) = serve("community") else { return };
     let valid: Vec<Package<'_>> = catalog.packages().filter(|package| !REFUSED.contains(&package.name())).collect();
     assert_eq!(valid.len(), 325);
     let (mut channels, mut reaching, mut stranded, mut longest) = (0, 0, 0, 0);
@@ -139,7 +139,7 @@ fn ask(engine: &Engine, operation: &str, variables: &Value) -> Value {
 #[test]
 fn graphs_and_successors_are_those_that_the_blobs_of_community_say() {
     let Some(served) = serve("community") else { return };
-    let catalog = Arc::clone(&served.catalog);
+    let catalog = Arc::clone(&served.content.catalog);
     let engine = served::engine([served]);
     // Every eighth package, and those that take longest.
     let mut packages: Vec<_> = catalog.packages().collect();
@@ -175,7 +175,7 @@ fn graphs_and_successors_are_those_that_the_blobs_of_community_say() {
 #[test]
 fn an_install_of_each_package_of_community_picks_its_highest_version_unless_that_needs_others() {
     let Some(served) = serve("community") else { return };
-    let catalog = Arc::clone(&served.catalog);
+    let catalog = Arc::clone(&served.content.catalog);
     let engine = served::engine([served]);
     let (mut picked, mut needy) = (0, 0);
     for package in catalog.packages() {

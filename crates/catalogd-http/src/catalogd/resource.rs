@@ -69,18 +69,18 @@ impl Representation {
 impl<'s> Resource<'s> {
     /// Creates the resource of all lines.
     pub(super) fn all(served: &'s Served) -> Self {
-        let lines = Slices::whole(served.catalog.content().clone());
-        Self { served, lines, is_whole: true, has_ranges: true, tag: served.digest.hex() }
+        let lines = Slices::whole(served.content.catalog.content().clone());
+        Self { served, lines, is_whole: true, has_ranges: true, tag: served.content.digest.hex() }
     }
 
     /// Creates the resource of the blobs that match a filter.
     pub(super) fn metas(served: &'s Served, parameters: &Parameters, build: &str) -> Self {
         let is_whole = parameters.is_empty();
-        let content = served.catalog.content().clone();
+        let content = served.content.catalog.content().clone();
         let mut lines = if is_whole { Slices::whole(content) } else { Slices::new(content) };
         if let Some(filter) = parameters.filter().filter(|_| !is_whole) {
-            for number in served.catalog.find_metas(&filter) {
-                lines.push(served.catalog.meta_at(number as usize).line_span());
+            for number in served.content.catalog.find_metas(&filter) {
+                lines.push(served.content.catalog.meta_at(number as usize).line_span());
             }
         }
         Self { served, lines, is_whole, has_ranges: false, tag: metas_tag(served, parameters, build) }
@@ -145,12 +145,12 @@ impl<'s> Resource<'s> {
     }
 
     fn stored_encoding(&self, coding: Coding) -> Option<&Bytes> {
-        self.served.encodings.get(coding).filter(|_| self.is_whole)
+        self.served.content.encodings.get(coding).filter(|_| self.is_whole)
     }
 
     fn validators(&self, coding: Option<Coding>) -> Validators {
         // The store makes the modification times of two contents of a source differ by a second at least.
-        let modified = self.served.last_unpacked.and_then(|at| u64::try_from(at.as_second()).ok());
+        let modified = self.served.content.last_unpacked.and_then(|at| u64::try_from(at.as_second()).ok());
         Validators::new(&format!("{}{}", self.tag, etag_suffix(coding)), modified)
     }
 
@@ -176,7 +176,7 @@ impl<'s> Resource<'s> {
         if !self.has_ranges {
             return (headers, Body::from(self.lines)).into_response();
         }
-        let content = self.served.catalog.content().clone();
+        let content = self.served.content.catalog.content().clone();
         let range = first_value(request, &RANGE).filter(|_| validators.allows_partial_response(request));
         let ranges = match range.map_or(Ok(Ranges::Whole), |text| Ranges::parse(text, content.len())) {
             Ok(ranges) => ranges,
@@ -205,7 +205,7 @@ impl<'s> Resource<'s> {
 fn metas_tag(served: &Served, parameters: &Parameters, build: &str) -> String {
     let mut hash = Sha256::new();
     hash.update(format!("{build:?}"));
-    hash.update(served.digest.hex());
+    hash.update(served.content.digest.hex());
     for text in parameters.texts() {
         // The length comes first, so that no two lists of texts are hashed as the same bytes.
         hash.update(text.map_or(u64::MAX, |text| text.len() as u64).to_be_bytes());

@@ -8,7 +8,7 @@ use fbc::{Catalog, Digest};
 use http_facts::coding::Coding;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use serving::{CatalogMetadata, Encodings, catalogs};
+use serving::{CatalogMetadata, Content, Encodings, catalogs};
 use sha2::{Digest as _, Sha256};
 
 use super::*;
@@ -34,15 +34,13 @@ fn server_with(encodings: Encodings, lines: u32) -> (Router, String) {
         let digest = Digest::new(Sha256::digest(&lines).into());
         tag = digest.hex();
         let file = FileOrigin { path: "c.json".into(), lines: (1..=count).collect(), ..FileOrigin::default() };
-        writer.publish(Served {
-            name: name.into(),
-            catalog: Catalog::build(lines.into(), &Origins { files: vec![file] }).unwrap().into(),
-            digest,
+        let catalog = Catalog::build(lines.into(), &Origins { files: vec![file] }).unwrap();
+        let content = Content {
             encodings: if name == "large" { Arc::clone(&encodings) } else { Arc::default() },
-            image: None,
             last_unpacked: Some("2026-11-21T02:20:00.7Z".parse().unwrap()),
-            metadata: CatalogMetadata::default(),
-        });
+            ..Content::new(catalog, digest)
+        };
+        writer.publish(Served::new(name, content, CatalogMetadata::default()));
     }
     (router(catalogs, "test"), tag)
 }

@@ -6,7 +6,7 @@ use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use serving::{CatalogMetadata, Catalogs, CatalogsWriter, FORMER_ICONS, Served, catalogs};
+use serving::{CatalogMetadata, Catalogs, CatalogsWriter, Content, FORMER_ICONS, Served, catalogs};
 use sha2::{Digest as _, Sha256};
 
 use crate::router;
@@ -19,15 +19,7 @@ fn publish(writer: &mut CatalogsWriter, text: &str) -> String {
     let file = FileOrigin { path: "catalog.json".into(), lines: vec![1], ..FileOrigin::default() };
     let digest = Digest::new(Sha256::digest(&line).into());
     let catalog = Catalog::build(line.into(), &Origins { files: vec![file] }).unwrap();
-    writer.publish(Served {
-        name: "one".into(),
-        catalog: catalog.into(),
-        digest,
-        encodings: std::sync::Arc::default(),
-        image: None,
-        last_unpacked: None,
-        metadata: CatalogMetadata::default(),
-    });
+    writer.publish(Served::new("one", Content::new(catalog, digest), CatalogMetadata::default()));
     format!("/icons/{}", Digest::new(Sha256::digest(&image).into()).hex())
 }
 

@@ -3,7 +3,7 @@
 use fbc::Digest;
 use graphql::Engine;
 use graphql::limits::Limits;
-use serving::{CatalogMetadata, Served, catalogs};
+use serving::{CatalogMetadata, Content, Served, catalogs};
 
 /// A catalog with two packages.
 pub(crate) const ALPHA: &str = "
@@ -33,13 +33,9 @@ pub(crate) fn engine(limits: Limits) -> Engine {
 
 /// A catalog whose content has a digest of equal bytes.
 pub(crate) fn served(name: &str, fixture: &str, digest: u8) -> Served {
-    Served {
-        name: name.into(),
-        catalog: testing::fixture::catalog(fixture).into(),
-        digest: Digest::new([digest; 32]),
-        encodings: std::sync::Arc::default(),
-        image: None,
-        last_unpacked: None,
-        metadata: CatalogMetadata::default(),
-    }
+    Served::new(
+        name,
+        Content::new(testing::fixture::catalog(fixture), Digest::new([digest; 32])),
+        CatalogMetadata::default(),
+    )
 }

@@ -92,7 +92,7 @@ fn publishing_a_catalog_changes_the_tags_of_answers_about_it_and_no_others() {
     writer.publish(served("alpha", BETA, 2));
     assert_eq!(changed(&engine), [false; 4], "the same again");
     let metadata = CatalogMetadata { priority: 1, ..CatalogMetadata::default() };
-    writer.publish(Served { metadata, ..served("alpha", BETA, 2) });
+    writer.publish(Served::new("alpha", served("alpha", BETA, 2).content, metadata));
     assert_eq!(changed(&engine), [true, false, false, true], "another priority");
     writer.publish(served("gamma", BETA, 2));
     assert_eq!(changed(&engine), [false, true, false, true], "a catalog that was not there");
@@ -173,7 +173,7 @@ fn step(writer: &mut CatalogsWriter, chance: &mut Rng) {
     let (lines, digest) = [(ALPHA, 1), (BETA, 2), (&ALPHA[..6], 3)][chance.usize(..3)];
     let labels = chance.bool().then(|| ("tier".to_owned(), "one".to_owned())).into_iter().collect();
     let metadata = CatalogMetadata { priority: chance.i32(0..3), labels, ..CatalogMetadata::default() };
-    writer.publish(Served { metadata, ..served(name, lines, digest) });
+    writer.publish(Served::new(name, served(name, lines, digest).content, metadata));
 }
 
 /// Makes random operations, with what they name written out or given in variables.

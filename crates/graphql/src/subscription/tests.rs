@@ -63,7 +63,7 @@ async fn the_same_content_published_anew_is_no_change() {
     let (mut writer, engine) = start();
     writer.publish(served("a", ALPHA, 1));
     let mut stream = subscribe(&engine, &Value::Null);
-    let before = Arc::downgrade(&engine.catalogs.snapshot().by_name().next().unwrap().catalog);
+    let before = Arc::downgrade(&engine.catalogs.snapshot().by_name().next().unwrap().content.catalog);
     writer.publish(served("a", ALPHA, 1));
     assert_eq!(told(&mut stream), None);
     assert!(before.upgrade().is_none(), "what is served no more is let go");

@@ -3,7 +3,7 @@
 use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest};
 use serde_json::{Map, Value};
-use serving::{CatalogMetadata, Served, catalogs};
+use serving::{CatalogMetadata, Content, Served, catalogs};
 
 use crate::errors::Outcome;
 use crate::limits::Limits;
@@ -69,14 +69,14 @@ pub(crate) fn engine(limits: Limits) -> Engine {
         labels: [("tier".to_owned(), "one".to_owned())].into(),
         ..CatalogMetadata::default()
     };
-    let alpha = Served {
+    let alpha = Content {
         image: Some("quay.io/alpha@sha256:1".into()),
         last_unpacked: Some("2026-11-21T02:20:00Z".parse().unwrap()),
-        metadata,
-        ..served("alpha", ALPHA, 1)
+        ..served("alpha", ALPHA, 1).content
     };
-    let metadata = CatalogMetadata { priority: 5, ..CatalogMetadata::default() };
-    engine_of([alpha, Served { metadata, ..served("beta", BETA, 2) }], limits)
+    let priority = CatalogMetadata { priority: 5, ..CatalogMetadata::default() };
+    let beta = Served::new("beta", served("beta", BETA, 2).content, priority);
+    engine_of([Served::new("alpha", alpha, metadata), beta], limits)
 }
 
 /// An engine over some catalogs.
@@ -94,15 +94,7 @@ pub(crate) fn served<T: AsRef<str>>(name: &str, lines: &[T], digest: u8) -> Serv
     let numbers = (1..).take(lines.len()).collect();
     let file = FileOrigin { path: "catalog.json".into(), lines: numbers, ..FileOrigin::default() };
     let catalog = Catalog::build(content.into(), &Origins { files: vec![file] }).expect("the lines are canonical");
-    Served {
-        name: name.into(),
-        catalog: catalog.into(),
-        digest: Digest::new([digest; 32]),
-        encodings: std::sync::Arc::default(),
-        image: None,
-        last_unpacked: None,
-        metadata: CatalogMetadata::default(),
-    }
+    Served::new(name, Content::new(catalog, Digest::new([digest; 32])), CatalogMetadata::default())
 }
 
 /// The answer to a document.

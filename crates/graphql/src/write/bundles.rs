@@ -60,7 +60,7 @@ impl<'a> Writer<'a> {
 }
 
 fn listed<'a>(served: &'a Served, filter: Option<&BundleFilter<'_>>, order: BundleOrder) -> Source<'a> {
-    let catalog = &served.catalog;
+    let catalog = &served.content.catalog;
     if filter.is_none() && order == BundleOrder::Natural {
         return Source { served, places: Places::all(catalog.bundles().len()) };
     }
@@ -107,7 +107,7 @@ impl<'a> Item<'a> for ListedBundle<'a> {
     type Key<'k> = ListedBundleKey<'k>;
 
     fn at(served: &'a Served, listed: Listed, order: BundleOrder) -> Self {
-        Self { bundle: In { served, it: served.catalog.bundle_at(listed.place as usize) }, order }
+        Self { bundle: In { served, it: served.content.catalog.bundle_at(listed.place as usize) }, order }
     }
 
     fn key(self) -> ListedBundleKey<'a> {

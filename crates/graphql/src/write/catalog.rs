@@ -27,16 +27,18 @@ impl<'a> Object<'a> for CatalogObject<'a> {
         match name {
             CatalogField::Id => to.key(Tag::CATALOG, [Some(served.name.as_str())]),
             CatalogField::Name => to.text(&served.name),
-            CatalogField::Digest => to.text(&served.digest.to_string()),
-            CatalogField::Image => to.maybe_text(served.image.as_deref()),
+            CatalogField::Digest => to.text(&served.content.digest.to_string()),
+            CatalogField::Image => to.maybe_text(served.content.image.as_deref()),
             CatalogField::Priority => to.integer(metadata.priority),
             CatalogField::DisplayName => to.text(metadata.display_name.as_ref().unwrap_or(&served.name)),
             CatalogField::Publisher => to.maybe_text(metadata.publisher.as_deref()),
             CatalogField::Labels => {
                 return to.many(metadata.labels.iter().map(|(key, value)| KeyValue(key, value)), field);
             }
-            CatalogField::LastUnpacked => to.maybe_text(served.last_unpacked.map(|at| at.to_string()).as_deref()),
-            CatalogField::Schemas => return to.many(served.catalog.schemas(), field),
+            CatalogField::LastUnpacked => {
+                to.maybe_text(served.content.last_unpacked.map(|at| at.to_string()).as_deref());
+            }
+            CatalogField::Schemas => return to.many(served.content.catalog.schemas(), field),
             CatalogField::Problems => return to.connection::<ProblemAt<'_>>(&[self.problems(field)], (), field),
             CatalogField::Packages => {
                 return to.packages(vec![served], Vec::new(), field);
@@ -60,7 +62,7 @@ impl<'a> CatalogObject<'a> {
         let given = arguments(field);
         let package = given.text("package");
         let errors_only = given.text("severity") == Some("ERROR");
-        let problems = self.0.catalog.problems();
+        let problems = self.0.content.catalog.problems();
         if package.is_none() && !errors_only {
             return Source { served: self.0, places: Places::all(problems.len()) };
         }

@@ -38,7 +38,7 @@ impl CatalogChange<'_> {
 
     /// What became of it; nothing when it has the same content.
     pub(crate) fn change(&self) -> Option<Change> {
-        Change::between(self.before.map(|served| served.digest), self.after.map(|served| served.digest))
+        Change::between(self.before.map(|served| served.content.digest), self.after.map(|served| served.content.digest))
     }
 }
 
@@ -58,7 +58,7 @@ impl<'a> Writer<'a> {
 /// The content that a `CatalogRef` means, if its outline is known.
 fn outline(snapshot: &Snapshot, by: &Value) -> Option<(Digest, Outline)> {
     let digest = match by["name"].as_str() {
-        Some(name) => snapshot.get(name)?.digest,
+        Some(name) => snapshot.get(name)?.content.digest,
         None => Digest::parse(by["digest"].as_str()?)?,
     };
     Some((digest, snapshot.outline(&digest)?))
@@ -83,15 +83,18 @@ impl<'a> Object<'a> for CatalogChange<'a> {
             CatalogChangeField::Name => to.text(self.name()),
             CatalogChangeField::Change => to.word(self.change().unwrap_or(Change::Changed).as_str()),
             CatalogChangeField::Catalog => return to.maybe(after.map(CatalogObject), field),
-            CatalogChangeField::FromDigest => to.maybe_text(before.map(|served| served.digest.to_string()).as_deref()),
+            CatalogChangeField::FromDigest => {
+                to.maybe_text(before.map(|served| served.content.digest.to_string()).as_deref());
+            }
             CatalogChangeField::Diff => {
                 to.look_at_limits()?;
                 let Some((before, after)) = before.zip(after) else {
                     to.null();
                     return Ok(());
                 };
-                let diff = before.catalog.outline().diff(after.catalog.outline());
-                return to.one(CatalogDiff { from: before.digest, to: after.digest, diff: &diff }, field);
+                let diff = before.content.catalog.outline().diff(after.content.catalog.outline());
+                return to
+                    .one(CatalogDiff { from: before.content.digest, to: after.content.digest, diff: &diff }, field);
             }
         }
         Ok(())

@@ -42,8 +42,8 @@ impl<'a> Writer<'a> {
     pub(super) fn metas(&mut self, asked: Vec<&'a Served>, field: &'a Field<'a>) -> Outcome {
         let filter = filter::metas(arguments(field));
         let places = |served: &Served| match &filter {
-            Some(filter) => served.catalog.find_metas(filter).into_iter().collect(),
-            None => Places::all(served.catalog.meta_count()),
+            Some(filter) => served.content.catalog.find_metas(filter).into_iter().collect(),
+            None => Places::all(served.content.catalog.meta_count()),
         };
         let sources: Vec<_> = asked.into_iter().map(|served| Source { served, places: places(served) }).collect();
         self.connection::<In<'_, Meta<'_>>>(&sources, (), field)
@@ -55,7 +55,7 @@ impl<'a> Item<'a> for In<'a, Meta<'a>> {
     type Key<'k> = MetaKey<'k>;
 
     fn at(served: &'a Served, listed: Listed, (): ()) -> Self {
-        In { served, it: served.catalog.meta_at(listed.place as usize) }
+        In { served, it: served.content.catalog.meta_at(listed.place as usize) }
     }
 
     fn key(self) -> MetaKey<'a> {

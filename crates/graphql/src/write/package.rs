@@ -11,7 +11,7 @@ use crate::key::Tag;
 impl<'a> In<'a, Package<'a>> {
     /// The package of a name.
     pub(super) fn package(served: &'a Served, name: &str) -> Option<Self> {
-        Some(In { served, it: served.catalog.package(name)? })
+        Some(In { served, it: served.content.catalog.package(name)? })
     }
 }
 

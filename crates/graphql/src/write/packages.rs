@@ -84,12 +84,14 @@ impl<'a> Writer<'a> {
         let counts =
             matches!(&field.value, Selected::Object(plan) if plan.fields.iter().any(|field| field.id == FACETS));
         if is_plain && !counts {
-            let all = |served: &'a Served| Source { served, places: Places::all(served.catalog.packages().len()) };
+            let all =
+                |served: &'a Served| Source { served, places: Places::all(served.content.catalog.packages().len()) };
             let sources: Vec<_> = asked.into_iter().map(all).collect();
             return self.connection::<ListedPackage<'_>>(&sources, order, field);
         }
         let filter = filter.unwrap_or_default();
-        let found: Vec<_> = asked.into_iter().map(|served| (served, served.catalog.find_packages(&filter))).collect();
+        let found: Vec<_> =
+            asked.into_iter().map(|served| (served, served.content.catalog.find_packages(&filter))).collect();
         let sources: Vec<_> = found.iter().map(|(served, found)| listed(served, found, order)).collect();
         let page = match page::<ListedPackage<'_>>(&sources, order, given, self.context.limits) {
             Ok(page) => page,
@@ -133,7 +135,7 @@ impl<'a> Item<'a> for ListedPackage<'a> {
     type Key<'k> = PackageKey<'k>;
 
     fn at(served: &'a Served, Listed { place, rank }: Listed, order: PackageOrder) -> Self {
-        Self { package: In { served, it: served.catalog.package_at(place as usize) }, rank, order }
+        Self { package: In { served, it: served.content.catalog.package_at(place as usize) }, rank, order }
     }
 
     fn key(self) -> PackageKey<'a> {
@@ -195,7 +197,7 @@ impl<'a> PackageFacets<'a> {
             counts.add_many(FacetValue::Text(&served.name), u32::try_from(found.matches().count()).unwrap_or(u32::MAX));
         };
         self.found.iter().for_each(|(served, found)| add(served, found));
-        self.others.iter().for_each(|served| add(served, &served.catalog.find_packages(&self.filter)));
+        self.others.iter().for_each(|served| add(served, &served.content.catalog.find_packages(&self.filter)));
         counts
     }
 }

@@ -21,13 +21,13 @@ pub(super) struct ProblemAt<'a> {
 
 impl<'a> ProblemAt<'a> {
     fn problem(self) -> &'a Problem {
-        &self.served.catalog.problems()[self.place]
+        &self.served.content.catalog.problems()[self.place]
     }
 
     /// Where the problems of its file and line begin.
     fn first_of_line(self) -> usize {
         let own = place(self.problem());
-        self.served.catalog.problems().partition_point(|problem| by_place(place(problem), own).is_lt())
+        self.served.content.catalog.problems().partition_point(|problem| by_place(place(problem), own).is_lt())
     }
 }
 

@@ -55,7 +55,7 @@ impl<'a> Query<'a> {
         let given = arguments(field);
         let served = given.text("name").and_then(|name| self.0.get(name));
         if let (Some(served), Some(wanted)) = (served, given.text("digest")) {
-            let now = served.digest.to_string();
+            let now = served.content.digest.to_string();
             if now != wanted {
                 let message = format!("catalog \"{}\" now serves {now}, not \"{wanted}\"", served.name);
                 return to.fail(field, Code::CatalogChanged, message);
@@ -70,7 +70,7 @@ impl<'a> Query<'a> {
         if let Some(image) = by["image"].as_str() {
             // A bundle without an image has none to be found by.
             return self.0.by_priority().filter(|_| !image.is_empty()).find_map(|served| {
-                let it = served.catalog.bundle_by_image(image)?;
+                let it = served.content.catalog.bundle_by_image(image)?;
                 Some(In { served, it })
             });
         }

@@ -51,7 +51,7 @@ fn pick<'a>(request: &Value, served: &[&'a Served]) -> Result<Resolution<'a>, Re
             name: &served.name,
             priority: served.metadata.priority,
             labels: &served.metadata.labels,
-            content: Ok(&served.catalog),
+            content: Ok(&served.content.catalog),
         })
         .collect();
     let request = ResolutionRequest {

@@ -61,12 +61,12 @@ async fn an_image_by_name_and_by_digest_is_what_its_directory_is() {
     let digests: Vec<_> = reports.iter().map(|report| report.content.as_ref().unwrap().digest).collect();
     assert_eq!(digests, [digests[0]; 3]);
     let snapshot = catalogs.snapshot();
-    let image = |name| snapshot.get(name).unwrap().image.as_deref().map(str::to_owned);
+    let image = |name| snapshot.get(name).unwrap().content.image.as_deref().map(str::to_owned);
     assert_eq!(
         (image("by-name"), image("by-digest"), image("dir")),
         (Some(layout.pinned(&digest)), Some(layout.pinned(&digest)), None)
     );
-    assert!(snapshot.get("by-name").unwrap().last_unpacked.is_some());
+    assert!(snapshot.get("by-name").unwrap().content.last_unpacked.is_some());
     assert_eq!(folders.scratch(), 0);
 }
 
@@ -135,13 +135,16 @@ async fn a_new_image_under_a_name_is_served_and_an_unchanged_one_changes_nothing
     assert_ne!(same, first);
     let same_content = watching.report().await;
     let (old, new) = (before.content.unwrap(), same_content.content.unwrap());
-    assert_eq!((new.digest, new.at, new.image.as_deref()), (old.digest, old.at, Some(&*layout.pinned(&same))));
+    assert_eq!(
+        (new.digest, new.last_unpacked, new.image.as_deref()),
+        (old.digest, old.last_unpacked, Some(&*layout.pinned(&same)))
+    );
 
     layout.image("v1", &[CONFIGS], &[("configs/catalog.json", ARGO)]);
     // Whatever was asked in between changed nothing: this is the next report.
     let after = watching.report().await;
     assert_eq!(packages(&after), Some(vec!["argo".to_owned()]));
-    assert!(after.content.unwrap().at > new.at);
+    assert!(after.content.unwrap().last_unpacked > new.last_unpacked);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,7 +175,7 @@ async fn a_restart_serves_what_is_kept_before_the_source_is_asked() {
     let at_once = watching.report().await;
     assert!(matches!(at_once.status, SyncStatus::Pending), "{at_once:?}");
     let (kept, content) = (at_once.content.unwrap(), before[0].content.as_ref().unwrap());
-    assert_eq!((kept.digest, kept.at, &kept.image), (content.digest, content.at, &content.image));
+    assert_eq!((kept.digest, kept.last_unpacked, &kept.image), (content.digest, content.last_unpacked, &content.image));
     assert_eq!(names(&watching.catalogs), ["a"]);
 
     let failed = watching.report().await;

@@ -18,7 +18,7 @@ fn served(catalogs: &Catalogs) -> Vec<String> {
     let snapshot = catalogs.snapshot();
     let packages =
         |catalog: &fbc::Catalog| catalog.packages().map(|package| package.name().to_owned()).collect::<String>();
-    snapshot.by_name().map(|served| format!("{} {}", served.name, packages(&served.catalog))).collect()
+    snapshot.by_name().map(|served| format!("{} {}", served.name, packages(&served.content.catalog))).collect()
 }
 
 fn described(spec: CatalogSpec, priority: i32) -> CatalogSpec {
@@ -52,7 +52,7 @@ async fn a_change_of_metadata_publishes_the_same_content_anew_and_reads_nothing(
     let priority = || watching.catalogs.snapshot().get("one").map(|served| served.metadata.priority);
     eventually(|| (priority() == Some(7)).then_some(()));
     let after = watching.catalogs.snapshot();
-    assert!(Arc::ptr_eq(&before.get("one").unwrap().catalog, &after.get("one").unwrap().catalog));
+    assert!(Arc::ptr_eq(&before.get("one").unwrap().content.catalog, &after.get("one").unwrap().content.catalog));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,7 +78,7 @@ async fn a_withdrawn_catalog_is_not_in_use_any_more() {
     layout.image("v1", &[testing::CONFIGS], &[("configs/catalog.json", ETCD)]);
     let mut watching = Watching::start(&folders, vec![image("one", &layout.source("v1"))]);
     watching.report().await;
-    let content = Arc::downgrade(&watching.catalogs.snapshot().get("one").unwrap().catalog);
+    let content = Arc::downgrade(&watching.catalogs.snapshot().get("one").unwrap().content.catalog);
     watching.set(vec![folders.wanted("two", "b")]);
     watching.serves(&[("two", "argo")]);
     // The task that was serving it lets go of it as well.
