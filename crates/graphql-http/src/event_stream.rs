@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, StreamExt};
 use graphql::errors::{Error, Outcome};
 use graphql::{PreparedRequest, Subscription, SubscriptionEvent};
+use http_facts::negotiation::AcceptableCodings;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
@@ -72,7 +73,7 @@ fn send_errors(errors: &[Error]) -> Response {
 
 /// Sends one response as a stream.
 async fn respond_once(server: &GraphqlService, prepared: &PreparedRequest<'_>) -> Response {
-    let response = match prepared.respond(&[]).await {
+    let response = match prepared.respond(&AcceptableCodings::default()).await {
         Ok(response) => response,
         Err(errors) => return send_errors(&errors),
     };

@@ -22,7 +22,7 @@ use axum::routing::get;
 use graphql::errors::{Error, Outcome};
 use graphql::limits::Introspection;
 use graphql::{Engine, PreparedRequest, Request, SDL};
-use http_facts::coding::{self, Coding};
+use http_facts::negotiation::AcceptableCodings;
 use http_facts::preconditions::{PreconditionResult, Validators};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
@@ -94,7 +94,7 @@ impl GraphqlService {
         let AcceptedMedia { media: Some(media), stream: StreamPreference::Never } = accepted else { return None };
         let validator = self.engine.recall(parameters)?;
         let representation = Representation { media, validator: Some(validator) };
-        let codings = coding::parse_accept_encoding(headers);
+        let codings = AcceptableCodings::from_headers(headers);
         if let Some(response) = representation.not_modified(headers, &codings) {
             return Some(response);
         }
@@ -103,7 +103,7 @@ impl GraphqlService {
     }
 
     /// Responds with the errors of a request that was not executed.
-    fn send_errors(&self, errors: &[Error], media: MediaType, codings: &[Coding]) -> Response {
+    fn send_errors(&self, errors: &[Error], media: MediaType, codings: &AcceptableCodings) -> Response {
         let response = graphql::Response::from_errors(errors, Outcome::Refused);
         let representation = Representation { media, validator: None };
         self.send(self.engine.encode(response, codings), representation)
@@ -188,10 +188,10 @@ async fn respond_once(
     prepared: Result<PreparedRequest<'_>, Error>,
     url: Option<&str>,
 ) -> Response {
-    let codings = coding::parse_accept_encoding(headers);
+    let codings = AcceptableCodings::from_headers(headers);
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return server.send_errors(&[error], media, &[]),
+        Err(error) => return server.send_errors(&[error], media, &AcceptableCodings::default()),
     };
     let mut representation = Representation { media, validator: None };
     if let Some(url) = url {

@@ -5,13 +5,14 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use graphql::errors::Outcome;
 use graphql::{EncodedResponse, Validator};
 use http_facts::coding::Coding;
-use http_facts::preconditions::{self, EmptyBody};
+use http_facts::negotiation::{AcceptableCodings, etag_suffix};
+use http_facts::preconditions::EmptyBody;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{GraphqlService, IMMUTABLE, NEGOTIATED, REVALIDATE, overloaded};
@@ -90,15 +91,13 @@ impl MediaType {
 
 impl Representation {
     /// Responds that the client has the response, if it names it in one of these codings or in none.
-    pub(super) fn not_modified(self, headers: &HeaderMap, codings: &[Coding]) -> Option<Response> {
-        headers.contains_key(IF_NONE_MATCH).then_some(())?;
-        let codings = codings.iter().copied().map(Some).chain([None]);
-        let mut tags = codings.filter_map(|coding| self.entity_tag(coding));
-        let tag = tags.find(|tag| preconditions::if_none_match_contains(headers, tag) == Some(true))?;
+    pub(super) fn not_modified(self, headers: &HeaderMap, codings: &AcceptableCodings) -> Option<Response> {
+        let validator = self.validator?;
+        let stored = codings.stored_by_client(headers, |coding| self.entity_tag(validator, coding))?;
         let mut response = Response::new(Body::new(EmptyBody));
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response.headers_mut().insert(VARY, HeaderValue::from_static(NEGOTIATED));
-        self.insert_validators(&tag, response.headers_mut());
+        self.insert_validators(&stored.etag, response.headers_mut());
         Some(response)
     }
 
@@ -117,8 +116,8 @@ impl Representation {
         }
         if outcome != Outcome::Complete {
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        } else if let Some(tag) = self.entity_tag(coding) {
-            self.insert_validators(&tag, headers);
+        } else if let Some(validator) = self.validator {
+            self.insert_validators(&self.entity_tag(validator, coding), headers);
         }
         response
     }
@@ -135,8 +134,7 @@ impl Representation {
     }
 
     /// The strong entity tag of the response in a content coding, with its quotes.
-    fn entity_tag(self, coding: Option<Coding>) -> Option<String> {
-        let validator = self.validator?;
+    fn entity_tag(self, validator: Validator, coding: Option<Coding>) -> String {
         let mut tag = String::with_capacity(48);
         tag.push('"');
         validator.append_to(&mut tag);
@@ -144,12 +142,9 @@ impl Representation {
             MediaType::Json => "-json",
             MediaType::GraphqlResponse => "-gqlr",
         });
-        if let Some(coding) = coding {
-            tag.push('-');
-            tag.push_str(coding.name());
-        }
+        tag.push_str(etag_suffix(coding));
         tag.push('"');
-        Some(tag)
+        tag
     }
 }
 

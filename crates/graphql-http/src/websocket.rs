@@ -22,6 +22,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use graphql::Request;
 use graphql::errors::{Code, Error};
+use http_facts::negotiation::AcceptableCodings;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, interval_at, sleep, timeout};
 
@@ -250,7 +251,7 @@ fn failed(errors: &[Error]) -> Operation {
 /// Returns every message of an operation with one response.
 async fn respond_once(server: &GraphqlService, request: &Request<'_>) -> Vec<Outgoing> {
     let response = match server.engine.prepare(request) {
-        Ok(prepared) => prepared.respond(&[]).await,
+        Ok(prepared) => prepared.respond(&AcceptableCodings::default()).await,
         Err(error) => Err(vec![error]),
     };
     match response {

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http_facts::coding::{Coding, CompressionLevel, MIN_ENCODED_BYTES};
+use http_facts::coding::{Coding, CompressionLevel};
+use http_facts::negotiation::{AcceptableCodings, is_worth_compressing};
 use serving::Snapshot;
 
 use super::documents::ResolvedRequest;
@@ -72,12 +73,12 @@ impl<'r> PreparedRequest<'r> {
         Subscription::new(self.engine, &self.resolved)
     }
 
-    /// Returns the response in the first of these codings, if it is worth compressing: from the response cache, or else
+    /// Returns the response in the preferred one of these codings, if it is worth compressing: from the response cache, or else
     /// by executing the request. Complete responses are offered to the cache.
     ///
     /// # Errors
     /// Request errors, for which nothing was executed.
-    pub async fn respond(&self, codings: &[Coding]) -> Result<EncodedResponse, Vec<Error>> {
+    pub async fn respond(&self, codings: &AcceptableCodings) -> Result<EncodedResponse, Vec<Error>> {
         let engine = &**self.engine;
         if let Some(validator) = &self.validator
             && let Some(response) = engine.cached(validator, codings).await
@@ -102,15 +103,15 @@ impl<'r> PreparedRequest<'r> {
 }
 
 impl Engine {
-    /// Returns the cached response with this validator, if there is one, in the first of these codings if it is worth
-    /// compressing.
-    pub async fn cached(&self, validator: &Validator, codings: &[Coding]) -> Option<EncodedResponse> {
+    /// Returns the cached response with this validator, if there is one, in the preferred one of these codings if it is
+    /// worth compressing.
+    pub async fn cached(&self, validator: &Validator, codings: &AcceptableCodings) -> Option<EncodedResponse> {
         let cached = self.response_cache.get(&validator.key)?;
         Some(self.encode_cached(&validator.key, &cached, codings).await)
     }
 
-    /// Compresses a response with the first of these codings, if it is worth it.
-    pub fn encode(&self, Response { body, outcome }: Response, codings: &[Coding]) -> EncodedResponse {
+    /// Compresses a response with the preferred one of these codings, if it is worth it.
+    pub fn encode(&self, Response { body, outcome }: Response, codings: &AcceptableCodings) -> EncodedResponse {
         let coding = self.choose_coding(body.len(), codings);
         let bytes = match coding {
             Some(coding) => executor::run(body.len() >= LONG_COMPRESSION_BYTES, || {
@@ -121,7 +122,12 @@ impl Engine {
         EncodedResponse { bytes, coding, outcome }
     }
 
-    async fn encode_cached(&self, key: &ResponseKey, cached: &CachedResponse, codings: &[Coding]) -> EncodedResponse {
+    async fn encode_cached(
+        &self,
+        key: &ResponseKey,
+        cached: &CachedResponse,
+        codings: &AcceptableCodings,
+    ) -> EncodedResponse {
         let length = cached.plain.len();
         let coding = self.choose_coding(length, codings);
         let encode = |coding| self.response_cache.encoded(key, cached, coding);
@@ -137,8 +143,7 @@ impl Engine {
     }
 
     /// The coding for a response of so many bytes.
-    fn choose_coding(&self, length: usize, codings: &[Coding]) -> Option<Coding> {
-        let is_worth_it = (MIN_ENCODED_BYTES..=self.limits.compressed_bytes).contains(&length);
-        codings.first().copied().filter(|_| is_worth_it)
+    fn choose_coding(&self, length: usize, codings: &AcceptableCodings) -> Option<Coding> {
+        codings.preferred().filter(|_| is_worth_compressing(length, self.limits.compressed_bytes))
     }
 }

@@ -8,8 +8,6 @@ use std::mem;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-pub use crate::negotiation::parse_accept_encoding;
-
 /// A content coding that responses may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {

@@ -12,7 +12,7 @@ use crate::preconditions::if_none_match_contains;
 
 /// The codings that a response may use, in the client's order of preference; identity, which is always acceptable, is
 /// not listed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AcceptableCodings(Vec<Coding>);
 
 /// A representation that the client has stored, according to its `If-None-Match`.
@@ -25,7 +25,7 @@ pub struct StoredRepresentation {
 }
 
 impl AcceptableCodings {
-    /// Reads `Accept-Encoding` with [`parse_accept_encoding`].
+    /// Parses `Accept-Encoding`. The default value accepts identity alone.
     pub fn from_headers(headers: &HeaderMap) -> Self {
         Self(parse_accept_encoding(headers))
     }
@@ -64,7 +64,7 @@ impl AcceptableCodings {
 
 /// Returns the supported codings that `Accept-Encoding` lists with a weight above zero, in the client's order of
 /// preference. Of equal weights the server's preference decides.
-pub fn parse_accept_encoding(headers: &HeaderMap) -> Vec<Coding> {
+fn parse_accept_encoding(headers: &HeaderMap) -> Vec<Coding> {
     let Some(list) = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()) else { return Vec::new() };
     let weight = |coding: Coding| {
         let elements = list.split(',').map(|element| element.split_once(';').unwrap_or((element, "")));
