@@ -51,7 +51,8 @@ test("a field is completed as it is typed", async () => {
   await mistakeMarked();
   await write("{ packages { nodes { ");
   await page.keyboard.type("defaultCh");
-  const suggestion = page.locator(".suggest-widget .monaco-list-row", { hasText: "defaultChannel" });
+  // The editor takes Tab for the suggestion only once its row is selected.
+  const suggestion = page.locator(".suggest-widget .monaco-list-row.focused", { hasText: "defaultChannel" });
   await suggestion.waitFor();
   await page.keyboard.press("Tab");
   await page.locator(".graphiql-query-editor .view-line", { hasText: "nodes { defaultChannel" }).waitFor();
