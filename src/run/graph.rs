@@ -22,19 +22,19 @@ const NAMED_SKIPS: usize = 2;
 /// The output for programs.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer<'a> {
+struct JsonGraph<'a> {
     package: &'a str,
     deprecated: bool,
-    channels: Vec<AnswerChannel<'a>>,
+    channels: Vec<JsonChannel<'a>>,
     /// The bundles of these channels, highest version first.
-    bundles: Vec<AnswerBundle<'a>>,
+    bundles: Vec<JsonBundle<'a>>,
     /// Single upgrades, also from bundles that the catalog does not have.
     edges: Edges<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AnswerChannel<'a> {
+struct JsonChannel<'a> {
     name: &'a str,
     is_default: bool,
     deprecated: bool,
@@ -45,14 +45,14 @@ struct AnswerChannel<'a> {
 }
 
 #[derive(Serialize)]
-struct AnswerBundle<'a> {
+struct JsonBundle<'a> {
     name: &'a str,
     version: Option<&'a str>,
     deprecated: bool,
 }
 
 #[derive(Serialize)]
-struct AnswerEdge<'a> {
+struct JsonEdge<'a> {
     from: &'a str,
     to: &'a str,
     channel: &'a str,
@@ -73,7 +73,7 @@ pub(super) fn graph(args: &GraphArgs) -> anyhow::Result<ExitCode> {
     let graph = UpdateGraph::new(package, &args.channel);
     let printed = match args.output.unwrap_or(default) {
         GraphOutput::Mermaid => write!(out, "{}", graph.mermaid()),
-        GraphOutput::Json => json(&mut out, &answer(package, graph)),
+        GraphOutput::Json => json(&mut out, &json_graph(package, graph)),
         GraphOutput::Table => tables(&mut out, package, &graph),
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
@@ -89,20 +89,20 @@ fn package<'a>(catalog: &'a Catalog, args: &GraphArgs) -> anyhow::Result<Package
     }
 }
 
-fn answer<'a>(package: Package<'a>, graph: UpdateGraph<'a>) -> Answer<'a> {
-    let channel = |channel: Channel<'a>| AnswerChannel {
+fn json_graph<'a>(package: Package<'a>, graph: UpdateGraph<'a>) -> JsonGraph<'a> {
+    let channel = |channel: Channel<'a>| JsonChannel {
         name: channel.name(),
         is_default: channel.is_default(),
         deprecated: channel.deprecation().is_some(),
         heads: heads(channel).collect(),
         stranded: stranded(channel),
     };
-    let bundle = |bundle: Bundle<'a>| AnswerBundle {
+    let bundle = |bundle: Bundle<'a>| JsonBundle {
         name: bundle.name(),
         version: bundle.version(),
         deprecated: bundle.deprecation().is_some(),
     };
-    Answer {
+    JsonGraph {
         package: package.name(),
         deprecated: package.deprecation().is_some(),
         channels: graph.channels().map(channel).collect(),
@@ -113,7 +113,7 @@ fn answer<'a>(package: Package<'a>, graph: UpdateGraph<'a>) -> Answer<'a> {
 
 impl Serialize for Edges<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.edges().map(|UpdateEdge { from, to, reason, .. }| AnswerEdge {
+        serializer.collect_seq(self.0.edges().map(|UpdateEdge { from, to, reason, .. }| JsonEdge {
             from,
             to: to.name(),
             channel: to.channel().name(),

@@ -17,40 +17,40 @@ use crate::args::{ResolveArgs, ResolveOutput};
 
 /// The output for programs.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct JsonOutcome<'a> {
     /// The bundle that would be installed.
-    resolution: Option<AnswerResolution<'a>>,
+    resolution: Option<JsonResolution<'a>>,
     /// The reason why no bundle would be installed.
-    failure: Option<AnswerFailure<'a>>,
+    failure: Option<JsonFailure<'a>>,
     /// The bundles that were considered, best first.
-    considered: Vec<AnswerConsidered<'a>>,
+    considered: Vec<JsonConsidered<'a>>,
 }
 
 #[derive(Serialize)]
-struct AnswerResolution<'a> {
+struct JsonResolution<'a> {
     catalog: &'a str,
     bundle: &'a str,
     version: Option<&'a str>,
     release: Option<&'a str>,
     image: String,
-    deprecations: Vec<AnswerDeprecation<'a>>,
+    deprecations: Vec<JsonDeprecation<'a>>,
 }
 
 #[derive(Serialize)]
-struct AnswerDeprecation<'a> {
+struct JsonDeprecation<'a> {
     schema: &'a str,
     name: &'a str,
     message: String,
 }
 
 #[derive(Serialize)]
-struct AnswerFailure<'a> {
+struct JsonFailure<'a> {
     code: &'a str,
     message: &'a str,
 }
 
 #[derive(Serialize)]
-struct AnswerConsidered<'a> {
+struct JsonConsidered<'a> {
     catalog: &'a str,
     bundle: &'a str,
     version: Option<&'a str>,
@@ -93,7 +93,7 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
     let default = if stdout.is_terminal() { ResolveOutput::Table } else { ResolveOutput::Json };
     let mut out = stdout.lock();
     let printed = match args.output.unwrap_or(default) {
-        ResolveOutput::Json => json(&mut out, &answer(&found, &offers)),
+        ResolveOutput::Json => json(&mut out, &json_outcome(&found, &offers)),
         ResolveOutput::Table => text(&mut out, &found, &offers),
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
@@ -111,13 +111,13 @@ fn message(deprecation: &Deprecation<'_>) -> String {
     deprecation.message().map(|message| message.decode().into_owned()).unwrap_or_default()
 }
 
-fn answer<'a>(found: &'a Result<Resolution<'a>, ResolutionFailure<'a>>, offers: &[Offer<'a>]) -> Answer<'a> {
-    let deprecation = |deprecation: &Deprecation<'a>| AnswerDeprecation {
+fn json_outcome<'a>(found: &'a Result<Resolution<'a>, ResolutionFailure<'a>>, offers: &[Offer<'a>]) -> JsonOutcome<'a> {
+    let deprecation = |deprecation: &Deprecation<'a>| JsonDeprecation {
         schema: deprecation.schema(),
         name: deprecation.name(),
         message: message(deprecation),
     };
-    let resolution = found.as_ref().ok().map(|Resolution { offer, bundle, deprecations, .. }| AnswerResolution {
+    let resolution = found.as_ref().ok().map(|Resolution { offer, bundle, deprecations, .. }| JsonResolution {
         catalog: offers[*offer].name,
         bundle: bundle.name(),
         version: bundle.version(),
@@ -126,15 +126,15 @@ fn answer<'a>(found: &'a Result<Resolution<'a>, ResolutionFailure<'a>>, offers: 
         deprecations: deprecations.iter().map(deprecation).collect(),
     });
     let failure = found.as_ref().err();
-    let reason = |&Considered { offer, bundle, rejection }: &Considered<'a>| AnswerConsidered {
+    let reason = |&Considered { offer, bundle, rejection }: &Considered<'a>| JsonConsidered {
         catalog: offers[offer].name,
         bundle: bundle.name(),
         version: bundle.version(),
         rejection: rejection.map(Rejection::as_str),
     };
-    Answer {
+    JsonOutcome {
         resolution,
-        failure: failure.map(|ResolutionFailure { code, message, .. }| AnswerFailure { code: code.as_str(), message }),
+        failure: failure.map(|ResolutionFailure { code, message, .. }| JsonFailure { code: code.as_str(), message }),
         considered: considered(found).iter().map(reason).collect(),
     }
 }

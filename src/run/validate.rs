@@ -17,25 +17,25 @@ use crate::args::{Output, ValidateArgs};
 /// The output for programs.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer<'a> {
+struct JsonValidation<'a> {
     /// Whether `opm validate` would accept the catalog.
     valid: bool,
     /// The error where the catalog cannot be read at all.
-    error: Option<AnswerError>,
+    error: Option<JsonError>,
     packages: usize,
     bundles: usize,
-    problems: Vec<AnswerProblem<'a>>,
+    problems: Vec<JsonProblem<'a>>,
 }
 
 #[derive(Serialize)]
-struct AnswerError {
+struct JsonError {
     message: String,
     file: Option<String>,
     line: Option<u32>,
 }
 
 #[derive(Serialize)]
-struct AnswerProblem<'a> {
+struct JsonProblem<'a> {
     code: &'a str,
     severity: &'a str,
     message: &'a str,
@@ -108,31 +108,35 @@ fn number(count: usize, noun: &str) -> String {
 }
 
 fn json(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Result<()> {
-    let answer = match catalog {
-        Ok(catalog) => Answer {
+    let validation = match catalog {
+        Ok(catalog) => JsonValidation {
             valid: count(catalog, Severity::Error) == 0,
             error: None,
             packages: catalog.packages().len(),
             bundles: catalog.bundles().len(),
-            problems: catalog.problems().iter().map(answer_problem).collect(),
+            problems: catalog.problems().iter().map(json_problem).collect(),
         },
-        Err(error) => {
-            Answer { valid: false, error: Some(answer_error(error)), packages: 0, bundles: 0, problems: Vec::new() }
-        }
+        Err(error) => JsonValidation {
+            valid: false,
+            error: Some(json_error(error)),
+            packages: 0,
+            bundles: 0,
+            problems: Vec::new(),
+        },
     };
-    output::json(out, &answer)
+    output::json(out, &validation)
 }
 
-fn answer_error(error: &LoadError) -> AnswerError {
+fn json_error(error: &LoadError) -> JsonError {
     let (file, line) = match error {
         LoadError::Read(failure) => (Some(failure.path.clone()), Some(failure.error.line)),
         _ => (None, None),
     };
-    AnswerError { message: error.chain(), file, line }
+    JsonError { message: error.chain(), file, line }
 }
 
-fn answer_problem(problem: &Problem) -> AnswerProblem<'_> {
-    AnswerProblem {
+fn json_problem(problem: &Problem) -> JsonProblem<'_> {
+    JsonProblem {
         code: problem.code.as_str(),
         severity: match problem.severity() {
             Severity::Error => "ERROR",

@@ -291,15 +291,15 @@ impl LoaderTask {
 /// receive an uncompressed body.
 async fn finish(stages: Arc<Stages>, content: Content, spec: CatalogSpec, history: History, compress_after: Duration) {
     let outlined = stages.run_in_background({
-        let content = content.clone();
+        let (content, key) = (content.clone(), spec.source.key());
         move |stages| {
             stages.contents.open_compressed(&content);
             content.catalog.prepare();
-            history.remember(spec.name.as_str(), stages.contents.outlines(&spec.source.key(), &content));
-            Ok(())
+            Ok(stages.contents.outlines(&key, &content))
         }
     });
-    let outlined = outlined.await;
+    // Not in the background thread, which goes on when the catalog is withdrawn: nobody would forget it again.
+    let outlined = outlined.await.map(|outlines| history.remember(spec.name.as_str(), outlines));
     sleep(compress_after).await;
     let compressed = stages.run_exclusive(move |stages| {
         stages.contents.compress(&content);

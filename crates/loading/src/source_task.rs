@@ -268,7 +268,7 @@ impl SourceTask {
         }
         let mut failures = 0_u32;
         loop {
-            let before = directory::look(&self.spec.source).await;
+            let before = self.look().await;
             let begun = Instant::now();
             let (content, status) = match self.attempt(observe).await {
                 Ok(content) => (Some(content), SyncStatus::Synced),
@@ -312,6 +312,12 @@ impl SourceTask {
             // What fails here is made when it is asked for.
             let _ = prepared.await;
         }
+    }
+
+    /// What a watched directory looks like now, to be compared with later.
+    async fn look(&self) -> Option<directory::Look> {
+        self.spec.refresh.directories?;
+        directory::look(&self.spec.source).await
     }
 
     /// Waits until the source is worth another attempt. Returns whether it ever will be.
