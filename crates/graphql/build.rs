@@ -6,23 +6,36 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-use apollo_compiler::Node;
-use apollo_compiler::ast::{Definition, Directive, Document, FieldDefinition, ObjectTypeDefinition, Value};
+use apollo_parser::Parser;
+use apollo_parser::cst::{Definition, Directive, FieldDefinition, ListType, Name, NamedType, Type, Value};
 
 const SCHEMA: &str = "../../schema.graphql";
 
 /// Why writing into a string succeeds.
 const WRITES: &str = "a string takes all text";
 
-/// The object types of the schema.
-type Objects<'s> = [&'s Node<ObjectTypeDefinition>];
+/// Why parts of the syntax tree are there.
+const PARSED: &str = "the schema parsed without errors";
+
+/// An object type of the schema.
+struct Object {
+    name: String,
+    fields: Vec<Field>,
+}
+
+struct Field {
+    name: String,
+    /// Without lists and `!`.
+    type_name: String,
+    is_list: bool,
+    directives: Vec<Directive>,
+}
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={SCHEMA}");
     let sdl = fs::read_to_string(SCHEMA).unwrap_or_else(|error| panic!("cannot read {SCHEMA}: {error}"));
-    let schema = Document::parse(sdl, SCHEMA).unwrap_or_else(|invalid| panic!("{SCHEMA}: {}", invalid.errors));
-    let objects: Vec<_> = schema.definitions.iter().filter_map(Definition::as_object_type_definition).collect();
+    let objects = objects(&sdl);
     let sized = sized_fields(&objects);
     let mut out = String::new();
     for object in &objects {
@@ -34,8 +47,56 @@ fn main() {
     fs::write(&path, out).unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
 }
 
+fn objects(sdl: &str) -> Vec<Object> {
+    let tree = Parser::new(sdl).parse();
+    assert!(tree.errors().next().is_none(), "{SCHEMA}: {:?}", tree.errors().collect::<Vec<_>>());
+    let objects = tree.document().definitions().filter_map(|definition| match definition {
+        Definition::ObjectTypeDefinition(object) => Some(object),
+        _ => None,
+    });
+    let objects = objects.map(|object| {
+        let fields = object.fields_definition().into_iter().flat_map(|fields| fields.field_definitions());
+        Object { name: name(object.name()), fields: fields.map(|field| Field::new(&field)).collect() }
+    });
+    objects.collect()
+}
+
+impl Field {
+    fn new(field: &FieldDefinition) -> Self {
+        let ty = field.ty().expect(PARSED);
+        let directives = field.directives().into_iter().flat_map(|directives| directives.directives());
+        Self {
+            name: name(field.name()),
+            is_list: matches!(&ty, Type::ListType(_))
+                || matches!(&ty, Type::NonNullType(inner) if inner.list_type().is_some()),
+            type_name: named_type(ty),
+            directives: directives.collect(),
+        }
+    }
+
+    fn directive(&self, wanted: &str) -> Option<&Directive> {
+        self.directives.iter().find(|directive| name(directive.name()) == wanted)
+    }
+}
+
+/// The type within lists and `!`.
+fn named_type(ty: Type) -> String {
+    let item = |list: ListType| named_type(list.ty().expect(PARSED));
+    match ty {
+        Type::NamedType(named) => name(named.name()),
+        Type::ListType(list) => item(list),
+        Type::NonNullType(inner) => inner
+            .named_type()
+            .map_or_else(|| item(inner.list_type().expect(PARSED)), |named: NamedType| name(named.name())),
+    }
+}
+
+fn name(name: Option<Name>) -> String {
+    name.expect(PARSED).text().to_string()
+}
+
 /// The enum of the fields of one type.
-fn write_enum(out: &mut String, object: &ObjectTypeDefinition) {
+fn write_enum(out: &mut String, object: &Object) {
     let name = &object.name;
     let variants: Vec<_> = object.fields.iter().map(|field| variant(&field.name)).collect();
     let text = format!(
@@ -55,7 +116,7 @@ impl ObjectField for {name}Field {{
 }
 
 /// The enum of the fields of all types, and its values by name.
-fn write_ids(out: &mut String, objects: &Objects<'_>) {
+fn write_ids(out: &mut String, objects: &[Object]) {
     let (mut variants, mut arms) = (String::new(), String::new());
     for object in objects {
         let name = &object.name;
@@ -88,11 +149,11 @@ impl FieldId {{
 }
 
 /// What the directives say of each field.
-fn write_facts(out: &mut String, objects: &Objects<'_>, sized: &BTreeSet<(String, String)>) {
+fn write_facts(out: &mut String, objects: &[Object], sized: &BTreeSet<(String, String)>) {
     out.push_str("/// What the schema says of a field.\n#[expect(clippy::match_same_arms, reason = \"one arm for each field\")]\npub(crate) const fn facts(id: FieldId) -> FieldFacts {\n    match id {\n");
     for object in objects {
         for field in &object.fields {
-            let is_sized = sized.contains(&(object.name.to_string(), field.name.to_string()));
+            let is_sized = sized.contains(&(object.name.clone(), field.name.clone()));
             if let Some(facts) = facts(field, is_sized) {
                 let (name, variant) = (&object.name, variant(&field.name));
                 writeln!(out, "        FieldId::{name}({name}Field::{variant}) => {facts},").expect(WRITES);
@@ -103,24 +164,23 @@ fn write_facts(out: &mut String, objects: &Objects<'_>, sized: &BTreeSet<(String
 }
 
 /// The facts of a field as Rust; `None` if they are the default ones.
-fn facts(field: &FieldDefinition, is_sized: bool) -> Option<String> {
+fn facts(field: &Field, is_sized: bool) -> Option<String> {
     let mut members = String::new();
-    if let Some(cost) = field.directives.get("cost") {
+    if let Some(cost) = field.directive("cost") {
         let weight: u64 = text(argument(cost, "weight")).parse().expect("a weight is a number");
         write!(members, "weight: {weight}, ").expect(WRITES);
     }
     if is_sized {
         members.push_str("list_size: ListSize::Page, ");
-    } else if let Some(size) = field.directives.get("listSize").filter(|_| field.ty.is_list()) {
-        let size = match size.specified_argument_by_name("assumedSize") {
-            Some(assumed) => format!("ListSize::Assumed({})", assumed.to_i32().expect("a size is a number")),
-            None => format!("ListSize::Sliced({:?})", text(&list(argument(size, "slicingArguments"))[0])),
+    } else if let Some(size) = field.directive("listSize").filter(|_| field.is_list) {
+        let size = match optional_argument(size, "assumedSize") {
+            Some(assumed) => format!("ListSize::Assumed({})", integer(assumed)),
+            None => format!("ListSize::Sliced({:?})", strings(argument(size, "slicingArguments"))[0]),
         };
         write!(members, "list_size: {size}, ").expect(WRITES);
     }
-    if let Some(scope) = field.directives.get("cacheScope") {
-        let value = argument(scope, "scope").as_enum().expect("a scope is a value of an enum").to_string();
-        let scope = match value.as_str() {
+    if let Some(scope) = field.directive("cacheScope") {
+        let scope = match enum_value(argument(scope, "scope")).as_str() {
             "ARGUMENT" => {
                 let path = text(argument(scope, "argument"));
                 let (argument, rest) = path.split_once('.').unwrap_or((&path, ""));
@@ -134,33 +194,58 @@ fn facts(field: &FieldDefinition, is_sized: bool) -> Option<String> {
         };
         write!(members, "scope: {scope}, ").expect(WRITES);
     }
-    if field.ty.inner_named_type() == "JSON" {
+    if field.type_name == "JSON" {
         members.push_str("is_json: true, ");
     }
     (!members.is_empty()).then(|| format!("FieldFacts {{ {members}..FieldFacts::DEFAULT }}"))
 }
 
 /// Fields, by type and name, that another field lists in the `sizedFields` of its `@listSize`.
-fn sized_fields(objects: &Objects<'_>) -> BTreeSet<(String, String)> {
+fn sized_fields(objects: &[Object]) -> BTreeSet<(String, String)> {
     let fields = objects.iter().flat_map(|object| &object.fields);
     let sized = fields.filter_map(|field| {
-        let sized = field.directives.get("listSize")?.specified_argument_by_name("sizedFields")?;
-        let names = list(sized).iter().map(|name| text(name));
-        Some(names.map(|name| (field.ty.inner_named_type().to_string(), name)).collect::<Vec<_>>())
+        let sized = optional_argument(field.directive("listSize")?, "sizedFields")?;
+        Some(strings(sized).into_iter().map(|name| (field.type_name.clone(), name)))
     });
     sized.flatten().collect()
 }
 
-fn argument<'d>(directive: &'d Directive, name: &str) -> &'d Value {
-    directive.specified_argument_by_name(name).unwrap_or_else(|| panic!("@{} has no `{name}`", directive.name))
+/// The value of an argument that must be there.
+fn argument(directive: &Directive, wanted: &str) -> Value {
+    optional_argument(directive, wanted).unwrap_or_else(|| panic!("@{} has no `{wanted}`", name(directive.name())))
 }
 
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("{value} is not a string")).to_owned()
+fn optional_argument(directive: &Directive, wanted: &str) -> Option<Value> {
+    let mut arguments = directive.arguments().into_iter().flat_map(|arguments| arguments.arguments());
+    arguments.find(|argument| name(argument.name()) == wanted)?.value()
 }
 
-fn list(value: &Value) -> &[Node<Value>] {
-    value.as_list().unwrap_or_else(|| panic!("{value} is not a list"))
+fn text(value: Value) -> String {
+    match value {
+        Value::StringValue(text) => text.into(),
+        other => panic!("{other:?} is not a string"),
+    }
+}
+
+fn integer(value: Value) -> i32 {
+    match value {
+        Value::IntValue(number) => number.try_into().expect("an Int has 32 bits"),
+        other => panic!("{other:?} is not an integer"),
+    }
+}
+
+fn enum_value(value: Value) -> String {
+    match value {
+        Value::EnumValue(value) => value.text().to_string(),
+        other => panic!("{other:?} is not a value of an enum"),
+    }
+}
+
+fn strings(value: Value) -> Vec<String> {
+    match value {
+        Value::ListValue(list) => list.values().map(text).collect(),
+        other => panic!("{other:?} is not a list"),
+    }
 }
 
 /// The name of a field as a variant of an enum: `displayName` → `DisplayName`.
