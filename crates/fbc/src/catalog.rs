@@ -81,9 +81,17 @@ use record::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Catalog {
+    index: Arc<ContentIndex>,
+    files: Vec<FileRecord>,
+    /// The line of its file on which each blob begins, counted from 1.
+    lines: Vec<u32>,
+    problems: Vec<Problem>,
+}
+
+/// What the lines alone decide, so that catalogs of equal content share it: all but the files and the problems in them.
+struct ContentIndex {
     content: Bytes,
     names: NameTable,
-    files: Vec<FileRecord>,
     metas: Vec<MetaRecord>,
     /// Sorted by name.
     packages: Vec<PackageRecord>,
@@ -105,7 +113,6 @@ pub struct Catalog {
     requirements: Vec<RequirementRecord>,
     deprecations: Vec<DeprecationRecord>,
     schemas: Vec<SchemaCount>,
-    problems: Vec<Problem>,
     derived: Derived,
 }
 
@@ -176,14 +183,29 @@ impl Catalog {
         build::reopen(content, origins, problems)
     }
 
+    /// Shares the index of another catalog of the same content, in place of its own.
+    ///
+    /// # Panics
+    /// Panics when the contents differ in length.
+    #[must_use]
+    pub fn with_index_of(self, other: &Self) -> Self {
+        assert_eq!(self.index.content.len(), other.index.content.len(), "only equal contents share an index");
+        Self { index: Arc::clone(&other.index), ..self }
+    }
+
+    /// Returns whether both share one index.
+    pub fn shares_index_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.index, &other.index)
+    }
+
     /// Returns the canonical lines, each with its line feed.
     pub fn content(&self) -> &Bytes {
-        &self.content
+        &self.index.content
     }
 
     /// Returns the number of blobs of each schema, sorted by schema.
     pub fn schemas(&self) -> &[SchemaCount] {
-        &self.schemas
+        &self.index.schemas
     }
 
     /// Returns the validation problems of the content, in catalog order.
@@ -193,7 +215,7 @@ impl Catalog {
 
     /// Iterates over all packages, sorted by name.
     pub fn packages(&self) -> impl DoubleEndedIterator<Item = Package<'_>> + ExactSizeIterator {
-        (0..self.packages.len()).map(|at| self.package_at(at))
+        (0..self.index.packages.len()).map(|at| self.package_at(at))
     }
 
     /// Returns the package at an index in the order of [`Catalog::packages`].
@@ -201,13 +223,13 @@ impl Catalog {
     /// # Panics
     /// Panics when the index is out of range.
     pub fn package_at(&self, at: usize) -> Package<'_> {
-        assert!(at < self.packages.len(), "package {at} of {}", self.packages.len());
+        assert!(at < self.index.packages.len(), "package {at} of {}", self.index.packages.len());
         Package::new(self, id(at))
     }
 
     /// Returns the index of the package of a name, or as error the index where it would be inserted.
     pub fn package_position(&self, name: &str) -> Result<usize, usize> {
-        self.packages.binary_search_by(|package| self.names.get(package.name).cmp(name))
+        self.index.packages.binary_search_by(|package| self.index.names.get(package.name).cmp(name))
     }
 
     /// Finds a package by name, in logarithmic time.
@@ -218,7 +240,7 @@ impl Catalog {
     /// Iterates over all bundles, sorted by package, then highest version first, then by name; bundles without a version
     /// come last.
     pub fn bundles(&self) -> impl DoubleEndedIterator<Item = Bundle<'_>> + ExactSizeIterator {
-        (0..self.bundles.len()).map(|at| self.bundle_at(at))
+        (0..self.index.bundles.len()).map(|at| self.bundle_at(at))
     }
 
     /// Returns the bundle at an index in the order of [`Catalog::bundles`].
@@ -226,7 +248,7 @@ impl Catalog {
     /// # Panics
     /// Panics when the index is out of range.
     pub fn bundle_at(&self, at: usize) -> Bundle<'_> {
-        assert!(at < self.bundles.len(), "bundle {at} of {}", self.bundles.len());
+        assert!(at < self.index.bundles.len(), "bundle {at} of {}", self.index.bundles.len());
         Bundle::new(self, id(at))
     }
 
@@ -235,13 +257,13 @@ impl Catalog {
         // What needs escapes in JSON is no image reference, so the quoted text is what stands in the line.
         let quoted = format!("\"{image}\"");
         let image = |&at: &u32| Bundle::new(self, at).image().raw();
-        let at = self.bundles_by_image.partition_point(|at| image(at) < quoted.as_bytes());
-        self.bundles_by_image.get(at).filter(|at| image(at) == quoted.as_bytes()).map(|&at| Bundle::new(self, at))
+        let at = self.index.bundles_by_image.partition_point(|at| image(at) < quoted.as_bytes());
+        self.index.bundles_by_image.get(at).filter(|at| image(at) == quoted.as_bytes()).map(|&at| Bundle::new(self, at))
     }
 
     /// Returns the number of blobs.
     pub fn meta_count(&self) -> usize {
-        self.metas.len()
+        self.index.metas.len()
     }
 
     /// Returns the blob at an index in catalog order.
@@ -249,10 +271,12 @@ impl Catalog {
     /// # Panics
     /// Panics when the index is out of range.
     pub fn meta_at(&self, at: usize) -> Meta<'_> {
-        assert!(at < self.metas.len(), "blob {at} of {}", self.metas.len());
+        assert!(at < self.index.metas.len(), "blob {at} of {}", self.index.metas.len());
         Meta { catalog: self, id: id(at) }
     }
+}
 
+impl ContentIndex {
     /// Returns the text at a span of a blob's line.
     fn slice(&self, meta: u32, span: Span) -> &[u8] {
         let start = self.metas[meta as usize].start as usize + span.start as usize;
@@ -263,9 +287,9 @@ impl Catalog {
 impl fmt::Debug for Catalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Catalog")
-            .field("packages", &self.packages.len())
-            .field("bundles", &self.bundles.len())
-            .field("metas", &self.metas.len())
+            .field("packages", &self.index.packages.len())
+            .field("bundles", &self.index.bundles.len())
+            .field("metas", &self.index.metas.len())
             .finish_non_exhaustive()
     }
 }
@@ -278,22 +302,22 @@ fn id(at: usize) -> u32 {
 impl<'a> Meta<'a> {
     /// Returns the `schema`; empty when the blob has none.
     pub fn schema(self) -> &'a str {
-        self.catalog.names.get(self.record().schema)
+        self.catalog.index.names.get(self.record().schema)
     }
 
     /// Returns the `name`, if the blob has one.
     pub fn name(self) -> Option<&'a str> {
-        self.catalog.names.get_optional(self.record().name)
+        self.catalog.index.names.get_optional(self.record().name)
     }
 
     /// Returns the `package`, if the blob has one.
     pub fn package_name(self) -> Option<&'a str> {
-        self.catalog.names.get_optional(self.record().package)
+        self.catalog.index.names.get_optional(self.record().package)
     }
 
     /// Returns the whole blob, without its line feed.
     pub fn blob(self) -> JsonValue<'a> {
-        JsonValue(self.catalog.slice(self.id, Span { start: 0, len: self.record().len }))
+        JsonValue(self.catalog.index.slice(self.id, Span { start: 0, len: self.record().len }))
     }
 
     /// Returns the byte range of its line in [`Catalog::content`], including the line feed.
@@ -314,11 +338,11 @@ impl<'a> Meta<'a> {
 
     /// Returns the line of its file on which it begins, counted from 1.
     pub fn line(self) -> u32 {
-        self.record().line
+        self.catalog.lines[self.id as usize]
     }
 
     fn record(self) -> &'a MetaRecord {
-        &self.catalog.metas[self.id as usize]
+        &self.catalog.index.metas[self.id as usize]
     }
 
     fn file_record(self) -> &'a FileRecord {

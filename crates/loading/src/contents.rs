@@ -30,7 +30,7 @@ impl Contents {
     pub(crate) fn add(
         &self,
         key: &str,
-        state: &SourceState<'_>,
+        state: &SourceState,
         written: WrittenContent<'_>,
         origins: Origins,
     ) -> Result<Content, LoadError> {
@@ -43,7 +43,7 @@ impl Contents {
             catalog,
             digest,
             encodings: self.encodings(digest),
-            image: state.image.map(Arc::from),
+            image: state.image.as_deref().map(Arc::from),
             last_unpacked: Some(record.first_read_at),
         })
     }
@@ -56,7 +56,7 @@ impl Contents {
     }
 
     /// The stored content of a source that is in this state, whichever source it was stored for.
-    pub(crate) fn find(&self, key: &str, state: &SourceState<'_>) -> Result<Option<Content>, LoadError> {
+    pub(crate) fn find(&self, key: &str, state: &SourceState) -> Result<Option<Content>, LoadError> {
         if let Some(content) = self.find_own(key, state)? {
             return Ok(Some(content));
         }
@@ -67,10 +67,10 @@ impl Contents {
         Ok(reused.map(|stored| self.open(stored)).transpose()?)
     }
 
-    fn find_own(&self, key: &str, state: &SourceState<'_>) -> Result<Option<Content>, StoreError> {
+    fn find_own(&self, key: &str, state: &SourceState) -> Result<Option<Content>, StoreError> {
         let Some(stored) = self.store.get(key) else { return Ok(None) };
         // Another build may read the same files otherwise.
-        if stored.record.revision.as_deref() != state.revision || stored.analysis.problems.is_none() {
+        if stored.record.revision != state.revision || stored.analysis.problems.is_none() {
             return Ok(None);
         }
         match self.open(stored) {
@@ -135,7 +135,8 @@ impl Contents {
         new
     }
 
-    /// The catalog of this record that is in use already, or else the one that `open` makes.
+    /// Returns the catalog of this record that is in use already, or else the one that `open` makes, which shares its
+    /// index with catalogs of equal content from other files.
     fn share(
         &self,
         record: &Record,
@@ -147,7 +148,12 @@ impl Contents {
             return Ok(catalog);
         }
         catalogs.retain(|_, catalog| catalog.strong_count() > 0);
-        let catalog = Arc::new(open()?);
+        let mut catalog = open()?;
+        let same_content = catalogs.iter().filter(|((content, _), _)| *content == record.content);
+        if let Some(other) = same_content.filter_map(|(_, other)| other.upgrade()).next() {
+            catalog = catalog.with_index_of(&other);
+        }
+        let catalog = Arc::new(catalog);
         catalogs.insert(key, Arc::downgrade(&catalog));
         Ok(catalog)
     }

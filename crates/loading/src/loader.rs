@@ -1,6 +1,6 @@
 //! Serves the catalogs that are wanted: one task a source, one owner of the published set.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,6 +75,12 @@ pub struct Report {
     pub status: SyncStatus,
     /// How long the attempt took.
     pub duration: Duration,
+}
+
+/// Wanted catalogs that one task can keep current.
+struct SourceGroup {
+    spec: SourceSpec,
+    catalogs: Vec<CatalogSpec>,
 }
 
 /// A source that a task keeps current.
@@ -169,21 +175,35 @@ impl LoaderTask {
         for name in withdrawn {
             self.withdraw(&name, observe);
         }
-        let mut groups: Vec<(SourceSpec, Vec<CatalogSpec>)> = Vec::new();
+        let mut groups: Vec<SourceGroup> = Vec::new();
+        // Positions in `groups`, by the key of their source: comparing each with each would take seconds for thousands.
+        let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
         for spec in specs.iter().filter(|spec| std::ptr::eq(wanted[&spec.name], *spec)) {
-            match groups.iter_mut().find(|(source, _)| source.is_same_task(&spec.source)) {
-                Some((_, catalogs)) => catalogs.push(spec.clone()),
-                None => groups.push((spec.source.clone(), vec![spec.clone()])),
+            let positions = by_key.entry(spec.source.key()).or_default();
+            match positions.iter().find(|&&at| groups[at].spec.is_same_task(&spec.source)) {
+                Some(&at) => groups[at].catalogs.push(spec.clone()),
+                None => {
+                    positions.push(groups.len());
+                    groups.push(SourceGroup { spec: spec.source.clone(), catalogs: vec![spec.clone()] });
+                }
             }
         }
-        let mut former = std::mem::take(&mut self.sources);
-        for (source, catalogs) in groups {
+        let mut former: HashMap<String, Vec<RunningSource>> = HashMap::new();
+        for running in std::mem::take(&mut self.sources) {
+            former.entry(running.spec.key()).or_default().push(running);
+        }
+        for SourceGroup { spec, catalogs } in groups {
             for spec in &catalogs {
                 self.catalogs.entry(spec.name.clone()).or_default();
             }
-            let running = match former.iter().position(|running| running.spec.is_same_task(&source)) {
-                Some(at) => RunningSource { catalogs, ..former.swap_remove(at) },
-                None => self.start(source, catalogs, attempts, observe),
+            let same_key = former.get_mut(&spec.key());
+            let same_task = same_key.and_then(|former| {
+                let at = former.iter().position(|running| running.spec.is_same_task(&spec))?;
+                Some(former.swap_remove(at))
+            });
+            let running = match same_task {
+                Some(running) => RunningSource { catalogs, ..running },
+                None => self.start(spec, catalogs, attempts, observe),
             };
             if let Some(attempt) = &running.last_attempt {
                 for spec in &running.catalogs {
@@ -192,11 +212,10 @@ impl LoaderTask {
             }
             self.sources.push(running);
         }
-        let in_use: BTreeSet<_> = self.sources.iter().map(|running| running.spec.key()).collect();
-        for running in former {
-            running.abort.abort();
-            if !in_use.contains(&running.spec.key()) {
-                self.stages.contents.store.release(&running.spec.key());
+        for (key, former) in former {
+            former.iter().for_each(|running| running.abort.abort());
+            if !by_key.contains_key(&key) {
+                self.stages.contents.store.release(&key);
             }
         }
         while self.tasks.try_join_next().is_some() {}

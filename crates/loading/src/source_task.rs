@@ -141,7 +141,7 @@ impl Stages {
         let (key, state) = (spec.key(), polled.state());
         let found = self.run_exclusive({
             let (key, state) = (key.clone(), state.clone());
-            move |stages| stages.contents.find(&key, &state.borrowed())
+            move |stages| stages.contents.find(&key, &state)
         });
         if let Some(content) = found.await? {
             return Ok(content);
@@ -152,19 +152,6 @@ impl Stages {
         };
         let fetched = polled.fetch(spec, &self.contents.store, progress.clone()).await?;
         self.run_exclusive(move |stages| fetched.read(&key, state, &stages.contents, &progress)).await
-    }
-}
-
-/// The state of a source, as the store records it.
-#[derive(Clone, Debug, Default)]
-struct OwnedState {
-    revision: Option<String>,
-    image: Option<String>,
-}
-
-impl OwnedState {
-    fn borrowed(&self) -> SourceState<'_> {
-        SourceState { revision: self.revision.as_deref(), image: self.image.as_deref() }
     }
 }
 
@@ -179,13 +166,13 @@ impl Polled {
         }
     }
 
-    fn state(&self) -> OwnedState {
+    fn state(&self) -> SourceState {
         match self {
             Self::Directory(listing) => {
-                OwnedState { revision: Some(listing.revision().as_str().to_owned()), image: None }
+                SourceState { revision: Some(listing.revision().as_str().to_owned()), image: None }
             }
             Self::Image(image) => {
-                OwnedState { revision: Some(image.revision().to_owned()), image: Some(image.by_digest().to_owned()) }
+                SourceState { revision: Some(image.revision().to_owned()), image: Some(image.by_digest().to_owned()) }
             }
         }
     }
@@ -211,7 +198,7 @@ impl Fetched {
     fn read(
         self,
         key: &str,
-        mut state: OwnedState,
+        mut state: SourceState,
         contents: &Contents,
         progress: &impl Fn(Step, u64, u64),
     ) -> Result<Content, LoadError> {
@@ -232,7 +219,7 @@ impl Fetched {
                 (writer.finish()?, origins)
             }
         };
-        contents.add(key, &state.borrowed(), written, origins)
+        contents.add(key, &state, written, origins)
     }
 }
 

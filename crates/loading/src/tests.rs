@@ -199,6 +199,18 @@ async fn a_source_of_several_catalogs_is_loaded_once_and_an_equal_content_is_hel
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn equal_contents_from_different_files_share_one_index_and_keep_their_files() {
+    let folders = Folders::new(&[("a", ETCD), ("b", ETCD)]);
+    let b = folders.0.path().join("b");
+    fs::rename(b.join("catalog.json"), b.join("renamed.json")).unwrap();
+    let (_, catalogs) = folders.load(vec![folders.wanted("a", "a"), folders.wanted("b", "b")]).await;
+    let snapshot = catalogs.snapshot();
+    let [a, b] = ["a", "b"].map(|name| &snapshot.get(name).unwrap().content.catalog);
+    assert!(a.shares_index_with(b));
+    assert_eq!([a, b].map(|catalog| &**catalog.meta_at(0).file()), ["catalog.json", "renamed.json"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_restart_serves_the_stored_content_when_the_source_cannot_be_read() {
     let folders = Folders::new(&[("a", ETCD), ("b", ARGO)]);
     let wanted = || vec![folders.wanted("a", "a"), folders.wanted("b", "b")];

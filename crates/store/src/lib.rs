@@ -163,10 +163,11 @@ impl Store {
 
     /// Finds the content that another source provided in the same state, and records it for this source too. `None` if
     /// there is none, or this build has not checked it.
-    pub fn reuse(&self, key: &str, state: &SourceState<'_>) -> Result<Option<StoredContent>, StoreError> {
+    pub fn reuse(&self, key: &str, state: &SourceState) -> Result<Option<StoredContent>, StoreError> {
         let _writing = lock_mutex(&self.write_lock);
         let others = self.records()?.into_iter().filter_map(|path| Record::read(&path));
-        let mut others = others.filter(|other| other.key != key && other.revision.as_deref() == state.revision);
+        let mut others =
+            others.filter(|other| other.key != key && other.revision.as_deref() == state.revision.as_deref());
         let usable = |other| self.open_record(other).filter(|stored| stored.analysis.problems.is_some());
         let Some(StoredContent { record, content, analysis }) = others.find_map(usable) else { return Ok(None) };
         let record = Record::new(key, state, (record.content, record.bytes), record.analysis, self.record(key));
@@ -201,7 +202,7 @@ impl Store {
     fn commit(
         &self,
         key: &str,
-        state: &SourceState<'_>,
+        state: &SourceState,
         content: &WrittenContent<'_>,
         analysis: &Analysis,
     ) -> Result<Record, StoreError> {

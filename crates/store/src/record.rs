@@ -33,12 +33,12 @@ pub struct Record {
 }
 
 /// The state of a source at the time of reading it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SourceState<'a> {
+#[derive(Clone, Debug, Default)]
+pub struct SourceState {
     /// Revision of the source; `None` if an equal revision would not prove an equal content.
-    pub revision: Option<&'a str>,
+    pub revision: Option<String>,
     /// Reference by digest to the image; `None` if the source is not an image.
-    pub image: Option<&'a str>,
+    pub image: Option<String>,
 }
 
 /// The file format of a record.
@@ -66,7 +66,7 @@ impl Record {
     /// `Last-Modified` counts whole seconds.
     pub(super) fn new(
         key: &str,
-        state: &SourceState<'_>,
+        state: &SourceState,
         (content, bytes): (Digest, u64),
         analysis: Digest,
         replaced: Option<Record>,
@@ -83,8 +83,8 @@ impl Record {
         };
         Self {
             key: key.to_owned(),
-            revision: state.revision.map(str::to_owned),
-            image: state.image.map(str::to_owned),
+            revision: state.revision.clone(),
+            image: state.image.clone(),
             content,
             bytes,
             analysis,

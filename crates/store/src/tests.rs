@@ -72,7 +72,7 @@ fn keep(store: &Store, key: &str, revision: Option<&str>, text: &str) -> Result<
     writer.write(rest)?;
     let written = writer.finish()?;
     assert_eq!(written.content, text);
-    written.commit(key, &SourceState { revision, image: None }, &notes(7))
+    written.commit(key, &SourceState { revision: revision.map(str::to_owned), image: None }, &notes(7))
 }
 
 fn text(store: &Store, key: &str) -> Option<String> {
@@ -119,7 +119,8 @@ fn what_one_source_gave_is_given_for_another_in_the_same_state() {
     let store = open(folder.path());
     let first = keep(&store, "a", Some("1"), "a\n").unwrap();
     let before = keep(&store, "b", Some("0"), "b\n").unwrap();
-    let state = |revision| SourceState { revision: Some(revision), image: Some("image@sha256:1") };
+    let state =
+        |revision: &str| SourceState { revision: Some(revision.to_owned()), image: Some("image@sha256:1".to_owned()) };
     assert_eq!(store.reuse("b", &state("2")).unwrap().map(|kept| kept.record), None);
     assert_eq!(store.reuse("a", &state("1")).unwrap().map(|kept| kept.record), None, "it is no other source");
 

@@ -96,7 +96,7 @@ impl<'a> ContentWriter<'a> {
 
 impl WrittenContent<'_> {
     /// Records that a source provides this content, in place of the content that it provided before.
-    pub fn commit(self, key: &str, state: &SourceState<'_>, analysis: &Analysis) -> Result<Record, StoreError> {
+    pub fn commit(self, key: &str, state: &SourceState, analysis: &Analysis) -> Result<Record, StoreError> {
         self.guard.store.commit(key, state, &self, analysis)
     }
 }

@@ -68,13 +68,18 @@ fn index(content: Bytes, origins: &Origins, checks: Checks) -> Result<(Catalog, 
     }
     let mut decoded =
         RawBlobs { decoder: Decoder::new(checks), metas: Vec::new(), blobs: Vec::new(), schemas: HashMap::new() };
-    let files = read_lines(&content, origins, &mut decoded)?;
-    let (mut catalog, findings) = Linker::new(decoded).link(files);
-    catalog.content = content;
-    let mut by_image: Vec<u32> = (0..id(catalog.bundles.len())).collect();
+    read_lines(&content, origins, &mut decoded)?;
+    let (mut index, findings) = Linker::new(decoded).link();
+    index.content = content;
+    let mut by_image: Vec<u32> = (0..id(index.bundles.len())).collect();
     // Keys are cached because they are far apart in the content.
-    by_image.sort_by_cached_key(|&at| catalog.bundle_at(at as usize).image().raw());
-    catalog.bundles_by_image = by_image;
+    by_image.sort_by_cached_key(|&at| {
+        let bundle = &index.bundles[at as usize];
+        index.slice(bundle.meta, bundle.image)
+    });
+    index.bundles_by_image = by_image;
+    let (files, lines) = locate(origins);
+    let catalog = Catalog { index: Arc::new(index), files, lines, problems: Vec::new() };
     Ok((catalog, findings))
 }
 
@@ -87,37 +92,38 @@ pub(super) struct RawBlobs<'a> {
     pub(super) schemas: HashMap<Name, u32>,
 }
 
-fn read_lines<'a>(
-    content: &'a [u8],
-    origins: &Origins,
-    decoded: &mut RawBlobs<'a>,
-) -> Result<Vec<FileRecord>, IndexError> {
-    let mut files = Vec::with_capacity(origins.files.len());
+/// Decodes the lines of a content, of which the origins must have as many.
+fn read_lines<'a>(content: &'a [u8], origins: &Origins, decoded: &mut RawBlobs<'a>) -> Result<(), IndexError> {
     let mut at = 0;
-    for file in &origins.files {
-        let first = id(decoded.metas.len());
-        for &line_number in &file.lines {
-            let damaged = IndexError::Damaged { line: decoded.metas.len() + 1 };
-            let len = memchr::memchr(b'\n', &content[at..]).ok_or(damaged)?;
-            decoded.decode_line(&content[at..at + len], at, line_number).map_err(|_| damaged)?;
-            at += len + 1;
-        }
-        if !file.lines.is_empty() {
-            files.push(FileRecord { path: file.path.as_str().into(), first });
-        }
+    for _ in origins.files.iter().flat_map(|file| &file.lines) {
+        let damaged = IndexError::Damaged { line: decoded.metas.len() + 1 };
+        let len = memchr::memchr(b'\n', &content[at..]).ok_or(damaged)?;
+        decoded.decode_line(&content[at..at + len], at).map_err(|_| damaged)?;
+        at += len + 1;
     }
-    if at == content.len() { Ok(files) } else { Err(IndexError::Damaged { line: decoded.metas.len() + 1 }) }
+    if at == content.len() { Ok(()) } else { Err(IndexError::Damaged { line: decoded.metas.len() + 1 }) }
+}
+
+/// The files with blobs, and the line on which each blob begins.
+fn locate(origins: &Origins) -> (Vec<FileRecord>, Vec<u32>) {
+    let (mut files, mut lines) = (Vec::with_capacity(origins.files.len()), Vec::new());
+    for file in origins.files.iter().filter(|file| !file.lines.is_empty()) {
+        files.push(FileRecord { path: file.path.as_str().into(), first: id(lines.len()) });
+        lines.extend_from_slice(&file.lines);
+    }
+    lines.shrink_to_fit();
+    (files, lines)
 }
 
 impl<'a> RawBlobs<'a> {
-    fn decode_line(&mut self, line: &'a [u8], start: usize, number: u32) -> Result<(), crate::json::JsonError> {
+    fn decode_line(&mut self, line: &'a [u8], start: usize) -> Result<(), crate::json::JsonError> {
         let blob = self.decoder.decode(line)?;
         let DecodedBlob { schema, package, name, .. } = blob;
         *self.schemas.entry(schema).or_default() += 1;
         if !matches!(blob.body, BlobBody::Opaque) {
             self.blobs.push((id(self.metas.len()), blob));
         }
-        self.metas.push(MetaRecord { start: id(start), len: id(line.len()), line: number, schema, package, name });
+        self.metas.push(MetaRecord { start: id(start), len: id(line.len()), schema, package, name });
         Ok(())
     }
 }

@@ -61,17 +61,17 @@ impl<'a> Bundle<'a> {
 
     /// Returns the name, unique in its package.
     pub fn name(self) -> &'a str {
-        self.catalog.names.get(self.record().name)
+        self.catalog.index.names.get(self.record().name)
     }
 
     /// Returns the semantic version, from its `olm.package` property; `None` when that is missing or malformed.
     pub fn version(self) -> Option<&'a str> {
-        self.catalog.names.get_optional(self.record().version)
+        self.catalog.index.names.get_optional(self.record().version)
     }
 
     /// Returns the release of that version, if it has a well-formed one.
     pub fn release(self) -> Option<&'a str> {
-        self.catalog.names.get_optional(self.record().release)
+        self.catalog.index.names.get_optional(self.record().release)
     }
 
     /// Returns its sort key.
@@ -87,13 +87,13 @@ impl<'a> Bundle<'a> {
     /// Returns the image reference of the bundle; empty when the blob has none.
     pub fn image(self) -> JsonText<'a> {
         let span = self.record().image;
-        if span.is_none() { JsonText::EMPTY } else { JsonText(self.catalog.slice(self.record().meta, span)) }
+        if span.is_none() { JsonText::EMPTY } else { JsonText(self.catalog.index.slice(self.record().meta, span)) }
     }
 
     /// Iterates over its entries in the channels of its package, by channel, then in catalog order.
     pub fn channel_entries(self) -> impl ExactSizeIterator<Item = ChannelEntry<'a>> {
         ids(&self.record().placements)
-            .map(move |at| ChannelEntry::new(self.catalog, self.catalog.placements[at as usize]))
+            .map(move |at| ChannelEntry::new(self.catalog, self.catalog.index.placements[at as usize]))
     }
 
     /// Returns its deprecation; `None` when the bundle itself is not deprecated.
@@ -136,7 +136,7 @@ impl<'a> Bundle<'a> {
         let mut images = Vec::new();
         if !span.is_none() {
             // Building the catalog rejects lists of another type, so reading cannot fail.
-            let _: Result<(), JsonError> = read_images(self.catalog.slice(self.record().meta, span), &mut images);
+            let _: Result<(), JsonError> = read_images(self.catalog.index.slice(self.record().meta, span), &mut images);
         }
         images
     }
@@ -147,7 +147,7 @@ impl<'a> Bundle<'a> {
     }
 
     fn record(self) -> &'a BundleRecord {
-        &self.catalog.bundles[self.id as usize]
+        &self.catalog.index.bundles[self.id as usize]
     }
 }
 

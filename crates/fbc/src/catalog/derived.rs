@@ -38,40 +38,40 @@ impl Catalog {
 
     /// Returns the icons of its packages; the result may outlive the catalog.
     pub fn icons(&self) -> &Arc<Icons> {
-        self.derived.icons.get_or_init(|| Arc::new(Icons::from_catalog(self)))
+        self.index.derived.icons.get_or_init(|| Arc::new(Icons::from_catalog(self)))
     }
 
     /// Returns the outline of its content: names and hashes.
     pub fn outline(&self) -> &Outline {
-        self.derived.outline.get_or_init(|| Outline::from_catalog(self))
+        self.index.derived.outline.get_or_init(|| Outline::from_catalog(self))
     }
 
     /// Returns the outline if it has already been computed.
     pub fn known_outline(&self) -> Option<&Outline> {
-        self.derived.outline.get()
+        self.index.derived.outline.get()
     }
 
     pub(super) fn summaries(&self) -> &Summaries {
-        self.derived.summaries.get_or_init(|| Summaries::from_catalog(self))
+        self.index.derived.summaries.get_or_init(|| Summaries::from_catalog(self))
     }
 
     pub(super) fn bundle_index(&self) -> &BundleIndex {
-        self.derived.bundles.get_or_init(|| BundleIndex::new(self))
+        self.index.derived.bundles.get_or_init(|| BundleIndex::new(self))
     }
 
     pub(super) fn bundle_ranks(&self) -> &BundleRanks {
-        self.derived.ranks.get_or_init(|| BundleRanks::new(self))
+        self.index.derived.ranks.get_or_init(|| BundleRanks::new(self))
     }
 
     pub(super) fn meta_index(&self) -> &MetaIndex {
-        self.derived.metas.get_or_init(|| MetaIndex::new(&self.metas, &self.names))
+        self.index.derived.metas.get_or_init(|| MetaIndex::new(&self.index.metas, &self.index.names))
     }
 
     pub(super) fn csv_positions(&self) -> &CsvPositions {
-        self.derived.manifests.get_or_init(|| CsvPositions::new(self.bundles.len()))
+        self.index.derived.manifests.get_or_init(|| CsvPositions::new(self.index.bundles.len()))
     }
 
     pub(super) fn search_index(&self) -> &SearchIndex {
-        self.derived.search.get_or_init(|| SearchIndex::new(self))
+        self.index.derived.search.get_or_init(|| SearchIndex::new(self))
     }
 }

@@ -106,16 +106,16 @@ impl Icons {
         for package in catalog.packages() {
             // A damaged line has no icon.
             if let Ok(Some(value)) = icon_value(package.meta().blob().raw())
-                && let Some(record) = IconRecord::new(&catalog.content, value, &mut image)
+                && let Some(record) = IconRecord::new(&catalog.index.content, value, &mut image)
             {
                 found.push((record, package.place()));
             }
         }
         found.sort_by_key(|(record, _)| record.digest);
         let mut icons = Self {
-            content: catalog.content.clone(),
+            content: catalog.index.content.clone(),
             records: Vec::with_capacity(found.len()),
-            of_package: vec![None; catalog.packages.len()],
+            of_package: vec![None; catalog.index.packages.len()],
         };
         for (record, package) in found {
             if icons.records.last().is_none_or(|last: &IconRecord| last.digest != record.digest) {

@@ -11,9 +11,9 @@ use super::decode::{BlobBody, DecodedBlob, DecodedDeprecation, DecodedEntry};
 use super::derived::Derived;
 use super::names::{Name, NameTable};
 use super::record::{
-    BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, FileRecord, HeadRecord, NONE, PackageRecord, Payload,
+    BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord, Payload,
 };
-use super::{BundleKey, Catalog, SchemaCount, id};
+use super::{BundleKey, ContentIndex, SchemaCount, id};
 use crate::problem::{Problem, ProblemCode};
 use crate::quote::go_quote;
 use crate::version::{Release, Version};
@@ -21,7 +21,7 @@ use crate::version::{Release, Version};
 /// Builds the index from decoded blobs.
 pub(super) struct Linker {
     names: NameTable,
-    catalog: Catalog,
+    index: ContentIndex,
     blobs: Vec<(u32, DecodedBlob)>,
     entries: Vec<DecodedEntry>,
     blob_problems: Vec<(u32, Problem)>,
@@ -44,10 +44,9 @@ impl Linker {
             .map(|(schema, count, known)| SchemaCount { schema: names.get(schema).into(), count, known })
             .collect();
         schemas.sort_unstable_by(|a, b| a.schema.cmp(&b.schema));
-        let catalog = Catalog {
+        let index = ContentIndex {
             content: Bytes::new(),
             names: NameTable::default(),
-            files: Vec::new(),
             metas: shrink(metas),
             packages: Vec::new(),
             channels: Vec::new(),
@@ -62,12 +61,11 @@ impl Linker {
             requirements: shrink(decoder.requirements),
             deprecations: Vec::new(),
             schemas,
-            problems: Vec::new(),
             derived: Derived::default(),
         };
         Self {
             names,
-            catalog,
+            index,
             blobs,
             entries: decoder.entries,
             blob_problems: Vec::new(),
@@ -79,7 +77,7 @@ impl Linker {
     }
 
     /// Links all blobs of a content and returns the catalog, without its text, and the problems found.
-    pub(super) fn link(mut self, files: Vec<FileRecord>) -> (Catalog, Findings) {
+    pub(super) fn link(mut self) -> (ContentIndex, Findings) {
         self.report_malformed_blobs();
         self.link_packages();
         let entries = self.link_channels();
@@ -88,14 +86,13 @@ impl Linker {
         self.link_placements();
         self.find_heads();
         self.link_deprecations();
-        self.catalog.files = files;
-        self.catalog.names = self.names;
+        self.index.names = self.names;
         let findings = Findings {
             blob_problems: self.blob_problems,
             type_mismatches: self.type_mismatches,
             unknown_modes: self.unknown_modes,
         };
-        (self.catalog, findings)
+        (self.index, findings)
     }
 
     /// Reports blobs of a known schema with a value of the wrong type.
@@ -124,7 +121,7 @@ impl Linker {
                 let problem = Problem::new(ProblemCode::PackageDuplicate, message);
                 self.blob_problems.push((*meta, Problem { package: Some(name.into()), ..problem }));
             } else {
-                self.catalog.packages.push(PackageRecord {
+                self.index.packages.push(PackageRecord {
                     meta: *meta,
                     name: blob.name,
                     default_channel_name: *default_channel,
@@ -138,9 +135,9 @@ impl Linker {
             }
         }
         let names = &self.names;
-        self.catalog.packages.sort_unstable_by(|a, b| names.get(a.name).cmp(names.get(b.name)));
-        self.catalog.packages.shrink_to_fit();
-        for (at, package) in self.catalog.packages.iter().enumerate() {
+        self.index.packages.sort_unstable_by(|a, b| names.get(a.name).cmp(names.get(b.name)));
+        self.index.packages.shrink_to_fit();
+        for (at, package) in self.index.packages.iter().enumerate() {
             self.packages.insert(package.name, id(at));
         }
     }
@@ -192,14 +189,14 @@ impl Linker {
             a.package.cmp(&b.package).then_with(|| names.get(a.name).cmp(names.get(b.name)))
         });
         for (at, (channel, _)) in decoded.iter().enumerate() {
-            let package = &mut self.catalog.packages[channel.package as usize];
+            let package = &mut self.index.packages[channel.package as usize];
             extend(&mut package.channels, id(at));
             if package.default_channel_name == channel.name {
                 package.default_channel = id(at);
             }
         }
         let (channels, entries) = decoded.into_iter().unzip();
-        self.catalog.channels = channels;
+        self.index.channels = channels;
         entries
     }
 
@@ -253,9 +250,9 @@ impl Linker {
 
     /// Returns version and release of the first `olm.package` property, each as far as it is well-formed.
     fn version(&self, properties: &Range<u32>) -> (Name, Name) {
-        let properties = &self.catalog.properties[properties.start as usize..properties.end as usize];
+        let properties = &self.index.properties[properties.start as usize..properties.end as usize];
         let found = properties.iter().find_map(|property| match property.payload {
-            Payload::Package(requirement) => Some(self.catalog.requirements[requirement as usize]),
+            Payload::Package(requirement) => Some(self.index.requirements[requirement as usize]),
             _ => None,
         });
         let Some(found) = found else {
@@ -269,37 +266,37 @@ impl Linker {
 
     /// Sorts the bundles and indexes them by name.
     fn sort_bundles(&mut self, decoded: Vec<BundleRecord>) {
-        let (names, catalog) = (&self.names, &mut self.catalog);
+        let (names, index) = (&self.names, &mut self.index);
         let mut keyed: Vec<(BundleKey<'_>, BundleRecord)> = decoded
             .into_iter()
             .map(|bundle| {
-                let package = names.get(catalog.packages[bundle.package as usize].name);
+                let package = names.get(index.packages[bundle.package as usize].name);
                 let [version, release] = [bundle.version, bundle.release].map(|name| names.get_optional(name));
                 (BundleKey::new(package, version, release, names.get(bundle.name)), bundle)
             })
             .collect();
         keyed.sort_unstable_by(|(a, _), (b, _)| a.order(b));
-        catalog.bundles = keyed.into_iter().map(|(_, bundle)| bundle).collect();
-        for (at, bundle) in catalog.bundles.iter().enumerate() {
-            extend(&mut catalog.packages[bundle.package as usize].bundles, id(at));
+        index.bundles = keyed.into_iter().map(|(_, bundle)| bundle).collect();
+        for (at, bundle) in index.bundles.iter().enumerate() {
+            extend(&mut index.packages[bundle.package as usize].bundles, id(at));
             self.bundles.insert((bundle.package, bundle.name), id(at));
         }
-        let mut by_name: Vec<u32> = (0..id(catalog.bundles.len())).collect();
+        let mut by_name: Vec<u32> = (0..id(index.bundles.len())).collect();
         by_name.sort_unstable_by(|&a, &b| {
-            let (a, b) = (&catalog.bundles[a as usize], &catalog.bundles[b as usize]);
+            let (a, b) = (&index.bundles[a as usize], &index.bundles[b as usize]);
             a.package.cmp(&b.package).then_with(|| names.get(a.name).cmp(names.get(b.name)))
         });
-        catalog.bundles_by_name = by_name;
+        index.bundles_by_name = by_name;
     }
 
     /// Copies the entries of each channel in channel order and resolves their bundles.
     fn link_entries(&mut self, decoded: &[Range<u32>]) {
-        let catalog = &mut self.catalog;
-        catalog.entries.reserve_exact(decoded.iter().map(Range::len).sum());
-        for (at, (channel, range)) in catalog.channels.iter_mut().zip(decoded).enumerate() {
-            let start = id(catalog.entries.len());
+        let index = &mut self.index;
+        index.entries.reserve_exact(decoded.iter().map(Range::len).sum());
+        for (at, (channel, range)) in index.channels.iter_mut().zip(decoded).enumerate() {
+            let start = id(index.entries.len());
             for entry in &self.entries[range.start as usize..range.end as usize] {
-                catalog.entries.push(EntryRecord {
+                index.entries.push(EntryRecord {
                     channel: id(at),
                     name: entry.name,
                     bundle: self.bundles.get(&(channel.package, entry.name)).copied().unwrap_or(NONE),
@@ -308,45 +305,45 @@ impl Linker {
                     skips: entry.skips.clone(),
                 });
             }
-            channel.entries = start..id(catalog.entries.len());
+            channel.entries = start..id(index.entries.len());
         }
     }
 
     /// Lists the entries of each bundle.
     fn link_placements(&mut self) {
-        let catalog = &mut self.catalog;
-        let mut counts = vec![0_u32; catalog.bundles.len()];
-        for entry in catalog.entries.iter().filter(|entry| entry.bundle != NONE) {
+        let index = &mut self.index;
+        let mut counts = vec![0_u32; index.bundles.len()];
+        for entry in index.entries.iter().filter(|entry| entry.bundle != NONE) {
             counts[entry.bundle as usize] += 1;
         }
         let mut start = 0;
-        for (bundle, count) in catalog.bundles.iter_mut().zip(&counts) {
+        for (bundle, count) in index.bundles.iter_mut().zip(&counts) {
             bundle.placements = start..start;
             start += count;
         }
-        catalog.placements = vec![0; start as usize];
-        for (at, entry) in catalog.entries.iter().enumerate().filter(|(_, entry)| entry.bundle != NONE) {
-            let placements = &mut catalog.bundles[entry.bundle as usize].placements;
-            catalog.placements[placements.end as usize] = id(at);
+        index.placements = vec![0; start as usize];
+        for (at, entry) in index.entries.iter().enumerate().filter(|(_, entry)| entry.bundle != NONE) {
+            let placements = &mut index.bundles[entry.bundle as usize].placements;
+            index.placements[placements.end as usize] = id(at);
             placements.end += 1;
         }
     }
 
     /// Finds the head of each channel: the entry that no entry of the channel replaces or skips.
     fn find_heads(&mut self) {
-        let catalog = &mut self.catalog;
+        let index = &mut self.index;
         // For each name the last channel that replaces or skips it.
         let mut superseded_in = vec![NONE; self.names.len()];
-        for (at, channel) in catalog.channels.iter_mut().enumerate() {
+        for (at, channel) in index.channels.iter_mut().enumerate() {
             let entries = channel.entries.start as usize..channel.entries.end as usize;
-            for entry in &catalog.entries[entries.clone()] {
-                let skips = &catalog.skips[entry.skips.start as usize..entry.skips.end as usize];
+            for entry in &index.entries[entries.clone()] {
+                let skips = &index.skips[entry.skips.start as usize..entry.skips.end as usize];
                 let replaces = Some(entry.replaces).filter(|&name| !self.names.get(name).is_empty());
                 for name in skips.iter().copied().chain(replaces) {
                     superseded_in[name.index()] = id(at);
                 }
             }
-            let mut heads = entries.filter(|&entry| superseded_in[catalog.entries[entry].name.index()] != id(at));
+            let mut heads = entries.filter(|&entry| superseded_in[index.entries[entry].name.index()] != id(at));
             channel.head = match (heads.next(), heads.next()) {
                 (None, _) => HeadRecord::None,
                 (Some(head), None) => HeadRecord::One(id(head)),
@@ -396,16 +393,15 @@ impl Linker {
 
     /// Links a deprecation to the object that it names. The first of several wins; one of an unknown object is ignored.
     fn deprecate(&mut self, meta: u32, package: u32, entry: &DecodedDeprecation) {
-        let catalog = &mut self.catalog;
-        let package_record = &mut catalog.packages[package as usize];
+        let index = &mut self.index;
+        let package_record = &mut index.packages[package as usize];
         let (target, name) = match self.names.get(entry.schema) {
             "olm.package" if self.names.get(entry.name).is_empty() => {
                 (&mut package_record.deprecation, package_record.name)
             }
             "olm.channel" => {
                 let range = package_record.channels.start as usize..package_record.channels.end as usize;
-                let Some(channel) = catalog.channels[range].iter_mut().find(|channel| channel.name == entry.name)
-                else {
+                let Some(channel) = index.channels[range].iter_mut().find(|channel| channel.name == entry.name) else {
                     return;
                 };
                 (&mut channel.deprecation, entry.name)
@@ -414,13 +410,13 @@ impl Linker {
                 let Some(&bundle) = self.bundles.get(&(package, entry.name)) else {
                     return;
                 };
-                (&mut catalog.bundles[bundle as usize].deprecation, entry.name)
+                (&mut index.bundles[bundle as usize].deprecation, entry.name)
             }
             _ => return,
         };
         if *target == NONE {
-            *target = id(catalog.deprecations.len());
-            catalog.deprecations.push(DeprecationRecord { meta, schema: entry.schema, name, message: entry.message });
+            *target = id(index.deprecations.len());
+            index.deprecations.push(DeprecationRecord { meta, schema: entry.schema, name, message: entry.message });
         }
     }
 }

@@ -52,18 +52,18 @@ impl<'a> Package<'a> {
 
     /// Returns the name, unique in its catalog.
     pub fn name(self) -> &'a str {
-        self.catalog.names.get(self.record().name)
+        self.catalog.index.names.get(self.record().name)
     }
 
     /// Returns the short description by the catalog's author, if any.
     pub fn description(self) -> Option<JsonText<'a>> {
         let span = self.record().description;
-        (!span.is_none()).then(|| JsonText(self.catalog.slice(self.record().meta, span)))
+        (!span.is_none()).then(|| JsonText(self.catalog.index.slice(self.record().meta, span)))
     }
 
     /// Returns the `defaultChannel` of the blob, which may name no channel; empty when the blob has none.
     pub fn default_channel_name(self) -> &'a str {
-        self.catalog.names.get(self.record().default_channel_name)
+        self.catalog.index.names.get(self.record().default_channel_name)
     }
 
     /// Returns the default channel; `None` when the package has no channel of that name.
@@ -80,8 +80,8 @@ impl<'a> Package<'a> {
     /// Finds a channel by name.
     pub fn channel(self, name: &str) -> Option<Channel<'a>> {
         let range = &self.record().channels;
-        let channels = &self.catalog.channels[range.start as usize..range.end as usize];
-        let at = channels.binary_search_by(|channel| self.catalog.names.get(channel.name).cmp(name)).ok()?;
+        let channels = &self.catalog.index.channels[range.start as usize..range.end as usize];
+        let at = channels.binary_search_by(|channel| self.catalog.index.names.get(channel.name).cmp(name)).ok()?;
         Some(Channel::new(self.catalog, range.start + super::id(at)))
     }
 
@@ -98,7 +98,7 @@ impl<'a> Package<'a> {
 
     /// Finds a bundle by name.
     pub fn bundle(self, name: &str) -> Option<Bundle<'a>> {
-        let by_name = &self.catalog.bundles_by_name[self.bundle_places()];
+        let by_name = &self.catalog.index.bundles_by_name[self.bundle_places()];
         let at = by_name.binary_search_by(|&id| Bundle::new(self.catalog, id).name().cmp(name)).ok()?;
         Some(Bundle::new(self.catalog, by_name[at]))
     }
@@ -128,7 +128,7 @@ impl<'a> Package<'a> {
     }
 
     fn record(self) -> &'a PackageRecord {
-        &self.catalog.packages[self.id as usize]
+        &self.catalog.index.packages[self.id as usize]
     }
 }
 
@@ -144,7 +144,7 @@ impl<'a> Channel<'a> {
 
     /// Returns the name, unique in its package.
     pub fn name(self) -> &'a str {
-        self.catalog.names.get(self.record().name)
+        self.catalog.index.names.get(self.record().name)
     }
 
     /// Tells whether it is the default channel of its package.
@@ -182,7 +182,7 @@ impl<'a> Channel<'a> {
     }
 
     fn record(self) -> &'a ChannelRecord {
-        &self.catalog.channels[self.id as usize]
+        &self.catalog.index.channels[self.id as usize]
     }
 }
 
@@ -198,7 +198,7 @@ impl<'a> ChannelEntry<'a> {
 
     /// Returns the name of the bundle.
     pub fn name(self) -> &'a str {
-        self.catalog.names.get(self.record().name)
+        self.catalog.index.names.get(self.record().name)
     }
 
     /// Returns the bundle; `None` when the package has no bundle of that name.
@@ -209,21 +209,21 @@ impl<'a> ChannelEntry<'a> {
 
     /// Returns the name of the replaced bundle, which need not be in the catalog; `None` when absent or empty.
     pub fn replaces(self) -> Option<&'a str> {
-        self.catalog.names.get_optional(self.record().replaces).filter(|name| !name.is_empty())
+        self.catalog.index.names.get_optional(self.record().replaces).filter(|name| !name.is_empty())
     }
 
     /// Iterates over the names of the skipped bundles, in catalog order.
     pub fn skips(self) -> impl ExactSizeIterator<Item = &'a str> {
-        ids(&self.record().skips).map(move |at| self.catalog.names.get(self.catalog.skips[at as usize]))
+        ids(&self.record().skips).map(move |at| self.catalog.index.names.get(self.catalog.index.skips[at as usize]))
     }
 
     /// Returns the range of versions that can be upgraded to it; `None` when absent or empty.
     pub fn skip_range(self) -> Option<&'a str> {
-        self.catalog.names.get_optional(self.record().skip_range).filter(|range| !range.is_empty())
+        self.catalog.index.names.get_optional(self.record().skip_range).filter(|range| !range.is_empty())
     }
 
     fn record(self) -> &'a EntryRecord {
-        &self.catalog.entries[self.id as usize]
+        &self.catalog.index.entries[self.id as usize]
     }
 }
 
@@ -234,22 +234,22 @@ impl<'a> Deprecation<'a> {
 
     /// Returns the schema of the deprecated object: `olm.package`, `olm.channel` or `olm.bundle`.
     pub fn schema(self) -> &'a str {
-        self.catalog.names.get(self.record().schema)
+        self.catalog.index.names.get(self.record().schema)
     }
 
     /// Returns the name of the deprecated object; for a package its own, although the blob omits it.
     pub fn name(self) -> &'a str {
-        self.catalog.names.get(self.record().name)
+        self.catalog.index.names.get(self.record().name)
     }
 
     /// Returns the message to the user; `None` when it is missing.
     pub fn message(self) -> Option<JsonText<'a>> {
         let span = self.record().message;
-        (!span.is_none()).then(|| JsonText(self.catalog.slice(self.record().meta, span)))
+        (!span.is_none()).then(|| JsonText(self.catalog.index.slice(self.record().meta, span)))
     }
 
     fn record(self) -> &'a DeprecationRecord {
-        &self.catalog.deprecations[self.id as usize]
+        &self.catalog.index.deprecations[self.id as usize]
     }
 }
 

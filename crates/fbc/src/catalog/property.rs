@@ -77,15 +77,15 @@ impl<'a> Property<'a> {
     /// Returns the value; `None` only when the property has none.
     pub fn value(self) -> Option<JsonValue<'a>> {
         let span = self.record().value;
-        (!span.is_none()).then(|| JsonValue(self.catalog.slice(self.meta, span)))
+        (!span.is_none()).then(|| JsonValue(self.catalog.index.slice(self.meta, span)))
     }
 
     /// Decodes the value by the type of the property.
     pub fn kind(self) -> PropertyKind<'a> {
-        let names = &self.catalog.names;
+        let names = &self.catalog.index.names;
         match self.record().payload {
             Payload::Package(id) => {
-                let record = self.catalog.requirements[id as usize];
+                let record = self.catalog.index.requirements[id as usize];
                 PropertyKind::Package {
                     package: names.get(record.package),
                     version: names.get(record.range),
@@ -93,7 +93,7 @@ impl<'a> Property<'a> {
                 }
             }
             Payload::PackageRequired(id) => {
-                let record = self.catalog.requirements[id as usize];
+                let record = self.catalog.index.requirements[id as usize];
                 PropertyKind::PackageRequired(PackageRequirement {
                     package: names.get(record.package),
                     version_range: names.get(record.range),
@@ -135,7 +135,7 @@ impl<'a> Property<'a> {
     }
 
     fn gvk(self, id: u32) -> GroupVersionKind<'a> {
-        let record = self.catalog.gvks[id as usize];
+        let record = self.catalog.index.gvks[id as usize];
         GroupVersionKind {
             group: self.name(record.group),
             version: self.name(record.version),
@@ -144,11 +144,11 @@ impl<'a> Property<'a> {
     }
 
     fn name(self, name: Name) -> &'a str {
-        self.catalog.names.get(name)
+        self.catalog.index.names.get(name)
     }
 
     fn record(self) -> &'a PropertyRecord {
-        &self.catalog.properties[self.id as usize]
+        &self.catalog.index.properties[self.id as usize]
     }
 }
 

@@ -36,8 +36,6 @@ pub(crate) struct MetaRecord {
     pub(crate) start: u32,
     /// Length of its line in bytes, without the line feed.
     pub(crate) len: u32,
-    /// Line of its file on which it begins, counted from 1.
-    pub(crate) line: u32,
     pub(crate) schema: Name,
     pub(crate) package: Name,
     pub(crate) name: Name,

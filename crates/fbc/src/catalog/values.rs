@@ -36,11 +36,11 @@ fn finding_of<'f>(findings: &'f [(u32, String)], property: Property<'_>) -> Opti
 
 /// Reports every blob without a schema, and the first blob of each reserved schema.
 fn check_schemas(catalog: &Catalog, problems: &mut Vec<Problem>) {
-    if catalog.schemas.iter().all(|schema| schema.known || !is_odd(&schema.schema)) {
+    if catalog.index.schemas.iter().all(|schema| schema.known || !is_odd(&schema.schema)) {
         return;
     }
     let mut seen: HashSet<&str> =
-        catalog.schemas.iter().filter(|schema| schema.known).map(|schema| &*schema.schema).collect();
+        catalog.index.schemas.iter().filter(|schema| schema.known).map(|schema| &*schema.schema).collect();
     for meta in (0..catalog.meta_count()).map(|at| catalog.meta_at(at)) {
         let schema = meta.schema();
         if schema.is_empty() {

@@ -260,7 +260,7 @@ async fn a_registry_that_does_not_answer_keeps_nothing_waiting() {
     let repository = |name: &str| format!("{}/ns/{name}:v1", silent.local_addr().unwrap());
     let (kept, new) = (wanted("kept", &repository("kept")), wanted("new", &repository("new")));
     let revision = format!("{digest} /configs");
-    let state = SourceState { revision: Some(&revision), image: Some("by-digest") };
+    let state = SourceState { revision: Some(revision), image: Some("by-digest".to_owned()) };
     folders.store().reuse(&kept.source.key(), &state).unwrap().unwrap();
 
     let mut watching = Watching::start(&folders, vec![new, kept, folders.wanted("dir", "dir")]);

@@ -14,7 +14,7 @@ use crate::quote::go_quote;
 const SCHEMA: &str = "olm.deprecations";
 
 pub(super) fn check(catalog: &Catalog, problems: &mut Vec<Problem>) {
-    if !catalog.schemas.iter().any(|schema| &*schema.schema == SCHEMA) {
+    if !catalog.index.schemas.iter().any(|schema| &*schema.schema == SCHEMA) {
         return;
     }
     let mut seen = HashSet::new();

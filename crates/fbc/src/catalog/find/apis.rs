@@ -21,7 +21,7 @@ pub(super) struct ApiIndex {
 
 impl ApiIndex {
     pub(super) fn new(catalog: &Catalog) -> Self {
-        let (names, gvks) = (&catalog.names, &catalog.gvks);
+        let (names, gvks) = (&catalog.index.names, &catalog.index.gvks);
         let mut order: Vec<u32> = (0..id(gvks.len())).collect();
         order.sort_unstable_by_key(|&at| parts(names, gvks[at as usize]));
         let mut rank = vec![0; gvks.len()];
@@ -50,7 +50,8 @@ impl ApiIndex {
     }
 
     fn find(&self, postings: &Postings, catalog: &Catalog, api: ApiFilter<'_>) -> Vec<u32> {
-        let keys = equal_range(&self.order, |&at| compare(parts(&catalog.names, catalog.gvks[at as usize]), api));
+        let keys =
+            equal_range(&self.order, |&at| compare(parts(&catalog.index.names, catalog.index.gvks[at as usize]), api));
         // A bundle may name an API twice, or several versions of it.
         let mut bundles = postings.lists(keys).to_vec();
         bundles.sort_unstable();
@@ -61,8 +62,8 @@ impl ApiIndex {
 
 /// Iterates over the decoded properties of all bundles, by bundle.
 pub(super) fn bundle_payloads(catalog: &Catalog) -> impl Iterator<Item = (u32, Payload)> + Clone {
-    catalog.bundles.iter().enumerate().flat_map(|(at, bundle)| {
-        let properties = &catalog.properties[bundle.properties.start as usize..bundle.properties.end as usize];
+    catalog.index.bundles.iter().enumerate().flat_map(|(at, bundle)| {
+        let properties = &catalog.index.properties[bundle.properties.start as usize..bundle.properties.end as usize];
         properties.iter().map(move |property| (id(at), property.payload))
     })
 }

@@ -45,7 +45,7 @@ impl Catalog {
         };
         let types = (!filter.property_types.is_empty()).then(|| index.types(self, &filter.property_types));
         found.retain(|place| {
-            let package = &self.bundles[*place as usize].package;
+            let package = &self.index.bundles[*place as usize].package;
             packages.as_ref().is_none_or(|packages| packages.binary_search(package).is_ok())
                 && others.iter().all(|list| list.binary_search(place).is_ok())
                 && self.meets_unindexed(*place, filter, types.as_deref())
@@ -55,9 +55,9 @@ impl Catalog {
 
     /// Tells whether a bundle meets the conditions without an index.
     fn meets_unindexed(&self, place: u32, filter: &BundleFilter<'_>, types: Option<&[Name]>) -> bool {
-        let (record, bundle) = (&self.bundles[place as usize], Bundle::new(self, place));
+        let (record, bundle) = (&self.index.bundles[place as usize], Bundle::new(self, place));
         let has_type = |types: &[Name]| {
-            ids(&record.properties).any(|property| types.contains(&self.properties[property as usize].type_name))
+            ids(&record.properties).any(|property| types.contains(&self.index.properties[property as usize].type_name))
         };
         filter.deprecated.is_none_or(|wanted| (record.deprecation != NONE) == wanted)
             && (filter.channel_head != Some(false) || !self.is_head(place))
@@ -75,48 +75,50 @@ impl Catalog {
     /// Returns the bundles of the packages, or all bundles.
     fn bundles_of(&self, packages: Option<&[u32]>) -> Vec<u32> {
         match packages {
-            None => (0..id(self.bundles.len())).collect(),
-            Some(packages) => packages.iter().flat_map(|&at| ids(&self.packages[at as usize].bundles)).collect(),
+            None => (0..id(self.index.bundles.len())).collect(),
+            Some(packages) => packages.iter().flat_map(|&at| ids(&self.index.packages[at as usize].bundles)).collect(),
         }
     }
 
     /// Returns the channels of the packages, or all channels.
     fn channels_of(&self, packages: Option<&[u32]>) -> Vec<u32> {
         match packages {
-            None => (0..id(self.channels.len())).collect(),
-            Some(packages) => packages.iter().flat_map(|&at| ids(&self.packages[at as usize].channels)).collect(),
+            None => (0..id(self.index.channels.len())).collect(),
+            Some(packages) => packages.iter().flat_map(|&at| ids(&self.index.packages[at as usize].channels)).collect(),
         }
     }
 
     fn in_channels(&self, packages: Option<&[u32]>, names: &[&str]) -> Vec<u32> {
         let mut names = names.to_vec();
         names.sort_unstable();
-        let channels = self.channels_of(packages).into_iter().map(|at| &self.channels[at as usize]);
-        let wanted = channels.filter(|channel| names.binary_search(&self.names.get(channel.name)).is_ok());
-        let bundles = wanted.flat_map(|channel| ids(&channel.entries)).map(|entry| self.entries[entry as usize].bundle);
+        let channels = self.channels_of(packages).into_iter().map(|at| &self.index.channels[at as usize]);
+        let wanted = channels.filter(|channel| names.binary_search(&self.index.names.get(channel.name)).is_ok());
+        let bundles =
+            wanted.flat_map(|channel| ids(&channel.entries)).map(|entry| self.index.entries[entry as usize].bundle);
         sorted(bundles.filter(|&bundle| bundle != NONE).collect())
     }
 
     /// Returns the bundles that are the only head of a channel of the packages, or of any channel.
     fn heads(&self, packages: Option<&[u32]>) -> Vec<u32> {
-        let heads = self.channels_of(packages).into_iter().filter_map(|at| match self.channels[at as usize].head {
-            HeadRecord::One(entry) => Some(self.entries[entry as usize].bundle),
-            HeadRecord::None | HeadRecord::Several => None,
-        });
+        let heads =
+            self.channels_of(packages).into_iter().filter_map(|at| match self.index.channels[at as usize].head {
+                HeadRecord::One(entry) => Some(self.index.entries[entry as usize].bundle),
+                HeadRecord::None | HeadRecord::Several => None,
+            });
         sorted(heads.filter(|&bundle| bundle != NONE).collect())
     }
 
     fn is_head(&self, bundle: u32) -> bool {
-        ids(&self.bundles[bundle as usize].placements).any(|at| {
-            let entry = self.placements[at as usize];
-            self.channels[self.entries[entry as usize].channel as usize].head == HeadRecord::One(entry)
+        ids(&self.index.bundles[bundle as usize].placements).any(|at| {
+            let entry = self.index.placements[at as usize];
+            self.index.channels[self.index.entries[entry as usize].channel as usize].head == HeadRecord::One(entry)
         })
     }
 }
 
 impl BundleIndex {
     pub(in crate::catalog) fn new(catalog: &Catalog) -> Self {
-        let names = &catalog.names;
+        let names = &catalog.index.names;
         let required_packages = distinct(names, requirements(catalog).map(|(name, _)| name).collect());
         let mut rank = vec![0; names.len()];
         for (at, name) in required_packages.iter().enumerate() {
@@ -126,29 +128,29 @@ impl BundleIndex {
             required_packages.len(),
             requirements(catalog).map(|(name, bundle)| (rank[name.index()], bundle)),
         );
-        let mut by_name: Box<[u32]> = (0..id(catalog.bundles.len())).collect();
-        by_name.sort_by_key(|&at| names.get(catalog.bundles[at as usize].name));
-        let properties = catalog.bundles.iter().flat_map(|bundle| ids(&bundle.properties));
-        let types = distinct(names, properties.map(|at| catalog.properties[at as usize].type_name).collect());
+        let mut by_name: Box<[u32]> = (0..id(catalog.index.bundles.len())).collect();
+        by_name.sort_by_key(|&at| names.get(catalog.index.bundles[at as usize].name));
+        let properties = catalog.index.bundles.iter().flat_map(|bundle| ids(&bundle.properties));
+        let types = distinct(names, properties.map(|at| catalog.index.properties[at as usize].type_name).collect());
         Self { apis: ApiIndex::new(catalog), required_packages, requiring, by_name, types }
     }
 
     /// Returns the bundles that require a package, ascending.
     fn requiring(&self, catalog: &Catalog, package: &str) -> Vec<u32> {
-        let bundles = self.required_packages.binary_search_by(|&name| catalog.names.get(name).cmp(package));
+        let bundles = self.required_packages.binary_search_by(|&name| catalog.index.names.get(name).cmp(package));
         bundles.map_or(Vec::new(), |at| sorted(self.requiring.get(at).to_vec()))
     }
 
     /// Returns the bundles of these names, ascending.
     fn named(&self, catalog: &Catalog, names: &[&str]) -> Vec<u32> {
-        let name = |&at: &u32| catalog.names.get(catalog.bundles[at as usize].name);
+        let name = |&at: &u32| catalog.index.names.get(catalog.index.bundles[at as usize].name);
         let of_name = |wanted: &&str| &self.by_name[equal_range(&self.by_name, |at| name(at).cmp(wanted))];
         sorted(names.iter().flat_map(of_name).copied().collect())
     }
 
     /// Returns the names of those texts that are types of properties.
     fn types(&self, catalog: &Catalog, texts: &[&str]) -> Vec<Name> {
-        let find = |text: &&str| self.types.binary_search_by(|&name| catalog.names.get(name).cmp(text)).ok();
+        let find = |text: &&str| self.types.binary_search_by(|&name| catalog.index.names.get(name).cmp(text)).ok();
         let mut types: Vec<Name> = texts.iter().filter_map(find).map(|at| self.types[at]).collect();
         types.dedup();
         types
@@ -158,7 +160,7 @@ impl BundleIndex {
 /// Iterates over pairs of required package and bundle, by bundle.
 fn requirements(catalog: &Catalog) -> impl Iterator<Item = (Name, u32)> + Clone {
     bundle_payloads(catalog).filter_map(|(bundle, payload)| match payload {
-        Payload::PackageRequired(at) => Some((catalog.requirements[at as usize].package, bundle)),
+        Payload::PackageRequired(at) => Some((catalog.index.requirements[at as usize].package, bundle)),
         _ => None,
     })
 }

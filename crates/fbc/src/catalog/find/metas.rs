@@ -25,7 +25,7 @@ impl Catalog {
     /// Returns the indexes of the blobs that meet the conditions, in catalog order.
     pub fn find_metas(&self, filter: &MetaFilter<'_>) -> Vec<u32> {
         if *filter == MetaFilter::default() {
-            return (0..id(self.metas.len())).collect();
+            return (0..id(self.index.metas.len())).collect();
         }
         let index = self.meta_index();
         let lists = [
@@ -34,10 +34,10 @@ impl Catalog {
             filter.name.map(|text| index.names.find(self, text)),
         ];
         let shortest = lists.into_iter().flatten().min_by_key(|list| list.len()).unwrap_or_default();
-        let is = |name: Name, text: Option<&str>| text.is_none_or(|text| self.names.get(name) == text);
+        let is = |name: Name, text: Option<&str>| text.is_none_or(|text| self.index.names.get(name) == text);
         let meets = |&place: &u32| {
-            let meta = &self.metas[place as usize];
-            !self.names.get(meta.schema).is_empty()
+            let meta = &self.index.metas[place as usize];
+            !self.index.names.get(meta.schema).is_empty()
                 && is(meta.schema, filter.schema)
                 && is(meta.package, filter.package)
                 && is(meta.name, filter.name)
@@ -67,7 +67,7 @@ impl FieldTable {
 
     /// Returns the blobs whose field equals the text, in catalog order.
     fn find(&self, catalog: &Catalog, text: &str) -> &[u32] {
-        let compare = |&at: &u32| catalog.names.get((self.field)(&catalog.metas[at as usize])).cmp(text);
+        let compare = |&at: &u32| catalog.index.names.get((self.field)(&catalog.index.metas[at as usize])).cmp(text);
         &self.places[equal_range(&self.places, compare)]
     }
 }

@@ -38,7 +38,7 @@ impl Catalog {
     /// [`MAX_SEARCH_WORDS`](super::MAX_SEARCH_WORDS) words, and of a word the first
     /// [`MAX_WORD_LETTERS`](super::MAX_WORD_LETTERS) letters.
     pub fn find_packages<'c>(&'c self, filter: &PackageFilter<'_>) -> FoundPackages<'c> {
-        let mut found = FoundPackages { catalog: self, failed: vec![0; self.packages.len()], ranks: Vec::new() };
+        let mut found = FoundPackages { catalog: self, failed: vec![0; self.index.packages.len()], ranks: Vec::new() };
         if let Some(ranks) = filter.search.and_then(|text| self.search_index().search(self, text)) {
             found.mark_failing(NOT_A_FACET, |package| ranks[package.place()] != NONE);
             found.ranks = ranks;
@@ -85,7 +85,7 @@ impl Catalog {
     /// Returns the packages that provide an API at the head of their default channel, ascending.
     fn packages_providing(&self, api: ApiFilter<'_>) -> Vec<u32> {
         let bundles = self.bundle_index().apis.providing(self, api);
-        let with_package = bundles.into_iter().map(|bundle| (bundle, self.bundles[bundle as usize].package));
+        let with_package = bundles.into_iter().map(|bundle| (bundle, self.index.bundles[bundle as usize].package));
         with_package
             .filter(|&(bundle, package)| self.default_head(package) == Some(bundle))
             .map(|(_, package)| package)
@@ -94,9 +94,9 @@ impl Catalog {
 
     /// Returns the bundle at the only head of a package's default channel.
     fn default_head(&self, package: u32) -> Option<u32> {
-        let channel = self.packages[package as usize].default_channel;
-        match self.channels.get(channel as usize)?.head {
-            HeadRecord::One(entry) => Some(self.entries[entry as usize].bundle),
+        let channel = self.index.packages[package as usize].default_channel;
+        match self.index.channels.get(channel as usize)?.head {
+            HeadRecord::One(entry) => Some(self.index.entries[entry as usize].bundle),
             HeadRecord::None | HeadRecord::Several => None,
         }
     }

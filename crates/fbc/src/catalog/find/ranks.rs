@@ -34,8 +34,8 @@ impl BundleRanks {
             (a, b) => b.is_some().cmp(&a.is_some()),
         });
         let by_version = by_version.iter().zip(&versions);
-        let names: Vec<Name> = catalog.bundles.iter().map(|bundle| bundle.name).collect();
-        let text = |at: usize| catalog.names.get(names[at]);
+        let names: Vec<Name> = catalog.index.bundles.iter().map(|bundle| bundle.name).collect();
+        let text = |at: usize| catalog.index.names.get(names[at]);
         Self {
             by_version: by_version
                 .map(|(&rank, version): (_, &Option<BundleVersion<'_>>)| version.map(|_| rank))

@@ -85,7 +85,7 @@ impl SearchIndex {
         if words.is_empty() {
             return None;
         }
-        let mut ranks = vec![0; catalog.packages.len()];
+        let mut ranks = vec![0; catalog.index.packages.len()];
         let mut best = vec![u8::MAX; ranks.len()];
         for (at, word) in words.iter().enumerate() {
             if words[..at].contains(word) {
