@@ -8,8 +8,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use graphql::StreamLimits;
-use graphql::documents::Policy;
-use graphql::limits::{Introspection, Limits};
+use graphql::documents::DocumentPolicy;
+use graphql::limits::{IntrospectionPolicy, Limits};
 use jiff::SignedDuration;
 use store::DEFAULT_QUOTA_BYTES;
 
@@ -128,13 +128,13 @@ pub struct DocumentArgs {
 
 impl DocumentArgs {
     /// Returns which documents may be executed.
-    pub fn policy(&self) -> Policy {
-        if self.trusted_only { Policy::TrustedOnly } else { Policy::Any }
+    pub fn policy(&self) -> DocumentPolicy {
+        if self.trusted_only { DocumentPolicy::TrustedOnly } else { DocumentPolicy::Any }
     }
 
     /// Returns whether introspection is allowed.
-    pub fn introspection(&self) -> Introspection {
-        if self.no_introspection { Introspection::Refused } else { Introspection::Told }
+    pub fn introspection(&self) -> IntrospectionPolicy {
+        if self.no_introspection { IntrospectionPolicy::Disabled } else { IntrospectionPolicy::Enabled }
     }
 }
 
@@ -173,7 +173,7 @@ pub struct LimitArgs {
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().page_size)]
     pub max_page_size: usize,
     /// Maximum size of a response in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().answer_bytes)]
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().response_bytes)]
     pub max_answer: usize,
     /// Maximum size of all responses in flight in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().in_flight_bytes)]
@@ -209,7 +209,7 @@ impl LimitArgs {
             cost: self.max_cost,
             objects: self.max_objects,
             page_size: self.max_page_size,
-            answer_bytes: self.max_answer,
+            response_bytes: self.max_answer,
             in_flight_bytes: self.max_in_flight,
             time: Duration::from_secs(self.max_seconds),
             compressed_bytes: self.max_compressed,

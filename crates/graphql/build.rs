@@ -18,12 +18,12 @@ const WRITES: &str = "a string takes all text";
 const PARSED: &str = "the schema parsed without errors";
 
 /// An object type of the schema.
-struct Object {
+struct ObjectType {
     name: String,
-    fields: Vec<Field>,
+    fields: Vec<SchemaField>,
 }
 
-struct Field {
+struct SchemaField {
     name: String,
     /// Without lists and `!`.
     type_name: String,
@@ -47,7 +47,7 @@ fn main() {
     fs::write(&path, out).unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
 }
 
-fn objects(sdl: &str) -> Vec<Object> {
+fn objects(sdl: &str) -> Vec<ObjectType> {
     let tree = Parser::new(sdl).parse();
     assert!(tree.errors().next().is_none(), "{SCHEMA}: {:?}", tree.errors().collect::<Vec<_>>());
     let objects = tree.document().definitions().filter_map(|definition| match definition {
@@ -56,12 +56,12 @@ fn objects(sdl: &str) -> Vec<Object> {
     });
     let objects = objects.map(|object| {
         let fields = object.fields_definition().into_iter().flat_map(|fields| fields.field_definitions());
-        Object { name: name(object.name()), fields: fields.map(|field| Field::new(&field)).collect() }
+        ObjectType { name: name(object.name()), fields: fields.map(|field| SchemaField::new(&field)).collect() }
     });
     objects.collect()
 }
 
-impl Field {
+impl SchemaField {
     fn new(field: &FieldDefinition) -> Self {
         let ty = field.ty().expect(PARSED);
         let directives = field.directives().into_iter().flat_map(|directives| directives.directives());
@@ -74,8 +74,8 @@ impl Field {
         }
     }
 
-    fn directive(&self, wanted: &str) -> Option<&Directive> {
-        self.directives.iter().find(|directive| name(directive.name()) == wanted)
+    fn directive(&self, directive_name: &str) -> Option<&Directive> {
+        self.directives.iter().find(|directive| name(directive.name()) == directive_name)
     }
 }
 
@@ -96,7 +96,7 @@ fn name(name: Option<Name>) -> String {
 }
 
 /// The enum of the fields of one type.
-fn write_enum(out: &mut String, object: &Object) {
+fn write_enum(out: &mut String, object: &ObjectType) {
     let name = &object.name;
     let variants: Vec<_> = object.fields.iter().map(|field| variant(&field.name)).collect();
     let text = format!(
@@ -116,7 +116,7 @@ impl ObjectField for {name}Field {{
 }
 
 /// The enum of the fields of all types, and its values by name.
-fn write_ids(out: &mut String, objects: &[Object]) {
+fn write_ids(out: &mut String, objects: &[ObjectType]) {
     let (mut variants, mut arms) = (String::new(), String::new());
     for object in objects {
         let name = &object.name;
@@ -149,7 +149,7 @@ impl FieldId {{
 }
 
 /// What the directives say of each field.
-fn write_facts(out: &mut String, objects: &[Object], sized: &BTreeSet<(String, String)>) {
+fn write_facts(out: &mut String, objects: &[ObjectType], sized: &BTreeSet<(String, String)>) {
     out.push_str("/// What the schema says of a field.\n#[expect(clippy::match_same_arms, reason = \"one arm for each field\")]\npub(crate) const fn facts(id: FieldId) -> FieldFacts {\n    match id {\n");
     for object in objects {
         for field in &object.fields {
@@ -164,7 +164,7 @@ fn write_facts(out: &mut String, objects: &[Object], sized: &BTreeSet<(String, S
 }
 
 /// The facts of a field as Rust; `None` if they are the default ones.
-fn facts(field: &Field, is_sized: bool) -> Option<String> {
+fn facts(field: &SchemaField, is_sized: bool) -> Option<String> {
     let mut members = String::new();
     if let Some(cost) = field.directive("cost") {
         let weight: u64 = text(argument(cost, "weight")).parse().expect("a weight is a number");
@@ -201,7 +201,7 @@ fn facts(field: &Field, is_sized: bool) -> Option<String> {
 }
 
 /// Fields, by type and name, that another field lists in the `sizedFields` of its `@listSize`.
-fn sized_fields(objects: &[Object]) -> BTreeSet<(String, String)> {
+fn sized_fields(objects: &[ObjectType]) -> BTreeSet<(String, String)> {
     let fields = objects.iter().flat_map(|object| &object.fields);
     let sized = fields.filter_map(|field| {
         let sized = optional_argument(field.directive("listSize")?, "sizedFields")?;
@@ -211,13 +211,14 @@ fn sized_fields(objects: &[Object]) -> BTreeSet<(String, String)> {
 }
 
 /// The value of an argument that must be there.
-fn argument(directive: &Directive, wanted: &str) -> Value {
-    optional_argument(directive, wanted).unwrap_or_else(|| panic!("@{} has no `{wanted}`", name(directive.name())))
+fn argument(directive: &Directive, argument_name: &str) -> Value {
+    optional_argument(directive, argument_name)
+        .unwrap_or_else(|| panic!("@{} has no `{argument_name}`", name(directive.name())))
 }
 
-fn optional_argument(directive: &Directive, wanted: &str) -> Option<Value> {
+fn optional_argument(directive: &Directive, argument_name: &str) -> Option<Value> {
     let mut arguments = directive.arguments().into_iter().flat_map(|arguments| arguments.arguments());
-    arguments.find(|argument| name(argument.name()) == wanted)?.value()
+    arguments.find(|argument| name(argument.name()) == argument_name)?.value()
 }
 
 fn text(value: Value) -> String {

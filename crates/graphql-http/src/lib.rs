@@ -20,7 +20,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use graphql::errors::{Error, Outcome};
-use graphql::limits::Introspection;
+use graphql::limits::IntrospectionPolicy;
 use graphql::{Engine, PreparedRequest, Request, SDL};
 use http_facts::negotiation::AcceptableCodings;
 use http_facts::preconditions::{PreconditionResult, Validators};
@@ -219,7 +219,7 @@ fn overloaded() -> Response {
 }
 
 async fn schema(State(server): State<Arc<GraphqlService>>, headers: HeaderMap) -> Response {
-    if server.engine.limits().introspection == Introspection::Refused {
+    if server.engine.limits().introspection == IntrospectionPolicy::Disabled {
         let head = [(CACHE_CONTROL, "no-store")];
         return (StatusCode::NOT_FOUND, head, "introspection is off: the schema is not told\n").into_response();
     }

@@ -17,18 +17,18 @@ use super::document::{Document, Schema};
 use super::errors::{Code, Error};
 use show::show;
 
-pub(super) use arguments::{Arguments, Texts, arguments, condition};
+pub(super) use arguments::{Arguments, StringSet, arguments, condition};
 
 /// A value that does not have its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CoercionError {
     pub(super) message: String,
-    pub(super) place: Option<SourceSpan>,
+    pub(super) span: Option<SourceSpan>,
 }
 
 /// A step into a value.
 #[derive(Clone)]
-enum Step<'a> {
+enum InputPathStep<'a> {
     Field(&'a str),
     Item(usize),
 }
@@ -45,24 +45,24 @@ pub(super) fn variables(
     let mut errors = Vec::new();
     for definition in &operation.variables {
         let name = definition.name.as_str();
-        let mut inputs = Inputs { schema, list_items, path: Vec::new(), faults: Vec::new() };
+        let mut coercion = VariableCoercion { schema, list_items, path: Vec::new(), errors: Vec::new() };
         let value = match (given.get(name), &definition.default_value) {
-            (Some(value), _) => inputs.value(&definition.ty, value),
+            (Some(value), _) => coercion.value(&definition.ty, value),
             (None, Some(default)) => match arguments::constant(schema, &definition.ty, default) {
                 Ok(value) => value,
-                Err(fault) => {
-                    inputs.faults.push((String::new(), fault.message));
+                Err(error) => {
+                    coercion.errors.push((String::new(), error.message));
                     Value::Null
                 }
             },
             (None, None) if definition.ty.is_non_null() => {
-                inputs.fault(format!("Expected a value of non-null type \"{}\" to be provided.", definition.ty));
+                coercion.add_error(format!("Expected a value of non-null type \"{}\" to be provided.", definition.ty));
                 Value::Null
             }
             (None, None) => continue,
         };
         coerced.insert(name.to_owned(), value);
-        errors.extend(inputs.faults.into_iter().map(|(path, message)| {
+        errors.extend(coercion.errors.into_iter().map(|(path, message)| {
             let message = format!("Variable \"${name}\" has invalid value{path}: {message}");
             Error::request(Code::BadUserInput, message).at(document.location(definition.location()))
         }));
@@ -71,19 +71,19 @@ pub(super) fn variables(
 }
 
 /// Coerces JSON, and notes what is wrong and where.
-struct Inputs<'a> {
+struct VariableCoercion<'a> {
     schema: &'a Schema,
     list_items: usize,
-    path: Vec<Step<'a>>,
+    path: Vec<InputPathStep<'a>>,
     /// The path and what is wrong there.
-    faults: Vec<(String, String)>,
+    errors: Vec<(String, String)>,
 }
 
-impl<'a> Inputs<'a> {
+impl<'a> VariableCoercion<'a> {
     fn value(&mut self, ty: &Type, value: &'a Value) -> Value {
         if value.is_null() {
             if ty.is_non_null() {
-                self.fault(format!("Expected value of non-null type \"{ty}\" not to be null."));
+                self.add_error(format!("Expected value of non-null type \"{ty}\" not to be null."));
             }
             return Value::Null;
         }
@@ -93,26 +93,26 @@ impl<'a> Inputs<'a> {
         match value {
             Value::Array(items) if items.len() > self.list_items => {
                 let maximum = self.list_items;
-                self.fault(format!("Expected a list of at most {maximum} items, found {}.", items.len()))
+                self.add_error(format!("Expected a list of at most {maximum} items, found {}.", items.len()))
             }
             Value::Array(items) => items
                 .iter()
                 .enumerate()
-                .map(|(at, item)| self.within(Step::Item(at), |inputs| inputs.value(ty.item_type(), item)))
+                .map(|(at, item)| self.within(InputPathStep::Item(at), |coercion| coercion.value(ty.item_type(), item)))
                 .collect(),
             item => Value::Array(vec![self.value(ty.item_type(), item)]),
         }
     }
 
     fn named(&mut self, name: &str, value: &'a Value) -> Value {
-        match self.schema.type_of(name) {
+        match self.schema.type_definition(name) {
             Some(ExtendedType::InputObject(definition)) => self.object(definition, value),
             Some(ExtendedType::Enum(definition)) => match value.as_str() {
                 Some(text) if definition.values.contains_key(text) => value.clone(),
-                Some(text) => self.fault(format!("Value \"{text}\" does not exist in \"{name}\" enum.")),
-                None => self.fault(format!("Enum \"{name}\" cannot represent non-string value: {}.", show(value))),
+                Some(text) => self.add_error(format!("Value \"{text}\" does not exist in \"{name}\" enum.")),
+                None => self.add_error(format!("Enum \"{name}\" cannot represent non-string value: {}.", show(value))),
             },
-            _ => scalar(name, value).unwrap_or_else(|message| self.fault(message)),
+            _ => scalar(name, value).unwrap_or_else(|message| self.add_error(message)),
         }
     }
 
@@ -120,16 +120,16 @@ impl<'a> Inputs<'a> {
         let type_name = &definition.name;
         let Value::Object(given) = value else {
             let found = show(value);
-            return self.fault(format!("Expected value of type \"{type_name}\" to be an object, found: {found}."));
+            return self.add_error(format!("Expected value of type \"{type_name}\" to be an object, found: {found}."));
         };
         let mut coerced = Map::new();
         for (name, field) in &definition.fields {
             if let Some(value) = given.get(name.as_str()) {
-                let value = self.within(Step::Field(name), |inputs| inputs.value(&field.ty, value));
+                let value = self.within(InputPathStep::Field(name), |coercion| coercion.value(&field.ty, value));
                 coerced.insert(name.to_string(), value);
             } else if field.is_required() {
                 let found = show(value);
-                self.fault(format!(
+                self.add_error(format!(
                     "Expected value of type \"{type_name}\" to include required field \"{name}\", found: {found}."
                 ));
             } else if let Some(value) = default_of(self.schema, field) {
@@ -138,7 +138,7 @@ impl<'a> Inputs<'a> {
         }
         for name in given.keys().filter(|name| !definition.fields.contains_key(name.as_str())) {
             let found = show(value);
-            self.fault(format!(
+            self.add_error(format!(
                 "Expected value of type \"{type_name}\" not to include unknown field \"{name}\", found: {found}."
             ));
         }
@@ -152,24 +152,24 @@ impl<'a> Inputs<'a> {
         let mut known = given.iter().filter(|(name, _)| definition.fields.contains_key(name.as_str()));
         match (known.next(), known.next()) {
             (Some((name, Value::Null)), None) => {
-                self.within(Step::Field(name), |inputs| inputs.fault(exactly_one(&definition.name)));
+                self.within(InputPathStep::Field(name), |coercion| coercion.add_error(exactly_one(&definition.name)));
             }
             (Some(_), None) => {}
             _ => {
-                self.fault(exactly_one(&definition.name));
+                self.add_error(exactly_one(&definition.name));
             }
         }
     }
 
-    fn within<T>(&mut self, step: Step<'a>, inner: impl FnOnce(&mut Self) -> T) -> T {
+    fn within<T>(&mut self, step: InputPathStep<'a>, inner: impl FnOnce(&mut Self) -> T) -> T {
         self.path.push(step);
         let value = inner(self);
         self.path.pop();
         value
     }
 
-    fn fault(&mut self, message: String) -> Value {
-        self.faults.push((path_text(&self.path), message));
+    fn add_error(&mut self, message: String) -> Value {
+        self.errors.push((path_text(&self.path), message));
         Value::Null
     }
 }
@@ -226,10 +226,10 @@ fn exactly_one(type_name: &str) -> String {
     )
 }
 
-fn path_text(path: &[Step<'_>]) -> String {
+fn path_text(path: &[InputPathStep<'_>]) -> String {
     let steps = path.iter().map(|step| match step {
-        Step::Field(name) => format!(".{name}"),
-        Step::Item(at) => format!("[{at}]"),
+        InputPathStep::Field(name) => format!(".{name}"),
+        InputPathStep::Item(at) => format!("[{at}]"),
     });
     if path.is_empty() { String::new() } else { format!(" at {}", steps.collect::<Vec<_>>().concat()) }
 }

@@ -13,26 +13,26 @@ use serde_json::Value;
 use serving::Served;
 
 use super::coercion::Arguments;
-use super::key::Key;
 use super::limits::Limits;
+use super::opaque_key::OpaqueKey;
 
-pub(super) use places::{Listed, Places};
+pub(super) use places::{Places, RankedPlace};
 
 /// What a connection is over.
-pub(super) trait Item<'a>: Copy {
+pub(super) trait ConnectionItem<'a>: Copy {
     /// An order that such items can come in.
     type Order: Copy;
     /// What an item is ordered by, and what a cursor says of one. It is unique: it ends with the catalog.
     type Key<'k>;
 
     /// Something of a catalog.
-    fn at(served: &'a Served, listed: Listed, order: Self::Order) -> Self;
+    fn at(served: &'a Served, listed: RankedPlace, order: Self::Order) -> Self;
 
     /// What it is ordered by.
     fn key(self) -> Self::Key<'a>;
 
     /// What a cursor of this order says.
-    fn read(order: Self::Order, cursor: &Key) -> Option<Self::Key<'_>>;
+    fn key_from_cursor(order: Self::Order, cursor: &OpaqueKey) -> Option<Self::Key<'_>>;
 
     /// The order.
     fn compare(order: Self::Order, a: &Self::Key<'_>, b: &Self::Key<'_>) -> Ordering;
@@ -47,7 +47,7 @@ pub(super) enum Direction {
 
 impl Direction {
     /// The direction of an order that is asked for.
-    pub(super) fn of(order: &Value, default: Self) -> Self {
+    pub(super) fn from_order(order: &Value, default: Self) -> Self {
         match order["direction"].as_str() {
             Some("ASC") => Self::Ascending,
             Some("DESC") => Self::Descending,
@@ -78,13 +78,13 @@ impl Direction {
 }
 
 /// The items of a catalog that a connection is over, in its order.
-pub(super) struct Source<'a> {
+pub(super) struct ConnectionSource<'a> {
     pub(super) served: &'a Served,
     pub(super) places: Places,
 }
 
 /// A page of items.
-pub(super) struct Page<T> {
+pub(super) struct ConnectionPage<T> {
     pub(super) items: Vec<T>,
     pub(super) total: usize,
     pub(super) has_previous: bool,
@@ -92,7 +92,7 @@ pub(super) struct Page<T> {
 }
 
 /// What is asked of a connection.
-struct Window<'q> {
+struct PaginationArguments<'q> {
     size: usize,
     backwards: bool,
     after: Option<&'q str>,
@@ -100,17 +100,19 @@ struct Window<'q> {
 }
 
 /// The items of a page, or what is wrong with its arguments.
-pub(super) fn page<'a, T: Item<'a>>(
-    sources: &[Source<'a>],
+pub(super) fn paginate<'a, T: ConnectionItem<'a>>(
+    sources: &[ConnectionSource<'a>],
     order: T::Order,
     arguments: &Arguments,
     limits: &Limits,
-) -> Result<Page<T>, String> {
-    let window = Window::read(arguments, limits)?;
+) -> Result<ConnectionPage<T>, String> {
+    let window = PaginationArguments::read(arguments, limits)?;
     let after = window.after.map(|text| read_cursor("after", text)).transpose()?;
     let before = window.before.map(|text| read_cursor("before", text)).transpose()?;
-    let after = after.as_ref().map(|key| T::read(order, key).ok_or_else(|| wrong_order("after"))).transpose()?;
-    let before = before.as_ref().map(|key| T::read(order, key).ok_or_else(|| wrong_order("before"))).transpose()?;
+    let after =
+        after.as_ref().map(|key| T::key_from_cursor(order, key).ok_or_else(|| wrong_order("after"))).transpose()?;
+    let before =
+        before.as_ref().map(|key| T::key_from_cursor(order, key).ok_or_else(|| wrong_order("before"))).transpose()?;
     let mut runs = Vec::with_capacity(sources.len());
     for source in sources {
         let compare = |listed, key| T::compare(order, &T::at(source.served, listed, order).key(), key);
@@ -118,11 +120,11 @@ pub(super) fn page<'a, T: Item<'a>>(
         let to = before
             .as_ref()
             .map_or(source.places.count(), |key| source.places.partition_point(|listed| compare(listed, key).is_lt()));
-        runs.push(merge::Run { source, from, to: to.max(from) });
+        runs.push(merge::ItemRange { source, from, to: to.max(from) });
     }
     let total = sources.iter().map(|source| source.places.count()).sum();
     let items = merge::take(&mut runs, order, window.size, window.backwards);
-    Ok(Page {
+    Ok(ConnectionPage {
         items,
         total,
         has_previous: runs.iter().any(|run| run.from > 0),
@@ -131,7 +133,7 @@ pub(super) fn page<'a, T: Item<'a>>(
 }
 
 /// Puts what was found in a catalog into an order.
-pub(super) fn sort<'a, T: Item<'a>>(served: &'a Served, list: &mut [Listed], order: T::Order) {
+pub(super) fn sort<'a, T: ConnectionItem<'a>>(served: &'a Served, list: &mut [RankedPlace], order: T::Order) {
     let mut keyed: Vec<_> = list.iter().map(|&listed| (T::at(served, listed, order).key(), listed)).collect();
     keyed.sort_unstable_by(|(a, _), (b, _)| T::compare(order, a, b));
     for (listed, (_, sorted)) in list.iter_mut().zip(keyed) {
@@ -145,7 +147,7 @@ pub(super) fn page_size(arguments: &Arguments, limits: &Limits) -> usize {
     size.map_or(limits.default_page_size, |size| usize::try_from(size).unwrap_or(0).min(limits.page_size))
 }
 
-impl<'q> Window<'q> {
+impl<'q> PaginationArguments<'q> {
     fn read(arguments: &'q Arguments, limits: &Limits) -> Result<Self, String> {
         let [first, last] = ["first", "last"].map(|name| (name, arguments.integer(name)));
         let (size, backwards) = match (first, last) {
@@ -154,7 +156,7 @@ impl<'q> Window<'q> {
             (_, (name, Some(size))) => (checked_size(name, size, limits)?, true),
             ((_, None), (_, None)) => (limits.default_page_size, false),
         };
-        Ok(Self { size, backwards, after: arguments.text("after"), before: arguments.text("before") })
+        Ok(Self { size, backwards, after: arguments.string("after"), before: arguments.string("before") })
     }
 }
 
@@ -166,8 +168,8 @@ fn checked_size(name: &str, size: i64, limits: &Limits) -> Result<usize, String>
         .ok_or_else(|| format!("`{name}` must be from 0 to {maximum}, and is {size}"))
 }
 
-fn read_cursor(name: &str, text: &str) -> Result<Key, String> {
-    Key::read(text).ok_or_else(|| format!("`{name}` is no cursor: \"{text}\""))
+fn read_cursor(name: &str, text: &str) -> Result<OpaqueKey, String> {
+    OpaqueKey::decode(text).ok_or_else(|| format!("`{name}` is no cursor: \"{text}\""))
 }
 
 fn wrong_order(name: &str) -> String {

@@ -4,10 +4,10 @@
 //! replaced here. Others read the trees it gives. It knows nothing of catalogs.
 
 mod commas;
-mod extra;
-mod findings;
-mod lists;
-mod places;
+mod diagnostics;
+mod list_arguments;
+mod source_positions;
+mod syntax_check;
 
 use std::collections::HashMap;
 
@@ -64,12 +64,12 @@ impl Schema {
     }
 
     /// The definition of a type.
-    pub(super) fn type_of(&self, name: &str) -> Option<&ExtendedType> {
+    pub(super) fn type_definition(&self, name: &str) -> Option<&ExtendedType> {
         self.valid.types.get(name)
     }
 
     /// The definition of a field, `__typename` and the like included.
-    pub(super) fn field_of(&self, type_name: &str, field: &str) -> Option<&FieldDefinition> {
+    pub(super) fn field_definition(&self, type_name: &str, field: &str) -> Option<&FieldDefinition> {
         self.valid.type_field(type_name, field).ok().map(AsRef::as_ref)
     }
 
@@ -79,32 +79,32 @@ impl Schema {
     }
 
     /// Whether a fragment on `condition` applies to objects of `type_name`.
-    pub(super) fn applies(&self, type_name: &str, condition: &str) -> bool {
+    pub(super) fn fragment_applies(&self, type_name: &str, condition: &str) -> bool {
         type_name == condition || self.possible_types(condition).iter().any(|possible| possible == type_name)
     }
 
     /// Parses a document and checks it against the limits and the schema.
     pub(super) fn parse(&self, text: &str, limits: &Limits) -> Result<Document, Error> {
-        let tree = tree_of(text, limits)?;
+        let tree = parse_tree(text, limits)?;
         limits::check(&tree, limits)?;
-        extra::check(&tree, text).map_err(|fault| fault.into_error(text))?;
+        syntax_check::check(&tree, text).map_err(|error| error.into_error(text))?;
         let validate = |tree: &ast::Document| {
             tree.to_executable_validate(&self.valid).or_else(|invalid| {
-                match findings::counting(self, tree, &invalid.partial, &invalid.errors) {
-                    Some(finding) => Err(told(Code::ValidationFailed, text, finding)),
+                match diagnostics::first_relevant(self, tree, &invalid.partial, &invalid.errors) {
+                    Some(finding) => Err(diagnostic_error(Code::ValidationFailed, text, finding)),
                     None => Ok(Valid::assume_valid(invalid.partial)),
                 }
             })
         };
-        if let Some(stripped) = extra::without_null_defaults(&tree) {
+        if let Some(stripped) = syntax_check::without_null_defaults(&tree) {
             validate(&stripped)?;
         }
         let valid = validate(&tree)?;
-        if let Some(objects) = lists::as_objects(&tree)
+        if let Some(objects) = list_arguments::lists_to_objects(&tree)
             && let Err(invalid) = objects.to_executable_validate(&self.valid)
-            && let Some(finding) = findings::conflict(&invalid.errors)
+            && let Some(finding) = diagnostics::argument_conflict(&invalid.errors)
         {
-            return Err(told(Code::ValidationFailed, text, finding));
+            return Err(diagnostic_error(Code::ValidationFailed, text, finding));
         }
         let dependencies = valid.operations.iter().map(|operation| Dependencies::new(&valid, operation)).collect();
         Ok(Document { text: text.into(), valid, dependencies })
@@ -172,13 +172,13 @@ impl Document {
 }
 
 /// The tree of a document. The parser stumbles over some commas, so that a text that it refuses is read without them.
-fn tree_of(text: &str, limits: &Limits) -> Result<ast::Document, Error> {
+fn parse_tree(text: &str, limits: &Limits) -> Result<ast::Document, Error> {
     let read = |text: &str| {
         let mut parser = Parser::new().token_limit(limits.tokens).recursion_limit(limits.nesting);
         let parsed = parser.parse_ast(text, "document");
         parsed.map_err(|invalid| syntax_error(&parser, text, &invalid, limits))
     };
-    read(text).or_else(|error| match commas::blanked(text) {
+    read(text).or_else(|error| match commas::blank_commas(text) {
         Some(blanked) if error.code == Code::ParseFailed => read(&blanked),
         _ => Err(error),
     })
@@ -198,16 +198,16 @@ fn syntax_error(parser: &Parser, text: &str, invalid: &WithErrors<ast::Document>
     };
     // What the parser lets pass may stand before what it does not.
     let place = first.error.location().map(|span| span.offset());
-    match extra::check(&invalid.partial, text) {
-        Err(fault) if fault.is_before(place) => fault.into_error(text),
-        _ => told(Code::ParseFailed, text, first.error),
+    match syntax_check::check(&invalid.partial, text) {
+        Err(error) if error.is_before(place) => error.into_error(text),
+        _ => diagnostic_error(Code::ParseFailed, text, first.error),
     }
 }
 
 /// One error alone: printing them all, with pieces of the document, takes seconds for a hostile one.
-fn told(code: Code, text: &str, finding: &DiagnosticData) -> Error {
+fn diagnostic_error(code: Code, text: &str, finding: &DiagnosticData) -> Error {
     let message = finding.to_string();
-    let place = finding.location().map(|span| places::refined(&message, text, span.offset()));
+    let place = finding.location().map(|span| source_positions::refine_offset(&message, text, span.offset()));
     Error::request(code, message).at(place.map(|offset| Location::from_offset(text, offset)))
 }
 

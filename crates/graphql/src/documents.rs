@@ -25,7 +25,7 @@ const BYTES_PER_BYTE: usize = 40;
 
 /// Which documents are executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
+pub enum DocumentPolicy {
     /// Every one.
     #[default]
     Any,
@@ -36,8 +36,8 @@ pub enum Policy {
 /// Documents that need not be sent.
 pub(super) struct Documents {
     cache: SecondChanceCache<Digest, Document>,
-    trusted: Trusted,
-    policy: Policy,
+    trusted: TrustedDocuments,
+    policy: DocumentPolicy,
 }
 
 /// A request with its validated document.
@@ -52,7 +52,7 @@ pub(super) struct ResolvedRequest<'r> {
 
 /// Documents that the server was given.
 #[derive(Default)]
-struct Trusted {
+struct TrustedDocuments {
     by_id: HashMap<Box<str>, Digest>,
     by_digest: HashMap<Digest, Arc<Document>>,
 }
@@ -86,11 +86,11 @@ impl Documents {
     /// An empty document cache of the size that the limits allow, without trusted documents.
     pub(super) fn new(limits: &Limits) -> Self {
         let cache = SecondChanceCache::new(limits.documents, limits.document_bytes);
-        Self { cache, trusted: Trusted::default(), policy: Policy::Any }
+        Self { cache, trusted: TrustedDocuments::default(), policy: DocumentPolicy::Any }
     }
 
     /// Sets which documents are executed from now on.
-    pub(super) fn set_policy(&mut self, policy: Policy) {
+    pub(super) fn set_policy(&mut self, policy: DocumentPolicy) {
         self.policy = policy;
     }
 
@@ -121,7 +121,8 @@ impl Documents {
         let sent = request.query.as_deref().map(digest);
         let named = request.named().map(|id| self.named(&id)).transpose();
         // Whoever may not ask is not told how to ask better.
-        let named = named.map_err(|error| if self.policy == Policy::TrustedOnly { not_trusted() } else { error })?;
+        let named =
+            named.map_err(|error| if self.policy == DocumentPolicy::TrustedOnly { not_trusted() } else { error })?;
         let digest = match (sent, named) {
             (Some(sent), Some(named)) if sent != named => {
                 let message = "provided sha does not match query";
@@ -132,7 +133,7 @@ impl Documents {
         };
         let document = match self.trusted.by_digest.get(&digest) {
             Some(document) => Arc::clone(document),
-            None if self.policy == Policy::TrustedOnly => return Err(not_trusted()),
+            None if self.policy == DocumentPolicy::TrustedOnly => return Err(not_trusted()),
             None => self.untrusted(digest, request, schema, limits)?,
         };
         Ok(ResolvedRequest { request, digest, document, includes_cost: request.includes_cost() })
@@ -157,17 +158,17 @@ impl Documents {
     }
 
     /// The digest of the document that a request names.
-    fn named(&self, id: &Id<'_>) -> Result<Digest, Error> {
+    fn named(&self, id: &DocumentId<'_>) -> Result<Digest, Error> {
         let bad = |what: &str| Error::request(Code::BadUserInput, what);
         let trusted = |id: &str| self.trusted.by_id.get(id).copied();
         match *id {
-            Id::Document(id) => trusted(id).or_else(|| Digest::parse(id)).ok_or_else(|| {
+            DocumentId::Document(id) => trusted(id).or_else(|| Digest::parse(id)).ok_or_else(|| {
                 bad("`documentId` must be sha256: and 64 lower-case digits, or the id of a document that is trusted")
             }),
-            Id::Persisted(Some(hash)) => {
+            DocumentId::Persisted(Some(hash)) => {
                 trusted(hash).or_else(|| Digest::parse(&format!("sha256:{hash}"))).ok_or_else(|| bad(PERSISTED))
             }
-            Id::Persisted(None) => Err(bad(PERSISTED)),
+            DocumentId::Persisted(None) => Err(bad(PERSISTED)),
         }
     }
 }
@@ -179,7 +180,7 @@ fn not_trusted() -> Error {
 }
 
 /// How a request names its document.
-enum Id<'r> {
+enum DocumentId<'r> {
     /// By `documentId`.
     Document(&'r str),
     /// By the hash in `persistedQuery`, if that is well-formed.
@@ -200,12 +201,12 @@ impl Request<'_> {
         self.query.is_some() || self.named().is_some()
     }
 
-    fn named(&self) -> Option<Id<'_>> {
+    fn named(&self) -> Option<DocumentId<'_>> {
         if let Some(id) = &self.document_id {
-            return Some(Id::Document(id));
+            return Some(DocumentId::Document(id));
         }
         let persisted = self.extensions.as_ref()?.get("persistedQuery")?;
-        Some(Id::Persisted(persisted["sha256Hash"].as_str().filter(|_| persisted["version"] == 1)))
+        Some(DocumentId::Persisted(persisted["sha256Hash"].as_str().filter(|_| persisted["version"] == 1)))
     }
 
     /// Whether the response has the cost in its `extensions`.

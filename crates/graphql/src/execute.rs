@@ -10,7 +10,7 @@ use super::document::Document;
 use super::documents::ResolvedRequest;
 use super::errors::{self, Code, Cost, Error, Outcome};
 use super::plan::Plan;
-use super::write::{self, CatalogChange, Context};
+use super::write::{self, CatalogChange, Context, ExecutionResult};
 use super::{Engine, coercion, executor, plan};
 
 /// The response to a request.
@@ -73,10 +73,11 @@ impl Engine {
         let variables = coercion::variables(&self.schema, document, operation, raw_variables, self.limits.list_items)?;
         let plan = match plan::plan(&self.schema, document, operation, &variables) {
             Ok(plan) => plan,
-            Err(fault) => return Ok(Response::without_data(document, &fault)),
+            Err(error) => return Ok(Response::without_data(document, &error)),
         };
         let cost = self.check_cost(&plan).map_err(|error| vec![error])?;
-        let introspection = match self.introspections.answer(&self.schema, document, operation, &variables, &plan) {
+        let cache = &self.introspection_cache;
+        let introspection = match cache.execute(&self.schema, document, operation, &variables, &plan) {
             Ok(introspection) => introspection,
             Err(error) => return Ok(Response::from_errors(&[error], Outcome::Abandoned)),
         };
@@ -114,16 +115,16 @@ impl Response {
     }
 
     /// A response whose `data` is `null`, because its root could not be planned.
-    fn without_data(document: &Document, fault: &Arc<coercion::CoercionError>) -> Self {
-        let location = document.location(fault.place);
-        let error = Error::request(Code::BadUserInput, fault.message.clone()).at(location);
-        let written = write::Written { data: b"{\"data\":null".to_vec(), errors: vec![error], objects: 0 };
+    fn without_data(document: &Document, error: &Arc<coercion::CoercionError>) -> Self {
+        let location = document.location(error.span);
+        let error = Error::request(Code::BadUserInput, error.message.clone()).at(location);
+        let written = ExecutionResult { data: b"{\"data\":null".to_vec(), errors: vec![error], objects: 0 };
         Self::from_written(written, None)
     }
 
     /// Closes the text of a response, with the estimated cost if the request asks for it.
-    fn from_written(written: write::Written, estimated_cost: Option<u64>) -> Self {
-        let write::Written { data: mut body, errors, objects } = written;
+    fn from_written(written: ExecutionResult, estimated_cost: Option<u64>) -> Self {
+        let ExecutionResult { data: mut body, errors, objects } = written;
         let outcome = if errors.is_empty() { Outcome::Complete } else { Outcome::Partial };
         if outcome == Outcome::Partial {
             body.push(b',');

@@ -11,21 +11,21 @@ use serde_json::{Map, Value};
 
 use super::document::{Document, Schema};
 use super::errors::{Code, Error};
-use super::plan::{Plan, Selected};
+use super::plan::{Plan, ValuePlan};
 
 /// What introspection said: JSON text by response key.
-pub(super) type Introspection = Vec<(Box<str>, Box<[u8]>)>;
+pub(super) type IntrospectionData = Vec<(Box<str>, Box<[u8]>)>;
 
 /// Number of cached answers
-const MAX_ANSWERS: usize = 4;
+const MAX_ENTRIES: usize = 4;
 
 /// Maximum size of a cached answer, in bytes; that to the whole schema is smaller.
-const MAX_ANSWER_BYTES: usize = 1 << 20;
+const MAX_ENTRY_BYTES: usize = 1 << 20;
 
 /// The last answers, the latest last.
 #[derive(Default)]
-pub(super) struct Introspections {
-    answers: Mutex<Vec<(IntrospectionKey, Arc<Introspection>)>>,
+pub(super) struct IntrospectionCache {
+    entries: Mutex<Vec<(IntrospectionKey, Arc<IntrospectionData>)>>,
 }
 
 /// What an answer depends on.
@@ -36,46 +36,46 @@ struct IntrospectionKey {
     variables: Map<String, Value>,
 }
 
-impl Introspections {
+impl IntrospectionCache {
     /// What the introspection fields of a plan say.
-    pub(super) fn answer(
+    pub(super) fn execute(
         &self,
         schema: &Schema,
         document: &Document,
         operation: &executable::Operation,
         variables: &Map<String, Value>,
         plan: &Plan<'_>,
-    ) -> Result<Arc<Introspection>, Error> {
-        if !plan.fields.iter().any(|field| matches!(field.value, Selected::Introspection(_))) {
+    ) -> Result<Arc<IntrospectionData>, Error> {
+        if !plan.fields.iter().any(|field| matches!(field.value, ValuePlan::Introspection(_))) {
             return Ok(Arc::default());
         }
-        let question = IntrospectionKey {
+        let key = IntrospectionKey {
             text: document.text().into(),
             operation: operation.name.as_ref().map(|name| name.as_str().into()),
             variables: variables.clone(),
         };
-        if let Some(answer) = self.get(&question) {
-            return Ok(answer);
+        if let Some(data) = self.get(&key) {
+            return Ok(data);
         }
-        let said = schema.introspect(document, operation, to_json_map(variables))?;
-        let answer = Arc::new(to_texts(&said)?);
-        if answer.iter().map(|(_, json)| json.len()).sum::<usize>() <= MAX_ANSWER_BYTES {
-            self.insert(question, &answer);
+        let data = schema.introspect(document, operation, to_json_map(variables))?;
+        let data = Arc::new(to_texts(&data)?);
+        if data.iter().map(|(_, json)| json.len()).sum::<usize>() <= MAX_ENTRY_BYTES {
+            self.insert(key, &data);
         }
-        Ok(answer)
+        Ok(data)
     }
 
-    fn get(&self, question: &IntrospectionKey) -> Option<Arc<Introspection>> {
-        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        answers.iter().find(|(other, _)| other == question).map(|(_, answer)| Arc::clone(answer))
+    fn get(&self, key: &IntrospectionKey) -> Option<Arc<IntrospectionData>> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.iter().find(|(other, _)| other == key).map(|(_, data)| Arc::clone(data))
     }
 
-    fn insert(&self, question: IntrospectionKey, answer: &Arc<Introspection>) {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        if answers.len() == MAX_ANSWERS {
-            answers.remove(0);
+    fn insert(&self, key: IntrospectionKey, data: &Arc<IntrospectionData>) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if entries.len() == MAX_ENTRIES {
+            entries.remove(0);
         }
-        answers.push((question, Arc::clone(answer)));
+        entries.push((key, Arc::clone(data)));
     }
 }
 
@@ -83,11 +83,11 @@ fn to_json_map(variables: &Map<String, Value>) -> JsonMap {
     variables.iter().map(|(name, value)| (name.as_str().into(), serde_json_bytes::Value::from(value.clone()))).collect()
 }
 
-fn to_texts(said: &JsonMap) -> Result<Introspection, Error> {
-    said.iter()
-        .map(|(key, value)| {
+fn to_texts(data: &JsonMap) -> Result<IntrospectionData, Error> {
+    data.iter()
+        .map(|(response_key, value)| {
             let text = serde_json::to_vec(value).map_err(|error| Error::request(Code::Internal, error.to_string()))?;
-            Ok((key.as_str().into(), text.into()))
+            Ok((response_key.as_str().into(), text.into()))
         })
         .collect()
 }

@@ -35,8 +35,8 @@ mod executor;
 mod fields;
 mod filter;
 mod introspection;
-mod key;
 pub mod limits;
+mod opaque_key;
 mod output;
 mod plan;
 mod prepared;
@@ -54,10 +54,10 @@ use serde_json::{Map, Value};
 use serving::Catalogs;
 
 use document::Schema;
-use documents::{Documents, Policy, UntrustedError};
+use documents::{DocumentPolicy, Documents, UntrustedError};
 use errors::{Error, Outcome};
 use executor::Executor;
-use introspection::Introspections;
+use introspection::IntrospectionCache;
 use limits::Limits;
 use response_cache::ResponseCache;
 use response_key::ResponseKeys;
@@ -77,7 +77,7 @@ pub struct Engine {
     documents: Documents,
     response_keys: ResponseKeys,
     response_cache: ResponseCache,
-    introspections: Introspections,
+    introspection_cache: IntrospectionCache,
     executor: Executor,
     streams: Streams,
 }
@@ -113,7 +113,7 @@ impl Engine {
             documents: Documents::new(&limits),
             response_keys: ResponseKeys::new(build, &limits),
             response_cache: ResponseCache::new(&limits),
-            introspections: Introspections::default(),
+            introspection_cache: IntrospectionCache::default(),
             executor: Executor::default(),
             streams: Streams::default(),
             limits,
@@ -127,7 +127,7 @@ impl Engine {
     }
 
     /// Sets which documents are executed from now on.
-    pub fn set_policy(&mut self, policy: Policy) {
+    pub fn set_policy(&mut self, policy: DocumentPolicy) {
         self.documents.set_policy(policy);
     }
 

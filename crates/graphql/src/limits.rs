@@ -47,7 +47,7 @@ pub struct Limits {
     /// Maximum number of objects that a request produces.
     pub objects: u64,
     /// Maximum size of a response, in bytes.
-    pub answer_bytes: usize,
+    pub response_bytes: usize,
     /// Budget for the bytes of all responses that clients have not read yet.
     pub in_flight_bytes: usize,
     /// Maximum time for writing a response.
@@ -64,18 +64,18 @@ pub struct Limits {
     /// it did.
     pub compressed_bytes: usize,
     /// Whether the schema can be read from the server.
-    pub introspection: Introspection,
+    pub introspection: IntrospectionPolicy,
     /// Limits of streams.
     pub streams: StreamLimits,
 }
 
 /// Whether the schema can be read from the server, by introspection or as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Introspection {
+pub enum IntrospectionPolicy {
     /// By every client.
-    Told,
+    Enabled,
     /// By no client.
-    Refused,
+    Disabled,
 }
 
 impl Default for Limits {
@@ -97,7 +97,7 @@ impl Default for Limits {
             list_items: 1_000,
             node_ids: 100,
             objects: 100_000,
-            answer_bytes: 32 << 20,
+            response_bytes: 32 << 20,
             in_flight_bytes: 256 << 20,
             time: Duration::from_secs(5),
             documents: 1_000,
@@ -105,7 +105,7 @@ impl Default for Limits {
             cache_bytes: 16 << 20,
             cached_response_bytes: 1 << 20,
             compressed_bytes: 8 << 20,
-            introspection: Introspection::Told,
+            introspection: IntrospectionPolicy::Enabled,
             streams: StreamLimits::default(),
         }
     }
@@ -220,7 +220,7 @@ impl Measure {
     }
 
     fn check(self, limits: &Limits) -> Result<(), Error> {
-        if self.introspects && limits.introspection == Introspection::Refused {
+        if self.introspects && limits.introspection == IntrospectionPolicy::Disabled {
             let message = "introspection is off: the document selects `__schema` or `__type`";
             return Err(Error::request(Code::ValidationFailed, message));
         }

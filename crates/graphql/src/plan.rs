@@ -29,14 +29,14 @@ pub(super) struct Plan<'d> {
     /// The type.
     pub(super) type_name: &'d str,
     /// In the order of the answer.
-    pub(super) fields: Vec<Field<'d>>,
+    pub(super) fields: Vec<PlannedField<'d>>,
     /// Why no object can be written: a condition of `@skip` or `@include` that is neither true nor false.
-    pub(super) fault: Option<Arc<CoercionError>>,
+    pub(super) error: Option<Arc<CoercionError>>,
 }
 
 /// A field to write.
 #[derive(Debug)]
-pub(super) struct Field<'d> {
+pub(super) struct PlannedField<'d> {
     /// The brace or comma before it, its response key and the colon: `{"key":` or `,"key":`.
     pub(super) prefix: Box<[u8]>,
     /// Its response key.
@@ -52,19 +52,19 @@ pub(super) struct Field<'d> {
     /// Whether it is a list.
     pub(super) list: bool,
     /// Its arguments, or what is wrong with them.
-    pub(super) arguments: Coerced,
+    pub(super) arguments: CoercedArguments,
     /// What to write of its value.
-    pub(super) value: Selected<'d>,
+    pub(super) value: ValuePlan<'d>,
     /// Where it stands in the document.
-    pub(super) place: Option<SourceSpan>,
+    pub(super) span: Option<SourceSpan>,
 }
 
 /// The arguments of a field, or what is wrong with them.
-type Coerced = Result<Arguments, Arc<CoercionError>>;
+type CoercedArguments = Result<Arguments, Arc<CoercionError>>;
 
 /// What to write of a field's value.
 #[derive(Debug)]
-pub(super) enum Selected<'d> {
+pub(super) enum ValuePlan<'d> {
     /// The name of the object's type.
     TypeName,
     /// A scalar or an enum.
@@ -79,25 +79,25 @@ pub(super) enum Selected<'d> {
 
 impl Plan<'_> {
     /// Its own fault or else the first of its fields, however deep.
-    fn first_fault(&self) -> Option<Arc<CoercionError>> {
-        let of_fields = || {
+    fn first_error(&self) -> Option<Arc<CoercionError>> {
+        let first_field_error = || {
             self.fields.iter().find_map(|field| match (&field.arguments, &field.value) {
-                (Err(fault), _) => Some(Arc::clone(fault)),
-                (_, Selected::Object(plan)) => plan.first_fault(),
+                (Err(error), _) => Some(Arc::clone(error)),
+                (_, ValuePlan::Object(plan)) => plan.first_error(),
                 _ => None,
             })
         };
-        self.fault.clone().or_else(of_fields)
+        self.error.clone().or_else(first_field_error)
     }
 }
 
-impl<'d> Field<'d> {
+impl<'d> PlannedField<'d> {
     /// What to write of an object of this type.
     pub(super) fn plan(&self, type_name: &str) -> Option<&Plan<'d>> {
         match &self.value {
-            Selected::Object(plan) | Selected::Introspection(plan) => Some(plan),
-            Selected::Abstract(plans) => plans.iter().find(|plan| plan.type_name == type_name),
-            Selected::TypeName | Selected::Leaf => None,
+            ValuePlan::Object(plan) | ValuePlan::Introspection(plan) => Some(plan),
+            ValuePlan::Abstract(plans) => plans.iter().find(|plan| plan.type_name == type_name),
+            ValuePlan::TypeName | ValuePlan::Leaf => None,
         }
     }
 }
@@ -112,8 +112,8 @@ pub(super) fn plan<'d>(
     let planner = Planner { schema, document, variables, coerced: RefCell::default() };
     let plan = planner.plan(operation.object_type(), &[&operation.selection_set]);
     // At the root it is an error without a path.
-    match plan.fault {
-        Some(fault) => Err(fault),
+    match plan.error {
+        Some(error) => Err(error),
         None => Ok(plan),
     }
 }
@@ -124,42 +124,42 @@ struct Planner<'d, 'v> {
     variables: &'v Map<String, Value>,
     /// The arguments of each field of the text, by the addresses of the field and its definition: a fragment that is
     /// spread a thousand times has them once.
-    coerced: RefCell<HashMap<(usize, usize), Coerced>>,
+    coerced: RefCell<HashMap<(usize, usize), CoercedArguments>>,
 }
 
 /// The fields of one response key: the first decides what is asked, all decide what is selected of it.
-struct Group<'d> {
+struct FieldGroup<'d> {
     first: &'d Node<executable::Field>,
     others: Vec<&'d Node<executable::Field>>,
 }
 
 /// The fields of an object, by response key.
 #[derive(Default)]
-struct Collected<'d> {
-    groups: IndexMap<&'d str, Group<'d>>,
+struct CollectedFields<'d> {
+    groups: IndexMap<&'d str, FieldGroup<'d>>,
     fragments: HashSet<&'d str>,
 }
 
 impl<'d> Planner<'d, '_> {
     fn plan(&self, type_name: &'d str, selections: &[&'d SelectionSet]) -> Plan<'d> {
-        let mut collected = Collected::default();
-        if let Err(fault) = selections.iter().try_for_each(|set| self.collect(type_name, set, &mut collected)) {
-            return Plan { type_name, fields: Vec::new(), fault: Some(fault) };
+        let mut collected = CollectedFields::default();
+        if let Err(error) = selections.iter().try_for_each(|set| self.collect(type_name, set, &mut collected)) {
+            return Plan { type_name, fields: Vec::new(), error: Some(error) };
         }
         let mut fields = Vec::with_capacity(collected.groups.len());
         for (key, group) in collected.groups {
             // Validation has seen to it that every field is defined.
-            let Some(definition) = self.schema.field_of(type_name, &group.first.name) else { continue };
+            let Some(definition) = self.schema.field_definition(type_name, &group.first.name) else { continue };
             fields.push(self.field(type_name, key, definition, &group, fields.is_empty()));
         }
-        Plan { type_name, fields, fault: None }
+        Plan { type_name, fields, error: None }
     }
 
     fn collect(
         &self,
         type_name: &str,
         set: &'d SelectionSet,
-        into: &mut Collected<'d>,
+        into: &mut CollectedFields<'d>,
     ) -> Result<(), Arc<CoercionError>> {
         for selection in &set.selections {
             if !coercion::condition(self.schema, selection, self.variables)? {
@@ -179,7 +179,7 @@ impl<'d> Planner<'d, '_> {
                     (Some(fragment.type_condition()), &fragment.selection_set)
                 }
             };
-            if condition.is_none_or(|condition| self.schema.applies(type_name, condition)) {
+            if condition.is_none_or(|condition| self.schema.fragment_applies(type_name, condition)) {
                 self.collect(type_name, set, into)?;
             }
         }
@@ -191,16 +191,16 @@ impl<'d> Planner<'d, '_> {
         type_name: &str,
         key: &'d str,
         definition: &'d FieldDefinition,
-        group: &Group<'d>,
+        group: &FieldGroup<'d>,
         first: bool,
-    ) -> Field<'d> {
+    ) -> PlannedField<'d> {
         let name = group.first.name.as_str();
         let mut arguments = self.arguments(type_name, definition, group.first);
-        let value = self.selected(definition, group).unwrap_or_else(|fault| {
-            arguments = Err(fault);
-            Selected::Leaf
+        let value = self.value_plan(definition, group).unwrap_or_else(|error| {
+            arguments = Err(error);
+            ValuePlan::Leaf
         });
-        Field {
+        PlannedField {
             prefix: prefix(key, first),
             key,
             name,
@@ -210,11 +210,11 @@ impl<'d> Planner<'d, '_> {
             list: definition.ty.is_list(),
             arguments,
             value,
-            place: group.first.location(),
+            span: group.first.location(),
         }
     }
 
-    fn arguments(&self, type_name: &str, definition: &FieldDefinition, field: &executable::Field) -> Coerced {
+    fn arguments(&self, type_name: &str, definition: &FieldDefinition, field: &executable::Field) -> CoercedArguments {
         if definition.arguments.is_empty() {
             return Ok(Arguments::NONE);
         }
@@ -226,44 +226,48 @@ impl<'d> Planner<'d, '_> {
         entry.clone()
     }
 
-    fn selected(&self, definition: &'d FieldDefinition, group: &Group<'d>) -> Result<Selected<'d>, Arc<CoercionError>> {
+    fn value_plan(
+        &self,
+        definition: &'d FieldDefinition,
+        group: &FieldGroup<'d>,
+    ) -> Result<ValuePlan<'d>, Arc<CoercionError>> {
         let name = group.first.name.as_str();
         if name == "__typename" {
-            return Ok(Selected::TypeName);
+            return Ok(ValuePlan::TypeName);
         }
         let sets = group.selection_sets();
         let type_name = definition.ty.inner_named_type();
-        match self.schema.type_of(type_name) {
+        match self.schema.type_definition(type_name) {
             Some(ExtendedType::Object(_)) => {
                 let plan = self.plan(type_name, &sets);
                 if !matches!(name, "__schema" | "__type") {
-                    return Ok(Selected::Object(plan));
+                    return Ok(ValuePlan::Object(plan));
                 }
                 // Introspection is one value, which is there or not.
-                match plan.first_fault() {
-                    Some(fault) => Err(fault),
-                    None => Ok(Selected::Introspection(plan)),
+                match plan.first_error() {
+                    Some(error) => Err(error),
+                    None => Ok(ValuePlan::Introspection(plan)),
                 }
             }
             Some(ExtendedType::Interface(_) | ExtendedType::Union(_)) => {
                 let types = self.schema.possible_types(type_name).iter();
-                Ok(Selected::Abstract(types.map(|name| self.plan(name, &sets)).collect()))
+                Ok(ValuePlan::Abstract(types.map(|name| self.plan(name, &sets)).collect()))
             }
-            _ => Ok(Selected::Leaf),
+            _ => Ok(ValuePlan::Leaf),
         }
     }
 }
 
-impl<'d> Collected<'d> {
+impl<'d> CollectedFields<'d> {
     fn add(&mut self, field: &'d Node<executable::Field>) {
         self.groups
             .entry(field.response_name().as_str())
             .and_modify(|group| group.others.push(field))
-            .or_insert(Group { first: field, others: Vec::new() });
+            .or_insert(FieldGroup { first: field, others: Vec::new() });
     }
 }
 
-impl<'d> Group<'d> {
+impl<'d> FieldGroup<'d> {
     fn selection_sets(&self) -> Vec<&'d SelectionSet> {
         std::iter::once(self.first)
             .chain(self.others.iter().copied())

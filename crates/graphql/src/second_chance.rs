@@ -118,65 +118,65 @@ mod tests {
     use super::*;
 
     /// Which of some keys are kept, without marking them as used.
-    fn held(kept: &SecondChanceCache<u8, ()>, keys: impl IntoIterator<Item = u8>) -> Vec<bool> {
-        let entries = kept.state.read().unwrap();
+    fn contains(cache: &SecondChanceCache<u8, ()>, keys: impl IntoIterator<Item = u8>) -> Vec<bool> {
+        let entries = cache.state.read().unwrap();
         keys.into_iter().map(|key| entries.by_key.contains_key(&key)).collect()
     }
 
     #[test]
-    fn what_was_asked_for_outlives_what_was_not() {
-        let kept = SecondChanceCache::new(2, usize::MAX);
-        kept.insert(0, &Arc::new(()), 1);
-        kept.insert(1, &Arc::new(()), 1);
-        assert!(kept.get(&0).is_some());
-        kept.insert(2, &Arc::new(()), 1);
-        assert_eq!(held(&kept, 0..3), [true, false, true]);
+    fn an_entry_that_was_hit_outlives_one_that_was_not() {
+        let cache = SecondChanceCache::new(2, usize::MAX);
+        cache.insert(0, &Arc::new(()), 1);
+        cache.insert(1, &Arc::new(()), 1);
+        assert!(cache.get(&0).is_some());
+        cache.insert(2, &Arc::new(()), 1);
+        assert_eq!(contains(&cache, 0..3), [true, false, true]);
     }
 
     #[test]
-    fn the_bytes_that_are_kept_are_bounded() {
+    fn the_bytes_of_all_entries_are_bounded() {
         for (bytes, expected) in [(20, [true, true]), (19, [false, true])] {
-            let kept = SecondChanceCache::new(9, bytes);
-            kept.insert(0, &Arc::new(()), 10);
-            kept.insert(1, &Arc::new(()), 10);
-            kept.insert(1, &Arc::new(()), 10);
-            assert_eq!(held(&kept, 0..2), expected, "{bytes}");
+            let cache = SecondChanceCache::new(9, bytes);
+            cache.insert(0, &Arc::new(()), 10);
+            cache.insert(1, &Arc::new(()), 10);
+            cache.insert(1, &Arc::new(()), 10);
+            assert_eq!(contains(&cache, 0..2), expected, "{bytes}");
         }
     }
 
     #[test]
-    fn what_grows_is_counted() {
-        let kept = SecondChanceCache::new(9, 20);
-        kept.insert(0, &Arc::new(()), 5);
-        kept.insert(1, &Arc::new(()), 5);
-        kept.grow(&1, 10);
-        assert_eq!(held(&kept, 0..2), [true, true]);
-        kept.grow(&1, 1);
-        assert_eq!(held(&kept, 0..2), [false, true]);
-        kept.grow(&0, 100);
-        kept.grow(&1, 5);
-        assert_eq!(held(&kept, 0..2), [false, false]);
-        kept.insert(2, &Arc::new(()), 20);
-        assert_eq!(held(&kept, 2..3), [true]);
+    fn growth_of_an_entry_is_counted() {
+        let cache = SecondChanceCache::new(9, 20);
+        cache.insert(0, &Arc::new(()), 5);
+        cache.insert(1, &Arc::new(()), 5);
+        cache.grow(&1, 10);
+        assert_eq!(contains(&cache, 0..2), [true, true]);
+        cache.grow(&1, 1);
+        assert_eq!(contains(&cache, 0..2), [false, true]);
+        cache.grow(&0, 100);
+        cache.grow(&1, 5);
+        assert_eq!(contains(&cache, 0..2), [false, false]);
+        cache.insert(2, &Arc::new(()), 20);
+        assert_eq!(contains(&cache, 2..3), [true]);
     }
 
     #[test]
-    fn what_is_let_go_of_makes_room() {
-        let kept = SecondChanceCache::new(3, 30);
-        (0..3).for_each(|key| kept.insert(key, &Arc::new(()), 10));
-        kept.retain(|key| key % 2 == 1);
-        assert_eq!(held(&kept, 0..3), [false, true, false]);
-        kept.insert(3, &Arc::new(()), 20);
-        assert_eq!(held(&kept, 0..4), [false, true, false, true]);
-        kept.insert(4, &Arc::new(()), 1);
-        assert_eq!(held(&kept, 0..5), [false, false, false, true, true]);
+    fn evicted_entries_make_room() {
+        let cache = SecondChanceCache::new(3, 30);
+        (0..3).for_each(|key| cache.insert(key, &Arc::new(()), 10));
+        cache.retain(|key| key % 2 == 1);
+        assert_eq!(contains(&cache, 0..3), [false, true, false]);
+        cache.insert(3, &Arc::new(()), 20);
+        assert_eq!(contains(&cache, 0..4), [false, true, false, true]);
+        cache.insert(4, &Arc::new(()), 1);
+        assert_eq!(contains(&cache, 0..5), [false, false, false, true, true]);
     }
 
     #[test]
-    fn what_is_larger_than_all_may_be_is_not_kept() {
-        let kept = SecondChanceCache::new(9, 10);
-        kept.insert(0, &Arc::new(()), 11);
-        kept.insert(1, &Arc::new(()), 10);
-        assert_eq!(held(&kept, 0..2), [false, true]);
+    fn a_value_larger_than_the_cache_is_not_inserted() {
+        let cache = SecondChanceCache::new(9, 10);
+        cache.insert(0, &Arc::new(()), 11);
+        cache.insert(1, &Arc::new(()), 10);
+        assert_eq!(contains(&cache, 0..2), [false, true]);
     }
 }

@@ -96,7 +96,7 @@ pub struct SubscriptionEvent {
 }
 
 /// A catalog before and after a change.
-type Pair = (Option<Arc<Served>>, Option<Arc<Served>>);
+type CatalogVersions = (Option<Arc<Served>>, Option<Arc<Served>>);
 
 impl Default for StreamLimits {
     fn default() -> Self {
@@ -141,15 +141,15 @@ impl Subscription {
         let raw_variables = request.variables.clone().unwrap_or_default();
         let maximum = engine.limits.list_items;
         let variables = coercion::variables(&engine.schema, document, operation, &raw_variables, maximum)?;
-        let refused = |fault: &coercion::CoercionError| {
-            let location = document.location(fault.place);
-            vec![Error::request(Code::BadUserInput, fault.message.clone()).at(location)]
+        let refused = |error: &coercion::CoercionError| {
+            let location = document.location(error.span);
+            vec![Error::request(Code::BadUserInput, error.message.clone()).at(location)]
         };
-        let plan = plan::plan(&engine.schema, document, operation, &variables).map_err(|fault| refused(&fault))?;
+        let plan = plan::plan(&engine.schema, document, operation, &variables).map_err(|error| refused(&error))?;
         engine.check_cost(&plan).map_err(|error| vec![error])?;
         // Validation ensures that there is exactly one field.
-        let arguments = plan.fields.first().map(|field| field.arguments.as_ref().map_err(|fault| refused(fault)));
-        let names = arguments.transpose()?.and_then(|arguments| arguments.texts("names"));
+        let arguments = plan.fields.first().map(|field| field.arguments.as_ref().map_err(|error| refused(error)));
+        let names = arguments.transpose()?.and_then(|arguments| arguments.strings("names"));
         let names = names.map(|names| names.iter().map(str::to_owned).collect());
         let operation_name = request.operation_name.as_deref().map(str::to_owned);
         // `Debug` quotes texts, so that each part ends where the next begins.
@@ -197,7 +197,7 @@ impl Subscription {
 
     /// Finds the first catalog that differs from what was reported, beginning after the one that was reported last: a
     /// catalog that changes all the time hides no other.
-    fn find_change(&self, now: &Snapshot) -> Option<Pair> {
+    fn find_change(&self, now: &Snapshot) -> Option<CatalogVersions> {
         let is_selected = |name: &&str| self.names.as_ref().is_none_or(|names| names.iter().any(|other| other == name));
         let both = self.reported.iter().chain(now.by_name());
         let mut names: Vec<_> = both.map(|served| served.name.as_str()).filter(is_selected).collect();
@@ -209,10 +209,10 @@ impl Subscription {
         names
             .into_iter()
             .map(|name| (before(name), now.get(name).cloned()))
-            .find(|pair| catalog_change(pair).change().is_some())
+            .find(|versions| catalog_change(versions).change().is_some())
     }
 
-    fn mark_reported(&mut self, change: Pair) {
+    fn mark_reported(&mut self, change: CatalogVersions) {
         catalog_change(&change).name().clone_into(&mut self.last);
         match (self.position(&self.last), change.1) {
             (Ok(at), Some(after)) => self.reported[at] = after,
@@ -227,8 +227,8 @@ impl Subscription {
     }
 
     /// Returns the text of an event: the one that another stream of the same request wrote, or else a new one.
-    fn text(&self, now: &Snapshot, pair: &Pair) -> Bytes {
-        let change = catalog_change(pair);
+    fn text(&self, now: &Snapshot, versions: &CatalogVersions) -> Bytes {
+        let change = catalog_change(versions);
         let before = change.before.map(|served| served.content.digest);
         let key = EventKey { request: self.request, name: change.name().to_owned(), before };
         let streams = &self.engine.streams;
@@ -271,7 +271,7 @@ impl Streams {
     }
 }
 
-fn catalog_change((before, after): &Pair) -> CatalogChange<'_> {
+fn catalog_change((before, after): &CatalogVersions) -> CatalogChange<'_> {
     CatalogChange { before: before.as_deref(), after: after.as_deref() }
 }
 

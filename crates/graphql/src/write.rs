@@ -37,16 +37,16 @@ use super::coercion::Arguments;
 use super::document::Document;
 use super::errors::{Code, Error, Location};
 use super::fields::ObjectField;
-use super::introspection::Introspection;
-use super::key::{self, Tag};
+use super::introspection::IntrospectionData;
 use super::limits::Limits;
+use super::opaque_key::{self, KeyTag};
 use super::output;
-use super::plan::{Field, Plan, Selected};
+use super::plan::{Plan, PlannedField, ValuePlan};
 
 pub(super) use diff::CatalogChange;
 
 /// Objects between two looks at the clock.
-const OBJECTS_PER_LOOK: u64 = 256;
+const OBJECTS_PER_LIMIT_CHECK: u64 = 256;
 
 /// Bytes of a manifest that are decoded in the time that an object takes.
 const DECODED_BYTES: usize = 512;
@@ -58,7 +58,7 @@ const WALKED_BYTES: usize = 2_048;
 const READ_BYTES: usize = 64;
 
 /// What a written operation is.
-pub(super) struct Written {
+pub(super) struct ExecutionResult {
     /// The text of the data: an object or `null`.
     pub(super) data: Vec<u8>,
     /// What went wrong in fields, in the order of the data.
@@ -71,10 +71,10 @@ pub(super) struct Written {
 ///
 /// # Errors
 /// The reason why the whole execution was abandoned.
-pub(super) fn write<'a>(plan: &'a Plan<'a>, context: Context<'a>, out: Vec<u8>) -> Result<Written, Error> {
+pub(super) fn write<'a>(plan: &'a Plan<'a>, context: Context<'a>, out: Vec<u8>) -> Result<ExecutionResult, Error> {
     let deadline = Instant::now() + context.limits.time;
     let start = out.len();
-    let mut writer = Writer {
+    let mut writer = ResponseWriter {
         context,
         deadline,
         out,
@@ -85,12 +85,12 @@ pub(super) fn write<'a>(plan: &'a Plan<'a>, context: Context<'a>, out: Vec<u8>) 
         locations: HashMap::new(),
         error_bytes: 0,
         objects: 0,
-        next_look: OBJECTS_PER_LOOK,
+        next_limit_check: OBJECTS_PER_LIMIT_CHECK,
         abandoned: None,
     };
     let outcome = match context.change {
-        Some(change) => writer.object(diff::Subscription(change), plan),
-        None => writer.object(query::Query(context.snapshot), plan),
+        Some(change) => writer.selection_set(diff::SubscriptionObject(change), plan),
+        None => writer.selection_set(query::QueryObject(context.snapshot), plan),
     };
     if let Some(reason) = writer.abandoned {
         return Err(reason);
@@ -99,7 +99,7 @@ pub(super) fn write<'a>(plan: &'a Plan<'a>, context: Context<'a>, out: Vec<u8>) 
         writer.out.truncate(start);
         writer.null();
     }
-    Ok(Written { data: writer.out, errors: writer.errors, objects: writer.objects })
+    Ok(ExecutionResult { data: writer.out, errors: writer.errors, objects: writer.objects })
 }
 
 /// What a request is answered from.
@@ -111,14 +111,14 @@ pub(super) struct Context<'a> {
     pub(super) document: &'a Document,
     pub(super) limits: &'a Limits,
     /// What introspection said, by response key.
-    pub(super) introspection: &'a Introspection,
+    pub(super) introspection: &'a IntrospectionData,
 }
 
 /// Something of a catalog that is served.
 #[derive(Clone, Copy)]
-struct In<'a, T> {
+struct InCatalog<'a, T> {
     served: &'a Served,
-    it: T,
+    item: T,
 }
 
 /// An object of the graph.
@@ -127,14 +127,14 @@ trait Object<'a>: Copy {
     type Field: ObjectField;
 
     /// Writes the value of a field.
-    fn write(self, name: Self::Field, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome;
+    fn write(self, name: Self::Field, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult;
 }
 
 /// Whether a value was written.
-type Outcome = Result<(), Stop>;
+type WriteResult = Result<(), WriteError>;
 
 /// Why a value was not written.
-enum Stop {
+enum WriteError {
     /// It has an error and is `null`, or else what it is in.
     Null,
     /// There is no more to be written at all.
@@ -142,7 +142,7 @@ enum Stop {
 }
 
 /// The text so far.
-struct Writer<'a> {
+struct ResponseWriter<'a> {
     context: Context<'a>,
     deadline: Instant,
     out: Vec<u8>,
@@ -158,7 +158,7 @@ struct Writer<'a> {
     /// Objects that were produced, and what was done beside them, in objects.
     objects: u64,
     /// How many of them there are when the limits are looked at again.
-    next_look: u64,
+    next_limit_check: u64,
     abandoned: Option<Error>,
 }
 
@@ -168,20 +168,20 @@ enum PathStep<'a> {
     Index(usize),
 }
 
-impl<'a, T: Copy> In<'a, T> {
+impl<'a, T: Copy> InCatalog<'a, T> {
     /// Something else of the same catalog.
-    fn with<U>(self, it: U) -> In<'a, U> {
-        In { served: self.served, it }
+    fn with<U>(self, item: U) -> InCatalog<'a, U> {
+        InCatalog { served: self.served, item }
     }
 }
 
 /// Objects and lists.
-impl<'a> Writer<'a> {
+impl<'a> ResponseWriter<'a> {
     /// Writes an object as a plan asks for it.
-    fn object<T: Object<'a>>(&mut self, object: T, plan: &'a Plan<'a>) -> Outcome {
+    fn selection_set<T: Object<'a>>(&mut self, object: T, plan: &'a Plan<'a>) -> WriteResult {
         self.count_objects(1)?;
-        if let Some(fault) = &plan.fault {
-            return self.unplanned(fault);
+        if let Some(error) = &plan.error {
+            return self.object_error(error);
         }
         if plan.fields.is_empty() {
             self.out.push(b'{');
@@ -195,47 +195,47 @@ impl<'a> Writer<'a> {
     }
 
     /// Counts what was produced, or work that is worth so many objects.
-    fn count_objects(&mut self, count: u64) -> Outcome {
+    fn count_objects(&mut self, count: u64) -> WriteResult {
         self.objects += count;
-        if self.objects >= self.next_look || self.objects > self.context.limits.objects {
-            self.look_at_limits()?;
+        if self.objects >= self.next_limit_check || self.objects > self.context.limits.objects {
+            self.check_limits()?;
         }
         Ok(())
     }
 
     /// The metadata of a bundle, with what it takes to decode it.
-    fn metadata(&mut self, bundle: Bundle<'a>, field: &'a Field<'a>) -> Outcome {
+    fn metadata(&mut self, bundle: Bundle<'a>, field: &'a PlannedField<'a>) -> WriteResult {
         let metadata = bundle.metadata_by(&mut self.manifests);
         self.count_decoded()?;
-        self.maybe(metadata.as_ref(), field)
+        self.optional_object(metadata.as_ref(), field)
     }
 
     /// Counts what was decoded of manifests since this was last called.
-    fn count_decoded(&mut self) -> Outcome {
+    fn count_decoded(&mut self) -> WriteResult {
         let bytes = self.manifests.take_work();
         self.objects += (bytes / DECODED_BYTES) as u64;
         // It takes its time, so that the clock is looked at for each.
-        if bytes > 0 { self.look_at_limits() } else { Ok(()) }
+        if bytes > 0 { self.check_limits() } else { Ok(()) }
     }
 
-    fn field<T: Object<'a>>(&mut self, object: T, field: &'a Field<'a>) -> Outcome {
+    fn field<T: Object<'a>>(&mut self, object: T, field: &'a PlannedField<'a>) -> WriteResult {
         let start = self.out.len();
         let outcome = match (T::Field::from_id(field.id), &field.value, &field.arguments) {
-            (_, Selected::TypeName, _) => {
-                self.word(T::Field::TYPE_NAME);
+            (_, ValuePlan::TypeName, _) => {
+                self.static_string(T::Field::TYPE_NAME);
                 Ok(())
             }
-            (_, _, Err(fault)) => self.fault(field, fault),
-            (_, Selected::Introspection(_), _) => self.introspection(field),
+            (_, _, Err(error)) => self.coercion_error(field, error),
+            (_, ValuePlan::Introspection(_), _) => self.introspection(field),
             (Some(name), ..) => object.write(name, field, self),
-            (None, ..) => self.bug(field, T::Field::TYPE_NAME),
+            (None, ..) => self.internal_error(field, T::Field::TYPE_NAME),
         };
-        self.settle(outcome, field.nullable, start)
+        self.propagate_null(outcome, field.nullable, start)
     }
 
     /// Lets a `null` take the place of a value that was not written, if it may.
-    fn settle(&mut self, outcome: Outcome, nullable: bool, start: usize) -> Outcome {
-        if nullable && matches!(outcome, Err(Stop::Null)) {
+    fn propagate_null(&mut self, outcome: WriteResult, nullable: bool, start: usize) -> WriteResult {
+        if nullable && matches!(outcome, Err(WriteError::Null)) {
             self.out.truncate(start);
             self.null();
             return Ok(());
@@ -244,12 +244,12 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes an object that is the value of a field.
-    fn one<T: Object<'a>>(&mut self, object: T, field: &'a Field<'a>) -> Outcome {
-        self.nested(field, |to| to.of_type(object, field))
+    fn object<T: Object<'a>>(&mut self, object: T, field: &'a PlannedField<'a>) -> WriteResult {
+        self.with_path(field, |writer| writer.complete_object(object, field))
     }
 
     /// Writes something below a field.
-    fn nested(&mut self, field: &'a Field<'a>, write: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
+    fn with_path(&mut self, field: &'a PlannedField<'a>, write: impl FnOnce(&mut Self) -> WriteResult) -> WriteResult {
         self.path.push(PathStep::Key(field.key));
         let outcome = write(self);
         self.path.pop();
@@ -257,26 +257,30 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes an object that is the value of a field, or `null`.
-    fn maybe<T: Object<'a>>(&mut self, object: Option<T>, field: &'a Field<'a>) -> Outcome {
+    fn optional_object<T: Object<'a>>(&mut self, object: Option<T>, field: &'a PlannedField<'a>) -> WriteResult {
         let Some(object) = object else {
             self.null();
             return Ok(());
         };
-        self.one(object, field)
+        self.object(object, field)
     }
 
     /// Writes a list of objects that is the value of a field.
-    fn many<T: Object<'a>>(&mut self, objects: impl IntoIterator<Item = T>, field: &'a Field<'a>) -> Outcome {
-        self.each(objects, field, |to, object| to.of_type(object, field))
+    fn object_list<T: Object<'a>>(
+        &mut self,
+        objects: impl IntoIterator<Item = T>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        self.list(objects, field, |writer, object| writer.complete_object(object, field))
     }
 
     /// Writes a list that is the value of a field.
-    fn each<T>(
+    fn list<T>(
         &mut self,
         items: impl IntoIterator<Item = T>,
-        field: &'a Field<'a>,
-        mut item: impl FnMut(&mut Self, T) -> Outcome,
-    ) -> Outcome {
+        field: &'a PlannedField<'a>,
+        mut item: impl FnMut(&mut Self, T) -> WriteResult,
+    ) -> WriteResult {
         self.path.push(PathStep::Key(field.key));
         self.out.push(b'[');
         let outcome = items.into_iter().enumerate().try_for_each(|(at, value)| {
@@ -287,7 +291,7 @@ impl<'a> Writer<'a> {
             let start = self.out.len();
             let outcome = item(self, value);
             self.path.pop();
-            self.settle(outcome, field.nullable_items, start)
+            self.propagate_null(outcome, field.nullable_items, start)
         });
         self.out.push(b']');
         self.path.pop();
@@ -295,34 +299,34 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a list of strings.
-    fn texts<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) {
+    fn strings<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) {
         self.out.push(b'[');
         for (at, text) in texts.into_iter().enumerate() {
             if at > 0 {
                 self.out.push(b',');
             }
-            self.text(text);
+            self.string(text);
         }
         self.out.push(b']');
     }
 
-    fn of_type<T: Object<'a>>(&mut self, object: T, field: &'a Field<'a>) -> Outcome {
+    fn complete_object<T: Object<'a>>(&mut self, object: T, field: &'a PlannedField<'a>) -> WriteResult {
         match field.plan(T::Field::TYPE_NAME) {
-            Some(plan) => self.object(object, plan),
-            None => self.bug(field, T::Field::TYPE_NAME),
+            Some(plan) => self.selection_set(object, plan),
+            None => self.internal_error(field, T::Field::TYPE_NAME),
         }
     }
 
-    fn introspection(&mut self, field: &'a Field<'a>) -> Outcome {
+    fn introspection(&mut self, field: &'a PlannedField<'a>) -> WriteResult {
         match self.context.introspection.iter().find(|(key, _)| **key == *field.key) {
-            Some((_, json)) => self.raw(json),
-            None => self.bug(field, "the schema"),
+            Some((_, json)) => self.json(json),
+            None => self.internal_error(field, "the schema"),
         }
     }
 }
 
 /// Scalars.
-impl Writer<'_> {
+impl ResponseWriter<'_> {
     fn null(&mut self) {
         self.out.extend_from_slice(b"null");
     }
@@ -340,34 +344,34 @@ impl Writer<'_> {
         self.integer(i32::try_from(value).unwrap_or(i32::MAX));
     }
 
-    fn text(&mut self, text: &str) {
+    fn string(&mut self, text: &str) {
         output::string(&mut self.out, text);
     }
 
-    fn maybe_text(&mut self, text: Option<&str>) {
+    fn optional_string(&mut self, text: Option<&str>) {
         match text {
-            Some(text) => self.text(text),
+            Some(text) => self.string(text),
             None => self.null(),
         }
     }
 
     /// A string of ours, which needs no escapes.
-    fn word(&mut self, word: &'static str) {
+    fn static_string(&mut self, word: &'static str) {
         self.out.push(b'"');
         self.out.extend_from_slice(word.as_bytes());
         self.out.push(b'"');
     }
 
     /// An id or a cursor.
-    fn key<'p>(&mut self, tag: Tag, parts: impl IntoIterator<Item = Option<&'p str>>) {
+    fn opaque_key<'p>(&mut self, tag: KeyTag, parts: impl IntoIterator<Item = Option<&'p str>>) {
         self.out.push(b'"');
-        key::write(&mut self.out, &mut self.scratch, tag, parts);
+        opaque_key::encode(&mut self.out, &mut self.scratch, tag, parts);
         self.out.push(b'"');
     }
 
     /// JSON text as it is. It may be large, so the limit is looked at before it is copied.
-    fn raw(&mut self, json: &[u8]) -> Outcome {
-        let maximum = self.context.limits.answer_bytes;
+    fn json(&mut self, json: &[u8]) -> WriteResult {
+        let maximum = self.context.limits.response_bytes;
         if self.out.len() + json.len() > maximum {
             return self.too_large();
         }
@@ -381,27 +385,27 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn maybe_raw(&mut self, json: Option<&[u8]>) -> Outcome {
-        self.raw(json.unwrap_or(b"null"))
+    fn optional_json(&mut self, json: Option<&[u8]>) -> WriteResult {
+        self.json(json.unwrap_or(b"null"))
     }
 }
 
 /// Raw values.
-impl<'a> Writer<'a> {
+impl<'a> ResponseWriter<'a> {
     /// Writes the part of a value that a field asks for, or `null` where there is none.
-    fn part(&mut self, json: Option<&[u8]>, field: &'a Field<'a>) -> Outcome {
-        let Some(pointer) = arguments(field).text("pointer") else { return self.maybe_raw(json) };
+    fn json_at_pointer(&mut self, json: Option<&[u8]>, field: &'a PlannedField<'a>) -> WriteResult {
+        let Some(pointer) = arguments(field).string("pointer") else { return self.optional_json(json) };
         let walked = json.map_or(0, <[u8]>::len) / WALKED_BYTES + pointer.len() / READ_BYTES;
         self.count_objects(walked as u64)?;
         match json.map(|json| resolve_pointer(json, pointer)).transpose() {
-            Ok(part) => self.maybe_raw(part.flatten()),
-            Err(error) => self.bad_input(field, format!("`pointer` is malformed: {error}")),
+            Ok(part) => self.optional_json(part.flatten()),
+            Err(error) => self.bad_user_input(field, format!("`pointer` is malformed: {error}")),
         }
     }
 }
 
 /// The arguments of a field that is being written; those with faults never are.
-fn arguments<'a>(field: &'a Field<'a>) -> &'a Arguments {
+fn arguments<'a>(field: &'a PlannedField<'a>) -> &'a Arguments {
     static NONE: Arguments = Arguments::NONE;
     field.arguments.as_ref().unwrap_or(&NONE)
 }

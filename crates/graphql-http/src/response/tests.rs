@@ -10,7 +10,7 @@ use hyper_util::service::TowerToHyperService;
 
 use super::*;
 use graphql::Engine;
-use graphql::limits::{Introspection, Limits};
+use graphql::limits::{IntrospectionPolicy, Limits};
 use http_facts::coding::MIN_ENCODED_BYTES;
 
 use crate::tests::fixture::{ALPHA_DIGEST, engine};
@@ -221,7 +221,7 @@ async fn answers_that_are_kept_count_until_they_are_taken() {
 
 #[tokio::test]
 async fn the_schema_is_told_to_nobody_where_introspection_is_off() {
-    for (introspection, told) in [(Introspection::Told, true), (Introspection::Refused, false)] {
+    for (introspection, is_readable) in [(IntrospectionPolicy::Enabled, true), (IntrospectionPolicy::Disabled, false)] {
         let client = Client::new(Limits { introspection, ..Limits::default() });
         for query in [
             "{__schema{description}}",
@@ -229,18 +229,18 @@ async fn the_schema_is_told_to_nobody_where_introspection_is_off() {
             "{...{...f}}fragment f on Query{__schema{description}}",
         ] {
             let got = client.get(query, "", "").await.text();
-            assert_eq!(got.contains("\"data\""), told, "{got}");
-            assert_eq!(got.contains("GRAPHQL_VALIDATION_FAILED"), !told, "{got}");
+            assert_eq!(got.contains("\"data\""), is_readable, "{got}");
+            assert_eq!(got.contains("GRAPHQL_VALIDATION_FAILED"), !is_readable, "{got}");
         }
         assert_eq!(client.get(SMALL, "", "").await.text(), r#"{"data":{"__typename":"Query"}}"#);
         let schema = client.send(HttpRequest::get("/schema.graphql").body(Body::empty()).unwrap());
-        assert_eq!(schema.await.status, if told { 200 } else { 404 });
+        assert_eq!(schema.await.status, if is_readable { 200 } else { 404 });
     }
 }
 
 #[test]
 fn no_message_suggests_another_name() {
-    let engine = engine(Limits { introspection: Introspection::Refused, ..Limits::default() });
+    let engine = engine(Limits { introspection: IntrospectionPolicy::Disabled, ..Limits::default() });
     for query in [
         "{ catalog { name } }",
         "{ catalogss { name } }",

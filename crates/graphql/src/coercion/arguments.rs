@@ -9,7 +9,7 @@ use apollo_compiler::schema::{ExtendedType, InputObjectType};
 use apollo_compiler::{Name, Node};
 use serde_json::{Map, Value};
 
-use super::{CoercionError, Step, default_of, exactly_one, path_text};
+use super::{CoercionError, InputPathStep, default_of, exactly_one, path_text};
 use crate::document::Schema;
 
 /// The coerced arguments of a field; one that was neither given nor has a default is absent. Clones share them.
@@ -18,7 +18,7 @@ pub(crate) struct Arguments(Option<Arc<[(Name, Value)]>>);
 
 /// A list of strings as the set that it means.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Texts<'a>(&'a [Value]);
+pub(crate) struct StringSet<'a>(&'a [Value]);
 
 impl Arguments {
     /// No arguments.
@@ -31,13 +31,13 @@ impl Arguments {
     }
 
     /// A string or an enum value.
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn string(&self, name: &str) -> Option<&str> {
         self.get(name).as_str()
     }
 
     /// A list of strings; an empty list is no condition, as is none at all.
-    pub(crate) fn texts(&self, name: &str) -> Option<Texts<'_>> {
-        self.get(name).as_array().filter(|items| !items.is_empty()).map(|items| Texts(items))
+    pub(crate) fn strings(&self, name: &str) -> Option<StringSet<'_>> {
+        self.get(name).as_array().filter(|items| !items.is_empty()).map(|items| StringSet(items))
     }
 
     /// An `Int`.
@@ -46,7 +46,7 @@ impl Arguments {
     }
 }
 
-impl<'a> Texts<'a> {
+impl<'a> StringSet<'a> {
     /// Whether a string is among them.
     pub(crate) fn contains(self, text: &str) -> bool {
         self.0.binary_search_by(|item| item.as_str().cmp(&Some(text))).is_ok()
@@ -72,15 +72,15 @@ pub(crate) fn arguments(
         let coordinate = || format!("Argument \"{type_name}.{}({}:)\"", definition.name, argument.name);
         let value = match written {
             Some(written) => {
-                let mut literals = Literals { schema, variables, path: Vec::new() };
-                literals.argument(argument, &written.value).map_err(|fault| {
-                    let message = format!("{} has invalid value{}", coordinate(), fault.message);
-                    CoercionError { message, ..fault }
+                let mut literals = LiteralCoercion { schema, variables, path: Vec::new() };
+                literals.argument(argument, &written.value).map_err(|error| {
+                    let message = format!("{} has invalid value{}", coordinate(), error.message);
+                    CoercionError { message, ..error }
                 })?
             }
             None if argument.is_required() => {
                 let message = format!("{} of required type \"{}\" was not provided.", coordinate(), argument.ty);
-                return Err(CoercionError { message, place: field.name.location() });
+                return Err(CoercionError { message, span: field.name.location() });
             }
             None => default_of(schema, argument),
         };
@@ -106,15 +106,15 @@ pub(crate) fn condition(
     selection: &Selection,
     variables: &Map<String, Value>,
 ) -> Result<bool, CoercionError> {
-    for (name, wanted) in [("skip", false), ("include", true)] {
+    for (name, expected) in [("skip", false), ("include", true)] {
         let Some(directive) = selection.directives().get(name) else { continue };
         let Some(value) = directive.specified_argument_by_name("if") else { continue };
         let ty = Type::NonNullNamed(apollo_compiler::name!("Boolean"));
-        let found = Literals { schema, variables, path: Vec::new() }.value(&ty, value).map_err(|fault| {
-            let message = format!("Argument \"@{name}(if:)\" has invalid value{}", fault.message);
-            CoercionError { message, ..fault }
+        let found = LiteralCoercion { schema, variables, path: Vec::new() }.value(&ty, value).map_err(|error| {
+            let message = format!("Argument \"@{name}(if:)\" has invalid value{}", error.message);
+            CoercionError { message, ..error }
         })?;
-        if found != Some(Value::Bool(wanted)) {
+        if found != Some(Value::Bool(expected)) {
             return Ok(false);
         }
     }
@@ -124,18 +124,18 @@ pub(crate) fn condition(
 /// Coerces a literal without variables.
 pub(super) fn constant(schema: &Schema, ty: &Type, literal: &Node<ast::Value>) -> Result<Value, CoercionError> {
     let none = Map::new();
-    let value = Literals { schema, variables: &none, path: Vec::new() }.value(ty, literal)?;
+    let value = LiteralCoercion { schema, variables: &none, path: Vec::new() }.value(ty, literal)?;
     Ok(value.unwrap_or(Value::Null))
 }
 
 /// Coerces literals; the message of a fault begins with its path and a colon.
-struct Literals<'a> {
+struct LiteralCoercion<'a> {
     schema: &'a Schema,
     variables: &'a Map<String, Value>,
-    path: Vec<Step<'a>>,
+    path: Vec<InputPathStep<'a>>,
 }
 
-impl<'a> Literals<'a> {
+impl<'a> LiteralCoercion<'a> {
     fn argument(
         &mut self,
         definition: &InputValueDefinition,
@@ -153,11 +153,11 @@ impl<'a> Literals<'a> {
         if let ast::Value::Variable(name) = literal.as_ref() {
             let value = self.variables.get(name.as_str());
             return match value {
-                None if ty.is_non_null() => Err(self.fault(
+                None if ty.is_non_null() => Err(self.error(
                     literal,
                     format!("Expected variable \"${name}\" provided to type \"{ty}\" to provide a runtime value."),
                 )),
-                Some(Value::Null) if ty.is_non_null() => Err(self.fault(
+                Some(Value::Null) if ty.is_non_null() => Err(self.error(
                     literal,
                     format!("Expected variable \"${name}\" provided to non-null type \"{ty}\" not to be null."),
                 )),
@@ -167,7 +167,7 @@ impl<'a> Literals<'a> {
         if literal.is_null() {
             if ty.is_non_null() {
                 let message = format!("Expected value of non-null type \"{ty}\" not to be null.");
-                return Err(self.fault(literal, message));
+                return Err(self.error(literal, message));
             }
             return Ok(Some(Value::Null));
         }
@@ -175,10 +175,10 @@ impl<'a> Literals<'a> {
             return self.list(ty.item_type(), literal).map(Some);
         }
         let name = ty.inner_named_type();
-        match self.schema.type_of(name) {
+        match self.schema.type_definition(name) {
             Some(ExtendedType::InputObject(definition)) => self.object(definition, literal),
             definition => leaf(definition, name, literal).map_or_else(
-                || Err(self.fault(literal, format!("Expected value of type \"{name}\", found: {literal}."))),
+                || Err(self.error(literal, format!("Expected value of type \"{name}\", found: {literal}."))),
                 |value| Ok(Some(value)),
             ),
         }
@@ -190,7 +190,7 @@ impl<'a> Literals<'a> {
         };
         let mut items = Vec::with_capacity(literals.len());
         for (at, literal) in literals.iter().enumerate() {
-            self.path.push(Step::Item(at));
+            self.path.push(InputPathStep::Item(at));
             items.push(self.value(item, literal)?.unwrap_or(Value::Null));
             self.path.pop();
         }
@@ -205,13 +205,13 @@ impl<'a> Literals<'a> {
         let type_name = &definition.name;
         let ast::Value::Object(written) = literal.as_ref() else {
             let message = format!("Expected value of type \"{type_name}\" to be an object, found: {literal}.");
-            return Err(self.fault(literal, message));
+            return Err(self.error(literal, message));
         };
         let mut coerced = Map::new();
         for (name, field) in &definition.fields {
             let value = match written.iter().find(|(other, _)| other == name) {
                 Some((_, value)) => {
-                    self.path.push(Step::Field(name));
+                    self.path.push(InputPathStep::Field(name));
                     let value = self.argument(field, value)?;
                     self.path.pop();
                     value
@@ -220,7 +220,7 @@ impl<'a> Literals<'a> {
                     let message = format!(
                         "Expected value of type \"{type_name}\" to include required field \"{name}\", found: {literal}."
                     );
-                    return Err(self.fault(literal, message));
+                    return Err(self.error(literal, message));
                 }
                 None => default_of(self.schema, field),
             };
@@ -255,11 +255,11 @@ impl<'a> Literals<'a> {
             },
             _ => exactly_one(type_name),
         };
-        Err(self.fault(literal, message))
+        Err(self.error(literal, message))
     }
 
-    fn fault(&self, literal: &Node<ast::Value>, message: impl Display) -> CoercionError {
-        CoercionError { message: format!("{}: {message}", path_text(&self.path)), place: literal.location() }
+    fn error(&self, literal: &Node<ast::Value>, message: impl Display) -> CoercionError {
+        CoercionError { message: format!("{}: {message}", path_text(&self.path)), span: literal.location() }
     }
 }
 

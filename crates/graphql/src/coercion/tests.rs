@@ -10,18 +10,18 @@ use crate::tests::fixture::{ask_with, engine};
 fn faults(ty: &str, value: &Value) -> Vec<String> {
     let schema = Schema::load();
     let ty = Type::parse(ty, "type").unwrap();
-    let mut inputs = Inputs { schema: &schema, list_items: 12, path: Vec::new(), faults: Vec::new() };
-    inputs.value(&ty, value);
-    inputs.faults.into_iter().map(|(path, message)| format!("{path}: {message}")).collect()
+    let mut coercion = VariableCoercion { schema: &schema, list_items: 12, path: Vec::new(), errors: Vec::new() };
+    coercion.value(&ty, value);
+    coercion.errors.into_iter().map(|(path, message)| format!("{path}: {message}")).collect()
 }
 
 /// What a value becomes.
 fn coerced(ty: &str, value: &Value) -> Value {
     let schema = Schema::load();
     let ty = Type::parse(ty, "type").unwrap();
-    let mut inputs = Inputs { schema: &schema, list_items: 12, path: Vec::new(), faults: Vec::new() };
-    let coerced = inputs.value(&ty, value);
-    assert_eq!(inputs.faults, []);
+    let mut coercion = VariableCoercion { schema: &schema, list_items: 12, path: Vec::new(), errors: Vec::new() };
+    let coerced = coercion.value(&ty, value);
+    assert_eq!(coercion.errors, []);
     coerced
 }
 

@@ -4,17 +4,17 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::{Item, Source};
+use super::{ConnectionItem, ConnectionSource};
 
 /// What of a source lies between the cursors, by index; [`take`] narrows it to what is on the page.
-pub(super) struct Run<'s, 'a> {
-    pub(super) source: &'s Source<'a>,
+pub(super) struct ItemRange<'s, 'a> {
+    pub(super) source: &'s ConnectionSource<'a>,
     pub(super) from: usize,
     pub(super) to: usize,
 }
 
 /// The next item of a run.
-struct Head<'a, T: Item<'a>> {
+struct RunHead<'a, T: ConnectionItem<'a>> {
     item: T,
     key: T::Key<'a>,
     run: usize,
@@ -25,7 +25,12 @@ struct Head<'a, T: Item<'a>> {
 /// Takes the first items of all runs together, or the last ones, in order.
 ///
 /// Afterwards each run is where its items on the page begin and end.
-pub(super) fn take<'a, T: Item<'a>>(runs: &mut [Run<'_, 'a>], order: T::Order, size: usize, backwards: bool) -> Vec<T> {
+pub(super) fn take<'a, T: ConnectionItem<'a>>(
+    runs: &mut [ItemRange<'_, 'a>],
+    order: T::Order,
+    size: usize,
+    backwards: bool,
+) -> Vec<T> {
     let size = runs.iter().map(|run| run.to - run.from).sum::<usize>().min(size);
     if let [run] = runs {
         if backwards {
@@ -38,11 +43,11 @@ pub(super) fn take<'a, T: Item<'a>>(runs: &mut [Run<'_, 'a>], order: T::Order, s
     let mut items = Vec::with_capacity(size);
     let mut left: Vec<_> = runs.iter().map(|run| run.from..run.to).collect();
     let next = |run: usize, left: &mut Range<usize>| runs[run].head(run, left, order, backwards);
-    let mut heads: BinaryHeap<Head<'a, T>> =
+    let mut heads: BinaryHeap<RunHead<'a, T>> =
         left.iter_mut().enumerate().filter_map(|(run, left)| next(run, left)).collect();
     let mut taken = vec![0; runs.len()];
     while items.len() < size {
-        let Some(Head { item, run, .. }) = heads.pop() else { break };
+        let Some(RunHead { item, run, .. }) = heads.pop() else { break };
         items.push(item);
         taken[run] += 1;
         heads.extend(next(run, &mut left[run]));
@@ -56,26 +61,26 @@ pub(super) fn take<'a, T: Item<'a>>(runs: &mut [Run<'_, 'a>], order: T::Order, s
     items
 }
 
-impl<'a> Run<'_, 'a> {
-    fn item<T: Item<'a>>(&self, index: usize, order: T::Order) -> T {
+impl<'a> ItemRange<'_, 'a> {
+    fn item<T: ConnectionItem<'a>>(&self, index: usize, order: T::Order) -> T {
         T::at(self.source.served, self.source.places.get(index), order)
     }
 
     /// Takes the next index of what is left of this run.
-    fn head<T: Item<'a>>(
+    fn head<T: ConnectionItem<'a>>(
         &self,
         run: usize,
         left: &mut Range<usize>,
         order: T::Order,
         backwards: bool,
-    ) -> Option<Head<'a, T>> {
+    ) -> Option<RunHead<'a, T>> {
         let index = if backwards { left.next_back() } else { left.next() }?;
         let item: T = self.item(index, order);
-        Some(Head { item, key: item.key(), run, order, backwards })
+        Some(RunHead { item, key: item.key(), run, order, backwards })
     }
 }
 
-impl<'a, T: Item<'a>> Ord for Head<'a, T> {
+impl<'a, T: ConnectionItem<'a>> Ord for RunHead<'a, T> {
     /// The greatest is the next to be taken.
     fn cmp(&self, other: &Self) -> Ordering {
         let order = T::compare(self.order, &self.key, &other.key);
@@ -83,16 +88,16 @@ impl<'a, T: Item<'a>> Ord for Head<'a, T> {
     }
 }
 
-impl<'a, T: Item<'a>> PartialOrd for Head<'a, T> {
+impl<'a, T: ConnectionItem<'a>> PartialOrd for RunHead<'a, T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<'a, T: Item<'a>> PartialEq for Head<'a, T> {
+impl<'a, T: ConnectionItem<'a>> PartialEq for RunHead<'a, T> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl<'a, T: Item<'a>> Eq for Head<'a, T> {}
+impl<'a, T: ConnectionItem<'a>> Eq for RunHead<'a, T> {}

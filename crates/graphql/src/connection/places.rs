@@ -8,12 +8,12 @@ pub(crate) enum Places {
     /// All from one place to another.
     Range(Range<u32>),
     /// These.
-    List(Vec<Listed>),
+    List(Vec<RankedPlace>),
 }
 
 /// Something that a connection is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Listed {
+pub(crate) struct RankedPlace {
     /// Its place in the catalog.
     pub(crate) place: u32,
     /// How well it matches what is searched for, 0 best; 0 where nothing is.
@@ -41,15 +41,17 @@ impl Places {
     }
 
     /// The one at an index below [`Places::count`].
-    pub(super) fn get(&self, index: usize) -> Listed {
+    pub(super) fn get(&self, index: usize) -> RankedPlace {
         match self {
-            Self::Range(range) => Listed { place: range.start + u32::try_from(index).unwrap_or(u32::MAX), rank: 0 },
+            Self::Range(range) => {
+                RankedPlace { place: range.start + u32::try_from(index).unwrap_or(u32::MAX), rank: 0 }
+            }
             Self::List(list) => list[index],
         }
     }
 
     /// The first index whose place does not come before something.
-    pub(super) fn partition_point(&self, mut is_before: impl FnMut(Listed) -> bool) -> usize {
+    pub(super) fn partition_point(&self, mut is_before: impl FnMut(RankedPlace) -> bool) -> usize {
         let (mut from, mut to) = (0, self.count());
         while from < to {
             let middle = usize::midpoint(from, to);
@@ -61,7 +63,7 @@ impl Places {
 
 impl FromIterator<u32> for Places {
     fn from_iter<I: IntoIterator<Item = u32>>(places: I) -> Self {
-        Self::List(places.into_iter().map(|place| Listed { place, rank: 0 }).collect())
+        Self::List(places.into_iter().map(|place| RankedPlace { place, rank: 0 }).collect())
     }
 }
 

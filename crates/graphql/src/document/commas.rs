@@ -3,11 +3,11 @@
 //! apollo-parser takes them nearly everywhere, but neither behind three dots nor before the colon of an alias. It reads
 //! text, not trees, and need not understand it.
 
-use super::places::end_of_string;
+use super::source_positions::end_of_string;
 
 /// The text with a space for each comma outside of strings and comments, so that all else stays where it is; nothing
 /// when there is none.
-pub(super) fn blanked(text: &str) -> Option<String> {
+pub(super) fn blank_commas(text: &str) -> Option<String> {
     let mut blanked = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find([',', '"', '#']) {
@@ -41,7 +41,7 @@ mod tests {
             ("{ \"a, }", None),
             ("{ # a, b", None),
         ] {
-            assert_eq!(blanked(text).as_deref(), expected, "{text}");
+            assert_eq!(blank_commas(text).as_deref(), expected, "{text}");
         }
     }
 }

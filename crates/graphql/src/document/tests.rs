@@ -232,7 +232,7 @@ fn no_argument_or_input_field_takes_a_scalar_of_our_own() {
     assert!(!inputs.is_empty());
     for ty in inputs {
         let name = ty.inner_named_type();
-        let is_scalar = schema.type_of(name).is_none_or(ExtendedType::is_scalar);
+        let is_scalar = schema.type_definition(name).is_none_or(ExtendedType::is_scalar);
         assert!(!is_scalar || built_in.contains(&name.as_str()), "{name}");
     }
 }

@@ -14,7 +14,7 @@ struct Library {
 }
 
 impl Library {
-    fn new(trusted: &serde_json::Value, policy: Policy) -> Self {
+    fn new(trusted: &serde_json::Value, policy: DocumentPolicy) -> Self {
         let (schema, limits) = (Schema::load(), Limits::default());
         let mut documents = Documents::new(&limits);
         documents.trust(&trusted.to_string(), &schema, &limits).expect("the documents are valid");
@@ -42,7 +42,7 @@ fn a_trusted_document_is_found_by_the_id_that_its_clients_have() {
     let md5 = "5d41402abc4b2a76b9719d911017c592";
     let sha1 = "aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d";
     let trusted = json!({ md5: TILES, sha1: TILES, "tiles/1": TILES, &sha256: NAMES });
-    for policy in [Policy::Any, Policy::TrustedOnly] {
+    for policy in [DocumentPolicy::Any, DocumentPolicy::TrustedOnly] {
         let library = Library::new(&trusted, policy);
         for id in [md5, sha1, "tiles/1", &digest(TILES).to_string()] {
             assert_eq!(library.find(&json!({ "documentId": id })), Ok(TILES.to_owned()), "{id}");
@@ -64,7 +64,7 @@ fn a_trusted_document_is_found_by_the_id_that_its_clients_have() {
 
 #[test]
 fn where_only_trusted_documents_are_executed_every_other_is_refused_in_one_way() {
-    let library = Library::new(&json!({ "1": TILES }), Policy::TrustedOnly);
+    let library = Library::new(&json!({ "1": TILES }), DocumentPolicy::TrustedOnly);
     for request in [
         json!({ "query": NAMES }),
         json!({ "query": "{ __schema { types { name } } }" }),
@@ -83,7 +83,7 @@ fn where_only_trusted_documents_are_executed_every_other_is_refused_in_one_way()
 
 #[test]
 fn where_every_document_is_executed_an_unknown_one_is_asked_for() {
-    let library = Library::new(&json!({ "1": TILES }), Policy::Any);
+    let library = Library::new(&json!({ "1": TILES }), DocumentPolicy::Any);
     assert_eq!(library.find(&json!({ "documentId": digest(NAMES).to_string() })), Err("PERSISTED_QUERY_NOT_FOUND"));
     assert_eq!(library.find(&json!({ "documentId": "2" })), Err("BAD_USER_INPUT"));
     assert_eq!(library.find(&json!({ "query": NAMES })), Ok(NAMES.to_owned()));

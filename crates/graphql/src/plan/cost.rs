@@ -4,7 +4,7 @@
 //! An object counts 1 and a scalar nothing. The fields of a list count for each of its elements. A field whose work is
 //! more than its objects adds its weight (`@cost`).
 
-use super::{Field, Plan, Selected};
+use super::{Plan, PlannedField, ValuePlan};
 use crate::connection::page_size;
 use crate::fields::{FieldId, ListSize, QueryField, facts};
 use crate::limits::Limits;
@@ -18,10 +18,10 @@ pub(crate) fn cost(plan: &Plan<'_>, limits: &Limits) -> u64 {
 /// Returns whether a plan copies raw JSON, whose size the cost does not reflect.
 pub(crate) fn copies_json(plan: &Plan<'_>) -> bool {
     plan.fields.iter().any(|field| match &field.value {
-        Selected::Leaf => facts(field.id).is_json,
-        Selected::Object(plan) => copies_json(plan),
-        Selected::Abstract(plans) => plans.iter().any(copies_json),
-        Selected::TypeName | Selected::Introspection(_) => false,
+        ValuePlan::Leaf => facts(field.id).is_json,
+        ValuePlan::Object(plan) => copies_json(plan),
+        ValuePlan::Abstract(plans) => plans.iter().any(copies_json),
+        ValuePlan::TypeName | ValuePlan::Introspection(_) => false,
     })
 }
 
@@ -30,24 +30,24 @@ fn fields(plan: &Plan<'_>, page: u64, limits: &Limits) -> u64 {
     plan.fields.iter().fold(0, |sum, field| sum.saturating_add(value(plan.type_name, field, page, limits)))
 }
 
-fn value(type_name: &str, field: &Field<'_>, page: u64, limits: &Limits) -> u64 {
+fn value(type_name: &str, field: &PlannedField<'_>, page: u64, limits: &Limits) -> u64 {
     let inner = |plan: &Plan<'_>| fields(plan, items(field, limits), limits).saturating_add(1);
     let each = match &field.value {
-        Selected::TypeName | Selected::Leaf => return 0,
-        Selected::Object(plan) | Selected::Introspection(plan) => inner(plan),
-        Selected::Abstract(plans) => plans.iter().map(inner).max().unwrap_or(1),
+        ValuePlan::TypeName | ValuePlan::Leaf => return 0,
+        ValuePlan::Object(plan) | ValuePlan::Introspection(plan) => inner(plan),
+        ValuePlan::Abstract(plans) => plans.iter().map(inner).max().unwrap_or(1),
     };
     let objects = if field.list { each.saturating_mul(length(type_name, field, page)) } else { each };
     objects.saturating_add(facts(field.id).weight)
 }
 
 /// Number of items of a page of this field, if its value is a connection.
-fn items(field: &Field<'_>, limits: &Limits) -> u64 {
+fn items(field: &PlannedField<'_>, limits: &Limits) -> u64 {
     field.arguments.as_ref().map_or(1, |arguments| page_size(arguments, limits) as u64)
 }
 
 /// Length of a list.
-fn length(type_name: &str, field: &Field<'_>, page: u64) -> u64 {
+fn length(type_name: &str, field: &PlannedField<'_>, page: u64) -> u64 {
     match (field.id, facts(field.id).list_size) {
         (FieldId::Other, _) => introspection_length(type_name, field.name),
         // A list that is an argument is not a slicing argument by the specification.
@@ -56,8 +56,8 @@ fn length(type_name: &str, field: &Field<'_>, page: u64) -> u64 {
         }
         (_, ListSize::Page) => page,
         (_, ListSize::Sliced(argument)) => {
-            let given = field.arguments.as_ref().ok().and_then(|arguments| arguments.integer(argument));
-            u64::try_from(given.unwrap_or_default().min(FACET_VALUES)).unwrap_or_default()
+            let limit = field.arguments.as_ref().ok().and_then(|arguments| arguments.integer(argument));
+            u64::try_from(limit.unwrap_or_default().min(FACET_VALUES)).unwrap_or_default()
         }
         (_, ListSize::Assumed(length)) => length,
     }

@@ -10,9 +10,9 @@ fn shape(plan: &Plan<'_>) -> String {
     let fields = plan.fields.iter().map(|field| {
         let name = if field.key == field.name { String::new() } else { format!(":{}", field.name) };
         let value = match &field.value {
-            Selected::TypeName | Selected::Leaf => String::new(),
-            Selected::Object(plan) | Selected::Introspection(plan) => shape(plan),
-            Selected::Abstract(plans) => {
+            ValuePlan::TypeName | ValuePlan::Leaf => String::new(),
+            ValuePlan::Object(plan) | ValuePlan::Introspection(plan) => shape(plan),
+            ValuePlan::Abstract(plans) => {
                 let plans = plans.iter().map(|plan| format!("{}{}", plan.type_name, shape(plan)));
                 format!("[{}]", plans.collect::<Vec<_>>().join(" "))
             }

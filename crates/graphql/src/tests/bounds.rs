@@ -101,13 +101,13 @@ fn pointers_count_by_the_bytes_that_they_lead_into_and_by_their_own() {
 }
 
 #[test]
-fn answer_bytes() {
+fn response_bytes() {
     let document = "{ metas(first: 1) { nodes { blob } } }";
     let whole = engine(Limits::default()).execute(&Request { query: Some(document.into()), ..Request::default() });
     // The limit is looked at before the blob is copied; what closes the answer comes after.
     let until_blob = whole.body.len() - "}]}}}".len();
     let [enough, too_little] =
-        [until_blob, until_blob - 1].map(|answer_bytes| Limits { answer_bytes, ..Limits::default() });
+        [until_blob, until_blob - 1].map(|response_bytes| Limits { response_bytes, ..Limits::default() });
     holds_on_both_sides(document, enough, too_little, "RESPONSE_TOO_LARGE");
 }
 

@@ -2,37 +2,37 @@
 
 use fbc::catalog::{Bundle, GroupVersionKind, PackageRequirement, RelatedImage};
 
-use super::{Field, In, Object, Outcome, Writer};
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::{BundleField, GroupVersionKindField, PackageRequirementField, RelatedImageField};
-use crate::key::Tag;
+use crate::opaque_key::KeyTag;
 
-impl<'a> Object<'a> for In<'a, Bundle<'a>> {
+impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
     type Field = BundleField;
 
-    fn write(self, name: BundleField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        let bundle = self.it;
+    fn write(self, name: BundleField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+        let bundle = self.item;
         match name {
             BundleField::Id => {
                 let parts = [&self.served.name, bundle.package().name(), bundle.name()];
-                to.key(Tag::BUNDLE, parts.map(Some));
+                writer.opaque_key(KeyTag::BUNDLE, parts.map(Some));
             }
-            BundleField::Package => return to.one(self.with(bundle.package()), field),
-            BundleField::Name => to.text(bundle.name()),
-            BundleField::Version => to.maybe_text(bundle.version()),
-            BundleField::Release => to.maybe_text(bundle.release()),
-            BundleField::Image => return to.raw(bundle.image().raw()),
+            BundleField::Package => return writer.object(self.with(bundle.package()), field),
+            BundleField::Name => writer.string(bundle.name()),
+            BundleField::Version => writer.optional_string(bundle.version()),
+            BundleField::Release => writer.optional_string(bundle.release()),
+            BundleField::Image => return writer.json(bundle.image().raw()),
             BundleField::ChannelEntries => {
-                return to.many(bundle.channel_entries().map(|entry| self.with(entry)), field);
+                return writer.object_list(bundle.channel_entries().map(|entry| self.with(entry)), field);
             }
-            BundleField::Metadata => return to.metadata(bundle, field),
-            BundleField::Deprecation => return to.maybe(bundle.deprecation(), field),
-            BundleField::ProvidedApis => return to.many(bundle.provided_apis(), field),
-            BundleField::RequiredApis => return to.many(bundle.required_apis(), field),
-            BundleField::RequiredPackages => return to.many(bundle.required_packages(), field),
-            BundleField::RelatedImages => return to.many(bundle.related_images(), field),
-            BundleField::Properties => return to.properties(bundle.properties(), field),
-            BundleField::Successors => return to.successors_of_bundle(self, field),
-            BundleField::UpgradePath => return to.upgrade_path(self, field),
+            BundleField::Metadata => return writer.metadata(bundle, field),
+            BundleField::Deprecation => return writer.optional_object(bundle.deprecation(), field),
+            BundleField::ProvidedApis => return writer.object_list(bundle.provided_apis(), field),
+            BundleField::RequiredApis => return writer.object_list(bundle.required_apis(), field),
+            BundleField::RequiredPackages => return writer.object_list(bundle.required_packages(), field),
+            BundleField::RelatedImages => return writer.object_list(bundle.related_images(), field),
+            BundleField::Properties => return writer.properties(bundle.properties(), field),
+            BundleField::Successors => return writer.successors_of_bundle(self, field),
+            BundleField::UpgradePath => return writer.upgrade_path(self, field),
         }
         Ok(())
     }
@@ -41,10 +41,10 @@ impl<'a> Object<'a> for In<'a, Bundle<'a>> {
 impl<'a> Object<'a> for RelatedImage<'_> {
     type Field = RelatedImageField;
 
-    fn write(self, name: RelatedImageField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: RelatedImageField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         match name {
-            RelatedImageField::Name => to.raw(self.name.raw()),
-            RelatedImageField::Image => to.raw(self.image.raw()),
+            RelatedImageField::Name => writer.json(self.name.raw()),
+            RelatedImageField::Image => writer.json(self.image.raw()),
         }
     }
 }
@@ -52,11 +52,16 @@ impl<'a> Object<'a> for RelatedImage<'_> {
 impl<'a> Object<'a> for GroupVersionKind<'_> {
     type Field = GroupVersionKindField;
 
-    fn write(self, name: GroupVersionKindField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: GroupVersionKindField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            GroupVersionKindField::Group => to.text(self.group),
-            GroupVersionKindField::Version => to.text(self.version),
-            GroupVersionKindField::Kind => to.text(self.kind),
+            GroupVersionKindField::Group => writer.string(self.group),
+            GroupVersionKindField::Version => writer.string(self.version),
+            GroupVersionKindField::Kind => writer.string(self.kind),
         }
         Ok(())
     }
@@ -65,10 +70,15 @@ impl<'a> Object<'a> for GroupVersionKind<'_> {
 impl<'a> Object<'a> for PackageRequirement<'_> {
     type Field = PackageRequirementField;
 
-    fn write(self, name: PackageRequirementField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: PackageRequirementField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            PackageRequirementField::PackageName => to.text(self.package),
-            PackageRequirementField::VersionRange => to.text(self.version_range),
+            PackageRequirementField::PackageName => writer.string(self.package),
+            PackageRequirementField::VersionRange => writer.string(self.version_range),
         }
         Ok(())
     }

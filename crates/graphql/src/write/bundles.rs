@@ -6,17 +6,17 @@ use fbc::catalog::{Bundle, BundleFilter, BundleKey, BundleVersion};
 use serving::Served;
 
 use super::connection::Node;
-use super::{Field, In, Object, Outcome, Writer, arguments};
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::Arguments;
-use crate::connection::{Direction, Item, Listed, Places, Source};
+use crate::connection::{ConnectionItem, ConnectionSource, Direction, Places, RankedPlace};
 use crate::fields::{BundleConnectionField, BundleEdgeField, BundleField};
 use crate::filter;
-use crate::key::{Key, Tag};
+use crate::opaque_key::{KeyTag, OpaqueKey};
 
 /// A bundle in a connection.
 #[derive(Clone, Copy)]
-struct ListedBundle<'a> {
-    bundle: In<'a, Bundle<'a>>,
+struct BundleItem<'a> {
+    bundle: InCatalog<'a, Bundle<'a>>,
     order: BundleOrder,
 }
 
@@ -30,62 +30,62 @@ enum BundleOrder {
 }
 
 /// What a bundle is ordered by.
-struct ListedBundleKey<'k> {
+struct BundleItemKey<'k> {
     key: BundleKey<'k>,
     catalog: &'k str,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> ResponseWriter<'a> {
     /// Writes the bundles of some catalogs, or of some packages of theirs, as a field asks for them.
     pub(super) fn bundles(
         &mut self,
-        asked: Vec<&'a Served>,
+        catalogs: Vec<&'a Served>,
         packages: Option<Vec<&'a str>>,
-        field: &'a Field<'a>,
-    ) -> Outcome {
-        let given = arguments(field);
-        let order = BundleOrder::new(given);
-        let filter = match filter::bundles(given) {
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        let arguments = arguments(field);
+        let order = BundleOrder::new(arguments);
+        let filter = match filter::bundles(arguments) {
             Ok(filter) => filter,
-            Err(error) => return self.bad_input(field, format!("`versionRange` is malformed: {error}")),
+            Err(error) => return self.bad_user_input(field, format!("`versionRange` is malformed: {error}")),
         };
         let filter = match (filter, packages) {
             (Some(filter), packages) => Some(BundleFilter { packages: packages.unwrap_or_default(), ..filter }),
             (None, Some(packages)) => Some(BundleFilter { packages, ..BundleFilter::default() }),
             (None, None) => None,
         };
-        let sources: Vec<_> = asked.into_iter().map(|served| listed(served, filter.as_ref(), order)).collect();
-        self.connection::<ListedBundle<'_>>(&sources, order, field)
+        let sources: Vec<_> = catalogs.into_iter().map(|served| listed(served, filter.as_ref(), order)).collect();
+        self.connection::<BundleItem<'_>>(&sources, order, field)
     }
 }
 
-fn listed<'a>(served: &'a Served, filter: Option<&BundleFilter<'_>>, order: BundleOrder) -> Source<'a> {
+fn listed<'a>(served: &'a Served, filter: Option<&BundleFilter<'_>>, order: BundleOrder) -> ConnectionSource<'a> {
     let catalog = &served.content.catalog;
     if filter.is_none() && order == BundleOrder::Natural {
-        return Source { served, places: Places::all(catalog.bundles().len()) };
+        return ConnectionSource { served, places: Places::all(catalog.bundles().len()) };
     }
     let places = catalog.find_bundles(filter.unwrap_or(&BundleFilter::default()));
-    let mut list: Vec<_> = places.into_iter().map(|place| Listed { place, rank: 0 }).collect();
+    let mut list: Vec<_> = places.into_iter().map(|place| RankedPlace { place, rank: 0 }).collect();
     match order {
         BundleOrder::Natural => {}
         BundleOrder::Version(direction) => by_rank(&mut list, direction, |place| catalog.version_ranks()[place]),
         BundleOrder::Name(direction) => by_rank(&mut list, direction, |place| Some(catalog.name_ranks()[place])),
     }
-    Source { served, places: Places::List(list) }
+    ConnectionSource { served, places: Places::List(list) }
 }
 
 /// Puts bundles in the order of ranks; what is equal in it keeps the order of the catalog.
-fn by_rank(list: &mut [Listed], direction: Direction, rank: impl Fn(usize) -> Option<u32>) {
-    let rank = |listed: &Listed| rank(listed.place as usize);
+fn by_rank(list: &mut [RankedPlace], direction: Direction, rank: impl Fn(usize) -> Option<u32>) {
+    let rank = |listed: &RankedPlace| rank(listed.place as usize);
     list.sort_unstable_by(|a, b| {
         direction.present_first(rank(a).as_ref(), rank(b).as_ref(), u32::cmp).then(a.place.cmp(&b.place))
     });
 }
 
 impl BundleOrder {
-    fn new(given: &Arguments) -> Self {
-        let order = given.get("orderBy");
-        let direction = Direction::of(order, Direction::Descending);
+    fn new(arguments: &Arguments) -> Self {
+        let order = arguments.get("orderBy");
+        let direction = Direction::from_order(order, Direction::Descending);
         match order["field"].as_str() {
             Some("VERSION") => Self::Version(direction),
             Some("NAME") => Self::Name(direction),
@@ -93,33 +93,33 @@ impl BundleOrder {
         }
     }
 
-    fn tag(self) -> Tag {
+    fn tag(self) -> KeyTag {
         match self {
-            Self::Natural => Tag::BUNDLES,
-            Self::Version(direction) => Tag::BUNDLES_BY_VERSION[direction as usize],
-            Self::Name(direction) => Tag::BUNDLES_BY_NAME[direction as usize],
+            Self::Natural => KeyTag::BUNDLES,
+            Self::Version(direction) => KeyTag::BUNDLES_BY_VERSION[direction as usize],
+            Self::Name(direction) => KeyTag::BUNDLES_BY_NAME[direction as usize],
         }
     }
 }
 
-impl<'a> Item<'a> for ListedBundle<'a> {
+impl<'a> ConnectionItem<'a> for BundleItem<'a> {
     type Order = BundleOrder;
-    type Key<'k> = ListedBundleKey<'k>;
+    type Key<'k> = BundleItemKey<'k>;
 
-    fn at(served: &'a Served, listed: Listed, order: BundleOrder) -> Self {
-        Self { bundle: In { served, it: served.content.catalog.bundle_at(listed.place as usize) }, order }
+    fn at(served: &'a Served, listed: RankedPlace, order: BundleOrder) -> Self {
+        Self { bundle: InCatalog { served, item: served.content.catalog.bundle_at(listed.place as usize) }, order }
     }
 
-    fn key(self) -> ListedBundleKey<'a> {
-        ListedBundleKey { key: self.bundle.it.key(), catalog: &self.bundle.served.name }
+    fn key(self) -> BundleItemKey<'a> {
+        BundleItemKey { key: self.bundle.item.key(), catalog: &self.bundle.served.name }
     }
 
-    fn read(order: BundleOrder, cursor: &Key) -> Option<ListedBundleKey<'_>> {
+    fn key_from_cursor(order: BundleOrder, cursor: &OpaqueKey) -> Option<BundleItemKey<'_>> {
         let [package, version, release, name, catalog] = cursor.parts(order.tag())?;
-        Some(ListedBundleKey { key: BundleKey::new(package?, version, release, name?), catalog: catalog? })
+        Some(BundleItemKey { key: BundleKey::new(package?, version, release, name?), catalog: catalog? })
     }
 
-    fn compare(order: BundleOrder, a: &ListedBundleKey<'_>, b: &ListedBundleKey<'_>) -> Ordering {
+    fn compare(order: BundleOrder, a: &BundleItemKey<'_>, b: &BundleItemKey<'_>) -> Ordering {
         let (one, other) = (&a.key, &b.key);
         let by_package = || one.package.cmp(other.package);
         let by_order = match order {
@@ -134,21 +134,22 @@ impl<'a> Item<'a> for ListedBundle<'a> {
     }
 }
 
-impl<'a> Object<'a> for ListedBundle<'a> {
+impl<'a> Object<'a> for BundleItem<'a> {
     type Field = BundleField;
 
-    fn write(self, name: BundleField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        self.bundle.write(name, field, to)
+    fn write(self, name: BundleField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+        self.bundle.write(name, field, writer)
     }
 }
 
-impl<'a> Node<'a> for ListedBundle<'a> {
+impl<'a> ConnectionNode<'a> for BundleItem<'a> {
     type ConnectionField = BundleConnectionField;
     type EdgeField = BundleEdgeField;
 
-    fn cursor(self, to: &mut Writer<'a>) {
-        let In { served, it } = self.bundle;
-        let parts = [Some(it.package().name()), it.version(), it.release(), Some(it.name()), Some(&served.name)];
-        to.key(self.order.tag(), parts);
+    fn cursor(self, writer: &mut ResponseWriter<'a>) {
+        let InCatalog { served, item } = self.bundle;
+        let parts =
+            [Some(item.package().name()), item.version(), item.release(), Some(item.name()), Some(&served.name)];
+        writer.opaque_key(self.order.tag(), parts);
     }
 }

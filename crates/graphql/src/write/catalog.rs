@@ -4,11 +4,11 @@ use fbc::Severity;
 use fbc::catalog::SchemaCount;
 use serving::Served;
 
-use super::problem::ProblemAt;
-use super::{Field, In, Object, Outcome, Writer, arguments};
-use crate::connection::{Places, Source};
+use super::problem::ProblemItem;
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
+use crate::connection::{ConnectionSource, Places};
 use crate::fields::{CatalogField, KeyValueField, SchemaCountField};
-use crate::key::Tag;
+use crate::opaque_key::KeyTag;
 
 /// The type `Catalog`.
 #[derive(Clone, Copy)]
@@ -21,36 +21,36 @@ struct KeyValue<'a>(&'a str, &'a str);
 impl<'a> Object<'a> for CatalogObject<'a> {
     type Field = CatalogField;
 
-    fn write(self, name: CatalogField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: CatalogField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         let Self(served) = self;
         let metadata = &served.metadata;
         match name {
-            CatalogField::Id => to.key(Tag::CATALOG, [Some(served.name.as_str())]),
-            CatalogField::Name => to.text(&served.name),
-            CatalogField::Digest => to.text(&served.content.digest.to_string()),
-            CatalogField::Image => to.maybe_text(served.content.image.as_deref()),
-            CatalogField::Priority => to.integer(metadata.priority),
-            CatalogField::DisplayName => to.text(metadata.display_name.as_ref().unwrap_or(&served.name)),
-            CatalogField::Publisher => to.maybe_text(metadata.publisher.as_deref()),
+            CatalogField::Id => writer.opaque_key(KeyTag::CATALOG, [Some(served.name.as_str())]),
+            CatalogField::Name => writer.string(&served.name),
+            CatalogField::Digest => writer.string(&served.content.digest.to_string()),
+            CatalogField::Image => writer.optional_string(served.content.image.as_deref()),
+            CatalogField::Priority => writer.integer(metadata.priority),
+            CatalogField::DisplayName => writer.string(metadata.display_name.as_ref().unwrap_or(&served.name)),
+            CatalogField::Publisher => writer.optional_string(metadata.publisher.as_deref()),
             CatalogField::Labels => {
-                return to.many(metadata.labels.iter().map(|(key, value)| KeyValue(key, value)), field);
+                return writer.object_list(metadata.labels.iter().map(|(key, value)| KeyValue(key, value)), field);
             }
             CatalogField::LastUnpacked => {
-                to.maybe_text(served.content.last_unpacked.map(|at| at.to_string()).as_deref());
+                writer.optional_string(served.content.last_unpacked.map(|at| at.to_string()).as_deref());
             }
-            CatalogField::Schemas => return to.many(served.content.catalog.schemas(), field),
-            CatalogField::Problems => return to.connection::<ProblemAt<'_>>(&[self.problems(field)], (), field),
+            CatalogField::Schemas => return writer.object_list(served.content.catalog.schemas(), field),
+            CatalogField::Problems => return writer.connection::<ProblemItem<'_>>(&[self.problems(field)], (), field),
             CatalogField::Packages => {
-                return to.packages(vec![served], Vec::new(), field);
+                return writer.packages(vec![served], Vec::new(), field);
             }
             CatalogField::Package => {
-                let package = arguments(field).text("name").and_then(|name| In::package(served, name));
-                return to.maybe(package, field);
+                let package = arguments(field).string("name").and_then(|name| InCatalog::package(served, name));
+                return writer.optional_object(package, field);
             }
             CatalogField::Bundles => {
-                return to.bundles(vec![served], packages(field), field);
+                return writer.bundles(vec![served], packages(field), field);
             }
-            CatalogField::Metas => return to.metas(vec![served], field),
+            CatalogField::Metas => return writer.metas(vec![served], field),
         }
         Ok(())
     }
@@ -58,30 +58,30 @@ impl<'a> Object<'a> for CatalogObject<'a> {
 
 impl<'a> CatalogObject<'a> {
     /// The problems of a package, at least as bad as asked.
-    fn problems(self, field: &'a Field<'a>) -> Source<'a> {
-        let given = arguments(field);
-        let package = given.text("package");
-        let errors_only = given.text("severity") == Some("ERROR");
+    fn problems(self, field: &'a PlannedField<'a>) -> ConnectionSource<'a> {
+        let arguments = arguments(field);
+        let package = arguments.string("package");
+        let errors_only = arguments.string("severity") == Some("ERROR");
         let problems = self.0.content.catalog.problems();
         if package.is_none() && !errors_only {
-            return Source { served: self.0, places: Places::all(problems.len()) };
+            return ConnectionSource { served: self.0, places: Places::all(problems.len()) };
         }
         let wanted = problems.iter().zip(0..).filter(|(problem, _)| {
             package.is_none_or(|package| problem.package.as_deref() == Some(package))
                 && (!errors_only || problem.code.severity() == Severity::Error)
         });
-        Source { served: self.0, places: wanted.map(|(_, place)| place).collect() }
+        ConnectionSource { served: self.0, places: wanted.map(|(_, place)| place).collect() }
     }
 }
 
 impl<'a> Object<'a> for &SchemaCount {
     type Field = SchemaCountField;
 
-    fn write(self, name: SchemaCountField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: SchemaCountField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         match name {
-            SchemaCountField::Schema => to.text(&self.schema),
-            SchemaCountField::Count => to.count(self.count as usize),
-            SchemaCountField::Known => to.boolean(self.known),
+            SchemaCountField::Schema => writer.string(&self.schema),
+            SchemaCountField::Count => writer.count(self.count as usize),
+            SchemaCountField::Known => writer.boolean(self.known),
         }
         Ok(())
     }
@@ -90,17 +90,17 @@ impl<'a> Object<'a> for &SchemaCount {
 impl<'a> Object<'a> for KeyValue<'a> {
     type Field = KeyValueField;
 
-    fn write(self, name: KeyValueField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: KeyValueField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         let Self(key, value) = self;
         match name {
-            KeyValueField::Key => to.text(key),
-            KeyValueField::Value => to.text(value),
+            KeyValueField::Key => writer.string(key),
+            KeyValueField::Value => writer.string(value),
         }
         Ok(())
     }
 }
 
 /// The packages whose bundles a field asks for; of every one when absent.
-pub(super) fn packages<'a>(field: &'a Field<'a>) -> Option<Vec<&'a str>> {
-    Some(arguments(field).texts("packages")?.iter().collect())
+pub(super) fn packages<'a>(field: &'a PlannedField<'a>) -> Option<Vec<&'a str>> {
+    Some(arguments(field).strings("packages")?.iter().collect())
 }

@@ -2,50 +2,57 @@
 
 use fbc::catalog::{Channel, ChannelEntry, Head};
 
-use super::{Field, In, Object, Outcome, Writer};
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::{ChannelEntryField, ChannelField};
-use crate::key::Tag;
+use crate::opaque_key::KeyTag;
 
-impl<'a> Object<'a> for In<'a, Channel<'a>> {
+impl<'a> Object<'a> for InCatalog<'a, Channel<'a>> {
     type Field = ChannelField;
 
-    fn write(self, name: ChannelField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        let channel = self.it;
+    fn write(self, name: ChannelField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+        let channel = self.item;
         match name {
             ChannelField::Id => {
                 let parts = [&self.served.name, channel.package().name(), channel.name()];
-                to.key(Tag::CHANNEL, parts.map(Some));
+                writer.opaque_key(KeyTag::CHANNEL, parts.map(Some));
             }
-            ChannelField::Package => return to.one(self.with(channel.package()), field),
-            ChannelField::Name => to.text(channel.name()),
-            ChannelField::IsDefault => to.boolean(channel.is_default()),
+            ChannelField::Package => return writer.object(self.with(channel.package()), field),
+            ChannelField::Name => writer.string(channel.name()),
+            ChannelField::IsDefault => writer.boolean(channel.is_default()),
             ChannelField::Head => {
                 let head = match channel.head() {
                     Head::One(entry) => Some(self.with(entry)),
                     Head::None | Head::Several => None,
                 };
-                return to.maybe(head, field);
+                return writer.optional_object(head, field);
             }
-            ChannelField::Entries => return to.many(channel.entries().map(|entry| self.with(entry)), field),
-            ChannelField::Deprecation => return to.maybe(channel.deprecation(), field),
-            ChannelField::Properties => return to.properties(channel.properties(), field),
+            ChannelField::Entries => return writer.object_list(channel.entries().map(|entry| self.with(entry)), field),
+            ChannelField::Deprecation => return writer.optional_object(channel.deprecation(), field),
+            ChannelField::Properties => return writer.properties(channel.properties(), field),
         }
         Ok(())
     }
 }
 
-impl<'a> Object<'a> for In<'a, ChannelEntry<'a>> {
+impl<'a> Object<'a> for InCatalog<'a, ChannelEntry<'a>> {
     type Field = ChannelEntryField;
 
-    fn write(self, name: ChannelEntryField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        let entry = self.it;
+    fn write(
+        self,
+        name: ChannelEntryField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
+        let entry = self.item;
         match name {
-            ChannelEntryField::Channel => return to.one(self.with(entry.channel()), field),
-            ChannelEntryField::Name => to.text(entry.name()),
-            ChannelEntryField::Bundle => return to.maybe(entry.bundle().map(|bundle| self.with(bundle)), field),
-            ChannelEntryField::Replaces => to.maybe_text(entry.replaces()),
-            ChannelEntryField::Skips => to.texts(entry.skips()),
-            ChannelEntryField::SkipRange => to.maybe_text(entry.skip_range()),
+            ChannelEntryField::Channel => return writer.object(self.with(entry.channel()), field),
+            ChannelEntryField::Name => writer.string(entry.name()),
+            ChannelEntryField::Bundle => {
+                return writer.optional_object(entry.bundle().map(|bundle| self.with(bundle)), field);
+            }
+            ChannelEntryField::Replaces => writer.optional_string(entry.replaces()),
+            ChannelEntryField::Skips => writer.strings(entry.skips()),
+            ChannelEntryField::SkipRange => writer.optional_string(entry.skip_range()),
         }
         Ok(())
     }

@@ -1,22 +1,22 @@
 //! Connections and their parts, the same for every kind of item.
 
 use super::packages::PackageFacets;
-use super::{Field, Object, Outcome, Writer, arguments};
-use crate::connection::{Item, Page, Source, page};
+use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
+use crate::connection::{ConnectionItem, ConnectionPage, ConnectionSource, paginate};
 use crate::fields::{
     BundleConnectionField, BundleEdgeField, MetaConnectionField, MetaEdgeField, ObjectField, PackageConnectionField,
     PackageEdgeField, PageInfoField, ProblemConnectionField, ProblemEdgeField,
 };
 
 /// An item of a connection.
-pub(super) trait Node<'a>: Item<'a> + Object<'a> {
+pub(super) trait ConnectionNode<'a>: ConnectionItem<'a> + Object<'a> {
     /// Fields of its connection's type.
     type ConnectionField: ObjectField + Into<ConnectionPart>;
     /// Fields of its edge's type.
     type EdgeField: ObjectField + Into<EdgePart>;
 
     /// Writes its cursor.
-    fn cursor(self, to: &mut Writer<'a>);
+    fn cursor(self, writer: &mut ResponseWriter<'a>);
 }
 
 /// A field that connections have, whatever their items.
@@ -64,7 +64,7 @@ parts!(MetaConnectionField { Edges, Nodes, PageInfo, TotalCount }, MetaEdgeField
 
 /// A connection, with what else its type has.
 pub(super) struct Connection<'p, 'a, T> {
-    pub(super) page: &'p Page<T>,
+    pub(super) page: &'p ConnectionPage<T>,
     /// Of packages.
     pub(super) facets: Option<&'p PackageFacets<'a>>,
 }
@@ -72,23 +72,23 @@ pub(super) struct Connection<'p, 'a, T> {
 #[derive(Clone, Copy)]
 struct Edge<T>(T);
 
-struct PageInfo<'p, T>(&'p Page<T>);
+struct PageInfo<'p, T>(&'p ConnectionPage<T>);
 
-impl<'a> Writer<'a> {
+impl<'a> ResponseWriter<'a> {
     /// Writes a connection over some places of some catalogs.
-    pub(super) fn connection<T: Node<'a>>(
+    pub(super) fn connection<T: ConnectionNode<'a>>(
         &mut self,
-        sources: &[Source<'a>],
+        sources: &[ConnectionSource<'a>],
         order: T::Order,
-        field: &'a Field<'a>,
-    ) -> Outcome {
-        match page::<T>(sources, order, arguments(field), self.context.limits) {
-            Ok(page) => self.one(Connection { page: &page, facets: None }, field),
-            Err(message) => self.bad_input(field, message),
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        match paginate::<T>(sources, order, arguments(field), self.context.limits) {
+            Ok(page) => self.object(Connection { page: &page, facets: None }, field),
+            Err(message) => self.bad_user_input(field, message),
         }
     }
 
-    fn maybe_cursor<T: Node<'a>>(&mut self, item: Option<&T>) {
+    fn optional_cursor<T: ConnectionNode<'a>>(&mut self, item: Option<&T>) {
         match item {
             Some(item) => item.cursor(self),
             None => self.null(),
@@ -96,49 +96,54 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl<'a, T: Node<'a>> Object<'a> for Connection<'_, 'a, T> {
+impl<'a, T: ConnectionNode<'a>> Object<'a> for Connection<'_, 'a, T> {
     type Field = T::ConnectionField;
 
-    fn write(self, name: T::ConnectionField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: T::ConnectionField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self { page, facets } = self;
         match name.into() {
-            ConnectionPart::Edges => to.many(page.items.iter().map(|&item| Edge(item)), field),
-            ConnectionPart::Nodes => to.many(page.items.iter().copied(), field),
-            ConnectionPart::PageInfo => to.one(PageInfo(page), field),
+            ConnectionPart::Edges => writer.object_list(page.items.iter().map(|&item| Edge(item)), field),
+            ConnectionPart::Nodes => writer.object_list(page.items.iter().copied(), field),
+            ConnectionPart::PageInfo => writer.object(PageInfo(page), field),
             ConnectionPart::Facets => match facets {
-                Some(facets) => to.one(facets, field),
-                None => to.unknown(field),
+                Some(facets) => writer.object(facets, field),
+                None => writer.unwritten_field(field),
             },
             ConnectionPart::TotalCount => {
-                to.count(page.total);
+                writer.count(page.total);
                 Ok(())
             }
         }
     }
 }
 
-impl<'a, T: Node<'a>> Object<'a> for Edge<T> {
+impl<'a, T: ConnectionNode<'a>> Object<'a> for Edge<T> {
     type Field = T::EdgeField;
 
-    fn write(self, name: T::EdgeField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: T::EdgeField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         match name.into() {
-            EdgePart::Cursor => self.0.cursor(to),
-            EdgePart::Node => return to.one(self.0, field),
+            EdgePart::Cursor => self.0.cursor(writer),
+            EdgePart::Node => return writer.object(self.0, field),
         }
         Ok(())
     }
 }
 
-impl<'a, T: Node<'a>> Object<'a> for PageInfo<'_, T> {
+impl<'a, T: ConnectionNode<'a>> Object<'a> for PageInfo<'_, T> {
     type Field = PageInfoField;
 
-    fn write(self, name: PageInfoField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: PageInfoField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         let Self(page) = self;
         match name {
-            PageInfoField::HasNextPage => to.boolean(page.has_next),
-            PageInfoField::HasPreviousPage => to.boolean(page.has_previous),
-            PageInfoField::StartCursor => to.maybe_cursor(page.items.first()),
-            PageInfoField::EndCursor => to.maybe_cursor(page.items.last()),
+            PageInfoField::HasNextPage => writer.boolean(page.has_next),
+            PageInfoField::HasPreviousPage => writer.boolean(page.has_previous),
+            PageInfoField::StartCursor => writer.optional_cursor(page.items.first()),
+            PageInfoField::EndCursor => writer.optional_cursor(page.items.last()),
         }
         Ok(())
     }

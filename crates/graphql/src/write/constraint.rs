@@ -2,12 +2,12 @@
 
 use fbc::catalog::{Constraint, ConstraintRule, JsonText};
 
-use super::{Field, Object, Outcome, Writer};
+use super::{Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::{ConstraintField, GroupVersionKindField, PackageRequirementField};
 
 /// A `GroupVersionKind` of a constraint.
 #[derive(Clone, Copy)]
-struct Api<'a> {
+struct GvkConstraint<'a> {
     group: JsonText<'a>,
     version: JsonText<'a>,
     kind: JsonText<'a>,
@@ -15,7 +15,7 @@ struct Api<'a> {
 
 /// A `PackageRequirement` of a constraint.
 #[derive(Clone, Copy)]
-struct Requirement<'a> {
+struct PackageConstraint<'a> {
     package: JsonText<'a>,
     version_range: JsonText<'a>,
 }
@@ -23,19 +23,21 @@ struct Requirement<'a> {
 impl<'a> Object<'a> for &Constraint<'_> {
     type Field = ConstraintField;
 
-    fn write(self, name: ConstraintField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: ConstraintField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         match (name, &self.rule) {
-            (ConstraintField::FailureMessage, _) => to.maybe_raw(self.failure_message.as_ref().map(|text| text.raw())),
-            (ConstraintField::Cel, ConstraintRule::Cel(rule)) => to.raw(rule.raw()),
+            (ConstraintField::FailureMessage, _) => {
+                writer.optional_json(self.failure_message.as_ref().map(|text| text.raw()))
+            }
+            (ConstraintField::Cel, ConstraintRule::Cel(rule)) => writer.json(rule.raw()),
             (ConstraintField::Package, &ConstraintRule::Package { package, version_range }) => {
-                to.one(Requirement { package, version_range }, field)
+                writer.object(PackageConstraint { package, version_range }, field)
             }
             (ConstraintField::Gvk, &ConstraintRule::Gvk { group, version, kind }) => {
-                to.one(Api { group, version, kind }, field)
+                writer.object(GvkConstraint { group, version, kind }, field)
             }
             (ConstraintField::All, ConstraintRule::All(list))
             | (ConstraintField::Any, ConstraintRule::Any(list))
-            | (ConstraintField::Not, ConstraintRule::Not(list)) => to.many(list, field),
+            | (ConstraintField::Not, ConstraintRule::Not(list)) => writer.object_list(list, field),
             (
                 ConstraintField::Cel
                 | ConstraintField::Package
@@ -45,32 +47,42 @@ impl<'a> Object<'a> for &Constraint<'_> {
                 | ConstraintField::Not,
                 _,
             ) => {
-                to.null();
+                writer.null();
                 Ok(())
             }
         }
     }
 }
 
-impl<'a> Object<'a> for Api<'_> {
+impl<'a> Object<'a> for GvkConstraint<'_> {
     type Field = GroupVersionKindField;
 
-    fn write(self, name: GroupVersionKindField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: GroupVersionKindField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            GroupVersionKindField::Group => to.raw(self.group.raw()),
-            GroupVersionKindField::Version => to.raw(self.version.raw()),
-            GroupVersionKindField::Kind => to.raw(self.kind.raw()),
+            GroupVersionKindField::Group => writer.json(self.group.raw()),
+            GroupVersionKindField::Version => writer.json(self.version.raw()),
+            GroupVersionKindField::Kind => writer.json(self.kind.raw()),
         }
     }
 }
 
-impl<'a> Object<'a> for Requirement<'_> {
+impl<'a> Object<'a> for PackageConstraint<'_> {
     type Field = PackageRequirementField;
 
-    fn write(self, name: PackageRequirementField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: PackageRequirementField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            PackageRequirementField::PackageName => to.raw(self.package.raw()),
-            PackageRequirementField::VersionRange => to.raw(self.version_range.raw()),
+            PackageRequirementField::PackageName => writer.json(self.package.raw()),
+            PackageRequirementField::VersionRange => writer.json(self.version_range.raw()),
         }
     }
 }

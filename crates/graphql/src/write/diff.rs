@@ -6,7 +6,7 @@ use serde_json::Value;
 use serving::{Served, Snapshot};
 
 use super::catalog::CatalogObject;
-use super::{Field, Object, Outcome, Writer, arguments};
+use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{
     BundleDiffField, CatalogChangeField, CatalogDiffField, ChannelDiffField, PackageDiffField, SubscriptionField,
 };
@@ -20,7 +20,7 @@ pub(crate) struct CatalogChange<'a> {
 
 /// The type `Subscription`, when something happened.
 #[derive(Clone, Copy)]
-pub(super) struct Subscription<'a>(pub(super) CatalogChange<'a>);
+pub(super) struct SubscriptionObject<'a>(pub(super) CatalogChange<'a>);
 
 /// The type `CatalogDiff`.
 #[derive(Clone, Copy)]
@@ -42,16 +42,16 @@ impl CatalogChange<'_> {
     }
 }
 
-impl<'a> Writer<'a> {
+impl<'a> ResponseWriter<'a> {
     /// `Query.diff`.
-    pub(super) fn diff(&mut self, snapshot: &'a Snapshot, field: &'a Field<'a>) -> Outcome {
-        self.look_at_limits()?;
+    pub(super) fn diff(&mut self, snapshot: &'a Snapshot, field: &'a PlannedField<'a>) -> WriteResult {
+        self.check_limits()?;
         let [from, to] = ["from", "to"].map(|side| outline(snapshot, arguments(field).get(side)));
         let Some(((from, before), (to, after))) = from.zip(to) else {
             self.null();
             return Ok(());
         };
-        self.one(CatalogDiff { from, to, diff: &before.diff(&after) }, field)
+        self.object(CatalogDiff { from, to, diff: &before.diff(&after) }, field)
     }
 }
 
@@ -64,12 +64,17 @@ fn outline(snapshot: &Snapshot, by: &Value) -> Option<(Digest, Outline)> {
     Some((digest, snapshot.outline(&digest)?))
 }
 
-impl<'a> Object<'a> for Subscription<'a> {
+impl<'a> Object<'a> for SubscriptionObject<'a> {
     type Field = SubscriptionField;
 
-    fn write(self, name: SubscriptionField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: SubscriptionField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            SubscriptionField::CatalogChanged => to.one(self.0, field),
+            SubscriptionField::CatalogChanged => writer.object(self.0, field),
         }
     }
 }
@@ -77,23 +82,28 @@ impl<'a> Object<'a> for Subscription<'a> {
 impl<'a> Object<'a> for CatalogChange<'a> {
     type Field = CatalogChangeField;
 
-    fn write(self, name: CatalogChangeField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: CatalogChangeField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self { before, after } = self;
         match name {
-            CatalogChangeField::Name => to.text(self.name()),
-            CatalogChangeField::Change => to.word(self.change().unwrap_or(Change::Changed).as_str()),
-            CatalogChangeField::Catalog => return to.maybe(after.map(CatalogObject), field),
+            CatalogChangeField::Name => writer.string(self.name()),
+            CatalogChangeField::Change => writer.static_string(self.change().unwrap_or(Change::Changed).as_str()),
+            CatalogChangeField::Catalog => return writer.optional_object(after.map(CatalogObject), field),
             CatalogChangeField::FromDigest => {
-                to.maybe_text(before.map(|served| served.content.digest.to_string()).as_deref());
+                writer.optional_string(before.map(|served| served.content.digest.to_string()).as_deref());
             }
             CatalogChangeField::Diff => {
-                to.look_at_limits()?;
+                writer.check_limits()?;
                 let Some((before, after)) = before.zip(after) else {
-                    to.null();
+                    writer.null();
                     return Ok(());
                 };
                 let diff = before.content.catalog.outline().diff(after.content.catalog.outline());
-                return to
+                return writer
                     .one(CatalogDiff { from: before.content.digest, to: after.content.digest, diff: &diff }, field);
             }
         }
@@ -104,11 +114,16 @@ impl<'a> Object<'a> for CatalogChange<'a> {
 impl<'a> Object<'a> for CatalogDiff<'_> {
     type Field = CatalogDiffField;
 
-    fn write(self, name: CatalogDiffField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: CatalogDiffField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            CatalogDiffField::FromDigest => to.text(&self.from.to_string()),
-            CatalogDiffField::ToDigest => to.text(&self.to.to_string()),
-            CatalogDiffField::Packages => return to.many(&self.diff.packages, field),
+            CatalogDiffField::FromDigest => writer.string(&self.from.to_string()),
+            CatalogDiffField::ToDigest => writer.string(&self.to.to_string()),
+            CatalogDiffField::Packages => return writer.object_list(&self.diff.packages, field),
         }
         Ok(())
     }
@@ -117,12 +132,17 @@ impl<'a> Object<'a> for CatalogDiff<'_> {
 impl<'a> Object<'a> for &PackageDiff<'_> {
     type Field = PackageDiffField;
 
-    fn write(self, name: PackageDiffField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: PackageDiffField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            PackageDiffField::Name => to.text(self.name),
-            PackageDiffField::Change => to.word(self.change.as_str()),
-            PackageDiffField::Channels => return to.many(&self.channels, field),
-            PackageDiffField::Bundles => return to.many(&self.bundles, field),
+            PackageDiffField::Name => writer.string(self.name),
+            PackageDiffField::Change => writer.static_string(self.change.as_str()),
+            PackageDiffField::Channels => return writer.object_list(&self.channels, field),
+            PackageDiffField::Bundles => return writer.object_list(&self.bundles, field),
         }
         Ok(())
     }
@@ -131,12 +151,12 @@ impl<'a> Object<'a> for &PackageDiff<'_> {
 impl<'a> Object<'a> for &ChannelDiff<'_> {
     type Field = ChannelDiffField;
 
-    fn write(self, name: ChannelDiffField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: ChannelDiffField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         match name {
-            ChannelDiffField::Name => to.text(self.name),
-            ChannelDiffField::Change => to.word(self.change.as_str()),
-            ChannelDiffField::FromHead => to.maybe_text(self.from_head),
-            ChannelDiffField::ToHead => to.maybe_text(self.to_head),
+            ChannelDiffField::Name => writer.string(self.name),
+            ChannelDiffField::Change => writer.static_string(self.change.as_str()),
+            ChannelDiffField::FromHead => writer.optional_string(self.from_head),
+            ChannelDiffField::ToHead => writer.optional_string(self.to_head),
         }
         Ok(())
     }
@@ -145,10 +165,10 @@ impl<'a> Object<'a> for &ChannelDiff<'_> {
 impl<'a> Object<'a> for &BundleDiff<'_> {
     type Field = BundleDiffField;
 
-    fn write(self, name: BundleDiffField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: BundleDiffField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         match name {
-            BundleDiffField::Name => to.text(self.name),
-            BundleDiffField::Change => to.word(self.change.as_str()),
+            BundleDiffField::Name => writer.string(self.name),
+            BundleDiffField::Change => writer.static_string(self.change.as_str()),
         }
         Ok(())
     }

@@ -4,48 +4,53 @@ use std::time::Instant;
 
 use apollo_compiler::parser::SourceSpan;
 
-use super::{Field, OBJECTS_PER_LOOK, Outcome, PathStep, Stop, Writer};
+use super::{OBJECTS_PER_LIMIT_CHECK, PathStep, PlannedField, ResponseWriter, WriteError, WriteResult};
 use crate::coercion::CoercionError;
 use crate::errors::{Code, Error, Segment};
 use crate::limits::Limits;
 
-impl<'a> Writer<'a> {
+impl<'a> ResponseWriter<'a> {
     /// Notes an error of a field.
-    pub(super) fn fail(&mut self, field: &'a Field<'a>, code: Code, message: String) -> Outcome {
-        self.note(Some(field), Error::request(code, message), field.place)
+    pub(super) fn field_error(&mut self, field: &'a PlannedField<'a>, code: Code, message: String) -> WriteResult {
+        self.add_error(Some(field), Error::request(code, message), field.span)
     }
 
     /// Notes an error of an argument that only its field can find.
-    pub(super) fn bad_input(&mut self, field: &'a Field<'a>, message: String) -> Outcome {
-        self.fail(field, Code::BadUserInput, message)
+    pub(super) fn bad_user_input(&mut self, field: &'a PlannedField<'a>, message: String) -> WriteResult {
+        self.field_error(field, Code::BadUserInput, message)
     }
 
     /// Notes an error that was found while planning.
-    pub(super) fn fault(&mut self, field: &'a Field<'a>, fault: &CoercionError) -> Outcome {
-        let error = Error::request(Code::BadUserInput, fault.message.clone());
-        self.note(Some(field), error, fault.place.or(field.place))
+    pub(super) fn coercion_error(&mut self, field: &'a PlannedField<'a>, error: &CoercionError) -> WriteResult {
+        let span = error.span.or(field.span);
+        self.add_error(Some(field), Error::request(Code::BadUserInput, error.message.clone()), span)
     }
 
     /// Notes an error of the object that is being written, which was found while planning.
-    pub(super) fn unplanned(&mut self, fault: &CoercionError) -> Outcome {
-        self.note(None, Error::request(Code::BadUserInput, fault.message.clone()), fault.place)
+    pub(super) fn object_error(&mut self, error: &CoercionError) -> WriteResult {
+        self.add_error(None, Error::request(Code::BadUserInput, error.message.clone()), error.span)
     }
 
     /// Notes that a field has no code.
-    pub(super) fn unknown(&mut self, field: &'a Field<'a>) -> Outcome {
-        self.bug(field, "this object")
+    pub(super) fn unwritten_field(&mut self, field: &'a PlannedField<'a>) -> WriteResult {
+        self.internal_error(field, "this object")
     }
 
-    pub(super) fn bug(&mut self, field: &'a Field<'a>, of: &str) -> Outcome {
-        tracing::error!(field = field.name, of, "a field of the schema is not written");
-        self.fail(field, Code::Internal, "internal server error".to_owned())
+    pub(super) fn internal_error(&mut self, field: &'a PlannedField<'a>, object: &str) -> WriteResult {
+        tracing::error!(field = field.name, object, "a field of the schema is not written");
+        self.field_error(field, Code::Internal, "internal server error".to_owned())
     }
 
     /// Notes an error of a field, or of the object itself.
-    fn note(&mut self, field: Option<&'a Field<'a>>, error: Error, place: Option<SourceSpan>) -> Outcome {
+    fn add_error(
+        &mut self,
+        field: Option<&'a PlannedField<'a>>,
+        error: Error,
+        span: Option<SourceSpan>,
+    ) -> WriteResult {
         let document = self.context.document;
         let location =
-            place.and_then(|span| *self.locations.entry(span).or_insert_with(|| document.location(Some(span))));
+            span.and_then(|span| *self.locations.entry(span).or_insert_with(|| document.location(Some(span))));
         let mut path: Vec<Segment> = self
             .path
             .iter()
@@ -57,21 +62,21 @@ impl<'a> Writer<'a> {
         path.extend(field.map(|field| Segment::Key(field.key.into())));
         self.error_bytes += error.message.len() + path.len() * 16 + 128;
         self.errors.push(Error { location, path, ..error });
-        if self.out.len() + self.error_bytes > self.context.limits.answer_bytes {
+        if self.out.len() + self.error_bytes > self.context.limits.response_bytes {
             return self.too_large();
         }
-        Err(Stop::Null)
+        Err(WriteError::Null)
     }
 
     #[cold]
-    pub(super) fn look_at_limits(&mut self) -> Outcome {
-        self.next_look = self.objects + OBJECTS_PER_LOOK;
-        let Limits { objects, answer_bytes, time, .. } = *self.context.limits;
+    pub(super) fn check_limits(&mut self) -> WriteResult {
+        self.next_limit_check = self.objects + OBJECTS_PER_LIMIT_CHECK;
+        let Limits { objects, response_bytes, time, .. } = *self.context.limits;
         if self.objects > objects {
             let message = format!("the request produces more than {objects} objects");
             return self.abandon(Code::CostActual, message);
         }
-        if self.out.len() + self.error_bytes > answer_bytes {
+        if self.out.len() + self.error_bytes > response_bytes {
             return self.too_large();
         }
         if Instant::now() > self.deadline {
@@ -80,13 +85,13 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    pub(super) fn too_large(&mut self) -> Outcome {
-        let maximum = self.context.limits.answer_bytes;
+    pub(super) fn too_large(&mut self) -> WriteResult {
+        let maximum = self.context.limits.response_bytes;
         self.abandon(Code::ResponseTooLarge, format!("the answer has more than {maximum} bytes"))
     }
 
-    fn abandon(&mut self, code: Code, message: String) -> Outcome {
+    fn abandon(&mut self, code: Code, message: String) -> WriteResult {
         self.abandoned = Some(Error::request(code, message));
-        Err(Stop::Abandoned)
+        Err(WriteError::Abandoned)
     }
 }

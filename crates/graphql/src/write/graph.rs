@@ -3,63 +3,79 @@
 use fbc::catalog::{Bundle, Head, Package};
 use fbc::graph::{Installed, UpdateEdge, UpdateGraph, successors};
 
-use super::{Field, In, Object, Outcome, READ_BYTES, Writer, arguments};
-use crate::coercion::Texts;
+use super::{InCatalog, Object, PlannedField, READ_BYTES, ResponseWriter, WriteResult, arguments};
+use crate::coercion::StringSet;
 use crate::fields::{UpdateEdgeField, UpdateGraphField};
 
 /// The update graph of a package of a catalog.
 #[derive(Clone, Copy)]
-struct GraphOf<'g, 'a>(In<'a, &'g UpdateGraph<'a>>);
+struct UpdateGraphObject<'g, 'a>(InCatalog<'a, &'g UpdateGraph<'a>>);
 
 /// The names of the channels that a field asks for; none when it asks for all.
-fn channels<'a>(field: &'a Field<'a>) -> Vec<&'a str> {
-    arguments(field).texts("channels").into_iter().flat_map(Texts::iter).collect()
+fn channels<'a>(field: &'a PlannedField<'a>) -> Vec<&'a str> {
+    arguments(field).strings("channels").into_iter().flat_map(StringSet::iter).collect()
 }
 
-impl<'a> Writer<'a> {
+impl<'a> ResponseWriter<'a> {
     /// `Package.updateGraph`.
-    pub(super) fn update_graph(&mut self, package: In<'a, Package<'a>>, field: &'a Field<'a>) -> Outcome {
-        self.look_at_limits()?;
-        let graph = UpdateGraph::new(package.it, &channels(field));
-        self.one(GraphOf(package.with(&graph)), field)
+    pub(super) fn update_graph(
+        &mut self,
+        package: InCatalog<'a, Package<'a>>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        self.check_limits()?;
+        let graph = UpdateGraph::new(package.item, &channels(field));
+        self.object(UpdateGraphObject(package.with(&graph)), field)
     }
 
     /// `Package.successors`.
-    pub(super) fn successors_of_installed(&mut self, package: In<'a, Package<'a>>, field: &'a Field<'a>) -> Outcome {
-        self.look_at_limits()?;
+    pub(super) fn successors_of_installed(
+        &mut self,
+        package: InCatalog<'a, Package<'a>>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        self.check_limits()?;
         let of = arguments(field).get("of");
         let [name, version] = ["name", "version"].map(|key| of[key].as_str().unwrap_or_default());
         self.count_objects((version.len() / READ_BYTES) as u64)?;
         match Installed::parse(name, version, of["release"].as_str()) {
             Ok(installed) => {
-                let bundles = successors(package.it, &installed, &channels(field));
-                self.many(bundles.into_iter().map(|bundle| package.with(bundle)), field)
+                let bundles = successors(package.item, &installed, &channels(field));
+                self.object_list(bundles.into_iter().map(|bundle| package.with(bundle)), field)
             }
-            Err(fault) => self.bad_input(field, format!("`of` is malformed: {fault}")),
+            Err(error) => self.bad_user_input(field, format!("`of` is malformed: {error}")),
         }
     }
 
     /// `Bundle.successors`.
-    pub(super) fn successors_of_bundle(&mut self, bundle: In<'a, Bundle<'a>>, field: &'a Field<'a>) -> Outcome {
-        self.look_at_limits()?;
-        let bundles = successors(bundle.it.package(), &Installed::from_bundle(bundle.it), &channels(field));
-        self.many(bundles.into_iter().map(|it| bundle.with(it)), field)
+    pub(super) fn successors_of_bundle(
+        &mut self,
+        bundle: InCatalog<'a, Bundle<'a>>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        self.check_limits()?;
+        let bundles = successors(bundle.item.package(), &Installed::from_bundle(bundle.item), &channels(field));
+        self.object_list(bundles.into_iter().map(|item| bundle.with(item)), field)
     }
 
     /// `Bundle.upgradePath`.
-    pub(super) fn upgrade_path(&mut self, bundle: In<'a, Bundle<'a>>, field: &'a Field<'a>) -> Outcome {
-        self.look_at_limits()?;
-        let package = bundle.it.package();
-        let to = match arguments(field).text("to") {
+    pub(super) fn upgrade_path(
+        &mut self,
+        bundle: InCatalog<'a, Bundle<'a>>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        self.check_limits()?;
+        let package = bundle.item.package();
+        let target = match arguments(field).string("to") {
             Some(name) => package.bundle(name),
             None => default_head(package),
         };
-        let path = to.and_then(|to| UpdateGraph::new(package, &channels(field)).path(bundle.it, to));
+        let path = target.and_then(|target| UpdateGraph::new(package, &channels(field)).path(bundle.item, target));
         let Some(path) = path else {
             self.null();
             return Ok(());
         };
-        self.many(path.into_iter().map(|it| bundle.with(it)), field)
+        self.object_list(path.into_iter().map(|item| bundle.with(item)), field)
     }
 }
 
@@ -71,19 +87,24 @@ fn default_head(package: Package<'_>) -> Option<Bundle<'_>> {
     }
 }
 
-impl<'a> Object<'a> for GraphOf<'_, 'a> {
+impl<'a> Object<'a> for UpdateGraphObject<'_, 'a> {
     type Field = UpdateGraphField;
 
-    fn write(self, name: UpdateGraphField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: UpdateGraphField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self(graph) = self;
         match name {
-            UpdateGraphField::Nodes => to.many(graph.it.nodes().map(|bundle| graph.with(bundle)), field),
+            UpdateGraphField::Nodes => writer.object_list(graph.item.nodes().map(|bundle| graph.with(bundle)), field),
             UpdateGraphField::Edges => {
-                let edges = graph.it.edges().filter_map(|edge| {
+                let edges = graph.item.edges().filter_map(|edge| {
                     let (from, target) = edge.from_bundle.zip(edge.to.bundle())?;
-                    graph.it.has(from).then_some(EdgeOf { edge: graph.with(edge), from, target })
+                    graph.item.has(from).then_some(UpdateEdgeObject { edge: graph.with(edge), from, target })
                 });
-                to.many(edges, field)
+                writer.object_list(edges, field)
             }
         }
     }
@@ -91,22 +112,22 @@ impl<'a> Object<'a> for GraphOf<'_, 'a> {
 
 /// An edge between two bundles of the catalog.
 #[derive(Clone, Copy)]
-struct EdgeOf<'a> {
-    edge: In<'a, UpdateEdge<'a>>,
+struct UpdateEdgeObject<'a> {
+    edge: InCatalog<'a, UpdateEdge<'a>>,
     from: Bundle<'a>,
     target: Bundle<'a>,
 }
 
-impl<'a> Object<'a> for EdgeOf<'a> {
+impl<'a> Object<'a> for UpdateEdgeObject<'a> {
     type Field = UpdateEdgeField;
 
-    fn write(self, name: UpdateEdgeField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: UpdateEdgeField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         let Self { edge, from, target } = self;
         match name {
-            UpdateEdgeField::From => return to.one(edge.with(from), field),
-            UpdateEdgeField::To => return to.one(edge.with(target), field),
-            UpdateEdgeField::Channel => return to.one(edge.with(edge.it.to.channel()), field),
-            UpdateEdgeField::Reason => to.word(edge.it.reason.as_str()),
+            UpdateEdgeField::From => return writer.object(edge.with(from), field),
+            UpdateEdgeField::To => return writer.object(edge.with(target), field),
+            UpdateEdgeField::Channel => return writer.object(edge.with(edge.item.to.channel()), field),
+            UpdateEdgeField::Reason => writer.static_string(edge.item.reason.as_str()),
         }
         Ok(())
     }

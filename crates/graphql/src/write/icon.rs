@@ -3,17 +3,17 @@
 use fbc::catalog::Icon;
 use serving::ICONS;
 
-use super::{Field, Object, Outcome, Writer};
+use super::{Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::IconField;
 
 impl<'a> Object<'a> for Icon<'_> {
     type Field = IconField;
 
-    fn write(self, name: IconField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: IconField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         match name {
-            IconField::Url => to.text(&format!("{ICONS}{}", self.digest().hex())),
-            IconField::MediaType => to.word(self.media_type()),
-            IconField::Data => to.text(&self.data()),
+            IconField::Url => writer.string(&format!("{ICONS}{}", self.digest().hex())),
+            IconField::MediaType => writer.static_string(self.media_type()),
+            IconField::Data => writer.string(&self.data()),
         }
         Ok(())
     }

@@ -8,23 +8,23 @@ use serving::Served;
 
 use super::catalog::CatalogObject;
 use super::connection::Node;
-use super::{Field, In, Object, Outcome, Writer, arguments};
-use crate::connection::{Item, Listed, Places, Source};
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
+use crate::connection::{ConnectionItem, ConnectionSource, Places, RankedPlace};
 use crate::fields::{MetaConnectionField, MetaEdgeField, MetaField};
 use crate::filter;
-use crate::key::{Key, Tag};
+use crate::opaque_key::{KeyTag, OpaqueKey};
 
-impl<'a> Object<'a> for In<'a, Meta<'a>> {
+impl<'a> Object<'a> for InCatalog<'a, Meta<'a>> {
     type Field = MetaField;
 
-    fn write(self, name: MetaField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        let meta = self.it;
+    fn write(self, name: MetaField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+        let meta = self.item;
         match name {
-            MetaField::Catalog => return to.one(CatalogObject(self.served), field),
-            MetaField::Schema => to.text(meta.schema()),
-            MetaField::Name => to.maybe_text(meta.name()),
-            MetaField::PackageName => to.maybe_text(meta.package_name()),
-            MetaField::Blob => return to.part(Some(meta.blob().raw()), field),
+            MetaField::Catalog => return writer.object(CatalogObject(self.served), field),
+            MetaField::Schema => writer.string(meta.schema()),
+            MetaField::Name => writer.optional_string(meta.name()),
+            MetaField::PackageName => writer.optional_string(meta.package_name()),
+            MetaField::Blob => return writer.json_at_pointer(Some(meta.blob().raw()), field),
         }
         Ok(())
     }
@@ -37,33 +37,34 @@ pub(super) struct MetaKey<'k> {
     index: u32,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> ResponseWriter<'a> {
     /// Writes the blobs of some catalogs, as a field asks for them.
-    pub(super) fn metas(&mut self, asked: Vec<&'a Served>, field: &'a Field<'a>) -> Outcome {
+    pub(super) fn metas(&mut self, catalogs: Vec<&'a Served>, field: &'a PlannedField<'a>) -> WriteResult {
         let filter = filter::metas(arguments(field));
         let places = |served: &Served| match &filter {
             Some(filter) => served.content.catalog.find_metas(filter).into_iter().collect(),
             None => Places::all(served.content.catalog.meta_count()),
         };
-        let sources: Vec<_> = asked.into_iter().map(|served| Source { served, places: places(served) }).collect();
-        self.connection::<In<'_, Meta<'_>>>(&sources, (), field)
+        let sources: Vec<_> =
+            catalogs.into_iter().map(|served| ConnectionSource { served, places: places(served) }).collect();
+        self.connection::<InCatalog<'_, Meta<'_>>>(&sources, (), field)
     }
 }
 
-impl<'a> Item<'a> for In<'a, Meta<'a>> {
+impl<'a> ConnectionItem<'a> for InCatalog<'a, Meta<'a>> {
     type Order = ();
     type Key<'k> = MetaKey<'k>;
 
-    fn at(served: &'a Served, listed: Listed, (): ()) -> Self {
-        In { served, it: served.content.catalog.meta_at(listed.place as usize) }
+    fn at(served: &'a Served, listed: RankedPlace, (): ()) -> Self {
+        InCatalog { served, item: served.content.catalog.meta_at(listed.place as usize) }
     }
 
     fn key(self) -> MetaKey<'a> {
-        MetaKey { catalog: &self.served.name, file: self.it.file(), index: self.it.index() }
+        MetaKey { catalog: &self.served.name, file: self.item.file(), index: self.item.index() }
     }
 
-    fn read((): (), cursor: &Key) -> Option<MetaKey<'_>> {
-        let [catalog, file, index] = cursor.parts(Tag::METAS)?;
+    fn key_from_cursor((): (), cursor: &OpaqueKey) -> Option<MetaKey<'_>> {
+        let [catalog, file, index] = cursor.parts(KeyTag::METAS)?;
         Some(MetaKey { catalog: catalog?, file: file?, index: index?.parse().ok()? })
     }
 
@@ -73,12 +74,12 @@ impl<'a> Item<'a> for In<'a, Meta<'a>> {
     }
 }
 
-impl<'a> Node<'a> for In<'a, Meta<'a>> {
+impl<'a> ConnectionNode<'a> for InCatalog<'a, Meta<'a>> {
     type ConnectionField = MetaConnectionField;
     type EdgeField = MetaEdgeField;
 
-    fn cursor(self, to: &mut Writer<'a>) {
+    fn cursor(self, writer: &mut ResponseWriter<'a>) {
         let MetaKey { catalog, file, index } = self.key();
-        to.key(Tag::METAS, [catalog, file, &index.to_string()].map(Some));
+        writer.opaque_key(KeyTag::METAS, [catalog, file, &index.to_string()].map(Some));
     }
 }

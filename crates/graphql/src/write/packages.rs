@@ -6,21 +6,21 @@ use fbc::catalog::{Facet, FacetCounts, FacetValue, FoundPackages, Package, Packa
 use jiff::Timestamp;
 use serving::Served;
 
-use super::connection::{Connection, Node};
-use super::{Field, In, Object, Outcome, Writer, arguments};
+use super::connection::{Connection, ConnectionNode};
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::Arguments;
-use crate::connection::{Direction, Item, Listed, Places, Source, page, sort};
+use crate::connection::{ConnectionItem, ConnectionSource, Direction, Places, RankedPlace, paginate, sort};
 use crate::fields::{
     FacetValueField, FieldId, PackageConnectionField, PackageEdgeField, PackageFacetsField, PackageField,
 };
 use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODES};
-use crate::key::{Key, Tag};
-use crate::plan::Selected;
+use crate::opaque_key::{KeyTag, OpaqueKey};
+use crate::plan::ValuePlan;
 
 /// A package in a connection.
 #[derive(Clone, Copy)]
-struct ListedPackage<'a> {
-    package: In<'a, Package<'a>>,
+struct PackageItem<'a> {
+    package: InCatalog<'a, Package<'a>>,
     rank: u32,
     order: PackageOrder,
 }
@@ -66,89 +66,91 @@ pub(crate) const FACET_VALUES: i64 = 100;
 
 const FACETS: FieldId = FieldId::PackageConnection(PackageConnectionField::Facets);
 
-impl<'a> Writer<'a> {
+impl<'a> ResponseWriter<'a> {
     /// Writes the packages of some catalogs, as a field asks for them; `others` are served too, and were not asked
     /// for.
     pub(super) fn packages(
         &mut self,
-        asked: Vec<&'a Served>,
+        catalogs: Vec<&'a Served>,
         others: Vec<&'a Served>,
-        field: &'a Field<'a>,
-    ) -> Outcome {
-        let given = arguments(field);
-        let filter = filter::packages(given);
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        let arguments = arguments(field);
+        let filter = filter::packages(arguments);
         let searches = filter.as_ref().is_some_and(|filter| filter.search.is_some());
-        let order = PackageOrder::new(given, searches);
+        let order = PackageOrder::new(arguments, searches);
         let is_plain =
             filter.is_none() && order.field == PackageOrderField::Name && order.direction == Direction::Ascending;
         let counts =
-            matches!(&field.value, Selected::Object(plan) if plan.fields.iter().any(|field| field.id == FACETS));
+            matches!(&field.value, ValuePlan::Object(plan) if plan.fields.iter().any(|field| field.id == FACETS));
         if is_plain && !counts {
-            let all =
-                |served: &'a Served| Source { served, places: Places::all(served.content.catalog.packages().len()) };
-            let sources: Vec<_> = asked.into_iter().map(all).collect();
-            return self.connection::<ListedPackage<'_>>(&sources, order, field);
+            let all = |served: &'a Served| ConnectionSource {
+                served,
+                places: Places::all(served.content.catalog.packages().len()),
+            };
+            let sources: Vec<_> = catalogs.into_iter().map(all).collect();
+            return self.connection::<PackageItem<'_>>(&sources, order, field);
         }
         let filter = filter.unwrap_or_default();
         let found: Vec<_> =
-            asked.into_iter().map(|served| (served, served.content.catalog.find_packages(&filter))).collect();
+            catalogs.into_iter().map(|served| (served, served.content.catalog.find_packages(&filter))).collect();
         let sources: Vec<_> = found.iter().map(|(served, found)| listed(served, found, order)).collect();
-        let page = match page::<ListedPackage<'_>>(&sources, order, given, self.context.limits) {
+        let page = match paginate::<PackageItem<'_>>(&sources, order, arguments, self.context.limits) {
             Ok(page) => page,
-            Err(message) => return self.bad_input(field, message),
+            Err(message) => return self.bad_user_input(field, message),
         };
         let facets = PackageFacets { filter, found, others };
-        self.one(Connection { page: &page, facets: Some(&facets) }, field)
+        self.object(Connection { page: &page, facets: Some(&facets) }, field)
     }
 }
 
-fn listed<'a>(served: &'a Served, found: &FoundPackages<'a>, order: PackageOrder) -> Source<'a> {
-    let mut list: Vec<_> = found.matches().map(|(place, rank)| Listed { place, rank }).collect();
-    sort::<ListedPackage<'_>>(served, &mut list, order);
-    Source { served, places: Places::List(list) }
+fn listed<'a>(served: &'a Served, found: &FoundPackages<'a>, order: PackageOrder) -> ConnectionSource<'a> {
+    let mut list: Vec<_> = found.matches().map(|(place, rank)| RankedPlace { place, rank }).collect();
+    sort::<PackageItem<'_>>(served, &mut list, order);
+    ConnectionSource { served, places: Places::List(list) }
 }
 
 impl PackageOrder {
-    fn new(given: &Arguments, searches: bool) -> Self {
-        let order = given.get("orderBy");
+    fn new(arguments: &Arguments, searches: bool) -> Self {
+        let order = arguments.get("orderBy");
         let field = match order["field"].as_str() {
             Some("RELEVANCE") => PackageOrderField::Relevance,
             Some("CREATED_AT") => PackageOrderField::CreatedAt,
             None if searches => PackageOrderField::Relevance,
             _ => PackageOrderField::Name,
         };
-        Self { field, direction: Direction::of(order, Direction::Ascending) }
+        Self { field, direction: Direction::from_order(order, Direction::Ascending) }
     }
 
-    fn tag(self) -> Tag {
+    fn tag(self) -> KeyTag {
         let tags = match self.field {
-            PackageOrderField::Name => Tag::PACKAGES_BY_NAME,
-            PackageOrderField::Relevance => Tag::PACKAGES_BY_RELEVANCE,
-            PackageOrderField::CreatedAt => Tag::PACKAGES_BY_CREATION,
+            PackageOrderField::Name => KeyTag::PACKAGES_BY_NAME,
+            PackageOrderField::Relevance => KeyTag::PACKAGES_BY_RELEVANCE,
+            PackageOrderField::CreatedAt => KeyTag::PACKAGES_BY_CREATION,
         };
         tags[self.direction as usize]
     }
 }
 
-impl<'a> Item<'a> for ListedPackage<'a> {
+impl<'a> ConnectionItem<'a> for PackageItem<'a> {
     type Order = PackageOrder;
     type Key<'k> = PackageKey<'k>;
 
-    fn at(served: &'a Served, Listed { place, rank }: Listed, order: PackageOrder) -> Self {
-        Self { package: In { served, it: served.content.catalog.package_at(place as usize) }, rank, order }
+    fn at(served: &'a Served, RankedPlace { place, rank }: RankedPlace, order: PackageOrder) -> Self {
+        Self { package: InCatalog { served, item: served.content.catalog.package_at(place as usize) }, rank, order }
     }
 
     fn key(self) -> PackageKey<'a> {
-        let In { served, it } = self.package;
+        let InCatalog { served, item } = self.package;
         let first = match self.order.field {
             PackageOrderField::Name => None,
             PackageOrderField::Relevance => Some(self.rank.into()),
-            PackageOrderField::CreatedAt => it.summary().created_at().map(Timestamp::as_microsecond),
+            PackageOrderField::CreatedAt => item.summary().created_at().map(Timestamp::as_microsecond),
         };
-        PackageKey { first, name: it.name(), catalog: &served.name }
+        PackageKey { first, name: item.name(), catalog: &served.name }
     }
 
-    fn read(order: PackageOrder, cursor: &Key) -> Option<PackageKey<'_>> {
+    fn key_from_cursor(order: PackageOrder, cursor: &OpaqueKey) -> Option<PackageKey<'_>> {
         let [first, name, catalog] = cursor.parts(order.tag())?;
         Some(PackageKey { first: first.map(str::parse).transpose().ok()?, name: name?, catalog: catalog? })
     }
@@ -161,22 +163,22 @@ impl<'a> Item<'a> for ListedPackage<'a> {
     }
 }
 
-impl<'a> Object<'a> for ListedPackage<'a> {
+impl<'a> Object<'a> for PackageItem<'a> {
     type Field = PackageField;
 
-    fn write(self, name: PackageField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        self.package.write(name, field, to)
+    fn write(self, name: PackageField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+        self.package.write(name, field, writer)
     }
 }
 
-impl<'a> Node<'a> for ListedPackage<'a> {
+impl<'a> ConnectionNode<'a> for PackageItem<'a> {
     type ConnectionField = PackageConnectionField;
     type EdgeField = PackageEdgeField;
 
-    fn cursor(self, to: &mut Writer<'a>) {
+    fn cursor(self, writer: &mut ResponseWriter<'a>) {
         let PackageKey { first, name, catalog } = self.key();
         let first = first.map(|first| first.to_string());
-        to.key(self.order.tag(), [first.as_deref(), Some(name), Some(catalog)]);
+        writer.opaque_key(self.order.tag(), [first.as_deref(), Some(name), Some(catalog)]);
     }
 }
 
@@ -205,10 +207,15 @@ impl<'a> PackageFacets<'a> {
 impl<'a> Object<'a> for &PackageFacets<'a> {
     type Field = PackageFacetsField;
 
-    fn write(self, name: PackageFacetsField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: PackageFacetsField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let first = arguments(field).integer("first").unwrap_or_default();
         let Ok(first) = usize::try_from(first.min(FACET_VALUES)) else {
-            return to.bad_input(field, format!("`first` must not be negative, and is {first}"));
+            return writer.bad_user_input(field, format!("`first` must not be negative, and is {first}"));
         };
         let counts = match name {
             PackageFacetsField::Catalogs => self.by_catalog(),
@@ -219,22 +226,22 @@ impl<'a> Object<'a> for &PackageFacets<'a> {
             PackageFacetsField::InstallModes => self.counted(Facet::InstallModes),
             PackageFacetsField::InfrastructureFeatures => self.counted(Facet::InfrastructureFeatures),
         };
-        to.many(counts.top(first).into_iter().map(|(value, count)| ValueCount(value, count)), field)
+        writer.object_list(counts.top(first).into_iter().map(|(value, count)| ValueCount(value, count)), field)
     }
 }
 
 impl<'a> Object<'a> for ValueCount<'_> {
     type Field = FacetValueField;
 
-    fn write(self, name: FacetValueField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: FacetValueField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         let Self(value, count) = self;
         match name {
             FacetValueField::Value => match value {
-                FacetValue::Text(text) => to.text(text),
-                FacetValue::CapabilityLevel(level) => to.word(filter::word(&CAPABILITY_LEVELS, &level)),
-                FacetValue::InstallMode(mode) => to.word(filter::word(&INSTALL_MODES, &mode)),
+                FacetValue::Text(text) => writer.string(text),
+                FacetValue::CapabilityLevel(level) => writer.static_string(filter::word(&CAPABILITY_LEVELS, &level)),
+                FacetValue::InstallMode(mode) => writer.static_string(filter::word(&INSTALL_MODES, &mode)),
             },
-            FacetValueField::Count => to.count(count as usize),
+            FacetValueField::Count => writer.count(count as usize),
         }
         Ok(())
     }

@@ -7,19 +7,19 @@ use fbc::{Problem, Severity};
 use serving::Served;
 
 use super::connection::Node;
-use super::{Field, Object, Outcome, Writer};
-use crate::connection::{Item, Listed};
+use super::{Object, PlannedField, ResponseWriter, WriteResult};
+use crate::connection::{ConnectionItem, RankedPlace};
 use crate::fields::{ProblemConnectionField, ProblemEdgeField, ProblemField};
-use crate::key::{Key, Tag};
+use crate::opaque_key::{KeyTag, OpaqueKey};
 
 /// A problem and its place among those of its catalog.
 #[derive(Clone, Copy)]
-pub(super) struct ProblemAt<'a> {
+pub(super) struct ProblemItem<'a> {
     served: &'a Served,
     place: usize,
 }
 
-impl<'a> ProblemAt<'a> {
+impl<'a> ProblemItem<'a> {
     fn problem(self) -> &'a Problem {
         &self.served.content.catalog.problems()[self.place]
     }
@@ -31,25 +31,25 @@ impl<'a> ProblemAt<'a> {
     }
 }
 
-impl<'a> Object<'a> for ProblemAt<'a> {
+impl<'a> Object<'a> for ProblemItem<'a> {
     type Field = ProblemField;
 
-    fn write(self, name: ProblemField, _: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(self, name: ProblemField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         let problem = self.problem();
         match name {
-            ProblemField::Severity => to.word(match problem.code.severity() {
+            ProblemField::Severity => writer.static_string(match problem.code.severity() {
                 Severity::Error => "ERROR",
                 Severity::Warning => "WARNING",
             }),
-            ProblemField::Code => to.word(problem.code.as_str()),
-            ProblemField::Message => to.text(&problem.message),
-            ProblemField::PackageName => to.maybe_text(problem.package.as_deref()),
-            ProblemField::ChannelName => to.maybe_text(problem.channel.as_deref()),
-            ProblemField::BundleName => to.maybe_text(problem.bundle.as_deref()),
-            ProblemField::File => to.maybe_text(problem.file.as_deref()),
+            ProblemField::Code => writer.static_string(problem.code.as_str()),
+            ProblemField::Message => writer.string(&problem.message),
+            ProblemField::PackageName => writer.optional_string(problem.package.as_deref()),
+            ProblemField::ChannelName => writer.optional_string(problem.channel.as_deref()),
+            ProblemField::BundleName => writer.optional_string(problem.bundle.as_deref()),
+            ProblemField::File => writer.optional_string(problem.file.as_deref()),
             ProblemField::Line => match problem.line {
-                Some(line) => to.count(line as usize),
-                None => to.null(),
+                Some(line) => writer.count(line as usize),
+                None => writer.null(),
             },
         }
         Ok(())
@@ -63,11 +63,11 @@ pub(super) struct ProblemKey<'k> {
     nth: usize,
 }
 
-impl<'a> Item<'a> for ProblemAt<'a> {
+impl<'a> ConnectionItem<'a> for ProblemItem<'a> {
     type Order = ();
     type Key<'k> = ProblemKey<'k>;
 
-    fn at(served: &'a Served, listed: Listed, (): ()) -> Self {
+    fn at(served: &'a Served, listed: RankedPlace, (): ()) -> Self {
         Self { served, place: listed.place as usize }
     }
 
@@ -76,8 +76,8 @@ impl<'a> Item<'a> for ProblemAt<'a> {
         ProblemKey { file, line, nth: self.place - self.first_of_line() }
     }
 
-    fn read((): (), cursor: &Key) -> Option<ProblemKey<'_>> {
-        let [file, line, nth] = cursor.parts(Tag::PROBLEMS)?;
+    fn key_from_cursor((): (), cursor: &OpaqueKey) -> Option<ProblemKey<'_>> {
+        let [file, line, nth] = cursor.parts(KeyTag::PROBLEMS)?;
         Some(ProblemKey { file, line: line.map(str::parse).transpose().ok()?, nth: nth?.parse().ok()? })
     }
 
@@ -86,14 +86,14 @@ impl<'a> Item<'a> for ProblemAt<'a> {
     }
 }
 
-impl<'a> Node<'a> for ProblemAt<'a> {
+impl<'a> ConnectionNode<'a> for ProblemItem<'a> {
     type ConnectionField = ProblemConnectionField;
     type EdgeField = ProblemEdgeField;
 
-    fn cursor(self, to: &mut Writer<'a>) {
+    fn cursor(self, writer: &mut ResponseWriter<'a>) {
         let ProblemKey { file, line, nth } = self.key();
         let line = line.map(|line| line.to_string());
-        to.key(Tag::PROBLEMS, [file, line.as_deref(), Some(&nth.to_string())]);
+        writer.opaque_key(KeyTag::PROBLEMS, [file, line.as_deref(), Some(&nth.to_string())]);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use fbc::catalog::{Constraint, GroupVersionKind, JsonValue, PackageRequirement, Property, PropertyKind};
 
-use super::{Field, Object, Outcome, Writer, arguments};
+use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{
     BundleObjectPropertyField, ConstraintPropertyField, CsvMetadataPropertyField, GvkPropertyField,
     GvkRequiredPropertyField, MaxOpenShiftVersionPropertyField, OpaquePropertyField, PackagePropertyField,
@@ -38,30 +38,30 @@ struct MaxOpenShiftVersion<'p>(&'p str);
 
 /// Content of an `olm.bundle.object`, decoded when a field needs it.
 #[derive(Clone, Copy)]
-struct BundleObject;
+struct BundleObjectContent;
 
 /// Content of an `olm.csv.metadata`, read when a field needs it.
 #[derive(Clone, Copy)]
-struct Metadata;
+struct CsvMetadataContent;
 
 /// Content of an unknown type, or malformed content.
 #[derive(Clone, Copy)]
-struct Opaque;
+struct OpaqueContent;
 
-impl<'a> Writer<'a> {
+impl<'a> ResponseWriter<'a> {
     /// Writes the properties of the types that a field selects.
     pub(super) fn properties(
         &mut self,
         properties: impl Iterator<Item = Property<'a>>,
-        field: &'a Field<'a>,
-    ) -> Outcome {
-        let types = arguments(field).texts("types");
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        let types = arguments(field).strings("types");
         let properties = properties.filter(|property| types.is_none_or(|types| types.contains(property.type_name())));
-        self.each(properties, field, |to, property| to.property(property, field))
+        self.list(properties, field, |writer, property| writer.property(property, field))
     }
 
     /// Writes a property as the type of its kind.
-    fn property(&mut self, property: Property<'a>, field: &'a Field<'a>) -> Outcome {
+    fn property(&mut self, property: Property<'a>, field: &'a PlannedField<'a>) -> WriteResult {
         match property.kind() {
             PropertyKind::Package { package, version, release } => {
                 self.property_object(property, PackageVersion { package, version, release }, field)
@@ -71,39 +71,44 @@ impl<'a> Writer<'a> {
             PropertyKind::GvkRequired(gvk) => self.property_object(property, RequiredApi(gvk), field),
             PropertyKind::Constraint => match property.constraint() {
                 Some(constraint) => self.property_object(property, &constraint, field),
-                None => self.property_object(property, Opaque, field),
+                None => self.property_object(property, OpaqueContent, field),
             },
-            PropertyKind::BundleObject => self.property_object(property, BundleObject, field),
-            PropertyKind::CsvMetadata => self.property_object(property, Metadata, field),
+            PropertyKind::BundleObject => self.property_object(property, BundleObjectContent, field),
+            PropertyKind::CsvMetadata => self.property_object(property, CsvMetadataContent, field),
             PropertyKind::MaxOpenShiftVersion(version) => {
                 self.property_object(property, MaxOpenShiftVersion(version), field)
             }
-            PropertyKind::Opaque => self.property_object(property, Opaque, field),
+            PropertyKind::Opaque => self.property_object(property, OpaqueContent, field),
         }
     }
 
-    fn property_object<'p, T>(&mut self, property: Property<'p>, content: T, field: &'a Field<'a>) -> Outcome
+    fn property_object<'p, T>(&mut self, property: Property<'p>, content: T, field: &'a PlannedField<'a>) -> WriteResult
     where
         PropertyObject<'p, T>: Object<'a>,
     {
-        self.of_type(PropertyObject { property, content }, field)
+        self.complete_object(PropertyObject { property, content }, field)
     }
 
-    fn property_value(&mut self, property: Property<'_>, field: &'a Field<'a>) -> Outcome {
-        self.part(property.value().map(JsonValue::raw), field)
+    fn property_value(&mut self, property: Property<'_>, field: &'a PlannedField<'a>) -> WriteResult {
+        self.json_at_pointer(property.value().map(JsonValue::raw), field)
     }
 }
 
 impl<'a> Object<'a> for PropertyObject<'_, PackageVersion<'_>> {
     type Field = PackagePropertyField;
 
-    fn write(self, name: PackagePropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: PackagePropertyField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            PackagePropertyField::Type => to.text(self.property.type_name()),
-            PackagePropertyField::Value => return to.property_value(self.property, field),
-            PackagePropertyField::PackageName => to.text(self.content.package),
-            PackagePropertyField::Version => to.text(self.content.version),
-            PackagePropertyField::Release => to.maybe_text(self.content.release),
+            PackagePropertyField::Type => writer.string(self.property.type_name()),
+            PackagePropertyField::Value => return writer.property_value(self.property, field),
+            PackagePropertyField::PackageName => writer.string(self.content.package),
+            PackagePropertyField::Version => writer.string(self.content.version),
+            PackagePropertyField::Release => writer.optional_string(self.content.release),
         }
         Ok(())
     }
@@ -112,11 +117,16 @@ impl<'a> Object<'a> for PropertyObject<'_, PackageVersion<'_>> {
 impl<'a> Object<'a> for PropertyObject<'_, PackageRequirement<'_>> {
     type Field = PackageRequiredPropertyField;
 
-    fn write(self, name: PackageRequiredPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: PackageRequiredPropertyField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            PackageRequiredPropertyField::Type => to.text(self.property.type_name()),
-            PackageRequiredPropertyField::Value => return to.property_value(self.property, field),
-            PackageRequiredPropertyField::Requirement => return to.one(self.content, field),
+            PackageRequiredPropertyField::Type => writer.string(self.property.type_name()),
+            PackageRequiredPropertyField::Value => return writer.property_value(self.property, field),
+            PackageRequiredPropertyField::Requirement => return writer.object(self.content, field),
         }
         Ok(())
     }
@@ -125,11 +135,16 @@ impl<'a> Object<'a> for PropertyObject<'_, PackageRequirement<'_>> {
 impl<'a> Object<'a> for PropertyObject<'_, ProvidedApi<'_>> {
     type Field = GvkPropertyField;
 
-    fn write(self, name: GvkPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: GvkPropertyField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            GvkPropertyField::Type => to.text(self.property.type_name()),
-            GvkPropertyField::Value => return to.property_value(self.property, field),
-            GvkPropertyField::Gvk => return to.one(self.content.0, field),
+            GvkPropertyField::Type => writer.string(self.property.type_name()),
+            GvkPropertyField::Value => return writer.property_value(self.property, field),
+            GvkPropertyField::Gvk => return writer.object(self.content.0, field),
         }
         Ok(())
     }
@@ -138,11 +153,16 @@ impl<'a> Object<'a> for PropertyObject<'_, ProvidedApi<'_>> {
 impl<'a> Object<'a> for PropertyObject<'_, RequiredApi<'_>> {
     type Field = GvkRequiredPropertyField;
 
-    fn write(self, name: GvkRequiredPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: GvkRequiredPropertyField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            GvkRequiredPropertyField::Type => to.text(self.property.type_name()),
-            GvkRequiredPropertyField::Value => return to.property_value(self.property, field),
-            GvkRequiredPropertyField::Gvk => return to.one(self.content.0, field),
+            GvkRequiredPropertyField::Type => writer.string(self.property.type_name()),
+            GvkRequiredPropertyField::Value => return writer.property_value(self.property, field),
+            GvkRequiredPropertyField::Gvk => return writer.object(self.content.0, field),
         }
         Ok(())
     }
@@ -151,41 +171,58 @@ impl<'a> Object<'a> for PropertyObject<'_, RequiredApi<'_>> {
 impl<'a> Object<'a> for PropertyObject<'_, &Constraint<'_>> {
     type Field = ConstraintPropertyField;
 
-    fn write(self, name: ConstraintPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: ConstraintPropertyField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            ConstraintPropertyField::Type => to.text(self.property.type_name()),
-            ConstraintPropertyField::Value => return to.property_value(self.property, field),
-            ConstraintPropertyField::Constraint => return to.one(self.content, field),
+            ConstraintPropertyField::Type => writer.string(self.property.type_name()),
+            ConstraintPropertyField::Value => return writer.property_value(self.property, field),
+            ConstraintPropertyField::Constraint => return writer.object(self.content, field),
         }
         Ok(())
     }
 }
 
-impl<'a> Object<'a> for PropertyObject<'_, BundleObject> {
+impl<'a> Object<'a> for PropertyObject<'_, BundleObjectContent> {
     type Field = BundleObjectPropertyField;
 
-    fn write(self, name: BundleObjectPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: BundleObjectPropertyField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            BundleObjectPropertyField::Type => to.text(self.property.type_name()),
-            BundleObjectPropertyField::Value => return to.property_value(self.property, field),
+            BundleObjectPropertyField::Type => writer.string(self.property.type_name()),
+            BundleObjectPropertyField::Value => return writer.property_value(self.property, field),
             BundleObjectPropertyField::Object => {
-                let object = self.property.value().and_then(|value| to.manifests.decode(value.raw()));
-                to.count_decoded()?;
-                return to.part(object.as_deref(), field);
+                let object = self.property.value().and_then(|value| writer.manifests.decode(value.raw()));
+                writer.count_decoded()?;
+                return writer.json_at_pointer(object.as_deref(), field);
             }
         }
         Ok(())
     }
 }
 
-impl<'a> Object<'a> for PropertyObject<'_, Metadata> {
+impl<'a> Object<'a> for PropertyObject<'_, CsvMetadataContent> {
     type Field = CsvMetadataPropertyField;
 
-    fn write(self, name: CsvMetadataPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: CsvMetadataPropertyField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            CsvMetadataPropertyField::Type => to.text(self.property.type_name()),
-            CsvMetadataPropertyField::Value => return to.property_value(self.property, field),
-            CsvMetadataPropertyField::Metadata => return to.maybe(self.property.metadata().as_ref(), field),
+            CsvMetadataPropertyField::Type => writer.string(self.property.type_name()),
+            CsvMetadataPropertyField::Value => return writer.property_value(self.property, field),
+            CsvMetadataPropertyField::Metadata => {
+                return writer.optional_object(self.property.metadata().as_ref(), field);
+            }
         }
         Ok(())
     }
@@ -194,23 +231,33 @@ impl<'a> Object<'a> for PropertyObject<'_, Metadata> {
 impl<'a> Object<'a> for PropertyObject<'_, MaxOpenShiftVersion<'_>> {
     type Field = MaxOpenShiftVersionPropertyField;
 
-    fn write(self, name: MaxOpenShiftVersionPropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: MaxOpenShiftVersionPropertyField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            MaxOpenShiftVersionPropertyField::Type => to.text(self.property.type_name()),
-            MaxOpenShiftVersionPropertyField::Value => return to.property_value(self.property, field),
-            MaxOpenShiftVersionPropertyField::Version => to.text(self.content.0),
+            MaxOpenShiftVersionPropertyField::Type => writer.string(self.property.type_name()),
+            MaxOpenShiftVersionPropertyField::Value => return writer.property_value(self.property, field),
+            MaxOpenShiftVersionPropertyField::Version => writer.string(self.content.0),
         }
         Ok(())
     }
 }
 
-impl<'a> Object<'a> for PropertyObject<'_, Opaque> {
+impl<'a> Object<'a> for PropertyObject<'_, OpaqueContent> {
     type Field = OpaquePropertyField;
 
-    fn write(self, name: OpaquePropertyField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: OpaquePropertyField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            OpaquePropertyField::Type => to.text(self.property.type_name()),
-            OpaquePropertyField::Value => return to.property_value(self.property, field),
+            OpaquePropertyField::Type => writer.string(self.property.type_name()),
+            OpaquePropertyField::Value => return writer.property_value(self.property, field),
         }
         Ok(())
     }

@@ -8,34 +8,34 @@ use fbc::selector::Selector;
 use serde_json::Value;
 use serving::{Served, Snapshot};
 
-use super::{Field, In, Object, Outcome, Writer, arguments};
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{ConsideredBundleField, ResolutionFailureField, ResolutionField};
 
 /// A resolution with the catalogs that were offered.
 #[derive(Clone, Copy)]
-struct Resolved<'r, 'a> {
+struct ResolutionObject<'r, 'a> {
     served: &'r [&'a Served],
-    found: &'r Resolution<'a>,
+    resolution: &'r Resolution<'a>,
 }
 
 /// A failure with the catalogs that were offered.
 #[derive(Clone, Copy)]
-struct Failed<'r, 'a> {
+struct ResolutionFailureObject<'r, 'a> {
     served: &'r [&'a Served],
     failure: &'r ResolutionFailure<'a>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> ResponseWriter<'a> {
     /// `Query.resolve`.
-    pub(super) fn resolution(&mut self, snapshot: &'a Snapshot, field: &'a Field<'a>) -> Outcome {
-        self.look_at_limits()?;
+    pub(super) fn resolution(&mut self, snapshot: &'a Snapshot, field: &'a PlannedField<'a>) -> WriteResult {
+        self.check_limits()?;
         let request = arguments(field).get("request");
         let names = texts(&request["catalogs"]);
-        let is_asked = |served: &&Served| names.is_empty() || names.contains(&served.name.as_str());
-        let served: Vec<_> = snapshot.by_name().map(|served| &**served).filter(is_asked).collect();
+        let is_selected = |served: &&Served| names.is_empty() || names.contains(&served.name.as_str());
+        let served: Vec<_> = snapshot.by_name().map(|served| &**served).filter(is_selected).collect();
         match pick(request, &served) {
-            Ok(found) => self.one(Resolved { served: &served, found: &found }, field),
-            Err(failure) => self.one(Failed { served: &served, failure: &failure }, field),
+            Ok(resolution) => self.object(ResolutionObject { served: &served, resolution: &resolution }, field),
+            Err(failure) => self.object(ResolutionFailureObject { served: &served, failure: &failure }, field),
         }
     }
 }
@@ -44,7 +44,7 @@ fn pick<'a>(request: &Value, served: &[&'a Served]) -> Result<Resolution<'a>, Re
     let text = |key: &str| request[key].as_str();
     let selector = text("selector").map(Selector::parse).transpose()?;
     let installed = Some(&request["installed"]).filter(|installed| installed.is_object());
-    let part = |of: &'static str| installed.and_then(|installed| installed[of].as_str());
+    let part = |key: &'static str| installed.and_then(|installed| installed[key].as_str());
     let offers: Vec<_> = served
         .iter()
         .map(|served| Offer {
@@ -80,44 +80,58 @@ fn texts(list: &Value) -> Vec<&str> {
 fn considered<'r, 'a>(
     served: &'r [&'a Served],
     considered: &'r [Considered<'a>],
-) -> impl Iterator<Item = In<'a, Considered<'a>>> {
-    considered.iter().map(|it| In { served: served[it.offer], it: *it })
+) -> impl Iterator<Item = InCatalog<'a, Considered<'a>>> {
+    considered.iter().map(|item| InCatalog { served: served[item.offer], item: *item })
 }
 
-impl<'a> Object<'a> for Resolved<'_, 'a> {
+impl<'a> Object<'a> for ResolutionObject<'_, 'a> {
     type Field = ResolutionField;
 
-    fn write(self, name: ResolutionField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
-        let Self { served, found } = self;
+    fn write(self, name: ResolutionField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+        let Self { served, resolution } = self;
         match name {
-            ResolutionField::Bundle => to.one(In { served: served[found.offer], it: found.bundle }, field),
-            ResolutionField::Deprecations => to.many(found.deprecations.iter().copied(), field),
-            ResolutionField::Considered => to.many(considered(served, &found.considered), field),
+            ResolutionField::Bundle => {
+                writer.object(InCatalog { served: served[resolution.offer], item: resolution.bundle }, field)
+            }
+            ResolutionField::Deprecations => writer.object_list(resolution.deprecations.iter().copied(), field),
+            ResolutionField::Considered => writer.object_list(considered(served, &resolution.considered), field),
         }
     }
 }
 
-impl<'a> Object<'a> for Failed<'_, 'a> {
+impl<'a> Object<'a> for ResolutionFailureObject<'_, 'a> {
     type Field = ResolutionFailureField;
 
-    fn write(self, name: ResolutionFailureField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: ResolutionFailureField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self { served, failure } = self;
         match name {
-            ResolutionFailureField::Code => to.word(failure.code.as_str()),
-            ResolutionFailureField::Message => to.text(&failure.message),
-            ResolutionFailureField::Considered => return to.many(considered(served, &failure.considered), field),
+            ResolutionFailureField::Code => writer.static_string(failure.code.as_str()),
+            ResolutionFailureField::Message => writer.string(&failure.message),
+            ResolutionFailureField::Considered => {
+                return writer.object_list(considered(served, &failure.considered), field);
+            }
         }
         Ok(())
     }
 }
 
-impl<'a> Object<'a> for In<'a, Considered<'a>> {
+impl<'a> Object<'a> for InCatalog<'a, Considered<'a>> {
     type Field = ConsideredBundleField;
 
-    fn write(self, name: ConsideredBundleField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: ConsideredBundleField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
-            ConsideredBundleField::Bundle => return to.one(self.with(self.it.bundle), field),
-            ConsideredBundleField::Rejection => to.maybe_text(self.it.rejection.map(Rejection::as_str)),
+            ConsideredBundleField::Bundle => return writer.object(self.with(self.item.bundle), field),
+            ConsideredBundleField::Rejection => writer.optional_string(self.item.rejection.map(Rejection::as_str)),
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 
 use fbc::catalog::{CsvMetadata, Package, Summary};
 
-use super::metadata::Named;
-use super::{Field, Object, Outcome, Writer};
+use super::metadata::DecodedLink;
+use super::{Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::CsvMetadataField;
 
 /// What the author of a package says of it.
@@ -19,29 +19,37 @@ struct PackageMetadata<'a, 'm> {
 impl<'a> Object<'a> for PackageMetadata<'a, '_> {
     type Field = CsvMetadataField;
 
-    fn write(self, name: CsvMetadataField, field: &'a Field<'a>, to: &mut Writer<'a>) -> Outcome {
+    fn write(
+        self,
+        name: CsvMetadataField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self { summary, read } = self;
         match name {
-            CsvMetadataField::DisplayName => to.maybe_text(summary.display_name()),
+            CsvMetadataField::DisplayName => writer.optional_string(summary.display_name()),
             CsvMetadataField::Provider => {
-                let provider = Named { name: summary.provider_name(), url: summary.provider_url() };
-                return to.maybe(Some(provider).filter(|it| it.name.is_some() || it.url.is_some()), field);
+                let provider = DecodedLink { name: summary.provider_name(), url: summary.provider_url() };
+                return writer
+                    .optional_object(Some(provider).filter(|link| link.name.is_some() || link.url.is_some()), field);
             }
-            CsvMetadataField::Categories => to.texts(summary.categories()),
-            CsvMetadataField::CapabilityLevel => to.capability_level(summary.capability_level()),
-            CsvMetadataField::InstallModes => to.install_modes(summary.install_modes()),
-            CsvMetadataField::InfrastructureFeatures => to.texts(summary.infrastructure_features()),
-            CsvMetadataField::Certified => to.maybe_boolean(summary.certified()),
-            CsvMetadataField::CreatedAt => to.maybe_text(summary.created_at().map(|at| at.to_string()).as_deref()),
+            CsvMetadataField::Categories => writer.strings(summary.categories()),
+            CsvMetadataField::CapabilityLevel => writer.capability_level(summary.capability_level()),
+            CsvMetadataField::InstallModes => writer.install_modes(summary.install_modes()),
+            CsvMetadataField::InfrastructureFeatures => writer.strings(summary.infrastructure_features()),
+            CsvMetadataField::Certified => writer.optional_boolean(summary.certified()),
+            CsvMetadataField::CreatedAt => {
+                writer.optional_string(summary.created_at().map(|at| at.to_string()).as_deref());
+            }
             _ => {
                 if read.get().is_none() {
-                    let found = summary.bundle().and_then(|bundle| bundle.metadata_by(&mut to.manifests));
-                    to.count_decoded()?;
+                    let found = summary.bundle().and_then(|bundle| bundle.metadata_by(&mut writer.manifests));
+                    writer.count_decoded()?;
                     read.get_or_init(|| found);
                 }
                 return match read.get() {
-                    Some(Some(metadata)) => metadata.write(name, field, to),
-                    _ => to.unknown(field),
+                    Some(Some(metadata)) => metadata.write(name, field, writer),
+                    _ => writer.unwritten_field(field),
                 };
             }
         }
@@ -49,11 +57,11 @@ impl<'a> Object<'a> for PackageMetadata<'a, '_> {
     }
 }
 
-impl<'a> Writer<'a> {
+impl<'a> ResponseWriter<'a> {
     /// Writes what the author of a package says of it.
-    pub(super) fn package_metadata(&mut self, package: Package<'a>, field: &'a Field<'a>) -> Outcome {
+    pub(super) fn package_metadata(&mut self, package: Package<'a>, field: &'a PlannedField<'a>) -> WriteResult {
         let (summary, read) = (package.summary(), OnceCell::new());
         let metadata = summary.bundle().map(|_| PackageMetadata { summary, read: &read });
-        self.maybe(metadata, field)
+        self.optional_object(metadata, field)
     }
 }

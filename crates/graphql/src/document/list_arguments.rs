@@ -6,7 +6,7 @@ use apollo_compiler::{Name, Node};
 
 /// The document with an object for each list in an argument of a field, since the validator compares objects whole;
 /// nothing when all lists are of one length. What is said of it counts only as far as it compares arguments.
-pub(super) fn as_objects(document: &Document) -> Option<Document> {
+pub(super) fn lists_to_objects(document: &Document) -> Option<Document> {
     let mut objects = document.clone();
     let mut lengths = Vec::new();
     for definition in &mut objects.definitions {
@@ -28,7 +28,7 @@ fn replace_in(selections: &mut [Selection], lengths: &mut Vec<usize>) {
         match selection {
             Selection::Field(field) => {
                 let field = field.make_mut();
-                field.arguments.iter_mut().for_each(|argument| replace(value_of(argument), lengths));
+                field.arguments.iter_mut().for_each(|argument| replace(value_mut(argument), lengths));
                 field.selection_set.iter_mut().for_each(|set| replace_in(set, lengths));
             }
             Selection::InlineFragment(inline) => replace_in(&mut inline.make_mut().selection_set, lengths),
@@ -37,7 +37,7 @@ fn replace_in(selections: &mut [Selection], lengths: &mut Vec<usize>) {
     }
 }
 
-fn value_of(argument: &mut Node<Argument>) -> &mut Node<Value> {
+fn value_mut(argument: &mut Node<Argument>) -> &mut Node<Value> {
     &mut argument.make_mut().value
 }
 

@@ -10,18 +10,18 @@
 use apollo_compiler::ast::{self, Definition, Selection, Value};
 use apollo_compiler::{Name, Node};
 
-use super::places::{begins, end_of_name, next};
+use super::source_positions::{end_of_name, next_token, token_starts_with};
 use crate::errors::{Code, Error, Location};
 
 /// Something forbidden, and where it is.
-pub(super) struct SyntaxFault {
+pub(super) struct SyntaxError {
     code: Code,
     message: String,
     /// An offset in the text.
     place: Option<usize>,
 }
 
-impl SyntaxFault {
+impl SyntaxError {
     fn syntax(message: &str, place: Option<usize>) -> Self {
         Self { code: Code::ParseFailed, message: format!("syntax error: {message}"), place }
     }
@@ -37,8 +37,8 @@ impl SyntaxFault {
 }
 
 /// Finds the first fault of a document.
-pub(super) fn check(document: &ast::Document, text: &str) -> Result<(), SyntaxFault> {
-    let mut check = Check { text, repeated: None };
+pub(super) fn check(document: &ast::Document, text: &str) -> Result<(), SyntaxError> {
+    let mut check = SyntaxCheck { text, repeated: None };
     for definition in &document.definitions {
         match definition {
             Definition::OperationDefinition(operation) => {
@@ -47,11 +47,11 @@ pub(super) fn check(document: &ast::Document, text: &str) -> Result<(), SyntaxFa
                     check.directives(&variable.directives)?;
                 }
                 check.directives(&operation.directives)?;
-                check.selections(&operation.selection_set, end_of(operation))?;
+                check.selections(&operation.selection_set, end_offset(operation))?;
             }
             Definition::FragmentDefinition(fragment) => {
                 check.directives(&fragment.directives)?;
-                check.selections(&fragment.selection_set, end_of(fragment))?;
+                check.selections(&fragment.selection_set, end_offset(fragment))?;
             }
             // Validation refuses every other definition.
             _ => {}
@@ -59,12 +59,12 @@ pub(super) fn check(document: &ast::Document, text: &str) -> Result<(), SyntaxFa
     }
     let end = match document.definitions.last() {
         None => Some(0),
-        Some(Definition::OperationDefinition(operation)) => end_of(operation),
-        Some(Definition::FragmentDefinition(fragment)) => end_of(fragment),
+        Some(Definition::OperationDefinition(operation)) => end_offset(operation),
+        Some(Definition::FragmentDefinition(fragment)) => end_offset(fragment),
         Some(_) => None,
     };
-    if end.is_some_and(|end| next(text, end) < text.len()) {
-        return Err(SyntaxFault::syntax("expected a definition that ends", Some(text.len())));
+    if end.is_some_and(|end| next_token(text, end) < text.len()) {
+        return Err(SyntaxError::syntax("expected a definition that ends", Some(text.len())));
     }
     // What is no GraphQL is told before what does not fit.
     check.repeated.map_or(Ok(()), Err)
@@ -92,41 +92,41 @@ pub(super) fn without_null_defaults(document: &ast::Document) -> Option<ast::Doc
     Some(stripped)
 }
 
-struct Check<'a> {
+struct SyntaxCheck<'a> {
     text: &'a str,
     /// The first input field that stands twice.
-    repeated: Option<SyntaxFault>,
+    repeated: Option<SyntaxError>,
 }
 
-impl Check<'_> {
+impl SyntaxCheck<'_> {
     /// `end` is where the node ends whose selections they are, just behind their brace.
-    fn selections(&mut self, selections: &[Selection], end: Option<usize>) -> Result<(), SyntaxFault> {
+    fn selections(&mut self, selections: &[Selection], end: Option<usize>) -> Result<(), SyntaxError> {
         if selections.is_empty() {
             let brace = end.and_then(|end| end.checked_sub(1));
-            return Err(SyntaxFault::syntax("expected a field or a fragment, found an empty selection", brace));
+            return Err(SyntaxError::syntax("expected a field or a fragment, found an empty selection", brace));
         }
         selections.iter().try_for_each(|selection| match selection {
             Selection::Field(field) => {
                 self.arguments(&field.name, &field.arguments)?;
                 self.directives(&field.directives)?;
-                field.selection_set.iter().try_for_each(|set| self.selections(set, end_of(field)))
+                field.selection_set.iter().try_for_each(|set| self.selections(set, end_offset(field)))
             }
             Selection::InlineFragment(inline) => {
                 self.directives(&inline.directives)?;
-                self.selections(&inline.selection_set, end_of(inline))
+                self.selections(&inline.selection_set, end_offset(inline))
             }
             Selection::FragmentSpread(spread) => self.directives(&spread.directives),
         })
     }
 
-    fn directives(&mut self, directives: &ast::DirectiveList) -> Result<(), SyntaxFault> {
+    fn directives(&mut self, directives: &ast::DirectiveList) -> Result<(), SyntaxError> {
         directives.iter().try_for_each(|directive| self.arguments(&directive.name, &directive.arguments))
     }
 
     /// The arguments behind the name of a field or of a directive.
-    fn arguments(&mut self, name: &Name, arguments: &[Node<ast::Argument>]) -> Result<(), SyntaxFault> {
-        let mut end = name.location().map(|span| next(self.text, span.end_offset()));
-        if end.is_some_and(|open| !begins(self.text, open, '(')) {
+    fn arguments(&mut self, name: &Name, arguments: &[Node<ast::Argument>]) -> Result<(), SyntaxError> {
+        let mut end = name.location().map(|span| next_token(self.text, span.end_offset()));
+        if end.is_some_and(|open| !token_starts_with(self.text, open, '(')) {
             return Ok(());
         }
         for argument in arguments {
@@ -137,7 +137,7 @@ impl Check<'_> {
         self.closes(end, ')')
     }
 
-    fn value(&mut self, value: &Node<Value>) -> Result<(), SyntaxFault> {
+    fn value(&mut self, value: &Node<Value>) -> Result<(), SyntaxError> {
         match value.as_ref() {
             Value::List(items) => items.iter().try_for_each(|item| self.value(item)),
             Value::Object(fields) => {
@@ -155,42 +155,44 @@ impl Check<'_> {
     }
 
     /// Nothing lies between the token that ends at `last` and the one at `start`.
-    fn follows(&self, last: Option<usize>, start: Option<usize>) -> Result<(), SyntaxFault> {
+    fn follows(&self, last: Option<usize>, start: Option<usize>) -> Result<(), SyntaxError> {
         match (last, start) {
-            (Some(last), Some(start)) if next(self.text, last + 1) != start => self.left_out(last),
+            (Some(last), Some(start)) if next_token(self.text, last + 1) != start => self.check_missing_colon(last),
             _ => Ok(()),
         }
     }
 
     /// Nothing lies between the token that ends at `last` and the one that closes the list.
-    fn closes(&self, last: Option<usize>, close: char) -> Result<(), SyntaxFault> {
+    fn closes(&self, last: Option<usize>, close: char) -> Result<(), SyntaxError> {
         match last {
-            Some(last) if !begins(self.text, next(self.text, last + 1), close) => self.left_out(last),
+            Some(last) if !token_starts_with(self.text, next_token(self.text, last + 1), close) => {
+                self.check_missing_colon(last)
+            }
             _ => Ok(()),
         }
     }
 
     /// A name without a colon lies behind the token that ends at `last`. In a text that the parser refuses it may be
     /// something else, which the parser tells of.
-    fn left_out(&self, last: usize) -> Result<(), SyntaxFault> {
-        let name = next(self.text, last + 1);
+    fn check_missing_colon(&self, last: usize) -> Result<(), SyntaxError> {
+        let name = next_token(self.text, last + 1);
         let end = end_of_name(self.text, name);
-        let place = next(self.text, end);
-        if end == name || begins(self.text, place, ':') {
+        let place = next_token(self.text, end);
+        if end == name || token_starts_with(self.text, place, ':') {
             return Ok(());
         }
-        Err(SyntaxFault::syntax("expected `:` and a value behind a name", Some(place)))
+        Err(SyntaxError::syntax("expected `:` and a value behind a name", Some(place)))
     }
 }
 
-fn end_of<T>(node: &Node<T>) -> Option<usize> {
+fn end_offset<T>(node: &Node<T>) -> Option<usize> {
     node.location().map(|span| span.end_offset())
 }
 
-fn repeated(fields: &[(Name, Node<Value>)]) -> Option<SyntaxFault> {
+fn repeated(fields: &[(Name, Node<Value>)]) -> Option<SyntaxError> {
     let mut seen = std::collections::HashSet::new();
     let (name, _) = fields.iter().find(|(name, _)| !seen.insert(name))?;
-    Some(SyntaxFault {
+    Some(SyntaxError {
         code: Code::ValidationFailed,
         message: format!("There can be only one input field named \"{name}\"."),
         place: name.location().map(|span| span.offset()),

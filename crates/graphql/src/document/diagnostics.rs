@@ -16,7 +16,7 @@ use apollo_compiler::{ExecutableDocument, ast};
 use super::Schema;
 
 /// The finding to tell of; nothing when none counts, so that the document is valid.
-pub(super) fn counting<'a>(
+pub(super) fn first_relevant<'a>(
     schema: &Schema,
     tree: &ast::Document,
     document: &ExecutableDocument,
@@ -27,7 +27,7 @@ pub(super) fn counting<'a>(
 }
 
 /// The first finding that the arguments of two fields differ.
-pub(super) fn conflict(findings: &DiagnosticList) -> Option<&DiagnosticData> {
+pub(super) fn argument_conflict(findings: &DiagnosticList) -> Option<&DiagnosticData> {
     let mut all = findings.iter().map(|finding| finding.error);
     all.find(|finding| finding.to_string().starts_with("operation must not provide conflicting field arguments"))
 }
@@ -84,5 +84,5 @@ fn is_consequence(schema: &Schema, tree: &ast::Document, finding: &DiagnosticDat
         |definition: &ExtendedType| definition.is_object() || definition.is_interface() || definition.is_union();
     message.starts_with("fragment `")
         && message.contains(" with type condition ")
-        && !schema.type_of(second).is_some_and(has_fields)
+        && !schema.type_definition(second).is_some_and(has_fields)
 }

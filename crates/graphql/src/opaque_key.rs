@@ -9,15 +9,15 @@ use super::output;
 
 /// What a key is of. A cursor's tag tells its order too, so that one of another order is noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tag(u8);
+pub(super) struct KeyTag(u8);
 
 /// A key that was read.
-pub(super) struct Key {
+pub(super) struct OpaqueKey {
     bytes: Vec<u8>,
 }
 
 /// Ids.
-impl Tag {
+impl KeyTag {
     pub(super) const CATALOG: Self = Self(b'C');
     pub(super) const PACKAGE: Self = Self(b'P');
     pub(super) const CHANNEL: Self = Self(b'H');
@@ -25,7 +25,7 @@ impl Tag {
 }
 
 /// Cursors; of two tags one is for the ascending and one for the descending order.
-impl Tag {
+impl KeyTag {
     pub(super) const PACKAGES_BY_NAME: [Self; 2] = [Self(b'p'), Self(b'q')];
     pub(super) const PACKAGES_BY_RELEVANCE: [Self; 2] = [Self(b's'), Self(b't')];
     pub(super) const PACKAGES_BY_CREATION: [Self; 2] = [Self(b'u'), Self(b'v')];
@@ -40,10 +40,10 @@ impl Tag {
 }
 
 /// Appends the text of a key, without quotes. `scratch` is any buffer.
-pub(super) fn write<'p>(
+pub(super) fn encode<'p>(
     out: &mut Vec<u8>,
     scratch: &mut Vec<u8>,
-    tag: Tag,
+    tag: KeyTag,
     parts: impl IntoIterator<Item = Option<&'p str>>,
 ) {
     scratch.clear();
@@ -55,15 +55,15 @@ pub(super) fn write<'p>(
     output::base64url(out, scratch);
 }
 
-impl Key {
+impl OpaqueKey {
     /// Reads the text of a key; nothing when it is none.
-    pub(super) fn read(text: &str) -> Option<Self> {
+    pub(super) fn decode(text: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         (!bytes.is_empty()).then_some(Self { bytes })
     }
 
     /// The parts of a key of this tag, which has exactly so many; nothing when it is another.
-    pub(super) fn parts<const N: usize>(&self, tag: Tag) -> Option<[Option<&str>; N]> {
+    pub(super) fn parts<const N: usize>(&self, tag: KeyTag) -> Option<[Option<&str>; N]> {
         let (&first, mut rest) = self.bytes.split_first()?;
         if first != tag.0 {
             return None;
@@ -104,9 +104,9 @@ fn read_length(rest: &mut &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn text(tag: Tag, parts: &[Option<&str>]) -> String {
+    fn text(tag: KeyTag, parts: &[Option<&str>]) -> String {
         let mut out = Vec::new();
-        write(&mut out, &mut Vec::new(), tag, parts.iter().copied());
+        encode(&mut out, &mut Vec::new(), tag, parts.iter().copied());
         String::from_utf8(out).unwrap()
     }
 
@@ -114,22 +114,22 @@ mod tests {
     fn a_key_reads_back_as_it_was_written() {
         let long = "x".repeat(200);
         let parts = [Some("etcd"), None, Some(""), Some(long.as_str())];
-        let key = Key::read(&text(Tag::BUNDLE, &parts)).unwrap();
-        assert_eq!(key.parts::<4>(Tag::BUNDLE), Some(parts));
+        let key = OpaqueKey::decode(&text(KeyTag::BUNDLE, &parts)).unwrap();
+        assert_eq!(key.parts::<4>(KeyTag::BUNDLE), Some(parts));
     }
 
     #[test]
     fn a_key_of_another_tag_or_with_other_parts_is_none() {
-        let key = Key::read(&text(Tag::PACKAGE, &[Some("a"), Some("b")])).unwrap();
-        assert_eq!(key.parts::<2>(Tag::BUNDLE), None);
-        assert_eq!(key.parts::<1>(Tag::PACKAGE), None);
-        assert_eq!(key.parts::<3>(Tag::PACKAGE), None);
+        let key = OpaqueKey::decode(&text(KeyTag::PACKAGE, &[Some("a"), Some("b")])).unwrap();
+        assert_eq!(key.parts::<2>(KeyTag::BUNDLE), None);
+        assert_eq!(key.parts::<1>(KeyTag::PACKAGE), None);
+        assert_eq!(key.parts::<3>(KeyTag::PACKAGE), None);
     }
 
     #[test]
     fn what_is_no_key_is_refused() {
         for text in ["", "!", "UA==", "UP__", "UAX_", "UP______"] {
-            let parts = Key::read(text).and_then(|key| key.parts::<1>(Tag::PACKAGE).map(|_| ()));
+            let parts = OpaqueKey::decode(text).and_then(|key| key.parts::<1>(KeyTag::PACKAGE).map(|_| ()));
             assert_eq!(parts, None, "{text}");
         }
     }

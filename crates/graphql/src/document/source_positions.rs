@@ -3,7 +3,7 @@
 //! It reads text, not trees, and trusts that the text was parsed.
 
 /// The offset of the next token at or after a place: white space, commas and comments do not count.
-pub(super) fn next(text: &str, from: usize) -> usize {
+pub(super) fn next_token(text: &str, from: usize) -> usize {
     let mut at = from;
     while let Some(char) = text.get(at..).and_then(|rest| rest.chars().next()) {
         match char {
@@ -16,7 +16,7 @@ pub(super) fn next(text: &str, from: usize) -> usize {
 }
 
 /// Whether a token begins with this at a place.
-pub(super) fn begins(text: &str, at: usize, with: char) -> bool {
+pub(super) fn token_starts_with(text: &str, at: usize, with: char) -> bool {
     text.get(at..).is_some_and(|rest| rest.starts_with(with))
 }
 
@@ -27,21 +27,21 @@ pub(super) fn end_of_name(text: &str, at: usize) -> usize {
 }
 
 /// The validator points to what an offending node is part of; this is the node itself, where its message names it.
-pub(super) fn refined(message: &str, text: &str, offset: usize) -> usize {
+pub(super) fn refine_offset(message: &str, text: &str, offset: usize) -> usize {
     let name = message.split('`').nth(1).unwrap_or_default();
     let place = if message.contains(" cannot be used for argument ") || message.starts_with("cannot find type ") {
-        occurrence(text, offset, name).or_else(|| variable(text, offset, name))
+        find_name(text, offset, name).or_else(|| find_variable(text, offset, name))
     } else if message.starts_with("the variable ") || message.starts_with("cannot find fragment ") {
         // Without the `$`, and without the dots.
-        occurrence(text, offset, name.trim_start_matches('$'))
+        find_name(text, offset, name.trim_start_matches('$'))
     } else if message.ends_with(" variable must be of an input type") {
-        let name = next(text, offset + 1);
-        Some(next(text, next(text, end_of_name(text, name)) + 1))
+        let name = next_token(text, offset + 1);
+        Some(next_token(text, next_token(text, end_of_name(text, name)) + 1))
     } else if message.contains(" must not have subselections") {
-        selections(text, offset)
+        find_selection_set(text, offset)
     } else if message.starts_with("field `") || message.contains(" does not have a field ") {
         // The key of a value, or the alias of a field.
-        key_before(text, offset)
+        find_name_before_colon(text, offset)
     } else {
         None
     };
@@ -49,7 +49,7 @@ pub(super) fn refined(message: &str, text: &str, offset: usize) -> usize {
 }
 
 /// Where a name, whole, is next.
-fn occurrence(text: &str, from: usize, name: &str) -> Option<usize> {
+fn find_name(text: &str, from: usize, name: &str) -> Option<usize> {
     let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
     let rest = text.get(from..)?;
     let found = rest
@@ -59,18 +59,18 @@ fn occurrence(text: &str, from: usize, name: &str) -> Option<usize> {
 }
 
 /// Where a variable is next whose sign stands apart from its name.
-fn variable(text: &str, from: usize, name: &str) -> Option<usize> {
+fn find_variable(text: &str, from: usize, name: &str) -> Option<usize> {
     let name = name.strip_prefix('$')?;
     let mut at = from;
     loop {
         // Token by token, so that no comment is walked through twice.
-        at = next(text, at);
+        at = next_token(text, at);
         let char = text.get(at..)?.chars().next()?;
         if char == '"' {
             at = end_of_string(text, at)?;
             continue;
         }
-        let start = next(text, at + char.len_utf8());
+        let start = next_token(text, at + char.len_utf8());
         if char == '$' && text.get(start..end_of_name(text, start)) == Some(name) {
             return Some(at);
         }
@@ -79,7 +79,7 @@ fn variable(text: &str, from: usize, name: &str) -> Option<usize> {
 }
 
 /// Where the selections of the field begin that begins at a place.
-fn selections(text: &str, field: usize) -> Option<usize> {
+fn find_selection_set(text: &str, field: usize) -> Option<usize> {
     let mut depth = 0;
     let mut at = field;
     loop {
@@ -90,7 +90,7 @@ fn selections(text: &str, field: usize) -> Option<usize> {
             '{' if depth == 0 => return Some(at),
             _ => {}
         }
-        at = next(text, if char == '"' { end_of_string(text, at)? } else { at + char.len_utf8() });
+        at = next_token(text, if char == '"' { end_of_string(text, at)? } else { at + char.len_utf8() });
     }
 }
 
@@ -114,7 +114,7 @@ pub(super) fn end_of_string(text: &str, at: usize) -> Option<usize> {
 }
 
 /// Where the name begins that stands with a colon before what begins at a place.
-fn key_before(text: &str, value: usize) -> Option<usize> {
+fn find_name_before_colon(text: &str, value: usize) -> Option<usize> {
     let is_nothing = |char: char| matches!(char, ' ' | '\t' | '\n' | '\r' | ',' | '\u{feff}');
     let before = text.get(..value)?.trim_end_matches(is_nothing).strip_suffix(':')?.trim_end_matches(is_nothing);
     let key = before.rfind(|char: char| !char.is_ascii_alphanumeric() && char != '_').map_or(0, |at| at + 1);
