@@ -1,8 +1,8 @@
-//! Input coercion: variables and arguments to the values that their types ask for.
+//! Input coercion: converts variables and arguments to values of their types.
 //!
 //! It follows the specification of September 2025 (`CoerceVariableValues`, `CoerceArgumentValues`, input objects
-//! and `@oneOf`), and its texts are those of graphql-js 17. The values that come out are JSON: an enum is its name, an
-//! `ID` is a string, what was neither given nor has a default is absent.
+//! and `@oneOf`), with the messages of graphql-js 17. Coerced values are JSON: an enum value is its name, an `ID` is a
+//! string, and a value that is neither provided nor has a default is absent.
 
 mod arguments;
 mod show;
@@ -19,26 +19,29 @@ use show::show;
 
 pub(super) use arguments::{Arguments, StringSet, arguments, condition};
 
-/// A value that does not have its type.
+/// Error of a value that cannot be coerced to its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CoercionError {
     pub(super) message: String,
     pub(super) span: Option<SourceSpan>,
 }
 
-/// A step into a value.
+/// Segment of the path into an input value.
 #[derive(Clone)]
 enum InputPathStep<'a> {
     Field(&'a str),
     Item(usize),
 }
 
-/// Coerces the variables of an operation, or tells everything that is wrong with them. A list has at most `list_items`.
+/// Coerces the variables of an operation. A list may have at most `list_items` items.
+///
+/// # Errors
+/// Every error of every variable.
 pub(super) fn variables(
     schema: &Schema,
     document: &Document,
     operation: &executable::Operation,
-    given: &Map<String, Value>,
+    raw_variables: &Map<String, Value>,
     list_items: usize,
 ) -> Result<Map<String, Value>, Vec<Error>> {
     let mut coerced = Map::new();
@@ -46,7 +49,7 @@ pub(super) fn variables(
     for definition in &operation.variables {
         let name = definition.name.as_str();
         let mut coercion = VariableCoercion { schema, list_items, path: Vec::new(), errors: Vec::new() };
-        let value = match (given.get(name), &definition.default_value) {
+        let value = match (raw_variables.get(name), &definition.default_value) {
             (Some(value), _) => coercion.value(&definition.ty, value),
             (None, Some(default)) => match arguments::constant(schema, &definition.ty, default) {
                 Ok(value) => value,
@@ -70,12 +73,12 @@ pub(super) fn variables(
     if errors.is_empty() { Ok(coerced) } else { Err(errors) }
 }
 
-/// Coerces JSON, and notes what is wrong and where.
+/// Coercion of one variable: converts its JSON value and collects all errors.
 struct VariableCoercion<'a> {
     schema: &'a Schema,
     list_items: usize,
     path: Vec<InputPathStep<'a>>,
-    /// The path and what is wrong there.
+    /// Path and message of each error.
     errors: Vec<(String, String)>,
 }
 
@@ -118,13 +121,13 @@ impl<'a> VariableCoercion<'a> {
 
     fn object(&mut self, definition: &'a InputObjectType, value: &'a Value) -> Value {
         let type_name = &definition.name;
-        let Value::Object(given) = value else {
+        let Value::Object(members) = value else {
             let found = show(value);
             return self.add_error(format!("Expected value of type \"{type_name}\" to be an object, found: {found}."));
         };
         let mut coerced = Map::new();
         for (name, field) in &definition.fields {
-            if let Some(value) = given.get(name.as_str()) {
+            if let Some(value) = members.get(name.as_str()) {
                 let value = self.within(InputPathStep::Field(name), |coercion| coercion.value(&field.ty, value));
                 coerced.insert(name.to_string(), value);
             } else if field.is_required() {
@@ -136,20 +139,20 @@ impl<'a> VariableCoercion<'a> {
                 coerced.insert(name.to_string(), value);
             }
         }
-        for name in given.keys().filter(|name| !definition.fields.contains_key(name.as_str())) {
+        for name in members.keys().filter(|name| !definition.fields.contains_key(name.as_str())) {
             let found = show(value);
             self.add_error(format!(
                 "Expected value of type \"{type_name}\" not to include unknown field \"{name}\", found: {found}."
             ));
         }
         if definition.is_one_of() {
-            self.one_of(definition, given);
+            self.one_of(definition, members);
         }
         Value::Object(coerced)
     }
 
-    fn one_of(&mut self, definition: &'a InputObjectType, given: &'a Map<String, Value>) {
-        let mut known = given.iter().filter(|(name, _)| definition.fields.contains_key(name.as_str()));
+    fn one_of(&mut self, definition: &'a InputObjectType, members: &'a Map<String, Value>) {
+        let mut known = members.iter().filter(|(name, _)| definition.fields.contains_key(name.as_str()));
         match (known.next(), known.next()) {
             (Some((name, Value::Null)), None) => {
                 self.within(InputPathStep::Field(name), |coercion| coercion.add_error(exactly_one(&definition.name)));
@@ -196,7 +199,7 @@ fn scalar(name: &str, value: &Value) -> Result<Value, String> {
     }
 }
 
-/// A number without a fraction that is no larger than a double holds exactly: `1`, and `1.0` too.
+/// Returns an integral number that a double represents exactly: `1`, and also `1.0`.
 fn integer(value: &Value) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     value.as_i64().or_else(|| {
@@ -206,14 +209,14 @@ fn integer(value: &Value) -> Option<i64> {
     })
 }
 
-/// A number without a fraction, however large, as the text of an `ID`.
+/// Returns the text of an `ID` for an integral number of any size.
 fn id(value: &Value) -> Option<String> {
     let large = || value.as_f64().filter(|number| number.fract() == 0.0).map(|number| number.to_string());
     let text = integer(value).map(|integer| integer.to_string());
     text.or_else(|| value.as_u64().map(|integer| integer.to_string())).or_else(large)
 }
 
-/// The default of an input field or an argument; what the schema says is valid.
+/// Returns the default of an input field or an argument. Defaults in the schema are valid.
 fn default_of(schema: &Schema, definition: &InputValueDefinition) -> Option<Value> {
     let default: &Node<ast::Value> = definition.default_value.as_ref()?;
     arguments::constant(schema, &definition.ty, default).ok()

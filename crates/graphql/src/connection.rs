@@ -1,8 +1,8 @@
-//! Connections: which items a page has, and the cursors that lead from one page to the next.
+//! Connections: selects the items of a page, by its size and cursors.
 //!
-//! Cursors are keys, not places: a cursor says after which key to go on, so that it survives an update of the catalog
-//! and never expires. The pages of several catalogs are merged from lists that are in order, each entered by binary
-//! search; outside of the page only the keys on the way of that search are looked at.
+//! A cursor is the sort key of an item, not its index, so that it survives an update of the catalog and never expires.
+//! A page over several catalogs is merged from one sorted list per catalog. A binary search finds the cursor in each
+//! list; outside of the page only the keys on the path of that search are computed.
 
 mod merge;
 mod places;
@@ -18,27 +18,27 @@ use super::opaque_key::OpaqueKey;
 
 pub(super) use places::{Places, RankedPlace};
 
-/// What a connection is over.
+/// An item of a connection.
 pub(super) trait ConnectionItem<'a>: Copy {
-    /// An order that such items can come in.
+    /// Order of the items.
     type Order: Copy;
-    /// What an item is ordered by, and what a cursor says of one. It is unique: it ends with the catalog.
+    /// Sort key, which a cursor encodes. It is unique: it ends with the catalog.
     type Key<'k>;
 
-    /// Something of a catalog.
-    fn at(served: &'a Served, listed: RankedPlace, order: Self::Order) -> Self;
+    /// Returns the item at a place of a catalog.
+    fn from_place(served: &'a Served, ranked: RankedPlace, order: Self::Order) -> Self;
 
-    /// What it is ordered by.
+    /// Returns the sort key of the item.
     fn key(self) -> Self::Key<'a>;
 
-    /// What a cursor of this order says.
+    /// Returns the sort key that a cursor encodes; `None` if it is a cursor of another connection or order.
     fn key_from_cursor(order: Self::Order, cursor: &OpaqueKey) -> Option<Self::Key<'_>>;
 
-    /// The order.
+    /// Compares two sort keys.
     fn compare(order: Self::Order, a: &Self::Key<'_>, b: &Self::Key<'_>) -> Ordering;
 }
 
-/// Which way to order.
+/// Direction of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Ascending,
@@ -46,7 +46,7 @@ pub(super) enum Direction {
 }
 
 impl Direction {
-    /// The direction of an order that is asked for.
+    /// Returns the direction of the argument `orderBy`, or else `default`.
     pub(super) fn from_order(order: &Value, default: Self) -> Self {
         match order["direction"].as_str() {
             Some("ASC") => Self::Ascending,
@@ -55,7 +55,7 @@ impl Direction {
         }
     }
 
-    /// What comes first this way.
+    /// Reverses an ordering if the direction is descending.
     pub(super) fn apply(self, order: Ordering) -> Ordering {
         match self {
             Self::Ascending => order,
@@ -63,7 +63,7 @@ impl Direction {
         }
     }
 
-    /// What comes first this way; what has no value comes last both ways.
+    /// Compares two optional values in this direction; `None` comes last in both directions.
     pub(super) fn present_first<T>(
         self,
         a: Option<&T>,
@@ -77,21 +77,22 @@ impl Direction {
     }
 }
 
-/// The items of a catalog that a connection is over, in its order.
+/// The items of one catalog in a connection, in its order.
 pub(super) struct ConnectionSource<'a> {
     pub(super) served: &'a Served,
     pub(super) places: Places,
 }
 
-/// A page of items.
+/// A page of a connection.
 pub(super) struct ConnectionPage<T> {
     pub(super) items: Vec<T>,
+    /// Number of items of the connection.
     pub(super) total: usize,
     pub(super) has_previous: bool,
     pub(super) has_next: bool,
 }
 
-/// What is asked of a connection.
+/// Pagination arguments: `first` or `last`, `after` and `before`.
 struct PaginationArguments<'q> {
     size: usize,
     backwards: bool,
@@ -99,31 +100,34 @@ struct PaginationArguments<'q> {
     before: Option<&'q str>,
 }
 
-/// The items of a page, or what is wrong with its arguments.
+/// Selects the page of a connection.
+///
+/// # Errors
+/// A message about the pagination argument that is invalid.
 pub(super) fn paginate<'a, T: ConnectionItem<'a>>(
     sources: &[ConnectionSource<'a>],
     order: T::Order,
     arguments: &Arguments,
     limits: &Limits,
 ) -> Result<ConnectionPage<T>, String> {
-    let window = PaginationArguments::read(arguments, limits)?;
-    let after = window.after.map(|text| read_cursor("after", text)).transpose()?;
-    let before = window.before.map(|text| read_cursor("before", text)).transpose()?;
+    let pagination = PaginationArguments::read(arguments, limits)?;
+    let after = pagination.after.map(|text| read_cursor("after", text)).transpose()?;
+    let before = pagination.before.map(|text| read_cursor("before", text)).transpose()?;
     let after =
         after.as_ref().map(|key| T::key_from_cursor(order, key).ok_or_else(|| wrong_order("after"))).transpose()?;
     let before =
         before.as_ref().map(|key| T::key_from_cursor(order, key).ok_or_else(|| wrong_order("before"))).transpose()?;
     let mut runs = Vec::with_capacity(sources.len());
     for source in sources {
-        let compare = |listed, key| T::compare(order, &T::at(source.served, listed, order).key(), key);
-        let from = after.as_ref().map_or(0, |key| source.places.partition_point(|listed| compare(listed, key).is_le()));
+        let compare = |ranked, key| T::compare(order, &T::from_place(source.served, ranked, order).key(), key);
+        let from = after.as_ref().map_or(0, |key| source.places.partition_point(|ranked| compare(ranked, key).is_le()));
         let to = before
             .as_ref()
-            .map_or(source.places.count(), |key| source.places.partition_point(|listed| compare(listed, key).is_lt()));
+            .map_or(source.places.count(), |key| source.places.partition_point(|ranked| compare(ranked, key).is_lt()));
         runs.push(merge::ItemRange { source, from, to: to.max(from) });
     }
     let total = sources.iter().map(|source| source.places.count()).sum();
-    let items = merge::take(&mut runs, order, window.size, window.backwards);
+    let items = merge::take(&mut runs, order, pagination.size, pagination.backwards);
     Ok(ConnectionPage {
         items,
         total,
@@ -132,16 +136,17 @@ pub(super) fn paginate<'a, T: ConnectionItem<'a>>(
     })
 }
 
-/// Puts what was found in a catalog into an order.
+/// Sorts items of a catalog.
 pub(super) fn sort<'a, T: ConnectionItem<'a>>(served: &'a Served, list: &mut [RankedPlace], order: T::Order) {
-    let mut keyed: Vec<_> = list.iter().map(|&listed| (T::at(served, listed, order).key(), listed)).collect();
+    let mut keyed: Vec<_> = list.iter().map(|&ranked| (T::from_place(served, ranked, order).key(), ranked)).collect();
     keyed.sort_unstable_by(|(a, _), (b, _)| T::compare(order, a, b));
-    for (listed, (_, sorted)) in list.iter_mut().zip(keyed) {
-        *listed = sorted;
+    for (ranked, (_, sorted)) in list.iter_mut().zip(keyed) {
+        *ranked = sorted;
     }
 }
 
-/// How many items a page has at most, for its cost; a size that is refused later counts as it is allowed.
+/// Returns the maximum number of items of a page, for its cost. A size above the limit, which is rejected later, counts
+/// as the limit.
 pub(super) fn page_size(arguments: &Arguments, limits: &Limits) -> usize {
     let size = arguments.integer("first").or(arguments.integer("last"));
     size.map_or(limits.default_page_size, |size| usize::try_from(size).unwrap_or(0).min(limits.page_size))

@@ -2,7 +2,7 @@
 //! change its validators.
 //!
 //! It is computed once per document, from `@cacheScope` and the arguments: names are literals or in variables. In doubt
-//! the scope is every catalog. A catalog too many makes a validator change too often; one too few would make it lie.
+//! the scope is every catalog. A catalog too many makes a validator change too often; one too few would make it wrong.
 
 use std::collections::HashSet;
 
@@ -92,13 +92,13 @@ impl Dependencies {
     pub(super) fn is_immutable(&self, variables: &Map<String, Value>, snapshot: &Snapshot) -> bool {
         let Some(pins) = &self.pins else { return false };
         let Some(ScopedCatalogs::Named(names)) = self.catalogs(variables) else { return false };
-        // A catalog that is not there is `null`, digest or not.
+        // A catalog that is not served is `null`, whatever digest the request names.
         read_all(pins, variables).is_some() && names.iter().all(|name| snapshot.get(name).is_some())
     }
 }
 
 impl CatalogNames {
-    /// The strings of a literal at a path; `None` if they depend on more than the literal and variables.
+    /// Returns the strings of a literal at a path; `None` if they depend on more than the literal and variables.
     fn from_literal(literal: &ast::Value, path: Path, operation: &Operation) -> Option<Vec<Self>> {
         match (literal, path) {
             (ast::Value::Variable(name), _) => {
@@ -145,7 +145,7 @@ fn read_all<'a>(texts: &'a [CatalogNames], variables: &'a Map<String, Value>) ->
     Some(read)
 }
 
-/// The value of a literal without variables, reduced to strings and what they are in.
+/// Returns the value of a literal without variables, reduced to strings and the lists and objects around them.
 fn constant(literal: &ast::Value) -> Value {
     match literal {
         ast::Value::String(text) => text.as_str().into(),

@@ -1,7 +1,7 @@
-//! Documents: from text to a checked tree, and the introspection of the schema.
+//! Documents: parsing and validation, and introspection of the schema.
 //!
-//! This module alone names the parser, the validator and the introspection of apollo-compiler, so that it can be
-//! replaced here. Others read the trees it gives. It knows nothing of catalogs.
+//! Only this module uses the parser, the validator and the introspection of apollo-compiler, so that they can be
+//! replaced here. Other modules read the syntax trees that it returns. It does not know catalogs.
 
 mod commas;
 mod diagnostics;
@@ -22,7 +22,7 @@ use super::dependencies::Dependencies;
 use super::errors::{Code, Error, Location};
 use super::limits::{self, Limits};
 
-/// The text of the schema.
+/// Source text of the schema (`schema.graphql`).
 pub const SDL: &str = include_str!("../../../schema.graphql");
 
 /// The schema that documents are validated against.
@@ -33,7 +33,7 @@ pub(super) struct Schema {
     possible_types: HashMap<Name, Vec<Name>>,
 }
 
-/// A document that can be executed.
+/// A valid document, ready to be executed.
 pub(super) struct Document {
     text: Box<str>,
     valid: Valid<ExecutableDocument>,
@@ -42,10 +42,10 @@ pub(super) struct Document {
 }
 
 impl Schema {
-    /// Reads [`SDL`].
+    /// Parses [`SDL`].
     ///
     /// # Panics
-    /// When it is no valid schema, which a test rules out.
+    /// If it is not a valid schema, which a test rules out.
     pub(super) fn load() -> Self {
         let valid = apollo_compiler::Schema::parse_and_validate(SDL, "schema.graphql")
             .unwrap_or_else(|invalid| panic!("schema.graphql: {}", invalid.errors));
@@ -63,27 +63,30 @@ impl Schema {
         Self { valid, implementers, possible_types }
     }
 
-    /// The definition of a type.
+    /// Returns the definition of a type.
     pub(super) fn type_definition(&self, name: &str) -> Option<&ExtendedType> {
         self.valid.types.get(name)
     }
 
-    /// The definition of a field, `__typename` and the like included.
+    /// Returns the definition of a field, also of introspection fields such as `__typename`.
     pub(super) fn field_definition(&self, type_name: &str, field: &str) -> Option<&FieldDefinition> {
         self.valid.type_field(type_name, field).ok().map(AsRef::as_ref)
     }
 
-    /// The object types of an interface or a union.
+    /// Returns the object types of an interface or a union; empty for other types.
     pub(super) fn possible_types(&self, name: &str) -> &[Name] {
         self.possible_types.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a fragment on `condition` applies to objects of `type_name`.
+    /// Returns whether a fragment on `condition` applies to objects of `type_name`.
     pub(super) fn fragment_applies(&self, type_name: &str, condition: &str) -> bool {
         type_name == condition || self.possible_types(condition).iter().any(|possible| possible == type_name)
     }
 
-    /// Parses a document and checks it against the limits and the schema.
+    /// Parses a document, checks it against the limits and validates it.
+    ///
+    /// # Errors
+    /// The first syntax error, exceeded limit or validation error.
     pub(super) fn parse(&self, text: &str, limits: &Limits) -> Result<Document, Error> {
         let tree = parse_tree(text, limits)?;
         limits::check(&tree, limits)?;
@@ -110,9 +113,9 @@ impl Schema {
         Ok(Document { text: text.into(), valid, dependencies })
     }
 
-    /// What the introspection fields at the root of an operation say, by response key.
+    /// Executes the introspection fields at the root of an operation. Returns their values by response key.
     ///
-    /// `variables` are coerced already.
+    /// `variables` must be coerced.
     pub(super) fn introspect(
         &self,
         document: &Document,
@@ -131,7 +134,7 @@ impl Schema {
 }
 
 impl Document {
-    /// The operation of this name, or the only one when there is no name.
+    /// Returns the operation of this name, or the only one if `name` is `None` (`GetOperation` of the specification).
     pub(super) fn operation(&self, name: Option<&str>) -> Result<&executable::Operation, Error> {
         let operations = &self.valid.operations;
         operations.get(name).map(AsRef::as_ref).map_err(|_| {
@@ -144,7 +147,7 @@ impl Document {
         })
     }
 
-    /// The dependencies of the operation of this name, or of the only one if there is no name.
+    /// Returns the dependencies of the operation of this name, or of the only one if `name` is `None`.
     pub(super) fn dependencies(&self, name: Option<&str>) -> Option<&Dependencies> {
         match name {
             Some(name) => {
@@ -155,23 +158,24 @@ impl Document {
         }
     }
 
-    /// A fragment of the document.
+    /// Returns the definition of a fragment.
     pub(super) fn fragment(&self, name: &str) -> Option<&executable::Fragment> {
         self.valid.fragments.get(name).map(AsRef::as_ref)
     }
 
-    /// The place of something in the text.
+    /// Converts a span of the source text to line and column.
     pub(super) fn location(&self, span: Option<SourceSpan>) -> Option<Location> {
         span.map(|span| Location::from_offset(&self.text, span.offset()))
     }
 
-    /// The text.
+    /// Source text of the document.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// The tree of a document. The parser stumbles over some commas, so that a text that it refuses is read without them.
+/// Parses a document. The parser rejects some insignificant commas, so a text that it rejects is parsed again without
+/// commas.
 fn parse_tree(text: &str, limits: &Limits) -> Result<ast::Document, Error> {
     let read = |text: &str| {
         let mut parser = Parser::new().token_limit(limits.tokens).recursion_limit(limits.nesting);
@@ -196,7 +200,7 @@ fn syntax_error(parser: &Parser, text: &str, invalid: &WithErrors<ast::Document>
     let Some(first) = invalid.errors.iter().next() else {
         return Error::request(Code::Internal, "a refused document has no error");
     };
-    // What the parser lets pass may stand before what it does not.
+    // An error that the parser misses may come before the first one that it finds.
     let place = first.error.location().map(|span| span.offset());
     match syntax_check::check(&invalid.partial, text) {
         Err(error) if error.is_before(place) => error.into_error(text),
@@ -204,7 +208,8 @@ fn syntax_error(parser: &Parser, text: &str, invalid: &WithErrors<ast::Document>
     }
 }
 
-/// One error alone: printing them all, with pieces of the document, takes seconds for a hostile one.
+/// Converts one error of the parser or validator. Printing all of them with excerpts of the source text takes seconds
+/// for a hostile document.
 fn diagnostic_error(code: Code, text: &str, finding: &DiagnosticData) -> Error {
     let message = finding.to_string();
     let place = finding.location().map(|span| source_positions::refine_offset(&message, text, span.offset()));

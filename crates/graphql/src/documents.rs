@@ -1,8 +1,8 @@
-//! Documents that requests need not send: the document cache, by the SHA-256 of their text, and trusted documents, by
-//! the ids that their clients use.
+//! Documents that requests need not send: the document cache, by SHA-256 of the source text, and trusted documents, by
+//! the ids that clients use.
 //!
-//! Clients name a document by its digest (Apollo's `persistedQuery`, `documentId`), or by the id that a compiler gave
-//! it: an md5 or a sha256 or any other text. An id is never checked against the text.
+//! Clients name a document by its digest (Apollo's `persistedQuery`, `documentId`), or by the id that a compiler
+//! assigned: an MD5, a SHA-256 or any other text. An id is never compared with the text.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -17,23 +17,23 @@ use super::errors::{Code, Error, Location};
 use super::limits::Limits;
 use super::second_chance::SecondChanceCache;
 
-/// Memory of a parsed document besides what grows with its text.
+/// Memory of a parsed document in bytes, besides what grows with its text.
 const BYTES_PER_DOCUMENT: usize = 1_024;
 
-/// Memory of a parsed document for each byte of its text: about 25 where names are long, 60 where they are short.
+/// Memory of a parsed document in bytes, for each byte of its text: about 25 if names are long, 60 if they are short.
 const BYTES_PER_BYTE: usize = 40;
 
 /// Which documents are executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DocumentPolicy {
-    /// Every one.
+    /// Every document.
     #[default]
     Any,
-    /// Only those that the server was given.
+    /// Only trusted documents.
     TrustedOnly,
 }
 
-/// Documents that need not be sent.
+/// The document cache and the trusted documents.
 pub(super) struct Documents {
     cache: SecondChanceCache<Digest, Document>,
     trusted: TrustedDocuments,
@@ -50,30 +50,30 @@ pub(super) struct ResolvedRequest<'r> {
     pub(super) includes_cost: bool,
 }
 
-/// Documents that the server was given.
+/// Documents that the operator configured.
 #[derive(Default)]
 struct TrustedDocuments {
     by_id: HashMap<Box<str>, Digest>,
     by_digest: HashMap<Digest, Arc<Document>>,
 }
 
-/// Why documents cannot be trusted.
+/// Error in the configured trusted documents.
 #[derive(Debug, thiserror::Error)]
 pub enum UntrustedError {
-    /// The text is no object of texts.
+    /// The text is not a JSON object whose values are strings.
     #[error("write a JSON object whose members are documents, each by its id")]
     Form(#[source] serde_json::Error),
-    /// A document would be refused.
+    /// A document is invalid or exceeds a limit.
     #[error("the document \"{id}\" is refused{}: {message}", at(*.location))]
     Document {
-        /// What its clients call it.
+        /// Id of the document.
         id: String,
-        /// Where in the document.
+        /// Position of the error in the document.
         location: Option<Location>,
-        /// Why.
+        /// Message of the error.
         message: String,
     },
-    /// An id means two documents.
+    /// Two documents have the same id.
     #[error("the id \"{0}\" is that of two documents: give one of them another")]
     Ambiguous(String),
 }
@@ -111,7 +111,7 @@ impl Documents {
         Ok(self.trusted.by_digest.len())
     }
 
-    /// Finds the document of a request: a trusted or cached one, or else the one that it has, which is then cached.
+    /// Finds the document of a request: a trusted or cached one, or else the one in the request, which is then cached.
     pub(super) fn resolve<'r>(
         &self,
         request: &'r Request<'r>,
@@ -120,7 +120,7 @@ impl Documents {
     ) -> Result<ResolvedRequest<'r>, Error> {
         let sent = request.query.as_deref().map(digest);
         let named = request.named().map(|id| self.named(&id)).transpose();
-        // Whoever may not ask is not told how to ask better.
+        // A client that may not use other documents does not learn how to name them.
         let named =
             named.map_err(|error| if self.policy == DocumentPolicy::TrustedOnly { not_trusted() } else { error })?;
         let digest = match (sent, named) {
@@ -149,7 +149,7 @@ impl Documents {
         if let Some(document) = self.cache.get(&digest) {
             return Ok(document);
         }
-        // The words that Apollo's clients wait for before they send the text.
+        // The message on which Apollo's clients send the text.
         let not_found = || Error::request(Code::PersistedQueryNotFound, "PersistedQueryNotFound");
         let text = request.query.as_ref().ok_or_else(not_found)?;
         let document = Arc::new(schema.parse(text, limits)?);
@@ -157,7 +157,7 @@ impl Documents {
         Ok(document)
     }
 
-    /// The digest of the document that a request names.
+    /// Returns the digest of the document that a request names.
     fn named(&self, id: &DocumentId<'_>) -> Result<Digest, Error> {
         let bad = |what: &str| Error::request(Code::BadUserInput, what);
         let trusted = |id: &str| self.trusted.by_id.get(id).copied();
@@ -179,16 +179,16 @@ fn not_trusted() -> Error {
     Error::request(Code::QueryNotInSafelist, "the server executes only documents that it was given")
 }
 
-/// How a request names its document.
+/// Id by which a request names its document.
 enum DocumentId<'r> {
-    /// By `documentId`.
+    /// The parameter `documentId`.
     Document(&'r str),
-    /// By the hash in `persistedQuery`, if that is well-formed.
+    /// The hash in the extension `persistedQuery`; `None` if the extension is malformed.
     Persisted(Option<&'r str>),
 }
 
 impl ResolvedRequest<'_> {
-    /// Whether the operation is a subscription.
+    /// Returns whether the operation is a subscription.
     pub(super) fn is_subscription(&self) -> bool {
         let operation = self.document.operation(self.request.operation_name.as_deref());
         operation.is_ok_and(executable::Operation::is_subscription)
@@ -209,13 +209,13 @@ impl Request<'_> {
         Some(DocumentId::Persisted(persisted["sha256Hash"].as_str().filter(|_| persisted["version"] == 1)))
     }
 
-    /// Whether the response has the cost in its `extensions`.
+    /// Returns whether the request has the extension `cost`.
     fn includes_cost(&self) -> bool {
         self.extensions.as_ref().is_some_and(|extensions| extensions.get("cost") == Some(&true.into()))
     }
 }
 
-/// The digest by which the document of a text is kept.
+/// Returns the SHA-256 of a document's source text; the key of the document cache.
 fn digest(text: &str) -> Digest {
     Digest::new(Sha256::digest(text.as_bytes()).into())
 }

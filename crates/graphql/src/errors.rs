@@ -15,9 +15,9 @@ pub enum Code {
     ValidationFailed,
     /// A variable or an argument has a value that cannot be used.
     BadUserInput,
-    /// The document has no operation of the name asked for, or several and no name was given.
+    /// The document has no operation of the requested name, or has several and the request names none.
     OperationResolutionFailure,
-    /// Fields lie too deep within one another.
+    /// Fields are nested too deeply.
     MaxDepth,
     /// Too many fields have aliases.
     MaxAliases,
@@ -31,7 +31,7 @@ pub enum Code {
     PersistedQueryNotFound,
     /// The digest of the document differs from the one that the request names.
     PersistedQueryHashMismatch,
-    /// The server executes only trusted documents, and this is none of them.
+    /// The server executes only trusted documents, and this document is not trusted.
     QueryNotInSafelist,
     /// The operation is estimated to produce more objects than the limit.
     CostEstimated,
@@ -45,7 +45,7 @@ pub enum Code {
     CatalogChanged,
     /// The maximum number of streams is open.
     MaxStreams,
-    /// A fault of the server.
+    /// An error of the server, not of the request.
     Internal,
 }
 
@@ -58,7 +58,7 @@ pub struct Location {
     pub column: usize,
 }
 
-/// A segment of the path to a field of a response.
+/// Segment of the path from the root of a response to a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment {
     /// The response key of a field.

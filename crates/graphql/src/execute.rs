@@ -51,7 +51,7 @@ impl Engine {
     ) -> Result<Response, Vec<Error>> {
         let operation = document.operation(request.operation_name.as_deref()).map_err(|error| vec![error])?;
         if operation.is_subscription() {
-            // graphql-http's words, and what to do.
+            // The message of graphql-http (npm), and what to do.
             let message = "Subscriptions are not supported in one answer: accept text/event-stream or use a WebSocket";
             return Err(vec![Error::request(Code::OperationResolutionFailure, message)]);
         }
@@ -122,7 +122,7 @@ impl Response {
         Self::from_written(written, None)
     }
 
-    /// Closes the text of a response, with the estimated cost if the request asks for it.
+    /// Completes the text of a response, with its costs if `estimated_cost` is present.
     fn from_written(written: ExecutionResult, estimated_cost: Option<u64>) -> Self {
         let ExecutionResult { data: mut body, errors, objects } = written;
         let outcome = if errors.is_empty() { Outcome::Complete } else { Outcome::Partial };

@@ -1,16 +1,16 @@
 //! The fields of every object type, generated from `schema.graphql` by `build.rs`: one enum per type, and what the
-//! directives `@cost`, `@listSize` and `@cacheScope` say of each field.
+//! directives `@cost`, `@listSize` and `@cacheScope` state about each field.
 
 /// An enum of the fields of one object type.
 pub(crate) trait ObjectField: Copy {
     /// Name of the type.
     const TYPE_NAME: &'static str;
 
-    /// The field, if it is one of this type.
+    /// Returns the field; `None` if it is a field of another type.
     fn from_id(id: FieldId) -> Option<Self>;
 }
 
-/// What the schema says of a field.
+/// Facts about a field, from its directives in the schema.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldFacts {
     /// `@cost`: work of one execution beside the objects that it returns, in objects.
@@ -19,7 +19,7 @@ pub(crate) struct FieldFacts {
     pub(crate) list_size: ListSize,
     /// `@cacheScope`: catalogs that the value depends on.
     pub(crate) scope: FieldScope,
-    /// Whether the value is raw JSON, whose size no cost tells.
+    /// Whether the value is raw JSON, whose size the cost does not reflect.
     pub(crate) is_json: bool,
 }
 

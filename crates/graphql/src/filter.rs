@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::coercion::Arguments;
 
-/// The words of the schema for capability levels.
+/// Capability levels with their enum values in the schema.
 pub(super) const CAPABILITY_LEVELS: [(CapabilityLevel, &str); 5] = [
     (CapabilityLevel::BasicInstall, "BASIC_INSTALL"),
     (CapabilityLevel::SeamlessUpgrades, "SEAMLESS_UPGRADES"),
@@ -15,7 +15,7 @@ pub(super) const CAPABILITY_LEVELS: [(CapabilityLevel, &str); 5] = [
     (CapabilityLevel::AutoPilot, "AUTO_PILOT"),
 ];
 
-/// The words of the schema for install modes.
+/// Install modes with their enum values in the schema.
 pub(super) const INSTALL_MODES: [(InstallMode, &str); 4] = [
     (InstallMode::OwnNamespace, "OWN_NAMESPACE"),
     (InstallMode::SingleNamespace, "SINGLE_NAMESPACE"),
@@ -23,14 +23,14 @@ pub(super) const INSTALL_MODES: [(InstallMode, &str); 4] = [
     (InstallMode::AllNamespaces, "ALL_NAMESPACES"),
 ];
 
-/// The word of the schema for a value.
+/// Returns the enum value in the schema for a Rust value.
 pub(super) fn word<T: PartialEq>(words: &[(T, &'static str)], value: &T) -> &'static str {
     words.iter().find(|(known, _)| known == value).map_or("", |(_, word)| word)
 }
 
-/// The conditions on packages; nothing when there are none.
-pub(super) fn packages(given: &Arguments) -> Option<PackageFilter<'_>> {
-    let filter = given.get("filter");
+/// Returns the conditions of the argument `filter` on packages; `None` if there are none.
+pub(super) fn packages(arguments: &Arguments) -> Option<PackageFilter<'_>> {
+    let filter = arguments.get("filter");
     filter.as_object().filter(|members| !members.is_empty())?;
     Some(PackageFilter {
         search: filter["search"].as_str(),
@@ -46,12 +46,12 @@ pub(super) fn packages(given: &Arguments) -> Option<PackageFilter<'_>> {
     })
 }
 
-/// The conditions on bundles but that on their packages; nothing when there are none.
+/// Returns the conditions of the argument `filter` on bundles, except on their packages; `None` if there are none.
 ///
 /// # Errors
-/// When the version range is malformed.
-pub(super) fn bundles(given: &Arguments) -> Result<Option<BundleFilter<'_>>, VersionRangeError> {
-    let filter = given.get("filter");
+/// The version range is malformed.
+pub(super) fn bundles(arguments: &Arguments) -> Result<Option<BundleFilter<'_>>, VersionRangeError> {
+    let filter = arguments.get("filter");
     if filter.as_object().is_none_or(Map::is_empty) {
         return Ok(None);
     }
@@ -69,9 +69,9 @@ pub(super) fn bundles(given: &Arguments) -> Result<Option<BundleFilter<'_>>, Ver
     }))
 }
 
-/// The conditions on blobs; nothing when there are none.
-pub(super) fn metas(given: &Arguments) -> Option<MetaFilter<'_>> {
-    let filter = given.get("filter");
+/// Returns the conditions of the argument `filter` on blobs; `None` if there are none.
+pub(super) fn metas(arguments: &Arguments) -> Option<MetaFilter<'_>> {
+    let filter = arguments.get("filter");
     filter.as_object().filter(|members| !members.is_empty())?;
     let [schema, package, name] = ["schema", "package", "name"].map(|member| filter[member].as_str());
     Some(MetaFilter { schema, package, name })

@@ -1,7 +1,7 @@
-//! Introspection: what the schema says of itself, as text for each response key.
+//! Introspection: the values of `__schema` and `__type` as JSON text, by response key.
 //!
-//! It takes milliseconds where everything else takes microseconds, and clients ask the same few questions, so the last
-//! answers are cached.
+//! Introspection takes milliseconds where everything else takes microseconds, and clients send the same few
+//! introspection queries. The last results are therefore cached.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,22 +13,22 @@ use super::document::{Document, Schema};
 use super::errors::{Code, Error};
 use super::plan::{Plan, ValuePlan};
 
-/// What introspection said: JSON text by response key.
+/// Result of the introspection fields of an operation: JSON text by response key.
 pub(super) type IntrospectionData = Vec<(Box<str>, Box<[u8]>)>;
 
-/// Number of cached answers
+/// Maximum number of cached results.
 const MAX_ENTRIES: usize = 4;
 
-/// Maximum size of a cached answer, in bytes; that to the whole schema is smaller.
+/// Maximum size of a cached result, in bytes. The result for the whole schema is smaller.
 const MAX_ENTRY_BYTES: usize = 1 << 20;
 
-/// The last answers, the latest last.
+/// Cache of the last results, the latest last.
 #[derive(Default)]
 pub(super) struct IntrospectionCache {
     entries: Mutex<Vec<(IntrospectionKey, Arc<IntrospectionData>)>>,
 }
 
-/// What an answer depends on.
+/// Everything that a result depends on.
 #[derive(Clone, PartialEq)]
 struct IntrospectionKey {
     text: Box<str>,
@@ -37,7 +37,7 @@ struct IntrospectionKey {
 }
 
 impl IntrospectionCache {
-    /// What the introspection fields of a plan say.
+    /// Returns the result of the introspection fields of a plan, cached or executed now; empty if it has none.
     pub(super) fn execute(
         &self,
         schema: &Schema,

@@ -13,12 +13,12 @@
 //! | `dependencies` | the catalogs that a response depends on |
 //! | [`limits`] | limits of a request |
 //! | `coercion` | variables and arguments → values |
-//! | `plan` | selection sets → what to write; its cost |
-//! | `write` | a plan → JSON text; one file per family of types |
+//! | `plan` | selection sets → a plan; its estimated cost |
+//! | `write` | a plan → JSON text of the response; one file per family of types |
 //! | `fields` | the fields of every type: names, cost, list sizes, cache scopes |
 //! | `filter` | arguments → conditions on the content of a catalog |
-//! | `connection`, `key` | pages, cursors, ids |
-//! | `introspection` | the schema about itself |
+//! | `connection`, `opaque_key` | pages, cursors, ids |
+//! | `introspection` | `__schema` and `__type`, cached |
 //! | [`errors`] | error codes and messages |
 //! | `subscription` | events of subscriptions |
 //! | `response_key` | validators: names of responses before they are executed, also by URL |
@@ -131,7 +131,7 @@ impl Engine {
         self.documents.set_policy(policy);
     }
 
-    /// The limits of its requests.
+    /// Limits of requests.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -172,7 +172,7 @@ impl Engine {
 }
 
 impl Request<'_> {
-    /// Copies what the request borrows.
+    /// Copies the borrowed texts of the request.
     pub fn into_owned(self) -> Request<'static> {
         let own = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
         let Request { query, document_id, operation_name, variables, extensions } = self;

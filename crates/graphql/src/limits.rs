@@ -1,7 +1,7 @@
 //! Limits of requests: every limit as a named value, and the check of those that depend on the document alone.
 //!
 //! The check walks the parsed document once, before it is validated: a fragment is measured once and counted wherever
-//! it is spread, so fragments that double or lie in circles cost nothing. It does not know the schema.
+//! it is spread, so fragments that multiply or form cycles cost nothing to measure. It does not know the schema.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub struct Limits {
     pub cost: u64,
     /// Maximum number of items of a page.
     pub page_size: usize,
-    /// Number of items of a page if the request does not say.
+    /// Number of items of a page if the request has neither `first` nor `last`.
     pub default_page_size: usize,
     /// Maximum number of items of a list in a variable; the tokens of a document bound those in its text.
     pub list_items: usize,
@@ -63,18 +63,18 @@ pub struct Limits {
     /// Maximum size of a response that is compressed, in bytes: compressing a larger one would take longer than writing
     /// it did.
     pub compressed_bytes: usize,
-    /// Whether the schema can be read from the server.
+    /// Whether clients may read the schema.
     pub introspection: IntrospectionPolicy,
     /// Limits of streams.
     pub streams: StreamLimits,
 }
 
-/// Whether the schema can be read from the server, by introspection or as text.
+/// Whether clients may read the schema, by introspection or as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntrospectionPolicy {
-    /// By every client.
+    /// Every client may read the schema.
     Enabled,
-    /// By no client.
+    /// No client may read the schema.
     Disabled,
 }
 
@@ -111,7 +111,10 @@ impl Default for Limits {
     }
 }
 
-/// Checks every operation of a document against the limits that the document alone decides.
+/// Checks every operation of a document against the limits that depend on the document alone.
+///
+/// # Errors
+/// The first limit that an operation exceeds.
 pub(super) fn check(document: &ast::Document, limits: &Limits) -> Result<(), Error> {
     let mut walk = MeasureWalk::default();
     for definition in &document.definitions {
@@ -132,20 +135,20 @@ pub(super) fn check(document: &ast::Document, limits: &Limits) -> Result<(), Err
     Ok(())
 }
 
-/// Sizes of a selection set, its fragments resolved. Sums saturate.
+/// Counts of a selection set, fragments resolved. Sums saturate.
 #[derive(Clone, Copy, Default)]
 struct Measure {
     depth: u64,
     aliases: u64,
     directives: u64,
     fields: u64,
-    /// Fields of the set itself.
+    /// Number of fields of the set itself, without nested ones.
     own_fields: u64,
-    /// Lists of introspection within one another, wherever the set is.
+    /// Nesting of lists of introspection, counted wherever the set is.
     lists: u64,
-    /// The same, within `__schema` or `__type`.
+    /// Nesting of lists of introspection within `__schema` or `__type`.
     introspection_lists: u64,
-    /// Whether there is a `__schema` or a `__type`.
+    /// Whether `__schema` or `__type` is selected.
     introspects: bool,
 }
 
@@ -153,7 +156,8 @@ struct Measure {
 #[derive(Default)]
 struct MeasureWalk<'d> {
     definitions: HashMap<&'d str, &'d ast::FragmentDefinition>,
-    /// What was measured; nothing while it is being measured, so that a circle ends. Validation refuses circles.
+    /// Fragments that were measured; `None` while one is being measured, so that a cycle ends. Validation rejects
+    /// cycles.
     measured: HashMap<&'d str, Option<Measure>>,
 }
 

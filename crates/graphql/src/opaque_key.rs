@@ -1,22 +1,23 @@
-//! Opaque keys: the text of ids and cursors.
+//! Opaque keys: the encoding of ids and cursors.
 //!
-//! A key is a tag and parts, each with its length before it, in base64url. An absent part differs from an empty one.
+//! A key is a tag followed by length-prefixed parts, encoded as base64url. An absent part differs from an empty one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::output;
 
-/// What a key is of. A cursor's tag tells its order too, so that one of another order is noticed.
+/// First byte of a key: the type of object, or the connection and its order, so that a cursor of another order is
+/// detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KeyTag(u8);
 
-/// A key that was read.
+/// A decoded key.
 pub(super) struct OpaqueKey {
     bytes: Vec<u8>,
 }
 
-/// Ids.
+/// Tags of ids.
 impl KeyTag {
     pub(super) const CATALOG: Self = Self(b'C');
     pub(super) const PACKAGE: Self = Self(b'P');
@@ -24,7 +25,7 @@ impl KeyTag {
     pub(super) const BUNDLE: Self = Self(b'B');
 }
 
-/// Cursors; of two tags one is for the ascending and one for the descending order.
+/// Tags of cursors; of two tags the first is for the ascending order and the second for the descending order.
 impl KeyTag {
     pub(super) const PACKAGES_BY_NAME: [Self; 2] = [Self(b'p'), Self(b'q')];
     pub(super) const PACKAGES_BY_RELEVANCE: [Self; 2] = [Self(b's'), Self(b't')];
@@ -39,7 +40,7 @@ impl KeyTag {
     pub(super) const PROBLEMS: Self = Self(b'r');
 }
 
-/// Appends the text of a key, without quotes. `scratch` is any buffer.
+/// Appends the text of a key, without quotes. `scratch` is a buffer to reuse; its content is overwritten.
 pub(super) fn encode<'p>(
     out: &mut Vec<u8>,
     scratch: &mut Vec<u8>,
@@ -56,13 +57,13 @@ pub(super) fn encode<'p>(
 }
 
 impl OpaqueKey {
-    /// Reads the text of a key; nothing when it is none.
+    /// Decodes the text of a key; `None` if it is not base64url or is empty.
     pub(super) fn decode(text: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         (!bytes.is_empty()).then_some(Self { bytes })
     }
 
-    /// The parts of a key of this tag, which has exactly so many; nothing when it is another.
+    /// Returns the parts of the key; `None` if it has another tag or not exactly `N` parts.
     pub(super) fn parts<const N: usize>(&self, tag: KeyTag) -> Option<[Option<&str>; N]> {
         let (&first, mut rest) = self.bytes.split_first()?;
         if first != tag.0 {
@@ -79,7 +80,7 @@ impl OpaqueKey {
     }
 }
 
-/// A length in groups of seven bits, lowest first.
+/// Appends a length in groups of seven bits, lowest first (LEB128).
 fn write_length(out: &mut Vec<u8>, mut length: usize) {
     while length >= 0x80 {
         out.push(u8::try_from(length & 0x7f).expect("seven bits fit in a byte") | 0x80);

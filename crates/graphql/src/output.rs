@@ -1,4 +1,4 @@
-//! JSON text: how single values are appended to an answer.
+//! JSON text of single values, appended to a buffer.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -43,7 +43,7 @@ pub(super) fn base64url(out: &mut Vec<u8>, bytes: &[u8]) {
     debug_assert_eq!(written, Ok(out.len() - start));
 }
 
-/// Whether a byte must be escaped. It looks at every byte, because a loop without an early end is vectorised.
+/// Returns whether a byte must be escaped. It looks at every byte, because a loop without an early end is vectorised.
 fn needs_escape(bytes: &[u8]) -> bool {
     let is_special = |byte| u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
     bytes.iter().fold(0, |found, &byte| found | is_special(byte)) != 0

@@ -1,8 +1,8 @@
-//! Plans: what an operation asks for, settled once before anything is written.
+//! Plans: the selection sets of an operation, prepared for execution.
 //!
-//! In a plan the selections are merged (`CollectFields` of the specification), fragments are resolved for each concrete
-//! type, `@skip` and `@include` are decided, arguments are coerced, and each field has its JSON key as text. A plan
-//! borrows from its document. It does not know what the fields mean.
+//! In a plan the fields are collected and merged (`CollectFields` of the specification), fragments are resolved for
+//! each concrete type, `@skip` and `@include` are evaluated, arguments are coerced, and each response key is JSON text.
+//! A plan borrows from its document. This module does not know what the fields mean.
 
 pub(super) mod cost;
 
@@ -23,62 +23,62 @@ use super::coercion::{self, Arguments, CoercionError};
 use super::document::{Document, Schema};
 use super::fields::FieldId;
 
-/// What to write of an object of one concrete type.
+/// Plan of a selection set for objects of one concrete type.
 #[derive(Debug)]
 pub(super) struct Plan<'d> {
-    /// The type.
+    /// Name of the type.
     pub(super) type_name: &'d str,
-    /// In the order of the answer.
+    /// Fields in the order of the response.
     pub(super) fields: Vec<PlannedField<'d>>,
-    /// Why no object can be written: a condition of `@skip` or `@include` that is neither true nor false.
+    /// Error of an argument of `@skip` or `@include` in the selection set, because of which no object can be written.
     pub(super) error: Option<Arc<CoercionError>>,
 }
 
-/// A field to write.
+/// A field of a plan: fields of one response key, merged.
 #[derive(Debug)]
 pub(super) struct PlannedField<'d> {
-    /// The brace or comma before it, its response key and the colon: `{"key":` or `,"key":`.
+    /// Opening brace or comma, response key and colon as JSON text: `{"key":` or `,"key":`.
     pub(super) prefix: Box<[u8]>,
-    /// Its response key.
+    /// Response key: the alias, or else the name.
     pub(super) key: &'d str,
-    /// Its name in the schema.
+    /// Name in the schema.
     pub(super) name: &'d str,
-    /// Which field of the schema it is.
+    /// Identifier of the field in the schema.
     pub(super) id: FieldId,
-    /// Whether it may be `null`.
+    /// Whether the type is nullable.
     pub(super) nullable: bool,
-    /// Whether its elements may be `null`, when it is a list.
+    /// Whether the item type is nullable, if the type is a list.
     pub(super) nullable_items: bool,
-    /// Whether it is a list.
+    /// Whether the type is a list.
     pub(super) list: bool,
-    /// Its arguments, or what is wrong with them.
+    /// Coerced arguments, or the first coercion error.
     pub(super) arguments: CoercedArguments,
-    /// What to write of its value.
+    /// Plan of the value.
     pub(super) value: ValuePlan<'d>,
-    /// Where it stands in the document.
+    /// Position of the first of the merged fields in the document.
     pub(super) span: Option<SourceSpan>,
 }
 
-/// The arguments of a field, or what is wrong with them.
+/// The coerced arguments of a field, or the first coercion error.
 type CoercedArguments = Result<Arguments, Arc<CoercionError>>;
 
-/// What to write of a field's value.
+/// Plan of a field's value.
 #[derive(Debug)]
 pub(super) enum ValuePlan<'d> {
-    /// The name of the object's type.
+    /// `__typename`: the name of the object's type.
     TypeName,
     /// A scalar or an enum.
     Leaf,
     /// An object of one type.
     Object(Plan<'d>),
-    /// An object of one of several types.
+    /// An object of an interface or a union: one plan per possible type.
     Abstract(Vec<Plan<'d>>),
-    /// The schema or a type of it.
+    /// `__schema` or `__type`.
     Introspection(Plan<'d>),
 }
 
 impl Plan<'_> {
-    /// Its own fault or else the first of its fields, however deep.
+    /// Returns its own error, or else the first error of its fields at any depth.
     fn first_error(&self) -> Option<Arc<CoercionError>> {
         let first_field_error = || {
             self.fields.iter().find_map(|field| match (&field.arguments, &field.value) {
@@ -92,7 +92,7 @@ impl Plan<'_> {
 }
 
 impl<'d> PlannedField<'d> {
-    /// What to write of an object of this type.
+    /// Returns the plan for an object of this type.
     pub(super) fn plan(&self, type_name: &str) -> Option<&Plan<'d>> {
         match &self.value {
             ValuePlan::Object(plan) | ValuePlan::Introspection(plan) => Some(plan),
@@ -103,6 +103,9 @@ impl<'d> PlannedField<'d> {
 }
 
 /// Plans an operation with its coerced variables.
+///
+/// # Errors
+/// An argument of `@skip` or `@include` at the root cannot be coerced.
 pub(super) fn plan<'d>(
     schema: &'d Schema,
     document: &'d Document,
@@ -111,7 +114,7 @@ pub(super) fn plan<'d>(
 ) -> Result<Plan<'d>, Arc<CoercionError>> {
     let planner = Planner { schema, document, variables, coerced: RefCell::default() };
     let plan = planner.plan(operation.object_type(), &[&operation.selection_set]);
-    // At the root it is an error without a path.
+    // An error at the root has no path.
     match plan.error {
         Some(error) => Err(error),
         None => Ok(plan),
@@ -122,18 +125,18 @@ struct Planner<'d, 'v> {
     schema: &'d Schema,
     document: &'d Document,
     variables: &'v Map<String, Value>,
-    /// The arguments of each field of the text, by the addresses of the field and its definition: a fragment that is
-    /// spread a thousand times has them once.
+    /// Coerced arguments by the addresses of the field and its definition: the arguments in a fragment are coerced
+    /// once, however often it is spread.
     coerced: RefCell<HashMap<(usize, usize), CoercedArguments>>,
 }
 
-/// The fields of one response key: the first decides what is asked, all decide what is selected of it.
+/// Fields of one response key. The first determines name and arguments; the selection sets of all are merged.
 struct FieldGroup<'d> {
     first: &'d Node<executable::Field>,
     others: Vec<&'d Node<executable::Field>>,
 }
 
-/// The fields of an object, by response key.
+/// Fields of a selection set, by response key.
 #[derive(Default)]
 struct CollectedFields<'d> {
     groups: IndexMap<&'d str, FieldGroup<'d>>,
@@ -148,7 +151,7 @@ impl<'d> Planner<'d, '_> {
         }
         let mut fields = Vec::with_capacity(collected.groups.len());
         for (key, group) in collected.groups {
-            // Validation has seen to it that every field is defined.
+            // Validation ensures that every field is defined.
             let Some(definition) = self.schema.field_definition(type_name, &group.first.name) else { continue };
             fields.push(self.field(type_name, key, definition, &group, fields.is_empty()));
         }
@@ -243,7 +246,7 @@ impl<'d> Planner<'d, '_> {
                 if !matches!(name, "__schema" | "__type") {
                     return Ok(ValuePlan::Object(plan));
                 }
-                // Introspection is one value, which is there or not.
+                // An introspection field is executed as a whole, so an error in it is an error of the field.
                 match plan.first_error() {
                     Some(error) => Err(error),
                     None => Ok(ValuePlan::Introspection(plan)),
@@ -276,7 +279,7 @@ impl<'d> FieldGroup<'d> {
     }
 }
 
-/// A response key is a name, which JSON writes as it is.
+/// Returns the text before a field's value. A response key is a name, which needs no escapes in JSON.
 fn prefix(key: &str, first: bool) -> Box<[u8]> {
     let mut text = Vec::with_capacity(key.len() + 4);
     text.extend_from_slice(if first { b"{\"" } else { b",\"" });

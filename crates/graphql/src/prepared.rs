@@ -73,8 +73,8 @@ impl<'r> PreparedRequest<'r> {
         Subscription::new(self.engine, &self.resolved)
     }
 
-    /// Returns the response in the preferred one of these codings, if it is worth compressing: from the response cache, or else
-    /// by executing the request. Complete responses are offered to the cache.
+    /// Returns the response from the response cache, or else executes the request and offers a complete response to the
+    /// cache. The response is compressed with the preferred one of these codings if its size is suitable.
     ///
     /// # Errors
     /// Request errors, for which nothing was executed.
@@ -95,7 +95,7 @@ impl<'r> PreparedRequest<'r> {
     /// Offers a response to the cache; `None` if it was not stored.
     fn store(&self, response: &Response) -> Option<(ResponseKey, Arc<CachedResponse>)> {
         let key = self.validator?.key;
-        // A response that was published over meanwhile would never be requested again.
+        // No request can hit a response whose catalogs have changed meanwhile.
         let is_cacheable = response.outcome == Outcome::Complete && key.is_current(&self.engine.catalogs.snapshot());
         let cached = is_cacheable.then(|| self.engine.response_cache.offer(key, &response.body)).flatten()?;
         Some((key, cached))
@@ -103,14 +103,14 @@ impl<'r> PreparedRequest<'r> {
 }
 
 impl Engine {
-    /// Returns the cached response with this validator, if there is one, in the preferred one of these codings if it is
-    /// worth compressing.
+    /// Returns the cached response with this validator, if there is one, compressed with the preferred one of these
+    /// codings if its size is suitable.
     pub async fn cached(&self, validator: &Validator, codings: &AcceptableCodings) -> Option<EncodedResponse> {
         let cached = self.response_cache.get(&validator.key)?;
         Some(self.encode_cached(&validator.key, &cached, codings).await)
     }
 
-    /// Compresses a response with the preferred one of these codings, if it is worth it.
+    /// Compresses a response with the preferred one of these codings if its size is suitable.
     pub fn encode(&self, Response { body, outcome }: Response, codings: &AcceptableCodings) -> EncodedResponse {
         let coding = self.choose_coding(body.len(), codings);
         let bytes = match coding {
@@ -142,7 +142,7 @@ impl Engine {
         EncodedResponse { bytes, coding, outcome: Outcome::Complete }
     }
 
-    /// The coding for a response of so many bytes.
+    /// Returns the coding for a response of so many bytes; `None` to send it uncompressed.
     fn choose_coding(&self, length: usize, codings: &AcceptableCodings) -> Option<Coding> {
         codings.preferred().filter(|_| is_worth_compressing(length, self.limits.compressed_bytes))
     }

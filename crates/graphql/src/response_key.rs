@@ -1,8 +1,7 @@
 //! Validators: names of responses, known before they are executed.
 //!
 //! A response is a function of the build, the limits, the catalogs in its cache scope and the request. A hash of these
-//! names it, so that a client that has the response is told so without executing anything, and so that it can be
-//! cached.
+//! names it. The server can therefore answer a conditional request without executing it, and cache the response.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! A cache with second-chance (clock) eviction, bounded in entries and in bytes.
 //!
-//! An entry that was hit since it was queued last is queued again instead of evicted, so that what is in use outlives
-//! what came once. A hit sets a mark and moves nothing, so that readers do not wait for one another. Keys include
-//! everything that a value depends on, so that entries never need to be invalidated.
+//! An entry that was hit since it was last queued is queued again instead of evicted, so that entries in use outlive
+//! those that were used once. A hit sets a mark and moves nothing, so that readers do not wait for one another. Keys
+//! include everything that a value depends on, so that entries never need to be invalidated.
 
 use std::borrow::Borrow;
 use std::collections::{HashMap, VecDeque};
@@ -44,14 +44,14 @@ impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
     {
         let entries = self.state.read().unwrap_or_else(PoisonError::into_inner);
         let entry = entries.by_key.get(key)?;
-        // What is marked already is not written to, or else processors would take the line from one another.
+        // A mark that is set is not written again: processors would contend for the cache line.
         if !entry.used.load(Ordering::Relaxed) {
             entry.used.store(true, Ordering::Relaxed);
         }
         Some(Arc::clone(&entry.value))
     }
 
-    /// Inserts a value of so many bytes, unless it alone is larger than the cache. Of two with one key the first stays.
+    /// Inserts a value of so many bytes, unless it alone exceeds the cache or the key is already cached.
     pub(super) fn insert(&self, key: K, value: &Arc<V>, bytes: usize) {
         if bytes > self.max_bytes || self.max_entries == 0 {
             return;
@@ -68,7 +68,7 @@ impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
         entries.by_key.insert(key, Entry { value: Arc::clone(value), bytes, used: AtomicBool::new(false) });
     }
 
-    /// Evicts every entry whose key does not pass.
+    /// Evicts every entry for whose key `is_current` is false.
     pub(super) fn retain(&self, mut is_current: impl FnMut(&K) -> bool) {
         let mut entries = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let Entries { by_key, queue, bytes } = &mut *entries;
@@ -117,7 +117,7 @@ impl<K: Clone + Eq + Hash, V> Entries<K, V> {
 mod tests {
     use super::*;
 
-    /// Which of some keys are kept, without marking them as used.
+    /// Returns which of some keys are cached, without marking them as used.
     fn contains(cache: &SecondChanceCache<u8, ()>, keys: impl IntoIterator<Item = u8>) -> Vec<bool> {
         let entries = cache.state.read().unwrap();
         keys.into_iter().map(|key| entries.by_key.contains_key(&key)).collect()

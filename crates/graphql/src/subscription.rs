@@ -1,4 +1,4 @@
-//! Subscriptions: which events a stream reports, and the text of each. This module does not know how they travel.
+//! Subscriptions: the events of a stream and the response text of each. This module does not know the transport.
 //!
 //! A stream remembers the catalogs as it reported them last and looks for a difference whenever something was
 //! published. So nothing queues up for a slow reader: it receives the latest state when it reads again. Equal requests
@@ -59,7 +59,7 @@ struct SharedTexts {
     texts: Vec<(EventKey, Bytes)>,
 }
 
-/// What the text of an event depends on besides the published set.
+/// Everything that the text of an event depends on besides the published set.
 #[derive(Clone, PartialEq, Eq)]
 struct EventKey {
     request: Digest,
@@ -95,7 +95,7 @@ pub struct SubscriptionEvent {
     pub permit: OwnedSemaphorePermit,
 }
 
-/// A catalog before and after a change.
+/// A catalog before and after a change; `None` where it is not served.
 type CatalogVersions = (Option<Arc<Served>>, Option<Arc<Served>>);
 
 impl Default for StreamLimits {
@@ -169,7 +169,7 @@ impl Subscription {
         })
     }
 
-    /// Waits for the next event; `None` when there will be none any more. Cancel-safe.
+    /// Waits for the next event; `None` if the stream has ended. Cancel-safe.
     pub async fn next(&mut self) -> Option<SubscriptionEvent> {
         loop {
             self.changes.borrow_and_update();

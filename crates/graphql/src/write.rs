@@ -1,8 +1,8 @@
-//! Writing: a plan and a snapshot become JSON text, in one pass and one buffer.
+//! Execution: writes the response of a plan over a snapshot as JSON text, in one pass and into one buffer.
 //!
-//! Each type's code is one exhaustive `match` over its fields ([`Object::write`]). What is the same for
-//! every type is here: keys, lists, errors with their paths, `null` that propagates by cutting the text back, and the
-//! limits on objects, bytes and time.
+//! Each type's code is one exhaustive `match` over its fields ([`Object::write`]). This file has what all types share:
+//! response keys, lists, errors with their paths, propagation of `null` by truncating the buffer, and the limits on
+//! objects, bytes and time.
 
 mod bundle;
 mod bundles;
@@ -45,32 +45,32 @@ use super::plan::{Plan, PlannedField, ValuePlan};
 
 pub(super) use diff::CatalogChange;
 
-/// Objects between two looks at the clock.
+/// Number of objects between two checks of the limits.
 const OBJECTS_PER_LIMIT_CHECK: u64 = 256;
 
-/// Bytes of a manifest that are decoded in the time that an object takes.
+/// Bytes of a manifest whose decoding counts as one object.
 const DECODED_BYTES: usize = 512;
 
-/// Bytes of JSON that are walked in the time that an object takes.
+/// Bytes of JSON whose traversal counts as one object.
 const WALKED_BYTES: usize = 2_048;
 
-/// Bytes of a pointer, or of a version that is installed, that are read in the time that an object takes.
+/// Bytes of a JSON pointer, or of an installed version, whose parsing counts as one object.
 const READ_BYTES: usize = 64;
 
-/// What a written operation is.
+/// Result of executing an operation.
 pub(super) struct ExecutionResult {
-    /// The text of the data: an object or `null`.
+    /// The buffer that was passed to [`write()`], followed by the JSON text of `data`: an object or `null`.
     pub(super) data: Vec<u8>,
-    /// What went wrong in fields, in the order of the data.
+    /// Field errors, in the order of the data.
     pub(super) errors: Vec<Error>,
-    /// Objects that were produced.
+    /// Number of objects that were produced, including work that counts as objects.
     pub(super) objects: u64,
 }
 
-/// Writes the data of an operation into `out`, after what is there.
+/// Executes an operation and appends its `data` to `out`.
 ///
 /// # Errors
-/// The reason why the whole execution was abandoned.
+/// The limit because of which the execution was abandoned.
 pub(super) fn write<'a>(plan: &'a Plan<'a>, context: Context<'a>, out: Vec<u8>) -> Result<ExecutionResult, Error> {
     let deadline = Instant::now() + context.limits.time;
     let start = out.len();
@@ -102,62 +102,62 @@ pub(super) fn write<'a>(plan: &'a Plan<'a>, context: Context<'a>, out: Vec<u8>) 
     Ok(ExecutionResult { data: writer.out, errors: writer.errors, objects: writer.objects })
 }
 
-/// What a request is answered from.
+/// Everything that an execution reads besides its plan.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) snapshot: &'a Snapshot,
-    /// What happened, for a subscription.
+    /// The event of a subscription; `None` for a query.
     pub(super) change: Option<CatalogChange<'a>>,
     pub(super) document: &'a Document,
     pub(super) limits: &'a Limits,
-    /// What introspection said, by response key.
+    /// Result of the introspection fields, by response key.
     pub(super) introspection: &'a IntrospectionData,
 }
 
-/// Something of a catalog that is served.
+/// An item of the content of a catalog, with the catalog.
 #[derive(Clone, Copy)]
 struct InCatalog<'a, T> {
     served: &'a Served,
     item: T,
 }
 
-/// An object of the graph.
+/// A value of an object type of the schema.
 trait Object<'a>: Copy {
-    /// Fields of its type.
+    /// Fields of the object type.
     type Field: ObjectField;
 
-    /// Writes the value of a field.
+    /// Writes the value of one field of the object.
     fn write(self, name: Self::Field, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult;
 }
 
-/// Whether a value was written.
+/// Result of writing a value.
 type WriteResult = Result<(), WriteError>;
 
-/// Why a value was not written.
+/// Reason why a value was not written.
 enum WriteError {
-    /// It has an error and is `null`, or else what it is in.
+    /// The value has an error: it becomes `null`, or, if it is non-null, its parent does.
     Null,
-    /// There is no more to be written at all.
+    /// A limit was exceeded and the execution was abandoned.
     Abandoned,
 }
 
-/// The text so far.
+/// Writes a response: the text so far, the current path, errors, and counters for the limits.
 struct ResponseWriter<'a> {
     context: Context<'a>,
     deadline: Instant,
     out: Vec<u8>,
     scratch: Vec<u8>,
     manifests: Manifests,
-    /// The way to the object that is being written.
+    /// Path of the object that is being written.
     path: Vec<PathStep<'a>>,
     errors: Vec<Error>,
-    /// Places that errors were at: a field of a list may fail for each item, and a place takes a walk over the text.
+    /// Locations of errors: a field may fail for each item of a list, and computing a location scans the source text.
     locations: HashMap<SourceSpan, Option<Location>>,
-    /// Bytes of the errors, roughly.
+    /// Size of the errors in bytes (approximate).
     error_bytes: usize,
-    /// Objects that were produced, and what was done beside them, in objects.
+    /// Number of objects that were produced, plus other work in units of objects.
     objects: u64,
-    /// How many of them there are when the limits are looked at again.
+    /// Value of `objects` at which the limits are checked again.
     next_limit_check: u64,
     abandoned: Option<Error>,
 }
@@ -169,7 +169,7 @@ enum PathStep<'a> {
 }
 
 impl<'a, T: Copy> InCatalog<'a, T> {
-    /// Something else of the same catalog.
+    /// Returns another item of the same catalog.
     fn with<U>(self, item: U) -> InCatalog<'a, U> {
         InCatalog { served: self.served, item }
     }
@@ -177,7 +177,7 @@ impl<'a, T: Copy> InCatalog<'a, T> {
 
 /// Objects and lists.
 impl<'a> ResponseWriter<'a> {
-    /// Writes an object as a plan asks for it.
+    /// Writes an object with the fields of a plan (`ExecuteSelectionSet` of the specification).
     fn selection_set<T: Object<'a>>(&mut self, object: T, plan: &'a Plan<'a>) -> WriteResult {
         self.count_objects(1)?;
         if let Some(error) = &plan.error {
@@ -194,7 +194,7 @@ impl<'a> ResponseWriter<'a> {
         Ok(())
     }
 
-    /// Counts what was produced, or work that is worth so many objects.
+    /// Counts objects that were produced, or work that counts as so many objects.
     fn count_objects(&mut self, count: u64) -> WriteResult {
         self.objects += count;
         if self.objects >= self.next_limit_check || self.objects > self.context.limits.objects {
@@ -203,18 +203,18 @@ impl<'a> ResponseWriter<'a> {
         Ok(())
     }
 
-    /// The metadata of a bundle, with what it takes to decode it.
+    /// Writes the metadata of a bundle, and counts the work of decoding it.
     fn metadata(&mut self, bundle: Bundle<'a>, field: &'a PlannedField<'a>) -> WriteResult {
         let metadata = bundle.metadata_by(&mut self.manifests);
         self.count_decoded()?;
         self.optional_object(metadata.as_ref(), field)
     }
 
-    /// Counts what was decoded of manifests since this was last called.
+    /// Counts the bytes of manifests that were decoded since the last call.
     fn count_decoded(&mut self) -> WriteResult {
         let bytes = self.manifests.take_work();
         self.objects += (bytes / DECODED_BYTES) as u64;
-        // It takes its time, so that the clock is looked at for each.
+        // Decoding is slow, so the limits are checked after each manifest.
         if bytes > 0 { self.check_limits() } else { Ok(()) }
     }
 
@@ -233,7 +233,7 @@ impl<'a> ResponseWriter<'a> {
         self.propagate_null(outcome, field.nullable, start)
     }
 
-    /// Lets a `null` take the place of a value that was not written, if it may.
+    /// Replaces a value that has an error by `null` if its type is nullable; otherwise the error propagates.
     fn propagate_null(&mut self, outcome: WriteResult, nullable: bool, start: usize) -> WriteResult {
         if nullable && matches!(outcome, Err(WriteError::Null)) {
             self.out.truncate(start);
@@ -248,7 +248,7 @@ impl<'a> ResponseWriter<'a> {
         self.with_path(field, |writer| writer.complete_object(object, field))
     }
 
-    /// Writes something below a field.
+    /// Calls `write` with the response key of a field appended to the path.
     fn with_path(&mut self, field: &'a PlannedField<'a>, write: impl FnOnce(&mut Self) -> WriteResult) -> WriteResult {
         self.path.push(PathStep::Key(field.key));
         let outcome = write(self);
@@ -256,7 +256,7 @@ impl<'a> ResponseWriter<'a> {
         outcome
     }
 
-    /// Writes an object that is the value of a field, or `null`.
+    /// Writes an object that is the value of a field, or `null` for `None`.
     fn optional_object<T: Object<'a>>(&mut self, object: Option<T>, field: &'a PlannedField<'a>) -> WriteResult {
         let Some(object) = object else {
             self.null();
@@ -310,6 +310,7 @@ impl<'a> ResponseWriter<'a> {
         self.out.push(b']');
     }
 
+    /// Writes an object with the plan of a field for its type (`CompleteValue` of the specification).
     fn complete_object<T: Object<'a>>(&mut self, object: T, field: &'a PlannedField<'a>) -> WriteResult {
         match field.plan(T::Field::TYPE_NAME) {
             Some(plan) => self.selection_set(object, plan),
@@ -339,7 +340,7 @@ impl ResponseWriter<'_> {
         output::integer(&mut self.out, value.into());
     }
 
-    /// A count as an `Int`.
+    /// Writes a count as an `Int`, which has 32 bits.
     fn count(&mut self, value: usize) {
         self.integer(i32::try_from(value).unwrap_or(i32::MAX));
     }
@@ -355,31 +356,31 @@ impl ResponseWriter<'_> {
         }
     }
 
-    /// A string of ours, which needs no escapes.
-    fn static_string(&mut self, word: &'static str) {
+    /// Writes a string of the program, such as an enum value, that needs no escapes.
+    fn static_string(&mut self, text: &'static str) {
         self.out.push(b'"');
-        self.out.extend_from_slice(word.as_bytes());
+        self.out.extend_from_slice(text.as_bytes());
         self.out.push(b'"');
     }
 
-    /// An id or a cursor.
+    /// Writes an id or a cursor.
     fn opaque_key<'p>(&mut self, tag: KeyTag, parts: impl IntoIterator<Item = Option<&'p str>>) {
         self.out.push(b'"');
         opaque_key::encode(&mut self.out, &mut self.scratch, tag, parts);
         self.out.push(b'"');
     }
 
-    /// JSON text as it is. It may be large, so the limit is looked at before it is copied.
+    /// Copies JSON text. It may be large, so the limit is checked before.
     fn json(&mut self, json: &[u8]) -> WriteResult {
         let maximum = self.context.limits.response_bytes;
         if self.out.len() + json.len() > maximum {
             return self.too_large();
         }
         if self.out.capacity() - self.out.len() < json.len() {
-            // In steps of four, so that what was outgrown is a third of the answer and not as much again; what is not
-            // written to takes no memory. Never beyond what an answer may have.
-            let wanted = (self.out.capacity() * 4).max(self.out.len() + json.len()).min(maximum);
-            self.out.reserve_exact(wanted - self.out.len());
+            // Grows by a factor of four, so that the copied buffers add up to a third of the response instead of its
+            // size; untouched capacity takes no memory. Never grows beyond the limit.
+            let capacity = (self.out.capacity() * 4).max(self.out.len() + json.len()).min(maximum);
+            self.out.reserve_exact(capacity - self.out.len());
         }
         self.out.extend_from_slice(json);
         Ok(())
@@ -392,7 +393,7 @@ impl ResponseWriter<'_> {
 
 /// Raw values.
 impl<'a> ResponseWriter<'a> {
-    /// Writes the part of a value that a field asks for, or `null` where there is none.
+    /// Writes the part of a JSON value that the argument `pointer` selects, or `null` if there is none.
     fn json_at_pointer(&mut self, json: Option<&[u8]>, field: &'a PlannedField<'a>) -> WriteResult {
         let Some(pointer) = arguments(field).string("pointer") else { return self.optional_json(json) };
         let walked = json.map_or(0, <[u8]>::len) / WALKED_BYTES + pointer.len() / READ_BYTES;
@@ -404,7 +405,7 @@ impl<'a> ResponseWriter<'a> {
     }
 }
 
-/// The arguments of a field that is being written; those with faults never are.
+/// Returns the arguments of a field that is being written; a field with a coercion error is never written.
 fn arguments<'a>(field: &'a PlannedField<'a>) -> &'a Arguments {
     static NONE: Arguments = Arguments::NONE;
     field.arguments.as_ref().unwrap_or(&NONE)

@@ -1,4 +1,4 @@
-//! Coercion of what is written in a document: arguments, their defaults, and the conditions of `@skip` and `@include`.
+//! Coercion of literals in a document: arguments, defaults, and the conditions of `@skip` and `@include`.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -12,11 +12,12 @@ use serde_json::{Map, Value};
 use super::{CoercionError, InputPathStep, default_of, exactly_one, path_text};
 use crate::document::Schema;
 
-/// The coerced arguments of a field; one that was neither given nor has a default is absent. Clones share them.
+/// The coerced arguments of a field. An argument that is neither provided nor has a default is absent. Clones share
+/// memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Arguments(Option<Arc<[(Name, Value)]>>);
 
-/// A list of strings as the set that it means.
+/// An argument that is a list of strings, as a sorted set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct StringSet<'a>(&'a [Value]);
 
@@ -24,41 +25,41 @@ impl Arguments {
     /// No arguments.
     pub(crate) const NONE: Self = Self(None);
 
-    /// The value of an argument; `null` when it is absent.
+    /// Returns the value of an argument; `null` if it is absent.
     pub(crate) fn get(&self, name: &str) -> &Value {
         let arguments = self.0.as_deref().unwrap_or_default();
         arguments.iter().find(|(other, _)| other == name).map_or(&Value::Null, |(_, value)| value)
     }
 
-    /// A string or an enum value.
+    /// Returns an argument that is a string or an enum value.
     pub(crate) fn string(&self, name: &str) -> Option<&str> {
         self.get(name).as_str()
     }
 
-    /// A list of strings; an empty list is no condition, as is none at all.
+    /// Returns an argument that is a list of strings; `None` if it is absent or empty, which both mean no condition.
     pub(crate) fn strings(&self, name: &str) -> Option<StringSet<'_>> {
         self.get(name).as_array().filter(|items| !items.is_empty()).map(|items| StringSet(items))
     }
 
-    /// An `Int`.
+    /// Returns an argument that is an `Int`.
     pub(crate) fn integer(&self, name: &str) -> Option<i64> {
         self.get(name).as_i64()
     }
 }
 
 impl<'a> StringSet<'a> {
-    /// Whether a string is among them.
+    /// Returns whether the set contains a string.
     pub(crate) fn contains(self, text: &str) -> bool {
         self.0.binary_search_by(|item| item.as_str().cmp(&Some(text))).is_ok()
     }
 
-    /// Each of them once, in order.
+    /// Iterates over the distinct strings in sorted order.
     pub(crate) fn iter(self) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter_map(Value::as_str)
     }
 }
 
-/// Coerces the arguments of a field of a type.
+/// Coerces the arguments of a field of a type (`CoerceArgumentValues` of the specification).
 pub(crate) fn arguments(
     schema: &Schema,
     type_name: &str,
@@ -89,7 +90,7 @@ pub(crate) fn arguments(
     Ok(Arguments((!coerced.is_empty()).then(|| coerced.into())))
 }
 
-/// Sorts a list of strings: wherever one is an argument, its order says nothing.
+/// Sorts a list of strings and removes duplicates: every argument of that type is a set.
 fn as_set(ty: &Type, mut value: Value) -> Value {
     if let Value::Array(items) = &mut value
         && ty.inner_named_type() == "String"
@@ -100,7 +101,7 @@ fn as_set(ty: &Type, mut value: Value) -> Value {
     value
 }
 
-/// Whether `@skip` and `@include` let a selection stand.
+/// Returns whether a selection is included: `@skip` is false and `@include` is true, where present.
 pub(crate) fn condition(
     schema: &Schema,
     selection: &Selection,
@@ -128,7 +129,7 @@ pub(super) fn constant(schema: &Schema, ty: &Type, literal: &Node<ast::Value>) -
     Ok(value.unwrap_or(Value::Null))
 }
 
-/// Coerces literals; the message of a fault begins with its path and a colon.
+/// Coercion of literals with variables. The message of an error begins with its path and a colon.
 struct LiteralCoercion<'a> {
     schema: &'a Schema,
     variables: &'a Map<String, Value>,
@@ -148,7 +149,7 @@ impl<'a> LiteralCoercion<'a> {
         self.value(&definition.ty, literal)
     }
 
-    /// The value; absent where it is a variable without one and `null` will do.
+    /// Coerces a literal; `None` if it is a variable without a value and the type is nullable.
     fn value(&mut self, ty: &Type, literal: &'a Node<ast::Value>) -> Result<Option<Value>, CoercionError> {
         if let ast::Value::Variable(name) = literal.as_ref() {
             let value = self.variables.get(name.as_str());

@@ -1,14 +1,14 @@
-//! Values as graphql-js prints them in its messages.
+//! Formats values as the messages of graphql-js do.
 
 use serde_json::Value;
 
-/// Items of an array that are shown.
+/// Maximum number of items of an array that are shown.
 const SHOWN_ITEMS: usize = 10;
 
-/// How deep objects and arrays are shown.
+/// Depth to which nested objects and arrays are shown.
 const SHOWN_DEPTH: usize = 2;
 
-/// A value for a message: short, and not quite JSON.
+/// Formats a value for a message: abbreviated, and not quite JSON.
 pub(super) fn show(value: &Value) -> String {
     show_at(value, 0)
 }

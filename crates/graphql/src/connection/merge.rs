@@ -1,4 +1,4 @@
-//! Merging the runs of several catalogs into one page.
+//! Merges the sorted items of several catalogs into one page.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -6,14 +6,14 @@ use std::ops::Range;
 
 use super::{ConnectionItem, ConnectionSource};
 
-/// What of a source lies between the cursors, by index; [`take`] narrows it to what is on the page.
+/// Items of one catalog between the cursors, by index. [`take`] narrows the range to the items on the page.
 pub(super) struct ItemRange<'s, 'a> {
     pub(super) source: &'s ConnectionSource<'a>,
     pub(super) from: usize,
     pub(super) to: usize,
 }
 
-/// The next item of a run.
+/// The next item of a range.
 struct RunHead<'a, T: ConnectionItem<'a>> {
     item: T,
     key: T::Key<'a>,
@@ -22,9 +22,9 @@ struct RunHead<'a, T: ConnectionItem<'a>> {
     backwards: bool,
 }
 
-/// Takes the first items of all runs together, or the last ones, in order.
+/// Takes the first `size` items of all ranges together, or the last ones if `backwards`, in order.
 ///
-/// Afterwards each run is where its items on the page begin and end.
+/// Narrows each range to its items on the page.
 pub(super) fn take<'a, T: ConnectionItem<'a>>(
     runs: &mut [ItemRange<'_, 'a>],
     order: T::Order,
@@ -63,10 +63,10 @@ pub(super) fn take<'a, T: ConnectionItem<'a>>(
 
 impl<'a> ItemRange<'_, 'a> {
     fn item<T: ConnectionItem<'a>>(&self, index: usize, order: T::Order) -> T {
-        T::at(self.source.served, self.source.places.get(index), order)
+        T::from_place(self.source.served, self.source.places.get(index), order)
     }
 
-    /// Takes the next index of what is left of this run.
+    /// Takes the next index of `left` and returns its item.
     fn head<T: ConnectionItem<'a>>(
         &self,
         run: usize,

@@ -1,38 +1,38 @@
-//! Places of a catalog that a connection is over, in its order.
+//! Places: the items of one catalog in a connection, as indexes into the catalog's lists.
 
 use std::ops::Range;
 
-/// Places, in the order of a connection.
+/// Places in the order of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Places {
-    /// All from one place to another.
+    /// Consecutive places.
     Range(Range<u32>),
-    /// These.
+    /// Any places.
     List(Vec<RankedPlace>),
 }
 
-/// Something that a connection is over.
+/// A place with the rank of its item in a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RankedPlace {
-    /// Its place in the catalog.
+    /// Index into the catalog's list of packages, bundles, blobs or problems.
     pub(crate) place: u32,
-    /// How well it matches what is searched for, 0 best; 0 where nothing is.
+    /// Rank of the match, 0 is best; 0 without a search.
     pub(crate) rank: u32,
 }
 
 impl Places {
-    /// The places from 0.
+    /// The first `count` places.
     pub(crate) fn all(count: usize) -> Self {
         Self::range(0..count)
     }
 
-    /// All from one place to another; no catalog has more than 2^32 objects.
+    /// Consecutive places; no catalog has more than 2^32 objects.
     pub(crate) fn range(range: Range<usize>) -> Self {
         let place = |place| u32::try_from(place).unwrap_or(u32::MAX);
         Self::Range(place(range.start)..place(range.end))
     }
 
-    /// How many there are.
+    /// Number of places.
     pub(crate) fn count(&self) -> usize {
         match self {
             Self::Range(range) => range.len(),
@@ -40,7 +40,7 @@ impl Places {
         }
     }
 
-    /// The one at an index below [`Places::count`].
+    /// Returns the place at an index, which must be below [`Places::count`].
     pub(super) fn get(&self, index: usize) -> RankedPlace {
         match self {
             Self::Range(range) => {
@@ -50,7 +50,7 @@ impl Places {
         }
     }
 
-    /// The first index whose place does not come before something.
+    /// Returns the first index for whose place `is_before` is false; it must be true for all places before.
     pub(super) fn partition_point(&self, mut is_before: impl FnMut(RankedPlace) -> bool) -> usize {
         let (mut from, mut to) = (0, self.count());
         while from < to {
@@ -82,7 +82,7 @@ mod tests {
     fn what_comes_before_is_counted_by_halves() {
         let places = Places::range(10..20);
         for end in 9..=20 {
-            assert_eq!(places.partition_point(|listed| listed.place < end), (end.max(10) - 10) as usize);
+            assert_eq!(places.partition_point(|ranked| ranked.place < end), (end.max(10) - 10) as usize);
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Commas, which mean nothing wherever they stand between tokens: the text without them.
+//! Replaces commas, which are insignificant between tokens, by spaces.
 //!
-//! apollo-parser takes them nearly everywhere, but neither behind three dots nor before the colon of an alias. It reads
-//! text, not trees, and need not understand it.
+//! apollo-parser accepts commas nearly everywhere, but neither after `...` nor before the colon of an alias. This
+//! module reads text, not syntax trees, and accepts any text.
 
 use super::source_positions::end_of_string;
 
-/// The text with a space for each comma outside of strings and comments, so that all else stays where it is; nothing
-/// when there is none.
+/// Returns the text with a space in place of each comma outside of strings and comments, so that offsets stay the same.
+/// `None` if there is no such comma.
 pub(super) fn blank_commas(text: &str) -> Option<String> {
     let mut blanked = String::with_capacity(text.len());
     let mut rest = text;
@@ -16,7 +16,7 @@ pub(super) fn blank_commas(text: &str) -> Option<String> {
             b'#' => rest[at..].find(['\n', '\r']).map(|length| at + length),
             _ => Some(at + 1),
         };
-        // What does not end holds all that is left.
+        // An unterminated string or comment extends to the end of the text.
         let end = end.unwrap_or(rest.len());
         blanked.push_str(&rest[..at]);
         blanked.push_str(if rest[at..].starts_with(',') { " " } else { &rest[at..end] });

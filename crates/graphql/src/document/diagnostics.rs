@@ -1,9 +1,9 @@
-//! What the validator finds, and what of it counts.
+//! Selects the validation error to report.
 //!
-//! - A subscription has one root field. The validator counts how often fields are written, the specification their
-//!   response keys (`CollectSubscriptionFields`): fields of one key are merged.
-//! - A fragment on a type that there is not, or on one without fields, is a fault of its own. The validator finds fault
-//!   with its spreads as well, which may stand before it; telling of them would lead astray.
+//! - A subscription must have one root field. The validator counts fields as they are written; the specification counts
+//!   their response keys (`CollectSubscriptionFields`), because fields of one key are merged.
+//! - A fragment on an unknown type, or on a type without fields, is an error. The validator also reports its spreads,
+//!   which may come first in the document and are only a consequence.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use apollo_compiler::{ExecutableDocument, ast};
 
 use super::Schema;
 
-/// The finding to tell of; nothing when none counts, so that the document is valid.
+/// Returns the error to report; `None` if none is relevant, so that the document is valid.
 pub(super) fn first_relevant<'a>(
     schema: &Schema,
     tree: &ast::Document,
@@ -26,13 +26,13 @@ pub(super) fn first_relevant<'a>(
     counting().find(|finding| !is_consequence(schema, tree, finding)).or_else(|| counting().next())
 }
 
-/// The first finding that the arguments of two fields differ.
+/// Returns the first error about two fields of one response key whose arguments differ.
 pub(super) fn argument_conflict(findings: &DiagnosticList) -> Option<&DiagnosticData> {
     let mut all = findings.iter().map(|finding| finding.error);
     all.find(|finding| finding.to_string().starts_with("operation must not provide conflicting field arguments"))
 }
 
-/// Whether it is about root fields of a subscription that are merged into one.
+/// Returns whether an error is about root fields of a subscription that are merged into one.
 fn is_merged(document: &ExecutableDocument, finding: &DiagnosticData) -> bool {
     if !finding.to_string().ends_with(" can only have one root field") {
         return false;
@@ -45,7 +45,7 @@ fn is_merged(document: &ExecutableDocument, finding: &DiagnosticData) -> bool {
     })
 }
 
-/// The response keys of the fields at the root of an operation.
+/// Collects the response keys of a selection set, fragments resolved.
 fn collect_keys<'d>(
     document: &'d ExecutableDocument,
     set: &'d SelectionSet,
@@ -69,7 +69,7 @@ fn collect_keys<'d>(
     }
 }
 
-/// Whether it is about a spread of a fragment that has a fault itself.
+/// Returns whether an error is about the spread of a fragment whose definition has an error itself.
 fn is_consequence(schema: &Schema, tree: &ast::Document, finding: &DiagnosticData) -> bool {
     let message = finding.to_string();
     let mut quoted = message.split('`').skip(1).step_by(2);

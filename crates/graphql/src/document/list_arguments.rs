@@ -1,11 +1,13 @@
-//! Lists in arguments, for the validator: it takes lists for equal when one begins as the other, so that fields of one
-//! response key would merge though their arguments differ.
+//! List values in arguments, rewritten for the validator. It considers two lists equal if one is a prefix of the other,
+//! so that it would merge fields of one response key whose arguments differ.
 
 use apollo_compiler::ast::{Argument, Definition, Document, Selection, Value};
 use apollo_compiler::{Name, Node};
 
-/// The document with an object for each list in an argument of a field, since the validator compares objects whole;
-/// nothing when all lists are of one length. What is said of it counts only as far as it compares arguments.
+/// Returns the document with every list in a field's argument replaced by an object, because the validator compares
+/// objects completely. `None` if all lists have the same length.
+///
+/// Of the errors that the validator finds in it, only conflicting arguments are meaningful.
 pub(super) fn lists_to_objects(document: &Document) -> Option<Document> {
     let mut objects = document.clone();
     let mut lengths = Vec::new();
@@ -48,7 +50,8 @@ fn replace(value: &mut Node<Value>, lengths: &mut Vec<usize>) {
             for item in items.iter_mut() {
                 replace(item, lengths);
             }
-            // No object that is written has such a key, not even one without any.
+            // The reserved names, and `__0` even for an empty list, keep it different from every object in the
+            // document.
             let own = std::iter::once(Node::new(Value::Null)).chain(items.drain(..)).enumerate();
             let fields = own.filter_map(|(at, item)| Some((Name::new(&format!("__{at}")).ok()?, item))).collect();
             *value.make_mut() = Value::Object(fields);

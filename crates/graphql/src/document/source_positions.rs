@@ -1,8 +1,9 @@
-//! Places in the text of a document: the next token, and where graphql-js would point for an error of the validator.
+//! Positions in the source text of a document: the next token, and the position that graphql-js reports for a
+//! validation error. All positions are byte offsets.
 //!
-//! It reads text, not trees, and trusts that the text was parsed.
+//! This module reads text, not syntax trees, and expects text that was parsed.
 
-/// The offset of the next token at or after a place: white space, commas and comments do not count.
+/// Returns the offset of the next token at or after `from`: skips white space, commas and comments.
 pub(super) fn next_token(text: &str, from: usize) -> usize {
     let mut at = from;
     while let Some(char) = text.get(at..).and_then(|rest| rest.chars().next()) {
@@ -15,18 +16,19 @@ pub(super) fn next_token(text: &str, from: usize) -> usize {
     at
 }
 
-/// Whether a token begins with this at a place.
+/// Returns whether the text at an offset starts with this character.
 pub(super) fn token_starts_with(text: &str, at: usize, with: char) -> bool {
     text.get(at..).is_some_and(|rest| rest.starts_with(with))
 }
 
-/// The end of the name that begins at a place.
+/// Returns the end of the name that starts at an offset.
 pub(super) fn end_of_name(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     at + rest.find(|char: char| !char.is_ascii_alphanumeric() && char != '_').unwrap_or(rest.len())
 }
 
-/// The validator points to what an offending node is part of; this is the node itself, where its message names it.
+/// Returns the offset of the node that a validation error is about. The validator reports the enclosing node; its
+/// message names the node itself. Returns `offset` if the message names none.
 pub(super) fn refine_offset(message: &str, text: &str, offset: usize) -> usize {
     let name = message.split('`').nth(1).unwrap_or_default();
     let place = if message.contains(" cannot be used for argument ") || message.starts_with("cannot find type ") {
@@ -48,7 +50,7 @@ pub(super) fn refine_offset(message: &str, text: &str, offset: usize) -> usize {
     place.unwrap_or(offset)
 }
 
-/// Where a name, whole, is next.
+/// Finds the next occurrence of a name as a whole word.
 fn find_name(text: &str, from: usize, name: &str) -> Option<usize> {
     let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
     let rest = text.get(from..)?;
@@ -58,12 +60,12 @@ fn find_name(text: &str, from: usize, name: &str) -> Option<usize> {
     found.map(|(at, _)| from + at)
 }
 
-/// Where a variable is next whose sign stands apart from its name.
+/// Finds the next use of a variable (`$name`) whose `$` may be separated from its name.
 fn find_variable(text: &str, from: usize, name: &str) -> Option<usize> {
     let name = name.strip_prefix('$')?;
     let mut at = from;
     loop {
-        // Token by token, so that no comment is walked through twice.
+        // Token by token, so that no comment is scanned twice.
         at = next_token(text, at);
         let char = text.get(at..)?.chars().next()?;
         if char == '"' {
@@ -78,7 +80,7 @@ fn find_variable(text: &str, from: usize, name: &str) -> Option<usize> {
     }
 }
 
-/// Where the selections of the field begin that begins at a place.
+/// Finds the selection set of the field that starts at an offset.
 fn find_selection_set(text: &str, field: usize) -> Option<usize> {
     let mut depth = 0;
     let mut at = field;
@@ -94,7 +96,7 @@ fn find_selection_set(text: &str, field: usize) -> Option<usize> {
     }
 }
 
-/// The end of the string that begins at a place.
+/// Returns the end of the string that starts at an offset; `None` if it is unterminated.
 pub(super) fn end_of_string(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     let quotes = if rest.starts_with("\"\"\"") { "\"\"\"" } else { "\"" };
@@ -113,7 +115,7 @@ pub(super) fn end_of_string(text: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// Where the name begins that stands with a colon before what begins at a place.
+/// Finds the name that is followed by a colon and then by the value at an offset: `name: value`.
 fn find_name_before_colon(text: &str, value: usize) -> Option<usize> {
     let is_nothing = |char: char| matches!(char, ' ' | '\t' | '\n' | '\r' | ',' | '\u{feff}');
     let before = text.get(..value)?.trim_end_matches(is_nothing).strip_suffix(':')?.trim_end_matches(is_nothing);

@@ -1,11 +1,11 @@
-//! What the specification forbids and apollo-compiler lets pass.
+//! Checks for errors that the specification requires and apollo-compiler does not find.
 //!
-//! - An empty selection set: the parser follows a later draft, the specification of September 2025 has none.
-//! - Two fields of one name in an input object: the tree keeps both and the validator does not look.
-//! - An argument or a field of an input object that is a name alone: the parser takes it and leaves it out of the tree.
-//! - A definition that the text breaks off in: the parser may leave it out of the tree.
-//! - A variable that may be null where nothing may be, when its default is null: the validator takes any default for one
-//!   that is not.
+//! - An empty selection set: the parser follows a later draft; the specification of September 2025 does not allow it.
+//! - Two fields of one name in an input object: the syntax tree has both and the validator does not compare them.
+//! - An argument or an input object field without a value: the parser accepts it and omits it from the syntax tree.
+//! - A definition that is cut off at the end of the text: the parser may omit it from the syntax tree.
+//! - A nullable variable in a non-null position whose default is `null`: the validator assumes that a default is
+//!   non-null.
 
 use apollo_compiler::ast::{self, Definition, Selection, Value};
 use apollo_compiler::{Name, Node};
@@ -13,30 +13,34 @@ use apollo_compiler::{Name, Node};
 use super::source_positions::{end_of_name, next_token, token_starts_with};
 use crate::errors::{Code, Error, Location};
 
-/// Something forbidden, and where it is.
+/// An error with its position.
 pub(super) struct SyntaxError {
     code: Code,
     message: String,
-    /// An offset in the text.
-    place: Option<usize>,
+    /// Byte offset in the source text.
+    offset: Option<usize>,
 }
 
 impl SyntaxError {
-    fn syntax(message: &str, place: Option<usize>) -> Self {
-        Self { code: Code::ParseFailed, message: format!("syntax error: {message}"), place }
+    fn syntax(message: &str, offset: Option<usize>) -> Self {
+        Self { code: Code::ParseFailed, message: format!("syntax error: {message}"), offset }
     }
 
-    /// Whether it is no GraphQL and stands before a place.
-    pub(super) fn is_before(&self, place: Option<usize>) -> bool {
-        self.code == Code::ParseFailed && self.place.zip(place).is_some_and(|(own, place)| own < place)
+    /// Returns whether this is a syntax error before an offset.
+    pub(super) fn is_before(&self, offset: Option<usize>) -> bool {
+        self.code == Code::ParseFailed && self.offset.zip(offset).is_some_and(|(own, offset)| own < offset)
     }
 
+    /// Converts the error, with its line and column in the source text.
     pub(super) fn into_error(self, text: &str) -> Error {
-        Error::request(self.code, self.message).at(self.place.map(|offset| Location::from_offset(text, offset)))
+        Error::request(self.code, self.message).at(self.offset.map(|offset| Location::from_offset(text, offset)))
     }
 }
 
-/// Finds the first fault of a document.
+/// Checks a document.
+///
+/// # Errors
+/// The first syntax error, or else the first repeated input object field.
 pub(super) fn check(document: &ast::Document, text: &str) -> Result<(), SyntaxError> {
     let mut check = SyntaxCheck { text, repeated: None };
     for definition in &document.definitions {
@@ -53,7 +57,7 @@ pub(super) fn check(document: &ast::Document, text: &str) -> Result<(), SyntaxEr
                 check.directives(&fragment.directives)?;
                 check.selections(&fragment.selection_set, end_offset(fragment))?;
             }
-            // Validation refuses every other definition.
+            // Validation rejects every other definition.
             _ => {}
         }
     }
@@ -66,11 +70,12 @@ pub(super) fn check(document: &ast::Document, text: &str) -> Result<(), SyntaxEr
     if end.is_some_and(|end| next_token(text, end) < text.len()) {
         return Err(SyntaxError::syntax("expected a definition that ends", Some(text.len())));
     }
-    // What is no GraphQL is told before what does not fit.
+    // Syntax errors are reported before validation errors.
     check.repeated.map_or(Ok(()), Err)
 }
 
-/// The document without defaults of null, for the validator alone: a variable that has one may be null as any other.
+/// Returns the document without the variable defaults that are `null`, for validation only: such a variable is nullable
+/// like one without a default. `None` if there is no such default.
 pub(super) fn without_null_defaults(document: &ast::Document) -> Option<ast::Document> {
     let is_null = |default: &Option<Node<Value>>| default.as_ref().is_some_and(|value| value.is_null());
     let has_one = document.definitions.iter().any(|definition| match definition {
@@ -92,14 +97,15 @@ pub(super) fn without_null_defaults(document: &ast::Document) -> Option<ast::Doc
     Some(stripped)
 }
 
+/// A walk over the syntax tree of one document.
 struct SyntaxCheck<'a> {
     text: &'a str,
-    /// The first input field that stands twice.
+    /// The first repeated field of an input object.
     repeated: Option<SyntaxError>,
 }
 
 impl SyntaxCheck<'_> {
-    /// `end` is where the node ends whose selections they are, just behind their brace.
+    /// Checks a selection set. `end` is the offset after its closing brace.
     fn selections(&mut self, selections: &[Selection], end: Option<usize>) -> Result<(), SyntaxError> {
         if selections.is_empty() {
             let brace = end.and_then(|end| end.checked_sub(1));
@@ -123,7 +129,7 @@ impl SyntaxCheck<'_> {
         directives.iter().try_for_each(|directive| self.arguments(&directive.name, &directive.arguments))
     }
 
-    /// The arguments behind the name of a field or of a directive.
+    /// Checks the arguments of a field or a directive with this name.
     fn arguments(&mut self, name: &Name, arguments: &[Node<ast::Argument>]) -> Result<(), SyntaxError> {
         let mut end = name.location().map(|span| next_token(self.text, span.end_offset()));
         if end.is_some_and(|open| !token_starts_with(self.text, open, '(')) {
@@ -154,7 +160,7 @@ impl SyntaxCheck<'_> {
         }
     }
 
-    /// Nothing lies between the token that ends at `last` and the one at `start`.
+    /// Checks that the token that ends at `last` is followed by the token at `start`.
     fn follows(&self, last: Option<usize>, start: Option<usize>) -> Result<(), SyntaxError> {
         match (last, start) {
             (Some(last), Some(start)) if next_token(self.text, last + 1) != start => self.check_missing_colon(last),
@@ -162,7 +168,7 @@ impl SyntaxCheck<'_> {
         }
     }
 
-    /// Nothing lies between the token that ends at `last` and the one that closes the list.
+    /// Checks that the token that ends at `last` is followed by the closing character of the list.
     fn closes(&self, last: Option<usize>, close: char) -> Result<(), SyntaxError> {
         match last {
             Some(last) if !token_starts_with(self.text, next_token(self.text, last + 1), close) => {
@@ -172,8 +178,8 @@ impl SyntaxCheck<'_> {
         }
     }
 
-    /// A name without a colon lies behind the token that ends at `last`. In a text that the parser refuses it may be
-    /// something else, which the parser tells of.
+    /// Returns an error if the token that ends at `last` is followed by a name without a colon. In a text that the
+    /// parser rejects it may be followed by something else, which the parser reports.
     fn check_missing_colon(&self, last: usize) -> Result<(), SyntaxError> {
         let name = next_token(self.text, last + 1);
         let end = end_of_name(self.text, name);
@@ -195,6 +201,6 @@ fn repeated(fields: &[(Name, Node<Value>)]) -> Option<SyntaxError> {
     Some(SyntaxError {
         code: Code::ValidationFailed,
         message: format!("There can be only one input field named \"{name}\"."),
-        place: name.location().map(|span| span.offset()),
+        offset: name.location().map(|span| span.offset()),
     })
 }

@@ -1,8 +1,8 @@
-//! The estimated cost of a plan: how many objects it produces when every list is as long as it may be, or as long as
-//! the schema assumes (`@listSize`).
+//! The estimated cost of a plan: the number of objects that it produces if every list has its maximum length, or the
+//! length that the schema assumes (`@listSize`).
 //!
-//! An object counts 1 and a scalar nothing. The fields of a list count for each of its elements. A field whose work is
-//! more than its objects adds its weight (`@cost`).
+//! An object costs 1 and a scalar nothing. The fields of a list's items cost for each item. A field that does more work
+//! than its objects account for adds its weight (`@cost`).
 
 use super::{Plan, PlannedField, ValuePlan};
 use crate::connection::page_size;
@@ -25,7 +25,7 @@ pub(crate) fn copies_json(plan: &Plan<'_>) -> bool {
     })
 }
 
-/// The cost of the fields of an object; `page` is the number of its items if it is a connection.
+/// Returns the cost of the fields of an object; `page` is the number of its items if it is a connection.
 fn fields(plan: &Plan<'_>, page: u64, limits: &Limits) -> u64 {
     plan.fields.iter().fold(0, |sum, field| sum.saturating_add(value(plan.type_name, field, page, limits)))
 }
@@ -41,16 +41,16 @@ fn value(type_name: &str, field: &PlannedField<'_>, page: u64, limits: &Limits) 
     objects.saturating_add(facts(field.id).weight)
 }
 
-/// Number of items of a page of this field, if its value is a connection.
+/// Returns the page size of this field, if its value is a connection.
 fn items(field: &PlannedField<'_>, limits: &Limits) -> u64 {
     field.arguments.as_ref().map_or(1, |arguments| page_size(arguments, limits) as u64)
 }
 
-/// Length of a list.
+/// Returns the length to assume for a list.
 fn length(type_name: &str, field: &PlannedField<'_>, page: u64) -> u64 {
     match (field.id, facts(field.id).list_size) {
         (FieldId::Other, _) => introspection_length(type_name, field.name),
-        // A list that is an argument is not a slicing argument by the specification.
+        // The cost specification does not allow a list as a slicing argument.
         (FieldId::Query(QueryField::Nodes), _) => {
             field.arguments.as_ref().map_or(1, |arguments| arguments.get("ids").as_array().map_or(1, Vec::len) as u64)
         }
@@ -63,7 +63,7 @@ fn length(type_name: &str, field: &PlannedField<'_>, page: u64) -> u64 {
     }
 }
 
-/// Length of a list of introspection, which the schema does not state.
+/// Returns the length to assume for a list of introspection, for which the schema has no directives.
 fn introspection_length(type_name: &str, name: &str) -> u64 {
     match (type_name, name) {
         ("__Schema", "types") => 100,

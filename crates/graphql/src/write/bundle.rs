@@ -1,4 +1,4 @@
-//! `Bundle`, and the small types that only bundles have.
+//! `Bundle`, `RelatedImage`, `GroupVersionKind` and `PackageRequirement`.
 
 use fbc::catalog::{Bundle, GroupVersionKind, PackageRequirement, RelatedImage};
 

@@ -1,4 +1,4 @@
-//! `BundleConnection`: which bundles, and in which order.
+//! `BundleConnection`: filters and orders bundles.
 
 use std::cmp::Ordering;
 
@@ -13,14 +13,14 @@ use crate::fields::{BundleConnectionField, BundleEdgeField, BundleField};
 use crate::filter;
 use crate::opaque_key::{KeyTag, OpaqueKey};
 
-/// A bundle in a connection.
+/// A bundle as an item of a connection.
 #[derive(Clone, Copy)]
 struct BundleItem<'a> {
     bundle: InCatalog<'a, Bundle<'a>>,
     order: BundleOrder,
 }
 
-/// An order of bundles; what is equal in it comes by package, then by name, then by catalog.
+/// Order of bundles. Ties are broken by package, then by name, then by catalog.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BundleOrder {
     /// By package, then highest version first.
@@ -29,14 +29,14 @@ enum BundleOrder {
     Name(Direction),
 }
 
-/// What a bundle is ordered by.
+/// Sort key of a bundle.
 struct BundleItemKey<'k> {
     key: BundleKey<'k>,
     catalog: &'k str,
 }
 
 impl<'a> ResponseWriter<'a> {
-    /// Writes the bundles of some catalogs, or of some packages of theirs, as a field asks for them.
+    /// Writes the connection of the bundles of some catalogs; `packages` restricts it to the packages of these names.
     pub(super) fn bundles(
         &mut self,
         catalogs: Vec<&'a Served>,
@@ -54,12 +54,13 @@ impl<'a> ResponseWriter<'a> {
             (None, Some(packages)) => Some(BundleFilter { packages, ..BundleFilter::default() }),
             (None, None) => None,
         };
-        let sources: Vec<_> = catalogs.into_iter().map(|served| listed(served, filter.as_ref(), order)).collect();
+        let sources: Vec<_> = catalogs.into_iter().map(|served| find(served, filter.as_ref(), order)).collect();
         self.connection::<BundleItem<'_>>(&sources, order, field)
     }
 }
 
-fn listed<'a>(served: &'a Served, filter: Option<&BundleFilter<'_>>, order: BundleOrder) -> ConnectionSource<'a> {
+/// Returns the bundles of a catalog that match a filter, in an order.
+fn find<'a>(served: &'a Served, filter: Option<&BundleFilter<'_>>, order: BundleOrder) -> ConnectionSource<'a> {
     let catalog = &served.content.catalog;
     if filter.is_none() && order == BundleOrder::Natural {
         return ConnectionSource { served, places: Places::all(catalog.bundles().len()) };
@@ -74,9 +75,9 @@ fn listed<'a>(served: &'a Served, filter: Option<&BundleFilter<'_>>, order: Bund
     ConnectionSource { served, places: Places::List(list) }
 }
 
-/// Puts bundles in the order of ranks; what is equal in it keeps the order of the catalog.
+/// Sorts bundles by rank; bundles of equal rank keep the order of the catalog.
 fn by_rank(list: &mut [RankedPlace], direction: Direction, rank: impl Fn(usize) -> Option<u32>) {
-    let rank = |listed: &RankedPlace| rank(listed.place as usize);
+    let rank = |ranked: &RankedPlace| rank(ranked.place as usize);
     list.sort_unstable_by(|a, b| {
         direction.present_first(rank(a).as_ref(), rank(b).as_ref(), u32::cmp).then(a.place.cmp(&b.place))
     });
@@ -106,8 +107,8 @@ impl<'a> ConnectionItem<'a> for BundleItem<'a> {
     type Order = BundleOrder;
     type Key<'k> = BundleItemKey<'k>;
 
-    fn at(served: &'a Served, listed: RankedPlace, order: BundleOrder) -> Self {
-        Self { bundle: InCatalog { served, item: served.content.catalog.bundle_at(listed.place as usize) }, order }
+    fn from_place(served: &'a Served, ranked: RankedPlace, order: BundleOrder) -> Self {
+        Self { bundle: InCatalog { served, item: served.content.catalog.bundle_at(ranked.place as usize) }, order }
     }
 
     fn key(self) -> BundleItemKey<'a> {

@@ -1,4 +1,4 @@
-//! `Catalog` and what belongs to it alone.
+//! `Catalog`, `SchemaCount` and `KeyValue`.
 
 use fbc::Severity;
 use fbc::catalog::SchemaCount;
@@ -57,7 +57,7 @@ impl<'a> Object<'a> for CatalogObject<'a> {
 }
 
 impl<'a> CatalogObject<'a> {
-    /// The problems of a package, at least as bad as asked.
+    /// Returns the problems that match the arguments `package` and `severity` of a field.
     fn problems(self, field: &'a PlannedField<'a>) -> ConnectionSource<'a> {
         let arguments = arguments(field);
         let package = arguments.string("package");
@@ -66,11 +66,11 @@ impl<'a> CatalogObject<'a> {
         if package.is_none() && !errors_only {
             return ConnectionSource { served: self.0, places: Places::all(problems.len()) };
         }
-        let wanted = problems.iter().zip(0..).filter(|(problem, _)| {
+        let matching = problems.iter().zip(0..).filter(|(problem, _)| {
             package.is_none_or(|package| problem.package.as_deref() == Some(package))
                 && (!errors_only || problem.code.severity() == Severity::Error)
         });
-        ConnectionSource { served: self.0, places: wanted.map(|(_, place)| place).collect() }
+        ConnectionSource { served: self.0, places: matching.map(|(_, place)| place).collect() }
     }
 }
 
@@ -100,7 +100,7 @@ impl<'a> Object<'a> for KeyValue<'a> {
     }
 }
 
-/// The packages whose bundles a field asks for; of every one when absent.
+/// Returns the argument `packages` of a field; `None` selects every package.
 pub(super) fn packages<'a>(field: &'a PlannedField<'a>) -> Option<Vec<&'a str>> {
     Some(arguments(field).strings("packages")?.iter().collect())
 }

@@ -1,4 +1,4 @@
-//! Connections and their parts, the same for every kind of item.
+//! Connection types, their edges and `PageInfo`, for every type of node.
 
 use super::packages::PackageFacets;
 use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
@@ -8,34 +8,34 @@ use crate::fields::{
     PackageEdgeField, PageInfoField, ProblemConnectionField, ProblemEdgeField,
 };
 
-/// An item of a connection.
+/// A node of a connection.
 pub(super) trait ConnectionNode<'a>: ConnectionItem<'a> + Object<'a> {
-    /// Fields of its connection's type.
+    /// Fields of the connection type.
     type ConnectionField: ObjectField + Into<ConnectionPart>;
-    /// Fields of its edge's type.
+    /// Fields of the edge type.
     type EdgeField: ObjectField + Into<EdgePart>;
 
-    /// Writes its cursor.
+    /// Writes the cursor of the node.
     fn cursor(self, writer: &mut ResponseWriter<'a>);
 }
 
-/// A field that connections have, whatever their items.
+/// A field of connection types, whatever their nodes.
 pub(super) enum ConnectionPart {
     Edges,
     Nodes,
     PageInfo,
-    /// Of connections of packages only.
+    /// Only of `PackageConnection`.
     Facets,
     TotalCount,
 }
 
-/// A field that edges have, whatever their items.
+/// A field of edge types, whatever their nodes.
 pub(super) enum EdgePart {
     Cursor,
     Node,
 }
 
-/// Maps the fields of a type of connections, and of its edges, to those that all have.
+/// Maps the fields of a connection type and its edge type to [`ConnectionPart`] and [`EdgePart`].
 macro_rules! parts {
     ($connection:ident { $($part:ident),* }, $edge:ident) => {
         impl From<$connection> for ConnectionPart {
@@ -62,10 +62,10 @@ parts!(BundleConnectionField { Edges, Nodes, PageInfo, TotalCount }, BundleEdgeF
 parts!(ProblemConnectionField { Edges, Nodes, PageInfo, TotalCount }, ProblemEdgeField);
 parts!(MetaConnectionField { Edges, Nodes, PageInfo, TotalCount }, MetaEdgeField);
 
-/// A connection, with what else its type has.
+/// A page of a connection, with the facets of `PackageConnection`.
 pub(super) struct Connection<'p, 'a, T> {
     pub(super) page: &'p ConnectionPage<T>,
-    /// Of packages.
+    /// `None` for connections of other nodes than packages.
     pub(super) facets: Option<&'p PackageFacets<'a>>,
 }
 
@@ -75,7 +75,7 @@ struct Edge<T>(T);
 struct PageInfo<'p, T>(&'p ConnectionPage<T>);
 
 impl<'a> ResponseWriter<'a> {
-    /// Writes a connection over some places of some catalogs.
+    /// Writes the page of a connection that the arguments of a field select.
     pub(super) fn connection<T: ConnectionNode<'a>>(
         &mut self,
         sources: &[ConnectionSource<'a>],

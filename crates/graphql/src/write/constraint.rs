@@ -1,4 +1,4 @@
-//! `Constraint`: what an `olm.constraint` demands.
+//! `Constraint`: the value of an `olm.constraint`.
 
 use fbc::catalog::{Constraint, ConstraintRule, JsonText};
 

@@ -1,4 +1,4 @@
-//! `CatalogDiff` and what is in it, and `Subscription`, whose changes have one.
+//! `CatalogDiff` and its parts, `Subscription` and `CatalogChange`.
 
 use fbc::outline::{BundleDiff, Change, ChannelDiff, Diff, PackageDiff};
 use fbc::{Digest, Outline};
@@ -11,14 +11,14 @@ use crate::fields::{
     BundleDiffField, CatalogChangeField, CatalogDiffField, ChannelDiffField, PackageDiffField, SubscriptionField,
 };
 
-/// What became of one catalog: absent before or after where it was not served.
+/// A catalog before and after a change; `None` where it is not served.
 #[derive(Clone, Copy)]
 pub(crate) struct CatalogChange<'a> {
     pub(crate) before: Option<&'a Served>,
     pub(crate) after: Option<&'a Served>,
 }
 
-/// The type `Subscription`, when something happened.
+/// The type `Subscription`, for one event.
 #[derive(Clone, Copy)]
 pub(super) struct SubscriptionObject<'a>(pub(super) CatalogChange<'a>);
 
@@ -31,12 +31,12 @@ struct CatalogDiff<'d> {
 }
 
 impl CatalogChange<'_> {
-    /// The name of the catalog.
+    /// Name of the catalog.
     pub(crate) fn name(&self) -> &str {
         self.after.or(self.before).map_or("", |served| served.name.as_str())
     }
 
-    /// What became of it; nothing when it has the same content.
+    /// Returns the kind of change; `None` if the content is the same.
     pub(crate) fn change(&self) -> Option<Change> {
         Change::between(self.before.map(|served| served.content.digest), self.after.map(|served| served.content.digest))
     }
@@ -55,7 +55,7 @@ impl<'a> ResponseWriter<'a> {
     }
 }
 
-/// The content that a `CatalogRef` means, if its outline is known.
+/// Returns the digest and outline of the content that a `CatalogRef` names; `None` if its outline is unknown.
 fn outline(snapshot: &Snapshot, by: &Value) -> Option<(Digest, Outline)> {
     let digest = match by["name"].as_str() {
         Some(name) => snapshot.get(name)?.content.digest,

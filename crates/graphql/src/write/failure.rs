@@ -1,4 +1,4 @@
-//! What goes wrong while writing: errors of fields with their paths, and the limits that end everything.
+//! Errors during execution: field errors with their paths, and limits that abandon the execution.
 
 use std::time::Instant;
 
@@ -10,38 +10,39 @@ use crate::errors::{Code, Error, Segment};
 use crate::limits::Limits;
 
 impl<'a> ResponseWriter<'a> {
-    /// Notes an error of a field.
+    /// Records an error of a field.
     pub(super) fn field_error(&mut self, field: &'a PlannedField<'a>, code: Code, message: String) -> WriteResult {
         self.add_error(Some(field), Error::request(code, message), field.span)
     }
 
-    /// Notes an error of an argument that only its field can find.
+    /// Records an error of an argument that coercion cannot find.
     pub(super) fn bad_user_input(&mut self, field: &'a PlannedField<'a>, message: String) -> WriteResult {
         self.field_error(field, Code::BadUserInput, message)
     }
 
-    /// Notes an error that was found while planning.
+    /// Records a coercion error of a field, found by the plan.
     pub(super) fn coercion_error(&mut self, field: &'a PlannedField<'a>, error: &CoercionError) -> WriteResult {
         let span = error.span.or(field.span);
         self.add_error(Some(field), Error::request(Code::BadUserInput, error.message.clone()), span)
     }
 
-    /// Notes an error of the object that is being written, which was found while planning.
+    /// Records a coercion error of the selection set that is being written, found by the plan.
     pub(super) fn object_error(&mut self, error: &CoercionError) -> WriteResult {
         self.add_error(None, Error::request(Code::BadUserInput, error.message.clone()), error.span)
     }
 
-    /// Notes that a field has no code.
+    /// Records that the code for a field is missing.
     pub(super) fn unwritten_field(&mut self, field: &'a PlannedField<'a>) -> WriteResult {
         self.internal_error(field, "this object")
     }
 
+    /// Records that the code for a field of an object is missing, and logs it.
     pub(super) fn internal_error(&mut self, field: &'a PlannedField<'a>, object: &str) -> WriteResult {
         tracing::error!(field = field.name, object, "a field of the schema is not written");
         self.field_error(field, Code::Internal, "internal server error".to_owned())
     }
 
-    /// Notes an error of a field, or of the object itself.
+    /// Records an error of a field, or of the object that is being written.
     fn add_error(
         &mut self,
         field: Option<&'a PlannedField<'a>>,
@@ -68,6 +69,7 @@ impl<'a> ResponseWriter<'a> {
         Err(WriteError::Null)
     }
 
+    /// Checks the limits on objects, bytes and time.
     #[cold]
     pub(super) fn check_limits(&mut self) -> WriteResult {
         self.next_limit_check = self.objects + OBJECTS_PER_LIMIT_CHECK;
@@ -85,6 +87,7 @@ impl<'a> ResponseWriter<'a> {
         Ok(())
     }
 
+    /// Abandons the execution because the response is larger than the limit.
     pub(super) fn too_large(&mut self) -> WriteResult {
         let maximum = self.context.limits.response_bytes;
         self.abandon(Code::ResponseTooLarge, format!("the answer has more than {maximum} bytes"))

@@ -1,4 +1,4 @@
-//! `UpdateGraph`, its edges, and what package and bundle say of upgrades.
+//! `UpdateGraph`, `UpdateEdge`, and the fields about upgrades of `Package` and `Bundle`.
 
 use fbc::catalog::{Bundle, Head, Package};
 use fbc::graph::{Installed, UpdateEdge, UpdateGraph, successors};
@@ -11,7 +11,7 @@ use crate::fields::{UpdateEdgeField, UpdateGraphField};
 #[derive(Clone, Copy)]
 struct UpdateGraphObject<'g, 'a>(InCatalog<'a, &'g UpdateGraph<'a>>);
 
-/// The names of the channels that a field asks for; none when it asks for all.
+/// Returns the argument `channels` of a field; empty selects every channel.
 fn channels<'a>(field: &'a PlannedField<'a>) -> Vec<&'a str> {
     arguments(field).strings("channels").into_iter().flat_map(StringSet::iter).collect()
 }
@@ -35,10 +35,10 @@ impl<'a> ResponseWriter<'a> {
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
         self.check_limits()?;
-        let of = arguments(field).get("of");
-        let [name, version] = ["name", "version"].map(|key| of[key].as_str().unwrap_or_default());
+        let installed = arguments(field).get("of");
+        let [name, version] = ["name", "version"].map(|key| installed[key].as_str().unwrap_or_default());
         self.count_objects((version.len() / READ_BYTES) as u64)?;
-        match Installed::parse(name, version, of["release"].as_str()) {
+        match Installed::parse(name, version, installed["release"].as_str()) {
             Ok(installed) => {
                 let bundles = successors(package.item, &installed, &channels(field));
                 self.object_list(bundles.into_iter().map(|bundle| package.with(bundle)), field)
@@ -79,7 +79,7 @@ impl<'a> ResponseWriter<'a> {
     }
 }
 
-/// The bundle at the head of the default channel.
+/// Returns the bundle at the head of the default channel.
 fn default_head(package: Package<'_>) -> Option<Bundle<'_>> {
     match package.default_channel()?.head() {
         Head::One(entry) => entry.bundle(),

@@ -30,7 +30,7 @@ impl<'a> Object<'a> for InCatalog<'a, Meta<'a>> {
     }
 }
 
-/// What a blob is ordered by: its catalog, then its place there.
+/// Sort key of a blob: its catalog, then its file and index there.
 pub(super) struct MetaKey<'k> {
     catalog: &'k str,
     file: &'k str,
@@ -38,7 +38,7 @@ pub(super) struct MetaKey<'k> {
 }
 
 impl<'a> ResponseWriter<'a> {
-    /// Writes the blobs of some catalogs, as a field asks for them.
+    /// Writes the connection of the blobs of some catalogs.
     pub(super) fn metas(&mut self, catalogs: Vec<&'a Served>, field: &'a PlannedField<'a>) -> WriteResult {
         let filter = filter::metas(arguments(field));
         let places = |served: &Served| match &filter {
@@ -55,8 +55,8 @@ impl<'a> ConnectionItem<'a> for InCatalog<'a, Meta<'a>> {
     type Order = ();
     type Key<'k> = MetaKey<'k>;
 
-    fn at(served: &'a Served, listed: RankedPlace, (): ()) -> Self {
-        InCatalog { served, item: served.content.catalog.meta_at(listed.place as usize) }
+    fn from_place(served: &'a Served, ranked: RankedPlace, (): ()) -> Self {
+        InCatalog { served, item: served.content.catalog.meta_at(ranked.place as usize) }
     }
 
     fn key(self) -> MetaKey<'a> {

@@ -1,4 +1,4 @@
-//! `CsvMetadata`, and the small types that only it has.
+//! `CsvMetadata`, `Link`, `Maintainer`, `CrdDescription`, and its `GroupVersionKind` and `KeyValue`.
 
 use fbc::catalog::{CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, JsonText, Link, Maintainer, NativeApi};
 
@@ -8,14 +8,14 @@ use crate::fields::{
 };
 use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODES};
 
-/// The type `Link`, decoded.
+/// The type `Link`, with decoded strings.
 #[derive(Clone, Copy)]
 pub(super) struct DecodedLink<'m> {
     pub(super) name: Option<&'m str>,
     pub(super) url: Option<&'m str>,
 }
 
-/// The type `KeyValue`, as it stands in the metadata.
+/// The type `KeyValue`, with the JSON strings of the metadata.
 #[derive(Clone, Copy)]
 struct RawKeyValue<'m>(JsonText<'m>, JsonText<'m>);
 
@@ -59,10 +59,9 @@ impl<'a> Object<'a> for &CsvMetadata<'_> {
                     .object_list(self.labels().into_iter().map(|(key, value)| RawKeyValue(key, value)), field);
             }
             CsvMetadataField::Annotations => {
-                let wanted = arguments(field).strings("keys");
+                let keys = arguments(field).strings("keys");
                 let annotations = self.annotations().into_iter();
-                let annotations =
-                    annotations.filter(|(key, _)| wanted.is_none_or(|wanted| wanted.contains(&key.decode())));
+                let annotations = annotations.filter(|(key, _)| keys.is_none_or(|keys| keys.contains(&key.decode())));
                 return writer.object_list(annotations.map(|(key, value)| RawKeyValue(key, value)), field);
             }
         }

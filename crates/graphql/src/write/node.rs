@@ -1,4 +1,4 @@
-//! Objects by their global ids.
+//! The interface `Node`: objects by their global ids.
 
 use fbc::catalog::{Bundle, Channel, Package};
 use serving::Snapshot;
@@ -16,7 +16,7 @@ pub(super) enum NodeObject<'a> {
     Bundle(InCatalog<'a, Bundle<'a>>),
 }
 
-/// The object of an id; nothing when it no longer exists or the id is none.
+/// Finds the object of an id; `None` if it no longer exists or the id is malformed.
 pub(super) fn find<'a>(snapshot: &'a Snapshot, id: &str) -> Option<NodeObject<'a>> {
     let key = OpaqueKey::decode(id)?;
     if let Some([name]) = key.parts(KeyTag::CATALOG) {

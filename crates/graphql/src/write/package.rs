@@ -9,7 +9,7 @@ use crate::fields::{DeprecationField, PackageField};
 use crate::opaque_key::KeyTag;
 
 impl<'a> InCatalog<'a, Package<'a>> {
-    /// The package of a name.
+    /// Returns the package of a name.
     pub(super) fn package(served: &'a Served, name: &str) -> Option<Self> {
         Some(InCatalog { served, item: served.content.catalog.package(name)? })
     }

@@ -1,4 +1,4 @@
-//! `PackageConnection`: which packages, in which order, and how they are spread over the values one can filter by.
+//! `PackageConnection`: filters and orders packages, and counts them per value of each facet.
 
 use std::cmp::Ordering;
 
@@ -17,7 +17,7 @@ use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODES};
 use crate::opaque_key::{KeyTag, OpaqueKey};
 use crate::plan::ValuePlan;
 
-/// A package in a connection.
+/// A package as an item of a connection.
 #[derive(Clone, Copy)]
 struct PackageItem<'a> {
     package: InCatalog<'a, Package<'a>>,
@@ -25,14 +25,14 @@ struct PackageItem<'a> {
     order: PackageOrder,
 }
 
-/// An order of packages; what is equal in it comes by name, then by catalog.
+/// Order of packages. Ties are broken by name, then by catalog.
 #[derive(Clone, Copy)]
 struct PackageOrder {
     field: PackageOrderField,
     direction: Direction,
 }
 
-/// What packages are ordered by.
+/// The enum `PackageOrderField`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PackageOrderField {
     Name,
@@ -40,9 +40,9 @@ enum PackageOrderField {
     CreatedAt,
 }
 
-/// What a package is ordered by.
+/// Sort key of a package.
 struct PackageKey<'k> {
-    /// Its rank, or when it was created in microseconds since 1970.
+    /// Rank of the match, or time of creation in microseconds since 1970; `None` if ordered by name or unknown.
     first: Option<i64>,
     name: &'k str,
     catalog: &'k str,
@@ -51,9 +51,9 @@ struct PackageKey<'k> {
 /// The type `PackageFacets`.
 pub(super) struct PackageFacets<'a> {
     filter: PackageFilter<'a>,
-    /// What was found in each catalog.
+    /// Matching packages of each selected catalog.
     found: Vec<(&'a Served, FoundPackages<'a>)>,
-    /// The catalogs that were not asked for, so that nothing was looked for in them.
+    /// Catalogs that are not selected, in which nothing was searched yet.
     others: Vec<&'a Served>,
 }
 
@@ -61,14 +61,14 @@ pub(super) struct PackageFacets<'a> {
 #[derive(Clone, Copy)]
 struct ValueCount<'a>(FacetValue<'a>, u32);
 
-/// At most so many values has a facet.
+/// Maximum number of values of a facet.
 pub(crate) const FACET_VALUES: i64 = 100;
 
 const FACETS: FieldId = FieldId::PackageConnection(PackageConnectionField::Facets);
 
 impl<'a> ResponseWriter<'a> {
-    /// Writes the packages of some catalogs, as a field asks for them; `others` are served too, and were not asked
-    /// for.
+    /// Writes the connection of the packages of some catalogs; `others` are the other catalogs that are served, which
+    /// the facet `catalogs` counts too.
     pub(super) fn packages(
         &mut self,
         catalogs: Vec<&'a Served>,
@@ -94,7 +94,7 @@ impl<'a> ResponseWriter<'a> {
         let filter = filter.unwrap_or_default();
         let found: Vec<_> =
             catalogs.into_iter().map(|served| (served, served.content.catalog.find_packages(&filter))).collect();
-        let sources: Vec<_> = found.iter().map(|(served, found)| listed(served, found, order)).collect();
+        let sources: Vec<_> = found.iter().map(|(served, found)| sorted(served, found, order)).collect();
         let page = match paginate::<PackageItem<'_>>(&sources, order, arguments, self.context.limits) {
             Ok(page) => page,
             Err(message) => return self.bad_user_input(field, message),
@@ -104,7 +104,8 @@ impl<'a> ResponseWriter<'a> {
     }
 }
 
-fn listed<'a>(served: &'a Served, found: &FoundPackages<'a>, order: PackageOrder) -> ConnectionSource<'a> {
+/// Returns the packages that were found in a catalog, in an order.
+fn sorted<'a>(served: &'a Served, found: &FoundPackages<'a>, order: PackageOrder) -> ConnectionSource<'a> {
     let mut list: Vec<_> = found.matches().map(|(place, rank)| RankedPlace { place, rank }).collect();
     sort::<PackageItem<'_>>(served, &mut list, order);
     ConnectionSource { served, places: Places::List(list) }
@@ -136,7 +137,7 @@ impl<'a> ConnectionItem<'a> for PackageItem<'a> {
     type Order = PackageOrder;
     type Key<'k> = PackageKey<'k>;
 
-    fn at(served: &'a Served, RankedPlace { place, rank }: RankedPlace, order: PackageOrder) -> Self {
+    fn from_place(served: &'a Served, RankedPlace { place, rank }: RankedPlace, order: PackageOrder) -> Self {
         Self { package: InCatalog { served, item: served.content.catalog.package_at(place as usize) }, rank, order }
     }
 
@@ -183,8 +184,8 @@ impl<'a> ConnectionNode<'a> for PackageItem<'a> {
 }
 
 impl<'a> PackageFacets<'a> {
-    /// Counts over every catalog that was asked for.
-    fn counted(&self, facet: Facet) -> FacetCounts<'a> {
+    /// Counts the packages of the selected catalogs by the values of a facet.
+    fn count(&self, facet: Facet) -> FacetCounts<'a> {
         let mut counts = FacetCounts::default();
         for (_, found) in &self.found {
             found.count(facet, &mut counts);
@@ -192,8 +193,8 @@ impl<'a> PackageFacets<'a> {
         counts
     }
 
-    /// Counts the packages of every catalog, also of those that were not asked for.
-    fn by_catalog(&self) -> FacetCounts<'a> {
+    /// Counts the packages of every catalog, also of those that are not selected.
+    fn count_by_catalog(&self) -> FacetCounts<'a> {
         let mut counts = FacetCounts::default();
         let mut add = |served: &'a Served, found: &FoundPackages<'_>| {
             counts.add_many(FacetValue::Text(&served.name), u32::try_from(found.matches().count()).unwrap_or(u32::MAX));
@@ -218,13 +219,13 @@ impl<'a> Object<'a> for &PackageFacets<'a> {
             return writer.bad_user_input(field, format!("`first` must not be negative, and is {first}"));
         };
         let counts = match name {
-            PackageFacetsField::Catalogs => self.by_catalog(),
-            PackageFacetsField::Categories => self.counted(Facet::Categories),
-            PackageFacetsField::Providers => self.counted(Facet::Providers),
-            PackageFacetsField::Keywords => self.counted(Facet::Keywords),
-            PackageFacetsField::CapabilityLevels => self.counted(Facet::CapabilityLevels),
-            PackageFacetsField::InstallModes => self.counted(Facet::InstallModes),
-            PackageFacetsField::InfrastructureFeatures => self.counted(Facet::InfrastructureFeatures),
+            PackageFacetsField::Catalogs => self.count_by_catalog(),
+            PackageFacetsField::Categories => self.count(Facet::Categories),
+            PackageFacetsField::Providers => self.count(Facet::Providers),
+            PackageFacetsField::Keywords => self.count(Facet::Keywords),
+            PackageFacetsField::CapabilityLevels => self.count(Facet::CapabilityLevels),
+            PackageFacetsField::InstallModes => self.count(Facet::InstallModes),
+            PackageFacetsField::InfrastructureFeatures => self.count(Facet::InfrastructureFeatures),
         };
         writer.object_list(counts.top(first).into_iter().map(|(value, count)| ValueCount(value, count)), field)
     }

@@ -1,4 +1,4 @@
-//! `Problem`: what is odd in a catalog.
+//! `Problem` and its connection.
 
 use std::cmp::Ordering;
 
@@ -12,19 +12,20 @@ use crate::connection::{ConnectionItem, RankedPlace};
 use crate::fields::{ProblemConnectionField, ProblemEdgeField, ProblemField};
 use crate::opaque_key::{KeyTag, OpaqueKey};
 
-/// A problem and its place among those of its catalog.
+/// A problem as an item of a connection.
 #[derive(Clone, Copy)]
 pub(super) struct ProblemItem<'a> {
     served: &'a Served,
-    place: usize,
+    /// Index among the problems of the catalog.
+    index: usize,
 }
 
 impl<'a> ProblemItem<'a> {
     fn problem(self) -> &'a Problem {
-        &self.served.content.catalog.problems()[self.place]
+        &self.served.content.catalog.problems()[self.index]
     }
 
-    /// Where the problems of its file and line begin.
+    /// Returns the index of the first problem of the same file and line.
     fn first_of_line(self) -> usize {
         let own = place(self.problem());
         self.served.content.catalog.problems().partition_point(|problem| by_place(place(problem), own).is_lt())
@@ -56,7 +57,7 @@ impl<'a> Object<'a> for ProblemItem<'a> {
     }
 }
 
-/// What a problem is ordered by: its file, its line, and how many problems of that line come before.
+/// Sort key of a problem: its file, its line, and the number of problems of that line before it.
 pub(super) struct ProblemKey<'k> {
     file: Option<&'k str>,
     line: Option<u32>,
@@ -67,13 +68,13 @@ impl<'a> ConnectionItem<'a> for ProblemItem<'a> {
     type Order = ();
     type Key<'k> = ProblemKey<'k>;
 
-    fn at(served: &'a Served, listed: RankedPlace, (): ()) -> Self {
-        Self { served, place: listed.place as usize }
+    fn from_place(served: &'a Served, ranked: RankedPlace, (): ()) -> Self {
+        Self { served, index: ranked.place as usize }
     }
 
     fn key(self) -> ProblemKey<'a> {
         let (file, line) = place(self.problem());
-        ProblemKey { file, line, nth: self.place - self.first_of_line() }
+        ProblemKey { file, line, nth: self.index - self.first_of_line() }
     }
 
     fn key_from_cursor((): (), cursor: &OpaqueKey) -> Option<ProblemKey<'_>> {
@@ -97,12 +98,12 @@ impl<'a> ConnectionNode<'a> for ProblemItem<'a> {
     }
 }
 
-/// The file and the line of a problem.
+/// Returns the file and the line of a problem.
 fn place(problem: &Problem) -> (Option<&str>, Option<u32>) {
     (problem.file.as_deref(), problem.line)
 }
 
-/// The order of a catalog's problems; what is known of no file comes first.
+/// Compares the files and lines of problems; problems without a file come first.
 fn by_place((a, a_line): (Option<&str>, Option<u32>), (b, b_line): (Option<&str>, Option<u32>)) -> Ordering {
     let by_file = match (a, b) {
         (Some(a), Some(b)) => compare_paths(a, b),

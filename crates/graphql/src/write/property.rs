@@ -9,7 +9,7 @@ use crate::fields::{
     PackageRequiredPropertyField,
 };
 
-/// A property with its content, whose Rust type stands for one type of the schema.
+/// A property with its content. The Rust type of the content selects the type of the schema.
 #[derive(Clone, Copy)]
 struct PropertyObject<'p, T> {
     property: Property<'p>,
@@ -49,7 +49,7 @@ struct CsvMetadataContent;
 struct OpaqueContent;
 
 impl<'a> ResponseWriter<'a> {
-    /// Writes the properties of the types that a field selects.
+    /// Writes the properties that match the argument `types` of a field.
     pub(super) fn properties(
         &mut self,
         properties: impl Iterator<Item = Property<'a>>,
@@ -60,7 +60,7 @@ impl<'a> ResponseWriter<'a> {
         self.list(properties, field, |writer, property| writer.property(property, field))
     }
 
-    /// Writes a property as the type of its kind.
+    /// Writes a property as the schema type of its kind.
     fn property(&mut self, property: Property<'a>, field: &'a PlannedField<'a>) -> WriteResult {
         match property.kind() {
             PropertyKind::Package { package, version, release } => {

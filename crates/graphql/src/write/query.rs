@@ -1,4 +1,4 @@
-//! The root: where every query begins.
+//! The type `Query`.
 
 use fbc::catalog::Bundle;
 use serving::{Served, Snapshot};
@@ -52,25 +52,25 @@ impl<'a> Object<'a> for QueryObject<'a> {
 }
 
 impl<'a> QueryObject<'a> {
-    /// The catalog of a name, if it has the digest that is asked for.
+    /// Writes the catalog of a name; an error if the argument `digest` differs from the digest of its content.
     fn catalog(self, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         let arguments = arguments(field);
         let served = arguments.string("name").and_then(|name| self.0.get(name));
-        if let (Some(served), Some(wanted)) = (served, arguments.string("digest")) {
+        if let (Some(served), Some(digest)) = (served, arguments.string("digest")) {
             let now = served.content.digest.to_string();
-            if now != wanted {
-                let message = format!("catalog \"{}\" now serves {now}, not \"{wanted}\"", served.name);
+            if now != digest {
+                let message = format!("catalog \"{}\" now serves {now}, not \"{digest}\"", served.name);
                 return writer.field_error(field, Code::CatalogChanged, message);
             }
         }
         writer.optional_object(served.map(|served| CatalogObject(served)), field)
     }
 
-    /// The bundle of a full name, or the first by catalog that has an image.
+    /// Finds a bundle by its full name, or the first one, in priority order of the catalogs, that has an image.
     fn bundle(self, field: &'a PlannedField<'a>) -> Option<InCatalog<'a, Bundle<'a>>> {
         let by = arguments(field).get("by");
         if let Some(image) = by["image"].as_str() {
-            // A bundle without an image has none to be found by.
+            // Bundles without an image are not found by the empty image.
             return self.0.by_priority().filter(|_| !image.is_empty()).find_map(|served| {
                 let item = served.content.catalog.bundle_by_image(image)?;
                 Some(InCatalog { served, item })
@@ -96,10 +96,10 @@ impl<'a> QueryObject<'a> {
         })
     }
 
-    /// The catalogs that a field asks for, and the others, each by name.
+    /// Returns the catalogs that the argument `catalogs` of a field selects, and the others, each ordered by name.
     fn catalogs(self, field: &'a PlannedField<'a>) -> (Vec<&'a Served>, Vec<&'a Served>) {
-        let wanted = arguments(field).strings("catalogs");
+        let names = arguments(field).strings("catalogs");
         let all = self.0.by_name().map(|served| &**served);
-        all.partition(|served| wanted.is_none_or(|wanted| wanted.contains(&served.name)))
+        all.partition(|served| names.is_none_or(|names| names.contains(&served.name)))
     }
 }

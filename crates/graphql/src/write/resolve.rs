@@ -1,4 +1,4 @@
-//! `Query.resolve` and what comes of it.
+//! `Query.resolve`, `Resolution` and `ResolutionFailure`.
 
 use fbc::resolve::{
     Considered, InstalledBundle, Offer, Rejection, Resolution, ResolutionFailure, ResolutionRequest, UpgradePolicy,
@@ -11,14 +11,14 @@ use serving::{Served, Snapshot};
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{ConsideredBundleField, ResolutionFailureField, ResolutionField};
 
-/// A resolution with the catalogs that were offered.
+/// The type `Resolution`, with the catalogs that were considered.
 #[derive(Clone, Copy)]
 struct ResolutionObject<'r, 'a> {
     served: &'r [&'a Served],
     resolution: &'r Resolution<'a>,
 }
 
-/// A failure with the catalogs that were offered.
+/// The type `ResolutionFailure`, with the catalogs that were considered.
 #[derive(Clone, Copy)]
 struct ResolutionFailureObject<'r, 'a> {
     served: &'r [&'a Served],
@@ -33,14 +33,15 @@ impl<'a> ResponseWriter<'a> {
         let names = texts(&request["catalogs"]);
         let is_selected = |served: &&Served| names.is_empty() || names.contains(&served.name.as_str());
         let served: Vec<_> = snapshot.by_name().map(|served| &**served).filter(is_selected).collect();
-        match pick(request, &served) {
+        match resolve_request(request, &served) {
             Ok(resolution) => self.object(ResolutionObject { served: &served, resolution: &resolution }, field),
             Err(failure) => self.object(ResolutionFailureObject { served: &served, failure: &failure }, field),
         }
     }
 }
 
-fn pick<'a>(request: &Value, served: &[&'a Served]) -> Result<Resolution<'a>, ResolutionFailure<'a>> {
+/// Resolves a `ResolutionRequest` over some catalogs.
+fn resolve_request<'a>(request: &Value, served: &[&'a Served]) -> Result<Resolution<'a>, ResolutionFailure<'a>> {
     let text = |key: &str| request[key].as_str();
     let selector = text("selector").map(Selector::parse).transpose()?;
     let installed = Some(&request["installed"]).filter(|installed| installed.is_object());

@@ -1,4 +1,5 @@
-//! `CsvMetadata` of a package: what lists show is known, the rest is read from its bundle when it is asked for.
+//! `CsvMetadata` of a package: the fields that lists show come from its summary, the others are decoded from its bundle
+//! when a field needs them.
 
 use std::cell::OnceCell;
 
@@ -8,12 +9,12 @@ use super::metadata::DecodedLink;
 use super::{Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::CsvMetadataField;
 
-/// What the author of a package says of it.
+/// The type `CsvMetadata`, for a package.
 #[derive(Clone, Copy)]
 struct PackageMetadata<'a, 'm> {
     summary: Summary<'a>,
-    /// What was read, once something asked for it.
-    read: &'m OnceCell<Option<CsvMetadata<'a>>>,
+    /// Metadata of the bundle, once a field needed it.
+    decoded: &'m OnceCell<Option<CsvMetadata<'a>>>,
 }
 
 impl<'a> Object<'a> for PackageMetadata<'a, '_> {
@@ -25,7 +26,7 @@ impl<'a> Object<'a> for PackageMetadata<'a, '_> {
         field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
-        let Self { summary, read } = self;
+        let Self { summary, decoded } = self;
         match name {
             CsvMetadataField::DisplayName => writer.optional_string(summary.display_name()),
             CsvMetadataField::Provider => {
@@ -42,12 +43,12 @@ impl<'a> Object<'a> for PackageMetadata<'a, '_> {
                 writer.optional_string(summary.created_at().map(|at| at.to_string()).as_deref());
             }
             _ => {
-                if read.get().is_none() {
+                if decoded.get().is_none() {
                     let found = summary.bundle().and_then(|bundle| bundle.metadata_by(&mut writer.manifests));
                     writer.count_decoded()?;
-                    read.get_or_init(|| found);
+                    decoded.get_or_init(|| found);
                 }
-                return match read.get() {
+                return match decoded.get() {
                     Some(Some(metadata)) => metadata.write(name, field, writer),
                     _ => writer.unwritten_field(field),
                 };
@@ -58,10 +59,10 @@ impl<'a> Object<'a> for PackageMetadata<'a, '_> {
 }
 
 impl<'a> ResponseWriter<'a> {
-    /// Writes what the author of a package says of it.
+    /// Writes the metadata of a package, or `null` if it has none.
     pub(super) fn package_metadata(&mut self, package: Package<'a>, field: &'a PlannedField<'a>) -> WriteResult {
-        let (summary, read) = (package.summary(), OnceCell::new());
-        let metadata = summary.bundle().map(|_| PackageMetadata { summary, read: &read });
+        let (summary, decoded) = (package.summary(), OnceCell::new());
+        let metadata = summary.bundle().map(|_| PackageMetadata { summary, decoded: &decoded });
         self.optional_object(metadata, field)
     }
 }
