@@ -45,7 +45,7 @@ fn documents_that_cannot_be_trusted_end_the_start_with_their_place() {
     for part in ["@/documents.json", "the document \"tiles\" is refused at 1:14", "`nam`"] {
         assert!(refused.contains(part), "{refused}");
     }
-    assert!(refusal("[]", &file).contains("write a JSON object whose members are documents"));
+    assert!(refusal("[]", &file).contains("expected a JSON object of documents"));
     assert!(refusal("{}", &["--documents", "@/none.json"]).contains("cannot read `@/none.json`"));
     assert!(refusal("{}", &["--trusted-only"]).contains("--documents"));
 }

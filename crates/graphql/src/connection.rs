@@ -174,7 +174,7 @@ fn checked_size(name: &str, size: i64, limits: &Limits) -> Result<usize, String>
 }
 
 fn read_cursor(name: &str, text: &str) -> Result<OpaqueKey, String> {
-    OpaqueKey::decode(text).ok_or_else(|| format!("`{name}` is no cursor: \"{text}\""))
+    OpaqueKey::decode(text).ok_or_else(|| format!("`{name}` is not a valid cursor: \"{text}\""))
 }
 
 fn wrong_order(name: &str) -> String {

@@ -198,7 +198,7 @@ fn syntax_error(parser: &Parser, text: &str, invalid: &WithErrors<ast::Document>
         return Error::request(Code::MaxDepth, message);
     }
     let Some(first) = invalid.errors.iter().next() else {
-        return Error::request(Code::Internal, "a refused document has no error");
+        return Error::request(Code::Internal, "the parser rejected the document without an error");
     };
     // An error that the parser misses may come before the first one that it finds.
     let place = first.error.location().map(|span| span.offset());

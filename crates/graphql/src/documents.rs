@@ -61,7 +61,7 @@ struct TrustedDocuments {
 #[derive(Debug, thiserror::Error)]
 pub enum UntrustedError {
     /// The text is not a JSON object whose values are strings.
-    #[error("write a JSON object whose members are documents, each by its id")]
+    #[error("expected a JSON object of documents by their ids")]
     Form(#[source] serde_json::Error),
     /// A document is invalid or exceeds a limit.
     #[error("the document \"{id}\" is refused{}: {message}", at(*.location))]
@@ -74,7 +74,7 @@ pub enum UntrustedError {
         message: String,
     },
     /// Two documents have the same id.
-    #[error("the id \"{0}\" is that of two documents: give one of them another")]
+    #[error("two documents have the id \"{0}\": change one of them")]
     Ambiguous(String),
 }
 
@@ -176,7 +176,7 @@ impl Documents {
 const PERSISTED: &str = "`persistedQuery` must have version 1 and a sha256Hash of 64 digits";
 
 fn not_trusted() -> Error {
-    Error::request(Code::QueryNotInSafelist, "the server executes only documents that it was given")
+    Error::request(Code::QueryNotInSafelist, "the server executes only trusted documents")
 }
 
 /// Id by which a request names its document.

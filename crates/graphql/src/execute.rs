@@ -52,7 +52,8 @@ impl Engine {
         let operation = document.operation(request.operation_name.as_deref()).map_err(|error| vec![error])?;
         if operation.is_subscription() {
             // The message of graphql-http (npm), and what to do.
-            let message = "Subscriptions are not supported in one answer: accept text/event-stream or use a WebSocket";
+            let message =
+                "Subscriptions are not supported in a single response: accept text/event-stream or use a WebSocket";
             return Err(vec![Error::request(Code::OperationResolutionFailure, message)]);
         }
         let none = Map::new();

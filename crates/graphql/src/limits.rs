@@ -229,15 +229,15 @@ impl Measure {
             return Err(Error::request(Code::ValidationFailed, message));
         }
         for (code, what, count, maximum) in [
-            (Code::MaxDepth, "fields within one another", self.depth, limits.depth),
+            (Code::MaxDepth, "levels of nested fields", self.depth, limits.depth),
             (
                 Code::MaxDepth,
-                "lists of the schema within one another",
+                "levels of nested introspection lists",
                 self.introspection_lists,
                 limits.introspection_lists,
             ),
             (Code::MaxAliases, "aliases", self.aliases, limits.aliases),
-            (Code::MaxRootFields, "fields at its root", self.own_fields, limits.root_fields),
+            (Code::MaxRootFields, "root fields", self.own_fields, limits.root_fields),
             (Code::MaxDirectives, "directives", self.directives, limits.directives),
         ] {
             if count > maximum {

@@ -68,7 +68,7 @@ pub(super) fn check(document: &ast::Document, text: &str) -> Result<(), SyntaxEr
         Some(_) => None,
     };
     if end.is_some_and(|end| next_token(text, end) < text.len()) {
-        return Err(SyntaxError::syntax("expected a definition that ends", Some(text.len())));
+        return Err(SyntaxError::syntax("unexpected end of the document within a definition", Some(text.len())));
     }
     // Syntax errors are reported before validation errors.
     check.repeated.map_or(Ok(()), Err)
@@ -187,7 +187,7 @@ impl SyntaxCheck<'_> {
         if end == name || token_starts_with(self.text, place, ':') {
             return Ok(());
         }
-        Err(SyntaxError::syntax("expected `:` and a value behind a name", Some(place)))
+        Err(SyntaxError::syntax("expected `:` and a value after a name", Some(place)))
     }
 }
 

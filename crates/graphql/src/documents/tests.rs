@@ -98,7 +98,7 @@ fn what_cannot_be_trusted_is_told_with_its_id_and_place() {
         documents.trust(r#"{"1": "{ __typename }"}"#, &schema, &limits).unwrap();
         documents.trust(json, &schema, &limits).expect_err("it is refused").to_string()
     };
-    let form = "write a JSON object whose members are documents, each by its id";
+    let form = "expected a JSON object of documents by their ids";
     for json in ["", "[]", r#"{"1": {}}"#] {
         assert_eq!(refusal(json), form, "{json}");
     }
@@ -106,10 +106,7 @@ fn what_cannot_be_trusted_is_told_with_its_id_and_place() {
         refusal("{\"a\": \"{\\n nothing }\"}"),
         "the document \"a\" is refused at 2:2: type `Query` does not have a field `nothing`"
     );
-    assert_eq!(
-        refusal(r#"{"1": "{ catalogs { name } }"}"#),
-        "the id \"1\" is that of two documents: give one of them another"
-    );
+    assert_eq!(refusal(r#"{"1": "{ catalogs { name } }"}"#), "two documents have the id \"1\": change one of them");
     let mut documents = Documents::new(&limits);
     assert_eq!(documents.trust(r#"{"1": "{ __typename }", "2": "{ __typename }"}"#, &schema, &limits).unwrap(), 1);
 }

@@ -90,7 +90,7 @@ impl<'a> ResponseWriter<'a> {
     /// Abandons the execution because the response is larger than the limit.
     pub(super) fn too_large(&mut self) -> WriteResult {
         let maximum = self.context.limits.response_bytes;
-        self.abandon(Code::ResponseTooLarge, format!("the answer has more than {maximum} bytes"))
+        self.abandon(Code::ResponseTooLarge, format!("the response has more than {maximum} bytes"))
     }
 
     fn abandon(&mut self, code: Code, message: String) -> WriteResult {
