@@ -117,22 +117,22 @@ pub(super) fn paginate<'a, T: ConnectionItem<'a>>(
         after.as_ref().map(|key| T::key_from_cursor(order, key).ok_or_else(|| wrong_order("after"))).transpose()?;
     let before =
         before.as_ref().map(|key| T::key_from_cursor(order, key).ok_or_else(|| wrong_order("before"))).transpose()?;
-    let mut runs = Vec::with_capacity(sources.len());
+    let mut ranges = Vec::with_capacity(sources.len());
     for source in sources {
         let compare = |ranked, key| T::compare(order, &T::from_place(source.served, ranked, order).key(), key);
         let from = after.as_ref().map_or(0, |key| source.places.partition_point(|ranked| compare(ranked, key).is_le()));
         let to = before
             .as_ref()
             .map_or(source.places.count(), |key| source.places.partition_point(|ranked| compare(ranked, key).is_lt()));
-        runs.push(merge::ItemRange { source, from, to: to.max(from) });
+        ranges.push(merge::ItemRange { source, from, to: to.max(from) });
     }
     let total = sources.iter().map(|source| source.places.count()).sum();
-    let items = merge::take(&mut runs, order, pagination.size, pagination.backwards);
+    let items = merge::take(&mut ranges, order, pagination.size, pagination.backwards);
     Ok(ConnectionPage {
         items,
         total,
-        has_previous: runs.iter().any(|run| run.from > 0),
-        has_next: runs.iter().any(|run| run.to < run.source.places.count()),
+        has_previous: ranges.iter().any(|range| range.from > 0),
+        has_next: ranges.iter().any(|range| range.to < range.source.places.count()),
     })
 }
 

@@ -24,15 +24,15 @@ pub(super) struct Dependencies {
 
 #[derive(Debug, PartialEq)]
 enum CacheScope {
-    /// More than what is served now: no two responses need to be the same.
+    /// More than the catalogs served now, such as former contents: no two responses need to be the same.
     Volatile,
     /// Every catalog, and which catalogs there are.
     EveryCatalog,
-    /// These catalogs, served or not.
+    /// The catalogs of these names, whether they are served or not.
     Named(Vec<CatalogNames>),
 }
 
-/// Where an operation names catalogs, or digests.
+/// A place where an operation names catalogs or digests.
 #[derive(Debug, PartialEq)]
 enum CatalogNames {
     /// A literal of the document.
@@ -47,9 +47,9 @@ type Path = &'static [&'static str];
 /// The catalogs in the cache scope of one request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ScopedCatalogs<'a> {
-    /// Every one.
+    /// Every catalog.
     Every,
-    /// Those of these names.
+    /// The catalogs of these names.
     Named(Vec<&'a str>),
 }
 
@@ -120,7 +120,7 @@ impl CatalogNames {
         }
     }
 
-    /// Appends the strings; `None` if there are none, which selects every catalog.
+    /// Appends the strings to `into`; `None` if there are none, which selects every catalog.
     fn read<'a>(&'a self, variables: &'a Map<String, Value>, into: &mut Vec<&'a str>) -> Option<()> {
         match self {
             Self::Literal(text) => into.push(text),

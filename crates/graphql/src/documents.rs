@@ -83,7 +83,7 @@ fn at(location: Option<Location>) -> String {
 }
 
 impl Documents {
-    /// An empty document cache of the size that the limits allow, without trusted documents.
+    /// Creates an empty document cache of the size that the limits allow, without trusted documents.
     pub(super) fn new(limits: &Limits) -> Self {
         let cache = SecondChanceCache::new(limits.documents, limits.document_bytes);
         Self { cache, trusted: TrustedDocuments::default(), policy: DocumentPolicy::Any }

@@ -11,7 +11,7 @@ use super::output;
 pub enum Code {
     /// The document is not GraphQL.
     ParseFailed,
-    /// The document does not fit the schema.
+    /// The document is not valid against the schema, or not executable.
     ValidationFailed,
     /// A variable or an argument has a value that cannot be used.
     BadUserInput,
@@ -70,9 +70,9 @@ pub enum Segment {
 /// One error of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The kind, for programs.
+    /// Machine-readable kind.
     pub code: Code,
-    /// The message, for people.
+    /// Human-readable message.
     pub message: String,
     /// Position in the document; `None` for an error of the whole request.
     pub location: Option<Location>,
@@ -105,7 +105,7 @@ pub enum Outcome {
 }
 
 impl Code {
-    /// The name in `extensions.code`.
+    /// Returns the value of `extensions.code`.
     pub fn as_str(self) -> &'static str {
         match self {
             Code::ParseFailed => "GRAPHQL_PARSE_FAILED",
@@ -132,7 +132,7 @@ impl Code {
 }
 
 impl Location {
-    /// The location of a byte of a text. Lines end with `\n`, `\r` or both.
+    /// Converts a byte offset to a location. Lines end with `\n`, `\r` or both.
     pub fn from_offset(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let mut line = 1;
@@ -149,12 +149,12 @@ impl Location {
 }
 
 impl Error {
-    /// A request error: it has neither location nor path.
+    /// Creates a request error, which has neither location nor path.
     pub fn request(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), location: None, path: Vec::new(), cost: None }
     }
 
-    /// The same error with a location.
+    /// Sets the location.
     #[must_use]
     pub fn at(self, location: Option<Location>) -> Self {
         Self { location, ..self }
@@ -186,7 +186,7 @@ impl Error {
     }
 }
 
-/// The JSON of a response with errors and without data.
+/// Returns the JSON text of a response with errors and without `data`.
 pub(super) fn body(errors: &[Error]) -> Vec<u8> {
     let mut body = b"{".to_vec();
     write_all(errors, &mut body);

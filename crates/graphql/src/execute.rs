@@ -110,12 +110,12 @@ impl Engine {
 }
 
 impl Response {
-    /// A response without `data`.
+    /// Creates a response without `data`.
     pub fn from_errors(errors: &[Error], outcome: Outcome) -> Self {
         Self { body: errors::body(errors), outcome }
     }
 
-    /// A response whose `data` is `null`, because its root could not be planned.
+    /// Creates a response whose `data` is `null`, because its root could not be planned.
     fn without_data(document: &Document, error: &Arc<coercion::CoercionError>) -> Self {
         let location = document.location(error.span);
         let error = Error::request(Code::BadUserInput, error.message.clone()).at(location);

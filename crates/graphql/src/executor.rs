@@ -1,4 +1,4 @@
-//! Where requests are executed: how many at one time, and on which threads. It does not know what they do.
+//! Bounds how many requests are executed at one time, and selects their threads. It does not know what they do.
 
 use std::num::NonZero;
 

@@ -45,7 +45,7 @@ pub(crate) enum FieldScope {
     EveryCatalog,
     /// The catalog of the parent object, with metadata that its digest does not cover.
     Metadata,
-    /// More than what is served now.
+    /// More than the catalogs served now, such as former contents.
     Volatile,
 }
 

@@ -38,7 +38,7 @@ pub(super) struct CachedResponse {
 }
 
 impl ResponseCache {
-    /// An empty cache of the size that the limits allow.
+    /// Creates an empty cache of the size that the limits allow.
     pub(super) fn new(limits: &Limits) -> Self {
         let missed = (0..MISSED_KEYS).map(|_| AtomicU64::new(0)).collect();
         let responses = SecondChanceCache::new(usize::MAX, limits.cache_bytes);
@@ -89,7 +89,7 @@ impl ResponseCache {
 }
 
 impl CachedResponse {
-    /// Whether the response was compressed with this coding before.
+    /// Returns whether the response was compressed with this coding before.
     pub(super) fn has(&self, coding: Coding) -> bool {
         self.encodings.get(coding).is_some()
     }

@@ -29,7 +29,7 @@ pub(super) struct ResponseKey {
     scope: Revision,
 }
 
-/// What is known about a response before it is executed.
+/// Identity of a response, known before it is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validator {
     pub(super) key: ResponseKey,
@@ -53,7 +53,7 @@ pub(super) struct ResponseKeys {
 struct RememberedUrls {
     /// Revision of the published set when these URLs were parsed.
     revision: Revision,
-    /// By the parameters, as they were sent.
+    /// Validators by URL parameters, as they were sent.
     validators: SecondChanceCache<Arc<str>, Validator>,
 }
 
@@ -72,7 +72,8 @@ impl Validator {
 }
 
 impl ResponseKeys {
-    /// Keys of an engine with these limits. `build` separates the responses of this build from those of others.
+    /// Creates the keys of an engine with these limits. `build` separates the responses of this build from those of
+    /// others.
     pub(super) fn new(build: &str, limits: &Limits) -> Self {
         let process = Digest::new(Sha256::digest(format!("{build:?}{limits:?}")).into());
         Self { process, urls: ArcSwap::from_pointee(RememberedUrls::new(Revision::default())) }
@@ -148,7 +149,7 @@ impl ResponseKeys {
 }
 
 impl RememberedUrls {
-    /// No URLs yet.
+    /// Creates an empty set of URLs for a published set.
     fn new(revision: Revision) -> Self {
         Self { revision, validators: SecondChanceCache::new(usize::MAX, URL_BYTES) }
     }
@@ -166,7 +167,7 @@ impl ResponseKey {
         snapshot.has(&self.scope)
     }
 
-    /// The two halves of the hash.
+    /// Returns the two halves of the hash.
     pub(super) fn halves(&self) -> [u64; 2] {
         let (halves, _) = self.hash.as_chunks();
         [halves[0], halves[1]].map(u64::from_be_bytes)

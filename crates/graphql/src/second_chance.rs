@@ -31,7 +31,7 @@ struct Entry<V> {
 }
 
 impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
-    /// A cache of at most so many entries with at most so many bytes together.
+    /// Creates a cache with a maximum number of entries and a maximum total size in bytes.
     pub(super) fn new(max_entries: usize, max_bytes: usize) -> Self {
         let entries = Entries { by_key: HashMap::new(), queue: VecDeque::new(), bytes: 0 };
         Self { max_entries, max_bytes, state: RwLock::new(entries) }

@@ -14,10 +14,10 @@ pub(super) struct ItemRange<'s, 'a> {
 }
 
 /// The next item of a range.
-struct RunHead<'a, T: ConnectionItem<'a>> {
+struct RangeHead<'a, T: ConnectionItem<'a>> {
     item: T,
     key: T::Key<'a>,
-    run: usize,
+    range: usize,
     order: T::Order,
     backwards: bool,
 }
@@ -26,34 +26,34 @@ struct RunHead<'a, T: ConnectionItem<'a>> {
 ///
 /// Narrows each range to its items on the page.
 pub(super) fn take<'a, T: ConnectionItem<'a>>(
-    runs: &mut [ItemRange<'_, 'a>],
+    ranges: &mut [ItemRange<'_, 'a>],
     order: T::Order,
     size: usize,
     backwards: bool,
 ) -> Vec<T> {
-    let size = runs.iter().map(|run| run.to - run.from).sum::<usize>().min(size);
-    if let [run] = runs {
+    let size = ranges.iter().map(|range| range.to - range.from).sum::<usize>().min(size);
+    if let [range] = ranges {
         if backwards {
-            run.from = run.to - size;
+            range.from = range.to - size;
         } else {
-            run.to = run.from + size;
+            range.to = range.from + size;
         }
-        return (run.from..run.to).map(|index| run.item(index, order)).collect();
+        return (range.from..range.to).map(|index| range.item(index, order)).collect();
     }
     let mut items = Vec::with_capacity(size);
-    let mut left: Vec<_> = runs.iter().map(|run| run.from..run.to).collect();
-    let next = |run: usize, left: &mut Range<usize>| runs[run].head(run, left, order, backwards);
-    let mut heads: BinaryHeap<RunHead<'a, T>> =
-        left.iter_mut().enumerate().filter_map(|(run, left)| next(run, left)).collect();
-    let mut taken = vec![0; runs.len()];
+    let mut left: Vec<_> = ranges.iter().map(|range| range.from..range.to).collect();
+    let next = |range: usize, left: &mut Range<usize>| ranges[range].head(range, left, order, backwards);
+    let mut heads: BinaryHeap<RangeHead<'a, T>> =
+        left.iter_mut().enumerate().filter_map(|(range, left)| next(range, left)).collect();
+    let mut taken = vec![0; ranges.len()];
     while items.len() < size {
-        let Some(RunHead { item, run, .. }) = heads.pop() else { break };
+        let Some(RangeHead { item, range, .. }) = heads.pop() else { break };
         items.push(item);
-        taken[run] += 1;
-        heads.extend(next(run, &mut left[run]));
+        taken[range] += 1;
+        heads.extend(next(range, &mut left[range]));
     }
-    for (run, taken) in runs.iter_mut().zip(taken) {
-        if backwards { run.from = run.to - taken } else { run.to = run.from + taken }
+    for (range, taken) in ranges.iter_mut().zip(taken) {
+        if backwards { range.from = range.to - taken } else { range.to = range.from + taken }
     }
     if backwards {
         items.reverse();
@@ -69,35 +69,35 @@ impl<'a> ItemRange<'_, 'a> {
     /// Takes the next index of `left` and returns its item.
     fn head<T: ConnectionItem<'a>>(
         &self,
-        run: usize,
+        range: usize,
         left: &mut Range<usize>,
         order: T::Order,
         backwards: bool,
-    ) -> Option<RunHead<'a, T>> {
+    ) -> Option<RangeHead<'a, T>> {
         let index = if backwards { left.next_back() } else { left.next() }?;
         let item: T = self.item(index, order);
-        Some(RunHead { item, key: item.key(), run, order, backwards })
+        Some(RangeHead { item, key: item.key(), range, order, backwards })
     }
 }
 
-impl<'a, T: ConnectionItem<'a>> Ord for RunHead<'a, T> {
-    /// The greatest is the next to be taken.
+impl<'a, T: ConnectionItem<'a>> Ord for RangeHead<'a, T> {
+    /// Compares such that the greatest head is taken next.
     fn cmp(&self, other: &Self) -> Ordering {
         let order = T::compare(self.order, &self.key, &other.key);
         if self.backwards { order } else { order.reverse() }
     }
 }
 
-impl<'a, T: ConnectionItem<'a>> PartialOrd for RunHead<'a, T> {
+impl<'a, T: ConnectionItem<'a>> PartialOrd for RangeHead<'a, T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<'a, T: ConnectionItem<'a>> PartialEq for RunHead<'a, T> {
+impl<'a, T: ConnectionItem<'a>> PartialEq for RangeHead<'a, T> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl<'a, T: ConnectionItem<'a>> Eq for RunHead<'a, T> {}
+impl<'a, T: ConnectionItem<'a>> Eq for RangeHead<'a, T> {}

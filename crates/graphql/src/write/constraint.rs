@@ -5,7 +5,7 @@ use fbc::catalog::{Constraint, ConstraintRule, JsonText};
 use super::{Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::{ConstraintField, GroupVersionKindField, PackageRequirementField};
 
-/// A `GroupVersionKind` of a constraint.
+/// The type `GroupVersionKind`, for a constraint.
 #[derive(Clone, Copy)]
 struct GvkConstraint<'a> {
     group: JsonText<'a>,
@@ -13,7 +13,7 @@ struct GvkConstraint<'a> {
     kind: JsonText<'a>,
 }
 
-/// A `PackageRequirement` of a constraint.
+/// The type `PackageRequirement`, for a constraint.
 #[derive(Clone, Copy)]
 struct PackageConstraint<'a> {
     package: JsonText<'a>,

@@ -7,7 +7,7 @@ use super::{InCatalog, Object, PlannedField, READ_BYTES, ResponseWriter, WriteRe
 use crate::coercion::StringSet;
 use crate::fields::{UpdateEdgeField, UpdateGraphField};
 
-/// The update graph of a package of a catalog.
+/// The type `UpdateGraph`, for a package of a catalog.
 #[derive(Clone, Copy)]
 struct UpdateGraphObject<'g, 'a>(InCatalog<'a, &'g UpdateGraph<'a>>);
 
@@ -110,7 +110,7 @@ impl<'a> Object<'a> for UpdateGraphObject<'_, 'a> {
     }
 }
 
-/// An edge between two bundles of the catalog.
+/// The type `UpdateEdge`, for an edge between two bundles of the catalog.
 #[derive(Clone, Copy)]
 struct UpdateEdgeObject<'a> {
     edge: InCatalog<'a, UpdateEdge<'a>>,
