@@ -1,5 +1,5 @@
-//! Generates `fields.rs` from `schema.graphql`: an enum of the fields of each object type, and what directives say of
-//! each field. What a field is, stands in the schema alone.
+//! Generates `fields.rs` from `schema.graphql`: an enum of the fields of each object type, and the facts that
+//! directives state about each field. The schema is the only place that defines fields.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,10 +11,10 @@ use apollo_parser::cst::{Definition, Directive, FieldDefinition, ListType, Name,
 
 const SCHEMA: &str = "../../schema.graphql";
 
-/// Why writing into a string succeeds.
+/// Panic message: writing into a string never fails.
 const WRITES: &str = "a string takes all text";
 
-/// Why parts of the syntax tree are there.
+/// Panic message: required parts of a valid syntax tree are present.
 const PARSED: &str = "the schema parsed without errors";
 
 /// An object type of the schema.
@@ -23,9 +23,10 @@ struct ObjectType {
     fields: Vec<SchemaField>,
 }
 
+/// A field of an object type.
 struct SchemaField {
     name: String,
-    /// Without lists and `!`.
+    /// Name of its type, without lists and `!`.
     type_name: String,
     is_list: bool,
     directives: Vec<Directive>,
@@ -95,7 +96,7 @@ fn name(name: Option<Name>) -> String {
     name.expect(PARSED).text().to_string()
 }
 
-/// The enum of the fields of one type.
+/// Writes the enum of the fields of one type.
 fn write_enum(out: &mut String, object: &ObjectType) {
     let name = &object.name;
     let variants: Vec<_> = object.fields.iter().map(|field| variant(&field.name)).collect();
@@ -115,7 +116,7 @@ impl ObjectField for {name}Field {{
     out.push_str(&text);
 }
 
-/// The enum of the fields of all types, and its values by name.
+/// Writes the enum of the fields of all types, and the function that finds one by names.
 fn write_ids(out: &mut String, objects: &[ObjectType]) {
     let (mut variants, mut arms) = (String::new(), String::new());
     for object in objects {
@@ -148,9 +149,9 @@ impl FieldId {{
     out.push_str(&text);
 }
 
-/// What the directives say of each field.
+/// Writes the function that returns the facts about each field.
 fn write_facts(out: &mut String, objects: &[ObjectType], sized: &BTreeSet<(String, String)>) {
-    out.push_str("/// What the schema says of a field.\n#[expect(clippy::match_same_arms, reason = \"one arm for each field\")]\npub(crate) const fn facts(id: FieldId) -> FieldFacts {\n    match id {\n");
+    out.push_str("/// Returns the facts that the schema states about a field.\n#[expect(clippy::match_same_arms, reason = \"one arm for each field\")]\npub(crate) const fn facts(id: FieldId) -> FieldFacts {\n    match id {\n");
     for object in objects {
         for field in &object.fields {
             let is_sized = sized.contains(&(object.name.clone(), field.name.clone()));
