@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes from-catalogd.md: the jq pipelines of catalogd's documentation beside GraphQL queries, with bytes and times.
+"""Generates from-catalogd.md: the jq pipelines of catalogd's documentation beside GraphQL queries, with bytes and times.
 
     catalogql serve path/to/catalog --listen 127.0.0.1:8080
     python3 docs/how-to/from-catalogd.py http://127.0.0.1:8080 NAME PACKAGE CHANNEL BUNDLE > docs/how-to/from-catalogd.md
 
-It needs curl and jq, and asks whatever server it is given: the bytes are those of the answers, a time is the shortest of
-some runs, until the last byte was read.
+It needs curl and jq. Bytes are those of the responses; a time is that of the fastest of three runs, until the last byte was
+read.
 """
 
 import json
@@ -19,11 +19,11 @@ RUNS = 3
 INTRODUCTION = """\
 # From catalogd to GraphQL
 
-Whoever reads catalogd's HTTP API can point the same client at catalogql: `/catalogs/NAME/api/v1/all` and `/metas` are
-the same there ([reference](../reference/http.md)). What this page is about is what such a client can leave out.
+Clients of catalogd's HTTP API work with catalogql unchanged: `/catalogs/NAME/api/v1/all` and `/metas` are the same
+([reference](../reference/http.md)). This page shows how to replace downloads of whole catalogs by GraphQL queries.
 
-Each section has a pipeline of catalogd's own documentation, which downloads a whole catalog and keeps a little of it, and
-the GraphQL query that asks for just that. The pipelines read from
+Each section has a pipeline from catalogd's documentation, which downloads a whole catalog and filters it, and a GraphQL
+query for the same data. The pipelines read from
 
 ```sh
 curl -s {server}/catalogs/{catalog}/api/v1/all | PIPELINE
@@ -35,11 +35,11 @@ and the queries are sent with
 curl -s {server}/graphql -H 'content-type: application/json' -d '{{"query": "QUERY"}}'
 ```
 
-The figures are of the catalog `{catalog}` ({size} bytes), with both ends on one machine. Over a network the bytes count
-for more. To have them for a catalog of yours, run [from-catalogd.py](from-catalogd.py), which wrote this page.
+The catalog is `{catalog}` ({size} bytes), and client and server run on the same machine; over a network, the number of
+bytes matters more. To measure your own catalog, run [from-catalogd.py](from-catalogd.py), which generates this page.
 """
 
-# Title, what else is to be known, pipeline, query.
+# Title, note, pipeline, query.
 SECTIONS = [
     (
         "Packages of a catalog",
@@ -49,9 +49,9 @@ SECTIONS = [
     ),
     (
         "Packages that can be installed for all namespaces",
-        "The pipeline opens manifests that few catalogs still have, and prints nothing where bundles have `olm.csv.metadata` "
-        "instead. The query reads either, of the head of each default channel. Webhooks are in manifests alone; it does "
-        "not ask for them.",
+        "The pipeline reads inline manifests, which few catalogs still have; it prints nothing if bundles have "
+        "`olm.csv.metadata` instead. The query reads both, for the head of each default channel. It does not check webhooks, "
+        "which are only in manifests.",
         "jq -c 'select(.schema == \"olm.bundle\") | {{\"package\": .package, \"version\": .properties[] | "
         'select(.type == "olm.bundle.object").value.data | @base64d | fromjson | select(.kind == "ClusterServiceVersion" '
         'and (.spec.installModes[] | select(.type == "AllNamespaces" and .supported == true) != null) and '
@@ -60,15 +60,15 @@ SECTIONS = [
         "{{ nodes {{ name defaultChannel {{ head {{ bundle {{ version }} }} }} }} }} }}",
     ),
     (
-        "What a package says of itself",
-        "An icon is asked for by its URL, and cached for good.",
+        "Description of a package",
+        "The icon has a URL of its own and can be cached indefinitely.",
         "jq -s '.[] | select(.schema == \"olm.package\") | select(.name == \"{package}\")'",
         '{{ package(catalog: "{catalog}", name: "{package}") '
         "{{ name description defaultChannel {{ name }} icon {{ url }} }} }}",
     ),
     (
         "Blobs of a package",
-        "Every blob whole is what both print.",
+        "Both return every blob whole.",
         "jq -s '.[] | select(.package == \"{package}\")'",
         '{{ metas(catalogs: ["{catalog}"], filter: {{package: "{package}"}}, first: 500) {{ nodes {{ blob }} }} }}',
     ),
@@ -86,8 +86,8 @@ SECTIONS = [
         '{{ package(catalog: "{catalog}", name: "{package}") {{ channel(name: "{channel}") {{ entries {{ name }} }} }} }}',
     ),
     (
-        "Head of a channel, and the ways to it",
-        "The pipeline prints the entries; which of them is the head is left to the reader.",
+        "Head of a channel, and the upgrades to it",
+        "The pipeline prints the entries; it does not determine which one is the head.",
         "jq -s '.[] | select(.schema == \"olm.channel\") | select(.name == \"{channel}\") | select(.package == \"{package}\")'",
         '{{ package(catalog: "{catalog}", name: "{package}") {{ channel(name: "{channel}") '
         "{{ head {{ name }} entries {{ name replaces skips skipRange }} }} }} }}",
@@ -99,7 +99,7 @@ SECTIONS = [
         '{{ bundles(catalogs: ["{catalog}"], packages: ["{package}"], first: 500) {{ nodes {{ name }} }} }}',
     ),
     (
-        "What a bundle needs and provides",
+        "APIs and packages that a bundle provides and requires",
         "",
         "jq -s '.[] | select(.schema == \"olm.bundle\") | select(.name == \"{bundle}\") | select(.package == \"{package}\")'",
         '{{ bundle(by: {{name: {{catalog: "{catalog}", package: "{package}", name: "{bundle}"}}}}) '
@@ -153,7 +153,7 @@ def section(values, title, note, pipeline, query):
     lines = [f"## {title}", ""]
     lines += [note, ""] if note else []
     lines += ["```sh", pipeline, "```", "", "```graphql", query, "```", ""]
-    lines += ["| | bytes over the network | of the result | time |", "|---|---|---|---|"]
+    lines += ["| | bytes downloaded | bytes of the result | time |", "|---|---|---|---|"]
     lines += [f"| pipeline | {number(downloaded)} | {number(len(printed))} | {milliseconds(piping)} |"]
     lines += [f"| query | {number(len(answer))} | {number(len(answer))} | {milliseconds(asking)} |"]
     return "\n".join(lines)
