@@ -149,8 +149,8 @@ impl Contents {
         }
         catalogs.retain(|_, catalog| catalog.strong_count() > 0);
         let mut catalog = open()?;
-        let same_content = catalogs.iter().filter(|((content, _), _)| *content == record.content);
-        if let Some(other) = same_content.filter_map(|(_, other)| other.upgrade()).next() {
+        let mut same_content = catalogs.iter().filter(|((content, _), _)| *content == record.content);
+        if let Some(other) = same_content.find_map(|(_, other)| other.upgrade()) {
             catalog = catalog.with_index_of(&other);
         }
         let catalog = Arc::new(catalog);

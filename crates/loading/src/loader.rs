@@ -180,12 +180,11 @@ impl LoaderTask {
         let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
         for spec in specs.iter().filter(|spec| std::ptr::eq(wanted[&spec.name], *spec)) {
             let positions = by_key.entry(spec.source.key()).or_default();
-            match positions.iter().find(|&&at| groups[at].spec.is_same_task(&spec.source)) {
-                Some(&at) => groups[at].catalogs.push(spec.clone()),
-                None => {
-                    positions.push(groups.len());
-                    groups.push(SourceGroup { spec: spec.source.clone(), catalogs: vec![spec.clone()] });
-                }
+            if let Some(&at) = positions.iter().find(|&&at| groups[at].spec.is_same_task(&spec.source)) {
+                groups[at].catalogs.push(spec.clone());
+            } else {
+                positions.push(groups.len());
+                groups.push(SourceGroup { spec: spec.source.clone(), catalogs: vec![spec.clone()] });
             }
         }
         let mut former: HashMap<String, Vec<RunningSource>> = HashMap::new();
@@ -213,7 +212,9 @@ impl LoaderTask {
             self.sources.push(running);
         }
         for (key, former) in former {
-            former.iter().for_each(|running| running.abort.abort());
+            for running in former {
+                running.abort.abort();
+            }
             if !by_key.contains_key(&key) {
                 self.stages.contents.store.release(&key);
             }

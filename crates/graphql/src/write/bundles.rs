@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use fbc::catalog::{Bundle, BundleFilter, BundleKey, BundleVersion};
 use serving::Served;
 
-use super::connection::Node;
+use super::connection::ConnectionNode;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::Arguments;
 use crate::connection::{ConnectionItem, ConnectionSource, Direction, Places, RankedPlace};

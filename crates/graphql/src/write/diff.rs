@@ -104,7 +104,7 @@ impl<'a> Object<'a> for CatalogChange<'a> {
                 };
                 let diff = before.content.catalog.outline().diff(after.content.catalog.outline());
                 return writer
-                    .one(CatalogDiff { from: before.content.digest, to: after.content.digest, diff: &diff }, field);
+                    .object(CatalogDiff { from: before.content.digest, to: after.content.digest, diff: &diff }, field);
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use fbc::ignore::compare_paths;
 use serving::Served;
 
 use super::catalog::CatalogObject;
-use super::connection::Node;
+use super::connection::ConnectionNode;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::connection::{ConnectionItem, ConnectionSource, Places, RankedPlace};
 use crate::fields::{MetaConnectionField, MetaEdgeField, MetaField};

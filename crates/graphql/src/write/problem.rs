@@ -6,7 +6,7 @@ use fbc::ignore::compare_paths;
 use fbc::{Problem, Severity};
 use serving::Served;
 
-use super::connection::Node;
+use super::connection::ConnectionNode;
 use super::{Object, PlannedField, ResponseWriter, WriteResult};
 use crate::connection::{ConnectionItem, RankedPlace};
 use crate::fields::{ProblemConnectionField, ProblemEdgeField, ProblemField};
