@@ -166,9 +166,9 @@ pub struct LimitArgs {
     /// Maximum cost of a request: the objects that it may produce by its page sizes
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().cost)]
     pub max_cost: u64,
-    /// Maximum number of objects that a request actually produces
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().objects)]
-    pub max_objects: u64,
+    /// Maximum work of a request in units: the objects that it produces and what it takes to find them
+    #[arg(long, value_name = "UNITS", default_value_t = Limits::default().work)]
+    pub max_work: u64,
     /// Maximum page size
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().page_size)]
     pub max_page_size: usize,
@@ -207,7 +207,7 @@ impl LimitArgs {
             root_fields: self.max_root_fields,
             directives: self.max_directives,
             cost: self.max_cost,
-            objects: self.max_objects,
+            work: self.max_work,
             page_size: self.max_page_size,
             response_bytes: self.max_answer,
             in_flight_bytes: self.max_in_flight,

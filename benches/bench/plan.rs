@@ -6,6 +6,7 @@ use std::time::Duration;
 use fbc::catalog::Package;
 use fbc::graph::{Installed, UpdateGraph, successors};
 use fbc::resolve::{InstalledBundle, Offer, ResolutionRequest, resolve};
+use fbc::work::Work;
 use serving::Served;
 
 use crate::measure::{least, once, percentile, report, within};
@@ -21,11 +22,14 @@ pub(crate) fn bench(served: &Served) {
         served.content.catalog.bundles().len()
     );
     let bundles = || served.content.catalog.bundles();
-    let next = bundles().map(|bundle| once(|| successors(bundle.package(), &Installed::from_bundle(bundle), ALL)).0);
+    let next = bundles().map(|bundle| {
+        once(|| successors(bundle.package(), &Installed::from_bundle(bundle), ALL, &Work::unlimited()).unwrap()).0
+    });
     within("successors of each bundle, p99", percentile(99, next), Duration::from_micros(200));
     let labels = BTreeMap::new();
     let offers = [Offer { name: &served.name, priority: 0, labels: &labels, content: Ok(&served.content.catalog) }];
-    let pick = |request: ResolutionRequest<'_>| once(|| resolve(&request, &offers).is_ok()).0;
+    let pick =
+        |request: ResolutionRequest<'_>| once(|| resolve(&request, &offers, &Work::unlimited()).unwrap().is_ok()).0;
     let installs = served
         .content
         .catalog
@@ -43,17 +47,26 @@ pub(crate) fn bench(served: &Served) {
         })
     });
     within("resolve an upgrade of each bundle, p99", percentile(99, upgrades), MS);
-    let edges = |package: Package<'_>| UpdateGraph::new(package, ALL).edges().count();
+    let edges = |package: Package<'_>| UpdateGraph::new(package, ALL, &Work::unlimited()).unwrap().edges().count();
     let largest =
         served.content.catalog.packages().max_by_key(|&package| edges(package)).expect("a catalog has packages");
     let name = format!("{}, {} bundles and {} edges", largest.name(), largest.bundles().len(), edges(largest));
     report("  the largest graph", &name, None);
     within("update graph of the largest package", least(9, || edges(largest)), Duration::from_millis(5));
-    let drawn = least(9, || UpdateGraph::new(largest, ALL).mermaid().to_string());
+    let drawn = least(9, || UpdateGraph::new(largest, ALL, &Work::unlimited()).unwrap().mermaid().to_string());
     within("  drawn", drawn, Duration::from_millis(20));
     let paths = served.content.catalog.packages().filter_map(|package| {
         let (from, to) = (package.bundles().next_back()?, package.bundles().next()?);
-        Some(once(|| UpdateGraph::new(package, ALL).path(from, to).is_some()).0)
+        Some(
+            once(|| {
+                UpdateGraph::new(package, ALL, &Work::unlimited())
+                    .unwrap()
+                    .path(from, to, &Work::unlimited())
+                    .unwrap()
+                    .is_some()
+            })
+            .0,
+        )
     });
     within("path from the lowest to the highest version of each package, p99", percentile(99, paths), 5 * MS);
 }

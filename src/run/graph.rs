@@ -9,6 +9,7 @@ use console::style;
 use fbc::Catalog;
 use fbc::catalog::{Bundle, Channel, ChannelEntry, Package};
 use fbc::graph::{UpdateEdge, UpdateGraph, heads};
+use fbc::work::Work;
 use serde::{Serialize, Serializer};
 
 use super::once;
@@ -70,7 +71,8 @@ pub(super) fn graph(args: &GraphArgs) -> anyhow::Result<ExitCode> {
     let stdout = io::stdout();
     let default = if stdout.is_terminal() { GraphOutput::Table } else { GraphOutput::Json };
     let mut out = BufWriter::new(stdout.lock());
-    let graph = UpdateGraph::new(package, &args.channel);
+    let graph =
+        UpdateGraph::new(package, &args.channel, &Work::unlimited()).expect("an account without limit stops nothing");
     let printed = match args.output.unwrap_or(default) {
         GraphOutput::Mermaid => write!(out, "{}", graph.mermaid()),
         GraphOutput::Json => json(&mut out, &json_graph(package, graph)),
@@ -124,7 +126,8 @@ impl Serialize for Edges<'_> {
 
 /// Returns the bundles of a channel from which no upgrades within it lead to its head, highest version first.
 fn stranded(channel: Channel<'_>) -> Vec<&str> {
-    let graph = UpdateGraph::new(channel.package(), &[channel.name()]);
+    let graph = UpdateGraph::new(channel.package(), &[channel.name()], &Work::unlimited())
+        .expect("an account without limit stops nothing");
     graph.stranded().into_iter().map(Bundle::name).collect()
 }
 

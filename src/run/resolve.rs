@@ -9,6 +9,7 @@ use fbc::resolve::{
     Considered, InstalledBundle, MAX_CONSIDERED, Offer, Rejection, Resolution, ResolutionFailure, ResolutionRequest,
     resolve as pick,
 };
+use fbc::work::Work;
 use serde::Serialize;
 
 use super::output::{ignore_closed_pipe, json, table};
@@ -88,7 +89,7 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
         }),
         ..ResolutionRequest::default()
     };
-    let found = pick(&request, &offers);
+    let found = pick(&request, &offers, &Work::unlimited()).expect("an account without limit stops nothing");
     let stdout = io::stdout();
     let default = if stdout.is_terminal() { ResolveOutput::Table } else { ResolveOutput::Json };
     let mut out = stdout.lock();

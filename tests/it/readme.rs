@@ -10,6 +10,7 @@ use catalogql::args::Args;
 use catalogql::listen;
 use clap::CommandFactory;
 use fbc::read::ReadLimits;
+use fbc::work::Step;
 use graphql::limits::Limits;
 use graphql::{Engine, Request, StreamLimits};
 use http_facts::coding;
@@ -135,6 +136,7 @@ fn answer(engine: &Engine, query: &str) -> String {
 /// Each limit by its name in the reference.
 fn limits() -> Vec<(&'static str, String)> {
     let mut all = request_limits();
+    all.extend(prices());
     all.extend(connection_limits());
     all.extend(http_limits());
     all.extend(search_limits());
@@ -143,6 +145,26 @@ fn limits() -> Vec<(&'static str, String)> {
     all.extend(image_limits());
     all.extend(pull_limits());
     all
+}
+
+/// The prices of work, in nanoseconds.
+fn prices() -> Vec<(&'static str, String)> {
+    let name = |step| match step {
+        Step::Object => "object",
+        Step::Bundle => "bundle",
+        Step::Comparison => "comparison",
+        Step::Package => "package",
+        Step::Blob => "blob",
+        Step::Posting => "posting",
+        Step::Word => "word",
+        Step::FacetValue => "facet value",
+        Step::SortStep => "sort step",
+        Step::Edge => "edge",
+        Step::ParsedByte => "parsed byte",
+        Step::JsonByte => "JSON byte",
+        Step::DecodedByte => "decoded byte",
+    };
+    Step::ALL.into_iter().map(|step| (name(step), step.price().to_string())).collect()
 }
 
 fn request_limits() -> Vec<(&'static str, String)> {
@@ -162,7 +184,7 @@ fn request_limits() -> Vec<(&'static str, String)> {
         default_page_size,
         list_items,
         node_ids,
-        objects,
+        work,
         response_bytes,
         in_flight_bytes,
         time,
@@ -191,7 +213,7 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("default page size", default_page_size.to_string()),
         ("list items", list_items.to_string()),
         ("node ids", node_ids.to_string()),
-        ("objects", objects.to_string()),
+        ("work", work.to_string()),
         ("answer", response_bytes.to_string()),
         ("in flight", in_flight_bytes.to_string()),
         ("time", format!("{} s", time.as_secs())),

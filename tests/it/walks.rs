@@ -41,7 +41,7 @@ impl Server {
     fn new(served: Served) -> Self {
         let (mut writer, readers) = catalogs();
         writer.publish(served);
-        let unbounded = Limits { page_size: usize::MAX, cost: u64::MAX, objects: u64::MAX, ..Limits::default() };
+        let unbounded = Limits { page_size: usize::MAX, cost: u64::MAX, work: u64::MAX, ..Limits::default() };
         Self { writer, engine: Engine::new(readers, "test", unbounded) }
     }
 

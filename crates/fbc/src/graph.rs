@@ -21,6 +21,7 @@ pub(crate) use successors::{allowed_upgrades, identity};
 use crate::catalog::{Bundle, Channel, ChannelEntry, Package};
 use crate::range::BlangRange;
 use crate::version::Version;
+use crate::work::{Step, Work, WorkStopped, sort_steps};
 
 /// Update graph of a package, by the entries of some or all of its channels.
 ///
@@ -30,6 +31,7 @@ use crate::version::Version;
 /// ```
 /// # use fbc::{Catalog, Origins, origin::FileOrigin};
 /// use fbc::graph::UpdateGraph;
+/// use fbc::work::Work;
 ///
 /// # let lines = br#"{"name":"etcd","schema":"olm.package"}
 /// # {"entries":[{"name":"etcd.v1"},{"name":"etcd.v2","replaces":"etcd.v1"}],"name":"stable","package":"etcd","schema":"olm.channel"}
@@ -41,12 +43,12 @@ use crate::version::Version;
 /// # let catalog = Catalog::build(lines.into(), &Origins { files: vec![file] })?;
 /// // The channel `stable` of the package has the entry `etcd.v2`, which replaces `etcd.v1`.
 /// let package = catalog.package("etcd").ok_or("no such package")?;
-/// let graph = UpdateGraph::new(package, &["stable"]);
+/// let graph = UpdateGraph::new(package, &["stable"], &Work::unlimited())?;
 /// let edge = graph.edges().next().ok_or("no edge")?;
 /// assert_eq!((edge.from, edge.to.name(), edge.reason.as_str()), ("etcd.v1", "etcd.v2", "REPLACES"));
 ///
 /// let [from, to] = ["etcd.v1", "etcd.v2"].map(|name| package.bundle(name).expect("the bundle is in the package"));
-/// assert_eq!(graph.path(from, to).map(|path| path.len()), Some(2));
+/// assert_eq!(graph.path(from, to, &Work::unlimited())?.map(|path| path.len()), Some(2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct UpdateGraph<'a> {
@@ -107,8 +109,12 @@ impl Reason {
 impl<'a> UpdateGraph<'a> {
     /// Builds the graph of the named channels, or of all channels when `channels` is empty. Unknown names are ignored. A
     /// malformed skip range is empty.
-    pub fn new(package: Package<'a>, channels: &[impl AsRef<str>]) -> Self {
-        let channels = selected_channels(package, channels);
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn new(package: Package<'a>, channels: &[impl AsRef<str>], work: &Work<'_>) -> Result<Self, WorkStopped> {
+        let channels = selected_channels(package, channels, work)?;
+        work.draw(Step::Bundle, package.bundle_places().len())?;
         let bundles: Vec<_> = package.bundles().collect();
         let first = package.bundle_places().start;
         // Bundles without a version come last; no range contains them.
@@ -117,22 +123,30 @@ impl<'a> UpdateGraph<'a> {
         let mut ranges: HashMap<&str, Rc<[Range<usize>]>> = HashMap::new();
         let nothing: Rc<[Range<usize>]> = Rc::default();
         let mut places = |range: &'a str| {
-            let read = || BlangRange::parse(range).map(|range| range.places(&versions)).unwrap_or_default().into();
-            Rc::clone(ranges.entry(range).or_insert_with(read))
+            if let Some(places) = ranges.get(range) {
+                return Ok(Rc::clone(places));
+            }
+            draw_range(range, work)?;
+            let places = BlangRange::parse(range).map(|range| range.places(&versions)).unwrap_or_default().into();
+            Ok(Rc::clone(ranges.entry(range).or_insert(places)))
         };
-        let target = |entry: ChannelEntry<'a>| UpgradeTarget {
-            entry,
-            bundle: entry.bundle().map(|bundle| bundle.place() - first),
-            in_range: entry.skip_range().map_or_else(|| Rc::clone(&nothing), &mut places),
+        let target = |entry: ChannelEntry<'a>| {
+            work.draw(Step::Edge, 1)?;
+            Ok(UpgradeTarget {
+                entry,
+                bundle: entry.bundle().map(|bundle| bundle.place() - first),
+                in_range: entry.skip_range().map_or_else(|| Ok(Rc::clone(&nothing)), &mut places)?,
+            })
         };
-        let targets: Vec<_> = channels.iter().flat_map(|channel| channel.entries()).map(target).collect();
+        let targets: Vec<_> =
+            channels.iter().flat_map(|channel| channel.entries()).map(target).collect::<Result<_, _>>()?;
         let mut targets_by_bundle = vec![Vec::new(); bundles.len()];
         for (at, target) in targets.iter().enumerate() {
             if let Some(bundle) = target.bundle {
                 targets_by_bundle[bundle].push(at);
             }
         }
-        Self { package, channels, bundles, targets, targets_by_bundle }
+        Ok(Self { package, channels, bundles, targets, targets_by_bundle })
     }
 
     /// Iterates over the channels of the graph, sorted by name.
@@ -185,8 +199,22 @@ impl<'a> UpdateGraph<'a> {
 }
 
 /// Returns the channels of the names, or all channels when there are none, sorted by name.
-fn selected_channels<'a>(package: Package<'a>, names: &[impl AsRef<str>]) -> Vec<Channel<'a>> {
-    let is_in_scope =
-        |channel: &Channel<'_>| names.is_empty() || names.iter().any(|name| name.as_ref() == channel.name());
-    package.channels().filter(is_in_scope).collect()
+fn selected_channels<'a>(
+    package: Package<'a>,
+    names: &[impl AsRef<str>],
+    work: &Work<'_>,
+) -> Result<Vec<Channel<'a>>, WorkStopped> {
+    work.draw(Step::SortStep, sort_steps(names.len()))?;
+    let mut sorted: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    sorted.sort_unstable();
+    work.draw(Step::Edge, package.channels().len())?;
+    let is_selected = |channel: &Channel<'_>| names.is_empty() || sorted.binary_search(&channel.name()).is_ok();
+    Ok(package.channels().filter(is_selected).collect())
+}
+
+/// Draws what it takes to parse a range and to find the versions in it, which are found by halving for each comparator of
+/// six bytes or more.
+fn draw_range(range: &str, work: &Work<'_>) -> Result<(), WorkStopped> {
+    work.draw(Step::ParsedByte, range.len())?;
+    work.draw(Step::Comparison, 10 * (1 + range.len() / 6))
 }

@@ -22,6 +22,7 @@
 //! use fbc::graph::UpdateGraph;
 //! use fbc::origin::FileOrigin;
 //! use fbc::read::{FileReader, ReadEvent, ReadLimits};
+//! use fbc::work::Work;
 //! use fbc::{Catalog, Origins};
 //!
 //! let file = br#"
@@ -80,9 +81,10 @@
 //! let latest = etcd.bundles().next().ok_or("no bundles")?;
 //! assert_eq!((latest.name(), latest.version()), ("etcd.v0.9.2", Some("0.9.2")));
 //!
-//! // Find the upgrades from one bundle to another.
+//! // Find the upgrades from one bundle to another, however much work that is.
+//! let work = Work::unlimited();
 //! let installed = etcd.bundle("etcd.v0.9.0").ok_or("no such bundle")?;
-//! let path = UpdateGraph::new(etcd, &["stable"]).path(installed, latest).ok_or("no path")?;
+//! let path = UpdateGraph::new(etcd, &["stable"], &work)?.path(installed, latest, &work)?.ok_or("no path")?;
 //! assert_eq!(path.iter().map(|bundle| bundle.name()).collect::<Vec<_>>(), ["etcd.v0.9.0", "etcd.v0.9.2"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -107,6 +109,7 @@ pub mod read;
 pub mod resolve;
 pub mod selector;
 pub mod version;
+pub mod work;
 
 pub use catalog::Catalog;
 pub use digest::Digest;

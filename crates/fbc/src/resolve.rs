@@ -14,6 +14,7 @@ use crate::catalog::{Bundle, Catalog, Deprecation, Property};
 use crate::graph::Releases;
 use crate::range::MastermindsRange;
 use crate::selector::{Selector, SelectorError};
+use crate::work::{Step, Work, WorkStopped, sort_steps};
 use candidate::{Candidate, compare_catalogs, evaluate_package};
 
 /// Maximum number of considered bundles in a result.
@@ -96,6 +97,12 @@ pub struct ResolutionFailure<'a> {
     pub considered: Vec<Considered<'a>>,
 }
 
+/// Why there is no resolution.
+enum ResolutionError<'a> {
+    Failed(ResolutionFailure<'a>),
+    Stopped(WorkStopped),
+}
+
 /// Stable code of a resolution error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureCode {
@@ -154,6 +161,7 @@ const DEPENDENCIES: [&str; 3] = ["olm.package.required", "olm.gvk.required", "ol
 /// # use std::collections::BTreeMap;
 /// # use fbc::{Catalog, Origins, origin::FileOrigin};
 /// use fbc::resolve::{Offer, ResolutionRequest, resolve};
+/// use fbc::work::Work;
 ///
 /// # let lines = br#"{"name":"etcd","schema":"olm.package"}
 /// # {"image":"a.io/etcd:1","name":"etcd.v1","package":"etcd","properties":[{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.0"}}],"schema":"olm.bundle"}
@@ -166,17 +174,33 @@ const DEPENDENCIES: [&str; 3] = ["olm.package.required", "olm.gvk.required", "ol
 /// // The catalog has the bundles `etcd.v1` (1.0.0) and `etcd.v2` (2.0.0).
 /// let offers = [Offer { name: "community", priority: 0, labels: &labels, content: Ok(&catalog) }];
 /// let request = ResolutionRequest { package: "etcd", version: "<2.0.0", ..ResolutionRequest::default() };
-/// let resolution = resolve(&request, &offers).map_err(|failure| failure.message)?;
+/// let resolution = resolve(&request, &offers, &Work::unlimited())?.map_err(|failure| failure.message)?;
 /// assert_eq!(resolution.bundle.name(), "etcd.v1");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// The inner result fails when the request is malformed, no bundle matches, several are equally good, or the best cannot be
+/// installed.
+///
 /// # Errors
-/// Fails when the request is malformed, no bundle matches, several are equally good, or the best cannot be installed.
+/// If the work was stopped.
 pub fn resolve<'a>(
     request: &ResolutionRequest<'_>,
     offers: &[Offer<'a>],
-) -> Result<Resolution<'a>, ResolutionFailure<'a>> {
+    work: &Work<'_>,
+) -> Result<Result<Resolution<'a>, ResolutionFailure<'a>>, WorkStopped> {
+    match pick(request, offers, work) {
+        Ok(resolution) => Ok(Ok(resolution)),
+        Err(ResolutionError::Failed(failure)) => Ok(Err(failure)),
+        Err(ResolutionError::Stopped(stopped)) => Err(stopped),
+    }
+}
+
+fn pick<'a>(
+    request: &ResolutionRequest<'_>,
+    offers: &[Offer<'a>],
+    work: &Work<'_>,
+) -> Result<Resolution<'a>, ResolutionError<'a>> {
     let range = match request.version {
         "" => None,
         text => Some(MastermindsRange::parse(text).map_err(|error| ResolutionFailure::invalid_range(text, &error))?),
@@ -190,19 +214,20 @@ pub fn resolve<'a>(
         let catalog = offer.content.map_err(|reason| ResolutionFailure::unreadable_catalog(request, offer, reason))?;
         if let Some(package) = catalog.package(request.package) {
             is_found = true;
-            evaluate_package(request, range.as_ref(), at, package, &mut candidates)?;
+            evaluate_package(request, range.as_ref(), at, package, &mut candidates, work)?;
         }
     }
     let tied = compare_catalogs(offers, &mut candidates);
     let best = candidates.iter().position(|candidates| candidates.rejection.is_none());
     let winner = best.map(|at| check_installable(&mut candidates[at]));
+    work.draw(Step::Comparison, sort_steps(candidates.len()))?;
     let considered = considered(offers, candidates);
     match winner {
         Some(Ok((offer, bundle))) => {
             Ok(Resolution { offer, bundle, deprecations: deprecations(request, bundle), considered })
         }
-        Some(Err((code, message))) => Err(ResolutionFailure { code, message, considered }),
-        None => Err(ResolutionFailure::no_single_bundle(request, offers, is_found, &tied, considered)),
+        Some(Err((code, message))) => Err(ResolutionFailure { code, message, considered }.into()),
+        None => Err(ResolutionFailure::no_single_bundle(request, offers, is_found, &tied, considered).into()),
     }
 }
 
@@ -267,6 +292,18 @@ impl Rejection {
             Self::Ambiguous => "AMBIGUOUS",
             Self::HasDependencies => "HAS_DEPENDENCIES",
         }
+    }
+}
+
+impl<'a> From<ResolutionFailure<'a>> for ResolutionError<'a> {
+    fn from(failure: ResolutionFailure<'a>) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<WorkStopped> for ResolutionError<'_> {
+    fn from(stopped: WorkStopped) -> Self {
+        Self::Stopped(stopped)
     }
 }
 

@@ -10,6 +10,7 @@ use fbc::range::{BlangRange, MastermindsRange};
 use fbc::read::{FileReader, ReadEvent, ReadLimits};
 use fbc::selector::Selector;
 use fbc::version::Version;
+use fbc::work::Work;
 use fbc::{Catalog, Digest, Origins};
 use graphql::limits::Limits;
 use graphql::{Engine, Request};
@@ -96,7 +97,8 @@ pub fn lines(data: &[u8]) {
         bundle.properties().for_each(|property| drop((property.constraint(), property.value())));
     }
     for package in catalog.packages() {
-        let graph = fbc::graph::UpdateGraph::new(package, &[""; 0]);
+        let graph = fbc::graph::UpdateGraph::new(package, &[""; 0], &Work::unlimited())
+            .expect("an account without limit stops nothing");
         let _ = (graph.edges().take(100).count(), graph.stranded(), graph.mermaid().to_string());
     }
 }

@@ -6,6 +6,7 @@ use apollo_compiler::executable;
 use serde_json::{Map, Value};
 use serving::Snapshot;
 
+use super::budget::{Budget, Cancellation};
 use super::document::Document;
 use super::documents::ResolvedRequest;
 use super::errors::{self, Code, Cost, Error, Outcome};
@@ -87,7 +88,8 @@ impl Engine {
         let written = executor::run(is_long, || {
             let mut out = Vec::with_capacity(initial_capacity(cost));
             out.extend_from_slice(b"{\"data\":");
-            write::write(&plan, context, out)
+            let budget = Budget::new(&self.limits, Cancellation::default());
+            write::write(&plan, context, &budget, out)
         });
         Ok(match written {
             Ok(written) => Response::from_written(written, includes_cost.then_some(cost)),
@@ -119,20 +121,20 @@ impl Response {
     fn without_data(document: &Document, error: &Arc<coercion::CoercionError>) -> Self {
         let location = document.location(error.span);
         let error = Error::request(Code::BadUserInput, error.message.clone()).at(location);
-        let written = ExecutionResult { data: b"{\"data\":null".to_vec(), errors: vec![error], objects: 0 };
+        let written = ExecutionResult { data: b"{\"data\":null".to_vec(), errors: vec![error], work: 0 };
         Self::from_written(written, None)
     }
 
     /// Completes the text of a response, with its costs if `estimated_cost` is present.
     fn from_written(written: ExecutionResult, estimated_cost: Option<u64>) -> Self {
-        let ExecutionResult { data: mut body, errors, objects } = written;
+        let ExecutionResult { data: mut body, errors, work } = written;
         let outcome = if errors.is_empty() { Outcome::Complete } else { Outcome::Partial };
         if outcome == Outcome::Partial {
             body.push(b',');
             errors::write_all(&errors, &mut body);
         }
         if let Some(estimated) = estimated_cost {
-            let cost = serde_json::json!({"cost": {"requestedQueryCost": estimated, "actualQueryCost": objects}});
+            let cost = serde_json::json!({"cost": {"requestedQueryCost": estimated, "actualQueryCost": work}});
             body.extend_from_slice(b",\"extensions\":");
             body.extend_from_slice(cost.to_string().as_bytes());
         }

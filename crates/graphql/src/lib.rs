@@ -8,6 +8,7 @@
 //! | module | purpose |
 //! |---|---|
 //! | `prepared` | a request with its document and the name of its response; the way through the response cache |
+//! | `budget` | the work and the time of one execution |
 //! | `execute`, `executor` | executing one operation; how many at one time and on which threads |
 //! | `document`, [`documents`] | text → a validated document; cached and trusted documents |
 //! | `dependencies` | the catalogs that a response depends on |
@@ -24,6 +25,7 @@
 //! | `response_key` | validators: names of responses before they are executed, also by URL |
 //! | `response_cache`, `second_chance` | cached responses; a bounded cache |
 
+mod budget;
 mod coercion;
 mod connection;
 mod dependencies;

@@ -44,8 +44,9 @@ pub struct Limits {
     pub list_items: usize,
     /// Maximum number of ids in one `nodes`.
     pub node_ids: usize,
-    /// Maximum number of objects that a request produces.
-    pub objects: u64,
+    /// Maximum work of a request, in units of [`fbc::work`]: each object is one, and scans, searches, sorting and decoding
+    /// count too.
+    pub work: u64,
     /// Maximum size of a response, in bytes.
     pub response_bytes: usize,
     /// Budget for the bytes of all responses that clients have not read yet.
@@ -96,7 +97,7 @@ impl Default for Limits {
             default_page_size: 50,
             list_items: 1_000,
             node_ids: 100,
-            objects: 100_000,
+            work: 100_000,
             response_bytes: 32 << 20,
             in_flight_bytes: 256 << 20,
             time: Duration::from_secs(5),

@@ -23,16 +23,18 @@ mod problem;
 mod property;
 mod query;
 mod resolve;
+mod scans;
 mod summary;
 
 use std::collections::HashMap;
-use std::time::Instant;
 
 use apollo_compiler::parser::SourceSpan;
 use fbc::catalog::resolve_pointer;
 use fbc::catalog::{Bundle, Manifests};
+use fbc::work::{Step, Work, WorkStopped};
 use serving::{Served, Snapshot};
 
+use super::budget::Budget;
 use super::coercion::Arguments;
 use super::document::Document;
 use super::errors::{Code, Error, Location};
@@ -42,20 +44,9 @@ use super::limits::Limits;
 use super::opaque_key::{self, KeyTag};
 use super::output;
 use super::plan::{Plan, PlannedField, ValuePlan};
+use scans::Scans;
 
 pub(super) use diff::CatalogChange;
-
-/// Number of objects between two checks of the limits.
-const OBJECTS_PER_LIMIT_CHECK: u64 = 256;
-
-/// Bytes of a manifest whose decoding counts as one object.
-const DECODED_BYTES: usize = 512;
-
-/// Bytes of JSON whose traversal counts as one object.
-const WALKED_BYTES: usize = 2_048;
-
-/// Bytes of a JSON pointer, or of an installed version, whose parsing counts as one object.
-const READ_BYTES: usize = 64;
 
 /// Result of executing an operation.
 pub(super) struct ExecutionResult {
@@ -63,20 +54,40 @@ pub(super) struct ExecutionResult {
     pub(super) data: Vec<u8>,
     /// Field errors, in the order of the data.
     pub(super) errors: Vec<Error>,
-    /// Number of objects that were produced, including work that counts as objects.
-    pub(super) objects: u64,
+    /// Work that it took, in units.
+    pub(super) work: u64,
 }
 
-/// Executes an operation and appends its `data` to `out`.
+/// Executes an operation within a budget and appends its `data` to `out`.
 ///
 /// # Errors
 /// The limit because of which the execution was abandoned.
-pub(super) fn write<'a>(plan: &'a Plan<'a>, context: Context<'a>, out: Vec<u8>) -> Result<ExecutionResult, Error> {
-    let deadline = Instant::now() + context.limits.time;
+pub(super) fn write(
+    plan: &Plan<'_>,
+    context: Context<'_>,
+    budget: &Budget,
+    out: Vec<u8>,
+) -> Result<ExecutionResult, Error> {
+    let check = |drawn| budget.check(drawn);
+    let work = Work::new(&check);
+    write_within(plan, context, &work, out).map_err(|reason| {
+        let stopped = || Error::request(Code::Internal, "internal server error".to_owned());
+        reason.or_else(|| budget.error()).unwrap_or_else(stopped)
+    })
+}
+
+/// Executes an operation. An error is the limit of this writer that was exceeded, `None` if the account of work refused.
+fn write_within<'a>(
+    plan: &'a Plan<'a>,
+    context: Context<'a>,
+    work: &'a Work<'a>,
+    out: Vec<u8>,
+) -> Result<ExecutionResult, Option<Error>> {
     let start = out.len();
     let mut writer = ResponseWriter {
         context,
-        deadline,
+        work,
+        scans: Scans::default(),
         out,
         scratch: Vec::new(),
         manifests: Manifests::default(),
@@ -84,22 +95,21 @@ pub(super) fn write<'a>(plan: &'a Plan<'a>, context: Context<'a>, out: Vec<u8>) 
         errors: Vec::new(),
         locations: HashMap::new(),
         error_bytes: 0,
-        objects: 0,
-        next_limit_check: OBJECTS_PER_LIMIT_CHECK,
         abandoned: None,
     };
     let outcome = match context.change {
         Some(change) => writer.selection_set(diff::SubscriptionObject(change), plan),
         None => writer.selection_set(query::QueryObject(context.snapshot), plan),
     };
-    if let Some(reason) = writer.abandoned {
-        return Err(reason);
+    match outcome {
+        Ok(()) => {}
+        Err(WriteError::Null) => {
+            writer.out.truncate(start);
+            writer.null();
+        }
+        Err(WriteError::Abandoned) => return Err(writer.abandoned),
     }
-    if outcome.is_err() {
-        writer.out.truncate(start);
-        writer.null();
-    }
-    Ok(ExecutionResult { data: writer.out, errors: writer.errors, objects: writer.objects })
+    Ok(ExecutionResult { data: writer.out, errors: writer.errors, work: work.units() })
 }
 
 /// Everything that an execution reads besides its plan.
@@ -141,10 +151,17 @@ enum WriteError {
     Abandoned,
 }
 
+impl From<WorkStopped> for WriteError {
+    fn from(_: WorkStopped) -> Self {
+        Self::Abandoned
+    }
+}
+
 /// Writes a response: the text so far, the current path, errors, and counters for the limits.
 struct ResponseWriter<'a> {
     context: Context<'a>,
-    deadline: Instant,
+    work: &'a Work<'a>,
+    scans: Scans<'a>,
     out: Vec<u8>,
     scratch: Vec<u8>,
     manifests: Manifests,
@@ -155,10 +172,7 @@ struct ResponseWriter<'a> {
     locations: HashMap<SourceSpan, Option<Location>>,
     /// Size of the errors in bytes (approximate).
     error_bytes: usize,
-    /// Number of objects that were produced, plus other work in units of objects.
-    objects: u64,
-    /// Value of `objects` at which the limits are checked again.
-    next_limit_check: u64,
+    /// The limit of this writer that was exceeded.
     abandoned: Option<Error>,
 }
 
@@ -179,7 +193,8 @@ impl<'a, T: Copy> InCatalog<'a, T> {
 impl<'a> ResponseWriter<'a> {
     /// Writes an object with the fields of a plan (`ExecuteSelectionSet` of the specification).
     fn selection_set<T: Object<'a>>(&mut self, object: T, plan: &'a Plan<'a>) -> WriteResult {
-        self.count_objects(1)?;
+        self.work.draw(Step::Object, 1)?;
+        self.check_size()?;
         if let Some(error) = &plan.error {
             return self.object_error(error);
         }
@@ -194,28 +209,16 @@ impl<'a> ResponseWriter<'a> {
         Ok(())
     }
 
-    /// Counts objects that were produced, or work that counts as so many objects.
-    fn count_objects(&mut self, count: u64) -> WriteResult {
-        self.objects += count;
-        if self.objects >= self.next_limit_check || self.objects > self.context.limits.objects {
-            self.check_limits()?;
-        }
-        Ok(())
-    }
-
-    /// Writes the metadata of a bundle, and counts the work of decoding it.
+    /// Writes the metadata of a bundle, and draws the work of decoding it.
     fn metadata(&mut self, bundle: Bundle<'a>, field: &'a PlannedField<'a>) -> WriteResult {
         let metadata = bundle.metadata_by(&mut self.manifests);
-        self.count_decoded()?;
+        self.draw_decoded()?;
         self.optional_object(metadata.as_ref(), field)
     }
 
-    /// Counts the bytes of manifests that were decoded since the last call.
-    fn count_decoded(&mut self) -> WriteResult {
-        let bytes = self.manifests.take_work();
-        self.objects += (bytes / DECODED_BYTES) as u64;
-        // Decoding is slow, so the limits are checked after each manifest.
-        if bytes > 0 { self.check_limits() } else { Ok(()) }
+    /// Draws the bytes of manifests that were decoded since the last call.
+    fn draw_decoded(&mut self) -> WriteResult {
+        Ok(self.work.draw(Step::DecodedByte, self.manifests.take_work())?)
     }
 
     fn field<T: Object<'a>>(&mut self, object: T, field: &'a PlannedField<'a>) -> WriteResult {
@@ -396,8 +399,8 @@ impl<'a> ResponseWriter<'a> {
     /// Writes the part of a JSON value that the argument `pointer` selects, or `null` if there is none.
     fn json_at_pointer(&mut self, json: Option<&[u8]>, field: &'a PlannedField<'a>) -> WriteResult {
         let Some(pointer) = arguments(field).string("pointer") else { return self.optional_json(json) };
-        let walked = json.map_or(0, <[u8]>::len) / WALKED_BYTES + pointer.len() / READ_BYTES;
-        self.count_objects(walked as u64)?;
+        self.work.draw(Step::ParsedByte, pointer.len())?;
+        self.work.draw(Step::JsonByte, json.map_or(0, <[u8]>::len))?;
         match json.map(|json| resolve_pointer(json, pointer)).transpose() {
             Ok(part) => self.optional_json(part.flatten()),
             Err(error) => self.bad_user_input(field, format!("`pointer` is malformed: {error}")),

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use fbc::Origins;
+use fbc::work::Work;
 
 use super::*;
 
@@ -149,7 +150,9 @@ fn with_package(name: &str, package: &str, digest: u8) -> Served {
 fn a_content_can_be_compared_with_those_that_were_compared_or_remembered_before() {
     let (mut writer, catalogs) = catalogs();
     let outline = |digest: u8| catalogs.snapshot().outline(&Digest::new([digest; 32]));
-    let changed = |from: &Outline, to: &Outline| from.diff(to).packages.iter().map(|one| one.name.to_owned()).collect();
+    let changed = |from: &Outline, to: &Outline| {
+        from.diff(to, &Work::unlimited()).unwrap().packages.iter().map(|one| one.name.to_owned()).collect()
+    };
     writer.publish(with_package("a", "one", 1));
     let one = outline(1).expect("it is served");
     writer.publish(with_package("a", "two", 2));

@@ -8,6 +8,7 @@ use fbc::catalog::{Bundle, Channel, Head, Package};
 use fbc::graph::{Installed, UpdateGraph, successors};
 use fbc::range::BlangRange;
 use fbc::version::Version;
+use fbc::work::Work;
 use graphql::{Engine, Request};
 use serde_json::{Value, json};
 use serving::{Content, Served};
@@ -53,15 +54,21 @@ fn in_each_channel_of_a_valid_package_every_bundle_reaches_the_head_or_is_strand
         let Head::One(head) = channel.head() else { panic!("{place} has not one head") };
         let head = head.bundle().expect("a valid entry has a bundle");
         let distances = distances(channel, head.name());
-        let graph = UpdateGraph::new(channel.package(), &[channel.name()]);
+        let graph = UpdateGraph::new(channel.package(), &[channel.name()], &Work::unlimited()).unwrap();
         let is_stranded: BTreeSet<_> = graph.stranded().into_iter().map(Bundle::name).collect();
         for bundle in channel.entries().map(|entry| entry.bundle().expect("a valid entry has a bundle")) {
-            let path = graph.path(bundle, head);
+            let path = graph.path(bundle, head, &Work::unlimited()).unwrap();
             let length = path.as_ref().map(|path| path.len() - 1);
             assert_eq!(length, distances.get(bundle.name()).copied(), "{place} {}", bundle.name());
             assert_eq!(length.is_none(), is_stranded.contains(bundle.name()), "{place} {}", bundle.name());
             for step in path.iter().flat_map(|path| path.windows(2)) {
-                let next = successors(channel.package(), &Installed::from_bundle(step[0]), &[channel.name()]);
+                let next = successors(
+                    channel.package(),
+                    &Installed::from_bundle(step[0]),
+                    &[channel.name()],
+                    &Work::unlimited(),
+                )
+                .unwrap();
                 assert!(next.iter().any(|bundle| bundle.name() == step[1].name()), "{place} {}", step[1].name());
             }
             longest = longest.max(length.unwrap_or_default());

@@ -32,16 +32,17 @@ pub(super) use search::SearchIndex;
 /// ```
 /// # use fbc::{Catalog, Origins, origin::FileOrigin};
 /// use fbc::catalog::PackageFilter;
+/// use fbc::work::Work;
 ///
 /// # let lines = b"{\"name\":\"argo-cd\",\"schema\":\"olm.package\"}\n{\"name\":\"etcd\",\"schema\":\"olm.package\"}\n";
 /// # let file = FileOrigin { path: "catalog.json".to_owned(), lines: vec![1, 2], notices: Vec::new() };
 /// # let catalog = Catalog::build(lines[..].into(), &Origins { files: vec![file] })?;
 /// // The catalog has the packages `argo-cd` and `etcd`.
 /// let filter = PackageFilter { search: Some("argo"), ..PackageFilter::default() };
-/// let found = catalog.find_packages(&filter);
+/// let found = catalog.find_packages(&filter, &Work::unlimited())?;
 /// let names: Vec<_> = found.matches().map(|(index, _rank)| catalog.package_at(index as usize).name()).collect();
 /// assert_eq!(names, ["argo-cd"]);
-/// # Ok::<(), fbc::catalog::IndexError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct PackageFilter<'f> {

@@ -9,6 +9,7 @@ use hashbrown::HashSet;
 
 use super::{UpdateGraph, heads};
 use crate::catalog::{Bundle, Channel, ChannelEntry};
+use crate::work::Work;
 
 /// Styles of marked bundles. The labels repeat the marks, for readers who do not see colours.
 const CLASSES: [&str; 4] = [
@@ -46,7 +47,8 @@ struct ChannelDrawing<'g> {
 
 impl<'g> ChannelDrawing<'g> {
     fn new(all: &UpdateGraph<'g>, channel: Channel<'g>, at: usize) -> Self {
-        let graph = UpdateGraph::new(all.package, &[channel.name()]);
+        let graph = UpdateGraph::new(all.package, &[channel.name()], &Work::unlimited())
+            .expect("an account without limit refuses nothing");
         let stranded = graph.stranded().into_iter().map(Bundle::name).collect();
         let named = channel.entries().flat_map(|entry| entry.replaces().into_iter().chain(entry.skips())).collect();
         Self { graph, channel, at, heads: heads(channel).collect(), stranded, named }

@@ -10,6 +10,7 @@ use super::successors::{Installed, Releases, identity, successors};
 use super::{UpdateGraph, UpgradeTarget};
 use crate::catalog::{Bundle, Channel, ChannelEntry};
 use crate::version::VersionRelease;
+use crate::work::{Step, Work, WorkStopped};
 
 /// A set of unvisited indexes that skips visited ones in almost constant time (union-find).
 struct SkipSet {
@@ -31,11 +32,25 @@ impl<'a> UpdateGraph<'a> {
     ///
     /// Each step is one of [`successors`]. Of several shortest paths it is the one whose first step goes to the
     /// highest version, then to the least name, and so on with the second step.
-    pub fn path(&self, from: Bundle<'_>, to: Bundle<'_>) -> Option<Vec<Bundle<'a>>> {
-        let (from, to) = (self.index_of(from)?, self.index_of(to)?);
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn path(
+        &self,
+        from: Bundle<'_>,
+        to: Bundle<'_>,
+        work: &Work<'_>,
+    ) -> Result<Option<Vec<Bundle<'a>>>, WorkStopped> {
+        let Some((from, to)) = self.index_of(from).zip(self.index_of(to)) else { return Ok(None) };
+        // Each entry is visited once to find the distances, and once to choose the steps.
+        for target in &self.targets {
+            work.draw(Step::Edge, 2 * (1 + target.entry.skips().len()))?;
+        }
+        work.draw(Step::Edge, 10 * self.bundles.len())?;
         let mut equal_versions = EqualVersions::new(&self.bundles);
         let distances = self.distances(&[to], &mut equal_versions);
-        let mut layers = vec![Vec::new(); distances[from]?];
+        let Some(distance) = distances[from] else { return Ok(None) };
+        let mut layers = vec![Vec::new(); distance];
         for (at, distance) in distances.iter().enumerate() {
             if let Some(layer) = distance.and_then(|distance| layers.get_mut(distance)) {
                 layer.push(at);
@@ -46,7 +61,7 @@ impl<'a> UpdateGraph<'a> {
             let current = path[path.len() - 1];
             path.extend(layer.iter().copied().find(|&next| self.is_step(current, next, &equal_versions)));
         }
-        Some(path.into_iter().map(|at| self.bundles[at]).collect())
+        Ok(Some(path.into_iter().map(|at| self.bundles[at]).collect()))
     }
 
     /// Returns the bundles in the channels from which no path leads to the head of any of the channels, highest version
@@ -71,7 +86,10 @@ impl<'a> UpdateGraph<'a> {
     /// first.
     ///
     /// Takes time in the number of bundles times that of entries with a skip range.
-    pub fn unreachable(&self, installed: &Installed<'_>) -> Vec<Bundle<'a>> {
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn unreachable(&self, installed: &Installed<'_>, work: &Work<'_>) -> Result<Vec<Bundle<'a>>, WorkStopped> {
         let channels: Vec<_> = self.channels.iter().map(|channel| channel.name()).collect();
         let mut equal_versions = EqualVersions::new(&self.bundles);
         let by_name = self.entries_by_name();
@@ -79,13 +97,15 @@ impl<'a> UpdateGraph<'a> {
             self.targets.iter().filter(|entry| !entry.in_range.is_empty()).collect();
         let mut is_reached = vec![false; self.bundles.len()];
         // Without channels the list of names is empty, which would mean all channels.
-        let first = if channels.is_empty() { Vec::new() } else { successors(self.package, installed, &channels) };
+        let first =
+            if channels.is_empty() { Vec::new() } else { successors(self.package, installed, &channels, work)? };
         let mut reached: Vec<_> = first.into_iter().filter_map(|bundle| self.index_of(bundle)).collect();
         reached.extend(self.index_of_name(installed.name));
         while let Some(at) = reached.pop() {
             if std::mem::replace(&mut is_reached[at], true) {
                 continue;
             }
+            work.draw(Step::Edge, 1 + ranged.len())?;
             let named = by_name.get(self.bundles[at].name());
             reached.extend(named.into_iter().flatten().filter_map(|&entry| self.targets[entry].bundle));
             reached.extend(equal_versions.take(at));
@@ -96,7 +116,7 @@ impl<'a> UpdateGraph<'a> {
             });
         }
         let is_unreachable = |at: &usize| !is_reached[*at] && !self.targets_by_bundle[*at].is_empty();
-        (0..self.bundles.len()).filter(is_unreachable).map(|at| self.bundles[at]).collect()
+        Ok((0..self.bundles.len()).filter(is_unreachable).map(|at| self.bundles[at]).collect())
     }
 
     /// Returns the number of steps from each bundle to the nearest of the bundles `to`; `None` without a path.

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use hashbrown::HashMap;
 
-use super::selected_channels;
+use super::{draw_range, selected_channels};
 use crate::catalog::{Bundle, ChannelEntry, Package, PropertyKind};
 use crate::range::BlangRange;
 use crate::version::{VersionRelease, VersionReleaseError};
+use crate::work::{Step, Work, WorkStopped, sort_steps};
 
 /// An installed bundle, which need not be in a catalog any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +52,18 @@ impl<'a> Installed<'a> {
 /// or whose skip range contains its version, and the bundles of the same version and release under another name. Only
 /// entries of these channels count, or those of every channel when none is named. The installed bundle itself is not
 /// among them. Takes time in the number of bundles, entries and skips of the package.
+///
+/// # Errors
+/// If the work was stopped.
 pub fn successors<'a>(
     package: Package<'a>,
     installed: &Installed<'_>,
     channels: &[impl AsRef<str>],
-) -> Vec<Bundle<'a>> {
-    let mut bundles: Vec<_> = allowed_upgrades(package, installed, channels, Releases::Given)
+    work: &Work<'_>,
+) -> Result<Vec<Bundle<'a>>, WorkStopped> {
+    let allowed = allowed_upgrades(package, installed, channels, Releases::Given, work)?;
+    work.draw(Step::Comparison, sort_steps(allowed.len()))?;
+    let mut bundles: Vec<_> = allowed
         .into_iter()
         .filter(|bundle| bundle.name() != installed.name)
         .map(|bundle| (identity(bundle, Releases::Given).ok(), bundle))
@@ -65,7 +72,7 @@ pub fn successors<'a>(
         (Some(a), Some(b)) => b.precedence(a),
         (a, b) => b.is_some().cmp(&a.is_some()),
     });
-    bundles.into_iter().map(|(_, bundle)| bundle).collect()
+    Ok(bundles.into_iter().map(|(_, bundle)| bundle).collect())
 }
 
 /// Returns the bundles that an upgrade may choose, including the installed one, in catalog order.
@@ -74,28 +81,35 @@ pub(crate) fn allowed_upgrades<'a>(
     installed: &Installed<'_>,
     channels: &[impl AsRef<str>],
     releases: Releases,
-) -> Vec<Bundle<'a>> {
+    work: &Work<'_>,
+) -> Result<Vec<Bundle<'a>>, WorkStopped> {
+    work.draw(Step::Bundle, 2 * package.bundle_places().len())?;
     let first = package.bundle_places().start;
     let mut is_allowed = vec![false; package.bundle_places().len()];
     // The same range often stands in several channels.
     let mut ranges: HashMap<&str, bool> = HashMap::new();
     let mut is_in_range = |range: &'a str| {
-        *ranges.entry(range).or_insert_with(|| {
-            let Some(version) = &installed.version else { return false };
-            BlangRange::parse(range).is_ok_and(|range| range.contains(&version.version))
-        })
+        let Some(version) = &installed.version else { return Ok(false) };
+        if let Some(&is_in_range) = ranges.get(range) {
+            return Ok(is_in_range);
+        }
+        draw_range(range, work)?;
+        let is_in_range = BlangRange::parse(range).is_ok_and(|range| range.contains(&version.version));
+        Ok(*ranges.entry(range).or_insert(is_in_range))
     };
     let mut admits = |entry: ChannelEntry<'a>| {
+        work.draw(Step::Edge, entry.skips().len())?;
         // An absent `replaces` is an empty name upstream.
-        entry.replaces().unwrap_or_default() == installed.name
-            || entry.skips().any(|name| name == installed.name)
-            || entry.skip_range().is_some_and(&mut is_in_range)
+        let is_named =
+            entry.replaces().unwrap_or_default() == installed.name || entry.skips().any(|name| name == installed.name);
+        if is_named { Ok(true) } else { entry.skip_range().map_or(Ok(false), &mut is_in_range) }
     };
-    for channel in selected_channels(package, channels) {
+    for channel in selected_channels(package, channels, work)? {
         for entry in channel.entries() {
+            work.draw(Step::Edge, 1)?;
             if let Some(bundle) = entry.bundle()
                 && !is_allowed[bundle.place() - first]
-                && admits(entry)
+                && admits(entry)?
             {
                 is_allowed[bundle.place() - first] = true;
             }
@@ -105,12 +119,8 @@ pub(crate) fn allowed_upgrades<'a>(
         let Some(version) = &installed.version else { return false };
         identity(bundle, releases).is_ok_and(|other| other.precedence(version).is_eq())
     };
-    package
-        .bundles()
-        .zip(is_allowed)
-        .filter(|&(bundle, allowed)| allowed || is_same(bundle))
-        .map(|(bundle, _)| bundle)
-        .collect()
+    let allowed = package.bundles().zip(is_allowed).filter(|&(bundle, allowed)| allowed || is_same(bundle));
+    Ok(allowed.map(|(bundle, _)| bundle).collect())
 }
 
 /// Parses version and release of a bundle from its first property of type `olm.package`.

@@ -5,6 +5,7 @@ use std::iter::Peekable;
 
 use super::Outline;
 use super::layout::{OutlineBundle, OutlineChannel, OutlinePackage, OutlineReader};
+use crate::work::{Step, Work, WorkStopped};
 
 /// Differences between two contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,12 +83,23 @@ impl Change {
 
 impl Outline {
     /// Computes the differences from this content to a later one.
-    pub fn diff<'a>(&'a self, to: &'a Outline) -> Diff<'a> {
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn diff<'a>(&'a self, to: &'a Outline, work: &Work<'_>) -> Result<Diff<'a>, WorkStopped> {
         let (from, to) = (self.reader(), to.reader());
         let pairs = Pairs::new(from.packages(), to.packages(), |package| package.name);
-        Diff {
-            packages: pairs.filter_map(|(before, after)| package(from, to, before.as_ref(), after.as_ref())).collect(),
+        let mut packages = Vec::new();
+        for (before, after) in pairs {
+            work.draw(Step::Package, 1)?;
+            let changed = before.as_ref().map(|package| package.hash) != after.as_ref().map(|package| package.hash);
+            if changed {
+                let count = |package: &OutlinePackage<'_>| package.objects();
+                work.draw(Step::Bundle, before.as_ref().map_or(0, count) + after.as_ref().map_or(0, count))?;
+                packages.extend(package(from, to, before.as_ref(), after.as_ref()));
+            }
         }
+        Ok(Diff { packages })
     }
 }
 

@@ -145,6 +145,13 @@ pub(super) struct OutlinePackage<'a> {
     bundles: Range<usize>,
 }
 
+impl OutlinePackage<'_> {
+    /// Number of its channels and bundles.
+    pub(super) fn objects(&self) -> usize {
+        self.channels.len() + self.bundles.len()
+    }
+}
+
 /// A channel of an outline.
 #[derive(Clone, Copy)]
 pub(super) struct OutlineChannel<'a> {

@@ -87,6 +87,11 @@ impl MastermindsRange {
         Ok(Self { groups })
     }
 
+    /// Returns the number of constraints, with each of which [`Self::contains`] may compare a version.
+    pub fn constraints(&self) -> usize {
+        self.groups.iter().map(|group| group.constraints.len()).sum()
+    }
+
     /// Tells whether a version is in the range.
     pub fn contains(&self, version: &Version<'_>) -> bool {
         self.groups.iter().any(|group| {

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 
-use super::{Offer, Rejection, ResolutionFailure, ResolutionRequest, UpgradePolicy};
+use super::{Offer, Rejection, ResolutionError, ResolutionFailure, ResolutionRequest, UpgradePolicy};
 use crate::catalog::{Bundle, Package};
 use crate::graph::{Installed, allowed_upgrades, identity};
 use crate::range::MastermindsRange;
 use crate::version::VersionRelease;
+use crate::work::{Step, Work};
 
 /// A bundle under consideration.
 pub(super) struct Candidate<'a> {
@@ -29,17 +30,23 @@ pub(super) fn evaluate_package<'a>(
     offer: usize,
     package: Package<'a>,
     candidates: &mut Vec<Candidate<'a>>,
-) -> Result<(), ResolutionFailure<'a>> {
-    let successors = successors(request, package)?;
+    work: &Work<'_>,
+) -> Result<(), ResolutionError<'a>> {
+    let successors = successors(request, package, work)?;
+    let mut channels = request.channels.to_vec();
+    channels.sort_unstable();
     let first = candidates.len();
     for (at, bundle) in package.bundles().enumerate() {
+        work.draw(Step::Bundle, 4)?;
+        work.draw(Step::Edge, bundle.channel_entries().len())?;
+        work.draw(Step::Comparison, range.map_or(0, MastermindsRange::constraints))?;
         let identity = identity(bundle, request.releases);
         let is_in_range = || match (range, &identity) {
             (Some(range), Ok(identity)) => range.contains(&identity.version),
             (Some(_), Err(_)) => false,
             (None, _) => true,
         };
-        let rejection = if !is_in_channels(request, bundle) {
+        let rejection = if !is_in_channels(&channels, bundle) {
             Some(Rejection::Channel)
         } else if !is_in_range() {
             Some(Rejection::Version)
@@ -127,7 +134,8 @@ enum Tier {
 fn successors<'a>(
     request: &ResolutionRequest<'_>,
     package: Package<'a>,
-) -> Result<Option<Vec<bool>>, ResolutionFailure<'a>> {
+    work: &Work<'_>,
+) -> Result<Option<Vec<bool>>, ResolutionError<'a>> {
     let Some(installed) = request.installed.filter(|_| request.policy == UpgradePolicy::CatalogProvided) else {
         return Ok(None);
     };
@@ -135,15 +143,16 @@ fn successors<'a>(
         .map_err(|error| ResolutionFailure::invalid_installed_bundle(&error))?;
     let places = package.bundle_places();
     let mut is_successor = vec![false; places.len()];
-    for bundle in allowed_upgrades(package, &installed, request.channels, request.releases) {
+    for bundle in allowed_upgrades(package, &installed, request.channels, request.releases, work)? {
         is_successor[bundle.place() - places.start] = true;
     }
     Ok(Some(is_successor))
 }
 
-fn is_in_channels(request: &ResolutionRequest<'_>, bundle: Bundle<'_>) -> bool {
+/// Returns whether a bundle is in one of these channels, sorted by name, or in any if there are none.
+fn is_in_channels(channels: &[&str], bundle: Bundle<'_>) -> bool {
     let mut names = bundle.channel_entries().map(|entry| entry.channel().name());
-    request.channels.is_empty() || names.any(|name| request.channels.contains(&name))
+    channels.is_empty() || names.any(|name| channels.binary_search(&name).is_ok())
 }
 
 /// Rejects all matching candidates of one catalog but the best: not deprecated, then the highest version, then the first

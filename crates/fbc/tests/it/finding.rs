@@ -6,6 +6,7 @@ use fbc::catalog::{
     PackageFilter,
 };
 use fbc::range::MastermindsRange;
+use fbc::work::Work;
 use testing::fixture;
 
 const CATALOG: &str = r#"
@@ -31,17 +32,22 @@ const CATALOG: &str = r#"
 "#;
 
 fn packages<'c>(catalog: &'c Catalog, filter: &PackageFilter<'_>) -> Vec<&'c str> {
-    let found = catalog.find_packages(filter);
+    let found = catalog.find_packages(filter, &Work::unlimited()).unwrap();
     found.matches().map(|(place, _)| catalog.package_at(place as usize).name()).collect()
 }
 
 fn bundles<'c>(catalog: &'c Catalog, filter: &BundleFilter<'_>) -> Vec<&'c str> {
-    catalog.find_bundles(filter).into_iter().map(|place| catalog.bundle_at(place as usize).name()).collect()
+    catalog
+        .find_bundles(filter, &Work::unlimited())
+        .unwrap()
+        .into_iter()
+        .map(|place| catalog.bundle_at(place as usize).name())
+        .collect()
 }
 
 fn facet(catalog: &Catalog, filter: &PackageFilter<'_>, facet: Facet) -> Vec<(String, u32)> {
     let mut counts = FacetCounts::default();
-    catalog.find_packages(filter).count(facet, &mut counts);
+    catalog.find_packages(filter, &Work::unlimited()).unwrap().count(facet, &mut counts, &Work::unlimited()).unwrap();
     counts.top(9).into_iter().map(|(value, count)| (text(value), count)).collect()
 }
 
@@ -170,7 +176,11 @@ fn facets_add_up_over_catalogs_and_show_the_most_frequent() {
     let (one, two) = (fixture::catalog(CATALOG), fixture::catalog(CATALOG));
     let mut counts = FacetCounts::default();
     for catalog in [&one, &two] {
-        catalog.find_packages(&PackageFilter::default()).count(Facet::Keywords, &mut counts);
+        catalog
+            .find_packages(&PackageFilter::default(), &Work::unlimited())
+            .unwrap()
+            .count(Facet::Keywords, &mut counts, &Work::unlimited())
+            .unwrap();
     }
     let expected = [("git", 4), ("ci", 2), ("secret", 2), ("store", 2)].map(|(key, at)| (FacetValue::Text(key), at));
     for first in 0..6 {
@@ -265,9 +275,9 @@ fn conditions_on_bundles_must_all_hold() {
 fn blobs_are_found_as_catalogd_finds_them() {
     let catalog = fixture::catalog(CATALOG);
     let count = u32::try_from(catalog.meta_count()).unwrap();
-    assert_eq!(catalog.find_metas(&MetaFilter::default()), (0..count).collect::<Vec<_>>());
+    assert_eq!(catalog.find_metas(&MetaFilter::default(), &Work::unlimited()).unwrap(), (0..count).collect::<Vec<_>>());
     let found = |schema, package, name| {
-        let places = catalog.find_metas(&MetaFilter { schema, package, name });
+        let places = catalog.find_metas(&MetaFilter { schema, package, name }, &Work::unlimited()).unwrap();
         let metas = places.iter().map(|&place| catalog.meta_at(place as usize));
         metas.map(|meta| format!("{} {}", meta.schema(), meta.name().unwrap_or("-"))).collect::<Vec<_>>()
     };

@@ -8,6 +8,7 @@ use fbc::catalog::{
 };
 use fbc::range::MastermindsRange;
 use fbc::version::Version;
+use fbc::work::Work;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
 use testing::fixture;
@@ -168,7 +169,7 @@ proptest! {
     ) {
         let catalog = fixture::catalog(&fixture);
         for filter in filters {
-            let found = catalog.find_packages(&filter);
+            let found = catalog.find_packages(&filter, &Work::unlimited()).unwrap();
             let expected: Vec<_> = catalog
                 .packages()
                 .enumerate()
@@ -181,7 +182,7 @@ proptest! {
                 Facet::InfrastructureFeatures,
             ] {
                 let mut counts = FacetCounts::default();
-                found.count(facet, &mut counts);
+                found.count(facet, &mut counts, &Work::unlimited()).unwrap();
                 let mut expected: BTreeMap<FacetValue<'_>, u32> = BTreeMap::new();
                 for package in catalog.packages() {
                     let (failed, fails_another) = failures(package, &filter);
@@ -208,7 +209,7 @@ proptest! {
             let range = range.map(|text| MastermindsRange::parse(text).unwrap());
             let filter = BundleFilter { version_range: range.clone(), ..filter };
             let expected = places(catalog.bundles().len(), |at| is_found(catalog.bundle_at(at), &filter));
-            prop_assert_eq!(catalog.find_bundles(&filter), expected, "{:?}", filter);
+            prop_assert_eq!(catalog.find_bundles(&filter, &Work::unlimited()).unwrap(), expected, "{:?}", filter);
         }
     }
 
@@ -228,7 +229,7 @@ proptest! {
                         && meets(filter.package, meta.package_name())
                         && meets(filter.name, meta.name())
             };
-            prop_assert_eq!(catalog.find_metas(&filter), places(catalog.meta_count(), is_found), "{:?}", filter);
+            prop_assert_eq!(catalog.find_metas(&filter, &Work::unlimited()).unwrap(), places(catalog.meta_count(), is_found), "{:?}", filter);
         }
     }
 }

@@ -7,6 +7,7 @@ use fbc::Catalog;
 use fbc::catalog::{Bundle, Package};
 use fbc::graph::{Installed, Reason, UpdateGraph, successors};
 use fbc::version::VersionRelease;
+use fbc::work::Work;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use testing::fixture;
@@ -41,14 +42,14 @@ fn edges(catalog: &Catalog, channels: &[&str]) -> Vec<String> {
         };
         format!("{}: {from}{known} -> {to} {reason}", edge.to.channel().name())
     };
-    UpdateGraph::new(package(catalog), channels).edges().map(edge).collect()
+    UpdateGraph::new(package(catalog), channels, &Work::unlimited()).unwrap().edges().map(edge).collect()
 }
 
 #[track_caller]
 fn check_successors(catalog: &Catalog, name: &str, version: &str, release: Option<&str>, expected: &[&str]) {
     let name = format!("p.v{name}");
     let installed = Installed::parse(&name, version, release).unwrap();
-    assert_eq!(short(successors(package(catalog), &installed, ALL)), expected, "{name}");
+    assert_eq!(short(successors(package(catalog), &installed, ALL, &Work::unlimited()).unwrap()), expected, "{name}");
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn nodes_are_the_bundles_that_are_in_a_channel() {
         "package p default=a\nchannel a: v1.0.0 <- v2.0.0 <- v3.0.0?\nchannel b: v1.5.0\nbundle v9.0.0",
     );
     let nodes = |channels: &[&str]| {
-        let graph = UpdateGraph::new(package(&catalog), channels);
+        let graph = UpdateGraph::new(package(&catalog), channels, &Work::unlimited()).unwrap();
         graph.nodes().map(|bundle| bundle.name().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(nodes(ALL), ["p.v2.0.0", "p.v1.5.0", "p.v1.0.0"]);
@@ -106,7 +107,10 @@ fn a_bundle_without_a_version_is_upgraded_by_its_name_alone() {
     assert_eq!(edges(&catalog, ALL), ["a: latest -> 1.0.0 replaces", "a: 1.0.0 -> 2.0.0 range"]);
     let latest = package(&catalog).bundle("p.vlatest").unwrap();
     assert_eq!(Installed::from_bundle(latest).version, None);
-    assert_eq!(short(successors(package(&catalog), &Installed::from_bundle(latest), ALL)), ["1.0.0"]);
+    assert_eq!(
+        short(successors(package(&catalog), &Installed::from_bundle(latest), ALL, &Work::unlimited()).unwrap()),
+        ["1.0.0"]
+    );
 }
 
 #[test]
@@ -138,8 +142,8 @@ fn successors_come_highest_version_and_release_first() {
     );
     check_successors(&catalog, "1.0.0", "1.0.0", None, &["2.0.0", "2.0.0-rc.1", "1.0.0+10", "1.0.0+9"]);
     let installed = Installed::parse("p.v1.0.0", "1.0.0", None).unwrap();
-    assert_eq!(short(successors(package(&catalog), &installed, &["b"])), ["2.0.0"]);
-    assert_eq!(short(successors(package(&catalog), &installed, &["c"])), [""; 0]);
+    assert_eq!(short(successors(package(&catalog), &installed, &["b"], &Work::unlimited()).unwrap()), ["2.0.0"]);
+    assert_eq!(short(successors(package(&catalog), &installed, &["c"], &Work::unlimited()).unwrap()), [""; 0]);
 }
 
 #[test]
@@ -166,7 +170,10 @@ fn build_metadata_becomes_the_release_where_it_can() {
 fn path(catalog: &Catalog, from: &str, to: &str, channels: &[&str]) -> Option<Vec<String>> {
     let package = package(catalog);
     let bundle = |name| package.bundle(&format!("p.v{name}")).unwrap();
-    let path = UpdateGraph::new(package, channels).path(bundle(from), bundle(to))?;
+    let path = UpdateGraph::new(package, channels, &Work::unlimited())
+        .unwrap()
+        .path(bundle(from), bundle(to), &Work::unlimited())
+        .unwrap()?;
     Some(short(path).into_iter().map(str::to_owned).collect())
 }
 
@@ -195,7 +202,10 @@ fn a_path_may_go_round_in_a_cycle_of_replaces_and_ends() {
 }
 
 fn stranded(catalog: &Catalog, channels: &[&str]) -> Vec<String> {
-    short(UpdateGraph::new(package(catalog), channels).stranded()).into_iter().map(str::to_owned).collect()
+    short(UpdateGraph::new(package(catalog), channels, &Work::unlimited()).unwrap().stranded())
+        .into_iter()
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
@@ -224,7 +234,13 @@ fn what_no_run_of_upgrades_reaches_is_unreachable() {
     );
     let unreachable = |name: &str, version: &str, channels: &[&str]| {
         let installed = Installed::parse(name, version, None).unwrap();
-        short(UpdateGraph::new(package(&catalog), channels).unreachable(&installed)).join(" ")
+        short(
+            UpdateGraph::new(package(&catalog), channels, &Work::unlimited())
+                .unwrap()
+                .unreachable(&installed, &Work::unlimited())
+                .unwrap(),
+        )
+        .join(" ")
     };
     assert_eq!(unreachable("p.v1.0.0", "1.0.0", ALL), "0.5.0");
     assert_eq!(unreachable("p.v3.0.0", "3.0.0", ALL), "2.0.0 1.0.0 0.5.0");
@@ -266,7 +282,7 @@ flowchart LR
   classDef stranded stroke:#c62828,stroke-width:3px
   classDef absent stroke-dasharray:2 2,fill:none
 ";
-    assert_eq!(UpdateGraph::new(package(&catalog), ALL).mermaid().to_string(), drawn);
+    assert_eq!(UpdateGraph::new(package(&catalog), ALL, &Work::unlimited()).unwrap().mermaid().to_string(), drawn);
 }
 
 /// Rows of entries as `name[r=replaces][s=skips]`, and upstream's message for the channel.
@@ -327,14 +343,14 @@ fn overlapping(count: usize) -> Catalog {
 fn five_thousand_overlapping_ranges_are_searched_without_listing_their_pairs() {
     let catalog = overlapping(5_000);
     let package = package(&catalog);
-    let graph = UpdateGraph::new(package, ALL);
+    let graph = UpdateGraph::new(package, ALL, &Work::unlimited()).unwrap();
     let [first, last] = ["p.v1.0.0", "p.v1.4999.0"].map(|name| package.bundle(name).unwrap());
-    assert_eq!(short(graph.path(first, last).unwrap()), ["1.0.0", "1.4999.0"]);
-    assert_eq!(graph.path(last, first).map(short), None);
+    assert_eq!(short(graph.path(first, last, &Work::unlimited()).unwrap().unwrap()), ["1.0.0", "1.4999.0"]);
+    assert_eq!(graph.path(last, first, &Work::unlimited()).unwrap().map(short), None);
     assert_eq!(graph.stranded().len(), 0);
-    assert_eq!(graph.unreachable(&Installed::from_bundle(first)).len(), 0);
-    assert_eq!(graph.unreachable(&Installed::from_bundle(last)).len(), 4_999);
-    assert_eq!(successors(package, &Installed::from_bundle(first), ALL).len(), 4_999);
+    assert_eq!(graph.unreachable(&Installed::from_bundle(first), &Work::unlimited()).unwrap().len(), 0);
+    assert_eq!(graph.unreachable(&Installed::from_bundle(last), &Work::unlimited()).unwrap().len(), 4_999);
+    assert_eq!(successors(package, &Installed::from_bundle(first), ALL, &Work::unlimited()).unwrap().len(), 4_999);
     // A pair for each two bundles by range, and the steps by replaces.
     assert_eq!(graph.edges().count(), 4_999 * 5_000 / 2 + 4_999);
 }
@@ -366,7 +382,10 @@ fn naive_length(package: Package<'_>, from: Bundle<'_>, to: Bundle<'_>, channels
         if name == to.name() {
             return Some(length);
         }
-        for next in successors(package, &Installed::from_bundle(package.bundle(&name).unwrap()), channels) {
+        for next in
+            successors(package, &Installed::from_bundle(package.bundle(&name).unwrap()), channels, &Work::unlimited())
+                .unwrap()
+        {
             if seen.insert(next.name().to_owned()) {
                 queue.push_back((next.name().to_owned(), length + 1));
             }
@@ -383,27 +402,27 @@ proptest! {
         let catalog = fixture::catalog(&fixture);
         let package = package(&catalog);
         let channels: &[&str] = if only_a { &["a"] } else { ALL };
-        let graph = UpdateGraph::new(package, channels);
+        let graph = UpdateGraph::new(package, channels, &Work::unlimited()).unwrap();
         for from in package.bundles() {
             let installed = Installed::from_bundle(from);
-            let next = successors(package, &installed, channels);
+            let next = successors(package, &installed, channels, &Work::unlimited()).unwrap();
             let mut by_edge: Vec<_> = graph.edges().filter(|edge| edge.from == from.name()).filter_map(|edge| edge.to.bundle()).map(Bundle::place).collect();
             by_edge.sort_unstable();
             by_edge.dedup();
             prop_assert_eq!(&by_edge, &next.iter().map(|bundle| bundle.place()).collect::<Vec<_>>());
             let mut unreachable = Vec::new();
             for to in package.bundles() {
-                let path = graph.path(from, to);
+                let path = graph.path(from, to, &Work::unlimited()).unwrap();
                 prop_assert_eq!(path.as_ref().map(Vec::len), naive_length(package, from, to, channels));
                 for step in path.iter().flat_map(|path| path.windows(2)) {
-                    let next = successors(package, &Installed::from_bundle(step[0]), channels);
+                    let next = successors(package, &Installed::from_bundle(step[0]), channels, &Work::unlimited()).unwrap();
                     prop_assert!(next.iter().any(|bundle| bundle.place() == step[1].place()));
                 }
                 if path.is_none() && graph.nodes().any(|node| node.place() == to.place()) {
                     unreachable.push(to.name());
                 }
             }
-            prop_assert_eq!(graph.unreachable(&installed).iter().map(|bundle| bundle.name()).collect::<Vec<_>>(), unreachable);
+            prop_assert_eq!(graph.unreachable(&installed, &Work::unlimited()).unwrap().iter().map(|bundle| bundle.name()).collect::<Vec<_>>(), unreachable);
         }
     }
 }

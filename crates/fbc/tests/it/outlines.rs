@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use fbc::Outline;
 use fbc::outline::{BundleDiff, Change, ChannelDiff, Diff, PackageDiff};
+use fbc::work::Work;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
 use serde_json::Value;
@@ -43,7 +44,7 @@ fn shown(diff: &Diff<'_>) -> String {
 }
 
 fn diff(from: &str, to: &str) -> String {
-    shown(&outline(from).diff(&outline(to)))
+    shown(&outline(from).diff(&outline(to), &Work::unlimited()).unwrap())
 }
 
 #[test]
@@ -111,7 +112,7 @@ fn the_order_of_blobs_counts_only_where_it_decides_which_of_two_is_served() {
     assert_eq!(Outline::from_catalog(&catalog_of(&all)), Outline::from_catalog(&catalog_of(&backwards)));
     let two = [r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}"#, r#"{"name":"p","schema":"olm.package"}"#];
     let of = |lines: [&str; 2]| Outline::from_catalog(&catalog_of(&format!("{}\n{}\n", lines[0], lines[1])));
-    assert_eq!(shown(&of(two).diff(&of([two[1], two[0]]))), "~p");
+    assert_eq!(shown(&of(two).diff(&of([two[1], two[0]]), &Work::unlimited()).unwrap()), "~p");
 }
 
 #[test]
@@ -253,7 +254,7 @@ proptest! {
         let (from, to) = (lines(&from), lines(&to));
         let (plain_from, plain_to) = (naive(&from), naive(&to));
         let (from, to) = (Outline::from_catalog(&catalog_of(&from)), Outline::from_catalog(&catalog_of(&to)));
-        prop_assert_eq!(from.diff(&to), naive_diff(&plain_from, &plain_to));
-        prop_assert_eq!(to.diff(&from), naive_diff(&plain_to, &plain_from));
+        prop_assert_eq!(from.diff(&to, &Work::unlimited()).unwrap(), naive_diff(&plain_from, &plain_to));
+        prop_assert_eq!(to.diff(&from, &Work::unlimited()).unwrap(), naive_diff(&plain_to, &plain_from));
     }
 }

@@ -10,6 +10,7 @@ use fbc::resolve::{
     UpgradePolicy, resolve,
 };
 use fbc::selector::{MatchExpression, Selector};
+use fbc::work::Work;
 use testing::fixture;
 
 /// The package of upstream's own test.
@@ -61,7 +62,7 @@ impl Offers {
     /// The bundle picked, with its catalog, or the message.
     fn answer(&self, request: &ResolutionRequest<'_>) -> String {
         let offers = self.list();
-        match resolve(&ResolutionRequest { package: "P", ..*request }, &offers) {
+        match resolve(&ResolutionRequest { package: "P", ..*request }, &offers, &Work::unlimited()).unwrap() {
             Ok(found) => format!("{} {}", offers[found.offer].name, found.bundle.name()),
             Err(failure) => failure.message,
         }
@@ -70,10 +71,11 @@ impl Offers {
     /// What was looked at, best first: catalog, bundle and the reason for not choosing it.
     fn reasons(&self, request: &ResolutionRequest<'_>) -> Vec<String> {
         let offers = self.list();
-        let considered = match resolve(&ResolutionRequest { package: "P", ..*request }, &offers) {
-            Ok(found) => found.considered,
-            Err(failure) => failure.considered,
-        };
+        let considered =
+            match resolve(&ResolutionRequest { package: "P", ..*request }, &offers, &Work::unlimited()).unwrap() {
+                Ok(found) => found.considered,
+                Err(failure) => failure.considered,
+            };
         let reason = |considered: Considered<'_>| {
             let reason = considered.rejection.map_or("chosen".to_owned(), |rejection| format!("{rejection:?}"));
             format!("{} {} {reason}", offers[considered.offer].name, considered.bundle.name())
@@ -250,7 +252,10 @@ fn a_package_property_of_another_type_is_refused_in_upstreams_words() {
         let labels = BTreeMap::new();
         let offers = [Offer { name: "a", priority: 0, labels: &labels, content: Ok(&catalog) }];
         let failure =
-            resolve(&ResolutionRequest { package: "P", ..ResolutionRequest::default() }, &offers).err().unwrap();
+            resolve(&ResolutionRequest { package: "P", ..ResolutionRequest::default() }, &offers, &Work::unlimited())
+                .unwrap()
+                .err()
+                .unwrap();
         let expected =
             "error getting resolved bundle version for bundle \"P.v1\": error unmarshalling package property: ";
         assert_eq!((failure.code, failure.message), (FailureCode::NoMatchingBundle, format!("{expected}{reason}")));
@@ -262,7 +267,11 @@ fn a_catalog_that_cannot_be_read_stops_the_resolution() {
     let usual = Offers::usual();
     let mut offers = usual.list();
     offers[0].content = Err("fake error");
-    let failure = resolve(&ResolutionRequest { package: "P", ..ResolutionRequest::default() }, &offers).err().unwrap();
+    let failure =
+        resolve(&ResolutionRequest { package: "P", ..ResolutionRequest::default() }, &offers, &Work::unlimited())
+            .unwrap()
+            .err()
+            .unwrap();
     assert_eq!(failure.message, "error walking catalogs: error getting package \"P\" from catalog \"a\": fake error");
 }
 
@@ -271,7 +280,8 @@ fn a_choice_says_the_deprecations_of_what_was_chosen() {
     let usual = Offers::usual();
     let offers = usual.list();
     let deprecations = |request: ResolutionRequest<'_>| {
-        let found = resolve(&ResolutionRequest { package: "P", ..request }, &offers).ok().unwrap();
+        let found =
+            resolve(&ResolutionRequest { package: "P", ..request }, &offers, &Work::unlimited()).unwrap().ok().unwrap();
         let deprecations = found.deprecations.iter();
         deprecations.map(|deprecation| format!("{} {}", deprecation.schema(), deprecation.name())).collect::<Vec<_>>()
     };
@@ -327,7 +337,9 @@ fn each_bundle_is_told_why_it_was_not_chosen() {
 fn a_failure_has_the_code_of_its_cause() {
     let usual = Offers::usual();
     let offers = usual.list();
-    let code = |request: ResolutionRequest<'_>| resolve(&request, &offers).err().map(|failure| failure.code);
+    let code = |request: ResolutionRequest<'_>| {
+        resolve(&request, &offers, &Work::unlimited()).unwrap().err().map(|failure| failure.code)
+    };
     let of_p = |request: ResolutionRequest<'static>| code(ResolutionRequest { package: "P", ..request });
     assert_eq!(of_p(ResolutionRequest::default()), None);
     assert_eq!(of_p(of_version("~~")), Some(FailureCode::InvalidRequest));

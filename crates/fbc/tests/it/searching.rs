@@ -2,6 +2,7 @@
 
 use fbc::Catalog;
 use fbc::catalog::{MAX_PACKAGE_WORDS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, PackageFilter};
+use fbc::work::Work;
 use testing::fixture;
 
 const CATALOG: &str = r#"
@@ -28,7 +29,9 @@ const CATALOG: &str = r#"
 
 /// The packages that match, best first and then by name, each with its rank.
 fn search<'c>(catalog: &'c Catalog, text: &str) -> Vec<(&'c str, u32)> {
-    let found = catalog.find_packages(&PackageFilter { search: Some(text), ..PackageFilter::default() });
+    let found = catalog
+        .find_packages(&PackageFilter { search: Some(text), ..PackageFilter::default() }, &Work::unlimited())
+        .unwrap();
     let mut found: Vec<_> =
         found.matches().map(|(place, rank)| (catalog.package_at(place as usize).name(), rank)).collect();
     found.sort_by_key(|&(_, rank)| rank);

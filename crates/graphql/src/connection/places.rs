@@ -1,6 +1,7 @@
 //! Places: the items of one catalog in a connection, as indexes into the catalog's lists.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 /// Places in the order of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,7 +9,7 @@ pub(crate) enum Places {
     /// Consecutive places.
     Range(Range<u32>),
     /// Any places.
-    List(Vec<RankedPlace>),
+    List(Rc<[RankedPlace]>),
 }
 
 /// A place with the rank of its item in a search.

@@ -45,7 +45,7 @@ fn estimated_cost() {
 
 #[test]
 fn produced_objects() {
-    let [enough, too_little] = [12, 11].map(|objects| Limits { objects, ..Limits::default() });
+    let [enough, too_little] = [12, 11].map(|work| Limits { work, ..Limits::default() });
     holds_on_both_sides(BUNDLES, enough, too_little, "COST_ACTUAL_TOO_EXPENSIVE");
 }
 
@@ -60,11 +60,11 @@ fn with_property(type_name: &str, value: &str) -> Served {
     served("c", &lines, 1)
 }
 
-/// Asks for fields of that bundle: with it the root and another object, and work that is worth ten.
-fn takes_thirteen_objects(fields: &str, bundle: impl Fn() -> Served) {
+/// Asks for fields of that bundle: with it the root and another object, and work of ten units.
+fn takes_thirteen_units(fields: &str, bundle: impl Fn() -> Served) {
     let query =
         format!("{{ bundle(by: {{name: {{catalog: \"c\", package: \"p\", name: \"p.v1\"}}}}) {{ {fields} }} }}");
-    let ask = |objects| ask(&engine_of([bundle()], Limits { objects, ..Limits::default() }), &query);
+    let ask = |objects| ask(&engine_of([bundle()], Limits { work: objects, ..Limits::default() }), &query);
     assert_eq!(ask(13).get("errors"), None, "{fields}");
     assert_eq!(code(&ask(12)), "COST_ACTUAL_TOO_EXPENSIVE", "{fields}");
 }
@@ -72,10 +72,10 @@ fn takes_thirteen_objects(fields: &str, bundle: impl Fn() -> Served) {
 #[test]
 fn manifests_count_by_the_bytes_that_are_decoded() {
     let start = r#"{"kind":"ClusterServiceVersion","spec":{"maturity":""#;
-    let manifest = format!("{start}{}\"}}}}", "x".repeat(10 * 512 - start.len() - 3));
+    let manifest = format!("{start}{}\"}}}}", "x".repeat(10 * 500 - start.len() - 3));
     let bundle = || with_property("olm.bundle.object", &format!(r#"{{"data":"{}"}}"#, STANDARD.encode(&manifest)));
-    takes_thirteen_objects("properties { ... on BundleObjectProperty { object } }", bundle);
-    takes_thirteen_objects("metadata { maturity }", bundle);
+    takes_thirteen_units("properties { ... on BundleObjectProperty { object } }", bundle);
+    takes_thirteen_units("metadata { maturity }", bundle);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn versions_that_are_installed_count_by_their_bytes() {
     let document =
         format!("{{ catalog(name: \"c\") {{ package(name: \"p\") {{ successors(of: {of}) {{ name }} }} }} }}");
     let ask = |objects| {
-        let limits = Limits { objects, ..Limits::default() };
+        let limits = Limits { work: objects, ..Limits::default() };
         ask(&engine_of([with_property("custom", "1")], limits), &document)
     };
     assert_eq!(ask(13).get("errors"), None, "{document}");
@@ -94,10 +94,10 @@ fn versions_that_are_installed_count_by_their_bytes() {
 
 #[test]
 fn pointers_count_by_the_bytes_that_they_lead_into_and_by_their_own() {
-    let long = || with_property("custom", &format!(r#""{}""#, "x".repeat(10 * 2_048)));
-    takes_thirteen_objects("properties { value(pointer: \"/x\") }", long);
+    let long = || with_property("custom", &format!(r#""{}""#, "x".repeat(9_950)));
+    takes_thirteen_units("properties { value(pointer: \"/x\") }", long);
     let short = || with_property("custom", "1");
-    takes_thirteen_objects(&format!("properties {{ value(pointer: \"{}\") }}", "/abc".repeat(10 * 16)), short);
+    takes_thirteen_units(&format!("properties {{ value(pointer: \"{}\") }}", "/abc".repeat(166)), short);
 }
 
 #[test]

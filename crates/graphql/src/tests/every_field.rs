@@ -109,7 +109,7 @@ fn every_field_of_every_type_is_written() {
         root_fields: u64::MAX,
         fields: u64::MAX,
         cost: u64::MAX,
-        objects: u64::MAX,
+        work: u64::MAX,
         ..Limits::default()
     };
     let schema = schema();

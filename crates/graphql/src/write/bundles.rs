@@ -3,9 +3,11 @@
 use std::cmp::Ordering;
 
 use fbc::catalog::{Bundle, BundleFilter, BundleKey, BundleVersion};
+use fbc::work::{Step, Work, WorkStopped, sort_steps};
 use serving::Served;
 
 use super::connection::ConnectionNode;
+use super::scans::ScanKey;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::Arguments;
 use crate::connection::{ConnectionItem, ConnectionSource, Direction, Places, RankedPlace};
@@ -54,25 +56,41 @@ impl<'a> ResponseWriter<'a> {
             (None, Some(packages)) => Some(BundleFilter { packages, ..BundleFilter::default() }),
             (None, None) => None,
         };
-        let sources: Vec<_> = catalogs.into_iter().map(|served| find(served, filter.as_ref(), order)).collect();
+        let mut sources = Vec::with_capacity(catalogs.len());
+        for served in catalogs {
+            let places = if filter.is_none() && order == BundleOrder::Natural {
+                Places::all(served.content.catalog.bundles().len())
+            } else {
+                let package = filter.as_ref().and_then(|filter| filter.packages.first().copied());
+                self.scans.places(ScanKey::new(field, served, package), || {
+                    Ok(find(served, filter.as_ref(), order, self.work)?)
+                })?
+            };
+            sources.push(ConnectionSource { served, places });
+        }
         self.connection::<BundleItem<'_>>(&sources, order, field)
     }
 }
 
 /// Returns the bundles of a catalog that match a filter, in an order.
-fn find<'a>(served: &'a Served, filter: Option<&BundleFilter<'_>>, order: BundleOrder) -> ConnectionSource<'a> {
+fn find(
+    served: &Served,
+    filter: Option<&BundleFilter<'_>>,
+    order: BundleOrder,
+    work: &Work<'_>,
+) -> Result<Places, WorkStopped> {
     let catalog = &served.content.catalog;
-    if filter.is_none() && order == BundleOrder::Natural {
-        return ConnectionSource { served, places: Places::all(catalog.bundles().len()) };
+    let places = catalog.find_bundles(filter.unwrap_or(&BundleFilter::default()), work)?;
+    if order != BundleOrder::Natural {
+        work.draw(Step::SortStep, sort_steps(places.len()))?;
     }
-    let places = catalog.find_bundles(filter.unwrap_or(&BundleFilter::default()));
     let mut list: Vec<_> = places.into_iter().map(|place| RankedPlace { place, rank: 0 }).collect();
     match order {
         BundleOrder::Natural => {}
         BundleOrder::Version(direction) => by_rank(&mut list, direction, |place| catalog.version_ranks()[place]),
         BundleOrder::Name(direction) => by_rank(&mut list, direction, |place| Some(catalog.name_ranks()[place])),
     }
-    ConnectionSource { served, places: Places::List(list) }
+    Ok(Places::List(list.into()))
 }
 
 /// Sorts bundles by rank; bundles of equal rank keep the order of the catalog.

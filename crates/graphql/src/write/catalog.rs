@@ -2,9 +2,11 @@
 
 use fbc::Severity;
 use fbc::catalog::SchemaCount;
+use fbc::work::{Step, Work, WorkStopped};
 use serving::Served;
 
 use super::problem::ProblemItem;
+use super::scans::ScanKey;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::connection::{ConnectionSource, Places};
 use crate::fields::{CatalogField, KeyValueField, SchemaCountField};
@@ -39,7 +41,13 @@ impl<'a> Object<'a> for CatalogObject<'a> {
                 writer.optional_string(served.content.last_unpacked.map(|at| at.to_string()).as_deref());
             }
             CatalogField::Schemas => return writer.object_list(served.content.catalog.schemas(), field),
-            CatalogField::Problems => return writer.connection::<ProblemItem<'_>>(&[self.problems(field)], (), field),
+            CatalogField::Problems => {
+                let places = writer
+                    .scans
+                    .places(ScanKey::new(field, served, None), || Ok(self.problems(field, writer.work)?))?;
+                let source = ConnectionSource { served, places };
+                return writer.connection::<ProblemItem<'_>>(&[source], (), field);
+            }
             CatalogField::Packages => {
                 return writer.packages(vec![served], Vec::new(), field);
             }
@@ -58,19 +66,20 @@ impl<'a> Object<'a> for CatalogObject<'a> {
 
 impl<'a> CatalogObject<'a> {
     /// Returns the problems that match the arguments `package` and `severity` of a field.
-    fn problems(self, field: &'a PlannedField<'a>) -> ConnectionSource<'a> {
+    fn problems(self, field: &'a PlannedField<'a>, work: &Work<'_>) -> Result<Places, WorkStopped> {
         let arguments = arguments(field);
         let package = arguments.string("package");
         let errors_only = arguments.string("severity") == Some("ERROR");
         let problems = self.0.content.catalog.problems();
         if package.is_none() && !errors_only {
-            return ConnectionSource { served: self.0, places: Places::all(problems.len()) };
+            return Ok(Places::all(problems.len()));
         }
+        work.draw(Step::Blob, problems.len())?;
         let matching = problems.iter().zip(0..).filter(|(problem, _)| {
             package.is_none_or(|package| problem.package.as_deref() == Some(package))
                 && (!errors_only || problem.code.severity() == Severity::Error)
         });
-        ConnectionSource { served: self.0, places: matching.map(|(_, place)| place).collect() }
+        Ok(matching.map(|(_, place)| place).collect())
     }
 }
 

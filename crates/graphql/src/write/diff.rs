@@ -45,13 +45,12 @@ impl CatalogChange<'_> {
 impl<'a> ResponseWriter<'a> {
     /// `Query.diff`.
     pub(super) fn diff(&mut self, snapshot: &'a Snapshot, field: &'a PlannedField<'a>) -> WriteResult {
-        self.check_limits()?;
         let [from, to] = ["from", "to"].map(|side| outline(snapshot, arguments(field).get(side)));
         let Some(((from, before), (to, after))) = from.zip(to) else {
             self.null();
             return Ok(());
         };
-        self.object(CatalogDiff { from, to, diff: &before.diff(&after) }, field)
+        self.object(CatalogDiff { from, to, diff: &before.diff(&after, self.work)? }, field)
     }
 }
 
@@ -97,12 +96,11 @@ impl<'a> Object<'a> for CatalogChange<'a> {
                 writer.optional_string(before.map(|served| served.content.digest.to_string()).as_deref());
             }
             CatalogChangeField::Diff => {
-                writer.check_limits()?;
                 let Some((before, after)) = before.zip(after) else {
                     writer.null();
                     return Ok(());
                 };
-                let diff = before.content.catalog.outline().diff(after.content.catalog.outline());
+                let diff = before.content.catalog.outline().diff(after.content.catalog.outline(), writer.work)?;
                 return writer
                     .object(CatalogDiff { from: before.content.digest, to: after.content.digest, diff: &diff }, field);
             }

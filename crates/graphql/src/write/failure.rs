@@ -1,13 +1,10 @@
 //! Errors during execution: field errors with their paths, and limits that abandon the execution.
 
-use std::time::Instant;
-
 use apollo_compiler::parser::SourceSpan;
 
-use super::{OBJECTS_PER_LIMIT_CHECK, PathStep, PlannedField, ResponseWriter, WriteError, WriteResult};
+use super::{PathStep, PlannedField, ResponseWriter, WriteError, WriteResult};
 use crate::coercion::CoercionError;
 use crate::errors::{Code, Error, Segment};
-use crate::limits::Limits;
 
 impl<'a> ResponseWriter<'a> {
     /// Records an error of a field.
@@ -63,28 +60,14 @@ impl<'a> ResponseWriter<'a> {
         path.extend(field.map(|field| Segment::Key(field.key.into())));
         self.error_bytes += error.message.len() + path.len() * 16 + 128;
         self.errors.push(Error { location, path, ..error });
-        if self.out.len() + self.error_bytes > self.context.limits.response_bytes {
-            return self.too_large();
-        }
+        self.check_size()?;
         Err(WriteError::Null)
     }
 
-    /// Checks the limits on objects, bytes and time.
-    #[cold]
-    pub(super) fn check_limits(&mut self) -> WriteResult {
-        self.next_limit_check = self.objects + OBJECTS_PER_LIMIT_CHECK;
-        let Limits { objects, response_bytes, time, .. } = *self.context.limits;
-        if self.objects > objects {
-            let message = format!("the request produces more than {objects} objects");
-            return self.abandon(Code::CostActual, message);
-        }
-        if self.out.len() + self.error_bytes > response_bytes {
-            return self.too_large();
-        }
-        if Instant::now() > self.deadline {
-            return self.abandon(Code::Timeout, format!("the request takes more than {} s", time.as_secs_f32()));
-        }
-        Ok(())
+    /// Checks the size of the response.
+    pub(super) fn check_size(&mut self) -> WriteResult {
+        let is_too_large = self.out.len() + self.error_bytes > self.context.limits.response_bytes;
+        if is_too_large { self.too_large() } else { Ok(()) }
     }
 
     /// Abandons the execution because the response is larger than the limit.

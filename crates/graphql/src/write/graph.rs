@@ -2,8 +2,9 @@
 
 use fbc::catalog::{Bundle, Head, Package};
 use fbc::graph::{Installed, UpdateEdge, UpdateGraph, successors};
+use fbc::work::Step;
 
-use super::{InCatalog, Object, PlannedField, READ_BYTES, ResponseWriter, WriteResult, arguments};
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::StringSet;
 use crate::fields::{UpdateEdgeField, UpdateGraphField};
 
@@ -23,8 +24,7 @@ impl<'a> ResponseWriter<'a> {
         package: InCatalog<'a, Package<'a>>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        self.check_limits()?;
-        let graph = UpdateGraph::new(package.item, &channels(field));
+        let graph = UpdateGraph::new(package.item, &channels(field), self.work)?;
         self.object(UpdateGraphObject(package.with(&graph)), field)
     }
 
@@ -34,13 +34,12 @@ impl<'a> ResponseWriter<'a> {
         package: InCatalog<'a, Package<'a>>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        self.check_limits()?;
         let installed = arguments(field).get("of");
         let [name, version] = ["name", "version"].map(|key| installed[key].as_str().unwrap_or_default());
-        self.count_objects((version.len() / READ_BYTES) as u64)?;
+        self.work.draw(Step::ParsedByte, version.len())?;
         match Installed::parse(name, version, installed["release"].as_str()) {
             Ok(installed) => {
-                let bundles = successors(package.item, &installed, &channels(field));
+                let bundles = successors(package.item, &installed, &channels(field), self.work)?;
                 self.object_list(bundles.into_iter().map(|bundle| package.with(bundle)), field)
             }
             Err(error) => self.bad_user_input(field, format!("`of` is malformed: {error}")),
@@ -53,8 +52,8 @@ impl<'a> ResponseWriter<'a> {
         bundle: InCatalog<'a, Bundle<'a>>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        self.check_limits()?;
-        let bundles = successors(bundle.item.package(), &Installed::from_bundle(bundle.item), &channels(field));
+        let installed = Installed::from_bundle(bundle.item);
+        let bundles = successors(bundle.item.package(), &installed, &channels(field), self.work)?;
         self.object_list(bundles.into_iter().map(|item| bundle.with(item)), field)
     }
 
@@ -64,13 +63,17 @@ impl<'a> ResponseWriter<'a> {
         bundle: InCatalog<'a, Bundle<'a>>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        self.check_limits()?;
         let package = bundle.item.package();
         let target = match arguments(field).string("to") {
             Some(name) => package.bundle(name),
             None => default_head(package),
         };
-        let path = target.and_then(|target| UpdateGraph::new(package, &channels(field)).path(bundle.item, target));
+        let path = match target {
+            Some(target) => {
+                UpdateGraph::new(package, &channels(field), self.work)?.path(bundle.item, target, self.work)?
+            }
+            None => None,
+        };
         let Some(path) = path else {
             self.null();
             return Ok(());
@@ -100,11 +103,15 @@ impl<'a> Object<'a> for UpdateGraphObject<'_, 'a> {
         match name {
             UpdateGraphField::Nodes => writer.object_list(graph.item.nodes().map(|bundle| graph.with(bundle)), field),
             UpdateGraphField::Edges => {
-                let edges = graph.item.edges().filter_map(|edge| {
+                let work = writer.work;
+                // Most edges may be left out, so that each is drawn, and not only those that are written.
+                let drawn = graph.item.edges().take_while(|_| work.draw(Step::Edge, 2).is_ok());
+                let edges = drawn.filter_map(|edge| {
                     let (from, target) = edge.from_bundle.zip(edge.to.bundle())?;
                     graph.item.has(from).then_some(UpdateEdgeObject { edge: graph.with(edge), from, target })
                 });
-                writer.object_list(edges, field)
+                writer.object_list(edges, field)?;
+                Ok(work.draw(Step::Edge, 0)?)
             }
         }
     }

@@ -8,6 +8,7 @@ use serving::Served;
 
 use super::catalog::CatalogObject;
 use super::connection::ConnectionNode;
+use super::scans::ScanKey;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::connection::{ConnectionItem, ConnectionSource, Places, RankedPlace};
 use crate::fields::{MetaConnectionField, MetaEdgeField, MetaField};
@@ -41,12 +42,16 @@ impl<'a> ResponseWriter<'a> {
     /// Writes the connection of the blobs of some catalogs.
     pub(super) fn metas(&mut self, catalogs: Vec<&'a Served>, field: &'a PlannedField<'a>) -> WriteResult {
         let filter = filter::metas(arguments(field));
-        let places = |served: &Served| match &filter {
-            Some(filter) => served.content.catalog.find_metas(filter).into_iter().collect(),
-            None => Places::all(served.content.catalog.meta_count()),
-        };
-        let sources: Vec<_> =
-            catalogs.into_iter().map(|served| ConnectionSource { served, places: places(served) }).collect();
+        let mut sources = Vec::with_capacity(catalogs.len());
+        for served in catalogs {
+            let places = match &filter {
+                Some(filter) => self.scans.places(ScanKey::new(field, served, None), || {
+                    Ok(served.content.catalog.find_metas(filter, self.work)?.into_iter().collect())
+                })?,
+                None => Places::all(served.content.catalog.meta_count()),
+            };
+            sources.push(ConnectionSource { served, places });
+        }
         self.connection::<InCatalog<'_, Meta<'_>>>(&sources, (), field)
     }
 }

@@ -1,12 +1,15 @@
 //! `PackageConnection`: filters and orders packages, and counts them per value of each facet.
 
 use std::cmp::Ordering;
+use std::rc::Rc;
 
 use fbc::catalog::{Facet, FacetCounts, FacetValue, FoundPackages, Package, PackageFilter};
+use fbc::work::{Step, Work, WorkStopped, sort_steps};
 use jiff::Timestamp;
 use serving::Served;
 
 use super::connection::{Connection, ConnectionNode};
+use super::scans::{FacetScan, PackageScan, ScanKey};
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::Arguments;
 use crate::connection::{ConnectionItem, ConnectionSource, Direction, Places, RankedPlace, paginate, sort};
@@ -52,7 +55,7 @@ struct PackageKey<'k> {
 pub(super) struct PackageFacets<'a> {
     filter: PackageFilter<'a>,
     /// Matching packages of each selected catalog.
-    found: Vec<(&'a Served, FoundPackages<'a>)>,
+    found: Vec<(&'a Served, Rc<FoundPackages<'a>>)>,
     /// Catalogs that are not selected, in which nothing was searched yet.
     others: Vec<&'a Served>,
 }
@@ -92,9 +95,14 @@ impl<'a> ResponseWriter<'a> {
             return self.connection::<PackageItem<'_>>(&sources, order, field);
         }
         let filter = filter.unwrap_or_default();
-        let found: Vec<_> =
-            catalogs.into_iter().map(|served| (served, served.content.catalog.find_packages(&filter))).collect();
-        let sources: Vec<_> = found.iter().map(|(served, found)| sorted(served, found, order)).collect();
+        let (mut found, mut sources) = (Vec::new(), Vec::new());
+        for served in catalogs {
+            let scan = self
+                .scans
+                .packages(ScanKey::new(field, served, None), || Ok(find(served, &filter, order, self.work)?))?;
+            found.push((served, scan.found));
+            sources.push(ConnectionSource { served, places: scan.places });
+        }
         let page = match paginate::<PackageItem<'_>>(&sources, order, arguments, self.context.limits) {
             Ok(page) => page,
             Err(message) => return self.bad_user_input(field, message),
@@ -104,11 +112,19 @@ impl<'a> ResponseWriter<'a> {
     }
 }
 
-/// Returns the packages that were found in a catalog, in an order.
-fn sorted<'a>(served: &'a Served, found: &FoundPackages<'a>, order: PackageOrder) -> ConnectionSource<'a> {
+/// Finds packages in a catalog, in an order.
+fn find<'a>(
+    served: &'a Served,
+    filter: &PackageFilter<'_>,
+    order: PackageOrder,
+    work: &Work<'_>,
+) -> Result<PackageScan<'a>, WorkStopped> {
+    let found = served.content.catalog.find_packages(filter, work)?;
     let mut list: Vec<_> = found.matches().map(|(place, rank)| RankedPlace { place, rank }).collect();
+    // Names and times are compared, where bundles have ranks.
+    work.draw(Step::SortStep, 4 * sort_steps(list.len()))?;
     sort::<PackageItem<'_>>(served, &mut list, order);
-    ConnectionSource { served, places: Places::List(list) }
+    Ok(PackageScan { found: Rc::new(found), places: Places::List(list.into()) })
 }
 
 impl PackageOrder {
@@ -185,23 +201,44 @@ impl<'a> ConnectionNode<'a> for PackageItem<'a> {
 
 impl<'a> PackageFacets<'a> {
     /// Counts the packages of the selected catalogs by the values of a facet.
-    fn count(&self, facet: Facet) -> FacetCounts<'a> {
+    fn count(&self, facet: Facet, work: &Work<'_>) -> Result<FacetCounts<'a>, WorkStopped> {
         let mut counts = FacetCounts::default();
         for (_, found) in &self.found {
-            found.count(facet, &mut counts);
+            found.count(facet, &mut counts, work)?;
         }
-        counts
+        Ok(counts)
     }
 
     /// Counts the packages of every catalog, also of those that are not selected.
-    fn count_by_catalog(&self) -> FacetCounts<'a> {
+    fn count_by_catalog(&self, work: &Work<'_>) -> Result<FacetCounts<'a>, WorkStopped> {
         let mut counts = FacetCounts::default();
         let mut add = |served: &'a Served, found: &FoundPackages<'_>| {
-            counts.add_many(FacetValue::Text(&served.name), u32::try_from(found.matches().count()).unwrap_or(u32::MAX));
+            work.draw(Step::Package, served.content.catalog.packages().len())?;
+            let matches = u32::try_from(found.matches().count()).unwrap_or(u32::MAX);
+            counts.add_many(FacetValue::Text(&served.name), matches);
+            Ok(())
         };
-        self.found.iter().for_each(|(served, found)| add(served, found));
-        self.others.iter().for_each(|served| add(served, &served.content.catalog.find_packages(&self.filter)));
-        counts
+        for (served, found) in &self.found {
+            add(served, found)?;
+        }
+        for served in &self.others {
+            add(served, &served.content.catalog.find_packages(&self.filter, work)?)?;
+        }
+        Ok(counts)
+    }
+
+    /// Returns the most frequent values of a facet.
+    fn top(&self, name: PackageFacetsField, first: usize, work: &Work<'_>) -> Result<FacetScan<'a>, WorkStopped> {
+        let counts = match name {
+            PackageFacetsField::Catalogs => self.count_by_catalog(work)?,
+            PackageFacetsField::Categories => self.count(Facet::Categories, work)?,
+            PackageFacetsField::Providers => self.count(Facet::Providers, work)?,
+            PackageFacetsField::Keywords => self.count(Facet::Keywords, work)?,
+            PackageFacetsField::CapabilityLevels => self.count(Facet::CapabilityLevels, work)?,
+            PackageFacetsField::InstallModes => self.count(Facet::InstallModes, work)?,
+            PackageFacetsField::InfrastructureFeatures => self.count(Facet::InfrastructureFeatures, work)?,
+        };
+        Ok(counts.top(first).into())
     }
 }
 
@@ -218,16 +255,16 @@ impl<'a> Object<'a> for &PackageFacets<'a> {
         let Ok(first) = usize::try_from(first.min(FACET_VALUES)) else {
             return writer.bad_user_input(field, format!("`first` must not be negative, and is {first}"));
         };
-        let counts = match name {
-            PackageFacetsField::Catalogs => self.count_by_catalog(),
-            PackageFacetsField::Categories => self.count(Facet::Categories),
-            PackageFacetsField::Providers => self.count(Facet::Providers),
-            PackageFacetsField::Keywords => self.count(Facet::Keywords),
-            PackageFacetsField::CapabilityLevels => self.count(Facet::CapabilityLevels),
-            PackageFacetsField::InstallModes => self.count(Facet::InstallModes),
-            PackageFacetsField::InfrastructureFeatures => self.count(Facet::InfrastructureFeatures),
+        // One catalog may be selected often; several are selected at the root only.
+        let top = match &self.found[..] {
+            [(served, _)] => {
+                let work = writer.work;
+                let key = ScanKey::new(field, served, None);
+                writer.scans.facets(key, || Ok(self.top(name, first, work)?))?
+            }
+            _ => self.top(name, first, writer.work)?,
         };
-        writer.object_list(counts.top(first).into_iter().map(|(value, count)| ValueCount(value, count)), field)
+        writer.object_list(top.iter().map(|&(value, count)| ValueCount(value, count)), field)
     }
 }
 

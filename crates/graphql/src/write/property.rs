@@ -200,7 +200,7 @@ impl<'a> Object<'a> for PropertyObject<'_, BundleObjectContent> {
             BundleObjectPropertyField::Value => return writer.property_value(self.property, field),
             BundleObjectPropertyField::Object => {
                 let object = self.property.value().and_then(|value| writer.manifests.decode(value.raw()));
-                writer.count_decoded()?;
+                writer.draw_decoded()?;
                 return writer.json_at_pointer(object.as_deref(), field);
             }
         }

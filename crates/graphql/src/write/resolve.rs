@@ -5,6 +5,7 @@ use fbc::resolve::{
     resolve,
 };
 use fbc::selector::Selector;
+use fbc::work::{Work, WorkStopped};
 use serde_json::Value;
 use serving::{Served, Snapshot};
 
@@ -28,12 +29,11 @@ struct ResolutionFailureObject<'r, 'a> {
 impl<'a> ResponseWriter<'a> {
     /// `Query.resolve`.
     pub(super) fn resolution(&mut self, snapshot: &'a Snapshot, field: &'a PlannedField<'a>) -> WriteResult {
-        self.check_limits()?;
         let request = arguments(field).get("request");
         let names = texts(&request["catalogs"]);
         let is_selected = |served: &&Served| names.is_empty() || names.contains(&served.name.as_str());
         let served: Vec<_> = snapshot.by_name().map(|served| &**served).filter(is_selected).collect();
-        match resolve_request(request, &served) {
+        match resolve_request(request, &served, self.work)? {
             Ok(resolution) => self.object(ResolutionObject { served: &served, resolution: &resolution }, field),
             Err(failure) => self.object(ResolutionFailureObject { served: &served, failure: &failure }, field),
         }
@@ -41,9 +41,16 @@ impl<'a> ResponseWriter<'a> {
 }
 
 /// Resolves a `ResolutionRequest` over some catalogs.
-fn resolve_request<'a>(request: &Value, served: &[&'a Served]) -> Result<Resolution<'a>, ResolutionFailure<'a>> {
+fn resolve_request<'a>(
+    request: &Value,
+    served: &[&'a Served],
+    work: &Work<'_>,
+) -> Result<Result<Resolution<'a>, ResolutionFailure<'a>>, WorkStopped> {
     let text = |key: &str| request[key].as_str();
-    let selector = text("selector").map(Selector::parse).transpose()?;
+    let selector = match text("selector").map(Selector::parse).transpose() {
+        Ok(selector) => selector,
+        Err(error) => return Ok(Err(error.into())),
+    };
     let installed = Some(&request["installed"]).filter(|installed| installed.is_object());
     let part = |key: &'static str| installed.and_then(|installed| installed[key].as_str());
     let offers: Vec<_> = served
@@ -71,7 +78,7 @@ fn resolve_request<'a>(request: &Value, served: &[&'a Served]) -> Result<Resolut
         },
         ..ResolutionRequest::default()
     };
-    resolve(&request, &offers)
+    resolve(&request, &offers, work)
 }
 
 fn texts(list: &Value) -> Vec<&str> {

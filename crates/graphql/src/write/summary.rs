@@ -45,7 +45,7 @@ impl<'a> Object<'a> for PackageMetadata<'a, '_> {
             _ => {
                 if decoded.get().is_none() {
                     let found = summary.bundle().and_then(|bundle| bundle.metadata_by(&mut writer.manifests));
-                    writer.count_decoded()?;
+                    writer.draw_decoded()?;
                     decoded.get_or_init(|| found);
                 }
                 return match decoded.get() {

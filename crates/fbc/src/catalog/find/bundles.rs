@@ -11,6 +11,7 @@ use super::BundleFilter;
 use super::apis::{ApiIndex, bundle_payloads};
 use super::tables::{Postings, equal_range};
 use crate::version::Version;
+use crate::work::{Step, Work, WorkStopped};
 
 /// Index for the conditions on bundles.
 #[derive(Debug)]
@@ -28,43 +29,90 @@ pub(in crate::catalog) struct BundleIndex {
 
 impl Catalog {
     /// Returns the indexes, in the order of [`Catalog::bundles`], of the bundles that meet the conditions, ascending.
-    pub fn find_bundles(&self, filter: &BundleFilter<'_>) -> Vec<u32> {
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn find_bundles(&self, filter: &BundleFilter<'_>, work: &Work<'_>) -> Result<Vec<u32>, WorkStopped> {
         let index = self.bundle_index();
         let packages = (!filter.packages.is_empty()).then(|| self.places_of_packages(&filter.packages));
+        let (mut candidates, others) = self.candidates(filter, packages.as_deref(), work)?;
+        let types = (!filter.property_types.is_empty()).then(|| index.types(self, &filter.property_types));
+        let mut stopped = Ok(());
+        candidates.retain(|place| {
+            if stopped.is_err() {
+                return false;
+            }
+            let package = &self.index.bundles[*place as usize].package;
+            stopped = work.draw(Step::Bundle, 1 + others.len());
+            packages.as_ref().is_none_or(|packages| packages.binary_search(package).is_ok())
+                && others.iter().all(|list| list.binary_search(place).is_ok())
+                && self.meets_unindexed(*place, filter, types.as_deref(), work).unwrap_or_else(|error| {
+                    stopped = Err(error);
+                    false
+                })
+        });
+        stopped.map(|()| candidates)
+    }
+
+    /// Returns the bundles that meet the indexed condition that fewest bundles meet, or all bundles of the packages; and
+    /// those that meet each of the other indexed conditions. Every list is ascending.
+    fn candidates(
+        &self,
+        filter: &BundleFilter<'_>,
+        packages: Option<&[u32]>,
+        work: &Work<'_>,
+    ) -> Result<(Vec<u32>, Vec<Vec<u32>>), WorkStopped> {
+        let index = self.bundle_index();
+        work.draw(Step::Comparison, filter.packages.len() + filter.names.len() + filter.channels.len())?;
         let mut lists = Vec::new();
         lists.extend(filter.provides.map(|api| index.apis.providing(self, api)));
         lists.extend(filter.requires.map(|api| index.apis.requiring(self, api)));
         lists.extend(filter.requires_package.map(|name| index.requiring(self, name)));
         lists.extend((!filter.names.is_empty()).then(|| index.named(self, &filter.names)));
-        lists.extend((!filter.channels.is_empty()).then(|| self.in_channels(packages.as_deref(), &filter.channels)));
-        lists.extend((filter.channel_head == Some(true)).then(|| self.heads(packages.as_deref())));
+        if !filter.channels.is_empty() {
+            lists.push(self.in_channels(packages, &filter.channels, work)?);
+        }
+        if filter.channel_head == Some(true) {
+            lists.push(self.heads(packages, work)?);
+        }
+        for list in &lists {
+            work.draw(Step::Bundle, list.len())?;
+        }
         lists.sort_by_key(Vec::len);
-        let (mut found, others) = match lists.split_first_mut() {
-            Some((shortest, others)) => (std::mem::take(shortest), &*others),
-            None => (self.bundles_of(packages.as_deref()), [].as_slice()),
-        };
-        let types = (!filter.property_types.is_empty()).then(|| index.types(self, &filter.property_types));
-        found.retain(|place| {
-            let package = &self.index.bundles[*place as usize].package;
-            packages.as_ref().is_none_or(|packages| packages.binary_search(package).is_ok())
-                && others.iter().all(|list| list.binary_search(place).is_ok())
-                && self.meets_unindexed(*place, filter, types.as_deref())
-        });
-        found
+        if lists.is_empty() {
+            return Ok((self.bundles_of(packages), lists));
+        }
+        Ok((lists.remove(0), lists))
     }
 
-    /// Tells whether a bundle meets the conditions without an index.
-    fn meets_unindexed(&self, place: u32, filter: &BundleFilter<'_>, types: Option<&[Name]>) -> bool {
+    /// Returns whether a bundle meets the conditions without an index.
+    fn meets_unindexed(
+        &self,
+        place: u32,
+        filter: &BundleFilter<'_>,
+        types: Option<&[Name]>,
+        work: &Work<'_>,
+    ) -> Result<bool, WorkStopped> {
         let (record, bundle) = (&self.index.bundles[place as usize], Bundle::new(self, place));
-        let has_type = |types: &[Name]| {
-            ids(&record.properties).any(|property| types.contains(&self.index.properties[property as usize].type_name))
-        };
-        filter.deprecated.is_none_or(|wanted| (record.deprecation != NONE) == wanted)
-            && (filter.channel_head != Some(false) || !self.is_head(place))
-            && types.is_none_or(has_type)
-            && filter.version_range.as_ref().is_none_or(|range| {
-                bundle.version().and_then(|text| Version::parse(text).ok()).is_some_and(|text| range.contains(&text))
-            })
+        if filter.deprecated.is_some_and(|wanted| (record.deprecation != NONE) != wanted) {
+            return Ok(false);
+        }
+        if filter.channel_head == Some(false) {
+            work.draw(Step::Edge, record.placements.len())?;
+            if self.is_head(place) {
+                return Ok(false);
+            }
+        }
+        if let Some(types) = types {
+            work.draw(Step::Comparison, record.properties.len())?;
+            let type_name = |property: u32| self.index.properties[property as usize].type_name;
+            if !ids(&record.properties).any(|property| has_name(types, type_name(property))) {
+                return Ok(false);
+            }
+        }
+        let Some(range) = &filter.version_range else { return Ok(true) };
+        work.draw(Step::Comparison, 1 + range.constraints())?;
+        Ok(bundle.version().and_then(|text| Version::parse(text).ok()).is_some_and(|text| range.contains(&text)))
     }
 
     /// Returns the ids of the packages of these names, ascending.
@@ -88,24 +136,32 @@ impl Catalog {
         }
     }
 
-    fn in_channels(&self, packages: Option<&[u32]>, names: &[&str]) -> Vec<u32> {
+    /// Returns the bundles that are in a channel of one of these names.
+    fn in_channels(&self, packages: Option<&[u32]>, names: &[&str], work: &Work<'_>) -> Result<Vec<u32>, WorkStopped> {
         let mut names = names.to_vec();
         names.sort_unstable();
-        let channels = self.channels_of(packages).into_iter().map(|at| &self.index.channels[at as usize]);
-        let wanted = channels.filter(|channel| names.binary_search(&self.index.names.get(channel.name)).is_ok());
-        let bundles =
-            wanted.flat_map(|channel| ids(&channel.entries)).map(|entry| self.index.entries[entry as usize].bundle);
-        sorted(bundles.filter(|&bundle| bundle != NONE).collect())
+        let mut bundles = Vec::new();
+        for at in self.channels_of(packages) {
+            work.draw(Step::Edge, 1)?;
+            let channel = &self.index.channels[at as usize];
+            if names.binary_search(&self.index.names.get(channel.name)).is_ok() {
+                work.draw(Step::Edge, channel.entries.len())?;
+                let entries = &self.index.entries[channel.entries.start as usize..channel.entries.end as usize];
+                bundles.extend(entries.iter().map(|entry| entry.bundle).filter(|&bundle| bundle != NONE));
+            }
+        }
+        Ok(sorted(bundles))
     }
 
     /// Returns the bundles that are the only head of a channel of the packages, or of any channel.
-    fn heads(&self, packages: Option<&[u32]>) -> Vec<u32> {
-        let heads =
-            self.channels_of(packages).into_iter().filter_map(|at| match self.index.channels[at as usize].head {
-                HeadRecord::One(entry) => Some(self.index.entries[entry as usize].bundle),
-                HeadRecord::None | HeadRecord::Several => None,
-            });
-        sorted(heads.filter(|&bundle| bundle != NONE).collect())
+    fn heads(&self, packages: Option<&[u32]>, work: &Work<'_>) -> Result<Vec<u32>, WorkStopped> {
+        let channels = self.channels_of(packages);
+        work.draw(Step::Edge, channels.len())?;
+        let heads = channels.into_iter().filter_map(|at| match self.index.channels[at as usize].head {
+            HeadRecord::One(entry) => Some(self.index.entries[entry as usize].bundle),
+            HeadRecord::None | HeadRecord::Several => None,
+        });
+        Ok(sorted(heads.filter(|&bundle| bundle != NONE).collect()))
     }
 
     fn is_head(&self, bundle: u32) -> bool {
@@ -148,10 +204,11 @@ impl BundleIndex {
         sorted(names.iter().flat_map(of_name).copied().collect())
     }
 
-    /// Returns the names of those texts that are types of properties.
+    /// Returns the names of those texts that are types of properties, sorted by number.
     fn types(&self, catalog: &Catalog, texts: &[&str]) -> Vec<Name> {
         let find = |text: &&str| self.types.binary_search_by(|&name| catalog.index.names.get(name).cmp(text)).ok();
         let mut types: Vec<Name> = texts.iter().filter_map(find).map(|at| self.types[at]).collect();
+        types.sort_unstable_by_key(|name| name.index());
         types.dedup();
         types
     }
@@ -163,6 +220,11 @@ fn requirements(catalog: &Catalog) -> impl Iterator<Item = (Name, u32)> + Clone 
         Payload::PackageRequired(at) => Some((catalog.index.requirements[at as usize].package, bundle)),
         _ => None,
     })
+}
+
+/// Returns whether a list, sorted by number, has a name.
+fn has_name(names: &[Name], name: Name) -> bool {
+    names.binary_search_by_key(&name.index(), |name| name.index()).is_ok()
 }
 
 /// Removes duplicates and sorts by text.

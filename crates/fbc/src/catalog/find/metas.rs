@@ -5,6 +5,7 @@ use super::super::record::MetaRecord;
 use super::super::{Catalog, id};
 use super::MetaFilter;
 use super::tables::equal_range;
+use crate::work::{Step, Work, WorkStopped};
 
 /// Index of blobs by schema, by package and by name.
 #[derive(Debug)]
@@ -23,9 +24,13 @@ struct FieldTable {
 
 impl Catalog {
     /// Returns the indexes of the blobs that meet the conditions, in catalog order.
-    pub fn find_metas(&self, filter: &MetaFilter<'_>) -> Vec<u32> {
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn find_metas(&self, filter: &MetaFilter<'_>, work: &Work<'_>) -> Result<Vec<u32>, WorkStopped> {
         if *filter == MetaFilter::default() {
-            return (0..id(self.index.metas.len())).collect();
+            work.draw(Step::Blob, self.index.metas.len())?;
+            return Ok((0..id(self.index.metas.len())).collect());
         }
         let index = self.meta_index();
         let lists = [
@@ -42,7 +47,14 @@ impl Catalog {
                 && is(meta.package, filter.package)
                 && is(meta.name, filter.name)
         };
-        shortest.iter().copied().filter(meets).collect()
+        let mut found = Vec::new();
+        for place in shortest {
+            work.draw(Step::Blob, 1)?;
+            if meets(place) {
+                found.push(*place);
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -6,6 +6,7 @@
 use super::super::record::{HeadRecord, NONE};
 use super::super::{Catalog, Package, id};
 use super::{ApiFilter, Facet, FacetCounts, FacetValue, PackageFilter};
+use crate::work::{Step, Work, WorkStopped, sort_steps};
 
 /// Result of [`Catalog::find_packages`].
 #[derive(Clone)]
@@ -37,22 +38,28 @@ impl Catalog {
     /// Only the first [`MAX_SEARCH_LETTERS`](super::MAX_SEARCH_LETTERS) letters of the query count, of these the first
     /// [`MAX_SEARCH_WORDS`](super::MAX_SEARCH_WORDS) words, and of a word the first
     /// [`MAX_WORD_LETTERS`](super::MAX_WORD_LETTERS) letters.
-    pub fn find_packages<'c>(&'c self, filter: &PackageFilter<'_>) -> FoundPackages<'c> {
-        let mut found = FoundPackages { catalog: self, failed: vec![0; self.index.packages.len()], ranks: Vec::new() };
-        if let Some(ranks) = filter.search.and_then(|text| self.search_index().search(self, text)) {
-            found.mark_failing(NOT_A_FACET, |package| ranks[package.place()] != NONE);
-            found.ranks = ranks;
-        }
-        found.mark_failing_list(NOT_A_FACET, &filter.names, |package, names| names.contains(package.name()));
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn find_packages<'c>(
+        &'c self,
+        filter: &PackageFilter<'_>,
+        work: &Work<'_>,
+    ) -> Result<FoundPackages<'c>, WorkStopped> {
+        work.draw(Step::Package, self.index.packages.len())?;
+        let found = FoundPackages { catalog: self, failed: vec![0; self.index.packages.len()], ranks: Vec::new() };
+        let mut found = Filtering { found, work };
+        found.search(filter)?;
+        found.mark_failing_list(NOT_A_FACET, &filter.names, |package, names| names.contains(package.name()))?;
         found.mark_failing_list(Facet::Categories.bit(), &filter.categories, |package, wanted| {
             package.summary().categories().any(|category| wanted.contains(category))
-        });
+        })?;
         found.mark_failing_list(Facet::Providers.bit(), &filter.providers, |package, wanted| {
             package.summary().provider_name().is_some_and(|provider| wanted.contains(provider))
-        });
+        })?;
         found.mark_failing_list(Facet::Keywords.bit(), &filter.keywords, |package, wanted| {
             package.summary().keywords().any(|keyword| wanted.contains(keyword))
-        });
+        })?;
         found.mark_failing_list(
             Facet::InfrastructureFeatures.bit(),
             &filter.infrastructure_features,
@@ -61,25 +68,26 @@ impl Catalog {
                 let features = package.summary().infrastructure_features();
                 features.filter(|feature| wanted.contains(feature)).count() == wanted.0.len()
             },
-        );
+        )?;
         if !filter.capability_levels.is_empty() {
             found.mark_failing(Facet::CapabilityLevels.bit(), |package| {
                 package.summary().capability_level().is_some_and(|level| filter.capability_levels.contains(&level))
-            });
+            })?;
         }
         if !filter.install_modes.is_empty() {
             found.mark_failing(Facet::InstallModes.bit(), |package| {
                 filter.install_modes.iter().any(|&mode| package.summary().install_modes().contains(mode))
-            });
+            })?;
         }
         if let Some(api) = filter.provides {
             let providing = self.packages_providing(api);
-            found.mark_failing(NOT_A_FACET, |package| providing.binary_search(&id(package.place())).is_ok());
+            work.draw(Step::Bundle, providing.len())?;
+            found.mark_failing(NOT_A_FACET, |package| providing.binary_search(&id(package.place())).is_ok())?;
         }
         if let Some(wanted) = filter.deprecated {
-            found.mark_failing(NOT_A_FACET, |package| package.deprecation().is_some() == wanted);
+            found.mark_failing(NOT_A_FACET, |package| package.deprecation().is_some() == wanted)?;
         }
-        found
+        Ok(found.found)
     }
 
     /// Returns the packages that provide an API at the head of their default channel, ascending.
@@ -111,14 +119,22 @@ impl<'c> FoundPackages<'c> {
     }
 
     /// Counts the packages that meet every condition except the facet's own.
-    pub fn count(&self, facet: Facet, counts: &mut FacetCounts<'c>) {
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn count(&self, facet: Facet, counts: &mut FacetCounts<'c>, work: &Work<'_>) -> Result<(), WorkStopped> {
         let own = facet.bit();
+        work.draw(Step::Package, self.failed.len())?;
         for (place, _) in self.failed.iter().enumerate().filter(|(_, failed)| **failed & !own == 0) {
             let summary = self.catalog.package_at(place).summary();
+            work.draw(Step::FacetValue, 1)?;
             match facet {
                 Facet::Categories => counts.add(summary.categories().map(FacetValue::Text)),
                 Facet::Providers => counts.add(summary.provider_name().map(FacetValue::Text)),
-                Facet::Keywords => counts.add(summary.keywords().map(FacetValue::Text)),
+                Facet::Keywords => {
+                    work.draw(Step::FacetValue, summary.keywords().count())?;
+                    counts.add(summary.keywords().map(FacetValue::Text));
+                }
                 Facet::CapabilityLevels => counts.add(summary.capability_level().map(FacetValue::CapabilityLevel)),
                 Facet::InstallModes => counts.add(summary.install_modes().iter().map(FacetValue::InstallMode)),
                 Facet::InfrastructureFeatures => {
@@ -126,23 +142,52 @@ impl<'c> FoundPackages<'c> {
                 }
             }
         }
+        Ok(())
+    }
+}
+
+/// Packages that are being filtered.
+struct Filtering<'w, 'c> {
+    found: FoundPackages<'c>,
+    work: &'w Work<'w>,
+}
+
+impl<'c> Filtering<'_, 'c> {
+    /// Marks the packages that a search does not find, and ranks the others.
+    fn search(&mut self, filter: &PackageFilter<'_>) -> Result<(), WorkStopped> {
+        let Some(text) = filter.search else { return Ok(()) };
+        let catalog = self.found.catalog;
+        if let Some(ranks) = catalog.search_index().search(catalog, text, self.work)? {
+            self.mark_failing(NOT_A_FACET, |package| ranks[package.place()] != NONE)?;
+            self.found.ranks = ranks;
+        }
+        Ok(())
     }
 
     /// Marks the packages that fail a condition with a list of texts, unless the list is empty.
-    fn mark_failing_list(&mut self, bit: u16, texts: &[&str], meets: impl Fn(Package<'c>, &SortedTexts<'_>) -> bool) {
-        if !texts.is_empty() {
-            let wanted = SortedTexts::new(texts);
-            self.mark_failing(bit, |package| meets(package, &wanted));
+    fn mark_failing_list(
+        &mut self,
+        bit: u16,
+        texts: &[&str],
+        meets: impl Fn(Package<'c>, &SortedTexts<'_>) -> bool,
+    ) -> Result<(), WorkStopped> {
+        if texts.is_empty() {
+            return Ok(());
         }
+        self.work.draw(Step::SortStep, sort_steps(texts.len()))?;
+        let wanted = SortedTexts::new(texts);
+        self.mark_failing(bit, |package| meets(package, &wanted))
     }
 
     /// Marks the packages that fail a condition.
-    fn mark_failing(&mut self, bit: u16, meets: impl Fn(Package<'c>) -> bool) {
-        for (package, failed) in self.catalog.packages().zip(&mut self.failed) {
+    fn mark_failing(&mut self, bit: u16, meets: impl Fn(Package<'c>) -> bool) -> Result<(), WorkStopped> {
+        for (package, failed) in self.found.catalog.packages().zip(&mut self.found.failed) {
+            self.work.draw(Step::Package, 1)?;
             if !meets(package) {
                 *failed |= bit;
             }
         }
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ use hashbrown::HashMap;
 use super::super::record::NONE;
 use super::super::{Bundle, Catalog, CsvMetadata, Package, id};
 use super::tables::Postings;
+use crate::work::{Step, Work, WorkStopped};
 use fold::{fold, for_each_word};
 use vocabulary::Vocabulary;
 
@@ -80,10 +81,18 @@ impl SearchIndex {
     }
 
     /// Ranks every package, with [`NONE`] for those that do not match; `None` when the query has no word.
-    pub(super) fn search(&self, catalog: &Catalog, text: &str) -> Option<Vec<u32>> {
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub(super) fn search(
+        &self,
+        catalog: &Catalog,
+        text: &str,
+        work: &Work<'_>,
+    ) -> Result<Option<Vec<u32>>, WorkStopped> {
         let words = fold(text);
         if words.is_empty() {
-            return None;
+            return Ok(None);
         }
         let mut ranks = vec![0; catalog.index.packages.len()];
         let mut best = vec![u8::MAX; ranks.len()];
@@ -91,39 +100,50 @@ impl SearchIndex {
             if words[..at].contains(word) {
                 continue;
             }
+            work.draw(Step::Package, ranks.len())?;
             best.fill(u8::MAX);
-            self.rank_word(word, &mut best);
+            self.rank_word(word, &mut best, work)?;
             for (rank, &best) in ranks.iter_mut().zip(&best) {
                 *rank = if best == u8::MAX || *rank == NONE { NONE } else { *rank + u32::from(best) };
             }
         }
         for (package, rank) in catalog.packages().zip(&mut ranks) {
             // No other package has every word in its name.
-            if *rank <= id(words.len()) && fold(package.name()) == words {
-                *rank = 0;
+            if *rank <= id(words.len()) {
+                work.draw(Step::Word, 1)?;
+                if fold(package.name()) == words {
+                    *rank = 0;
+                }
             }
         }
-        Some(ranks)
+        Ok(Some(ranks))
     }
 
     /// Lowers the rank of each package to that of its best match of a word.
-    fn rank_word(&self, word: &str, best: &mut [u8]) {
+    fn rank_word(&self, word: &str, best: &mut [u8], work: &Work<'_>) -> Result<(), WorkStopped> {
         let mut lower = |keys, least: u8, more: u8| {
-            for &posting in self.postings.lists(keys) {
+            let postings = self.postings.lists(keys);
+            work.draw(Step::Posting, postings.len())?;
+            for &posting in postings {
                 let field = u8::try_from(posting % FIELDS).expect("a field");
                 let best = &mut best[(posting / FIELDS) as usize];
                 *best = (*best).min(field.max(least) + more);
             }
+            Ok(())
         };
         let literal = self.vocabulary.with_prefix(word);
         if literal.start < literal.end && self.vocabulary.get(literal.start) == word {
-            lower(literal.start..literal.start + 1, MatchField::WholeName as u8, 0);
+            lower(literal.start..literal.start + 1, MatchField::WholeName as u8, 0)?;
         }
-        lower(literal, MatchField::Name as u8, 0);
-        if word.chars().count() >= MIN_TYPO_WORD_LETTERS {
-            let behind_literal = MatchField::Description as u8;
-            self.vocabulary.for_each_typo(word, |keys| lower(keys, MatchField::Name as u8, behind_literal));
+        lower(literal, MatchField::Name as u8, 0)?;
+        if word.chars().count() < MIN_TYPO_WORD_LETTERS {
+            return Ok(());
         }
+        let behind_literal = MatchField::Description as u8;
+        self.vocabulary.for_each_typo(word, |keys| {
+            work.draw(Step::Word, 1)?;
+            lower(keys, MatchField::Name as u8, behind_literal)
+        })
     }
 }
 

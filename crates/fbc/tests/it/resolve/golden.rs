@@ -7,6 +7,7 @@ use fbc::catalog::Deprecation;
 use fbc::graph::Releases;
 use fbc::resolve::{InstalledBundle, Offer, Resolution, ResolutionFailure, ResolutionRequest, UpgradePolicy, resolve};
 use fbc::selector::{MatchExpression, Selector};
+use fbc::work::Work;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -139,7 +140,7 @@ fn answer(world: &World) -> Result<(String, Vec<String>), String> {
             other => panic!("no feature gates: {other:?}"),
         },
     };
-    let resolution = resolve(&request, &offers);
+    let resolution = resolve(&request, &offers, &Work::unlimited()).unwrap();
     check_reasons(&resolution);
     resolution.map_err(|failure| failure.message).map(|resolution| {
         let (bundle, offer) = (resolution.bundle, offers[resolution.offer].name);

@@ -38,32 +38,45 @@ impl Vocabulary {
 
     /// Calls `each` with the indexes of words that have `word` as prefix after one edit: an additional, missing or wrong
     /// letter, or two transposed letters. Indexes may repeat and may include exact matches of the prefix.
-    pub(super) fn for_each_typo(&self, word: &str, mut each: impl FnMut(Range<usize>)) {
+    ///
+    /// # Errors
+    /// The first error of `each`, which ends the walk.
+    pub(super) fn for_each_typo<E>(
+        &self,
+        word: &str,
+        mut each: impl FnMut(Range<usize>) -> Result<(), E>,
+    ) -> Result<(), E> {
         // The words that share the prefix before the current letter.
         let mut range = 0..self.ends.len();
         for (at, letter) in word.char_indices() {
             let rest = &word[at + letter.len_utf8()..];
-            each(self.narrow(&range, at, rest));
+            each(self.narrow(&range, at, rest))?;
             if let Some(next) = rest.chars().next() {
                 let after = &rest[next.len_utf8()..];
                 let swapped = self.narrow(&range, at, next.encode_utf8(&mut [0; 4]));
                 let swapped = self.narrow(&swapped, at + next.len_utf8(), letter.encode_utf8(&mut [0; 4]));
-                each(self.narrow(&swapped, at + next.len_utf8() + letter.len_utf8(), after));
+                each(self.narrow(&swapped, at + next.len_utf8() + letter.len_utf8(), after))?;
             }
             self.for_each_branch(&range, at, |branch, end| {
-                each(self.narrow(&branch, end, rest));
-                each(self.narrow(&branch, end, &word[at..]));
-            });
+                each(self.narrow(&branch, end, rest))?;
+                each(self.narrow(&branch, end, &word[at..]))
+            })?;
             range = self.narrow(&range, at, letter.encode_utf8(&mut [0; 4]));
             if range.is_empty() {
-                return;
+                break;
             }
         }
+        Ok(())
     }
 
     /// Calls `each` for each next letter of these words, which are equal up to byte `at`, with the words that have this
     /// letter and the offset of its end.
-    fn for_each_branch(&self, range: &Range<usize>, at: usize, mut each: impl FnMut(Range<usize>, usize)) {
+    fn for_each_branch<E>(
+        &self,
+        range: &Range<usize>,
+        at: usize,
+        mut each: impl FnMut(Range<usize>, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut start = range.start;
         while start < range.end {
             let Some(letter) = self.get(start)[at..].chars().next() else {
@@ -73,8 +86,9 @@ impl Vocabulary {
             };
             let branch = self.narrow(&(start..range.end), at, letter.encode_utf8(&mut [0; 4]));
             start = branch.end;
-            each(branch, at + letter.len_utf8());
+            each(branch, at + letter.len_utf8())?;
         }
+        Ok(())
     }
 
     /// Narrows a range of words, which are equal up to byte `at`, to those that continue with `rest`.

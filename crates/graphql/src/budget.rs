@@ -1,0 +1,93 @@
+//! The budget of an execution: how much work it may do, for how long, and whether anybody still waits for it.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use fbc::work::UNIT;
+
+use super::errors::{Code, Error};
+use super::limits::Limits;
+
+/// Units of work between two looks at the clock and at the client: less than a millisecond.
+const UNITS_PER_CHECK: u64 = 256;
+
+/// Tells an execution that its client left. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cancellation(Arc<AtomicBool>);
+
+/// Cancels an execution when it is dropped, unless the execution completed before.
+pub(super) struct CancelOnDrop(pub(super) Cancellation);
+
+/// Limits on the work of one execution.
+#[derive(Debug)]
+pub(super) struct Budget {
+    /// Maximum work, in units.
+    work: u64,
+    time: Duration,
+    deadline: Instant,
+    cancellation: Cancellation,
+    /// The limit that stopped the work.
+    exceeded: Cell<Option<Exceeded>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Exceeded {
+    Work,
+    Time,
+    Cancelled,
+}
+
+impl Budget {
+    /// Creates the budget of an execution that begins now.
+    pub(super) fn new(limits: &Limits, cancellation: Cancellation) -> Self {
+        let Limits { work, time, .. } = *limits;
+        Self { work, time, deadline: Instant::now() + time, cancellation, exceeded: Cell::new(None) }
+    }
+
+    /// Checks the work drawn so far, in nanoseconds of [`fbc::work`]. Returns the sum at which to check again, `None` if a
+    /// limit is exceeded.
+    pub(super) fn check(&self, drawn: u64) -> Option<u64> {
+        let maximum = self.work.saturating_mul(UNIT);
+        let exceeded = if drawn > maximum {
+            Exceeded::Work
+        } else if self.cancellation.is_cancelled() {
+            Exceeded::Cancelled
+        } else if Instant::now() > self.deadline {
+            Exceeded::Time
+        } else {
+            return Some(drawn.saturating_add(UNITS_PER_CHECK * UNIT).min(maximum.saturating_add(1)));
+        };
+        self.exceeded.set(Some(exceeded));
+        None
+    }
+
+    /// Returns the error of the limit that stopped the work; `None` if none did.
+    pub(super) fn error(&self) -> Option<Error> {
+        Some(match self.exceeded.get()? {
+            Exceeded::Work => {
+                let message = format!("the request takes more than {} units of work", self.work);
+                Error::request(Code::CostActual, message)
+            }
+            Exceeded::Time => {
+                let message = format!("the request takes more than {} s", self.time.as_secs_f32());
+                Error::request(Code::Timeout, message)
+            }
+            // Nobody reads it.
+            Exceeded::Cancelled => Error::request(Code::Timeout, "the client left".to_owned()),
+        })
+    }
+}
+
+impl Cancellation {
+    fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
