@@ -72,7 +72,7 @@ fn takes_thirteen_units(fields: &str, bundle: impl Fn() -> Served) {
 #[test]
 fn manifests_count_by_the_bytes_that_are_decoded() {
     let start = r#"{"kind":"ClusterServiceVersion","spec":{"maturity":""#;
-    let manifest = format!("{start}{}\"}}}}", "x".repeat(10 * 500 - start.len() - 3));
+    let manifest = format!("{start}{}\"}}}}", "x".repeat(4_550 - start.len() - 3));
     let bundle = || with_property("olm.bundle.object", &format!(r#"{{"data":"{}"}}"#, STANDARD.encode(&manifest)));
     takes_thirteen_units("properties { ... on BundleObjectProperty { object } }", bundle);
     takes_thirteen_units("metadata { maturity }", bundle);
