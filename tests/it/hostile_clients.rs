@@ -22,7 +22,7 @@ fn start(folders: &Folders) -> Server {
 }
 
 /// Bytes of memory of the process that no file backs.
-fn anonymous(server: &Server) -> u64 {
+pub(crate) fn anonymous(server: &Server) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.id())).expect("it runs");
     let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("Linux tells");
     line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("a number of KiB") * 1024

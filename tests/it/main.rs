@@ -29,3 +29,4 @@ mod swaps;
 mod upstream_links;
 mod validate;
 mod walks;
+mod websockets;

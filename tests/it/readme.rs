@@ -216,6 +216,7 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("work", work.to_string()),
         ("answer", response_bytes.to_string()),
         ("in flight", in_flight_bytes.to_string()),
+        ("small answer", graphql_http::SMALL_RESPONSE_BYTES.to_string()),
         ("time", format!("{} s", time.as_secs())),
         ("documents", documents.to_string()),
         ("document memory", document_bytes.to_string()),
@@ -225,6 +226,7 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("streams", streams.to_string()),
         ("operations", operations.to_string()),
         ("sign of life", format!("{} s", ping.as_secs())),
+        ("event wait", format!("{} s", graphql_http::EVENT_TIMEOUT.as_secs())),
         ("`connection_init`", format!("{} s", init.as_secs())),
     ]
 }

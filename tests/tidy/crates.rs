@@ -26,7 +26,7 @@ const ALLOWED: [(&str, &[&str]); 12] = [
 const FOR_TESTS: [&str; 2] = ["fuzzing", "testing"];
 
 /// What only some crates may depend on: each library with those crates (`catalogql` is the program).
-const RESERVED: [(&str, &[&str]); 14] = [
+const RESERVED: [(&str, &[&str]); 15] = [
     // Pure crates wait for nothing and reach nothing.
     ("tokio", &["images", "serving", "loading", "graphql", "graphql-http", "catalogql"]),
     ("reqwest", &["images"]),
@@ -36,7 +36,9 @@ const RESERVED: [(&str, &[&str]); 14] = [
     ("memmap2", &["store"]),
     ("rustix", &["loading", "catalogql"]),
     ("axum", &["graphql-http", "catalogd-http", "playground", "catalogql"]),
-    ("hyper", &["catalogql"]),
+    // A WebSocket is an upgraded connection of hyper.
+    ("hyper", &["graphql-http", "catalogql"]),
+    ("tokio-tungstenite", &["graphql-http"]),
     ("apollo-compiler", &["graphql"]),
     ("clap", &["catalogql"]),
     ("anyhow", &["catalogql"]),

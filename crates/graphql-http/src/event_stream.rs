@@ -3,20 +3,22 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderName, StatusCode};
+use axum::http::HeaderName;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream::{self, StreamExt};
+use futures_util::future;
+use futures_util::stream::{self, Stream, StreamExt};
 use graphql::errors::{Error, Outcome};
 use graphql::{PreparedRequest, Subscription, SubscriptionEvent};
 use http_facts::negotiation::AcceptableCodings;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
-use super::response::{InFlight, budget_units};
-use super::{GraphqlService, overloaded};
+use super::response::MediaType;
+use super::{GraphqlService, refusal};
 
 /// State of an event stream.
 enum Phase {
@@ -34,6 +36,13 @@ struct EventStream {
     phase: Phase,
     _permit: OwnedSemaphorePermit,
 }
+
+/// The texts of an event, which are sent one after the other.
+type Texts = [Bytes; 3];
+
+/// Time-out of waiting for room in the budget for unread responses. An event that finds none by then is replaced by an
+/// error, so that clients which do not read hold up no other stream.
+pub const EVENT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A comment, which shows browsers and proxies that the stream is alive.
 const COMMENT: &[u8] = b":\n\n";
@@ -54,13 +63,14 @@ pub(super) async fn respond(server: &Arc<GraphqlService>, prepared: Result<Prepa
 }
 
 fn subscribe(server: &Arc<GraphqlService>, prepared: &PreparedRequest<'_>) -> Response {
-    let Ok(permit) = Arc::clone(&server.streams).try_acquire_owned() else { return too_many_streams() };
+    let Ok(permit) = Arc::clone(&server.streams).try_acquire_owned() else {
+        return refusal::overloaded(&refusal::streams(), MediaType::Json);
+    };
     match prepared.subscribe() {
         Ok(subscription) => {
             let server = Arc::clone(server);
             let events = EventStream { server, subscription, phase: Phase::Opening, _permit: permit };
-            let events = stream::unfold(events, EventStream::next).map(Ok::<_, Infallible>);
-            stream_response(Body::from_stream(events))
+            stream_response(stream_body(stream::unfold(events, EventStream::next)))
         }
         Err(errors) => send_errors(&errors),
     }
@@ -68,7 +78,8 @@ fn subscribe(server: &Arc<GraphqlService>, prepared: &PreparedRequest<'_>) -> Re
 
 /// Sends errors as a stream: browsers' readers of event streams do not read the body of a failure.
 fn send_errors(errors: &[Error]) -> Response {
-    stream_response(whole_stream(&graphql::Response::from_errors(errors, Outcome::Refused).body).into())
+    let json = graphql::Response::from_errors(errors, Outcome::Refused).body;
+    stream_response(whole_stream(json.into()))
 }
 
 /// Sends one response as a stream.
@@ -77,67 +88,73 @@ async fn respond_once(server: &GraphqlService, prepared: &PreparedRequest<'_>) -
         Ok(response) => response,
         Err(errors) => return send_errors(&errors),
     };
-    let body = Bytes::from(whole_stream(&response.bytes));
-    match Arc::clone(&server.in_flight).try_acquire_many_owned(budget_units(body.len())) {
-        Ok(permit) => stream_response(InFlight::hold(body, permit).into()),
-        Err(_) => overloaded(),
+    match server.in_flight.try_hold(response.bytes) {
+        Some(json) => stream_response(whole_stream(json)),
+        None => refusal::overloaded(&refusal::unread(), MediaType::Json),
     }
 }
 
 impl EventStream {
-    /// Returns the next text to send.
-    async fn next(mut self) -> Option<(Bytes, Self)> {
+    /// Returns the next texts to send.
+    async fn next(mut self) -> Option<(Texts, Self)> {
         match self.phase {
             Phase::Opening => {
                 self.phase = Phase::Running;
-                return Some((Bytes::from_static(COMMENT), self));
+                return Some((single(COMMENT), self));
             }
             Phase::Running => {}
             Phase::Done => return None,
         }
         let ping = self.server.engine.limits().streams.ping;
-        let text = match timeout(ping, self.subscription.next()).await {
-            Ok(Some(event)) => self.server.hold(event, next_event).await?,
+        let texts = match timeout(ping, self.subscription.next()).await {
+            Ok(Some(event)) => next_event(self.server.hold(event).await?),
             Ok(None) => {
                 self.phase = Phase::Done;
-                Bytes::from_static(COMPLETE)
+                single(COMPLETE)
             }
-            Err(_) => Bytes::from_static(COMMENT),
+            Err(_) => single(COMMENT),
         };
-        Some((text, self))
+        Some((texts, self))
     }
 }
 
 impl GraphqlService {
-    /// Waits until the budget for unread responses has room for an event, and returns its text as it is sent.
-    pub(super) async fn hold(&self, event: SubscriptionEvent, format: impl FnOnce(&[u8]) -> Vec<u8>) -> Option<Bytes> {
+    /// Waits until the budget for unread responses has room for an event, and returns its text. An event that finds no
+    /// room in time is replaced by an error.
+    pub(super) async fn hold(&self, event: SubscriptionEvent) -> Option<Bytes> {
         let SubscriptionEvent { text, permit } = event;
-        let bytes = Bytes::from(format(&text));
-        let held = Arc::clone(&self.in_flight).acquire_many_owned(budget_units(bytes.len())).await.ok()?;
+        let room = timeout(EVENT_TIMEOUT, self.in_flight.acquire(text.len())).await;
         drop(permit);
-        Some(InFlight::hold(bytes, held))
+        match room {
+            Ok(room) => Some(room?.hold(text)),
+            Err(_) => Some(graphql::Response::from_errors(&[refusal::unread()], Outcome::Abandoned).body.into()),
+        }
     }
 }
 
-/// A `next` event. JSON that the engine writes has no line feed, which would end the field.
-fn next_event(json: &[u8]) -> Vec<u8> {
-    [b"event: next\ndata: ", json, b"\n\n"].concat()
+fn single(text: &'static [u8]) -> Texts {
+    [Bytes::from_static(text), Bytes::new(), Bytes::new()]
 }
 
-/// A whole stream with one response.
-fn whole_stream(json: &[u8]) -> Vec<u8> {
-    [COMMENT, b"event: next\ndata: ", json, b"\n\n", COMPLETE].concat()
+/// A `next` event. JSON that the engine writes has no line feed, which would end the field. It is not copied, because
+/// streams of equal requests share it.
+fn next_event(json: Bytes) -> Texts {
+    [Bytes::from_static(b"event: next\ndata: "), json, Bytes::from_static(b"\n\n")]
+}
+
+/// The body of a whole stream with one response.
+fn whole_stream(json: Bytes) -> Body {
+    stream_body(stream::iter([single(COMMENT), next_event(json), single(COMPLETE)]))
+}
+
+fn stream_body(events: impl Stream<Item = Texts> + Send + 'static) -> Body {
+    let texts = events.flat_map(stream::iter).filter(|text| future::ready(!text.is_empty()));
+    Body::from_stream(texts.map(Ok::<_, Infallible>))
 }
 
 fn stream_response(body: Body) -> Response {
     let content_type = (CONTENT_TYPE, "text/event-stream; charset=utf-8");
     ([content_type, (CACHE_CONTROL, "no-store"), (NO_BUFFER, "no")], body).into_response()
-}
-
-/// The response while the maximum number of streams is open.
-pub(super) fn too_many_streams() -> Response {
-    let text = "as many streams are open as may be: try again";
-    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "10"), (CACHE_CONTROL, "no-store")], text).into_response()
 }
 
 #[cfg(test)]

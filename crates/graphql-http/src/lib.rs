@@ -3,7 +3,9 @@
 //! What a request means is decided by the engine (`graphql`); this crate maps it to methods, headers, media types and
 //! status codes.
 
+mod budget;
 mod event_stream;
+mod refusal;
 mod request;
 mod response;
 mod websocket;
@@ -15,7 +17,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest as _, Request as HttpRequest, State};
 use axum::handler::Handler as _;
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER};
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -28,14 +30,17 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
+pub use event_stream::EVENT_TIMEOUT;
+
+use budget::ByteBudget;
 use request::{AcceptedMedia, StreamPreference};
 use response::{MediaType, Representation};
 
 /// State shared by all requests.
 struct GraphqlService {
     engine: Arc<Engine>,
-    /// Budget for the bytes of responses that clients have not read yet, in units of [`response::BUDGET_UNIT`].
-    in_flight: Arc<Semaphore>,
+    /// Budget for the bytes of responses that clients have not read yet.
+    in_flight: ByteBudget,
     /// Permits for event streams and operations of WebSocket connections.
     streams: Arc<Semaphore>,
     /// Permits for WebSocket connections.
@@ -45,6 +50,13 @@ struct GraphqlService {
     /// Validators of the schema's text.
     schema: Validators,
 }
+
+/// Maximum size in bytes of a response that may use up the whole budget for unread responses.
+pub const SMALL_RESPONSE_BYTES: usize = 64 << 10;
+
+/// Part of the budget for unread responses that is reserved for responses of up to [`SMALL_RESPONSE_BYTES`], as a
+/// divisor: a few clients that do not read large responses keep nobody from small ones.
+pub const SMALL_RESPONSES_DIVISOR: usize = 8;
 
 /// Caches may store the response and must revalidate it.
 const REVALIDATE: &str = "public, no-cache";
@@ -76,10 +88,11 @@ pub fn router(engine: Arc<Engine>, origins: &[HeaderValue]) -> Router {
 impl GraphqlService {
     fn new(engine: Arc<Engine>, origins: &[HeaderValue]) -> Self {
         let limits = engine.limits();
-        let (in_flight, streams) = (limits.in_flight_bytes.div_ceil(response::BUDGET_UNIT), limits.streams.streams);
+        let (in_flight, streams) = (limits.in_flight_bytes, limits.streams.streams);
+        let large = in_flight - in_flight / SMALL_RESPONSES_DIVISOR;
         let semaphore = |size| Arc::new(Semaphore::new(size));
         Self {
-            in_flight: semaphore(in_flight),
+            in_flight: ByteBudget::new(in_flight, large, SMALL_RESPONSE_BYTES),
             streams: semaphore(streams),
             sockets: semaphore(streams),
             origins: origins.into(),
@@ -125,13 +138,13 @@ type Refusal = (StatusCode, String);
 
 async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: HttpRequest) -> Response {
     if websocket::is_upgrade(request.headers()) {
-        return Box::pin(websocket::open(server, request)).await;
+        return websocket::open(server, request);
     }
     let parameters = request.uri().query().unwrap_or_default();
     let maximum = server.engine.limits().url_bytes;
     if parameters.len() > maximum {
-        let text = format!("the URL has more than {maximum} bytes of parameters: send the request in a body");
-        return (StatusCode::URI_TOO_LONG, text).into_response();
+        let message = format!("the URL has more than {maximum} bytes of parameters: send the request in a body");
+        return refusal::too_large(StatusCode::URI_TOO_LONG, message, request::media(request.headers()));
     }
     let headers = request.headers();
     match server.recall(headers, parameters).await {
@@ -149,7 +162,11 @@ async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request:
     }
     match Bytes::from_request(request, &()).await {
         Ok(body) => respond(&server, &headers, request::from_body(&body), None).await,
-        Err(refusal) => (refusal.status(), refusal.body_text()).into_response(),
+        Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            let message = format!("the body has more than {} bytes", server.engine.limits().body_bytes);
+            refusal::too_large(rejection.status(), message, request::media(&headers))
+        }
+        Err(rejection) => (rejection.status(), rejection.body_text()).into_response(),
     }
 }
 
@@ -210,12 +227,6 @@ async fn respond_once(
 fn not_acceptable() -> Response {
     let text = "accept application/graphql-response+json, application/json or text/event-stream";
     (StatusCode::NOT_ACCEPTABLE, text).into_response()
-}
-
-/// The response while the budget for unread responses is used up.
-fn overloaded() -> Response {
-    let text = "too many bytes of answers wait to be read: try again";
-    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "1"), (CACHE_CONTROL, "no-store")], text).into_response()
 }
 
 async fn schema(State(server): State<Arc<GraphqlService>>, headers: HeaderMap) -> Response {

@@ -113,6 +113,11 @@ pub(super) fn accepted(headers: &HeaderMap) -> AcceptedMedia {
     accepted
 }
 
+/// Returns the media type of errors that are sent whatever the client accepts.
+pub(super) fn media(headers: &HeaderMap) -> MediaType {
+    accepted(headers).media.unwrap_or(MediaType::Json)
+}
+
 /// Returns whether the body is JSON in UTF-8. Pages of another origin cannot send this type without a preflight
 /// request.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {

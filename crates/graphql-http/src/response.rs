@@ -2,9 +2,7 @@
 //!
 //! This module does not know what a request means.
 
-use std::sync::Arc;
-
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -13,12 +11,8 @@ use graphql::{EncodedResponse, Validator};
 use http_facts::coding::Coding;
 use http_facts::negotiation::{AcceptableCodings, etag_suffix};
 use http_facts::preconditions::EmptyBody;
-use tokio::sync::OwnedSemaphorePermit;
 
-use super::{GraphqlService, IMMUTABLE, NEGOTIATED, REVALIDATE, overloaded};
-
-/// The budget for unread responses counts kibibytes: a semaphore counts to 2^29 on small machines.
-pub(super) const BUDGET_UNIT: usize = 1024;
+use super::{GraphqlService, IMMUTABLE, NEGOTIATED, REVALIDATE, refusal};
 
 /// Media type of a response with one JSON text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,43 +31,18 @@ pub(super) struct Representation {
     pub(super) validator: Option<Validator>,
 }
 
-/// Bytes of a response that the client has not read yet.
-pub(super) struct InFlight {
-    bytes: Bytes,
-    /// Returned to the budget with the memory.
-    _permit: OwnedSemaphorePermit,
-}
-
-impl InFlight {
-    /// Bytes that hold a permit until the last copy of them is dropped.
-    pub(super) fn hold(bytes: Bytes, permit: OwnedSemaphorePermit) -> Bytes {
-        Bytes::from_owner(Self { bytes, _permit: permit })
-    }
-}
-
-impl AsRef<[u8]> for InFlight {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
 impl GraphqlService {
     /// Sends a response, unless the budget for unread responses is used up.
     pub(super) fn send(&self, response: EncodedResponse, representation: Representation) -> Response {
-        match Arc::clone(&self.in_flight).try_acquire_many_owned(budget_units(response.bytes.len())) {
-            Ok(permit) => representation.respond(response, permit),
-            Err(_) => overloaded(),
+        match self.in_flight.try_hold(response.bytes) {
+            Some(bytes) => representation.respond(EncodedResponse { bytes, ..response }),
+            None => refusal::overloaded(&refusal::unread(), representation.media),
         }
     }
 }
 
-/// Units of the budget that so many bytes take.
-pub(super) fn budget_units(bytes: usize) -> u32 {
-    u32::try_from(bytes.div_ceil(BUDGET_UNIT)).unwrap_or(u32::MAX)
-}
-
 impl MediaType {
-    fn content_type(self) -> &'static str {
+    pub(super) fn content_type(self) -> &'static str {
         match self {
             MediaType::Json => "application/json; charset=utf-8",
             MediaType::GraphqlResponse => "application/graphql-response+json; charset=utf-8",
@@ -101,12 +70,8 @@ impl Representation {
         Some(response)
     }
 
-    fn respond(
-        self,
-        EncodedResponse { bytes, coding, outcome }: EncodedResponse,
-        permit: OwnedSemaphorePermit,
-    ) -> Response {
-        let mut response = InFlight::hold(bytes, permit).into_response();
+    fn respond(self, EncodedResponse { bytes, coding, outcome }: EncodedResponse) -> Response {
+        let mut response = bytes.into_response();
         *response.status_mut() = self.media.status(outcome);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.media.content_type()));

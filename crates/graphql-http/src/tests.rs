@@ -117,7 +117,14 @@ async fn a_body_may_have_as_many_bytes_as_the_limit_says() {
     let of_length = |length: usize| format!("{QUERY}{}", " ".repeat(length - QUERY.len()));
     let maximum = Limits::default().body_bytes;
     assert_eq!(post_graphql(&[], of_length(maximum)).await.0, 200);
-    assert_eq!(post_graphql(&[], of_length(maximum + 1)).await.0, 413);
+    let error =
+        r#"{"errors":[{"message":"the body has more than 100000 bytes","extensions":{"code":"REQUEST_TOO_LARGE"}}]}"#;
+    for (accept, content_type) in [("*/*", JSON), ("application/graphql-response+json", GRAPHQL_RESPONSE)] {
+        let (status, headers, body) = post_graphql(&[("accept", accept)], of_length(maximum + 1)).await;
+        assert_eq!((status, body.as_str()), (413, error));
+        let headers = ["content-type", "cache-control"].map(|name| header(&headers, name));
+        assert_eq!(headers, [Some(content_type), Some("no-store")]);
+    }
 }
 
 async fn get_graphql(parameters: &str) -> (u16, String) {
@@ -219,12 +226,13 @@ async fn a_url_may_be_as_long_as_the_limit_says() {
     let maximum = Limits::default().url_bytes;
     // So much white space has more tokens than a document may have, and is refused as such.
     assert_eq!(get_graphql(&of_length(maximum)).await.0, 200);
-    assert_eq!(get_graphql(&of_length(maximum + 1)).await.0, 414);
+    let (status, body) = get_graphql(&of_length(maximum + 1)).await;
+    assert_eq!((status, body.contains(r#""code":"REQUEST_TOO_LARGE""#)), (414, true), "{body}");
 }
 
 #[tokio::test]
 async fn answers_that_nobody_takes_are_bounded() {
-    let limits = Limits { in_flight_bytes: 2 * response::BUDGET_UNIT, ..Limits::default() };
+    let limits = Limits { in_flight_bytes: 2 * budget::BUDGET_UNIT, ..Limits::default() };
     let service = service(limits, &[]);
     let ask = async || {
         let request = HttpRequest::builder().uri("/graphql?query={__typename}").body(Body::empty()).unwrap();
@@ -232,7 +240,9 @@ async fn answers_that_nobody_takes_are_bounded() {
     };
     let (first, second, third) = (ask().await, ask().await, ask().await);
     assert_eq!([first.status(), second.status(), third.status()].map(|status| status.as_u16()), [200, 200, 503]);
-    assert_eq!(header(third.headers(), "retry-after"), Some("1"));
+    assert_eq!(["retry-after", "content-type"].map(|name| header(third.headers(), name)), [Some("1"), Some(JSON)]);
+    let error = r#"{"errors":[{"message":"too many bytes of answers wait to be read: try again","extensions":{"code":"SERVER_OVERLOADED"}}]}"#;
+    assert_eq!(to_bytes(third.into_body(), usize::MAX).await.unwrap(), error);
     to_bytes(first.into_body(), usize::MAX).await.unwrap();
     assert_eq!(ask().await.status().as_u16(), 200);
 }

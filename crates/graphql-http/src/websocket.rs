@@ -2,8 +2,10 @@
 //! one connection, each with its id.
 //!
 //! One task serves a connection. It reads only while it has nothing to write, so that a client which does not read gets
-//! back-pressure.
+//! back-pressure. Operations run in tasks of their own: while the connection writes, they hold nothing that others wait
+//! for, besides responses, which draw from the same budget as those of HTTP.
 
+mod frames;
 mod message;
 
 use std::collections::BTreeMap;
@@ -13,31 +15,44 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use axum::body::Bytes;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
-use axum::extract::{FromRequestParts, Request as HttpRequest};
-use axum::http::header::{HOST, ORIGIN, UPGRADE};
+use axum::body::{Body, Bytes};
+use axum::extract::Request as HttpRequest;
+use axum::http::header::{HOST, ORIGIN, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use futures_util::SinkExt as _;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use graphql::Request;
-use graphql::errors::{Code, Error};
+use graphql::errors::Error;
 use http_facts::negotiation::AcceptableCodings;
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, interval_at, sleep, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 
-use super::GraphqlService;
-use super::event_stream::too_many_streams;
+use super::response::MediaType;
+use super::{GraphqlService, refusal};
 use message::{Incoming, Outgoing};
 
 /// The subprotocol.
 const PROTOCOL: &str = "graphql-transport-ws";
+
+/// Size in bytes of the buffers of a connection, for reading and for writing.
+const BUFFER_BYTES: usize = 16 << 10;
 
 /// Timeout of the closing handshake.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Code and reason with which the server closes a connection; `None` if the client is gone.
 type Close = Option<(u16, String)>;
+
+/// A connection after its handshake.
+type WebSocket = WebSocketStream<TokioIo<Upgraded>>;
 
 /// The messages of an operation.
 type Operation = BoxStream<'static, Outgoing>;
@@ -53,20 +68,41 @@ pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
 /// Opens a WebSocket.
 ///
 /// Browsers let pages of every origin open one, so the server checks the origin. Other clients send none.
-pub(super) async fn open(server: Arc<GraphqlService>, request: HttpRequest) -> Response {
-    let (mut parts, _) = request.into_parts();
-    if !is_allowed(&parts.headers, &server.origins) {
+pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Response {
+    if !is_allowed(request.headers(), &server.origins) {
         let text = "pages of this origin may not connect: name it with --cors-origin";
         return (StatusCode::FORBIDDEN, text).into_response();
     }
-    let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-        Ok(upgrade) => upgrade,
-        Err(rejection) => return rejection.into_response(),
+    let mut response = match create_response_with_body(&request, Body::empty) {
+        Ok(response) => response,
+        Err(error) => return (StatusCode::BAD_REQUEST, format!("not a WebSocket handshake: {error}")).into_response(),
     };
-    let Ok(permit) = Arc::clone(&server.sockets).try_acquire_owned() else { return too_many_streams() };
-    let maximum = server.engine.limits().body_bytes;
-    let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(maximum).max_frame_size(maximum);
-    upgrade.on_upgrade(move |socket| serve(socket, server, permit))
+    let Ok(permit) = Arc::clone(&server.sockets).try_acquire_owned() else {
+        return refusal::overloaded(&refusal::streams(), MediaType::Json);
+    };
+    let has_protocol = offers_protocol(request.headers());
+    if has_protocol {
+        response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
+    }
+    let maximum = Some(server.engine.limits().body_bytes);
+    let limits = WebSocketConfig::default().max_message_size(maximum).max_frame_size(maximum);
+    let limits = limits.read_buffer_size(BUFFER_BYTES).write_buffer_size(BUFFER_BYTES);
+    let upgrade = hyper::upgrade::on(&mut request);
+    tokio::spawn(async move {
+        // If it fails, the client is gone.
+        let Ok(upgraded) = upgrade.await else { return };
+        // Held until the end, because a listener may count connections by what it added to the request.
+        let _extensions = std::mem::take(request.extensions_mut());
+        let socket = WebSocket::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(limits)).await;
+        serve(socket, server, has_protocol, permit).await;
+    });
+    response
+}
+
+/// Returns whether the client speaks the subprotocol.
+fn offers_protocol(headers: &HeaderMap) -> bool {
+    let offers = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|offers| offers.to_str().ok());
+    offers.flat_map(|offers| offers.split(',')).any(|offer| offer.trim() == PROTOCOL)
 }
 
 fn is_allowed(headers: &HeaderMap, origins: &[HeaderValue]) -> bool {
@@ -77,19 +113,23 @@ fn is_allowed(headers: &HeaderMap, origins: &[HeaderValue]) -> bool {
     is_own || origins.iter().any(|named| named == "*" || named == origin)
 }
 
-async fn serve(mut socket: WebSocket, server: Arc<GraphqlService>, _permit: OwnedSemaphorePermit) {
+async fn serve(mut socket: WebSocket, server: Arc<GraphqlService>, has_protocol: bool, _permit: OwnedSemaphorePermit) {
     // Held until the end, so that `Engine::streams_ended` waits for this connection.
     let mut ending = server.engine.ending();
     let is_over = async move || ending.wait_for(|ending| *ending).await.is_ok();
-    let reason = exchange_messages(&mut socket, &server, is_over).await.err().flatten();
+    let reason = if has_protocol {
+        exchange_messages(&mut socket, &server, is_over).await.err().flatten()
+    } else {
+        Some((4406, "Subprotocol not acceptable".to_owned()))
+    };
     let handshake = async {
         if let Some((code, reason)) = reason {
             // If sending fails, the client is gone.
-            let _ = socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
+            let _ = socket.send(Message::Close(Some(CloseFrame { code: code.into(), reason: reason.into() }))).await;
         }
         // Reading on answers the client's own close frame, and unread bytes would make the system reset the connection
         // before the client has read the reason.
-        while let Some(Ok(_)) = socket.recv().await {}
+        while let Some(Ok(_)) = socket.next().await {}
     };
     let _ = timeout(CLOSE_TIMEOUT, handshake).await;
 }
@@ -100,9 +140,6 @@ async fn exchange_messages(
     server: &Arc<GraphqlService>,
     mut is_over: impl AsyncFnMut() -> bool,
 ) -> Result<Infallible, Close> {
-    if socket.protocol().is_none() {
-        return close(4406, "Subprotocol not acceptable");
-    }
     let limits = &server.engine.limits().streams;
     let mut connection = WebSocketConnection { server, operations: Operations::new(), is_ready: false };
     let mut late = std::pin::pin!(sleep(limits.init));
@@ -110,20 +147,18 @@ async fn exchange_messages(
     let mut is_alive = true;
     let mut is_ending = false;
     loop {
-        // Holds its part of the budget for unread responses until it is sent.
-        let mut held = None;
-        let text = tokio::select! {
-            received = socket.recv() => {
+        let message = tokio::select! {
+            received = socket.next() => {
                 is_alive = true;
                 match received {
-                    Some(Ok(Message::Text(text))) => connection.on_message(&text)?,
+                    Some(Ok(Message::Text(text))) => connection.on_message(&text)?.map(message::whole),
                     Some(Ok(Message::Binary(_))) => return close(4400, "Invalid message received"),
-                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => None,
+                    Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => None,
                     Some(Ok(Message::Close(_))) | None => return Err(None),
                     Some(Err(_)) => return close(1009, "Message too big"),
                 }
             }
-            (id, outgoing) = connection.next() => Some(held.insert(outgoing).to_json(&id)),
+            (id, outgoing) = connection.next() => Some(outgoing.into_parts(&id)),
             () = &mut late, if !connection.is_ready => return close(4408, "Connection initialisation timeout"),
             _ = pings.tick() => {
                 if !std::mem::replace(&mut is_alive, false) {
@@ -137,10 +172,9 @@ async fn exchange_messages(
                 None
             }
         };
-        if let Some(text) = text {
-            socket.send(Message::text(text)).await.map_err(|_| None)?;
+        if let Some(message) = message {
+            frames::send(socket, message).await.map_err(|_| None)?;
         }
-        drop(held);
         if is_ending && connection.operations.is_empty() {
             return close(1001, "Going away");
         }
@@ -187,10 +221,7 @@ impl WebSocketConnection<'_> {
         let permit = Arc::clone(&self.server.streams).try_acquire_owned();
         let permit = match permit {
             Ok(permit) if self.operations.len() < maximum => permit,
-            _ => {
-                let error = Error::request(Code::MaxStreams, "as many streams are open as may be: try again");
-                return failed(&[error]);
-            }
+            _ => return failed(&[refusal::streams()]),
         };
         let server = Arc::clone(self.server);
         let subscription = match server.engine.prepare(&request) {
@@ -198,7 +229,7 @@ impl WebSocketConnection<'_> {
             Ok(_) => {
                 let messages = async move {
                     let _permit = permit;
-                    respond_once(&server, &request).await
+                    run_as_task(async move { respond_once(&server, &request).await }).await.unwrap_or_default()
                 };
                 return stream::once(messages).flat_map(stream::iter).boxed();
             }
@@ -207,13 +238,13 @@ impl WebSocketConnection<'_> {
         match subscription {
             Ok(subscription) => stream::unfold(Some((server, subscription, permit)), async |state| {
                 let (server, mut subscription, permit) = state?;
-                match subscription.next().await {
-                    Some(event) => {
-                        let json = server.hold(event, <[u8]>::to_vec).await?;
-                        Some((Outgoing::Next(json), Some((server, subscription, permit))))
-                    }
-                    None => Some((Outgoing::Complete, None)),
-                }
+                let next = run_as_task(async move {
+                    let Some(event) = subscription.next().await else { return Some((Outgoing::Complete, None)) };
+                    let json = server.hold(event).await?;
+                    Some((Outgoing::Next(json), Some((server, subscription))))
+                });
+                let (outgoing, rest) = next.await??;
+                Some((outgoing, rest.map(|(server, subscription)| (server, subscription, permit))))
             })
             .boxed(),
             Err(errors) => failed(&errors),
@@ -248,6 +279,14 @@ fn failed(errors: &[Error]) -> Operation {
     stream::once(async move { outgoing }).boxed()
 }
 
+/// Runs a future as a task, which is aborted when this is dropped; `None` if it panics. A task makes progress also while
+/// the connection writes and polls nothing: otherwise it would keep a permit that it waited for.
+async fn run_as_task<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Option<T> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(future);
+    tasks.join_next().await?.ok()
+}
+
 /// Returns every message of an operation with one response.
 async fn respond_once(server: &GraphqlService, request: &Request<'_>) -> Vec<Outgoing> {
     let response = match server.engine.prepare(request) {
@@ -255,7 +294,10 @@ async fn respond_once(server: &GraphqlService, request: &Request<'_>) -> Vec<Out
         Err(error) => Err(vec![error]),
     };
     match response {
-        Ok(response) => vec![Outgoing::Next(response.bytes), Outgoing::Complete],
+        Ok(response) => match server.in_flight.try_hold(response.bytes) {
+            Some(json) => vec![Outgoing::Next(json), Outgoing::Complete],
+            None => vec![Outgoing::errors(&[refusal::unread()])],
+        },
         Err(errors) => vec![Outgoing::errors(&errors)],
     }
 }

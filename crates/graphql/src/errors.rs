@@ -45,6 +45,10 @@ pub enum Code {
     CatalogChanged,
     /// The maximum number of streams is open.
     MaxStreams,
+    /// The body or the URL is larger than the limit.
+    RequestTooLarge,
+    /// Too many bytes of requests or of unread responses are held; the request may be retried.
+    Overloaded,
     /// An error of the server, not of the request.
     Internal,
 }
@@ -126,6 +130,8 @@ impl Code {
             Code::Timeout => "TIMEOUT",
             Code::CatalogChanged => "CATALOG_CHANGED",
             Code::MaxStreams => "MAX_STREAMS_LIMIT",
+            Code::RequestTooLarge => "REQUEST_TOO_LARGE",
+            Code::Overloaded => "SERVER_OVERLOADED",
             Code::Internal => "INTERNAL_SERVER_ERROR",
         }
     }

@@ -1,6 +1,7 @@
 //! In which form an answer is sent, and for how long it may be kept.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -8,11 +9,11 @@ use axum::http::Request as HttpRequest;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 
-use super::*;
 use graphql::Engine;
 use graphql::limits::{IntrospectionPolicy, Limits};
 use http_facts::coding::MIN_ENCODED_BYTES;
 
+use crate::budget::BUDGET_UNIT;
 use crate::tests::fixture::{ALPHA_DIGEST, engine};
 
 /// More than [`MIN_ENCODED_BYTES`] of answer.

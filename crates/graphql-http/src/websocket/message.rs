@@ -74,24 +74,22 @@ impl Outgoing {
         Self::Errors(list.into())
     }
 
-    /// The JSON of the message about the operation with this id.
-    pub(super) fn to_json(&self, id: &str) -> String {
+    /// The JSON of the message about the operation with this id, in parts. The payload is not copied.
+    pub(super) fn into_parts(self, id: &str) -> [Bytes; 3] {
         let (kind, payload) = match self {
             Self::Next(result) => ("next", Some(result)),
             Self::Errors(errors) => ("error", Some(errors)),
             Self::Complete => ("complete", None),
         };
-        let mut json = Vec::with_capacity(64 + id.len() + payload.map_or(0, Bytes::len));
-        json.extend_from_slice(b"{\"id\":");
-        json.extend_from_slice(Value::from(id).to_string().as_bytes());
-        json.extend_from_slice(format!(",\"type\":\"{kind}\"").as_bytes());
-        if let Some(payload) = payload {
-            json.extend_from_slice(b",\"payload\":");
-            json.extend_from_slice(payload);
-        }
-        json.push(b'}');
-        String::from_utf8(json).unwrap_or_default()
+        let member = if payload.is_some() { ",\"payload\":" } else { "" };
+        let head = format!("{{\"id\":{},\"type\":\"{kind}\"{member}", Value::from(id));
+        [head.into(), payload.unwrap_or_default(), Bytes::from_static(b"}")]
     }
+}
+
+/// A message in one part.
+pub(super) fn whole(json: String) -> [Bytes; 3] {
+    [json.into(), Bytes::new(), Bytes::new()]
 }
 
 /// The reply to a `ping`.

@@ -28,7 +28,7 @@ fn subscribe(id: &str, query: &str) -> String {
 
 async fn said(connection: &mut WebSocketConnection<'_>) -> Value {
     let (id, outgoing) = connection.next().await;
-    serde_json::from_str(&outgoing.to_json(&id)).unwrap()
+    serde_json::from_slice(&outgoing.into_parts(&id).concat()).unwrap()
 }
 
 /// The code with which the last of some messages closes a socket; none when all of them are taken.
@@ -124,6 +124,51 @@ async fn as_many_operations_run_as_the_limits_say() {
         connection.on_message(&subscribe("4", "{ __typename }")).ok().unwrap();
         assert_eq!(said(&mut connection).await["type"], "next");
     }
+}
+
+#[tokio::test]
+async fn a_response_without_room_is_refused_and_the_next_one_is_sent() {
+    let limits = Limits { in_flight_bytes: crate::budget::BUDGET_UNIT, ..Limits::default() };
+    let (_writer, reader) = catalogs();
+    let server = Arc::new(GraphqlService::new(Arc::new(Engine::new(reader, "test", limits)), &[]));
+    let mut connection = connect(&server);
+    connection.on_message(INIT).ok().unwrap();
+    connection.on_message(&subscribe("1", "{ __typename }")).ok().unwrap();
+    let (_, unread) = connection.next().await;
+    assert_eq!(said(&mut connection).await["type"], "complete");
+    connection.on_message(&subscribe("2", "{ __typename }")).ok().unwrap();
+    let error = said(&mut connection).await;
+    assert_eq!([&error["id"], &error["type"]], ["2", "error"]);
+    assert_eq!(error["payload"][0]["extensions"]["code"], "SERVER_OVERLOADED");
+    drop(unread);
+    connection.on_message(&subscribe("3", "{ __typename }")).ok().unwrap();
+    assert_eq!(said(&mut connection).await["type"], "next");
+}
+
+#[tokio::test]
+async fn operations_of_a_connection_that_is_not_polled_hold_nothing_that_others_wait_for() {
+    let limits = Limits { in_flight_bytes: crate::budget::BUDGET_UNIT, ..Limits::default() };
+    let (mut writer, reader) = catalogs();
+    let server = Arc::new(GraphqlService::new(Arc::new(Engine::new(reader, "test", limits)), &[]));
+    let mut connections: Vec<_> = (0..20).map(|_| connect(&server)).collect();
+    for connection in &mut connections {
+        connection.on_message(INIT).ok().unwrap();
+        connection.on_message(&subscribe("1", CHANGES)).ok().unwrap();
+        assert!(timeout(Duration::ZERO, connection.next()).await.is_err());
+    }
+    let unread = server.in_flight.try_acquire(1).unwrap();
+    writer.publish(served("c", BETA, 1));
+    let last = connections.len() - 1;
+    for connection in &mut connections[..last] {
+        assert!(timeout(Duration::ZERO, connection.next()).await.is_err(), "there is no room for any event");
+    }
+    let told = timeout(Duration::from_mins(1), said(&mut connections[last])).await;
+    let told = told.expect("the others hold what it waits for");
+    assert_eq!(told["payload"]["errors"][0]["extensions"]["code"], "SERVER_OVERLOADED", "{told}");
+    drop(unread);
+    writer.publish(served("d", BETA, 1));
+    let told = timeout(Duration::from_mins(1), said(&mut connections[last])).await.unwrap();
+    assert_eq!(told["payload"], json!({"data": {"catalogChanged": {"name": "d"}}}));
 }
 
 #[test]
