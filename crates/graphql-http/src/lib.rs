@@ -21,7 +21,7 @@ use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ET
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use graphql::errors::{Error, Outcome};
+use graphql::errors::{Code, Error, Outcome};
 use graphql::limits::IntrospectionPolicy;
 use graphql::{Engine, PreparedRequest, Request, SDL};
 use http_facts::negotiation::AcceptableCodings;
@@ -111,15 +111,23 @@ impl GraphqlService {
         if let Some(response) = representation.not_modified(headers, &codings) {
             return Some(response);
         }
-        let cached = self.engine.cached(&validator, &codings).await?;
-        Some(self.send(cached, representation))
+        Some(match self.engine.cached(&validator, &codings).await? {
+            Ok(cached) => self.send(cached, representation),
+            Err(error) => refusal::overloaded(&error, media),
+        })
     }
 
     /// Responds with the errors of a request that was not executed.
-    fn send_errors(&self, errors: &[Error], media: MediaType, codings: &AcceptableCodings) -> Response {
+    async fn send_errors(&self, errors: &[Error], media: MediaType, codings: &AcceptableCodings) -> Response {
+        if let [error @ Error { code: Code::Overloaded, .. }] = errors {
+            return refusal::overloaded(error, media);
+        }
         let response = graphql::Response::from_errors(errors, Outcome::Refused);
         let representation = Representation { media, validator: None };
-        self.send(self.engine.encode(response, codings), representation)
+        match self.engine.encode(response, codings).await {
+            Ok(response) => self.send(response, representation),
+            Err(error) => refusal::overloaded(&error, media),
+        }
     }
 }
 
@@ -208,7 +216,7 @@ async fn respond_once(
     let codings = AcceptableCodings::from_headers(headers);
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return server.send_errors(&[error], media, &AcceptableCodings::default()),
+        Err(error) => return server.send_errors(&[error], media, &AcceptableCodings::default()).await,
     };
     let mut representation = Representation { media, validator: None };
     if let Some(url) = url {
@@ -220,7 +228,7 @@ async fn respond_once(
     }
     match prepared.respond(&codings).await {
         Ok(response) => server.send(response, representation),
-        Err(errors) => server.send_errors(&errors, media, &codings),
+        Err(errors) => server.send_errors(&errors, media, &codings).await,
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct Budget {
     time: Duration,
     deadline: Instant,
     cancellation: Cancellation,
+    /// Whether `work` is less than the limit, to be exceeded where there is more time.
+    is_short: bool,
     /// The limit that stopped the work.
     exceeded: Cell<Option<Exceeded>>,
 }
@@ -43,7 +45,19 @@ impl Budget {
     /// Creates the budget of an execution that begins now.
     pub(super) fn new(limits: &Limits, cancellation: Cancellation) -> Self {
         let Limits { work, time, .. } = *limits;
-        Self { work, time, deadline: Instant::now() + time, cancellation, exceeded: Cell::new(None) }
+        let deadline = Instant::now() + time;
+        Self { work, time, deadline, cancellation, is_short: false, exceeded: Cell::new(None) }
+    }
+
+    /// Creates the budget of an execution that holds up others: at most `work` units.
+    pub(super) fn short(limits: &Limits, work: u64) -> Self {
+        let is_short = work < limits.work;
+        Self { work: work.min(limits.work), is_short, ..Self::new(limits, Cancellation::default()) }
+    }
+
+    /// Returns whether the work was stopped because the budget was a short one.
+    pub(super) fn was_too_short(&self) -> bool {
+        self.is_short && matches!(self.exceeded.get(), Some(Exceeded::Work))
     }
 
     /// Checks the work drawn so far, in nanoseconds of [`fbc::work`]. Returns the sum at which to check again, `None` if a

@@ -36,12 +36,20 @@ pub(super) struct Execution<'e> {
     pub(super) includes_cost: bool,
 }
 
-/// Cost, in objects, above which an execution takes about a tenth of a millisecond or longer, and is kept off the
-/// threads that serve connections.
-const LONG_EXECUTION_COST: u64 = 500;
+/// What an execution may do.
+#[derive(Clone, Debug)]
+pub(super) enum Turn {
+    /// Nothing that takes long, because it holds up a thread that serves connections.
+    Short,
+    /// All that the limits allow, until the client leaves.
+    Long(Cancellation),
+}
+
+/// Units of work, estimated or drawn, up to which an execution is short: about half a millisecond.
+const SHORT_WORK: u64 = 500;
 
 impl Engine {
-    /// Executes a query.
+    /// Executes a query; `None` if it takes longer than a short turn.
     ///
     /// # Errors
     /// Request errors, for which nothing was executed.
@@ -49,7 +57,8 @@ impl Engine {
         &self,
         snapshot: &Snapshot,
         ResolvedRequest { request, document, includes_cost, .. }: &ResolvedRequest<'_>,
-    ) -> Result<Response, Vec<Error>> {
+        turn: Turn,
+    ) -> Result<Option<Response>, Vec<Error>> {
         let operation = document.operation(request.operation_name.as_deref()).map_err(|error| vec![error])?;
         if operation.is_subscription() {
             // The message of graphql-http (npm), and what to do.
@@ -60,10 +69,11 @@ impl Engine {
         let none = Map::new();
         let raw_variables = request.variables.as_ref().unwrap_or(&none);
         let includes_cost = *includes_cost;
-        self.execute_operation(snapshot, Execution { document, operation, raw_variables, change: None, includes_cost })
+        let execution = Execution { document, operation, raw_variables, change: None, includes_cost };
+        self.execute_operation(snapshot, execution, turn)
     }
 
-    /// Executes an operation, whatever its kind.
+    /// Executes an operation, whatever its kind; `None` if it takes longer than a short turn.
     ///
     /// # Errors
     /// Request errors, for which nothing was executed.
@@ -71,29 +81,35 @@ impl Engine {
         &self,
         snapshot: &Snapshot,
         Execution { document, operation, raw_variables, change, includes_cost }: Execution<'_>,
-    ) -> Result<Response, Vec<Error>> {
+        turn: Turn,
+    ) -> Result<Option<Response>, Vec<Error>> {
         let variables = coercion::variables(&self.schema, document, operation, raw_variables, self.limits.list_items)?;
         let plan = match plan::plan(&self.schema, document, operation, &variables) {
             Ok(plan) => plan,
-            Err(error) => return Ok(Response::without_data(document, &error)),
+            Err(error) => return Ok(Some(Response::without_data(document, &error))),
         };
         let cost = self.check_cost(&plan).map_err(|error| vec![error])?;
         let cache = &self.introspection_cache;
         let introspection = match cache.execute(&self.schema, document, operation, &variables, &plan) {
             Ok(introspection) => introspection,
-            Err(error) => return Ok(Response::from_errors(&[error], Outcome::Abandoned)),
+            Err(error) => return Ok(Some(Response::from_errors(&[error], Outcome::Abandoned))),
         };
         let context = Context { snapshot, change, document, limits: &self.limits, introspection: &introspection };
-        let is_long = cost > LONG_EXECUTION_COST || plan::cost::copies_json(&plan);
+        let is_long = cost > SHORT_WORK || plan::cost::copies_json(&plan);
+        let budget = match turn {
+            Turn::Short if is_long => return Ok(None),
+            Turn::Short => Budget::short(&self.limits, SHORT_WORK),
+            Turn::Long(cancellation) => Budget::new(&self.limits, cancellation),
+        };
         let written = executor::run(is_long, || {
             let mut out = Vec::with_capacity(initial_capacity(cost));
             out.extend_from_slice(b"{\"data\":");
-            let budget = Budget::new(&self.limits, Cancellation::default());
             write::write(&plan, context, &budget, out)
         });
         Ok(match written {
-            Ok(written) => Response::from_written(written, includes_cost.then_some(cost)),
-            Err(reason) => Response::from_errors(&[reason], Outcome::Abandoned),
+            Ok(written) => Some(Response::from_written(written, includes_cost.then_some(cost))),
+            Err(_) if budget.was_too_short() => None,
+            Err(reason) => Some(Response::from_errors(&[reason], Outcome::Abandoned)),
         })
     }
 

@@ -55,9 +55,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use serving::Catalogs;
 
+use budget::Cancellation;
 use document::Schema;
 use documents::{DocumentPolicy, Documents, UntrustedError};
 use errors::{Error, Outcome};
+use execute::Turn;
 use executor::Executor;
 use introspection::IntrospectionCache;
 use limits::Limits;
@@ -67,6 +69,7 @@ use subscription::Streams;
 
 pub use document::SDL;
 pub use execute::Response;
+pub use executor::{MAX_WAIT, MAX_WAITING};
 pub use prepared::{EncodedResponse, PreparedRequest};
 pub use response_key::Validator;
 pub use subscription::{StreamLimits, Subscription, SubscriptionEvent};
@@ -85,7 +88,7 @@ pub struct Engine {
 }
 
 /// A request, as GraphQL over HTTP encodes it in JSON.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct Request<'a> {
     /// Source text of the document; `None` if `document_id` or the extension `persistedQuery` names a stored one.
     #[serde(borrow, default)]
@@ -157,7 +160,11 @@ impl Engine {
     pub fn execute(&self, request: &Request<'_>) -> Response {
         let resolved = self.documents.resolve(request, &self.schema, &self.limits).map_err(|error| vec![error]);
         resolved
-            .and_then(|resolved| self.execute_resolved(&self.catalogs.snapshot(), &resolved))
+            .and_then(|resolved| {
+                let turn = Turn::Long(Cancellation::default());
+                self.execute_resolved(&self.catalogs.snapshot(), &resolved, turn)
+            })
+            .map(|response| response.expect("a long turn ends with a response"))
             .unwrap_or_else(|errors| Response::from_errors(&errors, Outcome::Refused))
     }
 

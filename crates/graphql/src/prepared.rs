@@ -9,8 +9,10 @@ use http_facts::coding::{Coding, CompressionLevel};
 use http_facts::negotiation::{AcceptableCodings, is_worth_compressing};
 use serving::Snapshot;
 
+use super::budget::{CancelOnDrop, Cancellation};
 use super::documents::ResolvedRequest;
-use super::errors::{Error, Outcome};
+use super::errors::{Code, Error, Outcome};
+use super::execute::Turn;
 use super::response_cache::CachedResponse;
 use super::response_key::{ResponseKey, Validator};
 use super::subscription::Subscription;
@@ -83,13 +85,42 @@ impl<'r> PreparedRequest<'r> {
         if let Some(validator) = &self.validator
             && let Some(response) = engine.cached(validator, codings).await
         {
-            return Ok(response);
+            return response.map_err(|error| vec![error]);
         }
-        let permit = engine.executor.acquire().await;
-        let response = engine.execute_resolved(&self.snapshot, &self.resolved)?;
-        let Some((key, cached)) = self.store(&response) else { return Ok(engine.encode(response, codings)) };
-        drop(permit);
-        Ok(engine.encode_cached(&key, &cached, codings).await)
+        let response = match engine.execute_resolved(&self.snapshot, &self.resolved, Turn::Short)? {
+            Some(response) => response,
+            None => self.execute_in_turn().await?,
+        };
+        match self.store(&response) {
+            Some((key, cached)) => engine.encode_cached(&key, &cached, codings).await,
+            None => engine.encode(response, codings).await,
+        }
+        .map_err(|error| vec![error])
+    }
+
+    /// Executes a long request when it is its turn, on a thread that serves no connections. It is cancelled when the
+    /// client leaves.
+    async fn execute_in_turn(&self) -> Result<Response, Vec<Error>> {
+        let permit = self.engine.executor.acquire().await.map_err(|_| vec![overloaded()])?;
+        let cancellation = Cancellation::default();
+        let _cancel = CancelOnDrop(cancellation.clone());
+        let (engine, snapshot) = (Arc::clone(self.engine), Arc::clone(&self.snapshot));
+        let ResolvedRequest { request, ref document, digest, includes_cost } = self.resolved;
+        let (request, document) = (request.clone().into_owned(), Arc::clone(document));
+        let executed = tokio::task::spawn_blocking(move || {
+            // Held until the execution has really ended.
+            let _permit = permit;
+            let resolved = ResolvedRequest { request: &request, document, digest, includes_cost };
+            engine.execute_resolved(&snapshot, &resolved, Turn::Long(cancellation))
+        });
+        match executed.await {
+            Ok(Ok(Some(response))) => Ok(response),
+            Ok(Err(errors)) => Err(errors),
+            Ok(Ok(None)) | Err(_) => {
+                tracing::error!("an execution ended without a response");
+                Err(vec![Error::request(Code::Internal, "internal server error".to_owned())])
+            }
+        }
     }
 
     /// Offers a response to the cache; `None` if it was not stored.
@@ -102,24 +133,53 @@ impl<'r> PreparedRequest<'r> {
     }
 }
 
+/// The error of a long request that finds no place among those that wait.
+fn overloaded() -> Error {
+    Error::request(Code::Overloaded, "too many long requests wait for their turn: try again")
+}
+
 impl Engine {
     /// Returns the cached response with this validator, if there is one, compressed with the preferred one of these
     /// codings if its size is suitable.
-    pub async fn cached(&self, validator: &Validator, codings: &AcceptableCodings) -> Option<EncodedResponse> {
+    ///
+    /// # Errors
+    /// If the response must be compressed first, and too many requests wait.
+    pub async fn cached(
+        &self,
+        validator: &Validator,
+        codings: &AcceptableCodings,
+    ) -> Option<Result<EncodedResponse, Error>> {
         let cached = self.response_cache.get(&validator.key)?;
         Some(self.encode_cached(&validator.key, &cached, codings).await)
     }
 
     /// Compresses a response with the preferred one of these codings if its size is suitable.
-    pub fn encode(&self, Response { body, outcome }: Response, codings: &AcceptableCodings) -> EncodedResponse {
+    ///
+    /// # Errors
+    /// If it takes long and too many requests wait.
+    pub async fn encode(
+        &self,
+        Response { body, outcome }: Response,
+        codings: &AcceptableCodings,
+    ) -> Result<EncodedResponse, Error> {
         let coding = self.choose_coding(body.len(), codings);
         let bytes = match coding {
-            Some(coding) => executor::run(body.len() >= LONG_COMPRESSION_BYTES, || {
-                coding.compress_to_vec(&body, CompressionLevel::Fast).into()
-            }),
+            Some(coding) => {
+                let compress = || coding.compress_to_vec(&body, CompressionLevel::Fast).into();
+                self.compress_in_turn(body.len(), compress).await?
+            }
             None => body.into(),
         };
-        EncodedResponse { bytes, coding, outcome }
+        Ok(EncodedResponse { bytes, coding, outcome })
+    }
+
+    /// Compresses so many bytes, when it is its turn if that takes long.
+    async fn compress_in_turn(&self, length: usize, compress: impl FnOnce() -> Bytes) -> Result<Bytes, Error> {
+        if length < LONG_COMPRESSION_BYTES {
+            return Ok(compress());
+        }
+        let _permit = self.executor.acquire().await.map_err(|_| overloaded())?;
+        Ok(executor::run(true, compress))
     }
 
     async fn encode_cached(
@@ -127,19 +187,16 @@ impl Engine {
         key: &ResponseKey,
         cached: &CachedResponse,
         codings: &AcceptableCodings,
-    ) -> EncodedResponse {
+    ) -> Result<EncodedResponse, Error> {
         let length = cached.plain.len();
         let coding = self.choose_coding(length, codings);
         let encode = |coding| self.response_cache.encoded(key, cached, coding);
         let bytes = match coding {
             None => cached.plain.clone(),
             Some(coding) if cached.has(coding) => encode(coding),
-            Some(coding) => {
-                let _permit = self.executor.acquire().await;
-                executor::run(length >= LONG_COMPRESSION_BYTES, || encode(coding))
-            }
+            Some(coding) => self.compress_in_turn(length, || encode(coding)).await?,
         };
-        EncodedResponse { bytes, coding, outcome: Outcome::Complete }
+        Ok(EncodedResponse { bytes, coding, outcome: Outcome::Complete })
     }
 
     /// Returns the coding for a response of so many bytes; `None` to send it uncompressed.

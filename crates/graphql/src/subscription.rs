@@ -14,10 +14,11 @@ use serving::{Revision, Served, Snapshot};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use super::budget::Cancellation;
 use super::document::Document;
 use super::documents::ResolvedRequest;
 use super::errors::{self, Code, Error};
-use super::execute::Execution;
+use super::execute::{Execution, Turn};
 use super::write::CatalogChange;
 use super::{Engine, coercion, plan};
 
@@ -71,10 +72,7 @@ struct EventKey {
 
 /// A running subscription.
 pub struct Subscription {
-    engine: Arc<Engine>,
-    document: Arc<Document>,
-    operation_name: Option<String>,
-    variables: Map<String, Value>,
+    operation: Arc<SubscribedOperation>,
     /// Hash of the document, the operation and the variables.
     request: Digest,
     /// Names of the catalogs to report; `None` for every catalog.
@@ -85,6 +83,14 @@ pub struct Subscription {
     last: String,
     changes: watch::Receiver<u64>,
     ending: watch::Receiver<bool>,
+}
+
+/// The operation that is executed for each event.
+struct SubscribedOperation {
+    engine: Arc<Engine>,
+    document: Arc<Document>,
+    name: Option<String>,
+    variables: Map<String, Value>,
 }
 
 /// One response of a subscription.
@@ -156,16 +162,18 @@ impl Subscription {
         let key = format!("{digest:?}{operation_name:?}{raw_variables:?}");
         let changes = engine.catalogs.changes();
         Ok(Self {
-            engine: Arc::clone(engine),
-            operation_name,
-            variables: raw_variables,
             request: Digest::new(Sha256::digest(key).into()),
             names,
             reported: engine.catalogs.snapshot().by_name().cloned().collect(),
             last: String::new(),
             changes,
             ending: engine.ending(),
-            document: Arc::clone(document),
+            operation: Arc::new(SubscribedOperation {
+                engine: Arc::clone(engine),
+                document: Arc::clone(document),
+                name: operation_name,
+                variables: raw_variables,
+            }),
         })
     }
 
@@ -173,7 +181,7 @@ impl Subscription {
     pub async fn next(&mut self) -> Option<SubscriptionEvent> {
         loop {
             self.changes.borrow_and_update();
-            let now = self.engine.catalogs.snapshot();
+            let now = self.operation.engine.catalogs.snapshot();
             if self.find_change(&now).is_none() {
                 // Catalogs may have been published anew with the same content: the former ones are released.
                 self.reported = now.by_name().cloned().collect();
@@ -184,11 +192,11 @@ impl Subscription {
                 }
                 continue;
             }
-            let permit = Arc::clone(&self.engine.streams.permits).acquire_owned().await.ok()?;
+            let permit = Arc::clone(&self.operation.engine.streams.permits).acquire_owned().await.ok()?;
             // Something else may have been published while this stream waited.
-            let now = self.engine.catalogs.snapshot();
+            let now = self.operation.engine.catalogs.snapshot();
             if let Some(change) = self.find_change(&now) {
-                let text = self.text(&now, &change);
+                let text = self.text(&now, &change).await?;
                 self.mark_reported(change);
                 return Some(SubscriptionEvent { text, permit });
             }
@@ -227,31 +235,54 @@ impl Subscription {
     }
 
     /// Returns the text of an event: the one that another stream of the same request wrote, or else a new one.
-    fn text(&self, now: &Snapshot, versions: &CatalogVersions) -> Bytes {
+    ///
+    /// `None` if the runtime is shutting down.
+    async fn text(&self, now: &Arc<Snapshot>, versions: &CatalogVersions) -> Option<Bytes> {
         let change = catalog_change(versions);
         let before = change.before.map(|served| served.content.digest);
         let key = EventKey { request: self.request, name: change.name().to_owned(), before };
-        let streams = &self.engine.streams;
-        if let Some(text) = streams.shared_text(now.revision(), &key) {
-            return text;
+        let (streams, revision) = (&self.operation.engine.streams, now.revision());
+        if let Some(text) = streams.shared_text(revision, &key) {
+            return Some(text);
         }
-        let text = self.execute(now, change);
+        let text = if let Some(_turn) = self.operation.engine.executor.try_acquire() {
+            self.operation.execute(now, change)
+        } else {
+            self.operation.execute_in_turn(now, versions).await?
+        };
         if text.len() <= SHARED_TEXT_BYTES {
-            streams.share(now.revision(), key, &text);
+            streams.share(revision, key, &text);
         }
-        text
+        Some(text)
+    }
+}
+
+impl SubscribedOperation {
+    /// Executes a long operation when it is its turn, in a task of its own: a client that reads nothing holds no turn.
+    ///
+    /// `None` if the runtime is shutting down.
+    async fn execute_in_turn(self: &Arc<Self>, now: &Arc<Snapshot>, versions: &CatalogVersions) -> Option<Bytes> {
+        let (operation, now, versions) = (Arc::clone(self), Arc::clone(now), versions.clone());
+        let written = tokio::spawn(async move {
+            let _turn = operation.engine.executor.acquire_patiently().await;
+            operation.execute(&now, catalog_change(&versions))
+        });
+        written.await.ok()
     }
 
+    /// Executes the operation for an event.
     fn execute(&self, now: &Snapshot, change: CatalogChange<'_>) -> Bytes {
-        let Self { engine, document, variables, .. } = self;
-        let operation = document.operation(self.operation_name.as_deref()).map_err(|error| vec![error]);
+        let Self { engine, document, name, variables } = self;
+        let operation = document.operation(name.as_deref()).map_err(|error| vec![error]);
         let response = operation.and_then(|operation| {
             let change = Some(change);
             let execution = Execution { document, operation, raw_variables: variables, change, includes_cost: false };
-            engine.execute_operation(now, execution)
+            engine.execute_operation(now, execution, Turn::Long(Cancellation::default()))
         });
-        let body = response.map_or_else(|errors| errors::body(&errors), |response| response.body);
-        body.into()
+        match response {
+            Ok(response) => response.expect("a long turn ends with a response").body.into(),
+            Err(errors) => errors::body(&errors).into(),
+        }
     }
 }
 
