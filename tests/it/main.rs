@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
 
 mod bad_input;
+mod bad_queries;
 mod canonical;
 mod catalogd;
 mod closed_output;

@@ -163,6 +163,7 @@ fn prices() -> Vec<(&'static str, String)> {
         Step::ParsedByte => "parsed byte",
         Step::JsonByte => "JSON byte",
         Step::DecodedByte => "decoded byte",
+        Step::WrittenByte => "written byte",
     };
     Step::ALL.into_iter().map(|step| (name(step), step.price().to_string())).collect()
 }

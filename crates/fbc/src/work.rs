@@ -39,11 +39,13 @@ pub enum Step {
     JsonByte,
     /// A byte of a manifest that is decoded.
     DecodedByte,
+    /// A byte of a response beyond those that an object usually has.
+    WrittenByte,
 }
 
 impl Step {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Object,
         Self::Bundle,
         Self::Comparison,
@@ -57,6 +59,7 @@ impl Step {
         Self::ParsedByte,
         Self::JsonByte,
         Self::DecodedByte,
+        Self::WrittenByte,
     ];
 
     /// Price of one step, in nanoseconds; [`UNIT`] of them are a unit of work.
@@ -72,7 +75,7 @@ impl Step {
             Self::FacetValue => 100,
             Self::SortStep => 25,
             Self::ParsedByte => 15,
-            Self::JsonByte => 1,
+            Self::JsonByte | Self::WrittenByte => 1,
             Self::DecodedByte => 2,
         }
     }

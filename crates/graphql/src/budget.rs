@@ -105,3 +105,52 @@ impl Drop for CancelOnDrop {
         self.0.0.store(true, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(work: u64, time: Duration, cancellation: Cancellation) -> Budget {
+        Budget::new(&Limits { work, time, ..Limits::default() }, cancellation)
+    }
+
+    fn code(budget: &Budget) -> Option<&'static str> {
+        Some(budget.error()?.code.as_str())
+    }
+
+    #[test]
+    fn work_goes_on_until_its_limit() {
+        let budget = budget(300, Duration::from_hours(1), Cancellation::default());
+        assert_eq!(budget.check(0), Some(256 * UNIT), "the clock is looked at in between");
+        assert_eq!(budget.check(256 * UNIT), Some(300 * UNIT + 1));
+        assert_eq!((budget.check(300 * UNIT), code(&budget)), (Some(300 * UNIT + 1), None));
+        assert_eq!((budget.check(300 * UNIT + 1), code(&budget)), (None, Some("COST_ACTUAL_TOO_EXPENSIVE")));
+    }
+
+    #[test]
+    fn work_ends_when_its_time_is_over() {
+        let budget = budget(300, Duration::ZERO, Cancellation::default());
+        while Instant::now() <= budget.deadline {}
+        assert_eq!((budget.check(0), code(&budget)), (None, Some("TIMEOUT")));
+    }
+
+    #[test]
+    fn work_ends_when_its_client_leaves() {
+        let cancellation = Cancellation::default();
+        let budget = budget(300, Duration::from_hours(1), cancellation.clone());
+        let waits = CancelOnDrop(cancellation);
+        assert!(budget.check(0).is_some());
+        drop(waits);
+        assert_eq!(budget.check(0), None);
+    }
+
+    #[test]
+    fn short_work_that_exceeds_its_budget_may_go_on_elsewhere_but_not_beyond_the_limit() {
+        let within = |limit| {
+            let short = Budget::short(&Limits { work: limit, ..Limits::default() }, 10);
+            assert_eq!(short.check(limit.min(10) * UNIT + 1), None);
+            short.was_too_short()
+        };
+        assert_eq!([within(11), within(10), within(9)], [true, false, false]);
+    }
+}

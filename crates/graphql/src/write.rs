@@ -48,6 +48,9 @@ use scans::Scans;
 
 pub(super) use diff::CatalogChange;
 
+/// Bytes of an object that its price includes; what is written beyond them is drawn too.
+const OBJECT_BYTES: usize = 512;
+
 /// Result of executing an operation.
 pub(super) struct ExecutionResult {
     /// The buffer that was passed to [`write()`], followed by the JSON text of `data`: an object or `null`.
@@ -95,6 +98,7 @@ fn write_within<'a>(
         errors: Vec::new(),
         locations: HashMap::new(),
         error_bytes: 0,
+        drawn_bytes: 0,
         abandoned: None,
     };
     let outcome = match context.change {
@@ -172,6 +176,8 @@ struct ResponseWriter<'a> {
     locations: HashMap<SourceSpan, Option<Location>>,
     /// Size of the errors in bytes (approximate).
     error_bytes: usize,
+    /// Length of `out` when an object was drawn last.
+    drawn_bytes: usize,
     /// The limit of this writer that was exceeded.
     abandoned: Option<Error>,
 }
@@ -193,8 +199,7 @@ impl<'a, T: Copy> InCatalog<'a, T> {
 impl<'a> ResponseWriter<'a> {
     /// Writes an object with the fields of a plan (`ExecuteSelectionSet` of the specification).
     fn selection_set<T: Object<'a>>(&mut self, object: T, plan: &'a Plan<'a>) -> WriteResult {
-        self.work.draw(Step::Object, 1)?;
-        self.check_size()?;
+        self.draw_object()?;
         if let Some(error) = &plan.error {
             return self.object_error(error);
         }
@@ -207,6 +212,15 @@ impl<'a> ResponseWriter<'a> {
         }
         self.out.push(b'}');
         Ok(())
+    }
+
+    /// Draws an object, and what the last one has written beyond what is usual.
+    fn draw_object(&mut self) -> WriteResult {
+        let written = self.out.len().saturating_sub(self.drawn_bytes);
+        self.drawn_bytes = self.out.len();
+        self.work.draw(Step::WrittenByte, written.saturating_sub(OBJECT_BYTES))?;
+        self.work.draw(Step::Object, 1)?;
+        self.check_size()
     }
 
     /// Writes the metadata of a bundle, and draws the work of decoding it.
