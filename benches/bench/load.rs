@@ -57,7 +57,7 @@ fn load_on_one_thread(folder: &Path, scratch: &Path) -> Catalog {
     for file in listing.files() {
         reader.restart();
         let mut open = listing.open(file).expect("the file opens");
-        let mut origin = FileOrigin { path: file.path.clone(), ..FileOrigin::default() };
+        let mut origin = FileOrigin { path: file.path.clone(), bytes: file.bytes, ..FileOrigin::default() };
         loop {
             match reader.next().expect("the file parses") {
                 ReadEvent::NeedInput => {

@@ -28,9 +28,9 @@ pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> io::Result<(
     writeln!(out)
 }
 
-/// Counts the problems of one severity in a catalog.
-pub(super) fn count(catalog: &Catalog, severity: Severity) -> usize {
-    catalog.problems().iter().filter(|problem| problem.severity() == severity).count()
+/// Counts the problems of one severity in a catalog, listed or not.
+pub(super) fn count(catalog: &Catalog, severity: Severity) -> u64 {
+    catalog.all_problems().counts.of_severity(severity)
 }
 
 /// Creates a table without lines. Only the last column may hold colours, whose escape sequences count as letters.

@@ -25,6 +25,8 @@ struct JsonValidation<'a> {
     packages: usize,
     bundles: usize,
     problems: Vec<JsonProblem<'a>>,
+    /// Numbers of further problems, by code.
+    unlisted_problems: BTreeMap<&'a str, u64>,
 }
 
 #[derive(Serialize)]
@@ -79,9 +81,19 @@ fn text(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Resu
         }
         writeln!(out)?;
     }
-    let all = catalog.packages().len();
+    print_unlisted(out, catalog)?;
+    let all = catalog.packages().len() as u64;
     let (errors, warnings) = (count(catalog, Severity::Error), count(catalog, Severity::Warning));
     writeln!(out, "{} and {} in {}", number(errors, "error"), number(warnings, "warning"), number(all, "package"))
+}
+
+/// Prints how many more problems there are of each code than are listed.
+fn print_unlisted(out: &mut impl Write, catalog: &Catalog) -> io::Result<()> {
+    let unlisted = catalog.all_problems().unlisted();
+    for (code, count) in unlisted.iter() {
+        writeln!(out, "{} {count} more {code}", severity_word(code.severity()), code = code.as_str())?;
+    }
+    if unlisted.total() > 0 { writeln!(out) } else { Ok(()) }
 }
 
 /// Prints one problem, with the further lines of its message indented below the first.
@@ -103,7 +115,7 @@ fn severity_word(severity: Severity) -> StyledObject<&'static str> {
     }
 }
 
-fn number(count: usize, noun: &str) -> String {
+fn number(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -115,6 +127,12 @@ fn json(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Resu
             packages: catalog.packages().len(),
             bundles: catalog.bundles().len(),
             problems: catalog.problems().iter().map(json_problem).collect(),
+            unlisted_problems: catalog
+                .all_problems()
+                .unlisted()
+                .iter()
+                .map(|(code, count)| (code.as_str(), count))
+                .collect(),
         },
         Err(error) => JsonValidation {
             valid: false,
@@ -122,6 +140,7 @@ fn json(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Resu
             packages: 0,
             bundles: 0,
             problems: Vec::new(),
+            unlisted_problems: BTreeMap::new(),
         },
     };
     output::json(out, &validation)

@@ -8,8 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fbc::catalog::{Bundle, Package};
+use fbc::catalog::{Bundle, Channel, Package};
 use fbc::{Catalog, Severity};
+use loading::directory::list;
 use serde_json::{Value, json};
 use serving::{Content, Served};
 use testing::corpus::find_catalog;
@@ -69,6 +70,22 @@ fn every_package_of_community_is_served_and_just_the_eight_bad_ones_have_errors(
     let refused: BTreeSet<&str> = errors.map(|problem| problem.package.as_deref().unwrap_or("none")).collect();
     assert_eq!(refused, BTreeSet::from(REFUSED));
     assert!(catalog.problems().iter().all(|problem| problem.file.is_some() && problem.line.is_some()));
+}
+
+#[test]
+fn real_catalogs_are_far_below_the_limits_of_their_size() {
+    for name in ["community", "community-v4.18-yaml", "community-objects"] {
+        let Some(Served { content: Content { catalog, .. }, .. }) = serve(name) else { continue };
+        let files: u64 = list(&find_catalog(name).expect("it was there before")).unwrap().bytes();
+        let lines = catalog.content().len() as u64;
+        let entries = catalog.packages().flat_map(Package::channels).flat_map(Channel::entries);
+        let entries: usize = entries.map(|entry| 1 + entry.skips().len()).sum();
+        let objects = catalog.meta_count() + entries + property_counts(&catalog).values().sum::<usize>();
+        println!("{name}: {files} bytes of files, {lines} bytes of lines, {objects} objects");
+        assert!(2 * lines < loading::MAX_GROWTH * files, "{name}");
+        assert!(objects as u64 * 50 * fbc::catalog::BYTES_PER_OBJECT < 2 * files, "{name}");
+        assert!(catalog.all_problems().unlisted().total() == 0, "{name}");
+    }
 }
 
 #[test]

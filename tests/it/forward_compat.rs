@@ -151,7 +151,7 @@ fn a_store_of_another_version_is_made_anew() {
     };
     let first = serve();
     for (from, to) in
-        [("\"format\": 1", "\"format\": 2"), ("\"format\":1", "\"format\":2"), ("\"build\":\"", "\"build\":\"newer ")]
+        [("\"format\": 1", "\"format\": 2"), ("\"format\":2", "\"format\":3"), ("\"build\":\"", "\"build\":\"newer ")]
     {
         let mut changed = 0;
         for file in files(folders.path("store")) {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use catalogql::args::Args;
 use catalogql::listen;
 use clap::CommandFactory;
+use fbc::problem;
 use fbc::read::ReadLimits;
 use fbc::work::Step;
 use graphql::limits::Limits;
@@ -344,6 +345,12 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
         ("YAML indicators", indicators.to_string()),
         ("members", members.to_string()),
         ("content", fbc::catalog::MAX_CONTENT_BYTES.to_string()),
+        ("objects of a catalog", fbc::catalog::FREE_OBJECTS.to_string()),
+        ("growth", loading::MAX_GROWTH.to_string()),
+        ("problems", problem::MAX_PROBLEMS_PER_CODE.to_string()),
+        ("problem texts", problem::MAX_PROBLEM_BYTES_PER_CODE.to_string()),
+        ("problem message", problem::MAX_MESSAGE_BYTES.to_string()),
+        ("quoted text", problem::MAX_QUOTED_BYTES.to_string()),
         ("constraint", fbc::catalog::MAX_CONSTRAINT_BYTES.to_string()),
         ("tries", loading::ATTEMPTS.to_string()),
         ("store", store::DEFAULT_QUOTA_BYTES.to_string()),

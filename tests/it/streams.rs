@@ -64,7 +64,8 @@ fn content(version: usize) -> Served {
     let numbers = (1..).take(lines.lines().count()).collect();
     let file = FileOrigin { path: "c.json".into(), lines: numbers, ..FileOrigin::default() };
     let digest = fbc::Digest::new(Sha256::digest(&lines).into());
-    let catalog = Catalog::build(lines.into(), &Origins { files: vec![file] }).expect("the lines are canonical");
+    let catalog = Catalog::build(lines.into(), &Origins { files: vec![file], ..Origins::default() })
+        .expect("the lines are canonical");
     Served::new("c", Content::new(Arc::new(catalog), digest), CatalogMetadata::default())
 }
 

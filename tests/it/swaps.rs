@@ -43,7 +43,7 @@ fn content(number: usize) -> Content {
         encodings.set(Coding::Gzip, gzip.into());
     }
     let digest = Digest::new(Sha256::digest(&content).into());
-    let catalog = Catalog::build(content, &Origins { files: vec![file] }).unwrap();
+    let catalog = Catalog::build(content, &Origins { files: vec![file], ..Origins::default() }).unwrap();
     (Arc::new(catalog), digest, Arc::new(encodings))
 }
 

@@ -62,8 +62,27 @@ fn problems_are_printed_as_json_for_programs() {
         "file": "catalog.json",
         "line": 2,
     });
-    let expected = json!({ "valid": false, "error": null, "packages": 1, "bundles": 2, "problems": [problem] });
+    let expected = json!({ "valid": false, "error": null, "packages": 1, "bundles": 2, "problems": [problem], "unlistedProblems": {} });
     assert_eq!(serde_json::from_str::<Value>(&output.stdout).unwrap(), expected);
+}
+
+#[test]
+fn problems_beyond_the_first_thousand_of_a_code_are_counted() {
+    let folders = Folders::new();
+    folders.write(
+        "faulty/catalog.yaml",
+        "schema: olm.package\nname: etcd\ndefaultChannel: a\n---\nx: 1\n".to_owned() + &"---\n---\n".repeat(1_234),
+    );
+    let output = validate(&folders, &[&folders.text("faulty")]);
+    assert_eq!(output.status, Some(1));
+    assert_eq!(output.stdout.matches(" DOCUMENT_EMPTY").count(), 1_001);
+    let end = "\n\nerror: 234 more DOCUMENT_EMPTY\n\n1236 errors and 0 warnings in 1 package\n";
+    assert!(output.stdout.ends_with(end), "{}", &output.stdout[output.stdout.len() - 200..]);
+
+    let output = validate(&folders, &["-o", "json", &folders.text("faulty")]);
+    let answer: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(answer["problems"].as_array().unwrap().len(), 1_002);
+    assert_eq!(answer["unlistedProblems"], json!({ "DOCUMENT_EMPTY": 234 }));
 }
 
 #[test]

@@ -72,11 +72,16 @@ fn part(whole: &Catalog, digest: u8, is_kept: impl Fn(usize) -> bool) -> Served 
         match files.last_mut() {
             Some(last) if last.path == **meta.file() => last.lines.push(meta.line()),
             _ => {
-                files.push(FileOrigin { path: meta.file().to_string(), lines: vec![meta.line()], notices: Vec::new() });
+                files.push(FileOrigin {
+                    path: meta.file().to_string(),
+                    lines: vec![meta.line()],
+                    ..FileOrigin::default()
+                });
             }
         }
     }
-    let catalog = Catalog::build(Bytes::from(content), &Origins { files }).expect("the lines are canonical");
+    let catalog = Catalog::build(Bytes::from(content), &Origins { files, ..Origins::default() })
+        .expect("the lines are canonical");
     Served::new("c", Content::new(catalog, Digest::new([digest; 32])), CatalogMetadata::default())
 }
 

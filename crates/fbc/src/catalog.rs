@@ -56,7 +56,7 @@ pub use summary::Summary;
 pub use crate::manifest::{MAX_MANIFEST_BYTES, MAX_MANIFEST_DEPTH, Manifests, read_manifest};
 
 use crate::origin::Origins;
-use crate::problem::Problem;
+use crate::problem::{Problem, Problems};
 use derived::Derived;
 use names::{Name, NameTable};
 use record::{
@@ -71,8 +71,8 @@ use record::{
 /// use fbc::{Catalog, Origins};
 ///
 /// let lines = b"{\"defaultChannel\":\"stable\",\"name\":\"etcd\",\"schema\":\"olm.package\"}\n";
-/// let file = FileOrigin { path: "etcd.json".to_owned(), lines: vec![1], notices: Vec::new() };
-/// let catalog = Catalog::build(lines[..].into(), &Origins { files: vec![file] })?;
+/// let file = FileOrigin { path: "etcd.json".to_owned(), lines: vec![1], ..FileOrigin::default() };
+/// let catalog = Catalog::build(lines[..].into(), &Origins { files: vec![file], ..Origins::default() })?;
 ///
 /// let package = catalog.package("etcd").ok_or("no such package")?;
 /// assert_eq!(package.default_channel_name(), "stable");
@@ -85,7 +85,7 @@ pub struct Catalog {
     files: Vec<FileRecord>,
     /// The line of its file on which each blob begins, counted from 1.
     lines: Vec<u32>,
-    problems: Vec<Problem>,
+    problems: Problems,
 }
 
 /// What the lines alone decide, so that catalogs of equal content share it: all but the files and the problems in them.
@@ -130,6 +130,14 @@ pub struct SchemaCount {
 /// Maximum size of a content, in bytes. Offsets into it are `u32`.
 pub const MAX_CONTENT_BYTES: usize = u32::MAX as usize;
 
+/// Number of objects that a catalog may have however small its files are: blobs, channel entries, skips, properties and
+/// deprecations. Each takes up to 70 bytes of memory while the catalog is indexed.
+pub const FREE_OBJECTS: usize = 500_000;
+
+/// Number of bytes of its files for which a catalog may have one object more than [`FREE_OBJECTS`]. The files of real
+/// catalogs have more than 1,000 bytes per object; the shortest entry with a name has more than 8.
+pub const BYTES_PER_OBJECT: u64 = 8;
+
 /// An error that prevents lines from being indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
@@ -139,6 +147,17 @@ pub enum IndexError {
     Damaged {
         /// Line of the content, counted from 1.
         line: usize,
+    },
+    /// The catalog has more objects than its files justify; see [`FREE_OBJECTS`] and [`BYTES_PER_OBJECT`].
+    #[error(
+        "the first {line} blobs have more than {max} objects (blobs, channel entries, skips, properties and \
+         deprecations), which is the most for files of this size: remove empty objects"
+    )]
+    TooManyObjects {
+        /// Number of blobs up to the one with too many.
+        line: usize,
+        /// Maximum number of objects.
+        max: usize,
     },
     /// The content is larger than [`MAX_CONTENT_BYTES`].
     #[error("the content has {bytes} bytes, and at most {MAX_CONTENT_BYTES} can be indexed")]
@@ -174,12 +193,12 @@ impl Catalog {
         build::build(content, origins)
     }
 
-    /// Indexes canonical lines whose problems are known: those that [`Catalog::problems`] returned for the same lines.
+    /// Indexes canonical lines whose problems are known: those that [`Catalog::all_problems`] returned for the same lines.
     /// Skips validation, which takes longer than indexing.
     ///
     /// # Errors
     /// Fails as [`Catalog::build`] does.
-    pub fn reopen(content: Bytes, origins: &Origins, problems: Vec<Problem>) -> Result<Self, IndexError> {
+    pub fn reopen(content: Bytes, origins: &Origins, problems: Problems) -> Result<Self, IndexError> {
         build::reopen(content, origins, problems)
     }
 
@@ -208,8 +227,14 @@ impl Catalog {
         &self.index.schemas
     }
 
-    /// Returns the validation problems of the content, in catalog order.
+    /// Returns the listed validation problems of the content, in catalog order. [`Catalog::all_problems`] also has the
+    /// number of those that are only counted.
     pub fn problems(&self) -> &[Problem] {
+        &self.problems.listed
+    }
+
+    /// Returns the validation problems of the content: the first of each code, and how many there are.
+    pub fn all_problems(&self) -> &Problems {
         &self.problems
     }
 

@@ -39,8 +39,8 @@ use crate::work::{Step, Work, WorkStopped, sort_steps};
 /// # {"image":"a.io/etcd:2","name":"etcd.v2","package":"etcd","properties":[{"type":"olm.package","value":{"packageName":"etcd","version":"2.0.0"}}],"schema":"olm.bundle"}
 /// # "#;
 /// # let lines: Vec<u8> = lines.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()).flat_map(|line| [line, b"\n"].concat()).collect();
-/// # let file = FileOrigin { path: "catalog.json".to_owned(), lines: vec![1, 2, 3, 4], notices: Vec::new() };
-/// # let catalog = Catalog::build(lines.into(), &Origins { files: vec![file] })?;
+/// # let file = FileOrigin { path: "catalog.json".to_owned(), lines: vec![1, 2, 3, 4], ..FileOrigin::default() };
+/// # let catalog = Catalog::build(lines.into(), &Origins { files: vec![file], ..Origins::default() })?;
 /// // The channel `stable` of the package has the entry `etcd.v2`, which replaces `etcd.v1`.
 /// let package = catalog.package("etcd").ok_or("no such package")?;
 /// let graph = UpdateGraph::new(package, &["stable"], &Work::unlimited())?;

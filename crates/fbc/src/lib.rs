@@ -71,7 +71,7 @@
 //! }
 //!
 //! // Index and validate the lines.
-//! let catalog = Catalog::build(lines.into(), &Origins { files: vec![origin] })?;
+//! let catalog = Catalog::build(lines.into(), &Origins { files: vec![origin], ..Origins::default() })?;
 //! assert_eq!(catalog.problems(), []);
 //!
 //! // Navigate packages, channels and bundles.
@@ -115,4 +115,4 @@ pub use catalog::Catalog;
 pub use digest::Digest;
 pub use origin::Origins;
 pub use outline::Outline;
-pub use problem::{Problem, ProblemCode, Severity};
+pub use problem::{Problem, ProblemCode, Problems, Severity};

@@ -4,13 +4,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::problem::ProblemCode;
+use crate::problem::{ProblemCode, ProblemCounts};
 
 /// Origins of the lines of one content: its files in catalog order, each with its blobs in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origins {
     /// Files that were read, in catalog order, including files without blobs.
     pub files: Vec<FileOrigin>,
+    /// Numbers of notices that no file lists, because there are too many of their code.
+    pub unlisted: ProblemCounts,
 }
 
 /// Origin of the blobs of one file.
@@ -20,7 +22,10 @@ pub struct FileOrigin {
     pub path: String,
     /// Line on which each blob of the file begins, in order, counted from 1.
     pub lines: Vec<u32>,
-    /// Notices of the reader about the file, in order.
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// Notices of the reader about the file, in order. All files together list at most
+    /// [`MAX_PROBLEMS_PER_CODE`](crate::problem::MAX_PROBLEMS_PER_CODE) of each code.
     pub notices: Vec<Notice>,
 }
 

@@ -5,7 +5,13 @@
 
 use std::sync::Arc;
 
+mod list;
+
+pub(crate) use list::ProblemCollector;
+pub use list::{MAX_MESSAGE_BYTES, MAX_PROBLEM_BYTES_PER_CODE, MAX_PROBLEMS_PER_CODE, ProblemCounts, Problems};
+
 use crate::catalog::Meta;
+pub use crate::quote::MAX_QUOTED_BYTES;
 
 /// A validation problem in the content of a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +58,18 @@ impl Problem {
     pub fn severity(&self) -> Severity {
         self.code.severity()
     }
+
+    /// Returns the size of its message and its names, in bytes.
+    fn text_bytes(&self) -> usize {
+        let names = [&self.package, &self.channel, &self.bundle];
+        self.message.len() + names.into_iter().flatten().map(|name| name.len()).sum::<usize>()
+    }
+}
+
+/// Returns a name for a problem; `None` for an empty one, and for one above [`MAX_QUOTED_BYTES`]: each problem has a copy,
+/// and nobody looks for such a name.
+pub(crate) fn optional_name(name: &str) -> Option<Arc<str>> {
+    (1..=MAX_QUOTED_BYTES).contains(&name.len()).then(|| name.into())
 }
 
 /// Declares every code once: its name in Rust, its stable text and its severity.

@@ -2,12 +2,17 @@
 
 use std::fmt::{self, Write};
 
-/// Formats a text between double quotes, escaped as Go's `strconv.Quote` does.
+/// Maximum number of bytes of a text that a message quotes. Messages repeat names, and a name may be as long as a blob.
+pub const MAX_QUOTED_BYTES: usize = 4096;
+
+/// Formats a text between double quotes, escaped as Go's `strconv.Quote` does. A text longer than [`MAX_QUOTED_BYTES`] is
+/// cut.
 pub(crate) fn go_quote(text: &str) -> impl fmt::Display {
     fmt::from_fn(move |f| {
+        let quoted = &text[..text.floor_char_boundary(MAX_QUOTED_BYTES)];
         f.write_char('"')?;
-        text.chars().try_for_each(|c| write_escaped(f, c))?;
-        f.write_char('"')
+        quoted.chars().try_for_each(|c| write_escaped(f, c))?;
+        f.write_str(if quoted.len() < text.len() { "…\"" } else { "\"" })
     })
 }
 

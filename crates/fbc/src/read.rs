@@ -20,7 +20,7 @@
 use std::collections::VecDeque;
 
 use crate::origin::Notice;
-use crate::problem::ProblemCode;
+use crate::problem::{MAX_PROBLEMS_PER_CODE, ProblemCode, ProblemCounts};
 
 mod canonical;
 mod error;
@@ -33,6 +33,8 @@ pub use error::{AlikeKeys, ReadError, ReadErrorKind};
 
 use canonical::CanonicalWriter;
 use error::TextError;
+pub use yaml::BYTES_PER_INDICATOR;
+
 use split::{DocumentBoundary, DocumentSplitter};
 
 /// Number of bytes in which the format is detected: a file that begins with more white space is YAML.
@@ -54,8 +56,8 @@ pub struct ReadLimits {
     /// Maximum number of members of all open objects together: they are held until their object ends, to be sorted, at
     /// about 100 bytes each.
     pub members: usize,
-    /// Maximum number of the characters `,[]{}:?*&!"'#` in a YAML document above 256 KiB. They bound the tokens, of which
-    /// the parser may hold all of a flow collection at once, at about 200 bytes each.
+    /// Maximum number of the characters `,[]{}:?*&!"'#` in a YAML document, plus one for each [`BYTES_PER_INDICATOR`] of
+    /// it. They bound the tokens, of which the parser may hold all of a flow collection at once, at about 200 bytes each.
     pub indicators: usize,
 }
 
@@ -66,7 +68,7 @@ impl Default for ReadLimits {
             // Upstream's, of both its decoders.
             depth: 10_000,
             members: 1_000_000,
-            indicators: 2_000_000,
+            indicators: 100_000,
         }
     }
 }
@@ -127,7 +129,12 @@ pub struct FileReader {
     line: usize,
     state: ReaderState,
     writer: CanonicalWriter,
+    /// Notices that the caller has not taken yet.
     notices: VecDeque<Notice>,
+    /// Numbers of notices of this file.
+    noticed: ProblemCounts,
+    /// Those of them that the caller is not given: it gets [`MAX_PROBLEMS_PER_CODE`] of each code.
+    unlisted: ProblemCounts,
 }
 
 #[derive(Debug)]
@@ -170,6 +177,8 @@ impl FileReader {
             state: ReaderState::Unknown,
             writer: CanonicalWriter::default(),
             notices: VecDeque::new(),
+            noticed: ProblemCounts::default(),
+            unlisted: ProblemCounts::default(),
         }
     }
 
@@ -181,6 +190,13 @@ impl FileReader {
         self.line = 0;
         self.state = ReaderState::Unknown;
         self.notices.clear();
+        self.noticed = ProblemCounts::default();
+        self.unlisted = ProblemCounts::default();
+    }
+
+    /// Returns the numbers of notices of this file that were no event, because there were too many of their code.
+    pub fn unlisted_notices(&self) -> &ProblemCounts {
+        &self.unlisted
     }
 
     /// Appends the next piece of the file.
@@ -381,18 +397,22 @@ impl FileReader {
         }
         let is_empty = self.writer.written() == b"null";
         let at = self.line + if is_empty { 0 } else { read.line };
-        for key in self.writer.collisions() {
-            let message = format!("keys of one mapping are alike as text: {key:?}; the last one counts");
-            self.notices.push_back(notice(ProblemCode::KeysCollide, message, at));
+        let event = self.take_written(at);
+        let (collisions, unlisted) = self.writer.take_collisions();
+        for key in collisions {
+            self.note(ProblemCode::KeysCollide, at, || {
+                format!("keys of one mapping are alike as text: {key:?}; the last one counts")
+            });
         }
+        self.unlisted.add(ProblemCode::KeysCollide, unlisted);
         if let Some(line) = read.unread {
-            let message = "text after the first node of a document was not read".to_owned();
-            let line = self.line + line;
-            self.notices.push_back(notice(ProblemCode::TextNotRead, message, line));
+            self.note(ProblemCode::TextNotRead, self.line + line, || {
+                "text after the first node of a document was not read".to_owned()
+            });
         }
         self.consume(next);
         self.state = ReaderState::Yaml { splitter: DocumentSplitter::default(), json: None };
-        Ok(self.take_written(at))
+        Ok(event)
     }
 
     /// Checks that the converted value can be a blob, or is null.
@@ -412,13 +432,21 @@ impl FileReader {
 
     /// Returns the converted blob, or queues a notice that the document is empty.
     fn take_written(&mut self, at: usize) -> Option<OwnedEvent> {
-        if self.writer.written().first() == Some(&b'{') {
-            self.writer.finish();
-            return Some(OwnedEvent::Blob { at });
+        if self.writer.written().first() != Some(&b'{') {
+            self.note(ProblemCode::DocumentEmpty, at, || "a document holds nothing".to_owned());
+            return None;
         }
-        let message = "a document holds nothing".to_owned();
-        self.notices.push_front(notice(ProblemCode::DocumentEmpty, message, at));
-        None
+        self.writer.finish();
+        Some(OwnedEvent::Blob { at })
+    }
+
+    /// Queues a notice, or only counts it when the file has enough of its code.
+    fn note(&mut self, code: ProblemCode, line: usize, message: impl FnOnce() -> String) {
+        self.noticed.add(code, 1);
+        if self.noticed.of_code(code) > MAX_PROBLEMS_PER_CODE {
+            return self.unlisted.add(code, 1);
+        }
+        self.notices.push_back(Notice { code, message: message(), line: line_number(line) });
     }
 
     fn consume(&mut self, len: usize) {
@@ -461,10 +489,6 @@ pub(crate) fn json_value(text: &str, depth: usize) -> Option<Vec<u8>> {
         (Ok(()), [value]) => Some(value.to_vec()),
         _ => None,
     }
-}
-
-fn notice(code: ProblemCode, message: String, line: usize) -> Notice {
-    Notice { code, message, line: line_number(line) }
 }
 
 fn newlines(text: &[u8]) -> usize {

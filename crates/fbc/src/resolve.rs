@@ -168,8 +168,8 @@ const DEPENDENCIES: [&str; 3] = ["olm.package.required", "olm.gvk.required", "ol
 /// # {"image":"a.io/etcd:2","name":"etcd.v2","package":"etcd","properties":[{"type":"olm.package","value":{"packageName":"etcd","version":"2.0.0"}}],"schema":"olm.bundle"}
 /// # "#;
 /// # let lines: Vec<u8> = lines.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()).flat_map(|line| [line, b"\n"].concat()).collect();
-/// # let file = FileOrigin { path: "catalog.json".to_owned(), lines: vec![1, 2, 3], notices: Vec::new() };
-/// # let catalog = Catalog::build(lines.into(), &Origins { files: vec![file] })?;
+/// # let file = FileOrigin { path: "catalog.json".to_owned(), lines: vec![1, 2, 3], ..FileOrigin::default() };
+/// # let catalog = Catalog::build(lines.into(), &Origins { files: vec![file], ..Origins::default() })?;
 /// # let labels = BTreeMap::new();
 /// // The catalog has the bundles `etcd.v1` (1.0.0) and `etcd.v2` (2.0.0).
 /// let offers = [Offer { name: "community", priority: 0, labels: &labels, content: Ok(&catalog) }];

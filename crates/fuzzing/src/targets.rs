@@ -149,8 +149,8 @@ fn catalog(lines: &[u8]) -> Result<Catalog, fbc::catalog::IndexError> {
     let file = FileOrigin {
         path: "catalog.json".to_owned(),
         lines: (1..=count).filter_map(|line| u32::try_from(line).ok()).collect(),
-        notices: Vec::new(),
+        ..FileOrigin::default()
     };
     let files = if count == 0 { Vec::new() } else { vec![file] };
-    Catalog::build(Bytes::copy_from_slice(lines), &Origins { files })
+    Catalog::build(Bytes::copy_from_slice(lines), &Origins { files, ..Origins::default() })
 }

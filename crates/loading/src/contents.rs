@@ -36,7 +36,7 @@ impl Contents {
     ) -> Result<Content, LoadError> {
         let digest = written.digest;
         let catalog = Catalog::build(written.content.clone(), &origins)?;
-        let analysis = Analysis { origins, problems: Some(catalog.problems().to_vec()) };
+        let analysis = Analysis { origins, problems: Some(catalog.all_problems().clone()) };
         let record = written.commit(key, state, &analysis)?;
         let catalog = self.share(&record, || Ok(catalog))?;
         Ok(Content {

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::{mem, thread};
 
 use fbc::origin::{FileOrigin, Notice, Origins};
+use fbc::problem::{MAX_PROBLEMS_PER_CODE, ProblemCounts};
 use fbc::read::{FileReader, ReadError, ReadEvent, ReadLimits};
 use store::ContentWriter;
 
@@ -23,6 +24,13 @@ pub const READERS: usize = 2;
 /// How many bytes of lines a reader collects before it hands them on.
 const CHUNK: usize = 128 * 1024;
 
+/// How many bytes of lines a content may have for each byte of its files, beyond [`FREE_GROWTH_BYTES`]. Lines are shorter
+/// than the files that people write and programs indent; only aliases of YAML make them longer.
+pub const MAX_GROWTH: u64 = 8;
+
+/// How many bytes of lines a content may have however small its files are.
+pub const FREE_GROWTH_BYTES: u64 = 16 * 1024 * 1024;
+
 /// How many files may be waiting for the one that is being written.
 const AHEAD: usize = 2;
 
@@ -30,6 +38,8 @@ const AHEAD: usize = 2;
 pub(super) trait Files: Sync {
     fn count(&self) -> usize;
     fn path(&self, file: usize) -> &str;
+    /// The length of a file in bytes, when it was listed.
+    fn bytes(&self, file: usize) -> u64;
     /// Opens a file: what it gives reads the next bytes into a room and says how many; 0 at the end.
     fn open(&self, file: usize) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError>;
 }
@@ -51,8 +61,21 @@ struct Chunk {
     /// For each, the line of the file on which it begins.
     begins: Vec<u32>,
     notices: Vec<Notice>,
+    /// Numbers of notices of the file that are not listed; only in its last chunk.
+    unlisted: ProblemCounts,
     /// How many bytes of the file were read for it.
     read: u64,
+}
+
+/// Collects the origins of a content, and bounds its notices and its growth.
+struct OriginsBuilder {
+    origins: Origins,
+    /// Numbers of notices that files list.
+    listed: ProblemCounts,
+    /// Size of all files together, in bytes, as listed before they are read.
+    file_bytes: u64,
+    /// Bytes of lines so far.
+    line_bytes: u64,
 }
 
 /// The chunks of one file, as they are read.
@@ -83,36 +106,71 @@ pub(super) fn read(
             });
         }
         drop(order);
-        let mut origins = Origins::default();
+        let mut builder = OriginsBuilder::new(files);
         let mut read = 0;
         while let Ok((file, chunks)) = ordered.recv() {
-            origins.files.push(write_file(files.path(file), &chunks, writer, buffers, |bytes| {
+            builder.add_file(files.path(file), &chunks, writer, buffers, |bytes| {
                 read += bytes;
                 progress(read);
-            })?);
+            })?;
         }
-        Ok(origins)
+        Ok(builder.origins)
     })
 }
 
-/// Writes the chunks of one file until its reader is done.
-fn write_file(
-    path: &str,
-    chunks: &Chunks,
-    writer: &mut ContentWriter<'_>,
-    buffers: &Buffers,
-    mut progress: impl FnMut(u64),
-) -> Result<FileOrigin, LoadError> {
-    let mut origin = FileOrigin { path: path.to_owned(), ..FileOrigin::default() };
-    for chunk in chunks {
-        let chunk = chunk?;
-        writer.write(&chunk.lines)?;
-        origin.lines.extend(chunk.begins);
-        origin.notices.extend(chunk.notices);
-        progress(chunk.read);
-        buffers.put(chunk.lines);
+impl OriginsBuilder {
+    fn new(files: &impl Files) -> Self {
+        let file_bytes = (0..files.count()).map(|file| files.bytes(file)).sum();
+        Self { origins: Origins::default(), listed: ProblemCounts::default(), file_bytes, line_bytes: 0 }
     }
-    Ok(origin)
+
+    /// Writes the chunks of one file until its reader is done.
+    fn add_file(
+        &mut self,
+        path: &str,
+        chunks: &Chunks,
+        writer: &mut ContentWriter<'_>,
+        buffers: &Buffers,
+        mut progress: impl FnMut(u64),
+    ) -> Result<(), LoadError> {
+        let mut origin = FileOrigin { path: path.to_owned(), ..FileOrigin::default() };
+        for chunk in chunks {
+            let chunk = chunk?;
+            self.check_growth(chunk.lines.len())?;
+            writer.write(&chunk.lines)?;
+            origin.lines.extend(chunk.begins);
+            origin.bytes += chunk.read;
+            self.add_notices(&mut origin.notices, chunk.notices);
+            self.origins.unlisted.add_all(&chunk.unlisted);
+            progress(chunk.read);
+            buffers.put(chunk.lines);
+        }
+        origin.lines.shrink_to_fit();
+        self.origins.files.push(origin);
+        Ok(())
+    }
+
+    /// Adds the notices that may be listed, and counts the others.
+    fn add_notices(&mut self, listed: &mut Vec<Notice>, notices: Vec<Notice>) {
+        for notice in notices {
+            if self.listed.of_code(notice.code) < MAX_PROBLEMS_PER_CODE {
+                self.listed.add(notice.code, 1);
+                listed.push(notice);
+            } else {
+                self.origins.unlisted.add(notice.code, 1);
+            }
+        }
+    }
+
+    /// Refuses a content that would be much larger than the files that it is read from.
+    fn check_growth(&mut self, lines: usize) -> Result<(), LoadError> {
+        self.line_bytes += lines as u64;
+        let max = self.file_bytes.saturating_mul(MAX_GROWTH).saturating_add(FREE_GROWTH_BYTES);
+        if self.line_bytes > max {
+            return Err(LoadError::Grown { file_bytes: self.file_bytes, max });
+        }
+        Ok(())
+    }
 }
 
 /// Reads the next file that nobody reads yet; `None` when there is no more.
@@ -166,6 +224,7 @@ fn read_file(
             return Ok(());
         }
     }
+    chunk.unlisted = reader.unlisted_notices().clone();
     // When nobody receives it the load was given up already.
     let _ = sender.send(Ok(chunk));
     Ok(())
@@ -178,6 +237,10 @@ impl Files for Listing {
 
     fn path(&self, file: usize) -> &str {
         &self.files()[file].path
+    }
+
+    fn bytes(&self, file: usize) -> u64 {
+        self.files()[file].bytes
     }
 
     fn open(&self, file: usize) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError> {
@@ -195,6 +258,10 @@ impl Files for ImageFiles {
         &self.files[file].path
     }
 
+    fn bytes(&self, file: usize) -> u64 {
+        self.files[file].content.bytes
+    }
+
     fn open(&self, file: usize) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError> {
         let content = self.files[file].content;
         let mut at = 0;
@@ -208,7 +275,8 @@ impl Files for ImageFiles {
 
 impl Chunk {
     fn empty(buffers: &Buffers) -> Self {
-        Self { lines: buffers.take(), begins: Vec::new(), notices: Vec::new(), read: 0 }
+        let (lines, unlisted) = (buffers.take(), ProblemCounts::default());
+        Self { lines, begins: Vec::new(), notices: Vec::new(), unlisted, read: 0 }
     }
 }
 
@@ -220,5 +288,38 @@ impl Buffers {
     fn put(&self, mut buffer: Vec<u8>) {
         buffer.clear();
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fbc::ProblemCode;
+
+    use super::*;
+
+    fn builder(file_bytes: u64) -> OriginsBuilder {
+        OriginsBuilder { origins: Origins::default(), listed: ProblemCounts::default(), file_bytes, line_bytes: 0 }
+    }
+
+    #[test]
+    fn a_content_grows_as_far_as_its_files_justify() {
+        let free = usize::try_from(FREE_GROWTH_BYTES).unwrap();
+        let mut builder = builder(10);
+        assert!(builder.check_growth(free).is_ok());
+        assert!(builder.check_growth(80).is_ok());
+        let error = builder.check_growth(1).unwrap_err();
+        assert!(matches!(error, LoadError::Grown { file_bytes: 10, max } if max == FREE_GROWTH_BYTES + 80), "{error}");
+    }
+
+    #[test]
+    fn the_files_of_a_catalog_list_a_thousand_notices_of_a_code_together() {
+        let notice = |code| Notice { code, message: String::new(), line: 1 };
+        let mut builder = builder(0);
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        builder.add_notices(&mut first, vec![notice(ProblemCode::DocumentEmpty); 999]);
+        let more = [ProblemCode::KeysCollide, ProblemCode::DocumentEmpty].repeat(3);
+        builder.add_notices(&mut second, more.into_iter().map(notice).collect());
+        assert_eq!((first.len(), second.len()), (999, 4));
+        assert_eq!(builder.origins.unlisted, [(ProblemCode::DocumentEmpty, 2)].into_iter().collect());
     }
 }

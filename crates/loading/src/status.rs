@@ -73,6 +73,17 @@ pub enum LoadError {
     /// A file of the source does not parse.
     #[error(transparent)]
     Read(#[from] ReadFailure),
+    /// The lines are much longer than the files that they are read from.
+    #[error(
+        "cannot read the source: its files have {file_bytes} bytes and more than {max} bytes of blobs: write out the \
+         YAML aliases in them, or use fewer"
+    )]
+    Grown {
+        /// Size of all files together, in bytes.
+        file_bytes: u64,
+        /// Maximum size of the blobs of such files, in bytes.
+        max: u64,
+    },
     /// The content cannot be stored.
     #[error("cannot store the content")]
     Store(#[from] StoreError),
@@ -131,7 +142,9 @@ impl LoadError {
             Self::Unpack(UnpackError::NoRoot) | Self::NoFiles { .. } => FailureReason::NoCatalog,
             Self::Unpack(UnpackError::Io { .. }) | Self::Store(_) => FailureReason::StorageFailed,
             Self::Unpack(_) => FailureReason::InvalidImage,
-            Self::Read(_) => FailureReason::InvalidCatalog,
+            Self::Read(_) | Self::Grown { .. } | Self::Index(IndexError::TooManyObjects { .. }) => {
+                FailureReason::InvalidCatalog
+            }
             Self::Index(_) | Self::Panicked(_) => FailureReason::Internal,
         }
     }

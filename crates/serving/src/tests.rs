@@ -142,7 +142,8 @@ fn readers_see_each_state_whole_while_the_writer_publishes() {
 fn with_package(name: &str, package: &str, digest: u8) -> Served {
     let line = format!("{{\"name\":\"{package}\",\"schema\":\"olm.package\"}}\n");
     let file = fbc::origin::FileOrigin { path: "c.json".into(), lines: vec![1], ..fbc::origin::FileOrigin::default() };
-    let catalog = Catalog::build(line.into(), &Origins { files: vec![file] }).expect("the line is canonical");
+    let catalog = Catalog::build(line.into(), &Origins { files: vec![file], ..Origins::default() })
+        .expect("the line is canonical");
     Served::new(name, Content::new(catalog, Digest::new([digest; 32])), CatalogMetadata::default())
 }
 

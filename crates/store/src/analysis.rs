@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use fbc::{Origins, Problem, ProblemCode};
+use fbc::problem::ProblemCounts;
+use fbc::{Origins, Problem, ProblemCode, Problems};
 use serde::{Deserialize, Serialize};
 
 /// Version of the file format. Analyses of another version are ignored; change it with the meaning of any field.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The analysis of a content: everything that reading it finds out beside the lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub struct Analysis {
     /// File and line that each canonical line was read from.
     pub origins: Origins,
     /// Problems in the content; `None` if another build checked it, whose rules may differ.
-    pub problems: Option<Vec<Problem>>,
+    pub problems: Option<Problems>,
 }
 
 /// The file format of an analysis.
@@ -26,6 +27,13 @@ struct AnalysisFile<O, P> {
     build: String,
     origins: O,
     problems: P,
+}
+
+/// The problems of a content in the file format.
+#[derive(Serialize, Deserialize)]
+struct StoredProblems {
+    listed: Vec<StoredProblem>,
+    counts: ProblemCounts,
 }
 
 /// A problem in the file format.
@@ -56,7 +64,10 @@ impl Analysis {
 
     /// Serializes the analysis to its file format.
     pub(super) fn to_json(&self, build: &str) -> Vec<u8> {
-        let problems: Option<Vec<_>> = self.problems.as_ref().map(|all| all.iter().map(to_stored_problem).collect());
+        let problems = self.problems.as_ref().map(|problems| StoredProblems {
+            listed: problems.listed.iter().map(to_stored_problem).collect(),
+            counts: problems.counts.clone(),
+        });
         let file = AnalysisFile { format: FORMAT, build: build.to_owned(), origins: &self.origins, problems };
         serde_json::to_vec(&file).expect("numbers and strings serialize to JSON")
     }
@@ -68,7 +79,7 @@ fn to_stored_problem(problem: &Problem) -> StoredProblem {
 }
 
 /// Converts problems from the file format. Equal names share one allocation, as they do when a catalog is built.
-fn read_problems(stored: Vec<StoredProblem>) -> Vec<Problem> {
+fn read_problems(stored: StoredProblems) -> Problems {
     let mut names: HashSet<Arc<str>> = HashSet::new();
     let mut intern = |name: Option<Arc<str>>| {
         let name = name?;
@@ -87,5 +98,5 @@ fn read_problems(stored: Vec<StoredProblem>) -> Vec<Problem> {
         file: intern(stored.file),
         line: stored.line,
     };
-    stored.into_iter().map(problem).collect()
+    Problems { listed: stored.listed.into_iter().map(problem).collect(), counts: stored.counts }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
 use fbc::origin::FileOrigin;
-use fbc::{Origins, Problem, ProblemCode};
+use fbc::{Origins, Problem, ProblemCode, Problems};
 
 use super::crash_points::{DIE_AT, DISK_FULL_AT};
 use super::file::CrashPoint;
@@ -50,7 +50,7 @@ pub(super) fn keep_text(store: &Store, key: &str, text: &str) -> Digest {
 }
 
 fn notes(line: u32) -> Analysis {
-    let file = FileOrigin { path: "catalog.yaml".to_owned(), lines: vec![line], notices: Vec::new() };
+    let file = FileOrigin { path: "catalog.yaml".to_owned(), lines: vec![line], ..FileOrigin::default() };
     let problem = Problem {
         code: ProblemCode::ChannelMultipleHeads,
         message: format!("on line {line}"),
@@ -60,7 +60,9 @@ fn notes(line: u32) -> Analysis {
         file: Some("catalog.yaml".into()),
         line: Some(line),
     };
-    Analysis { origins: Origins { files: vec![file] }, problems: Some(vec![problem]) }
+    let counts = [(problem.code, 1_001)].into_iter().collect();
+    let problems = Problems { listed: vec![problem], counts };
+    Analysis { origins: Origins { files: vec![file], ..Origins::default() }, problems: Some(problems) }
 }
 
 /// Writes a content in two pieces and remembers it.

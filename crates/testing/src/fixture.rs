@@ -39,8 +39,9 @@ pub fn catalog(fixture: &str) -> Catalog {
 /// Builds the catalog of canonical lines, as if they were read from one file `catalog.json`.
 pub fn catalog_of(lines: &str) -> Catalog {
     let count = u32::try_from(lines.lines().count()).expect("a fixture is short");
-    let file = FileOrigin { path: "catalog.json".to_owned(), lines: (1..=count).collect(), notices: Vec::new() };
-    Catalog::build(Bytes::from(lines.to_owned()), &Origins { files: vec![file] }).expect("the lines are well-formed")
+    let file = FileOrigin { path: "catalog.json".to_owned(), lines: (1..=count).collect(), ..FileOrigin::default() };
+    Catalog::build(Bytes::from(lines.to_owned()), &Origins { files: vec![file], ..Origins::default() })
+        .expect("the lines are well-formed")
 }
 
 #[derive(Default)]

@@ -34,7 +34,7 @@ fn server_with(encodings: Encodings, lines: u32) -> (Router, String) {
         let digest = Digest::new(Sha256::digest(&lines).into());
         tag = digest.hex();
         let file = FileOrigin { path: "c.json".into(), lines: (1..=count).collect(), ..FileOrigin::default() };
-        let catalog = Catalog::build(lines.into(), &Origins { files: vec![file] }).unwrap();
+        let catalog = Catalog::build(lines.into(), &Origins { files: vec![file], ..Origins::default() }).unwrap();
         let content = Content {
             encodings: if name == "large" { Arc::clone(&encodings) } else { Arc::default() },
             last_unpacked: Some("2026-11-21T02:20:00.7Z".parse().unwrap()),

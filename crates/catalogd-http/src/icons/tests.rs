@@ -18,7 +18,7 @@ fn publish(writer: &mut CatalogsWriter, text: &str) -> String {
     let line = format!("{{\"icon\":{icon},\"name\":\"etcd\",\"schema\":\"olm.package\"}}\n");
     let file = FileOrigin { path: "catalog.json".into(), lines: vec![1], ..FileOrigin::default() };
     let digest = Digest::new(Sha256::digest(&line).into());
-    let catalog = Catalog::build(line.into(), &Origins { files: vec![file] }).unwrap();
+    let catalog = Catalog::build(line.into(), &Origins { files: vec![file], ..Origins::default() }).unwrap();
     writer.publish(Served::new("one", Content::new(catalog, digest), CatalogMetadata::default()));
     format!("/icons/{}", Digest::new(Sha256::digest(&image).into()).hex())
 }

@@ -9,67 +9,71 @@ use super::decode::{BlobBody, Checks, DecodedBlob, Decoder};
 use super::link::Linker;
 use super::names::Name;
 use super::record::{FileRecord, MetaRecord};
-use super::{Catalog, IndexError, MAX_CONTENT_BYTES, check, id, values};
+use super::{BYTES_PER_OBJECT, Catalog, FREE_OBJECTS, IndexError, MAX_CONTENT_BYTES, check, id, values};
 use crate::origin::Origins;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemCollector, Problems};
 
 /// Indexes and validates lines.
 pub(super) fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexError> {
-    let (mut catalog, mut findings) = index(content, origins, Checks::All)?;
-    let mut problems = Vec::new();
+    let mut problems = ProblemCollector::default();
     for file in &origins.files {
         let path: Arc<str> = file.path.as_str().into();
-        problems.extend(file.notices.iter().map(|notice| Problem {
-            file: Some(Arc::clone(&path)),
-            line: Some(notice.line),
-            ..Problem::new(notice.code, notice.message.clone())
-        }));
+        for notice in &file.notices {
+            problems.add(notice.code, || Problem {
+                file: Some(Arc::clone(&path)),
+                line: Some(notice.line),
+                ..Problem::new(notice.code, notice.message.clone())
+            });
+        }
     }
-    let blob_problems = std::mem::take(&mut findings.blob_problems);
-    problems.extend(blob_problems.into_iter().map(|(meta, problem)| problem.at(catalog.meta_at(meta as usize))));
+    problems.count(&origins.unlisted);
+    let (mut catalog, findings) = index(content, origins, Checks::All, &mut problems)?;
     values::check(&catalog, &findings, &mut problems);
     check::check(&catalog, &mut problems);
-    sort_in_catalog_order(&mut problems);
-    problems.shrink_to_fit();
-    catalog.problems = problems;
+    catalog.problems = problems.finish();
     Ok(catalog)
 }
 
 /// Indexes lines that have been validated before.
-pub(super) fn reopen(content: Bytes, origins: &Origins, problems: Vec<Problem>) -> Result<Catalog, IndexError> {
-    let (mut catalog, _) = index(content, origins, Checks::Done)?;
+pub(super) fn reopen(content: Bytes, origins: &Origins, problems: Problems) -> Result<Catalog, IndexError> {
+    let (mut catalog, _) = index(content, origins, Checks::Done, &mut ProblemCollector::default())?;
     catalog.problems = problems;
     Ok(catalog)
 }
 
-fn sort_in_catalog_order(problems: &mut [Problem]) {
-    problems.sort_by(|a, b| {
-        let by_file = match (&a.file, &b.file) {
-            (Some(a), Some(b)) => crate::ignore::compare_paths(a, b),
-            (a, b) => a.is_some().cmp(&b.is_some()),
-        };
-        by_file.then_with(|| a.line.cmp(&b.line))
-    });
-}
-
-/// Problems found while indexing, before their locations are known.
+/// What decoding finds out about properties, for the checks.
 pub(super) struct Findings {
-    /// Problems of blobs, each with the index of its blob.
-    pub(super) blob_problems: Vec<(u32, Problem)>,
-    /// Properties that upstream's decoder rejects, each with its id and Go's message.
-    pub(super) type_mismatches: Vec<(u32, String)>,
-    /// Properties with an unknown install mode, each with its id and its first unknown mode.
-    pub(super) unknown_modes: Vec<(u32, String)>,
+    /// Ids of properties that upstream's decoder rejects, in order.
+    pub(super) type_mismatches: Vec<u32>,
+    /// Ids of properties with an unknown install mode, in order.
+    pub(super) unknown_modes: Vec<u32>,
 }
 
-fn index(content: Bytes, origins: &Origins, checks: Checks) -> Result<(Catalog, Findings), IndexError> {
+/// Files with blobs, and the line of its file on which each blob begins.
+pub(super) struct BlobLocations {
+    pub(super) files: Vec<FileRecord>,
+    pub(super) lines: Vec<u32>,
+}
+
+fn index(
+    content: Bytes,
+    origins: &Origins,
+    checks: Checks,
+    problems: &mut ProblemCollector,
+) -> Result<(Catalog, Findings), IndexError> {
     if content.len() > MAX_CONTENT_BYTES {
         return Err(IndexError::TooLarge { bytes: content.len() });
     }
-    let mut decoded =
-        RawBlobs { decoder: Decoder::new(checks), metas: Vec::new(), blobs: Vec::new(), schemas: HashMap::new() };
+    let locations = BlobLocations::new(origins);
+    let mut decoded = RawBlobs {
+        decoder: Decoder::new(checks),
+        metas: Vec::with_capacity(locations.lines.len()),
+        blobs: Vec::new(),
+        schemas: HashMap::new(),
+        max_objects: max_objects(origins),
+    };
     read_lines(&content, origins, &mut decoded)?;
-    let (mut index, findings) = Linker::new(decoded).link();
+    let (mut index, findings) = Linker::new(decoded, &locations, problems).link();
     index.content = content;
     let mut by_image: Vec<u32> = (0..id(index.bundles.len())).collect();
     // Keys are cached because they are far apart in the content.
@@ -78,8 +82,8 @@ fn index(content: Bytes, origins: &Origins, checks: Checks) -> Result<(Catalog, 
         index.slice(bundle.meta, bundle.image)
     });
     index.bundles_by_image = by_image;
-    let (files, lines) = locate(origins);
-    let catalog = Catalog { index: Arc::new(index), files, lines, problems: Vec::new() };
+    let BlobLocations { files, lines } = locations;
+    let catalog = Catalog { index: Arc::new(index), files, lines, problems: Problems::default() };
     Ok((catalog, findings))
 }
 
@@ -90,6 +94,7 @@ pub(super) struct RawBlobs<'a> {
     /// Decoded blobs of known schemas, each with its index in `metas`.
     pub(super) blobs: Vec<(u32, DecodedBlob)>,
     pub(super) schemas: HashMap<Name, u32>,
+    max_objects: usize,
 }
 
 /// Decodes the lines of a content, of which the origins must have as many.
@@ -99,20 +104,37 @@ fn read_lines<'a>(content: &'a [u8], origins: &Origins, decoded: &mut RawBlobs<'
         let damaged = IndexError::Damaged { line: decoded.metas.len() + 1 };
         let len = memchr::memchr(b'\n', &content[at..]).ok_or(damaged)?;
         decoded.decode_line(&content[at..at + len], at).map_err(|_| damaged)?;
+        if decoded.object_count() > decoded.max_objects {
+            return Err(IndexError::TooManyObjects { line: decoded.metas.len(), max: decoded.max_objects });
+        }
         at += len + 1;
     }
     if at == content.len() { Ok(()) } else { Err(IndexError::Damaged { line: decoded.metas.len() + 1 }) }
 }
 
-/// The files with blobs, and the line on which each blob begins.
-fn locate(origins: &Origins) -> (Vec<FileRecord>, Vec<u32>) {
-    let (mut files, mut lines) = (Vec::with_capacity(origins.files.len()), Vec::new());
-    for file in origins.files.iter().filter(|file| !file.lines.is_empty()) {
-        files.push(FileRecord { path: file.path.as_str().into(), first: id(lines.len()) });
-        lines.extend_from_slice(&file.lines);
+/// Returns how many objects a catalog may have: [`FREE_OBJECTS`], and one more for each [`BYTES_PER_OBJECT`] of its files.
+fn max_objects(origins: &Origins) -> usize {
+    let bytes: u64 = origins.files.iter().map(|file| file.bytes).sum();
+    FREE_OBJECTS.saturating_add(usize::try_from(bytes / BYTES_PER_OBJECT).unwrap_or(usize::MAX))
+}
+
+impl BlobLocations {
+    fn new(origins: &Origins) -> Self {
+        let blobs = origins.files.iter().map(|file| file.lines.len()).sum();
+        let (mut files, mut lines) = (Vec::with_capacity(origins.files.len()), Vec::with_capacity(blobs));
+        for file in origins.files.iter().filter(|file| !file.lines.is_empty()) {
+            files.push(FileRecord { path: file.path.as_str().into(), first: id(lines.len()) });
+            lines.extend_from_slice(&file.lines);
+        }
+        Self { files, lines }
     }
-    lines.shrink_to_fit();
-    (files, lines)
+
+    /// Locates a problem in a blob.
+    pub(super) fn locate(&self, problem: Problem, meta: u32) -> Problem {
+        let after = self.files.partition_point(|file| file.first <= meta);
+        let file = Some(Arc::clone(&self.files[after - 1].path));
+        Problem { file, line: Some(self.lines[meta as usize]), ..problem }
+    }
 }
 
 impl<'a> RawBlobs<'a> {
@@ -125,5 +147,11 @@ impl<'a> RawBlobs<'a> {
         }
         self.metas.push(MetaRecord { start: id(start), len: id(line.len()), schema, package, name });
         Ok(())
+    }
+
+    /// Returns the number of blobs, entries, skips, properties and deprecations so far.
+    fn object_count(&self) -> usize {
+        let Decoder { entries, skips, properties, deprecations, .. } = &self.decoder;
+        self.metas.len() + entries.len() + skips.len() + properties.len() + deprecations
     }
 }

@@ -15,10 +15,10 @@ mod manifest;
 mod package;
 
 use super::{Catalog, Channel, Meta, Package};
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
 
 /// Adds every problem that can be found in the index.
-pub(super) fn check(catalog: &Catalog, problems: &mut Vec<Problem>) {
+pub(super) fn check(catalog: &Catalog, problems: &mut ProblemCollector) {
     for package in catalog.packages() {
         package::check(package, problems);
         for channel in package.channels() {
@@ -53,11 +53,10 @@ impl<'a> ProblemLocation<'a> {
     }
 
     fn problem(self, code: ProblemCode, message: impl Into<String>) -> Problem {
-        let optional = |name: &str| (!name.is_empty()).then(|| name.into());
         Problem {
-            package: optional(self.package),
-            channel: optional(self.channel),
-            bundle: optional(self.bundle),
+            package: optional_name(self.package),
+            channel: optional_name(self.channel),
+            bundle: optional_name(self.bundle),
             ..Problem::new(code, message.into()).at(self.meta)
         }
     }

@@ -69,10 +69,12 @@ pub(super) struct Decoder<'a> {
     pub(super) properties: Vec<PropertyRecord>,
     pub(super) gvks: Vec<GvkRecord>,
     pub(super) requirements: Vec<RequirementRecord>,
-    /// Properties that upstream's decoder rejects, each with its id and Go's message; empty with [`Checks::Done`].
-    pub(super) type_mismatches: Vec<(u32, String)>,
-    /// Properties with an unknown install mode, each with its id and that mode; empty with [`Checks::Done`].
-    pub(super) unknown_modes: Vec<(u32, String)>,
+    /// Ids of properties that upstream's decoder rejects; empty with [`Checks::Done`].
+    pub(super) type_mismatches: Vec<u32>,
+    /// Ids of properties with an unknown install mode; empty with [`Checks::Done`].
+    pub(super) unknown_modes: Vec<u32>,
+    /// Number of entries of all deprecations.
+    pub(super) deprecations: usize,
     checks: Checks,
     known_schemas: KnownSchemas,
     gvk_ids: HashMap<GvkRecord, u32>,
@@ -137,6 +139,7 @@ impl<'a> Decoder<'a> {
             requirements: Vec::new(),
             type_mismatches: Vec::new(),
             unknown_modes: Vec::new(),
+            deprecations: 0,
             checks,
             known_schemas,
             gvk_ids: HashMap::new(),
@@ -243,6 +246,7 @@ impl<'a> Decoder<'a> {
                     Ok::<_, JsonError>(())
                 })?;
             }
+            self.deprecations += list.len();
             return Ok(BlobBody::Deprecations(list));
         }
         Ok(BlobBody::Opaque)

@@ -35,8 +35,8 @@ pub(super) use search::SearchIndex;
 /// use fbc::work::Work;
 ///
 /// # let lines = b"{\"name\":\"argo-cd\",\"schema\":\"olm.package\"}\n{\"name\":\"etcd\",\"schema\":\"olm.package\"}\n";
-/// # let file = FileOrigin { path: "catalog.json".to_owned(), lines: vec![1, 2], notices: Vec::new() };
-/// # let catalog = Catalog::build(lines[..].into(), &Origins { files: vec![file] })?;
+/// # let file = FileOrigin { path: "catalog.json".to_owned(), lines: vec![1, 2], ..FileOrigin::default() };
+/// # let catalog = Catalog::build(lines[..].into(), &Origins { files: vec![file], ..Origins::default() })?;
 /// // The catalog has the packages `argo-cd` and `etcd`.
 /// let filter = PackageFilter { search: Some("argo"), ..PackageFilter::default() };
 /// let found = catalog.find_packages(&filter, &Work::unlimited())?;

@@ -162,18 +162,29 @@ impl From<JsonError> for TypeMismatch {
     }
 }
 
+/// Go types of the values of properties, by the type of the property. Upstream decodes no others.
+const PROPERTY_TYPES: [(&str, GoType); 7] = [
+    ("olm.package", PACKAGE),
+    ("olm.package.required", PACKAGE_REQUIRED),
+    ("olm.gvk", GVK),
+    ("olm.gvk.required", GVK_REQUIRED),
+    ("olm.channel", CHANNEL),
+    ("olm.bundle.object", BUNDLE_OBJECT),
+    ("olm.csv.metadata", CSV_METADATA),
+];
+
 /// Returns the Go type of the values of a property type; `None` for a type that upstream does not decode.
 pub(crate) fn property_type(type_name: RawText<'_>) -> Option<GoType> {
-    const TYPES: [(&str, GoType); 7] = [
-        ("olm.package", PACKAGE),
-        ("olm.package.required", PACKAGE_REQUIRED),
-        ("olm.gvk", GVK),
-        ("olm.gvk.required", GVK_REQUIRED),
-        ("olm.channel", CHANNEL),
-        ("olm.bundle.object", BUNDLE_OBJECT),
-        ("olm.csv.metadata", CSV_METADATA),
-    ];
-    TYPES.iter().find(|(name, _)| type_name.is(name)).map(|&(_, go_type)| go_type)
+    PROPERTY_TYPES.iter().find(|(name, _)| type_name.is(name)).map(|&(_, go_type)| go_type)
+}
+
+/// Checks the value of a property as [`read`] does. Returns Go's message for a mismatch, and the first unknown install
+/// mode before it.
+pub(crate) fn check_property(type_name: &str, value: RawValue<'_>) -> (Option<String>, Option<String>) {
+    let mut unknown_mode = None;
+    let wanted = PROPERTY_TYPES.iter().find(|(name, _)| *name == type_name);
+    let mismatch = wanted.and_then(|&(_, wanted)| read(&mut value.cursor(), wanted, &mut unknown_mode).err());
+    (mismatch, unknown_mode)
 }
 
 /// Returns Go's message for the first value of the wrong type; `None` when the value can be decoded.

@@ -1,12 +1,11 @@
 //! Links decoded blobs to a [`Catalog`]: decides which of several equal keys wins, sorts the records, and resolves names.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
 
-use super::build::{Findings, RawBlobs};
+use super::build::{BlobLocations, Findings, RawBlobs};
 use super::decode::{BlobBody, DecodedBlob, DecodedDeprecation, DecodedEntry};
 use super::derived::Derived;
 use super::names::{Name, NameTable};
@@ -14,28 +13,28 @@ use super::record::{
     BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord, Payload,
 };
 use super::{BundleKey, ContentIndex, SchemaCount, id};
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
 use crate::quote::go_quote;
 use crate::version::{Release, Version};
 
 /// Builds the index from decoded blobs.
-pub(super) struct Linker {
+pub(super) struct Linker<'l> {
     names: NameTable,
     index: ContentIndex,
     blobs: Vec<(u32, DecodedBlob)>,
     entries: Vec<DecodedEntry>,
-    blob_problems: Vec<(u32, Problem)>,
-    type_mismatches: Vec<(u32, String)>,
-    unknown_modes: Vec<(u32, String)>,
+    problems: &'l mut ProblemCollector,
+    locations: &'l BlobLocations,
+    findings: Findings,
     /// Index of each package by name.
     packages: HashMap<Name, u32>,
     /// Index of each bundle by package and name.
     bundles: HashMap<(u32, Name), u32>,
 }
 
-impl Linker {
-    pub(super) fn new(decoded: RawBlobs<'_>) -> Self {
-        let RawBlobs { decoder, metas, blobs, schemas } = decoded;
+impl<'l> Linker<'l> {
+    pub(super) fn new(decoded: RawBlobs<'_>, locations: &'l BlobLocations, problems: &'l mut ProblemCollector) -> Self {
+        let RawBlobs { decoder, metas, blobs, schemas, .. } = decoded;
         let counts: Vec<_> =
             schemas.iter().map(|(&schema, &count)| (schema, count, decoder.is_known_schema(schema))).collect();
         let names = decoder.names.finish();
@@ -68,15 +67,15 @@ impl Linker {
             index,
             blobs,
             entries: decoder.entries,
-            blob_problems: Vec::new(),
-            type_mismatches: decoder.type_mismatches,
-            unknown_modes: decoder.unknown_modes,
+            problems,
+            locations,
+            findings: Findings { type_mismatches: decoder.type_mismatches, unknown_modes: decoder.unknown_modes },
             packages: HashMap::new(),
             bundles: HashMap::new(),
         }
     }
 
-    /// Links all blobs of a content and returns the catalog, without its text, and the problems found.
+    /// Links all blobs of a content and returns the catalog, without its text.
     pub(super) fn link(mut self) -> (ContentIndex, Findings) {
         self.report_malformed_blobs();
         self.link_packages();
@@ -87,21 +86,18 @@ impl Linker {
         self.find_heads();
         self.link_deprecations();
         self.index.names = self.names;
-        let findings = Findings {
-            blob_problems: self.blob_problems,
-            type_mismatches: self.type_mismatches,
-            unknown_modes: self.unknown_modes,
-        };
-        (self.index, findings)
+        (self.index, self.findings)
     }
 
     /// Reports blobs of a known schema with a value of the wrong type.
     fn report_malformed_blobs(&mut self) {
         for (meta, blob) in &self.blobs {
             if let BlobBody::Malformed(message) = &blob.body {
-                let package = self.names.get_optional(blob.package).map(Arc::from);
-                self.blob_problems
-                    .push((*meta, Problem { package, ..Problem::new(ProblemCode::BlobMalformed, message.clone()) }));
+                let package = || optional_name(self.names.get(blob.package));
+                report(self.problems, self.locations, *meta, ProblemCode::BlobMalformed, || Problem {
+                    package: package(),
+                    ..Problem::new(ProblemCode::BlobMalformed, message.clone())
+                });
             }
         }
     }
@@ -114,12 +110,16 @@ impl Linker {
             };
             let name = self.names.get(blob.name);
             if name.is_empty() {
-                let message = "config contains package with no name".to_owned();
-                self.blob_problems.push((*meta, Problem::new(ProblemCode::PackageNameMissing, message)));
+                report(self.problems, self.locations, *meta, ProblemCode::PackageNameMissing, || {
+                    let message = "config contains package with no name".to_owned();
+                    Problem::new(ProblemCode::PackageNameMissing, message)
+                });
             } else if self.packages.insert(blob.name, 0).is_some() {
-                let message = format!("duplicate package {}", go_quote(name));
-                let problem = Problem::new(ProblemCode::PackageDuplicate, message);
-                self.blob_problems.push((*meta, Problem { package: Some(name.into()), ..problem }));
+                report(self.problems, self.locations, *meta, ProblemCode::PackageDuplicate, || {
+                    let message = format!("duplicate package {}", go_quote(name));
+                    let problem = Problem::new(ProblemCode::PackageDuplicate, message);
+                    Problem { package: optional_name(name), ..problem }
+                });
             } else {
                 self.index.packages.push(PackageRecord {
                     meta: *meta,
@@ -180,8 +180,10 @@ impl Linker {
                 }
             };
             if let Some((code, message)) = fault {
-                let (package, channel) = (non_empty(package_name), non_empty(name));
-                self.blob_problems.push((*meta, Problem { package, channel, ..Problem::new(code, message) }));
+                report(self.problems, self.locations, *meta, code, || {
+                    let (package, channel) = (optional_name(package_name), optional_name(name));
+                    Problem { package, channel, ..Problem::new(code, message) }
+                });
             }
         }
         let names = &self.names;
@@ -241,8 +243,10 @@ impl Linker {
                 }
             };
             if let Some((code, message)) = fault {
-                let (package, bundle) = (non_empty(package_name), non_empty(name));
-                self.blob_problems.push((*meta, Problem { package, bundle, ..Problem::new(code, message) }));
+                report(self.problems, self.locations, *meta, code, || {
+                    let (package, bundle) = (optional_name(package_name), optional_name(name));
+                    Problem { package, bundle, ..Problem::new(code, message) }
+                });
             }
         }
         self.sort_bundles(decoded);
@@ -363,7 +367,7 @@ impl Linker {
             };
             match self.deprecated_package(blob.package, count, &mut seen) {
                 Ok(package) => entries.iter().for_each(|entry| self.deprecate(*meta, package, entry)),
-                Err(problem) => self.blob_problems.push((*meta, problem)),
+                Err(problem) => report(self.problems, self.locations, *meta, problem.code, || problem),
             }
             count += 1;
         }
@@ -388,7 +392,7 @@ impl Linker {
                 format!("expected a maximum of one deprecation per package: {quoted}"),
             ),
         };
-        Err(Problem { package: non_empty(package_name), ..Problem::new(code, message) })
+        Err(Problem { package: optional_name(package_name), ..Problem::new(code, message) })
     }
 
     /// Links a deprecation to the object that it names. The first of several wins; one of an unknown object is ignored.
@@ -429,8 +433,15 @@ fn extend(range: &mut Range<u32>, at: u32) {
     range.end = at + 1;
 }
 
-fn non_empty(name: &str) -> Option<Arc<str>> {
-    (!name.is_empty()).then(|| name.into())
+/// Adds a problem of a blob.
+fn report(
+    problems: &mut ProblemCollector,
+    locations: &BlobLocations,
+    meta: u32,
+    code: ProblemCode,
+    make: impl FnOnce() -> Problem,
+) {
+    problems.add(code, || locations.locate(make(), meta));
 }
 
 /// Releases the spare capacity of a list.

@@ -9,14 +9,14 @@ use super::go_types;
 use super::property::Property;
 use super::{Catalog, Meta, Package};
 use crate::json::RawValue;
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
 use crate::quote::go_quote;
 
 /// Maximum number of bytes of a blob that a message quotes.
 const QUOTED_BYTES: usize = 256;
 
 /// Adds the problems of single blobs.
-pub(super) fn check(catalog: &Catalog, findings: &Findings, problems: &mut Vec<Problem>) {
+pub(super) fn check(catalog: &Catalog, findings: &Findings, problems: &mut ProblemCollector) {
     check_schemas(catalog, problems);
     for package in catalog.packages() {
         check_icon(package, problems);
@@ -29,13 +29,8 @@ pub(super) fn check(catalog: &Catalog, findings: &Findings, problems: &mut Vec<P
     }
 }
 
-/// Returns the finding about a property, if any.
-fn finding_of<'f>(findings: &'f [(u32, String)], property: Property<'_>) -> Option<&'f String> {
-    findings.binary_search_by_key(&property.place(), |&(place, _)| place).ok().map(|at| &findings[at].1)
-}
-
 /// Reports every blob without a schema, and the first blob of each reserved schema.
-fn check_schemas(catalog: &Catalog, problems: &mut Vec<Problem>) {
+fn check_schemas(catalog: &Catalog, problems: &mut ProblemCollector) {
     if catalog.index.schemas.iter().all(|schema| schema.known || !is_odd(&schema.schema)) {
         return;
     }
@@ -44,15 +39,17 @@ fn check_schemas(catalog: &Catalog, problems: &mut Vec<Problem>) {
     for meta in (0..catalog.meta_count()).map(|at| catalog.meta_at(at)) {
         let schema = meta.schema();
         if schema.is_empty() {
-            let message = format!("object '{}' is missing root schema field", quoted_blob(meta));
-            problems.push(Problem::new(ProblemCode::SchemaMissing, message).at(meta));
+            problems.add(ProblemCode::SchemaMissing, || {
+                let message = format!("object '{}' is missing root schema field", quoted_blob(meta));
+                Problem::new(ProblemCode::SchemaMissing, message).at(meta)
+            });
         } else if is_odd(schema) && seen.insert(schema) {
             let (code, what) = if is_template(schema) {
                 (ProblemCode::SchemaTemplate, "is a template for opm, not a catalog's blob")
             } else {
                 (ProblemCode::SchemaReserved, "is not known here, and names that begin with \"olm.\" are reserved")
             };
-            problems.push(Problem::new(code, format!("schema {} {what}", go_quote(schema))).at(meta));
+            problems.add(code, || Problem::new(code, format!("schema {} {what}", go_quote(schema))).at(meta));
         }
     }
 }
@@ -76,54 +73,68 @@ fn quoted_blob(meta: Meta<'_>) -> String {
 }
 
 /// Reports an icon that upstream's decoder rejects; the package is served without it.
-fn check_icon(package: Package<'_>, problems: &mut Vec<Problem>) {
+fn check_icon(package: Package<'_>, problems: &mut ProblemCollector) {
     if let Some(mismatch) = go_types::find_mismatch(RawValue(package.meta().blob().raw()), go_types::PACKAGE_BLOB) {
-        problems.push(Problem {
-            package: Some(package.name().into()),
+        problems.add(ProblemCode::BlobMalformed, || Problem {
+            package: optional_name(package.name()),
             ..Problem::new(ProblemCode::BlobMalformed, format!("parse package: {mismatch}")).at(package.meta())
         });
     }
 }
 
 /// Reports the first property of a bundle that upstream cannot decode, and every malformed inline manifest.
-fn check_properties(bundle: Bundle<'_>, type_mismatches: &[(u32, String)], problems: &mut Vec<Problem>) {
+fn check_properties(bundle: Bundle<'_>, type_mismatches: &[u32], problems: &mut ProblemCollector) {
     let mut is_reported = false;
     for (at, property) in bundle.properties().enumerate() {
-        let Some(mismatch) = finding_of(type_mismatches, property) else {
+        let is_object = property.type_name() == "olm.bundle.object";
+        if type_mismatches.binary_search(&property.place()).is_err() || is_reported && !is_object {
             continue;
-        };
-        let (package, name) = (bundle.package().name(), bundle.name());
-        let type_name = property.type_name();
-        let message = if type_name == "olm.bundle.object" {
-            let (package, name) = (go_quote(package), go_quote(name));
-            format!(
-                "read bundle objects: package {package}, bundle {name}: \
-                 parse property at index {at} as bundle object: {mismatch}"
-            )
-        } else if is_reported {
-            continue;
-        } else {
-            is_reported = true;
-            let (name, type_name) = (go_quote(name), go_quote(type_name));
-            format!("parse properties for bundle {name}: parse property[{at}] of type {type_name}: {mismatch}")
-        };
-        problems.push(Problem {
-            package: Some(package.into()),
-            bundle: Some(name.into()),
-            ..Problem::new(ProblemCode::BundlePropertyMalformed, message).at(bundle.meta())
+        }
+        is_reported |= !is_object;
+        problems.add(ProblemCode::BundlePropertyMalformed, || {
+            let (package, name) = (go_quote(bundle.package().name()), go_quote(bundle.name()));
+            let (type_name, mismatch) = (go_quote(property.type_name()), mismatch_of(property));
+            let message = if is_object {
+                format!(
+                    "read bundle objects: package {package}, bundle {name}: \
+                     parse property at index {at} as bundle object: {mismatch}"
+                )
+            } else {
+                format!("parse properties for bundle {name}: parse property[{at}] of type {type_name}: {mismatch}")
+            };
+            problem_in(bundle, ProblemCode::BundlePropertyMalformed, message)
         });
     }
 }
 
+/// Returns Go's message for a property that cannot be decoded. Only properties with a problem that is listed are checked
+/// a second time: as many messages as properties would take more memory than the properties.
+fn mismatch_of(property: Property<'_>) -> String {
+    let Some(value) = property.value() else { return go_types::VALUE_MISSING.to_owned() };
+    let (mismatch, _) = go_types::check_property(property.type_name(), RawValue(value.raw()));
+    // Of several values with alike keys the last is kept, which may be the one that can be decoded.
+    mismatch.unwrap_or_else(|| "a value has the wrong type".to_owned())
+}
+
 /// Reports the first unknown install mode of each `olm.csv.metadata`.
-fn check_install_modes(bundle: Bundle<'_>, unknown: &[(u32, String)], problems: &mut Vec<Problem>) {
-    for mode in bundle.properties().filter_map(|property| finding_of(unknown, property)) {
-        let (package, name) = (bundle.package().name(), bundle.name());
-        let message = format!("bundle {} has the unknown install mode {}", go_quote(name), go_quote(mode));
-        problems.push(Problem {
-            package: Some(package.into()),
-            bundle: Some(name.into()),
-            ..Problem::new(ProblemCode::InstallModeUnknown, message).at(bundle.meta())
+fn check_install_modes(bundle: Bundle<'_>, unknown: &[u32], problems: &mut ProblemCollector) {
+    for property in bundle.properties().filter(|property| unknown.binary_search(&property.place()).is_ok()) {
+        problems.add(ProblemCode::InstallModeUnknown, || {
+            let value =
+                property.value().map(|value| go_types::check_property(property.type_name(), RawValue(value.raw())));
+            let mode = value.and_then(|(_, mode)| mode).unwrap_or_default();
+            let message =
+                format!("bundle {} has the unknown install mode {}", go_quote(bundle.name()), go_quote(&mode));
+            problem_in(bundle, ProblemCode::InstallModeUnknown, message)
         });
+    }
+}
+
+/// Creates a problem of a bundle.
+fn problem_in(bundle: Bundle<'_>, code: ProblemCode, message: String) -> Problem {
+    Problem {
+        package: optional_name(bundle.package().name()),
+        bundle: optional_name(bundle.name()),
+        ..Problem::new(code, message).at(bundle.meta())
     }
 }

@@ -6,9 +6,13 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::mem;
 use std::ops::Range;
 
 mod text;
+
+use crate::problem::MAX_PROBLEMS_PER_CODE;
+use crate::quote::MAX_QUOTED_BYTES;
 
 pub(super) use text::{plain_prefix, unescape, write_char, write_text};
 
@@ -56,8 +60,10 @@ pub(super) struct CanonicalWriter {
     unordered: Vec<UnorderedObject>,
     /// Members of the objects in `unordered`, in sorted order.
     spans: Vec<Range<usize>>,
-    /// Keys that became equal by the conversion to text.
+    /// Keys that became equal by the conversion to text, each up to [`MAX_QUOTED_BYTES`]: the first ones.
     collisions: Vec<String>,
+    /// Number of further such keys.
+    unlisted_collisions: u64,
     /// The assembled line, if it differs from `out`.
     line: Vec<u8>,
 }
@@ -87,6 +93,7 @@ impl CanonicalWriter {
         self.unordered.clear();
         self.spans.clear();
         self.collisions.clear();
+        self.unlisted_collisions = 0;
     }
 
     /// Returns the number of open collections.
@@ -209,9 +216,18 @@ impl CanonicalWriter {
         self.copy(value..span.end, offset);
     }
 
-    /// Returns the keys that became equal within their object by the conversion to text.
-    pub(super) fn collisions(&self) -> &[String] {
-        &self.collisions
+    /// Takes the first keys that became equal within their object by the conversion to text, and the number of others.
+    pub(super) fn take_collisions(&mut self) -> (Vec<String>, u64) {
+        (mem::take(&mut self.collisions), mem::take(&mut self.unlisted_collisions))
+    }
+
+    fn note_collision(&mut self, member: &ObjectMember) {
+        if self.collisions.len() as u64 >= MAX_PROBLEMS_PER_CODE {
+            self.unlisted_collisions += 1;
+            return;
+        }
+        let key = member.key(&self.out);
+        self.collisions.push(String::from_utf8_lossy(&key[..key.len().min(MAX_QUOTED_BYTES)]).into_owned());
     }
 
     /// Completes the line, with its line feed.
@@ -298,8 +314,7 @@ impl CanonicalWriter {
             match rest.peek() {
                 Some(next) if member.compare(&next.member, &self.out) == Ordering::Equal => {
                     if member.kind != next.member.kind {
-                        let key = member.key(&self.out);
-                        self.collisions.push(String::from_utf8_lossy(&key).into_owned());
+                        self.note_collision(member);
                     }
                 }
                 _ => self.spans.push(member.key..*end),

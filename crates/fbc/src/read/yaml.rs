@@ -14,6 +14,8 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInpu
 use super::ReadLimits;
 use super::canonical::{CanonicalWriter, KeyKind, write_text};
 use super::error::{ReadErrorKind, TextError};
+pub use check::BYTES_PER_INDICATOR;
+
 use check::EscapedSlashes;
 use nodes::{AnchorValue, Anchors, CollectionFrame};
 use scalar::YamlScalar;

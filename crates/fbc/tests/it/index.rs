@@ -1,7 +1,7 @@
 //! What an indexed catalog answers.
 
 use bytes::Bytes;
-use fbc::catalog::{GroupVersionKind, Head, IndexError, PackageRequirement, PropertyKind};
+use fbc::catalog::{FREE_OBJECTS, GroupVersionKind, Head, IndexError, PackageRequirement, PropertyKind};
 use fbc::origin::FileOrigin;
 use fbc::{Catalog, Origins, ProblemCode};
 use testing::fixture;
@@ -288,8 +288,15 @@ fn blobs_of_unknown_schemas_are_counted_and_kept() {
 #[test]
 fn a_blob_knows_its_file_and_its_place_there() {
     let lines = "{\"schema\":\"a\"}\n{\"schema\":\"b\"}\n{\"schema\":\"c\"}\n";
-    let file = |path: &str, lines: &[u32]| FileOrigin { path: path.to_owned(), lines: lines.to_vec(), notices: vec![] };
-    let origins = Origins { files: vec![file("a/x.json", &[1, 7]), file("a.json", &[]), file("b.json", &[3])] };
+    let file = |path: &str, lines: &[u32]| FileOrigin {
+        path: path.to_owned(),
+        lines: lines.to_vec(),
+        ..FileOrigin::default()
+    };
+    let origins = Origins {
+        files: vec![file("a/x.json", &[1, 7]), file("a.json", &[]), file("b.json", &[3])],
+        ..Origins::default()
+    };
     let catalog = Catalog::build(Bytes::from(lines), &origins).unwrap();
     let places: Vec<_> =
         (0..3).map(|at| catalog.meta_at(at)).map(|meta| (&**meta.file(), meta.index(), meta.line())).collect();
@@ -306,9 +313,37 @@ fn damaged_lines_are_refused_by_their_number() {
         ("[]\n", 1, 1),
         ("{}x\n", 1, 1),
     ] {
-        let file = FileOrigin { path: "f".to_owned(), lines: vec![1; count], notices: vec![] };
-        let built = Catalog::build(Bytes::from(lines), &Origins { files: vec![file] });
+        let file = FileOrigin { path: "f".to_owned(), lines: vec![1; count], ..FileOrigin::default() };
+        let built = Catalog::build(Bytes::from(lines), &Origins { files: vec![file], ..Origins::default() });
         assert_eq!(built.err(), Some(IndexError::Damaged { line }), "{lines:?}");
+    }
+}
+
+#[test]
+fn a_catalog_has_as_many_objects_as_its_files_justify() {
+    let build = |blobs: usize, bytes: u64| {
+        let file = FileOrigin { path: "f".to_owned(), lines: vec![1; blobs], bytes, ..FileOrigin::default() };
+        let origins = Origins { files: vec![file], ..Origins::default() };
+        Catalog::build(Bytes::from("{}\n".repeat(blobs)), &origins).map(|catalog| catalog.meta_count())
+    };
+    assert_eq!(build(FREE_OBJECTS, 7), Ok(FREE_OBJECTS));
+    assert_eq!(build(FREE_OBJECTS + 1, 8), Ok(FREE_OBJECTS + 1));
+    let error = IndexError::TooManyObjects { line: FREE_OBJECTS + 1, max: FREE_OBJECTS };
+    assert_eq!(build(FREE_OBJECTS + 1, 7), Err(error));
+}
+
+#[test]
+fn every_kind_of_object_counts() {
+    let list = |item: &str| vec![item; FREE_OBJECTS].join(",");
+    for line in [
+        format!(r#"{{"entries":[{}],"schema":"olm.channel"}}"#, list("{}")),
+        format!(r#"{{"entries":[{{"skips":[{}]}}],"schema":"olm.channel"}}"#, list("\"\"")),
+        format!(r#"{{"properties":[{}],"schema":"olm.bundle"}}"#, list("{}")),
+        format!(r#"{{"entries":[{}],"schema":"olm.deprecations"}}"#, list("{}")),
+    ] {
+        let file = FileOrigin { path: "f".to_owned(), lines: vec![1], ..FileOrigin::default() };
+        let built = Catalog::build(Bytes::from(line + "\n"), &Origins { files: vec![file], ..Origins::default() });
+        assert_eq!(built.err(), Some(IndexError::TooManyObjects { line: 1, max: FREE_OBJECTS }));
     }
 }
 
@@ -317,9 +352,13 @@ fn a_reopened_catalog_is_the_one_that_was_built() {
     let lines = fixture::lines(ETCD);
     let built = fixture::catalog_of(&lines);
     let count = u32::try_from(lines.lines().count()).unwrap();
-    let file = FileOrigin { path: "catalog.json".to_owned(), lines: (1..=count).collect(), notices: vec![] };
-    let reopened =
-        Catalog::reopen(Bytes::from(lines), &Origins { files: vec![file] }, built.problems().to_vec()).unwrap();
+    let file = FileOrigin { path: "catalog.json".to_owned(), lines: (1..=count).collect(), ..FileOrigin::default() };
+    let reopened = Catalog::reopen(
+        Bytes::from(lines),
+        &Origins { files: vec![file], ..Origins::default() },
+        built.all_problems().clone(),
+    )
+    .unwrap();
     assert_eq!(reopened.problems(), built.problems());
     assert_eq!(names(reopened.bundles(), |bundle| bundle.name()), names(built.bundles(), |bundle| bundle.name()));
 }

@@ -128,10 +128,11 @@ fn build(lines: &[Value], files: &[(&str, &[u32])]) -> Catalog {
     let file = |&(path, lines): &(&str, &[u32])| FileOrigin {
         path: path.to_owned(),
         lines: lines.to_vec(),
-        notices: Vec::new(),
+        ..FileOrigin::default()
     };
     let content: Vec<u8> = lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect();
-    Catalog::build(Bytes::from(content), &Origins { files: files.iter().map(file).collect() }).unwrap()
+    Catalog::build(Bytes::from(content), &Origins { files: files.iter().map(file).collect(), ..Origins::default() })
+        .unwrap()
 }
 
 /// The same cases in every run.
@@ -258,7 +259,7 @@ fn catalog(case: &Value) -> Option<Catalog> {
     for path in paths {
         files.push(read_file(path, &tree.read(path)?, &mut content)?);
     }
-    Some(Catalog::build(Bytes::from(content), &Origins { files }).unwrap())
+    Some(Catalog::build(Bytes::from(content), &Origins { files, ..Origins::default() }).unwrap())
 }
 
 fn read_file(path: &str, bytes: &[u8], content: &mut Vec<u8>) -> Option<FileOrigin> {

@@ -93,7 +93,8 @@ pub(crate) fn served<T: AsRef<str>>(name: &str, lines: &[T], digest: u8) -> Serv
     let content: String = lines.iter().flat_map(|line| [line.as_ref(), "\n"]).collect();
     let numbers = (1..).take(lines.len()).collect();
     let file = FileOrigin { path: "catalog.json".into(), lines: numbers, ..FileOrigin::default() };
-    let catalog = Catalog::build(content.into(), &Origins { files: vec![file] }).expect("the lines are canonical");
+    let catalog = Catalog::build(content.into(), &Origins { files: vec![file], ..Origins::default() })
+        .expect("the lines are canonical");
     Served::new(name, Content::new(catalog, Digest::new([digest; 32])), CatalogMetadata::default())
 }
 

@@ -151,6 +151,32 @@ fn problems_are_paged_in_catalog_order() {
 }
 
 #[test]
+fn problems_that_are_not_listed_are_counted() {
+    let package = r#"{"name":"p","schema":"olm.package"}"#.to_owned();
+    let bundle = |_| r#"{"package":"q","schema":"olm.bundle"}"#.to_owned();
+    let lines: Vec<_> =
+        [package, r#"{"schema":"olm.odd"}"#.to_owned()].into_iter().chain((0..1_500).map(bundle)).collect();
+    let engine = engine_of([served("alpha", &lines, 1)], Limits::default());
+    let count = |arguments: &str| {
+        let query = format!(
+            "{{ catalog(name: \"alpha\") {{ problems{arguments} {{ totalCount nodes {{ code }} pageInfo {{ hasNextPage }} }} }} }}"
+        );
+        let problems = data(&engine, &query)["catalog"]["problems"].take();
+        let nodes = problems["nodes"].as_array().unwrap().len();
+        (problems["totalCount"].as_u64().unwrap(), nodes, problems["pageInfo"]["hasNextPage"].as_bool().unwrap())
+    };
+    // Two of the package, a warning, and those of the bundles.
+    assert_eq!(count("(first: 500)"), (1_503, 500, true));
+    assert_eq!(count("(last: 1)"), (1_503, 1, false));
+    assert_eq!(count("(first: 1, severity: ERROR)"), (1_502, 1, true));
+    assert_eq!(count("(package: \"p\")"), (2, 2, false));
+    // Pages end with the last one that is listed: 1,000 of the bundles.
+    let pages = data(&engine, "{ catalog(name: \"alpha\") { all: problems(first: 500) { pageInfo { endCursor } } } }");
+    let cursor = pages["catalog"]["all"]["pageInfo"]["endCursor"].as_str().unwrap();
+    assert_eq!(count(&format!("(first: 500, after: \"{cursor}\")")), (1_503, 500, true));
+}
+
+#[test]
 fn problems_are_filtered_by_package_and_severity() {
     let engine = engine(Limits::default());
     let count = |arguments: &str| {

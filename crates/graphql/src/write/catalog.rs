@@ -45,8 +45,8 @@ impl<'a> Object<'a> for CatalogObject<'a> {
                 let places = writer
                     .scans
                     .places(ScanKey::new(field, served, None), || Ok(self.problems(field, writer.work)?))?;
-                let source = ConnectionSource { served, places };
-                return writer.connection::<ProblemItem<'_>>(&[source], (), field);
+                let (source, unlisted) = (ConnectionSource { served, places }, self.unlisted_problems(field));
+                return writer.connection_with_unlisted::<ProblemItem<'_>>(&[source], (), unlisted, field);
             }
             CatalogField::Packages => {
                 return writer.packages(vec![served], Vec::new(), field);
@@ -65,6 +65,19 @@ impl<'a> Object<'a> for CatalogObject<'a> {
 }
 
 impl<'a> CatalogObject<'a> {
+    /// Returns how many problems match the argument `severity` of a field and are only counted. The packages of those are
+    /// not known, so they match no `package`.
+    fn unlisted_problems(self, field: &'a PlannedField<'a>) -> usize {
+        let arguments = arguments(field);
+        if arguments.string("package").is_some() {
+            return 0;
+        }
+        let unlisted = self.0.content.catalog.all_problems().unlisted();
+        let errors_only = arguments.string("severity") == Some("ERROR");
+        let count = if errors_only { unlisted.of_severity(Severity::Error) } else { unlisted.total() };
+        usize::try_from(count).unwrap_or(usize::MAX)
+    }
+
     /// Returns the problems that match the arguments `package` and `severity` of a field.
     fn problems(self, field: &'a PlannedField<'a>, work: &Work<'_>) -> Result<Places, WorkStopped> {
         let arguments = arguments(field);

@@ -82,8 +82,22 @@ impl<'a> ResponseWriter<'a> {
         order: T::Order,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
+        self.connection_with_unlisted::<T>(sources, order, 0, field)
+    }
+
+    /// Writes the page of a connection whose `totalCount` includes `unlisted` items that are on no page.
+    pub(super) fn connection_with_unlisted<T: ConnectionNode<'a>>(
+        &mut self,
+        sources: &[ConnectionSource<'a>],
+        order: T::Order,
+        unlisted: usize,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
         match paginate::<T>(sources, order, arguments(field), self.context.limits) {
-            Ok(page) => self.object(Connection { page: &page, facets: None }, field),
+            Ok(mut page) => {
+                page.total += unlisted;
+                self.object(Connection { page: &page, facets: None }, field)
+            }
             Err(message) => self.bad_user_input(field, message),
         }
     }

@@ -3,11 +3,11 @@
 use super::{ProblemLocation, manifest};
 use crate::catalog::{Bundle, PropertyKind};
 use crate::image::ImageReference;
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{ProblemCode, ProblemCollector};
 use crate::quote::go_quote;
 use crate::version::{Release, Version};
 
-pub(super) fn check(bundle: Bundle<'_>, problems: &mut Vec<Problem>) {
+pub(super) fn check(bundle: Bundle<'_>, problems: &mut ProblemCollector) {
     let location = ProblemLocation {
         meta: bundle.meta(),
         bundle: bundle.name(),
@@ -17,27 +17,31 @@ pub(super) fn check(bundle: Bundle<'_>, problems: &mut Vec<Problem>) {
     check_images(bundle, location, problems);
     manifest::check(bundle, location, problems);
     if bundle.channel_entries().len() == 0 {
-        let (package, name) = (go_quote(location.package), go_quote(location.bundle));
-        let message = format!("package {package}, bundle {name} not found in any channel entries");
-        problems.push(location.problem(ProblemCode::BundleNotInChannel, message));
+        problems.add(ProblemCode::BundleNotInChannel, || {
+            let (package, name) = (go_quote(location.package), go_quote(location.bundle));
+            let message = format!("package {package}, bundle {name} not found in any channel entries");
+            location.problem(ProblemCode::BundleNotInChannel, message)
+        });
     }
     for (code, message) in problems_per_channel(bundle) {
         for entry in bundle.channel_entries() {
             let location = ProblemLocation { channel: entry.channel().name(), ..location };
-            problems.push(location.problem(code, message.as_str()));
+            problems.add(code, || location.problem(code, message.as_str()));
         }
     }
 }
 
 /// Checks that the bundle has exactly one `olm.package` property, and that it names the package and a valid version.
-fn check_identity(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &mut Vec<Problem>) {
+fn check_identity(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &mut ProblemCollector) {
     let mut properties = bundle.properties().filter(|property| property.type_name() == "olm.package");
     let (package, name) = (go_quote(location.package), go_quote(location.bundle));
     let (Some(property), None) = (properties.next(), properties.next()) else {
         let found = bundle.properties().filter(|property| property.type_name() == "olm.package").count();
-        let message =
-            format!("package {package} bundle {name} must have exactly 1 \"olm.package\" property, found {found}");
-        problems.push(location.problem(ProblemCode::BundlePackagePropertyCount, message));
+        problems.add(ProblemCode::BundlePackagePropertyCount, || {
+            let message =
+                format!("package {package} bundle {name} must have exactly 1 \"olm.package\" property, found {found}");
+            location.problem(ProblemCode::BundlePackagePropertyCount, message)
+        });
         return;
     };
     // Any other kind is malformed, which is reported elsewhere.
@@ -45,33 +49,42 @@ fn check_identity(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &
         return;
     };
     if named != location.package {
-        let named = go_quote(named);
-        let message = format!("package {package} does not match \"olm.package\" property {named}");
-        problems.push(location.problem(ProblemCode::BundlePackageMismatch, message));
+        problems.add(ProblemCode::BundlePackageMismatch, || {
+            let named = go_quote(named);
+            let message = format!("package {package} does not match \"olm.package\" property {named}");
+            location.problem(ProblemCode::BundlePackageMismatch, message)
+        });
     }
     if let Err(error) = Version::parse(version) {
-        let version = go_quote(version);
-        let message = format!("error parsing bundle {name} version {version}: {error}");
-        problems.push(location.problem(ProblemCode::BundleVersionInvalid, message));
+        problems.add(ProblemCode::BundleVersionInvalid, || {
+            let version = go_quote(version);
+            let message = format!("error parsing bundle {name} version {version}: {error}");
+            location.problem(ProblemCode::BundleVersionInvalid, message)
+        });
     }
     if let Err(error) = Release::parse(release.unwrap_or_default()) {
-        let release = go_quote(release.unwrap_or_default());
-        let message = format!("error parsing bundle {name} release version {release}: {error}");
-        problems.push(location.problem(ProblemCode::BundleReleaseInvalid, message));
+        problems.add(ProblemCode::BundleReleaseInvalid, || {
+            let release = go_quote(release.unwrap_or_default());
+            let message = format!("error parsing bundle {name} release version {release}: {error}");
+            location.problem(ProblemCode::BundleReleaseInvalid, message)
+        });
     }
 }
 
 /// Checks that all non-empty images are valid image references.
-fn check_images(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &mut Vec<Problem>) {
+fn check_images(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &mut ProblemCollector) {
     let mut check = |image: &str, code, what: &dyn Fn() -> String| {
         if image.is_empty() {
             return;
         }
         if let Err(error) = ImageReference::parse(image) {
-            let (package, name) = (go_quote(location.package), go_quote(location.bundle));
-            let (what, image) = (what(), go_quote(image));
-            let message = format!("package {package} bundle {name} {what}: invalid image pull spec {image}: {error}");
-            problems.push(location.problem(code, message));
+            problems.add(code, || {
+                let (package, name) = (go_quote(location.package), go_quote(location.bundle));
+                let (what, image) = (what(), go_quote(image));
+                let message =
+                    format!("package {package} bundle {name} {what}: invalid image pull spec {image}: {error}");
+                location.problem(code, message)
+            });
         }
     };
     check(&bundle.image().decode(), ProblemCode::BundleImageInvalid, &|| "image".to_owned());

@@ -8,12 +8,12 @@ use super::ProblemLocation;
 use crate::catalog::decode::{BlobBody, Checks, DecodedDeprecation, Decoder};
 use crate::catalog::names::NameTable;
 use crate::catalog::{Bundle, Catalog, Meta, Package};
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{ProblemCode, ProblemCollector};
 use crate::quote::go_quote;
 
 const SCHEMA: &str = "olm.deprecations";
 
-pub(super) fn check(catalog: &Catalog, problems: &mut Vec<Problem>) {
+pub(super) fn check(catalog: &Catalog, problems: &mut ProblemCollector) {
     if !catalog.index.schemas.iter().any(|schema| &*schema.schema == SCHEMA) {
         return;
     }
@@ -46,7 +46,7 @@ fn check_entries(
     meta: Meta<'_>,
     entries: &[DecodedDeprecation],
     names: &NameTable,
-    problems: &mut Vec<Problem>,
+    problems: &mut ProblemCollector,
 ) {
     let mut seen = HashSet::new();
     for (at, entry) in entries.iter().enumerate() {
@@ -60,7 +60,7 @@ fn check_entries(
             reference.find_problem(at, package)
         };
         if let Some((code, message)) = problem {
-            problems.push(reference.location(location).problem(code, message));
+            problems.add(code, || reference.location(location).problem(code, message));
         } else if is_message_empty(entry, meta) {
             report_missing_message(reference, package, location, problems);
         }
@@ -133,19 +133,20 @@ fn report_missing_message<'a>(
     reference: DeprecationReference<'a>,
     package: Package<'a>,
     location: ProblemLocation<'a>,
-    problems: &mut Vec<Problem>,
+    problems: &mut ProblemCollector,
 ) {
     let location = reference.location(location);
     let bundle = package.bundle(reference.name).filter(|_| reference.schema == "olm.bundle");
-    let mut places: Vec<ProblemLocation<'_>> = bundle
-        .into_iter()
-        .flat_map(Bundle::channel_entries)
-        .map(|entry| ProblemLocation { channel: entry.channel().name(), ..location })
-        .collect();
-    if places.is_empty() {
-        places.push(location);
-    }
+    let mut channels =
+        bundle.into_iter().flat_map(Bundle::channel_entries).map(|entry| entry.channel().name()).peekable();
     let message = "invalid deprecation: message must be set";
-    problems
-        .extend(places.into_iter().map(|location| location.problem(ProblemCode::DeprecationMessageMissing, message)));
+    let mut report = |location: ProblemLocation<'_>| {
+        problems.add(ProblemCode::DeprecationMessageMissing, || {
+            location.problem(ProblemCode::DeprecationMessageMissing, message)
+        });
+    };
+    if channels.peek().is_none() {
+        return report(location);
+    }
+    channels.for_each(|channel| report(ProblemLocation { channel, ..location }));
 }

@@ -4,12 +4,12 @@ use super::ProblemLocation;
 use crate::catalog::{Bundle, JsonValue};
 use crate::json::RawText;
 use crate::manifest::{EncodedBytes, read_data, read_manifest};
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{ProblemCode, ProblemCollector};
 use crate::quote::go_quote;
 use crate::read::{FileReader, ReadErrorKind, ReadLimits};
 
 /// Reports each manifest that is not YAML. Invalid base64 is reported when the value is decoded.
-pub(super) fn check(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &mut Vec<Problem>) {
+pub(super) fn check(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &mut ProblemCollector) {
     for (at, property) in bundle.properties().enumerate() {
         if property.type_name() != "olm.bundle.object" {
             continue;
@@ -17,12 +17,14 @@ pub(super) fn check(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems:
         let Some(error) = property.value().and_then(yaml_error) else {
             continue;
         };
-        let (package, name) = (go_quote(location.package), go_quote(location.bundle));
-        let message = format!(
-            "read bundle objects: package {package}, bundle {name}: \
-             convert bundle object property at index {at} to JSON: {error}"
-        );
-        problems.push(location.problem(ProblemCode::BundlePropertyMalformed, message));
+        problems.add(ProblemCode::BundlePropertyMalformed, || {
+            let (package, name) = (go_quote(location.package), go_quote(location.bundle));
+            let message = format!(
+                "read bundle objects: package {package}, bundle {name}: \
+                 convert bundle object property at index {at} to JSON: {error}"
+            );
+            location.problem(ProblemCode::BundlePropertyMalformed, message)
+        });
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::ProblemLocation;
 use crate::catalog::{Bundle, Package};
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{ProblemCode, ProblemCollector};
 use crate::quote::go_quote;
 use crate::version::Version;
 
@@ -16,33 +16,38 @@ const LABEL_RULE: &str = "a lowercase RFC 1123 label must consist of lower case 
     and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', \
     regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
-pub(super) fn check(package: Package<'_>, problems: &mut Vec<Problem>) {
+pub(super) fn check(package: Package<'_>, problems: &mut ProblemCollector) {
     let location = ProblemLocation::new_in_package(package);
     let reasons = label_errors(location.package);
     if !reasons.is_empty() {
-        let name = go_quote(location.package);
-        let message = format!("invalid package name {name}: [{}]", reasons.join(" "));
-        problems.push(location.problem(ProblemCode::PackageNameInvalid, message));
+        problems.add(ProblemCode::PackageNameInvalid, || {
+            let name = go_quote(location.package);
+            let message = format!("invalid package name {name}: [{}]", reasons.join(" "));
+            location.problem(ProblemCode::PackageNameInvalid, message)
+        });
     }
     check_default_channel(package, location, problems);
     if let Some(message) = duplicate_versions(package) {
-        problems.push(location.problem(ProblemCode::PackageVersionsDuplicate, message));
+        problems.add(ProblemCode::PackageVersionsDuplicate, || {
+            location.problem(ProblemCode::PackageVersionsDuplicate, message)
+        });
     }
 }
 
-fn check_default_channel(package: Package<'_>, location: ProblemLocation<'_>, problems: &mut Vec<Problem>) {
+fn check_default_channel(package: Package<'_>, location: ProblemLocation<'_>, problems: &mut ProblemCollector) {
     let name = package.default_channel_name();
+    let mut report = |location: ProblemLocation<'_>, code, message: &str| {
+        problems.add(code, || location.problem(code, message));
+    };
     if name.is_empty() {
-        problems.push(location.problem(ProblemCode::PackageDefaultChannelMissing, "default channel must be set"));
+        report(location, ProblemCode::PackageDefaultChannelMissing, "default channel must be set");
         if package.channels().len() == 0 {
-            let message = "package must contain at least one channel";
-            problems.push(location.problem(ProblemCode::PackageWithoutChannels, message));
+            report(location, ProblemCode::PackageWithoutChannels, "package must contain at least one channel");
         }
     } else if package.default_channel().is_none() {
         // Upstream makes up an empty channel of that name and finds it empty.
         let channel = ProblemLocation { channel: name, ..location };
-        let message = "channel must contain at least one bundle";
-        problems.push(channel.problem(ProblemCode::PackageDefaultChannelUnknown, message));
+        report(channel, ProblemCode::PackageDefaultChannelUnknown, "channel must contain at least one bundle");
     }
 }
 

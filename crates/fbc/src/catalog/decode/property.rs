@@ -32,7 +32,7 @@ impl<'a> Decoder<'a> {
     pub(super) fn truncate_properties(&mut self, len: usize) {
         self.properties.truncate(len);
         for findings in [&mut self.type_mismatches, &mut self.unknown_modes] {
-            findings.retain(|&(at, _)| (at as usize) < len);
+            findings.retain(|&at| (at as usize) < len);
         }
     }
 
@@ -84,7 +84,7 @@ impl<'a> Decoder<'a> {
     /// Checks a value whose type follows it. Keys are sorted, so this needs a key such as `Value`.
     fn check_late(&mut self, type_name: Option<RawText<'a>>, value: Option<RawValue<'a>>) {
         let Some(value) = value else {
-            return self.note_mismatch(go_types::VALUE_MISSING.to_owned());
+            return self.note_mismatch();
         };
         let wanted = type_name.and_then(go_types::property_type);
         if let Some(wanted) = wanted {
@@ -96,13 +96,13 @@ impl<'a> Decoder<'a> {
     fn check(&mut self, cursor: &mut JsonCursor<'a>, wanted: GoType) -> Option<RawValue<'a>> {
         let mut unknown_mode = None;
         let read = go_types::read(cursor, wanted, &mut unknown_mode);
-        self.unknown_modes.extend(unknown_mode.map(|mode| (id(self.properties.len()), mode)));
-        read.map_err(|mismatch| self.note_mismatch(mismatch)).ok()
+        self.unknown_modes.extend(unknown_mode.map(|_| id(self.properties.len())));
+        read.map_err(|_| self.note_mismatch()).ok()
     }
 
     /// Notes a mismatch of the next property.
-    fn note_mismatch(&mut self, mismatch: String) {
-        self.type_mismatches.push((id(self.properties.len()), mismatch));
+    fn note_mismatch(&mut self) {
+        self.type_mismatches.push(id(self.properties.len()));
     }
 
     /// Decodes the value of a property of a known type; fails if it is malformed.

@@ -64,7 +64,7 @@ fn the_last_of_equal_keys_counts() {
     member(&mut writer, "a", "4");
     writer.close();
     assert_eq!(line(&mut writer), "{\"a\":4,\"b\":3}\n");
-    assert_eq!(writer.collisions(), [""; 0]);
+    assert_eq!(writer.take_collisions(), (vec![], 0));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::*;
 
 fn limits() -> ReadLimits {
-    ReadLimits { blob_bytes: 4096, depth: 20, members: 50, indicators: 100 }
+    ReadLimits { blob_bytes: 4096, depth: 20, members: 50, indicators: 1_000 }
 }
 
 /// The line of a document and where text is unread, or the line and text of its fault; lines from 0.
@@ -77,7 +77,7 @@ fn different_keys_with_the_same_text_are_told() {
     let mut writer = CanonicalWriter::default();
     let text = "1: a\n'1': b\ntrue: c\nyes: d\nx: e\nx: f\n";
     super::convert(text.as_bytes(), &limits(), &mut writer).unwrap();
-    assert_eq!(writer.collisions(), ["1"]);
+    assert_eq!(writer.take_collisions(), (vec!["1".to_owned()], 0));
     writer.finish();
     assert_eq!(writer.line(), b"{\"1\":\"b\",\"true\":\"d\",\"x\":\"f\"}\n");
 }
@@ -192,6 +192,8 @@ fn a_large_document_has_indicators_up_to_the_limit() {
         let read = super::convert(text.as_bytes(), &limits, &mut writer);
         read.map(|_| ()).map_err(|fault| fault.kind)
     };
-    assert_eq!(document(100), Ok(()));
-    assert_eq!(document(101), Err(ReadErrorKind::TooManyIndicators(100)));
+    // One for each 16 bytes: of 262,147 and of the indicators themselves, all but the colon.
+    let limit = 1_000 + (256 * 1024 + 2 + 18_545) / 16;
+    assert_eq!((limit, document(limit)), (18_543, Ok(())));
+    assert_eq!(document(limit + 1), Err(ReadErrorKind::TooManyIndicators(limit)));
 }
