@@ -340,6 +340,8 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
     vec![
         ("entries", loading::directory::ENTRIES.to_string()),
         ("`.indexignore`", fbc::ignore::IGNORE_FILE_BYTES.to_string()),
+        ("pattern bytes", fbc::ignore::MAX_RULE_BYTES.to_string()),
+        ("pattern steps", fbc::ignore::MAX_MATCH_STEPS.to_string()),
         ("blob", blob_bytes.to_string()),
         ("blob depth", depth.to_string()),
         ("YAML indicators", indicators.to_string()),

@@ -25,6 +25,14 @@ pub const MAX_LINE: usize = 64 * 1024 - 1;
 /// Maximum number of rules of all ignore files of a tree together: each is tested on each file below it.
 pub const MAX_RULES: usize = 1_000;
 
+/// Maximum number of bytes of all rules of a tree together, without comments: a parsed rule takes up to 40 times as many.
+pub const MAX_RULE_BYTES: usize = 1024 * 1024;
+
+/// Maximum number of steps in which the rules of a tree are matched against all its files, about a second: a step
+/// compares one character of a name with one element of a pattern. A thousand files below ten ordinary patterns take
+/// 100,000.
+pub const MAX_MATCH_STEPS: u64 = 100_000_000;
+
 /// Why an ignore file is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IgnoreError {
@@ -41,6 +49,23 @@ pub enum IgnoreError {
     TooManyRules {
         /// Directory of the ignore file, as given.
         dir: String,
+    },
+    /// The files have more than [`MAX_RULE_BYTES`] of rules together.
+    #[error(
+        "the {IGNORE_FILE} files have more than {MAX_RULE_BYTES} bytes of patterns together, counted up to the one in {dir:?}"
+    )]
+    RulesTooLong {
+        /// Directory of the ignore file, as given.
+        dir: String,
+    },
+    /// Matching the rules takes more than [`MAX_MATCH_STEPS`].
+    #[error(
+        "matching the patterns of the {IGNORE_FILE} files against {files} files takes more than {MAX_MATCH_STEPS} steps: \
+         use fewer patterns, or patterns with fewer `*`"
+    )]
+    TooMuchWork {
+        /// Number of files that the rules are matched against.
+        files: usize,
     },
 }
 
@@ -59,6 +84,18 @@ pub enum IgnoreError {
 pub struct IgnoreRules {
     /// Rules of each file, in catalog order; a later rule takes precedence.
     files: Vec<IgnoreFile>,
+    /// Bytes of all rules.
+    bytes: usize,
+}
+
+/// Counts the steps of matching.
+#[derive(Debug, Default)]
+struct MatchSteps(u64);
+
+impl MatchSteps {
+    fn add(&mut self, steps: usize) {
+        self.0 += steps as u64;
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -113,6 +150,10 @@ impl IgnoreRules {
             let line = String::from_utf8_lossy(line);
             let line = line.trim();
             if !line.is_empty() && !line.starts_with('#') {
+                self.bytes += line.len();
+                if self.bytes > MAX_RULE_BYTES {
+                    return Err(IgnoreError::RulesTooLong { dir: dir.to_owned() });
+                }
                 rules.push(IgnoreRule::parse(line));
                 if others + rules.len() > MAX_RULES {
                     return Err(IgnoreError::TooManyRules { dir: dir.to_owned() });
@@ -131,6 +172,23 @@ impl IgnoreRules {
 
     /// Tells whether the file at a path (from the root, components joined with `/`) is excluded from the catalog.
     pub fn is_ignored(&self, path: &str) -> bool {
+        self.matches(path, &mut MatchSteps::default())
+    }
+
+    /// Removes the items whose files are excluded from the catalog, as [`IgnoreRules::is_ignored`] tells; `path` returns
+    /// the path of an item.
+    ///
+    /// # Errors
+    /// Fails when this takes more than [`MAX_MATCH_STEPS`].
+    pub fn remove_ignored<T>(&self, items: &mut Vec<T>, path: impl Fn(&T) -> &str) -> Result<(), IgnoreError> {
+        let (files, mut steps) = (items.len(), MatchSteps::default());
+        // Beyond the limit nothing is matched any more.
+        items.retain(|item| steps.0 > MAX_MATCH_STEPS || !self.matches(path(item), &mut steps));
+        if steps.0 > MAX_MATCH_STEPS { Err(IgnoreError::TooMuchWork { files }) } else { Ok(()) }
+    }
+
+    fn matches(&self, path: &str, steps: &mut MatchSteps) -> bool {
+        steps.add(1 + self.files.len());
         if path.rsplit('/').next() == Some(IGNORE_FILE) {
             return true;
         }
@@ -140,7 +198,7 @@ impl IgnoreRules {
             .filter_map(|file| Some((file, below(path, &file.dir)?)))
             .find_map(|(file, rest)| {
                 let parts: Vec<&str> = rest.split('/').collect();
-                let last = file.rules.iter().rev().find(|rule| rule.matches(&parts));
+                let last = file.rules.iter().rev().find(|rule| rule.matches(&parts, steps));
                 last.map(|rule| !rule.is_negated)
             })
             .unwrap_or(false)
@@ -173,15 +231,16 @@ impl IgnoreRule {
     }
 
     /// Tells whether the rule matches the file with these path components below the rule's directory.
-    fn matches(&self, parts: &[&str]) -> bool {
+    fn matches(&self, parts: &[&str], steps: &mut MatchSteps) -> bool {
+        steps.add(1);
         match &self.matcher {
             RuleMatcher::Malformed => false,
             RuleMatcher::Name(glob) => {
-                let found = parts.iter().position(|part| glob.matches(part));
+                let found = parts.iter().position(|part| glob.matches(part, steps));
                 found.is_some_and(|at| !self.directories_only || at + 1 < parts.len())
             }
             RuleMatcher::Path(segments) => {
-                let rest = match_path(segments, parts);
+                let rest = match_path(segments, parts, steps);
                 rest.is_some_and(|rest| !self.directories_only || !rest.is_empty())
             }
         }
@@ -201,11 +260,16 @@ impl PathSegment {
 
 /// Matches the segments against the first components and returns the remaining ones: a pattern that names a directory
 /// matches everything below it. The corner cases at the end of the components are upstream's.
-fn match_path<'p, 's>(segments: &[PathSegment], mut parts: &'p [&'s str]) -> Option<&'p [&'s str]> {
+fn match_path<'p, 's>(
+    segments: &[PathSegment],
+    mut parts: &'p [&'s str],
+    steps: &mut MatchSteps,
+) -> Option<&'p [&'s str]> {
     let mut matched = false;
     let mut any_directories = false;
     for (i, segment) in segments.iter().enumerate() {
         let is_last = i + 1 == segments.len();
+        steps.add(1);
         match segment {
             PathSegment::Empty => any_directories = false,
             PathSegment::AnyDirectories if is_last => break,
@@ -213,12 +277,12 @@ fn match_path<'p, 's>(segments: &[PathSegment], mut parts: &'p [&'s str]) -> Opt
             PathSegment::Name(_) if parts.is_empty() => return None,
             PathSegment::Name(glob) if any_directories => {
                 any_directories = false;
-                let found = parts.iter().position(|part| glob.matches(part));
+                let found = parts.iter().position(|part| glob.matches(part, steps));
                 matched = found.is_some();
                 parts = found.map_or(&[], |at| &parts[at + 1..]);
             }
             PathSegment::Name(glob) => {
-                if !glob.matches(parts[0]) {
+                if !glob.matches(parts[0], steps) {
                     return None;
                 }
                 parts = &parts[1..];

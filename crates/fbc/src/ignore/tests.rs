@@ -113,3 +113,33 @@ fn paths_are_ordered_by_directory() {
     paths.sort_by(|a, b| compare_paths(a, b));
     assert_eq!(paths, ["10", "9", "B/x", "_", "a/b/c", "a/z", "a-b/c", "a.yaml"]);
 }
+
+#[test]
+fn the_rules_of_all_files_have_bytes_up_to_the_limit() {
+    let mut rules = IgnoreRules::new();
+    let line = "x".repeat(MAX_RULE_BYTES / 32) + "\n";
+    assert_eq!(rules.add("a", (line.repeat(31) + "# " + &line).as_bytes()), Ok(()));
+    assert_eq!(rules.add("b", line.as_bytes()), Ok(()));
+    assert_eq!(rules.add("c", b"y"), Err(IgnoreError::RulesTooLong { dir: "c".to_owned() }));
+}
+
+#[test]
+fn matching_has_a_budget_for_all_files_together() {
+    let mut rules = IgnoreRules::new();
+    rules.add("", ("*a".repeat(1_000) + "b\n").repeat(100).as_bytes()).unwrap();
+    let name = "a".repeat(2_000);
+    let mut few = vec![name.as_str(); 2];
+    assert_eq!(rules.remove_ignored(&mut few, |path| path), Ok(()));
+    assert_eq!(few.len(), 2);
+    let mut many = vec![name.as_str(); 1_000_000];
+    let error = IgnoreError::TooMuchWork { files: 1_000_000 };
+    assert_eq!(rules.remove_ignored(&mut many, |path| path), Err(error));
+}
+
+#[test]
+fn the_files_that_are_left_are_those_that_no_rule_excludes() {
+    let rules = rules(&[("", "*.md\n!d/*")]);
+    let mut files = vec!["a.md", "d/a.md", "b", ".indexignore"];
+    rules.remove_ignored(&mut files, |path| path).unwrap();
+    assert_eq!(files, ["d/a.md", "b"]);
+}

@@ -30,7 +30,7 @@ impl Unpacked {
                 found.push((path, entry));
             }
         }
-        found.retain(|(path, _)| !rules.is_ignored(path));
+        rules.remove_ignored(&mut found, |(path, _)| path)?;
         let mut bytes: u64 = 0;
         let counted = found.into_iter().map(|(path, entry)| {
             let file = self.file(path, entry)?;

@@ -69,10 +69,10 @@ pub enum DirectoryError {
         /// What it is.
         kind: &'static str,
     },
-    /// The patterns of an `.indexignore` cannot be read.
+    /// The patterns of an `.indexignore` cannot be used.
     #[error("cannot use the patterns in `{}`", path.display())]
     IgnoreFile {
-        /// Where it is.
+        /// The file, or the root of the catalog for what all of them do together.
         path: PathBuf,
         /// Why not.
         source: fbc::ignore::IgnoreError,

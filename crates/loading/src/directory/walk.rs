@@ -171,7 +171,8 @@ impl Walk {
     }
 
     fn finish(mut self) -> Result<Listing, DirectoryError> {
-        self.found.retain(|found| !self.rules.is_ignored(&found.path));
+        let removed = self.rules.remove_ignored(&mut self.found, |found| &found.path);
+        removed.map_err(|source| DirectoryError::IgnoreFile { path: self.root.clone(), source })?;
         self.found.sort_by(|one, other| compare_paths(&one.path, &other.path));
         let mut files = Vec::with_capacity(self.found.len());
         for Found { path, file } in self.found {
