@@ -355,6 +355,7 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
         ("quoted text", problem::MAX_QUOTED_BYTES.to_string()),
         ("constraint", fbc::catalog::MAX_CONSTRAINT_BYTES.to_string()),
         ("tries", loading::ATTEMPTS.to_string()),
+        ("shares", store::QUOTA_SHARES.to_string()),
         ("store", store::DEFAULT_QUOTA_BYTES.to_string()),
         ("remembered contents", fbc::outline::REMEMBERED.to_string()),
     ]

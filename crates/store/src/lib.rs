@@ -46,6 +46,10 @@ use file::{Durability, FileKind, io_error};
 /// Default quota of the folder in bytes.
 pub const DEFAULT_QUOTA_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 
+/// Number of shares of the quota: with as many sources in use or more, the content of one takes at most one share. With
+/// fewer sources, the quota has as many shares as sources. Sources that give as much as they can fill their own shares.
+pub const QUOTA_SHARES: u64 = 8;
+
 const LOCK_FILE: &str = "catalogql.lock";
 const CONTENT: &str = "content";
 /// Holds analyses: the name is part of the format on disk.
@@ -107,6 +111,19 @@ pub enum StoreError {
     QuotaExceeded {
         /// Folder of the store.
         folder: PathBuf,
+        /// The quota in bytes.
+        quota: u64,
+    },
+    /// A content takes more than its source's share of the quota.
+    #[error(
+        "the content would have more than {share} bytes in the store `{}`, the share of each source of the quota of {quota} \
+         bytes: raise it with --store-quota", folder.display()
+    )]
+    ShareExceeded {
+        /// Folder of the store.
+        folder: PathBuf,
+        /// The share of one source in bytes.
+        share: u64,
         /// The quota in bytes.
         quota: u64,
     },
@@ -184,6 +201,12 @@ impl Store {
         }
         let analysis = Analysis::read(&self.analysis_path(&record.analysis), &self.build)?;
         Some(StoredContent { record, content, analysis })
+    }
+
+    /// Returns the maximum size of a content in bytes, as [`QUOTA_SHARES`] says.
+    fn share(&self) -> u64 {
+        let sources = lock_mutex(&self.in_use).len() as u64;
+        self.quota / sources.clamp(1, QUOTA_SHARES)
     }
 
     /// Starts writing a content. Blocks while another content is being written, until that is committed or dropped.

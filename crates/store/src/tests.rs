@@ -327,7 +327,7 @@ fn what_is_damaged_or_of_another_format_is_as_if_it_was_not_there() {
         damage(part, &|path| fs::remove_file(path).unwrap());
         damage(part, &|path| fs::write(path, "").unwrap());
     }
-    damage(ANALYSES, &replace("\"format\":1", "\"format\":2"));
+    damage(ANALYSES, &replace("\"format\":2", "\"format\":3"));
     damage(SOURCES, &replace("\"format\": 1", "\"format\": 2"));
     damage(SOURCES, &replace("sha256:", "sha512:"));
 }
@@ -373,11 +373,29 @@ fn the_oldest_content_that_nobody_uses_makes_room() {
     keep(&store, "d", None, &large("d")).unwrap();
     let there = |key: &str| store.record(key).is_some();
     assert_eq!(["a", "b", "c", "d"].map(there), [true, false, true, true]);
-    assert!(matches!(keep(&store, "e", None, &"e".repeat(20_000)), Err(StoreError::QuotaExceeded { .. })));
+    assert!(matches!(keep(&store, "e", None, &"e".repeat(17_000)), Err(StoreError::QuotaExceeded { .. })));
     assert_eq!(["a", "b", "c", "d", "e"].map(there), [true, false, false, true, false]);
 
     // What is no longer in use makes room like any other.
     store.release("a");
     keep(&store, "e", None, &"e".repeat(20_000)).unwrap();
     assert_eq!(["a", "d", "e"].map(there), [false, true, true]);
+}
+
+#[test]
+fn a_content_takes_no_more_than_the_share_of_its_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_with(folder.path(), 800_000);
+    for (sources, share) in [(1, 800_000), (2, 400_000), (8, 100_000), (9, 100_000)] {
+        (0..sources).for_each(|source| store.hold(&source.to_string()));
+        let written = |bytes: usize| store.writer().unwrap().write("x".repeat(bytes).as_bytes());
+        assert!(written(share).is_ok(), "{sources}");
+        let error = written(share + 1).unwrap_err();
+        let is_expected = match error {
+            StoreError::ShareExceeded { share: found, .. } => found == share as u64,
+            StoreError::QuotaExceeded { .. } => sources == 1,
+            StoreError::Io { .. } | StoreError::InUse(_) | StoreError::NotAStore(_) => false,
+        };
+        assert!(is_expected, "{sources}: {error}");
+    }
 }

@@ -22,6 +22,8 @@ pub struct ContentWriter<'a> {
     written: u64,
     /// Maximum length of the content in bytes, before evicting others.
     max_bytes: u64,
+    /// Maximum length of the content in bytes, whatever room there is.
+    share: u64,
 }
 
 /// A complete content, to which no record refers yet.
@@ -46,12 +48,16 @@ impl<'a> ContentWriter<'a> {
         let file = TempFile::create(&store.folder.join(CONTENT), FileKind::Content)?;
         let max_bytes = store.quota.saturating_sub(store.used_bytes()?);
         let (guard, buffer) = (WriteGuard { store, _lock: lock }, Vec::with_capacity(BUFFER_BYTES));
-        Ok(Self { guard, file, hash: Sha256::new(), buffer, written: 0, max_bytes })
+        Ok(Self { guard, file, hash: Sha256::new(), buffer, written: 0, max_bytes, share: store.share() })
     }
 
     /// Appends lines, each with its line feed.
     pub fn write(&mut self, lines: &[u8]) -> Result<(), StoreError> {
         self.written += lines.len() as u64;
+        let Store { folder, quota, .. } = self.guard.store;
+        if self.written > self.share && self.share < *quota {
+            return Err(StoreError::ShareExceeded { folder: folder.clone(), share: self.share, quota: *quota });
+        }
         if self.written > self.max_bytes {
             self.make_room()?;
         }
