@@ -1,5 +1,6 @@
 //! Subcommands and flags: what a user may write, and what its help says. Nothing is opened or checked here beyond form.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,6 +13,8 @@ use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
 use jiff::SignedDuration;
 use store::DEFAULT_QUOTA_BYTES;
+
+use crate::listen::ConnectionLimits;
 
 /// The version, with the commit that it was built from if that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
@@ -62,6 +65,13 @@ pub struct ServeArgs {
     /// Address to listen on; port 0 chooses a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
     pub listen: String,
+    /// Host that requests may name, besides the names of the loopback address if the server listens on one; `*` allows every
+    /// host. May be repeated [default: every host, unless the server listens on a loopback address]
+    #[arg(long, value_name = "HOST", value_parser = parse_host)]
+    pub allowed_host: Vec<String>,
+    /// Maximum number of open connections from one address or IPv6 /64 network; raise it behind a proxy that opens more
+    #[arg(long, value_name = "COUNT", default_value_t = ConnectionLimits::default().peer_connections)]
+    pub max_peer_connections: usize,
     /// Folder in which contents are stored between runs [default: catalogql/store in the user's cache folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub store: Option<PathBuf>,
@@ -331,6 +341,15 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "write a number with its unit, such as 30s, 10m or 1h".to_owned())
 }
 
+/// Checks that this is a host without its scheme and port.
+fn parse_host(text: &str) -> Result<String, String> {
+    let is_address = text.parse::<IpAddr>().is_ok();
+    let is_bracketed = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).is_some();
+    let is_name = !text.is_empty() && !text.contains(['/', ':', ' ', '[', ']']);
+    let is_host = is_address || is_bracketed || is_name;
+    if is_host { Ok(text.to_owned()) } else { Err("write a host without scheme and port".to_owned()) }
+}
+
 fn parse_installed(text: &str) -> Result<InstalledArg, String> {
     let (name, version) = text.rsplit_once('@').ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
     Ok(InstalledArg { name: name.to_owned(), version: version.to_owned() })
@@ -359,6 +378,16 @@ mod tests {
         assert_eq!(["0", "100ms", "30s", "10m", "1h30m"].map(parsed), [0, 100, 30_000, 600_000, 5_400_000].map(Ok));
         for text in ["", "10", "-1s", "m", "ten minutes"] {
             assert_eq!(parsed(text), Err("write a number with its unit, such as 30s, 10m or 1h".to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_allowed_host_has_neither_scheme_nor_port() {
+        for host in ["catalogs.example.com", "localhost", "10.0.0.1", "::1", "[::1]", "*"] {
+            assert_eq!(parse_host(host), Ok(host.to_owned()));
+        }
+        for text in ["", "http://catalogs.example.com", "catalogs.example.com:80", "[::1]:80", "a b"] {
+            assert!(parse_host(text).is_err(), "{text}");
         }
     }
 

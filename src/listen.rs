@@ -3,33 +3,44 @@
 //! It uses hyper directly, because `axum::serve` has no time-out for headers, no bound on connections and no deadline
 //! for shutdown. It does not know the routes of the application.
 
+mod connections;
+mod hosts;
+mod probes;
+mod refusal;
+mod service;
+
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
-use axum::http::header::{CONNECTION, HOST};
-use axum::http::{StatusCode, Version};
-use axum::middleware::{Next, from_fn};
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
+
+use connections::{Connections, Place};
+use service::Services;
+
+pub use hosts::AllowedHosts;
+pub use probes::Ready;
 
 /// Limits of the connections of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Maximum number of open connections. Further ones wait in the accept queue of the operating system.
+    /// Maximum number of open connections, those of `WebSocket`s included. For a further one, the connection that has been idle
+    /// longest is closed.
     pub connections: usize,
+    /// Maximum number of open connections from one address, or from one /64 network of IPv6: half of all, so that no
+    /// address takes the server from others, and a proxy in front of it has enough. Loopback addresses count as others
+    /// do: a proxy beside the server has one, and so has whoever shares its network namespace.
+    pub peer_connections: usize,
+    /// Number of further connections on which only probes are answered, while all others are busy.
+    pub probe_connections: usize,
     /// Time-out for the headers of the next request, which also closes idle connections. For the first request of a
     /// connection it applies once to the first byte and once to the headers.
     pub header_timeout: Duration,
@@ -43,6 +54,9 @@ pub struct ConnectionLimits {
     pub shutdown_grace: Duration,
 }
 
+/// Delay after a connection could not be accepted, until the one that was closed for it has freed its file.
+const ACCEPT_RETRY: Duration = Duration::from_millis(10);
+
 /// A listening socket.
 #[derive(Debug)]
 pub struct Listener {
@@ -50,9 +64,16 @@ pub struct Listener {
     address: SocketAddr,
 }
 
-/// The readiness that `/readyz` reports. Clones share it.
+/// How a listener serves.
 #[derive(Clone, Debug, Default)]
-pub struct Ready(Arc<AtomicBool>);
+pub struct ListenOptions {
+    /// Limits of connections.
+    pub limits: ConnectionLimits,
+    /// The hosts that requests may name; probes may name any.
+    pub hosts: AllowedHosts,
+    /// What the readiness probe reports.
+    pub ready: Ready,
+}
 
 /// An error of listening on an address.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +87,8 @@ impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             connections: 4096,
+            peer_connections: 2048,
+            probe_connections: 64,
             header_timeout: Duration::from_secs(15),
             header_bytes: 32 * 1024,
             request_timeout: Duration::from_secs(30),
@@ -73,25 +96,6 @@ impl Default for ConnectionLimits {
             shutdown_grace: Duration::from_secs(10),
         }
     }
-}
-
-impl Ready {
-    /// Marks the server as ready.
-    pub fn set(&self) {
-        self.0.store(true, Ordering::Release);
-    }
-}
-
-/// Returns the routes of the probes: `GET /healthz` (liveness) and `GET /readyz` (readiness).
-pub fn probes(ready: Ready) -> Router {
-    let readyz = async move || {
-        if ready.0.load(Ordering::Acquire) {
-            (StatusCode::OK, "ok\n")
-        } else {
-            (StatusCode::SERVICE_UNAVAILABLE, "loading\n")
-        }
-    };
-    Router::new().route("/healthz", get("ok\n")).route("/readyz", get(readyz))
 }
 
 impl Listener {
@@ -108,36 +112,33 @@ impl Listener {
         self.address
     }
 
-    /// Serves the routes until `shutdown` completes, then waits for running requests within the grace period.
-    pub async fn serve(self, routes: Router, limits: ConnectionLimits, shutdown: impl Future<Output = ()>) {
-        let routes =
-            routes.layer(from_fn(move |request, next| check_and_time_out(request, next, limits.request_timeout)));
-        let service = TowerToHyperService::new(routes);
-        let mut http = http1::Builder::new();
-        http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(limits.header_bytes);
-        let connections = Arc::new(Semaphore::new(limits.connections));
+    /// Serves the routes and the probes until `shutdown` completes, then waits for running requests within the grace
+    /// period.
+    pub async fn serve(self, routes: Router, options: ListenOptions, shutdown: impl Future<Output = ()>) {
+        let limits = options.limits;
+        let services = Services::new(routes, &options);
+        let connections = Connections::new(limits);
+        let http = protocol(limits);
         // Each connection holds a receiver, so that the sender notices when the last one is closed.
         let open = watch::Sender::new(());
         let mut shutdown = pin!(shutdown);
         loop {
-            let next = async {
-                let permit = Arc::clone(&connections).acquire_owned().await;
-                (permit, accept(&self.socket, limits.write_timeout).await)
-            };
-            let (permit, stream) = tokio::select! {
-                next = next => next,
+            let (stream, peer) = tokio::select! {
+                accepted = accept(&self.socket, &connections, limits.write_timeout) => accepted,
                 () = &mut shutdown => break,
             };
-            let (http, service, mut closing) = (http.clone(), service.clone(), open.subscribe());
+            // Without a place the connection is closed.
+            let Some(place) = connections.take(peer.ip()) else { continue };
+            let (http, services, mut closing) = (http.clone(), services.clone(), open.subscribe());
             tokio::spawn(async move {
-                let _permit = permit;
                 let is_readable = tokio::select! {
                     ready = timeout(limits.header_timeout, stream.readable()) => matches!(ready, Ok(Ok(()))),
                     _ = closing.changed() => false,
+                    () = place.evicted() => false,
                 };
                 // Connections without a request may be many. Without buffers they need little memory.
                 if is_readable {
-                    Box::pin(serve_connection(&http, stream, service, closing)).await;
+                    Box::pin(serve_connection(&http, stream, services, place, closing)).await;
                 }
             });
         }
@@ -152,16 +153,27 @@ impl Listener {
     }
 }
 
-/// Serves the requests of a connection until it is closed or the server shuts down.
+fn protocol(limits: ConnectionLimits) -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout);
+    // The buffer bounds the memory, and not exactly what a request may have.
+    http.max_buf_size(limits.header_bytes).max_header_size(limits.header_bytes);
+    http
+}
+
+/// Serves the requests of a connection until it is closed or evicted, or the server shuts down.
 async fn serve_connection(
     http: &http1::Builder,
     stream: TcpStream,
-    service: TowerToHyperService<Router>,
+    services: Services,
+    place: Arc<Place>,
     mut closing: watch::Receiver<()>,
 ) {
+    let service = services.for_connection(&place);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let ended = tokio::select! {
         ended = &mut connection => ended,
+        () = place.evicted() => return,
         _ = closing.changed() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -172,47 +184,23 @@ async fn serve_connection(
     }
 }
 
-/// Accepts the next connection. Errors such as too many open files are temporary: other connections will be closed.
-async fn accept(socket: &TcpListener, write_timeout: Duration) -> TcpStream {
+/// Accepts the next connection. Errors such as too many open files are temporary: an idle connection is closed.
+async fn accept(socket: &TcpListener, connections: &Connections, write_timeout: Duration) -> (TcpStream, SocketAddr) {
     loop {
         match socket.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
                 // Both fail only if the connection is closed already.
                 // Responses are written at once, so that waiting for more data would only delay them.
                 let _ = stream.set_nodelay(true);
                 // A client that never reads its response would otherwise keep it in memory.
                 let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(write_timeout));
-                return stream;
+                return (stream, peer);
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
-                sleep(Duration::from_millis(100)).await;
+                connections.evict();
+                sleep(ACCEPT_RETRY).await;
             }
-        }
-    }
-}
-
-/// Middleware that checks the `Host` header and applies the time-out of requests.
-async fn check_and_time_out(request: Request, next: Next, limit: Duration) -> Response {
-    if let Some(fault) = host_fault(&request) {
-        let text = format!("400 Bad Request: {fault} Host header");
-        return (StatusCode::BAD_REQUEST, [(CONNECTION, "close")], text).into_response();
-    }
-    match timeout(limit, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => (StatusCode::REQUEST_TIMEOUT, "the request took too long\n").into_response(),
-    }
-}
-
-/// Returns the fault of the `Host` header in the words of Go, if it has one (RFC 9112 §3.2).
-fn host_fault(request: &Request) -> Option<&'static str> {
-    let mut hosts = request.headers().get_all(HOST).iter();
-    match (hosts.next(), hosts.next()) {
-        (None, _) => (request.version() >= Version::HTTP_11).then_some("missing required"),
-        (Some(_), Some(_)) => Some("too many"),
-        (Some(host), None) => {
-            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"!$%&'()*+,-.:;=[]_~".contains(byte);
-            (!host.as_bytes().iter().all(is_part)).then_some("malformed")
         }
     }
 }

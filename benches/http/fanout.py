@@ -54,7 +54,7 @@ class Server:
 def listen(address):
     """A stream that the server knows of: it has sent its first comment."""
     body = json.dumps({"query": QUERY}).encode()
-    head = "POST /graphql HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n"
+    head = "POST /graphql HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n"
     stream = socket.create_connection(address)
     stream.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
     said = b""

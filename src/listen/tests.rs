@@ -2,8 +2,9 @@
 
 use std::net::SocketAddr;
 
+use axum::routing::get;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, Semaphore, oneshot};
 use tokio::task::JoinHandle;
 
 use super::*;
@@ -21,6 +22,8 @@ struct Server {
     address: SocketAddr,
     end: oneshot::Sender<()>,
     done: JoinHandle<()>,
+    /// Has a permit for each request to `/wait` and `/large` that has begun.
+    begun: Arc<Semaphore>,
     /// Lets a request to `/wait` be answered.
     go: Arc<Notify>,
     ready: Ready,
@@ -28,21 +31,33 @@ struct Server {
 
 impl Server {
     async fn start(limits: ConnectionLimits) -> Self {
-        let go = Arc::new(Notify::new());
-        let wait = Arc::clone(&go);
+        Self::start_with(ListenOptions { limits, ..ListenOptions::default() }).await
+    }
+
+    async fn start_with(options: ListenOptions) -> Self {
+        let (go, begun) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
+        let (wait, wait_begun, large_begun) = (Arc::clone(&go), Arc::clone(&begun), Arc::clone(&begun));
         let waiting = async move || {
+            wait_begun.add_permits(1);
             wait.notified().await;
             "waited\n"
         };
-        let ready = Ready::default();
-        let large = async || "x".repeat(LARGE);
-        let routes =
-            Router::new().route("/wait", get(waiting)).route("/large", get(large)).merge(probes(ready.clone()));
+        let large = async move || {
+            large_begun.add_permits(1);
+            "x".repeat(LARGE)
+        };
+        let ready = options.ready.clone();
+        let routes = Router::new().route("/wait", get(waiting)).route("/large", get(large));
         let listener = Listener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.address();
         let (end, ended) = oneshot::channel();
-        let done = tokio::spawn(listener.serve(routes, limits, async { ended.await.unwrap_or_default() }));
-        Self { address, end, done, go, ready }
+        let done = tokio::spawn(listener.serve(routes, options, async { ended.await.unwrap_or_default() }));
+        Self { address, end, done, begun, go, ready }
+    }
+
+    /// Waits until so many requests to `/wait` and `/large` have begun since it was asked last.
+    async fn has_begun(&self, requests: u32) {
+        timeout(TOO_LONG, self.begun.acquire_many(requests)).await.unwrap().unwrap().forget();
     }
 
     async fn connect(&self) -> TcpStream {
@@ -79,6 +94,12 @@ async fn get_once(server: &Server, path: &str) -> String {
     let mut stream = server.connect().await;
     send(&mut stream, &format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")).await;
     rest(&mut stream).await
+}
+
+/// Asks until the answer has this status.
+async fn until(server: &Server, path: &str, expected: &str) {
+    let asking = async { while status(&get_once(server, path).await) != expected {} };
+    timeout(TOO_LONG, asking).await.expect("the status never changes");
 }
 
 #[tokio::test]
@@ -127,22 +148,29 @@ async fn a_request_names_one_host() {
 
 #[tokio::test]
 async fn headers_have_bytes_up_to_their_limit() {
-    let server = Server::start(ConnectionLimits { header_bytes: 16 * 1024, ..limits() }).await;
+    let limits = limits();
+    let server = Server::start(limits).await;
     let ask = async |length: usize| {
         let mut stream = server.connect().await;
-        let filler = "x".repeat(length);
-        let head = format!("GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\nfiller: {filler}\r\n\r\n");
-        let _ = stream.write_all(head.as_bytes()).await;
+        let head = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\nfiller: ";
+        let filler = "x".repeat(length - head.len() - "\r\n\r\n".len());
+        let _ = stream.write_all(format!("{head}{filler}\r\n\r\n").as_bytes()).await;
         rest(&mut stream).await
     };
-    assert_eq!(status(&ask(15 * 1024).await), "200");
-    assert_eq!(status(&ask(17 * 1024).await), "431");
+    assert_eq!(status(&ask(limits.header_bytes).await), "200");
+    assert_eq!(status(&ask(limits.header_bytes + 1).await), "431");
 }
 
 #[tokio::test]
 async fn a_request_must_be_answered_in_time() {
     let server = Server::start(ConnectionLimits { request_timeout: SHORT, ..limits() }).await;
     assert_eq!(status(&get_once(&server, "/wait").await), "408");
+    let mut stream = server.connect().await;
+    let accept = "accept: application/graphql-response+json";
+    send(&mut stream, &format!("GET /wait HTTP/1.1\r\nhost: x\r\n{accept}\r\nconnection: close\r\n\r\n")).await;
+    let answer = rest(&mut stream).await;
+    let error = r#"{"errors":[{"extensions":{"code":"REQUEST_TIMEOUT"},"message":"the request took too long"}]}"#;
+    assert_eq!((status(&answer), answer.split_once("\r\n\r\n").unwrap().1), ("408", error));
     let server = Server::start(limits()).await;
     server.go.notify_one();
     assert_eq!(status(&get_once(&server, "/wait").await), "200");
@@ -156,20 +184,72 @@ async fn an_answer_must_be_accepted_in_time() {
     send(&mut reading, request).await;
     assert!(rest(&mut reading).await.len() > LARGE);
     let mut stalling = server.connect().await;
+    server.has_begun(1).await;
     send(&mut stalling, request).await;
-    assert_eq!(status(&get_once(&server, "/healthz").await), "200", "the only connection is free again");
+    server.has_begun(1).await;
+    until(&server, "/nothing", "404").await;
 }
 
 #[tokio::test]
-async fn connections_beyond_the_limit_wait_for_one_to_end() {
+async fn for_a_connection_beyond_the_limit_the_one_that_is_idle_longest_is_closed() {
     let server = Server::start(ConnectionLimits { connections: 2, ..limits() }).await;
-    let (first, _second) = (server.connect().await, server.connect().await);
-    let mut third = server.connect().await;
-    send(&mut third, "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
-    let mut byte = [0; 1];
-    assert!(timeout(SHORT, third.peek(&mut byte)).await.is_err(), "two connections are open");
-    drop(first);
-    assert_eq!(status(&rest(&mut third).await), "200");
+    let mut first = server.connect().await;
+    send(&mut first, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    first.peek(&mut [0; 1]).await.unwrap();
+    let mut second = server.connect().await;
+    send(&mut second, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    second.peek(&mut [0; 1]).await.unwrap();
+    assert_eq!(status(&get_once(&server, "/healthz").await), "200");
+    assert_eq!(status(&rest(&mut first).await), "200", "it was answered, and closed for the third");
+    send(&mut second, "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+    assert_eq!(rest(&mut second).await.matches("HTTP/1.1 200").count(), 2, "it was not closed");
+}
+
+#[tokio::test]
+async fn while_all_connections_are_busy_probes_are_answered_and_others_are_told_to_try_again() {
+    let server = Server::start(ConnectionLimits { connections: 2, probe_connections: 2, ..limits() }).await;
+    let mut busy = [server.connect().await, server.connect().await];
+    for stream in &mut busy {
+        send(stream, "GET /wait HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+    }
+    server.has_begun(2).await;
+    for _ in 0..5 {
+        assert_eq!(status(&get_once(&server, "/healthz").await), "200");
+    }
+    let refused = get_once(&server, "/nothing").await;
+    let (head, text) = refused.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("retry-after: 1\r\n") && head.contains("connection: close"), "{head}");
+    assert_eq!(text, "as many connections are open as may be: try again");
+    for stream in &mut busy {
+        server.go.notify_one();
+        assert_eq!(status(&rest(stream).await), "200");
+    }
+    until(&server, "/nothing", "404").await;
+}
+
+#[tokio::test]
+async fn a_host_that_is_not_allowed_is_refused_except_by_probes() {
+    let hosts = AllowedHosts::new(&[], "127.0.0.1:0", ([127, 0, 0, 1], 80).into());
+    let server = Server::start_with(ListenOptions { limits: limits(), hosts, ..ListenOptions::default() }).await;
+    let ask = async |request: &str| {
+        let mut stream = server.connect().await;
+        send(&mut stream, &format!("{request}\r\nconnection: close\r\n\r\n")).await;
+        let answer = rest(&mut stream).await;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let media = head.lines().find_map(|line| line.strip_prefix("content-type: "));
+        (status(head).to_owned(), media.unwrap_or_default().to_owned(), body.to_owned())
+    };
+    assert_eq!(ask("GET /nothing HTTP/1.1\r\nhost: localhost:1").await.0, "404");
+    assert_eq!(ask("GET /healthz HTTP/1.1\r\nhost: 10.0.0.1:80").await.0, "200");
+    let message = "421 Misdirected Request: this server does not answer for the host `evil.example.com:80`: allow it \
+                   with --allowed-host";
+    let text = ("421".to_owned(), "text/plain; charset=utf-8".to_owned(), message.to_owned());
+    assert_eq!(ask("GET /nothing HTTP/1.1\r\nhost: evil.example.com:80").await, text);
+    let json = format!(r#"{{"errors":[{{"extensions":{{"code":"HOST_NOT_ALLOWED"}},"message":"{message}"}}]}}"#);
+    let json = ("421".to_owned(), "application/json; charset=utf-8".to_owned(), json);
+    let post = "POST /nothing HTTP/1.1\r\nhost: evil.example.com:80\r\ncontent-type: application/json";
+    assert_eq!(ask(post).await, json);
+    assert_eq!(ask("GET http://evil.example.com:80/nothing HTTP/1.1\r\nhost: localhost").await, text);
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ use super::configuration::{Configuration, ReloadTrigger};
 use super::output;
 use super::terminal::Terminal;
 use crate::args::{DocumentArgs, ServeArgs};
-use crate::listen::{self, Listener, Ready};
+use crate::listen::{AllowedHosts, ConnectionLimits, ListenOptions, Listener, Ready};
 use crate::telemetry;
 
 /// Identifies the code that reads catalogs: what another build stored is read again.
@@ -67,12 +67,12 @@ async fn serve_catalogs(
     let listener = Listener::bind(&args.listen).await?;
     let address = listener.address();
     let ready = Ready::default();
+    let options = listen_options(args, address, &ready);
     let engine = Arc::new(engine(catalogs.clone(), args)?);
     let playground = if args.documents.trusted_only { playground::closed() } else { playground::router() };
     let routes = graphql_http::router(Arc::clone(&engine), &args.cors_origin)
         .merge(catalogd_http::router(catalogs, ANSWERS_BUILD))
         .merge(playground);
-    let routes = routes.merge(listen::probes(ready.clone()));
 
     let has_playground = playground::is_built() && !args.documents.trusted_only;
     let waits_for_changes = args.watch;
@@ -91,7 +91,7 @@ async fn serve_catalogs(
     };
     let evicting = Arc::clone(&engine);
     tokio::spawn(async move { evicting.evict_stale_responses().await });
-    let mut serving = std::pin::pin!(listener.serve(routes, listen::ConnectionLimits::default(), end));
+    let mut serving = std::pin::pin!(listener.serve(routes, options, end));
     loop {
         tokio::select! {
             Some(event) = received.recv() => match event {
@@ -122,6 +122,12 @@ async fn serve_catalogs(
     let _ = timeout(GOODBYE, engine.streams_ended()).await;
     loading.abort();
     Ok(())
+}
+
+fn listen_options(args: &ServeArgs, address: SocketAddr, ready: &Ready) -> ListenOptions {
+    let limits = ConnectionLimits { peer_connections: args.max_peer_connections, ..ConnectionLimits::default() };
+    let hosts = AllowedHosts::new(&args.allowed_host, &args.listen, address);
+    ListenOptions { limits, hosts, ready: ready.clone() }
 }
 
 /// Prints the catalogs that are served, and where.
@@ -165,7 +171,7 @@ fn refuse_nothing(reports: &BTreeMap<CatalogName, Report>, waits_for_changes: bo
 }
 
 /// Takes as many open files as the system lets this process have: each connection is one, and the usual first limit is
-/// below [`listen::ConnectionLimits::connections`]. Where that fails, connections wait for others to end.
+/// below [`ConnectionLimits::connections`]. Where that fails, idle connections are closed for new ones.
 fn allow_open_files() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {

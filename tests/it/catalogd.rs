@@ -248,6 +248,8 @@ fn every_recorded_answer_of_catalogd_is_ours_but_for_those_named_here() {
         format!("golden-main={GOLDEN}/catalog"),
         format!("golden-one={GOLDEN}/catalog-one"),
         format!("golden-empty={empty}"),
+        // As where catalogd runs: not on a loopback address.
+        "--allowed-host=*".to_owned(),
     ];
     let server = Server::start(&folders, &sources.iter().map(String::as_str).collect::<Vec<_>>());
     let client = Client::new(server.address);

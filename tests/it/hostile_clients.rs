@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use catalogql::listen::ConnectionLimits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::support::{Folders, Server, exchange, send_request};
@@ -52,7 +53,7 @@ fn who_never_reads_holds_no_memory() {
     let server = start(&folders);
     unharmed(&server, anonymous(&server));
     let before = anonymous(&server);
-    let request = b"GET /catalogs/large/api/v1/all HTTP/1.1\r\nHost: x\r\n\r\n";
+    let request = b"GET /catalogs/large/api/v1/all HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let clients: Vec<_> = (0..100)
         .map(|_| {
             let mut client = TcpStream::connect(server.address).unwrap();
@@ -79,6 +80,43 @@ fn two_thousand_idle_connections_keep_nobody_away() {
 }
 
 #[test]
+fn eight_thousand_connections_keep_no_probe_away() {
+    const CONNECTIONS: u64 = 8_000;
+    allow_open_files(CONNECTIONS + 200);
+    let folders = Folders::new();
+    let server = start(&folders);
+    unharmed(&server, anonymous(&server));
+    let mut slowest = Duration::ZERO;
+    let mut probe = || {
+        let begun = Instant::now();
+        let answer = send_request(server.address, "GET", "/healthz", &[]);
+        assert_eq!((answer.status, answer.body.as_slice()), (200, b"ok\n".as_slice()));
+        slowest = slowest.max(begun.elapsed());
+    };
+    let probing = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let mut clients = Vec::new();
+    for number in 0..CONNECTIONS {
+        let mut client = TcpStream::connect(server.address).unwrap();
+        // Every other one begins a request and does not end it.
+        let request = if number % 2 == 0 { &probing[..] } else { &probing[..30] };
+        client.write_all(request).unwrap();
+        clients.push(client);
+        if number % 500 == 0 {
+            probe();
+        }
+    }
+    for client in &mut clients {
+        // The server has closed many of them.
+        let _ = client.write_all(probing);
+    }
+    (0..20).for_each(|_| probe());
+    eprintln!("with {CONNECTIONS} connections, the slowest probe took {slowest:?}");
+    assert!(slowest < Duration::from_secs(1), "{slowest:?}");
+    let files = fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count() as u64;
+    assert!(files < ConnectionLimits::default().peer_connections as u64 + 200, "{files} files are open");
+}
+
+#[test]
 fn a_megabyte_of_headers_is_refused() {
     let folders = Folders::new();
     let server = start(&folders);
@@ -86,9 +124,9 @@ fn a_megabyte_of_headers_is_refused() {
     let before = anonymous(&server);
     let filler = "x".repeat(1024 * 1024);
     for request in [
-        format!("GET /healthz HTTP/1.1\r\nHost: x\r\nFiller: {filler}\r\n\r\n"),
-        format!("GET /catalogs/large/api/v1/metas?name={filler} HTTP/1.1\r\nHost: x\r\n\r\n"),
-        format!("GET /healthz HTTP/1.1\r\nHost: x\r\n{}\r\n", "A: b\r\n".repeat(1024 * 1024 / 6)),
+        format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nFiller: {filler}\r\n\r\n"),
+        format!("GET /catalogs/large/api/v1/metas?name={filler} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "A: b\r\n".repeat(1024 * 1024 / 6)),
     ] {
         let status = exchange(server.address, request.as_bytes(), false).status;
         // A connection that is closed while it still sends may lose the answer on its way.
@@ -106,7 +144,7 @@ fn garbage_after_a_request_ends_the_connection() {
     let server = start(&folders);
     unharmed(&server, anonymous(&server));
     let before = anonymous(&server);
-    let request = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let garbage: Vec<u8> = (0..200_000_u32).map(|number| number.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
     for _ in 0..50 {
         let mut client = TcpStream::connect(server.address).unwrap();

@@ -267,6 +267,8 @@ fn image_limits() -> Vec<(&'static str, String)> {
 fn connection_limits() -> Vec<(&'static str, String)> {
     let listen::ConnectionLimits {
         connections,
+        peer_connections,
+        probe_connections,
         header_timeout: headers,
         header_bytes,
         request_timeout: request,
@@ -275,6 +277,8 @@ fn connection_limits() -> Vec<(&'static str, String)> {
     } = listen::ConnectionLimits::default();
     vec![
         ("connections", connections.to_string()),
+        ("connections of a peer", peer_connections.to_string()),
+        ("probe connections", probe_connections.to_string()),
         ("headers", format!("{} s", headers.as_secs())),
         ("header bytes", header_bytes.to_string()),
         ("request", format!("{} s", request.as_secs())),

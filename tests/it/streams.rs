@@ -34,7 +34,8 @@ impl Listening {
     /// Returns once the server listens too.
     fn start(address: SocketAddr) -> Self {
         let body = serde_json::json!({ "query": CHANGES }).to_string();
-        let head = "POST /graphql HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nContent-Type: application/json";
+        let head =
+            "POST /graphql HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nContent-Type: application/json";
         let mut stream = TcpStream::connect(address).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_mins(2))).expect("a time-out can be set");
         write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).expect("it reads");
@@ -80,7 +81,7 @@ fn as_many_listeners_as_there_may_be_are_told_within_a_second() {
     let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).expect("there is a port");
     let address = listener.address();
     let routes = graphql_http::router(engine, &[]);
-    runtime.spawn(listener.serve(routes, listen::ConnectionLimits::default(), std::future::pending()));
+    runtime.spawn(listener.serve(routes, listen::ListenOptions::default(), std::future::pending()));
     let mut all: Vec<_> = (0..count).map(|_| Listening::start(address)).collect();
     for version in 2..5 {
         let next = content(version);

@@ -7,7 +7,7 @@ use std::thread;
 
 use bytes::Bytes;
 use catalogd_http::router;
-use catalogql::listen::{ConnectionLimits, Listener};
+use catalogql::listen::{ListenOptions, Listener};
 use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest};
 use flate2::read::GzDecoder;
@@ -61,7 +61,7 @@ fn every_body_is_whole_and_of_one_content_while_contents_are_replaced() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).unwrap();
     let address = listener.address();
-    runtime.spawn(listener.serve(router(catalogs, "test"), ConnectionLimits::default(), std::future::pending()));
+    runtime.spawn(listener.serve(router(catalogs, "test"), ListenOptions::default(), std::future::pending()));
     // Each answer is taken by one swap, while the other clients read.
     let (answered, answers) = sync_channel(0);
     let clients = (0..4).map(|client| {

@@ -23,18 +23,7 @@ struct Client(TcpStream);
 
 impl Client {
     fn connect(address: SocketAddr) -> Self {
-        let mut stream = TcpStream::connect(address).expect("it listens");
-        stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a time-out can be set");
-        let key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
-        let head = "GET /graphql HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket";
-        write!(stream, "{head}\r\n{key}\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n").expect("it reads");
-        let mut answer = Vec::new();
-        while !answer.ends_with(b"\r\n\r\n") {
-            let mut byte = [0; 1];
-            stream.read_exact(&mut byte).expect("it answers");
-            answer.extend(byte);
-        }
-        let answer = String::from_utf8(answer).expect("headers are ASCII");
+        let (stream, answer) = handshake(address, "Host: localhost");
         assert!(answer.starts_with("HTTP/1.1 101 ") && answer.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), "{answer}");
         let mut client = Self(stream);
         client.send(r#"{"type":"connection_init"}"#);
@@ -79,6 +68,23 @@ impl Client {
         self.0.read_exact(&mut bytes).expect("it answers");
         bytes
     }
+}
+
+/// Asks to open a WebSocket, and gives the head of the answer.
+fn handshake(address: SocketAddr, headers: &str) -> (TcpStream, String) {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a time-out can be set");
+    let key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
+    let head = "GET /graphql HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket";
+    write!(stream, "{head}\r\n{headers}\r\n{key}\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n")
+        .expect("it reads");
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        let mut byte = [0; 1];
+        stream.read_exact(&mut byte).expect("it answers");
+        answer.extend(byte);
+    }
+    (stream, String::from_utf8(answer).expect("headers are ASCII"))
 }
 
 fn start(folders: &Folders) -> Server {
@@ -133,4 +139,21 @@ fn sockets_whose_clients_read_nothing_hold_no_more_than_the_budget() {
     // They are told too, once they read.
     drop(clients.split_off(1));
     assert!(clients[0].receive().starts_with(r#"{"id":"1","type":""#));
+}
+
+#[test]
+fn a_page_opens_a_socket_only_from_the_own_origin_by_an_allowed_host() {
+    let folders = Folders::new();
+    let server = start(&folders);
+    let status = |headers: &str| handshake(server.address, headers).1.split(' ').nth(1).map(str::to_owned);
+    for (headers, expected) in [
+        ("Host: localhost:1", "101"),
+        ("Host: localhost:1\r\nOrigin: http://localhost:1", "101"),
+        ("Host: localhost:1\r\nOrigin: http://localhost:2", "403"),
+        ("Host: localhost:1\r\nOrigin: http://evil.example.com", "403"),
+        ("Host: evil.example.com:1\r\nOrigin: http://evil.example.com:1", "421"),
+        ("Host: evil.example.com:1", "421"),
+    ] {
+        assert_eq!(status(headers).as_deref(), Some(expected), "{headers}");
+    }
 }

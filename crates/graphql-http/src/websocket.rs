@@ -67,7 +67,8 @@ pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
 
 /// Opens a WebSocket.
 ///
-/// Browsers let pages of every origin open one, so the server checks the origin. Other clients send none.
+/// Browsers let pages of every origin open one, so the server checks the origin. Other clients send none. That the host
+/// of the request is one of the server's own is for the listener to check.
 pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Response {
     if !is_allowed(request.headers(), &server.origins) {
         let text = "pages of this origin may not connect: name it with --cors-origin";

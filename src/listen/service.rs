@@ -1,0 +1,119 @@
+//! What is answered on a connection: every request on an ordinary place, and only probes on a reserved one.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::Request;
+use axum::http::header::{CONNECTION, HOST};
+use axum::http::{HeaderValue, Version};
+use axum::middleware::{Next, from_fn, map_response};
+use axum::response::Response;
+use futures_util::TryFutureExt as _;
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+
+use super::connections::{Busy, Place, PlaceKind};
+use super::hosts::AllowedHosts;
+use super::refusal::{ErrorFormat, Refusal};
+use super::{ListenOptions, probes};
+
+/// The services of a listener.
+#[derive(Clone)]
+pub(super) struct Services {
+    ordinary: TowerToHyperService<Router>,
+    reserved: TowerToHyperService<Router>,
+}
+
+/// A body during whose transmission the connection is busy.
+pub(super) struct BusyBody {
+    body: Body,
+    _busy: Arc<Busy>,
+}
+
+impl Services {
+    pub(super) fn new(routes: Router, ListenOptions { limits, hosts, ready }: &ListenOptions) -> Self {
+        let (limit, hosts) = (limits.request_timeout, hosts.clone());
+        let check = from_fn(move |request, next| check_and_time_out(request, next, hosts.clone(), limit));
+        let ordinary = routes.merge(probes::routes(ready.clone())).layer(check);
+        let refuse = async |request: Request| Refusal::Overloaded.respond(ErrorFormat::of(&request));
+        let close = async |mut response: Response| {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            response
+        };
+        let reserved = probes::routes(ready.clone()).fallback(refuse).layer(map_response(close));
+        Self { ordinary: TowerToHyperService::new(ordinary), reserved: TowerToHyperService::new(reserved) }
+    }
+
+    /// Returns the service of a connection. It marks the connection as busy from the headers of a request to the end of
+    /// its response; a WebSocket keeps the extensions of its request, and with them the connection busy.
+    pub(super) fn for_connection(
+        self,
+        place: &Arc<Place>,
+    ) -> impl Service<Request<Incoming>, Response = Response<BusyBody>, Error = std::convert::Infallible, Future: Send> + use<>
+    {
+        let routes = match place.kind() {
+            PlaceKind::Ordinary => self.ordinary,
+            PlaceKind::Reserved => self.reserved,
+        };
+        let place = Arc::clone(place);
+        hyper::service::service_fn(move |mut request: Request<Incoming>| {
+            let busy = place.begin();
+            request.extensions_mut().insert(Arc::clone(&busy));
+            routes.call(request).map_ok(|response| response.map(|body| BusyBody { body, _busy: busy }))
+        })
+    }
+}
+
+impl HttpBody for BusyBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Middleware that checks the host of a request and applies the time-out of requests.
+async fn check_and_time_out(request: Request, next: Next, hosts: AllowedHosts, limit: Duration) -> Response {
+    let format = ErrorFormat::of(&request);
+    if let Some(fault) = host_fault(&request) {
+        return Refusal::HostHeader(fault).respond(format);
+    }
+    // Orchestrators name the address at which they probe.
+    if let Some(host) = hosts.refused(&request).filter(|_| !probes::is_probe(request.uri().path())) {
+        return Refusal::HostNotAllowed(host.to_owned()).respond(format);
+    }
+    match tokio::time::timeout(limit, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => Refusal::Timeout.respond(format),
+    }
+}
+
+/// Returns the fault of the `Host` header in the words of Go, if it has one (RFC 9112 §3.2).
+fn host_fault(request: &Request) -> Option<&'static str> {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (None, _) => (request.version() >= Version::HTTP_11).then_some("missing required"),
+        (Some(_), Some(_)) => Some("too many"),
+        (Some(host), None) => {
+            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"!$%&'()*+,-.:;=[]_~".contains(byte);
+            (!host.as_bytes().iter().all(is_part)).then_some("malformed")
+        }
+    }
+}
