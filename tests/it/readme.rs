@@ -293,6 +293,8 @@ fn http_limits() -> Vec<(&'static str, String)> {
         ("ranges", catalogd_http::MAX_RANGES.to_string()),
         ("compressed blobs", catalogd_http::MAX_ENCODED_BYTES.to_string()),
         ("compressed streams", catalogd_http::MAX_COMPRESSED_STREAMS.to_string()),
+        ("places", catalogd_http::MAX_PLACES_BYTES.to_string()),
+        ("places not counted", catalogd_http::UNCOUNTED_PLACES_BYTES.to_string()),
         ("compressed at least", coding::MIN_ENCODED_BYTES.to_string()),
     ]
 }

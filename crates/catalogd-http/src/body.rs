@@ -3,6 +3,7 @@
 //! This module does not know what the slices contain.
 
 mod compressed;
+mod permits;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -13,16 +14,21 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
 
-pub(super) use compressed::{CompressedSlices, StreamPermit, StreamPermits};
+pub(super) use compressed::CompressedSlices;
+pub(super) use permits::{Permit, Permits};
 
 /// Slices of one content, in the order in which they are sent.
-#[derive(Debug)]
 pub(super) struct Slices {
     content: Bytes,
     queue: VecDeque<Slice>,
+    /// Ranges of the content after those of the queue, which are computed when they are sent.
+    rest: Option<Ranges>,
     /// Total length of the slices in bytes.
     length: u64,
 }
+
+/// Ranges of a content that are computed one by one.
+type Ranges = Box<dyn Iterator<Item = Range<usize>> + Send>;
 
 /// One piece of a body.
 #[derive(Debug)]
@@ -36,7 +42,7 @@ enum Slice {
 impl Slices {
     /// Creates an empty sequence of slices of a content.
     pub(super) fn new(content: Bytes) -> Self {
-        Self { content, queue: VecDeque::new(), length: 0 }
+        Self { content, queue: VecDeque::new(), rest: None, length: 0 }
     }
 
     /// Creates a sequence with the whole content as its only slice.
@@ -45,6 +51,16 @@ impl Slices {
         let mut slices = Self::new(content);
         slices.push(all);
         slices
+    }
+
+    /// Creates a sequence of ranges that have `length` bytes in total, are not empty, and are computed when they are sent:
+    /// while a client reads slowly, its response is as small as the iterator.
+    pub(super) fn lazy(
+        content: Bytes,
+        length: u64,
+        ranges: impl Iterator<Item = Range<usize>> + Send + 'static,
+    ) -> Self {
+        Self { content, queue: VecDeque::new(), rest: Some(Box::new(ranges)), length }
     }
 
     /// Appends a range of the content, merging it with the last one if it is adjacent.
@@ -71,7 +87,7 @@ impl Slices {
     /// Concatenates all slices. Several are copied, a single one is not.
     pub(super) fn concat(mut self) -> Bytes {
         let Some(first) = self.pop(usize::MAX) else { return Bytes::new() };
-        if self.queue.is_empty() {
+        if self.length == 0 {
             return first;
         }
         let mut all = Vec::with_capacity(first.len() + usize::try_from(self.length).unwrap_or(0));
@@ -84,6 +100,9 @@ impl Slices {
 
     /// Removes up to `max` bytes of the first slice and returns them without copying; `None` after the last slice.
     fn pop(&mut self, max: usize) -> Option<Bytes> {
+        if self.queue.is_empty() {
+            self.queue.extend(self.rest.as_mut()?.next().map(Slice::Content));
+        }
         let bytes = match self.queue.front_mut()? {
             Slice::Content(range) => {
                 let end = range.end.min(range.start.saturating_add(max));
@@ -114,7 +133,7 @@ impl HttpBody for Slices {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.queue.is_empty()
+        self.length == 0
     }
 
     fn size_hint(&self) -> SizeHint {

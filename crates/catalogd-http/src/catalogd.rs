@@ -4,6 +4,7 @@
 //! `docs/reference/http.md`; in each of them catalogd loses data or contradicts RFC 9110.
 
 mod clean;
+mod lines;
 mod name;
 mod parameters;
 mod parts;
@@ -25,9 +26,10 @@ use parameters::Parameters;
 use resource::Resource;
 use texts::Refusal;
 
-use super::body::StreamPermits;
+use super::body::Permits;
 
 pub use clean::MAX_TARGET_BYTES;
+pub use lines::{MAX_PLACES_BYTES, UNCOUNTED_PLACES_BYTES};
 pub use resource::{MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES};
 
 /// Path of the whole catalog.
@@ -46,7 +48,9 @@ struct ApiState {
     /// Identity of the build. It is part of the entity tags of filtered blobs, because the code decides which match.
     build: &'static str,
     /// Bounds the responses that are compressed while they are sent.
-    permits: StreamPermits,
+    permits: Permits,
+    /// Bounds the bytes of the places of filtered blobs.
+    places: Permits,
 }
 
 /// All paths of this module.
@@ -65,7 +69,12 @@ pub(super) fn router(catalogs: Catalogs, build: &'static str) -> Router {
         .fallback(async || texts::not_found())
         .layer(from_fn(clean::redirect))
         .layer(map_response(vary))
-        .with_state(ApiState { catalogs, build, permits: StreamPermits::new(MAX_COMPRESSED_STREAMS) })
+        .with_state(ApiState {
+            catalogs,
+            build,
+            permits: Permits::new(MAX_COMPRESSED_STREAMS),
+            places: Permits::new(MAX_PLACES_BYTES),
+        })
 }
 
 fn only_get(methods: MethodRouter<ApiState>) -> MethodRouter<ApiState> {
@@ -82,9 +91,13 @@ async fn all(State(state): State<ApiState>, request: Request) -> Response {
 
 async fn metas(State(state): State<ApiState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    match parse_request(&state.catalogs, &head.uri) {
-        Ok((served, parameters)) => Resource::metas(&served, &parameters, state.build).respond(&head, &state.permits),
-        Err(refusal) => refusal.into_response(),
+    let (served, parameters) = match parse_request(&state.catalogs, &head.uri) {
+        Ok(request) => request,
+        Err(refusal) => return refusal.into_response(),
+    };
+    match Resource::metas(&served, &parameters, state.build, &state.places) {
+        Some(resource) => resource.respond(&head, &state.permits),
+        None => texts::overloaded(),
     }
 }
 

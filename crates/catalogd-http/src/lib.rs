@@ -12,7 +12,9 @@ mod ranges;
 use axum::Router;
 use axum::routing::get;
 
-pub use catalogd::{MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES, MAX_TARGET_BYTES};
+pub use catalogd::{
+    MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES, MAX_PLACES_BYTES, MAX_TARGET_BYTES, UNCOUNTED_PLACES_BYTES,
+};
 pub use openapi::OPENAPI;
 pub use ranges::MAX_RANGES;
 

@@ -2,15 +2,13 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use http_body::Frame;
 use http_facts::coding::{Coding, CompressionLevel, StreamEncoder};
 
-use super::Slices;
+use super::{Permit, Slices};
 
 /// Maximum number of bytes that are compressed before other tasks of the thread run: less than a millisecond of work.
 pub(super) const STEP_BYTES: usize = 64 * 1024;
@@ -24,44 +22,12 @@ pub(in super::super) struct CompressedSlices {
     /// Whether the last poll did a step, so that the next one yields to other tasks first.
     must_yield: bool,
     /// Held until the body is sent or dropped.
-    _permit: StreamPermit,
-}
-
-/// Bounds the number of bodies that are compressed at one time, and with it the memory of their encoders. Clones share
-/// the bound.
-#[derive(Clone, Debug)]
-pub(in super::super) struct StreamPermits {
-    free: Arc<AtomicUsize>,
-}
-
-/// The right to compress one body while it is sent. Dropping it returns it.
-#[derive(Debug)]
-pub(in super::super) struct StreamPermit {
-    free: Arc<AtomicUsize>,
-}
-
-impl StreamPermits {
-    /// Creates a bound of `count` bodies.
-    pub(in super::super) fn new(count: usize) -> Self {
-        Self { free: Arc::new(AtomicUsize::new(count)) }
-    }
-
-    /// Takes a permit; `None` if all are taken.
-    pub(in super::super) fn try_acquire(&self) -> Option<StreamPermit> {
-        let taken = self.free.fetch_update(Ordering::AcqRel, Ordering::Acquire, |free| free.checked_sub(1));
-        taken.is_ok().then(|| StreamPermit { free: Arc::clone(&self.free) })
-    }
-}
-
-impl Drop for StreamPermit {
-    fn drop(&mut self) {
-        self.free.fetch_add(1, Ordering::AcqRel);
-    }
+    _permit: Permit,
 }
 
 impl CompressedSlices {
     /// Creates a body that compresses slices for one response.
-    pub(in super::super) fn new(slices: Slices, coding: Coding, permit: StreamPermit) -> io::Result<Self> {
+    pub(in super::super) fn new(slices: Slices, coding: Coding, permit: Permit) -> io::Result<Self> {
         let encoder = Some(StreamEncoder::new(coding, CompressionLevel::Fast)?);
         Ok(Self { slices, encoder, must_yield: false, _permit: permit })
     }

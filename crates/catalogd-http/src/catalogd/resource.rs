@@ -17,8 +17,9 @@ use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators, first
 use serving::Served;
 use sha2::{Digest as _, Sha256};
 
-use super::super::body::{CompressedSlices, Slices, StreamPermit, StreamPermits};
+use super::super::body::{CompressedSlices, Permit, Permits, Slices};
 use super::super::ranges::Ranges;
+use super::lines::find_lines;
 use super::parameters::Parameters;
 use super::{parts, texts};
 
@@ -52,7 +53,7 @@ enum Representation {
     /// Compressed in one piece for this response.
     Compressed(Coding),
     /// Compressed while it is sent.
-    Streamed(Coding, StreamPermit),
+    Streamed(Coding, Permit),
     /// The one that the client has stored: no body is needed.
     NotNeeded(Option<Coding>),
 }
@@ -74,22 +75,20 @@ impl<'s> Resource<'s> {
         Self { served, lines, is_whole: true, has_ranges: true, tag: served.content.digest.hex() }
     }
 
-    /// Creates the resource of the blobs that match a filter.
-    pub(super) fn metas(served: &'s Served, parameters: &Parameters, build: &str) -> Self {
+    /// Creates the resource of the blobs that match a filter; `None` if `room` has none for the list of their places.
+    pub(super) fn metas(served: &'s Served, parameters: &Parameters, build: &str, room: &Permits) -> Option<Self> {
         let is_whole = parameters.is_empty();
-        let content = served.content.catalog.content().clone();
-        let mut lines = if is_whole { Slices::whole(content) } else { Slices::new(content) };
-        if let Some(filter) = parameters.filter().filter(|_| !is_whole) {
-            let found = served.content.catalog.find_metas(&filter, &Work::unlimited());
-            for number in found.expect("an account without limit stops nothing") {
-                lines.push(served.content.catalog.meta_at(number as usize).line_span());
-            }
-        }
-        Self { served, lines, is_whole, has_ranges: false, tag: metas_tag(served, parameters, build) }
+        let catalog = &served.content.catalog;
+        let lines = match parameters.filter() {
+            _ if is_whole => Slices::whole(catalog.content().clone()),
+            Some(filter) => find_lines(catalog, &filter, room)?,
+            None => Slices::new(catalog.content().clone()),
+        };
+        Some(Self { served, lines, is_whole, has_ranges: false, tag: metas_tag(served, parameters, build) })
     }
 
     /// Responds to a `GET` or `HEAD` request.
-    pub(super) fn respond(self, head: &Parts, permits: &StreamPermits) -> Response {
+    pub(super) fn respond(self, head: &Parts, permits: &Permits) -> Response {
         let representation = self.select(head, permits);
         let validators = self.validators(representation.coding());
         match validators.evaluate(&head.headers) {
@@ -111,7 +110,7 @@ impl<'s> Resource<'s> {
     }
 
     /// Selects the representation for a request: the one that the client has stored, or else the best available one.
-    fn select(&self, head: &Parts, permits: &StreamPermits) -> Representation {
+    fn select(&self, head: &Parts, permits: &Permits) -> Representation {
         // Ranges are ranges of the plain lines, and the length in a response to `HEAD` is that of the plain lines.
         let is_range = self.has_ranges && first_value(&head.headers, &RANGE).is_some();
         if head.method != Method::GET || is_range {
@@ -128,7 +127,7 @@ impl<'s> Resource<'s> {
         if self.is_compressed_at_once() {
             return Representation::Compressed(coding);
         }
-        permits.try_acquire().map_or(Representation::Plain, |permit| Representation::Streamed(coding, permit))
+        permits.try_acquire(1).map_or(Representation::Plain, |permit| Representation::Streamed(coding, permit))
     }
 
     /// Returns whether the lines can be sent in a coding. A whole catalog that is long can only if its compressed form

@@ -1,7 +1,7 @@
 //! The responses of catalogd that carry no content, word for word.
 
 use axum::body::Body;
-use axum::http::header::{ALLOW, CONTENT_RANGE, CONTENT_TYPE, LOCATION, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{ALLOW, CONTENT_RANGE, CONTENT_TYPE, LOCATION, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use http_facts::preconditions::EmptyBody;
@@ -54,6 +54,13 @@ pub(super) fn method_not_allowed() -> Response {
 /// Returns the 414 for a request target that is too long.
 pub(super) fn target_too_long() -> Response {
     text(StatusCode::URI_TOO_LONG, "414 URI Too Long")
+}
+
+/// Returns the 503 for a response that finds no room among those that clients have not read yet.
+pub(super) fn overloaded() -> Response {
+    let mut response = text(StatusCode::SERVICE_UNAVAILABLE, "503 Service Unavailable");
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
 }
 
 /// Returns the 416 for a `Range` header and a content of `size` bytes.

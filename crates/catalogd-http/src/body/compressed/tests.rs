@@ -1,8 +1,10 @@
 //! Compression in steps: what comes out, how much is done at a time, and how many bodies are compressed at once.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
+use super::super::Permits;
 use super::*;
 
 /// Counts how often a body asks to be polled again.
@@ -62,7 +64,7 @@ fn a_body_is_compressed_in_bounded_steps_and_other_tasks_run_between_them() {
     for coding in Coding::ALL {
         let (slices, text) = slices();
         let (mut left, mut steps) = (slices.length(), 0);
-        let body = CompressedSlices::new(slices, coding, StreamPermits::new(1).try_acquire().unwrap()).unwrap();
+        let body = CompressedSlices::new(slices, coding, Permits::new(1).try_acquire(1).unwrap()).unwrap();
         let frames = drain(body, |now| {
             assert!(left - now <= STEP_BYTES as u64, "{coding:?}: one poll compresses one step at most");
             steps += usize::from(now < left);
@@ -85,13 +87,13 @@ fn a_body_is_compressed_in_bounded_steps_and_other_tasks_run_between_them() {
 
 #[test]
 fn as_many_bodies_are_compressed_at_once_as_there_are_permits() {
-    let permits = StreamPermits::new(2);
-    let first = permits.try_acquire().unwrap();
-    let body = CompressedSlices::new(Slices::new(Bytes::new()), Coding::Gzip, permits.try_acquire().unwrap()).unwrap();
-    assert!(permits.try_acquire().is_none());
+    let permits = Permits::new(2);
+    let first = permits.try_acquire(1).unwrap();
+    let body = CompressedSlices::new(Slices::new(Bytes::new()), Coding::Gzip, permits.try_acquire(1).unwrap()).unwrap();
+    assert!(permits.try_acquire(1).is_none());
     drop(body);
-    assert!(permits.try_acquire().is_some(), "a body that is dropped returns its permit");
+    assert!(permits.try_acquire(1).is_some(), "a body that is dropped returns its permit");
     drop(first);
-    let both = [permits.try_acquire(), permits.try_acquire(), permits.try_acquire()];
+    let both = [permits.try_acquire(1), permits.try_acquire(1), permits.try_acquire(1)];
     assert_eq!(both.map(|permit| permit.is_some()), [true, true, false]);
 }

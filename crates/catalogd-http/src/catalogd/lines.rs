@@ -1,0 +1,108 @@
+//! The lines of the blobs that match a filter, as a short list of places.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use fbc::Catalog;
+use fbc::catalog::MetaFilter;
+
+use super::super::body::{Permits, Slices};
+
+/// Maximum size in bytes of the places of filtered blobs, of all responses that are not sent yet: memory that slow
+/// clients hold.
+pub const MAX_PLACES_BYTES: usize = 32 << 20;
+
+/// Size in bytes of the places of one response up to which they are not counted: so few cost less than the connection.
+pub const UNCOUNTED_PLACES_BYTES: usize = 4 << 10;
+
+/// Blobs whose lines are adjacent: the indexes of the first and the last one. There are at most half as many runs as
+/// blobs, and one more, so that places have 4 bytes a blob at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    first: u32,
+    last: u32,
+}
+
+/// Finds the lines of the blobs that match a filter; `None` if `room` has none for their places.
+pub(super) fn find_lines(catalog: &Arc<Catalog>, filter: &MetaFilter<'_>, room: &Permits) -> Option<Slices> {
+    let runs = runs(catalog, &catalog.find_metas(filter));
+    let length = runs.iter().map(|run| span(catalog, *run).len() as u64).sum();
+    let bytes = size_of_val(&*runs);
+    let permit = if bytes > UNCOUNTED_PLACES_BYTES { Some(room.try_acquire(bytes)?) } else { None };
+    let content = catalog.content().clone();
+    let catalog = Arc::clone(catalog);
+    let spans = runs.into_iter().map(move |run| {
+        let _held = &permit;
+        span(&catalog, run)
+    });
+    Some(Slices::lazy(content, length, spans))
+}
+
+fn runs(catalog: &Catalog, metas: &[u32]) -> Box<[Run]> {
+    let line = |meta: u32| catalog.meta_at(meta as usize).line_span();
+    let mut runs: Vec<Run> = Vec::new();
+    for &meta in metas {
+        match runs.last_mut() {
+            Some(run) if line(run.last).end == line(meta).start => run.last = meta,
+            _ => runs.push(Run { first: meta, last: meta }),
+        }
+    }
+    runs.into()
+}
+
+fn span(catalog: &Catalog, Run { first, last }: Run) -> Range<usize> {
+    let line = |meta: u32| catalog.meta_at(meta as usize).line_span();
+    line(first).start..line(last).end
+}
+
+#[cfg(test)]
+mod tests {
+    use fbc::origin::{FileOrigin, Origins};
+
+    use super::*;
+
+    /// A catalog of lines whose packages alternate.
+    fn alternating(lines: u32) -> Arc<Catalog> {
+        let line = |number| format!("{{\"package\":\"p{}\",\"schema\":\"s{}\"}}\n", number % 2, number % 8 / 4);
+        let text: String = (0..lines).map(line).collect();
+        let file = FileOrigin { path: "c.json".into(), lines: (1..=lines).collect(), ..FileOrigin::default() };
+        Catalog::build(text.into(), &Origins { files: vec![file] }).unwrap().into()
+    }
+
+    fn by_package(package: &str) -> MetaFilter<'_> {
+        MetaFilter { package: Some(package), ..MetaFilter::default() }
+    }
+
+    #[test]
+    fn adjacent_lines_are_one_run_and_others_have_four_bytes_a_blob() {
+        let catalog = alternating(100_000);
+        let by_schema = MetaFilter { schema: Some("s1"), ..MetaFilter::default() };
+        let found = runs(&catalog, &catalog.find_metas(&by_schema));
+        assert_eq!((found.len(), found[0]), (12_500, Run { first: 4, last: 7 }));
+        let found = runs(&catalog, &catalog.find_metas(&by_package("p1")));
+        assert_eq!((size_of_val(&*found), found[0]), (100_000 * 4, Run { first: 1, last: 1 }));
+    }
+
+    #[test]
+    fn places_of_unread_responses_have_a_bound() {
+        let catalog = alternating(100_000);
+        let find = |room| find_lines(&catalog, &by_package("p1"), room);
+        let room = Permits::new(1_000_000);
+        let unread: Vec<_> = (0..1000).map_while(|_| find(&room)).collect();
+        assert_eq!(unread.len(), 2);
+        let expected: Vec<_> =
+            catalog.content().split_inclusive(|byte| *byte == b'\n').skip(1).step_by(2).flatten().copied().collect();
+        for lines in unread {
+            assert_eq!(lines.length(), expected.len() as u64);
+            assert!(*lines.concat() == expected[..]);
+        }
+        assert!(find(&room).is_some(), "they were read");
+    }
+
+    #[test]
+    fn a_short_list_of_places_is_never_refused() {
+        let short = u32::try_from(UNCOUNTED_PLACES_BYTES / size_of::<Run>() * 2).unwrap();
+        let found = |lines| find_lines(&alternating(lines), &by_package("p1"), &Permits::new(0)).is_some();
+        assert_eq!((found(short), found(short + 2)), (true, false));
+    }
+}
