@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fbc::Catalog;
 use fbc::catalog::MetaFilter;
+use fbc::work::Work;
 
 use super::super::body::{Permits, Slices};
 
@@ -25,7 +26,8 @@ struct Run {
 
 /// Finds the lines of the blobs that match a filter; `None` if `room` has none for their places.
 pub(super) fn find_lines(catalog: &Arc<Catalog>, filter: &MetaFilter<'_>, room: &Permits) -> Option<Slices> {
-    let runs = runs(catalog, &catalog.find_metas(filter));
+    let found = catalog.find_metas(filter, &Work::unlimited()).expect("an account without limit stops nothing");
+    let runs = runs(catalog, &found);
     let length = runs.iter().map(|run| span(catalog, *run).len() as u64).sum();
     let bytes = size_of_val(&*runs);
     let permit = if bytes > UNCOUNTED_PLACES_BYTES { Some(room.try_acquire(bytes)?) } else { None };
@@ -66,7 +68,7 @@ mod tests {
         let line = |number| format!("{{\"package\":\"p{}\",\"schema\":\"s{}\"}}\n", number % 2, number % 8 / 4);
         let text: String = (0..lines).map(line).collect();
         let file = FileOrigin { path: "c.json".into(), lines: (1..=lines).collect(), ..FileOrigin::default() };
-        Catalog::build(text.into(), &Origins { files: vec![file] }).unwrap().into()
+        Catalog::build(text.into(), &Origins { files: vec![file], ..Origins::default() }).unwrap().into()
     }
 
     fn by_package(package: &str) -> MetaFilter<'_> {
@@ -77,9 +79,9 @@ mod tests {
     fn adjacent_lines_are_one_run_and_others_have_four_bytes_a_blob() {
         let catalog = alternating(100_000);
         let by_schema = MetaFilter { schema: Some("s1"), ..MetaFilter::default() };
-        let found = runs(&catalog, &catalog.find_metas(&by_schema));
+        let found = runs(&catalog, &catalog.find_metas(&by_schema, &Work::unlimited()).unwrap());
         assert_eq!((found.len(), found[0]), (12_500, Run { first: 4, last: 7 }));
-        let found = runs(&catalog, &catalog.find_metas(&by_package("p1")));
+        let found = runs(&catalog, &catalog.find_metas(&by_package("p1"), &Work::unlimited()).unwrap());
         assert_eq!((size_of_val(&*found), found[0]), (100_000 * 4, Run { first: 1, last: 1 }));
     }
 

@@ -10,7 +10,6 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use fbc::work::Work;
 use http_facts::coding::{Coding, CompressionLevel, MIN_ENCODED_BYTES};
 use http_facts::negotiation::{AcceptableCodings, etag_suffix, is_worth_compressing};
 use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators, first_value};
