@@ -20,6 +20,7 @@ pub(super) struct ByteBudget {
 /// Bytes that are taken from a budget, and returned when this is dropped.
 #[derive(Debug)]
 pub(super) struct BytePermit {
+    bytes: usize,
     _all: OwnedSemaphorePermit,
     _large: Option<OwnedSemaphorePermit>,
 }
@@ -42,7 +43,7 @@ impl ByteBudget {
     pub(super) fn try_acquire(&self, bytes: usize) -> Option<BytePermit> {
         let take = |from: &Arc<Semaphore>| Arc::clone(from).try_acquire_many_owned(units(bytes)).ok();
         let large = if self.is_small(bytes) { None } else { Some(take(&self.large)?) };
-        Some(BytePermit { _all: take(&self.all)?, _large: large })
+        Some(BytePermit { bytes, _all: take(&self.all)?, _large: large })
     }
 
     /// Waits until the budget has room for the bytes. For more than its large part it waits until that is free.
@@ -50,7 +51,7 @@ impl ByteBudget {
         let units = units(bytes).min(self.large_units);
         let take = async |from: &Arc<Semaphore>| Arc::clone(from).acquire_many_owned(units).await.ok();
         let large = if self.is_small(bytes) { None } else { Some(take(&self.large).await?) };
-        Some(BytePermit { _all: take(&self.all).await?, _large: large })
+        Some(BytePermit { bytes, _all: take(&self.all).await?, _large: large })
     }
 
     /// Counts bytes until the last copy of them is dropped; `None` if the budget has no room.
@@ -65,6 +66,11 @@ impl ByteBudget {
 }
 
 impl BytePermit {
+    /// Returns the number of bytes for which it was taken.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Returns the permit when the last copy of the bytes is dropped.
     pub(super) fn hold(self, bytes: Bytes) -> Bytes {
         Bytes::from_owner(Held { bytes, _permit: self })

@@ -17,6 +17,7 @@ use http_facts::negotiation::AcceptableCodings;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
+use super::budget::BytePermit;
 use super::response::MediaType;
 use super::{GraphqlService, refusal};
 
@@ -35,6 +36,8 @@ struct EventStream {
     subscription: Subscription,
     phase: Phase,
     _permit: OwnedSemaphorePermit,
+    /// For the document and the variables, which the subscription keeps.
+    _room: BytePermit,
 }
 
 /// The texts of an event, which are sent one after the other.
@@ -54,22 +57,30 @@ const COMPLETE: &[u8] = b"event: complete\ndata: \n\n";
 const NO_BUFFER: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Responds to a request with an event stream.
-pub(super) async fn respond(server: &Arc<GraphqlService>, prepared: Result<PreparedRequest<'_>, Error>) -> Response {
+pub(super) async fn respond(
+    server: &Arc<GraphqlService>,
+    prepared: Result<PreparedRequest<'_>, Error>,
+    room: BytePermit,
+) -> Response {
     match prepared {
-        Ok(prepared) if prepared.is_subscription() => subscribe(server, &prepared),
+        Ok(prepared) if prepared.is_subscription() => subscribe(server, &prepared, &room),
         Ok(prepared) => respond_once(server, &prepared).await,
         Err(error) => send_errors(&[error]),
     }
 }
 
-fn subscribe(server: &Arc<GraphqlService>, prepared: &PreparedRequest<'_>) -> Response {
+fn subscribe(server: &Arc<GraphqlService>, prepared: &PreparedRequest<'_>, room: &BytePermit) -> Response {
     let Ok(permit) = Arc::clone(&server.streams).try_acquire_owned() else {
+        return refusal::overloaded(&refusal::streams(), MediaType::Json);
+    };
+    let Some(room) = server.subscriptions.try_acquire(room.bytes()) else {
         return refusal::overloaded(&refusal::streams(), MediaType::Json);
     };
     match prepared.subscribe() {
         Ok(subscription) => {
             let server = Arc::clone(server);
-            let events = EventStream { server, subscription, phase: Phase::Opening, _permit: permit };
+            let phase = Phase::Opening;
+            let events = EventStream { server, subscription, phase, _permit: permit, _room: room };
             stream_response(stream_body(stream::unfold(events, EventStream::next)))
         }
         Err(errors) => send_errors(&errors),

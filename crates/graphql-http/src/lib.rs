@@ -9,12 +9,13 @@ mod refusal;
 mod request;
 mod response;
 mod websocket;
+mod weight;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{DefaultBodyLimit, FromRequest as _, Request as HttpRequest, State};
 use axum::handler::Handler as _;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -32,7 +33,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 pub use event_stream::EVENT_TIMEOUT;
 
-use budget::ByteBudget;
+use budget::{ByteBudget, BytePermit};
 use request::{AcceptedMedia, StreamPreference};
 use response::{MediaType, Representation};
 
@@ -41,6 +42,10 @@ struct GraphqlService {
     engine: Arc<Engine>,
     /// Budget for the bytes of responses that clients have not read yet.
     in_flight: ByteBudget,
+    /// Budget for the bytes of requests that are read or wait for their turn, and of what they are parsed to.
+    waiting: ByteBudget,
+    /// Budget for the bytes of the requests of subscriptions, which have them for as long as they run.
+    subscriptions: ByteBudget,
     /// Permits for event streams and operations of WebSocket connections.
     streams: Arc<Semaphore>,
     /// Permits for WebSocket connections.
@@ -57,6 +62,19 @@ pub const SMALL_RESPONSE_BYTES: usize = 64 << 10;
 /// Part of the budget for unread responses that is reserved for responses of up to [`SMALL_RESPONSE_BYTES`], as a
 /// divisor: a few clients that do not read large responses keep nobody from small ones.
 pub const SMALL_RESPONSES_DIVISOR: usize = 8;
+
+/// Budget in bytes for requests that are read or wait for their turn, and for what they are parsed to.
+pub const WAITING_BYTES: usize = 96 << 20;
+
+/// Part in bytes of [`WAITING_BYTES`] that requests of more than [`SMALL_REQUEST_BYTES`] may take together.
+pub const LARGE_REQUESTS_BYTES: usize = 32 << 20;
+
+/// Maximum size in bytes of a small request, with what it is parsed to: a document of 3,000 bytes, for instance. The
+/// room for such requests is never taken by larger ones.
+pub const SMALL_REQUEST_BYTES: usize = 128 << 10;
+
+/// Budget in bytes for the requests of subscriptions: they keep their documents and variables.
+pub const SUBSCRIPTION_BYTES: usize = 32 << 20;
 
 /// Caches may store the response and must revalidate it.
 const REVALIDATE: &str = "public, no-cache";
@@ -93,6 +111,8 @@ impl GraphqlService {
         let semaphore = |size| Arc::new(Semaphore::new(size));
         Self {
             in_flight: ByteBudget::new(in_flight, large, SMALL_RESPONSE_BYTES),
+            waiting: ByteBudget::new(WAITING_BYTES, LARGE_REQUESTS_BYTES, SMALL_REQUEST_BYTES),
+            subscriptions: ByteBudget::new(SUBSCRIPTION_BYTES, SUBSCRIPTION_BYTES, 0),
             streams: semaphore(streams),
             sockets: semaphore(streams),
             origins: origins.into(),
@@ -155,11 +175,12 @@ async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: Http
         return refusal::too_large(StatusCode::URI_TOO_LONG, message, request::media(request.headers()));
     }
     let headers = request.headers();
-    match server.recall(headers, parameters).await {
-        Some(response) => response,
-        // Boxed, because the state of this large future would be moved with every request.
-        None => Box::pin(respond(&server, headers, request::from_url(parameters), Some(parameters))).await,
+    if let Some(response) = server.recall(headers, parameters).await {
+        return response;
     }
+    let Some(room) = server.waiting.try_acquire(weight::of_url(parameters)) else { return no_room(headers) };
+    // Boxed, because the state of this large future would be moved with every request.
+    Box::pin(respond(&server, headers, request::from_url(parameters), Some(parameters), room)).await
 }
 
 async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request: HttpRequest) -> Response {
@@ -168,22 +189,36 @@ async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request:
         let text = "the content type must be application/json, in UTF-8";
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response();
     }
+    let declared = request.body().size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
+    let maximum = server.engine.limits().body_bytes;
+    let Some(reading) = server.waiting.try_acquire(declared.unwrap_or(maximum).min(maximum)) else {
+        return no_room(&headers);
+    };
     match Bytes::from_request(request, &()).await {
-        Ok(body) => respond(&server, &headers, request::from_body(&body), None).await,
+        Ok(body) => {
+            drop(reading);
+            let Some(room) = server.waiting.try_acquire(weight::of_json(&body)) else { return no_room(&headers) };
+            respond(&server, &headers, request::from_body(&body), None, room).await
+        }
         Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            let message = format!("the body has more than {} bytes", server.engine.limits().body_bytes);
+            let message = format!("the body has more than {maximum} bytes");
             refusal::too_large(rejection.status(), message, request::media(&headers))
         }
         Err(rejection) => (rejection.status(), rejection.body_text()).into_response(),
     }
 }
 
-/// Responds to a request; `url` has its parameters if it is a `GET`.
+fn no_room(headers: &HeaderMap) -> Response {
+    refusal::overloaded(&refusal::waiting(), request::media(headers))
+}
+
+/// Responds to a request; `url` has its parameters if it is a `GET`. The request holds its `room` until it is answered.
 async fn respond(
     server: &Arc<GraphqlService>,
     headers: &HeaderMap,
     request: Result<Request<'_>, Refusal>,
     url: Option<&str>,
+    room: BytePermit,
 ) -> Response {
     let AcceptedMedia { media, stream } = request::accepted(headers);
     let request = match request {
@@ -194,9 +229,9 @@ async fn respond(
     };
     let prepared = server.engine.prepare(&request);
     match (stream, prepared) {
-        (StreamPreference::Always, prepared) => event_stream::respond(server, prepared).await,
+        (StreamPreference::Always, prepared) => event_stream::respond(server, prepared, room).await,
         (StreamPreference::ForSubscriptions, Ok(prepared)) if prepared.is_subscription() => {
-            event_stream::respond(server, Ok(prepared)).await
+            event_stream::respond(server, Ok(prepared), room).await
         }
         (_, prepared) => {
             let Some(media) = media else { return not_acceptable() };

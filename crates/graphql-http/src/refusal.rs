@@ -20,6 +20,11 @@ pub(super) fn unread() -> Error {
     Error::request(Code::Overloaded, "too many bytes of answers wait to be read: try again")
 }
 
+/// The error of a request that finds no room in the budget for waiting requests.
+pub(super) fn waiting() -> Error {
+    Error::request(Code::Overloaded, "too many bytes of requests wait for their turn: try again")
+}
+
 /// The error of a stream beyond the maximum number of streams.
 pub(super) fn streams() -> Error {
     Error::request(Code::MaxStreams, "as many streams are open as may be: try again")

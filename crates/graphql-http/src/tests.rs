@@ -247,6 +247,35 @@ async fn answers_that_nobody_takes_are_bounded() {
     assert_eq!(ask().await.status().as_u16(), 200);
 }
 
+/// A request of almost the largest size whose undeclared variable is parsed to more than a megabyte.
+fn swelling() -> String {
+    let zeros = "0,".repeat(48_000);
+    format!(r#"{{"query":"{{__typename}}","variables":{{"x":[{zeros}0]}}}}"#)
+}
+
+#[tokio::test]
+async fn requests_that_wait_hold_no_more_than_their_budget_and_keep_no_small_one_away() {
+    const REQUESTS: usize = 300;
+    let server = Arc::new(GraphqlService::new(Arc::new(engine(Limits::default())), &[]));
+    let permits = (0..REQUESTS).map_while(|_| server.waiting.try_acquire(weight::of_json(swelling().as_bytes())));
+    let permits: Vec<_> = permits.collect();
+    let weight = weight::of_json(swelling().as_bytes());
+    assert_eq!(permits.len(), LARGE_REQUESTS_BYTES / weight, "each weighs {weight} bytes");
+    let post = async |body: String| {
+        let request = HttpRequest::post("/graphql").header("content-type", "application/json").body(body.into());
+        let response = respond_to_post(State(Arc::clone(&server)), request.unwrap()).await;
+        let status = response.status().as_u16();
+        let retry = header(response.headers(), "retry-after").map(str::to_owned);
+        (status, retry, to_bytes(response.into_body(), usize::MAX).await.unwrap())
+    };
+    let (status, retry, body) = post(swelling()).await;
+    let error = r#"{"errors":[{"message":"too many bytes of requests wait for their turn: try again","extensions":{"code":"SERVER_OVERLOADED"}}]}"#;
+    assert_eq!((status, retry.as_deref(), &*body), (503, Some("1"), error.as_bytes()));
+    assert_eq!(post(QUERY.to_owned()).await.0, 200);
+    drop(permits);
+    assert_eq!(post(swelling()).await.0, 200);
+}
+
 #[tokio::test]
 async fn only_pages_of_named_origins_may_read_answers() {
     let allowed = async |origins: &[&'static str], method: Method| {

@@ -35,8 +35,9 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 
+use super::budget::BytePermit;
 use super::response::MediaType;
-use super::{GraphqlService, refusal};
+use super::{GraphqlService, refusal, weight};
 use message::{Incoming, Outgoing};
 
 /// The subprotocol.
@@ -204,8 +205,14 @@ impl WebSocketConnection<'_> {
             Some(Incoming::Subscribe { id, .. }) if self.operations.contains_key(&id) => {
                 close(4409, &format!("Subscriber for {id} already exists"))
             }
-            Some(Incoming::Subscribe { id, request }) => {
-                let operation = self.start(request.into_owned());
+            Some(Incoming::Subscribe { id, payload }) => {
+                let operation = match self.server.waiting.try_acquire(weight::of_json(payload.get().as_bytes())) {
+                    Some(room) => match message::request(payload) {
+                        Some(request) => self.start(request.into_owned(), room),
+                        None => return close(4400, "Invalid message received"),
+                    },
+                    None => failed(&[refusal::waiting()]),
+                };
                 self.operations.insert(id, operation);
                 Ok(None)
             }
@@ -217,7 +224,8 @@ impl WebSocketConnection<'_> {
         }
     }
 
-    fn start(&self, request: Request<'static>) -> Operation {
+    /// Starts an operation, which holds the `room` of its request.
+    fn start(&self, request: Request<'static>, room: BytePermit) -> Operation {
         let maximum = self.server.engine.limits().streams.operations;
         let permit = Arc::clone(&self.server.streams).try_acquire_owned();
         let permit = match permit {
@@ -226,10 +234,13 @@ impl WebSocketConnection<'_> {
         };
         let server = Arc::clone(self.server);
         let subscription = match server.engine.prepare(&request) {
-            Ok(prepared) if prepared.is_subscription() => prepared.subscribe(),
+            Ok(prepared) if prepared.is_subscription() => match server.subscriptions.try_acquire(room.bytes()) {
+                Some(room) => prepared.subscribe().map(|subscription| (subscription, (permit, room))),
+                None => Err(vec![refusal::streams()]),
+            },
             Ok(_) => {
                 let messages = async move {
-                    let _permit = permit;
+                    let _permits = (permit, room);
                     run_as_task(async move { respond_once(&server, &request).await }).await.unwrap_or_default()
                 };
                 return stream::once(messages).flat_map(stream::iter).boxed();
@@ -237,15 +248,15 @@ impl WebSocketConnection<'_> {
             Err(error) => Err(vec![error]),
         };
         match subscription {
-            Ok(subscription) => stream::unfold(Some((server, subscription, permit)), async |state| {
-                let (server, mut subscription, permit) = state?;
+            Ok((subscription, permits)) => stream::unfold(Some((server, subscription, permits)), async |state| {
+                let (server, mut subscription, permits) = state?;
                 let next = run_as_task(async move {
                     let Some(event) = subscription.next().await else { return Some((Outgoing::Complete, None)) };
                     let json = server.hold(event).await?;
                     Some((Outgoing::Next(json), Some((server, subscription))))
                 });
                 let (outgoing, rest) = next.await??;
-                Some((outgoing, rest.map(|(server, subscription)| (server, subscription, permit))))
+                Some((outgoing, rest.map(|(server, subscription)| (server, subscription, permits))))
             })
             .boxed(),
             Err(errors) => failed(&errors),

@@ -13,9 +13,10 @@ pub(super) enum Incoming<'m> {
     /// With the payload that the `pong` repeats.
     Ping(Option<&'m RawValue>),
     Pong,
+    /// With the request, which [`request`] parses.
     Subscribe {
         id: String,
-        request: Box<Request<'m>>,
+        payload: &'m RawValue,
     },
     Complete {
         id: String,
@@ -56,11 +57,7 @@ impl<'m> Incoming<'m> {
             "ping" if is_object => Some(Self::Ping(payload)),
             "pong" if is_object => Some(Self::Pong),
             "complete" => Some(Self::Complete { id: id? }),
-            "subscribe" => {
-                let request: Request<'_> = serde_json::from_str(payload?.get()).ok()?;
-                request.has_document().then_some(())?;
-                Some(Self::Subscribe { id: id?, request: Box::new(request) })
-            }
+            "subscribe" => Some(Self::Subscribe { id: id?, payload: payload? }),
             _ => None,
         }
     }
@@ -85,6 +82,12 @@ impl Outgoing {
         let head = format!("{{\"id\":{},\"type\":\"{kind}\"{member}", Value::from(id));
         [head.into(), payload.unwrap_or_default(), Bytes::from_static(b"}")]
     }
+}
+
+/// Parses the request of a `subscribe` message; `None` if it is malformed.
+pub(super) fn request(payload: &RawValue) -> Option<Request<'_>> {
+    let request: Request<'_> = serde_json::from_str(payload.get()).ok()?;
+    request.has_document().then_some(request)
 }
 
 /// A message in one part.
