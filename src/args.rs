@@ -88,6 +88,10 @@ pub struct ServeArgs {
     /// that is replaced sooner is never compressed
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
     pub compress_after: Duration,
+    /// Time after which the server is ready without the catalogs that are still loading for the first time, such as `30s` or
+    /// `2m`
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_duration)]
+    pub ready_after: Duration,
     /// Origin whose pages may read responses (CORS), such as `https://console.example.com`; `*` allows every origin. May be
     /// repeated
     #[arg(long, value_name = "ORIGIN")]
@@ -369,7 +373,8 @@ mod tests {
     #[test]
     fn tags_are_polled_as_the_loader_polls_them_unless_said_otherwise() {
         let Command::Serve(args) = Args::parse_from(["catalogql", "serve", "examples"]).command else { panic!() };
-        assert_eq!((args.poll, args.compress_after), (loading::POLL, loading::COMPRESS_AFTER));
+        let defaults = (loading::POLL, loading::COMPRESS_AFTER, loading::READY_AFTER);
+        assert_eq!((args.poll, args.compress_after, args.ready_after), defaults);
     }
 
     #[test]

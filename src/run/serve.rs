@@ -48,7 +48,7 @@ pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let store = Store::open(&folder, configuration.args().store_quota, CONTENT_BUILD)?;
     let (writer, catalogs) = catalogs();
     let (loader, task) = Loader::new(store, writer);
-    let task = task.compress_after(configuration.args().compress_after);
+    let task = task.compress_after(configuration.args().compress_after).ready_after(configuration.args().ready_after);
     loader.set(specs);
     allow_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread().thread_keep_alive(IDLE_THREAD).enable_all().build()?;
@@ -81,7 +81,7 @@ async fn serve_catalogs(
     // Nobody receives events any more when the process ends.
     let loading = tokio::spawn(task.run(move |event| drop(events.send(event))));
 
-    // By name, until every catalog was attempted.
+    // By name, until every catalog was attempted or had its time.
     let mut reports = Some(BTreeMap::new());
     let (end, streams) = (end()?, Arc::clone(&engine));
     let end = async move {
@@ -101,7 +101,7 @@ async fn serve_catalogs(
                     terminal.done(report.name.as_str());
                     reports.as_mut().map(|reports| reports.insert(report.name.clone(), report));
                 }
-                Event::AllAttempted => if let Some(reports) = reports.take() {
+                Event::AllAttempted | Event::FirstAttemptsLate(_) => if let Some(reports) = reports.take() {
                     refuse_nothing(&reports, waits_for_changes)?;
                     ready.set();
                     // A server goes on when nobody reads what it prints.

@@ -374,6 +374,7 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
 fn pull_limits() -> Vec<(&'static str, String)> {
     vec![
         ("pulls", loading::PULLS.to_string()),
+        ("first attempt", format!("{} s", loading::READY_AFTER.as_secs())),
         ("poll", format!("{} s", loading::POLL.as_secs())),
         ("retry", format!("{} s", loading::RETRY.as_secs())),
         ("jitter", format!("{} %", loading::JITTER * 100.0)),

@@ -20,7 +20,7 @@ mod status;
 
 pub use directory::ATTEMPTS;
 pub use image::PULLS;
-pub use loader::{COMPRESS_AFTER, Event, Loader, LoaderTask, Report};
+pub use loader::{COMPRESS_AFTER, Event, Loader, LoaderTask, READY_AFTER, Report};
 pub use read::{FREE_GROWTH_BYTES, MAX_GROWTH, READERS, ReadFailure};
 pub use refresh::{JITTER, POLL, PollPolicy, RETRY, RefreshPolicy, WatchInterval};
 pub use source::{InvalidSource, Source};

@@ -9,13 +9,17 @@ use serving::{CatalogMetadata, CatalogName, CatalogsWriter, Content, History, Se
 use store::Store;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::source_task::{Attempt, SourceTask, Stages, Step};
 use crate::{CatalogSpec, LoadError, SourceSpec, SyncStatus};
 
 /// Time until a content that is served is compressed. A content that is replaced or withdrawn sooner never is.
 pub const COMPRESS_AFTER: Duration = Duration::from_mins(1);
+
+/// Time that a source has for its first attempt. Then it is late, and [`Event::FirstAttemptsLate`] says so: a server need not
+/// wait for one slow registry, or one hostile image, before it serves the other catalogs.
+pub const READY_AFTER: Duration = Duration::from_mins(2);
 
 /// Says which catalogs are to be served. Once it is dropped, nothing is added any more, and its [`LoaderTask`] ends with
 /// the last source that can change.
@@ -31,6 +35,7 @@ pub struct LoaderTask {
     stages: Arc<Stages>,
     writer: CatalogsWriter,
     compress_after: Duration,
+    ready_after: Duration,
     /// The sources that are kept current.
     sources: Vec<RunningSource>,
     /// The identifier of the next task.
@@ -40,6 +45,10 @@ pub struct LoaderTask {
     tasks: JoinSet<()>,
     /// Whether [`Event::AllAttempted`] was sent since the wanted catalogs changed.
     is_settled: bool,
+    /// Whether the sources without an attempt have had their time since the wanted catalogs changed.
+    is_overdue: bool,
+    /// Whether [`Event::FirstAttemptsLate`] was sent since the wanted catalogs changed.
+    is_late_reported: bool,
 }
 
 /// An event of a loader.
@@ -62,6 +71,9 @@ pub enum Event {
     Withdrawn(CatalogName),
     /// Every wanted catalog was attempted since the set of wanted catalogs changed.
     AllAttempted,
+    /// These catalogs were not attempted in [`READY_AFTER`], while all others were and at least one is served. Sent once
+    /// after each change of the set of wanted catalogs; [`Event::AllAttempted`] may follow.
+    FirstAttemptsLate(Vec<CatalogName>),
 }
 
 /// The outcome of an attempt to load a catalog.
@@ -90,6 +102,7 @@ struct RunningSource {
     spec: SourceSpec,
     catalogs: Vec<CatalogSpec>,
     abort: AbortHandle,
+    started: Instant,
     last_attempt: Option<Attempt>,
 }
 
@@ -113,11 +126,14 @@ impl Loader {
             stages: Arc::new(Stages::new(store)),
             writer,
             compress_after: COMPRESS_AFTER,
+            ready_after: READY_AFTER,
             sources: Vec::new(),
             next_task: 0,
             catalogs: BTreeMap::new(),
             tasks: JoinSet::new(),
             is_settled: true,
+            is_overdue: false,
+            is_late_reported: false,
         };
         (Self { specs: sender }, task)
     }
@@ -139,12 +155,19 @@ impl LoaderTask {
         Self { compress_after: delay, ..self }
     }
 
+    /// Sets the time that a source has for its first attempt; [`READY_AFTER`] otherwise.
+    #[must_use]
+    pub fn ready_after(self, delay: Duration) -> Self {
+        Self { ready_after: delay, ..self }
+    }
+
     /// Loads and publishes until the [`Loader`] is dropped and no source can change any more. `observe` is called from
     /// several threads.
     pub async fn run(mut self, observe: impl Fn(Event) + Clone + Send + Sync + 'static) {
         let (sender, mut attempts) = mpsc::channel(1);
         let mut sender = Some(sender);
         loop {
+            let deadline = self.deadline();
             tokio::select! {
                 changed = self.specs.changed(), if sender.is_some() => match (changed, &sender) {
                     (Ok(()), Some(attempts)) => {
@@ -157,6 +180,10 @@ impl LoaderTask {
                     Some(attempt) => self.apply(&attempt, &observe),
                     None => break,
                 },
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                    self.is_overdue = true;
+                    self.settle(&observe);
+                }
             }
         }
         // The store is free for another loader once nothing of this one is left.
@@ -220,7 +247,7 @@ impl LoaderTask {
             }
         }
         while self.tasks.try_join_next().is_some() {}
-        self.is_settled = false;
+        (self.is_settled, self.is_overdue, self.is_late_reported) = (false, false, false);
         self.settle(observe);
     }
 
@@ -236,7 +263,7 @@ impl LoaderTask {
         let task = SourceTask { id, name, spec: spec.clone(), stages: Arc::clone(&self.stages) };
         self.stages.contents.store.hold(&spec.key());
         let abort = self.tasks.spawn(task.run(attempts.clone(), observe.clone()));
-        RunningSource { task: id, spec, catalogs, abort, last_attempt: None }
+        RunningSource { task: id, spec, catalogs, abort, started: Instant::now(), last_attempt: None }
     }
 
     fn withdraw(&mut self, name: &CatalogName, observe: &impl Fn(Event)) {
@@ -297,12 +324,37 @@ impl LoaderTask {
         }
     }
 
-    /// Sends [`Event::AllAttempted`] once every catalog was attempted.
+    /// Sends [`Event::AllAttempted`] once every catalog was attempted, and [`Event::FirstAttemptsLate`] when the time of the
+    /// others is over.
     fn settle(&mut self, observe: &impl Fn(Event)) {
-        if !self.is_settled && self.sources.iter().all(|running| running.last_attempt.is_some()) {
-            self.is_settled = true;
-            observe(Event::AllAttempted);
+        if self.is_settled {
+            return;
         }
+        let late: Vec<_> =
+            self.unattempted().flat_map(|running| &running.catalogs).map(|spec| spec.name.clone()).collect();
+        if late.is_empty() {
+            self.is_settled = true;
+            return observe(Event::AllAttempted);
+        }
+        let is_any_served = self.catalogs.values().any(|state| state.published.is_some());
+        if self.is_overdue && is_any_served && !self.is_late_reported {
+            self.is_late_reported = true;
+            for catalog in &late {
+                let waited_seconds = self.ready_after.as_secs();
+                tracing::warn!(%catalog, waited_seconds, "first attempt takes long, serving the other catalogs without it");
+            }
+            observe(Event::FirstAttemptsLate(late));
+        }
+    }
+
+    /// Returns when the time of the sources that were not attempted is over; `None` if it is, or there are none.
+    fn deadline(&self) -> Option<Instant> {
+        let last = self.unattempted().map(|running| running.started).max()?;
+        (!self.is_settled && !self.is_overdue).then(|| last + self.ready_after)
+    }
+
+    fn unattempted(&self) -> impl Iterator<Item = &RunningSource> {
+        self.sources.iter().filter(|running| running.last_attempt.is_none())
     }
 }
 

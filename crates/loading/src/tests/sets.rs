@@ -123,3 +123,32 @@ async fn what_is_served_is_what_is_wanted_after_each_of_many_changes() {
         watching.serves(&wanted.iter().map(|(name, source)| (name.as_str(), *source)).collect::<Vec<_>>());
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_whose_first_attempt_takes_long_is_named_and_does_not_hold_up_the_others() {
+    let folders = Folders::new(&[("a", ETCD)]);
+    // It accepts connections and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = format!("{}/catalog:latest", silent.local_addr().unwrap());
+    let silent = spec("silent", Source::parse(&silent, Path::new("")).unwrap());
+    let (writer, catalogs) = catalogs();
+    let (loader, task) = Loader::new(folders.store(), writer);
+    let (sender, mut events) = unbounded_channel();
+    let task = tokio::spawn(task.ready_after(Duration::from_millis(1)).run(move |event| drop(sender.send(event))));
+    let mut settled = async || {
+        loop {
+            match timeout(TOO_LONG, events.recv()).await.unwrap().unwrap() {
+                Event::FirstAttemptsLate(late) => return late.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                Event::AllAttempted => return Vec::new(),
+                Event::Attempted(_) | Event::Progress { .. } | Event::Withdrawn(_) => {}
+            }
+        }
+    };
+    loader.set(vec![silent, folders.wanted("one", "a")]);
+    assert_eq!(settled().await, ["silent"]);
+    assert_eq!(names(&catalogs), ["one"]);
+    // The wait begins anew with each change, and ends when nobody is late any more.
+    loader.set(vec![folders.wanted("one", "a")]);
+    assert_eq!(settled().await, [""; 0]);
+    task.abort();
+}
