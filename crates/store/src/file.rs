@@ -3,8 +3,9 @@
 //! A file is written under a temporary name, synced to the disk, and renamed. Temporary files that a kill leaves behind
 //! are recognized by their names and removed at the next start. This module does not know what the files contain.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -17,6 +18,9 @@ const TEMPORARY_PREFIX: &str = "new-";
 
 /// Suffix of the names of temporary files and folders.
 const TEMPORARY_SUFFIX: &str = ".tmp";
+
+/// Mode of files that are mapped: only their owner reads them, and nobody writes to them.
+const MAPPED_MODE: u32 = 0o400;
 
 /// The kind of a file or folder that is being written. Tests name crash points by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +91,10 @@ impl TempFile {
 
     /// Syncs the file to the disk, unless it is ephemeral, and renames it, replacing the file of that name.
     pub(super) fn persist(self, path: &Path, durability: Durability) -> Result<(), StoreError> {
+        if matches!(self.kind, FileKind::Content | FileKind::Encoded | FileKind::Outline) {
+            // Nobody writes to a file that is mapped by mistake. A file system without permissions has no such protection.
+            let _ = self.file.set_permissions(Permissions::from_mode(MAPPED_MODE));
+        }
         let is_synced = durability == Durability::Synced;
         let synced = if is_synced { self.file.sync_all() } else { Ok(()) };
         let synced = synced.and_then(|()| reached(self.kind, CrashPoint::Synced));
@@ -142,12 +150,13 @@ pub(super) fn map(path: &Path) -> Result<Bytes, StoreError> {
     unsafe_code,
     reason = "a map is undefined behaviour if its file changes; these files are not written to again"
 )]
-fn map_file(file: &File) -> io::Result<Bytes> {
+pub(super) fn map_file(file: &File) -> io::Result<Bytes> {
     if file.metadata()?.len() == 0 {
         return Ok(Bytes::new());
     }
     // SAFETY: this program wrote the file and renamed it once it was complete, in a folder that is locked against other
-    // processes of this program (or the file has no name). It is replaced and removed, but never changed.
+    // processes of this program (or the file has no name). It is replaced and removed, but never changed, and has no
+    // permission to write. Who may write to it nevertheless can end this process, as the reference of the store says.
     let map = unsafe { memmap2::Mmap::map(file)? };
     Ok(Bytes::from_owner(map))
 }

@@ -24,6 +24,7 @@ mod outlines;
 mod record;
 mod scratch;
 mod sweep;
+mod verified;
 mod writer;
 
 use std::collections::HashSet;
@@ -42,6 +43,7 @@ pub use scratch::ScratchFolder;
 pub use writer::{ContentWriter, WrittenContent};
 
 use file::{Durability, FileKind, io_error};
+use verified::VerifiedFiles;
 
 /// Default quota of the folder in bytes.
 pub const DEFAULT_QUOTA_BYTES: u64 = 10 * 1024 * 1024 * 1024;
@@ -71,6 +73,8 @@ pub struct Store {
     /// Held while writing and while removing unreferenced files, so that a content is not removed before a record refers
     /// to it, and two contents together do not exceed the quota.
     write_lock: Mutex<()>,
+    /// Contents whose files were checked against their digests.
+    verified: VerifiedFiles,
     lock: File,
     /// The temporary folder of an ephemeral store.
     ephemeral: Option<TempDir>,
@@ -144,6 +148,7 @@ impl Store {
             build: build.to_owned(),
             in_use: Mutex::default(),
             write_lock: Mutex::default(),
+            verified: VerifiedFiles::default(),
             lock,
             ephemeral: None,
         };
@@ -193,9 +198,10 @@ impl Store {
         Ok(Some(StoredContent { record, content, analysis }))
     }
 
-    /// Maps the content of a record; `None` if a file is missing or damaged.
+    /// Maps the content of a record; `None` if a file is missing or damaged, or does not have the bytes of its digest. A
+    /// content is hashed when this process opens it first, and again when its file has changed.
     fn open_record(&self, record: Record) -> Option<StoredContent> {
-        let content = file::map(&self.content_path(&record.content)).ok()?;
+        let content = self.verified.open(&self.content_path(&record.content), record.content)?;
         if content.len() as u64 != record.bytes {
             return None;
         }

@@ -38,6 +38,7 @@ impl Store {
                 None => file::remove(&path)?,
             }
         }
+        self.verified.retain(|digest| referenced.contains(&self.content_path(digest)));
         for path in self.files(&[CONTENT, ANALYSES, OUTLINES])? {
             if is_store_file(&path) && !referenced.contains(&path) {
                 file::remove(&path)?;

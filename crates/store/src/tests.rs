@@ -1,10 +1,13 @@
 //! What the folder holds after each thing that can happen to it: kills and full disks at every step, damage, quotas.
 
 use std::collections::BTreeSet;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use fbc::origin::FileOrigin;
 use fbc::{Origins, Problem, ProblemCode, Problems};
+use http_facts::coding::Coding;
 
 use super::crash_points::{DIE_AT, DISK_FULL_AT};
 use super::file::CrashPoint;
@@ -320,13 +323,15 @@ fn what_is_damaged_or_of_another_format_is_as_if_it_was_not_there() {
         move |path: &Path| {
             let text = fs::read_to_string(path).unwrap();
             assert!(text.contains(from), "{text}");
-            fs::write(path, text.replacen(from, to, 1)).unwrap();
+            overwrite(path, &text.replacen(from, to, 1));
         }
     };
     for part in [CONTENT, ANALYSES, SOURCES] {
         damage(part, &|path| fs::remove_file(path).unwrap());
-        damage(part, &|path| fs::write(path, "").unwrap());
+        damage(part, &|path| overwrite(path, ""));
     }
+    // As long as before, but another text.
+    damage(CONTENT, &|path| overwrite(path, "b\n"));
     damage(ANALYSES, &replace("\"format\":2", "\"format\":3"));
     damage(SOURCES, &replace("\"format\": 1", "\"format\": 2"));
     damage(SOURCES, &replace("sha256:", "sha512:"));
@@ -398,4 +403,35 @@ fn a_content_takes_no_more_than_the_share_of_its_source() {
         };
         assert!(is_expected, "{sources}: {error}");
     }
+}
+
+/// Writes to a file in place, also where its mode forbids that.
+fn overwrite(path: &Path, text: &str) {
+    fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn what_is_mapped_has_no_permission_to_be_written_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let record = keep(&store, "dir:a", Some("1"), "a\n").unwrap();
+    store.load_or_compress(&record.content, b"a\n", Coding::Gzip).unwrap().unwrap();
+    let mode = |path: PathBuf| path.metadata().unwrap().permissions().mode() & 0o777;
+    let modes = [store.content_path(&record.content), store.encoded_path(&record.content, Coding::Gzip)].map(mode);
+    assert_eq!(modes, [0o400, 0o400]);
+}
+
+#[test]
+fn a_content_is_hashed_when_it_is_opened_first_and_when_its_file_has_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let digest = keep(&open(folder.path()), "dir:a", Some("1"), "a\n").unwrap().content;
+    // Another process: it has not checked anything, and finds what was done to the file while none ran.
+    let store = open(folder.path());
+    assert_eq!(store.get("dir:a").unwrap().content, "a\n");
+    let path = store.content_path(&digest);
+    overwrite(&path, "b\n");
+    assert!(store.get("dir:a").is_none());
+    overwrite(&path, "a\n");
+    assert_eq!(store.get("dir:a").unwrap().content, "a\n");
 }

@@ -1,0 +1,105 @@
+//! Which content files have the bytes of their digest, so that each is hashed once by a process and again only when the
+//! file system says that it changed.
+//!
+//! A file that another program changes while it is mapped is not noticed before it is opened the next time.
+
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use fbc::Digest;
+
+use super::{file, lock_mutex, record};
+
+/// Time after a change of a file in which another change may leave the same times: clocks of file systems are coarse.
+const SETTLED_AFTER: Duration = Duration::from_secs(2);
+
+/// Files that were checked, by the digest of their content.
+#[derive(Debug, Default)]
+pub(super) struct VerifiedFiles(Mutex<HashMap<Digest, FileIdentity>>);
+
+/// What the file system says of a file: equal for two looks at a file that nobody wrote to meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileIdentity {
+    inode: u64,
+    bytes: u64,
+    /// Seconds and nanoseconds.
+    modified: (i64, i64),
+    /// Time at which the metadata changed, which no program can set.
+    changed: (i64, i64),
+}
+
+impl VerifiedFiles {
+    /// Maps the file of a content; `None` if it is missing, or does not have these bytes.
+    pub(super) fn open(&self, path: &Path, digest: Digest) -> Option<Bytes> {
+        let file = File::open(path).ok()?;
+        let identity = FileIdentity::new(&file.metadata().ok()?);
+        let bytes = file::map_file(&file).ok()?;
+        if lock_mutex(&self.0).get(&digest) == Some(&identity) {
+            return Some(bytes);
+        }
+        if record::digest(&bytes) != digest {
+            return None;
+        }
+        if identity.is_settled(SystemTime::now()) {
+            lock_mutex(&self.0).insert(digest, identity);
+        }
+        Some(bytes)
+    }
+
+    /// Keeps only the contents for which `is_stored` is true.
+    pub(super) fn retain(&self, is_stored: impl Fn(&Digest) -> bool) {
+        lock_mutex(&self.0).retain(|digest, _| is_stored(digest));
+    }
+}
+
+impl FileIdentity {
+    /// Tells whether the file changed so long ago that another change would show.
+    fn is_settled(self, now: SystemTime) -> bool {
+        let changed = u64::try_from(self.changed.0).ok().map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
+        let age = changed.and_then(|changed| now.duration_since(changed).ok());
+        age.is_some_and(|age| age > SETTLED_AFTER)
+    }
+
+    fn new(metadata: &Metadata) -> Self {
+        Self {
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_settled_two_seconds_after_it_changed() {
+        let file = |changed| FileIdentity { inode: 1, bytes: 2, modified: (3, 0), changed: (changed, 999) };
+        let now = UNIX_EPOCH + Duration::from_millis(1_000_500);
+        assert_eq!(
+            [998, 999, 1_000, 1_001, -1].map(|changed| file(changed).is_settled(now)),
+            [true, false, false, false, false]
+        );
+    }
+
+    #[test]
+    fn a_settled_file_that_did_not_change_is_not_hashed_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("content");
+        std::fs::write(&path, "a").unwrap();
+        let (files, right, wrong) = (VerifiedFiles::default(), record::digest(b"a"), record::digest(b"b"));
+        assert!(files.open(&path, right).is_some() && files.open(&path, wrong).is_none());
+        // As if this was found out before.
+        lock_mutex(&files.0).insert(wrong, FileIdentity::new(&path.metadata().unwrap()));
+        assert!(files.open(&path, wrong).is_some());
+        files.retain(|digest| *digest == right);
+        assert!(files.open(&path, wrong).is_none());
+    }
+}
