@@ -147,7 +147,9 @@ async fn a_response_without_room_is_refused_and_the_next_one_is_sent() {
 
 #[tokio::test]
 async fn operations_of_a_connection_that_is_not_polled_hold_nothing_that_others_wait_for() {
-    let limits = Limits { in_flight_bytes: crate::budget::BUDGET_UNIT, ..Limits::default() };
+    // An event that is not read holds its room, so that there is room for one of each connection.
+    let in_flight_bytes = 20 * crate::budget::BUDGET_UNIT;
+    let limits = Limits { in_flight_bytes, ..Limits::default() };
     let (mut writer, reader) = catalogs();
     let server = Arc::new(GraphqlService::new(Arc::new(Engine::new(reader, "test", limits)), &[]));
     let mut connections: Vec<_> = (0..20).map(|_| connect(&server)).collect();
@@ -156,7 +158,7 @@ async fn operations_of_a_connection_that_is_not_polled_hold_nothing_that_others_
         connection.on_message(&subscribe("1", CHANGES)).ok().unwrap();
         assert!(timeout(Duration::ZERO, connection.next()).await.is_err());
     }
-    let unread = server.in_flight.try_acquire(1).unwrap();
+    let unread = server.in_flight.try_acquire(in_flight_bytes).unwrap();
     writer.publish(served("c", BETA, 1));
     let mut last = connections.pop().unwrap();
     for connection in &mut connections {
