@@ -46,6 +46,7 @@ bench-http: benches/peers/graphql-js/node_modules benches/peers/mercurius/node_m
 	python3 benches/http/graphql.py $(BUILT)/release/catalogql
 	python3 benches/http/fanout.py $(BUILT)/release/catalogql
 	python3 benches/http/swaps.py $(BUILT)/release/catalogql
+	python3 benches/http/attackers.py $(BUILT)/release/catalogql
 
 soak: ## Keep a server busy with good and bad clients for MINUTES=15 and watch its memory
 	cargo build --release --locked
