@@ -22,6 +22,9 @@ static HEAP: Cap<System> = Cap::new(System, usize::MAX);
 /// Set in the process that loads a case, to the folder of its files.
 const LOAD: &str = "CATALOGQL_TEST_LOAD";
 
+/// Set by people to the name of the only case to load.
+const CASE: &str = "CATALOGQL_TEST_CASE";
+
 /// The test that such a process runs.
 const NAME: &str = "loading_takes_at_most_sixteen_bytes_of_memory_for_each_byte_and_64_mib";
 
@@ -38,7 +41,7 @@ fn loading_takes_at_most_sixteen_bytes_of_memory_for_each_byte_and_64_mib() {
     if let Some(folder) = env::var_os(LOAD) {
         return load(Path::new(&folder));
     }
-    let wanted = env::var("CATALOGQL_TEST_CASE").ok();
+    let wanted = env::var(CASE).ok();
     let mut missed = Vec::new();
     for Case { name, files, outcome } in CASES {
         if wanted.as_ref().is_some_and(|wanted| wanted != name) {

@@ -304,20 +304,17 @@ impl CanonicalWriter {
     /// Notes the order of the members of an object: sorted, and of equal keys the last.
     fn note_order(&mut self, open: &OpenCollection) {
         let first = self.spans.len();
-        let mut sorted: Vec<MemberSpan> = (open.members..self.members.len())
-            .map(|member| self.span(member))
-            .filter(|span| span.member.kind != KeyKind::Merge)
-            .collect();
-        sorted.sort_by(|a, b| a.member.compare(&b.member, &self.out));
-        let mut rest = sorted.iter().peekable();
-        while let Some(MemberSpan { member, end }) = rest.next() {
-            match rest.peek() {
-                Some(next) if member.compare(&next.member, &self.out) == Ordering::Equal => {
-                    if member.kind != next.member.kind {
-                        self.note_collision(member);
-                    }
-                }
-                _ => self.spans.push(member.key..*end),
+        // Indexes, because a blob from a stranger may have a million members.
+        let mut sorted: Vec<usize> =
+            (open.members..self.members.len()).filter(|&member| self.members[member].kind != KeyKind::Merge).collect();
+        sorted.sort_by(|&a, &b| self.members[a].compare(&self.members[b], &self.out));
+        for (at, &index) in sorted.iter().enumerate() {
+            let MemberSpan { member, end } = self.span(index);
+            let next = sorted.get(at + 1).map(|&next| self.members[next]);
+            match next.filter(|next| member.compare(next, &self.out) == Ordering::Equal) {
+                Some(next) if member.kind != next.kind => self.note_collision(&member),
+                Some(_) => {}
+                None => self.spans.push(member.key..end),
             }
         }
         self.unordered.push(UnorderedObject { text: open.start..self.out.len() + 1, spans: first..self.spans.len() });
