@@ -14,7 +14,7 @@ pub(crate) struct Case {
     pub(crate) outcome: &'static str,
 }
 
-pub(crate) const CASES: [Case; 35] = [
+pub(crate) const CASES: [Case; 37] = [
     case("empty documents", || one(&many("---\n")), "786432 DOCUMENT_EMPTY"),
     case("blobs without fields", || one(&many("{}")), "have more than"),
     case("lines without fields", || one(&many("{}\n")), "have more than"),
@@ -47,7 +47,7 @@ pub(crate) const CASES: [Case; 35] = [
         || one(&properties("{\"type\":\"olm.package\",\"value\":1}")),
         "BUNDLE_PROPERTY_MALFORMED",
     ),
-    case("YAML images without fields", || one(&yaml("olm.bundle", "relatedImages", "-\n")), "BUNDLE"),
+    case("YAML images without fields", || one(&yaml("olm.bundle", "relatedImages", "-\n")), "BUNDLE_NOT_IN_CHANNEL"),
     case("blobs of as many schemas", || one(&numbered("{\"schema\":\"#\"}")), ""),
     case("blobs of as many names", || one(&numbered("{\"name\":\"#\"}")), "SCHEMA_MISSING"),
     case(
@@ -60,19 +60,21 @@ pub(crate) const CASES: [Case; 35] = [
         || one(&properties("{\"type\":\"olm.gvk\",\"value\":{\"kind\":\"k#\"}}")),
         "BUNDLE",
     ),
-    case("a blob of many members", || one(&format!("{{{}\"a\":0}}", numbered("\"x#\":0,"))), ""),
-    case("a blob of many members in another order", || one(&format!("{{{}\"a\":0}}", descending())), ""),
+    case("a blob of many members", || one(&format!("{{{}\"a\":0}}", numbered("\"x#\":0,"))), "SCHEMA_MISSING"),
+    case("a blob of many members in another order", || one(&format!("{{{}\"a\":0}}", descending())), "SCHEMA_MISSING"),
     case("two blobs of equal members", || two(&format!("{{{}\"\":0}}", "\"\":0,".repeat(990_000))), "SCHEMA_MISSING"),
-    case("two flow sequences", || two(&format!("a: [{}~]", many("~,"))), ""),
+    case("two flow sequences", || two(&format!("a: [{}~]", many("~,"))), "indicator"),
     case("two flow mappings", || two(&flow(600_000, 8, '{', '}')), "indicator characters"),
     case("two flow sequences below the limit", || two(&flow(113_000, 2, '[', ']').repeat(18)), "SCHEMA_MISSING"),
     case("two long flow mappings below the limit", || two(&flow(480_000, 12, '{', '}')), "SCHEMA_MISSING"),
-    case("two sequences of scalars", || two(&format!("a:\n{}", many("- 1\n"))), ""),
-    case("two mappings of equal keys", || two(&numbered("#: 1\n0x#: 2\n")), ""),
-    case("two files of aliases", || two(&format!("a: &a {{b: 1}}\nc:\n{}", many("- *a\n"))), ""),
+    case("two sequences of scalars", || two(&format!("a:\n{}", many("- 1\n"))), "SCHEMA_MISSING"),
+    case("two mappings of equal keys", || two(&numbered("#: 1\n0x#: 2\n")), "indicator"),
+    case("two files of aliases", || two(&format!("a: &a {{b: 1}}\nc:\n{}", many("- *a\n"))), "indicator"),
     case("aliases of long scalars", || one(&long_aliases()), "bytes of blobs: write out"),
-    case("two files of long scalars", || two(&format!("a: \"{}\"", many("\\x00"))), ""),
+    case("two files of long scalars", || two(&format!("a: \"{}\"", many("\\x00"))), "SCHEMA_MISSING"),
     case("a name as long as a blob", long_name, "CHANNEL_ENTRY_DUPLICATE"),
+    case("patterns of many parts", || ignoring(&("a/".repeat(32_000) + "b\n").repeat(16)), "DEFAULT_CHANNEL"),
+    case("patterns of many letters", || ignoring(&("*".repeat(65_000) + "x\n").repeat(16)), "DEFAULT_CHANNEL"),
     case(
         "files of one byte",
         || (0..2_000).map(|at| (format!("{at}"), "\n".to_owned())).collect(),
@@ -87,6 +89,12 @@ const fn case(name: &'static str, files: fn() -> Vec<(String, String)>, outcome:
 /// One file with this text.
 fn one(text: &str) -> Vec<(String, String)> {
     vec![("catalog.yaml".to_owned(), text.to_owned())]
+}
+
+/// A file beside patterns that exclude others.
+fn ignoring(patterns: &str) -> Vec<(String, String)> {
+    let package = r#"{"schema":"olm.package","name":"p"}"#;
+    vec![(".indexignore".to_owned(), patterns.to_owned()), ("catalog.json".to_owned(), package.to_owned())]
 }
 
 /// Two files with this text, which are read at the same time.

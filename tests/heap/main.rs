@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cap::Cap;
+use fbc::Outline;
 use images::{Registries, RegistrySettings};
 use loading::{Source, SourceSpec, load_once};
 use testing::Folders;
@@ -89,6 +90,9 @@ fn load(folder: &Path) {
     let loaded = runtime.block_on(load_once(&SourceSpec::once(source, registries), &store, |_, _, _| ()));
     let outcome = match loaded {
         Ok(content) => {
+            // What a server does with a content just after it is published.
+            content.catalog.prepare();
+            drop(Outline::from_catalog(&content.catalog));
             let counts = content.catalog.all_problems().counts.iter();
             counts
                 .map(|(code, count)| [count.to_string(), code.as_str().to_owned()].join(" "))
