@@ -42,7 +42,9 @@ struct GraphqlService {
     engine: Arc<Engine>,
     /// Budget for the bytes of responses that clients have not read yet.
     in_flight: ByteBudget,
-    /// Budget for the bytes of requests that are read or wait for their turn, and of what they are parsed to.
+    /// Budget for the bytes of bodies that are being read.
+    reading: ByteBudget,
+    /// Budget for the bytes of requests that wait for their turn, and of what they are parsed to.
     waiting: ByteBudget,
     /// Budget for the bytes of the requests of subscriptions, which have them for as long as they run.
     subscriptions: ByteBudget,
@@ -63,11 +65,18 @@ pub const SMALL_RESPONSE_BYTES: usize = 64 << 10;
 /// divisor: a few clients that do not read large responses keep nobody from small ones.
 pub const SMALL_RESPONSES_DIVISOR: usize = 8;
 
-/// Budget in bytes for requests that are read or wait for their turn, and for what they are parsed to.
-pub const WAITING_BYTES: usize = 96 << 20;
+/// Budget in bytes for bodies that are being read.
+pub const READING_BYTES: usize = 16 << 20;
+
+/// Maximum size in bytes of a body that draws from no budget while it is read: the number of connections bounds these.
+/// Many clients that send large bodies slowly therefore keep nobody from sending a query of normal size.
+pub const UNCOUNTED_BODY_BYTES: usize = 8 << 10;
+
+/// Budget in bytes for requests that wait for their turn, and for what they are parsed to.
+pub const WAITING_BYTES: usize = 64 << 20;
 
 /// Part in bytes of [`WAITING_BYTES`] that requests of more than [`SMALL_REQUEST_BYTES`] may take together.
-pub const LARGE_REQUESTS_BYTES: usize = 32 << 20;
+pub const LARGE_REQUESTS_BYTES: usize = 24 << 20;
 
 /// Maximum size in bytes of a small request, with what it is parsed to: a document of 3,000 bytes, for instance. The
 /// room for such requests is never taken by larger ones.
@@ -111,6 +120,7 @@ impl GraphqlService {
         let semaphore = |size| Arc::new(Semaphore::new(size));
         Self {
             in_flight: ByteBudget::new(in_flight, large, SMALL_RESPONSE_BYTES),
+            reading: ByteBudget::new(READING_BYTES, READING_BYTES, 0),
             waiting: ByteBudget::new(WAITING_BYTES, LARGE_REQUESTS_BYTES, SMALL_REQUEST_BYTES),
             subscriptions: ByteBudget::new(SUBSCRIPTION_BYTES, SUBSCRIPTION_BYTES, 0),
             streams: semaphore(streams),
@@ -189,15 +199,17 @@ async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request:
         let text = "the content type must be application/json, in UTF-8";
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response();
     }
-    let declared = request.body().size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
     let maximum = server.engine.limits().body_bytes;
-    let Some(reading) = server.waiting.try_acquire(declared.unwrap_or(maximum).min(maximum)) else {
+    let declared = request.body().size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
+    let declared = declared.unwrap_or(maximum).min(maximum);
+    let reading = (declared > UNCOUNTED_BODY_BYTES).then(|| server.reading.try_acquire(declared));
+    if let Some(None) = reading {
         return no_room(&headers);
-    };
+    }
     match Bytes::from_request(request, &()).await {
         Ok(body) => {
-            drop(reading);
             let Some(room) = server.waiting.try_acquire(weight::of_json(&body)) else { return no_room(&headers) };
+            drop(reading);
             respond(&server, &headers, request::from_body(&body), None, room).await
         }
         Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {

@@ -2,6 +2,7 @@
 
 pub(crate) mod fixture;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
@@ -274,6 +275,36 @@ async fn requests_that_wait_hold_no_more_than_their_budget_and_keep_no_small_one
     assert_eq!(post(QUERY.to_owned()).await.0, 200);
     drop(permits);
     assert_eq!(post(swelling()).await.0, 200);
+}
+
+#[tokio::test]
+async fn bodies_that_are_sent_slowly_keep_no_query_of_normal_size_away() {
+    let server = Arc::new(GraphqlService::new(Arc::new(engine(Limits::default())), &[]));
+    let post = |body: Body| {
+        let request = HttpRequest::post("/graphql").header("content-type", "application/json");
+        let request = request.body(body).unwrap();
+        let response = respond_to_post(State(Arc::clone(&server)), request);
+        async { response.await.status().as_u16() }
+    };
+    // Their length is not known: they count as the longest.
+    let silent = || Body::from_stream(futures_util::stream::pending::<Result<Bytes, Infallible>>());
+    let mut reading: Vec<_> = Vec::new();
+    while reading.len() < 1000 {
+        let mut slow = Box::pin(post(silent()));
+        match tokio::time::timeout(Duration::ZERO, &mut slow).await {
+            Ok(status) => {
+                assert_eq!(status, 503);
+                break;
+            }
+            Err(_) => reading.push(slow),
+        }
+    }
+    // The budget counts whole units.
+    let unit = Limits::default().body_bytes.next_multiple_of(budget::BUDGET_UNIT);
+    assert_eq!(reading.len(), READING_BYTES / unit);
+    assert_eq!(post(QUERY.into()).await, 200);
+    reading.pop();
+    assert_eq!(post(swelling().into()).await, 200);
 }
 
 #[tokio::test]
