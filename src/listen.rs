@@ -32,8 +32,8 @@ pub use probes::Ready;
 /// Limits of the connections of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Maximum number of open connections, those of `WebSocket`s included. For a further one, the connection that has been idle
-    /// longest is closed.
+    /// Maximum number of open connections, those of `WebSocket`s included. For a further one, the connection that has
+    /// been idle longest is closed.
     pub connections: usize,
     /// Maximum number of open connections from one address, or from one /64 network of IPv6: half of all, so that no
     /// address takes the server from others, and a proxy in front of it has enough. Loopback addresses count as others

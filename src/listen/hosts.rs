@@ -1,5 +1,5 @@
-//! The hosts that requests may name. A page of another site can make a browser send requests to an address of its choice,
-//! by changing what its own name resolves to (DNS rebinding); such requests name the host of that site.
+//! The hosts that requests may name. A page of another site can make a browser send requests to an address of its
+//! choice, by changing what its own name resolves to (DNS rebinding); such requests name the host of that site.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -19,9 +19,9 @@ pub struct AllowedHosts {
 }
 
 impl AllowedHosts {
-    /// Returns the hosts for a server that listens on `address`, which was written as `listen`: those of `allowed`,
-    /// and on a loopback address also the names of it. If `allowed` is empty, a server on another address allows every host,
-    /// because it does not know its names. `*` allows every host.
+    /// Returns the hosts for a server that listens on `address`, which was written as `listen`: those of `allowed`, and
+    /// on a loopback address also its names. `*` allows every host. So does an empty list on any other address, because
+    /// the server does not know the names of that.
     pub fn new(allowed: &[String], listen: &str, address: SocketAddr) -> Self {
         let is_loopback = address.ip().to_canonical().is_loopback();
         if allowed.iter().any(|name| name == "*") || allowed.is_empty() && !is_loopback {

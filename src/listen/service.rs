@@ -1,5 +1,6 @@
 //! What is answered on a connection: every request on an ordinary place, and only probes on a reserved one.
 
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -54,8 +55,7 @@ impl Services {
     pub(super) fn for_connection(
         self,
         place: &Arc<Place>,
-    ) -> impl Service<Request<Incoming>, Response = Response<BusyBody>, Error = std::convert::Infallible, Future: Send> + use<>
-    {
+    ) -> impl Service<Request<Incoming>, Response = Response<BusyBody>, Error = Infallible, Future: Send> + use<> {
         let routes = match place.kind() {
             PlaceKind::Ordinary => self.ordinary,
             PlaceKind::Reserved => self.reserved,

@@ -53,8 +53,8 @@ impl Slices {
         slices
     }
 
-    /// Creates a sequence of ranges that have `length` bytes in total, are not empty, and are computed when they are sent:
-    /// while a client reads slowly, its response is as small as the iterator.
+    /// Creates a sequence of ranges that have `length` bytes in total and are computed when they are sent, so that a
+    /// response which is read slowly is as small as the iterator. No range is empty.
     pub(super) fn lazy(
         content: Bytes,
         length: u64,

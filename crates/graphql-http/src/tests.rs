@@ -231,6 +231,10 @@ async fn a_url_may_be_as_long_as_the_limit_says() {
     assert_eq!((status, body.contains(r#""code":"REQUEST_TOO_LARGE""#)), (414, true), "{body}");
 }
 
+fn overloaded(message: &str) -> String {
+    format!(r#"{{"errors":[{{"message":"{message}","extensions":{{"code":"SERVER_OVERLOADED"}}}}]}}"#)
+}
+
 #[tokio::test]
 async fn answers_that_nobody_takes_are_bounded() {
     let limits = Limits { in_flight_bytes: 2 * budget::BUDGET_UNIT, ..Limits::default() };
@@ -242,7 +246,7 @@ async fn answers_that_nobody_takes_are_bounded() {
     let (first, second, third) = (ask().await, ask().await, ask().await);
     assert_eq!([first.status(), second.status(), third.status()].map(|status| status.as_u16()), [200, 200, 503]);
     assert_eq!(["retry-after", "content-type"].map(|name| header(third.headers(), name)), [Some("1"), Some(JSON)]);
-    let error = r#"{"errors":[{"message":"too many bytes of answers wait to be read: try again","extensions":{"code":"SERVER_OVERLOADED"}}]}"#;
+    let error = overloaded("too many bytes of answers wait to be read: try again");
     assert_eq!(to_bytes(third.into_body(), usize::MAX).await.unwrap(), error);
     to_bytes(first.into_body(), usize::MAX).await.unwrap();
     assert_eq!(ask().await.status().as_u16(), 200);
@@ -270,7 +274,7 @@ async fn requests_that_wait_hold_no_more_than_their_budget_and_keep_no_small_one
         (status, retry, to_bytes(response.into_body(), usize::MAX).await.unwrap())
     };
     let (status, retry, body) = post(swelling()).await;
-    let error = r#"{"errors":[{"message":"too many bytes of requests wait for their turn: try again","extensions":{"code":"SERVER_OVERLOADED"}}]}"#;
+    let error = overloaded("too many bytes of requests wait for their turn: try again");
     assert_eq!((status, retry.as_deref(), &*body), (503, Some("1"), error.as_bytes()));
     assert_eq!(post(QUERY.to_owned()).await.0, 200);
     drop(permits);

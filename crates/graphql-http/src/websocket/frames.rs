@@ -1,5 +1,5 @@
-//! Writing messages: a long one is sent as several frames (RFC 6455 §5.4), because the connection copies each frame into
-//! its buffer, which keeps the size of the largest one.
+//! Writing messages: a long one is sent as several frames (RFC 6455 §5.4), because the connection copies each frame
+//! into its buffer, which keeps the size of the largest one.
 
 use std::iter;
 
