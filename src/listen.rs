@@ -54,6 +54,10 @@ pub struct ConnectionLimits {
     pub shutdown_grace: Duration,
 }
 
+/// Maximum number of connections that the system has established and that are not accepted yet, if it allows so many:
+/// beyond it, it ignores new ones, and clients try again a second later.
+pub const ACCEPT_QUEUE: i32 = 4096;
+
 /// Delay after a connection could not be accepted, until the one that was closed for it has freed its file.
 const ACCEPT_RETRY: Duration = Duration::from_millis(10);
 
@@ -103,6 +107,7 @@ impl Listener {
     pub async fn bind(address: &str) -> Result<Self, ListenError> {
         let error = |source| ListenError { address: address.to_owned(), source };
         let socket = TcpListener::bind(address).await.map_err(error)?;
+        SockRef::from(&socket).listen(ACCEPT_QUEUE).map_err(error)?;
         let address = socket.local_addr().map_err(error)?;
         Ok(Self { socket, address })
     }

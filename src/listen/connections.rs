@@ -3,9 +3,10 @@
 //! Nobody waits for a place: at a limit the connection that has been idle longest is closed. If all are busy, a new
 //! connection gets one of the reserved places. This module does not know what is requested on a connection.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::mem;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -30,14 +31,39 @@ struct Open {
     by_id: HashMap<u64, Arc<Connection>>,
     /// Number of connections with an ordinary place.
     ordinary: usize,
-    /// Number of connections with an ordinary place, by peer.
-    by_peer: HashMap<Peer, usize>,
+    /// Connections with an ordinary place, by peer.
+    by_peer: HashMap<Peer, PeerConnections>,
+    idle_ordinary: IdleQueue,
+    idle_reserved: IdleQueue,
+    idle: IdleQueue,
+}
+
+/// Connections of one peer with an ordinary place.
+#[derive(Default)]
+struct PeerConnections {
+    count: usize,
+    idle: IdleQueue,
+}
+
+/// Idle connections at some moment, each with the moment since when, longest first. What became idle later has been idle
+/// for a shorter time, so that the queue is valid until it is empty, except for connections that were used meanwhile.
+type IdleQueue = VecDeque<(u64, u64)>;
+
+/// Connections of which one is closed for another one.
+#[derive(Clone, Copy)]
+enum Group {
+    Peer(Peer),
+    Ordinary,
+    Reserved,
+    All,
 }
 
 struct Connection {
     peer: Peer,
     kind: PlaceKind,
-    /// Moment from which on there was no request; [`BUSY`] while there is one.
+    /// Number of [`Busy`]; the connection is idle at 0.
+    busy: AtomicUsize,
+    /// Moment from which on there was no request.
     idle_since: AtomicU64,
     /// Notified when the connection lost its place.
     evicted: Notify,
@@ -64,11 +90,8 @@ pub(super) struct Place {
     connection: Arc<Connection>,
 }
 
-/// A request on a connection: the connection is busy until this is dropped.
+/// A request on a connection: the connection is busy until this and its clones are dropped.
 pub(super) struct Busy(Arc<Place>);
-
-/// Value of `idle_since` while there is a request.
-const BUSY: u64 = u64::MAX;
 
 impl Connections {
     pub(super) fn new(limits: ConnectionLimits) -> Self {
@@ -79,17 +102,16 @@ impl Connections {
     pub(super) fn take(&self, peer: IpAddr) -> Option<Arc<Place>> {
         let (peer, limits) = (Peer::new(peer), &self.0.limits);
         let mut open = self.0.open();
-        let has_peer_room = open.by_peer.get(&peer).is_none_or(|count| *count < limits.peer_connections)
-            || open.evict(|connection| connection.kind == PlaceKind::Ordinary && connection.peer == peer);
-        let has_room = has_peer_room
-            && (open.ordinary < limits.connections || open.evict(|connection| connection.kind == PlaceKind::Ordinary));
+        let has_peer_room = open.by_peer.get(&peer).is_none_or(|own| own.count < limits.peer_connections)
+            || open.evict(Group::Peer(peer));
+        let has_room = has_peer_room && (open.ordinary < limits.connections || open.evict(Group::Ordinary));
         let kind = if has_room { PlaceKind::Ordinary } else { PlaceKind::Reserved };
-        let is_free = has_room
-            || open.by_id.len() - open.ordinary < limits.probe_connections
-            || open.evict(|connection| connection.kind == PlaceKind::Reserved);
+        let is_free =
+            has_room || open.by_id.len() - open.ordinary < limits.probe_connections || open.evict(Group::Reserved);
         is_free.then(|| {
             let idle_since = AtomicU64::new(self.0.tick());
-            let connection = Arc::new(Connection { peer, kind, idle_since, evicted: Notify::new() });
+            let (busy, evicted) = (AtomicUsize::new(0), Notify::new());
+            let connection = Arc::new(Connection { peer, kind, busy, idle_since, evicted });
             let id = open.insert(Arc::clone(&connection));
             Arc::new(Place { shared: Arc::clone(&self.0), id, connection })
         })
@@ -97,7 +119,7 @@ impl Connections {
 
     /// Closes the connection that has been idle longest. Returns whether there was one.
     pub(super) fn evict(&self) -> bool {
-        self.0.open().evict(|_| true)
+        self.0.open().evict(Group::All)
     }
 }
 
@@ -117,7 +139,7 @@ impl Open {
         self.next_id += 1;
         if connection.kind == PlaceKind::Ordinary {
             self.ordinary += 1;
-            *self.by_peer.entry(connection.peer).or_default() += 1;
+            self.by_peer.entry(connection.peer).or_default().count += 1;
         }
         self.by_id.insert(id, connection);
         id
@@ -127,25 +149,65 @@ impl Open {
         let Some(connection) = self.by_id.remove(&id) else { return };
         if connection.kind == PlaceKind::Ordinary {
             self.ordinary -= 1;
-            if let Some(count) = self.by_peer.get_mut(&connection.peer) {
-                *count -= 1;
-                if *count == 0 {
+            if let Some(own) = self.by_peer.get_mut(&connection.peer) {
+                own.count -= 1;
+                if own.count == 0 {
                     self.by_peer.remove(&connection.peer);
                 }
             }
         }
     }
 
-    /// Closes the connection that has been idle longest among some. Returns whether there was one.
-    fn evict(&mut self, is_candidate: impl Fn(&Connection) -> bool) -> bool {
-        let candidates = self.by_id.iter().filter(|(_, connection)| is_candidate(connection));
-        let idle = candidates.map(|(id, connection)| (connection.idle_since.load(Ordering::Relaxed), *id));
-        let Some((_, id)) = idle.filter(|(since, _)| *since != BUSY).min() else { return false };
+    /// Closes the connection of a group that has been idle longest. Returns whether there was one.
+    fn evict(&mut self, group: Group) -> bool {
+        let mut queue = mem::take(self.queue(group));
+        let id = self.next_idle(&mut queue).or_else(|| {
+            queue = self.find_idle(group);
+            self.next_idle(&mut queue)
+        });
+        *self.queue(group) = queue;
+        let Some(id) = id else { return false };
         if let Some(connection) = self.by_id.get(&id) {
             connection.evicted.notify_one();
         }
         self.remove(id);
         true
+    }
+
+    fn queue(&mut self, group: Group) -> &mut IdleQueue {
+        match group {
+            Group::Peer(peer) => &mut self.by_peer.entry(peer).or_default().idle,
+            Group::Ordinary => &mut self.idle_ordinary,
+            Group::Reserved => &mut self.idle_reserved,
+            Group::All => &mut self.idle,
+        }
+    }
+
+    /// Removes the first connection of a queue that was not used meanwhile.
+    fn next_idle(&self, queue: &mut IdleQueue) -> Option<u64> {
+        let is_idle = |since, id| self.by_id.get(&id).is_some_and(|connection| connection.idle_since() == Some(since));
+        std::iter::from_fn(|| queue.pop_front()).find(|(since, id)| is_idle(*since, *id)).map(|(_, id)| id)
+    }
+
+    /// Finds the idle connections of a group. It takes a while for thousands of them, and is done once for all of them.
+    fn find_idle(&self, group: Group) -> IdleQueue {
+        let is_member = |connection: &Connection| match group {
+            Group::Peer(peer) => connection.kind == PlaceKind::Ordinary && connection.peer == peer,
+            Group::Ordinary => connection.kind == PlaceKind::Ordinary,
+            Group::Reserved => connection.kind == PlaceKind::Reserved,
+            Group::All => true,
+        };
+        let members = self.by_id.iter().filter(|(_, connection)| is_member(connection));
+        let mut idle: Vec<_> = members.filter_map(|(id, connection)| Some((connection.idle_since()?, *id))).collect();
+        idle.sort_unstable();
+        idle.into()
+    }
+}
+
+impl Connection {
+    /// Returns the moment since when it is idle; `None` if it is busy.
+    fn idle_since(&self) -> Option<u64> {
+        (self.busy.load(Ordering::Acquire) == 0).then(|| self.idle_since.load(Ordering::Relaxed))
     }
 }
 
@@ -169,9 +231,9 @@ impl Place {
     }
 
     /// Marks the connection as busy.
-    pub(super) fn begin(self: &Arc<Self>) -> Arc<Busy> {
-        self.connection.idle_since.store(BUSY, Ordering::Relaxed);
-        Arc::new(Busy(Arc::clone(self)))
+    pub(super) fn begin(self: &Arc<Self>) -> Busy {
+        self.connection.busy.fetch_add(1, Ordering::AcqRel);
+        Busy(Arc::clone(self))
     }
 }
 
@@ -181,9 +243,16 @@ impl Drop for Place {
     }
 }
 
+impl Clone for Busy {
+    fn clone(&self) -> Self {
+        self.0.begin()
+    }
+}
+
 impl Drop for Busy {
     fn drop(&mut self) {
         self.0.connection.idle_since.store(self.0.shared.tick(), Ordering::Relaxed);
+        self.0.connection.busy.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -214,6 +283,10 @@ mod tests {
         let fourth = take(&connections, "10.0.0.4").unwrap();
         assert_eq!(fourth.kind(), PlaceKind::Ordinary);
         assert_eq!([0, 1, 2].map(|at: usize| is_evicted(&places[at])), [false, false, true]);
+        // The second would be next, but is used once more.
+        drop(places[1].begin());
+        let _fifth = take(&connections, "10.0.0.5").unwrap();
+        assert_eq!([&places[0], &places[1], &fourth].map(|place| is_evicted(place)), [false, false, true]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// The hosts that requests may name. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct AllowedHosts {
-    /// Lower-case names, without ports; `None` allows every host.
+    /// Names without ports; `None` allows every host.
     names: Option<Arc<[String]>>,
 }
 
@@ -40,20 +40,28 @@ impl AllowedHosts {
         let names = self.names.as_deref()?;
         let header = request.headers().get(HOST).and_then(|host| host.to_str().ok());
         let target = request.uri().authority().map(Authority::as_str);
-        let hosts = [target, header].into_iter().flatten();
+        let is_allowed = |host: &str| {
+            let host = without_port(host);
+            names.iter().any(|name| name.eq_ignore_ascii_case(host))
+        };
         // No browser sends an empty host.
-        hosts.into_iter().find(|host| !host.is_empty() && !names.contains(&normalize(host)))
+        [target, header].into_iter().flatten().find(|host| !host.is_empty() && !is_allowed(host))
     }
 }
 
-/// Returns a host without its port, in lower case, and an IPv6 address in brackets.
-fn normalize(host: &str) -> String {
-    if let Ok(IpAddr::V6(address)) = host.parse() {
-        return format!("[{address}]");
-    }
+/// Returns a host without its port and the dot of the root.
+fn without_port(host: &str) -> &str {
     let end = if host.starts_with('[') { host.find(']').map(|at| at + 1) } else { host.find(':') };
     let host = &host[..end.unwrap_or(host.len())];
-    host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
+    host.strip_suffix('.').unwrap_or(host)
+}
+
+/// Returns a host without its port, and an IPv6 address in brackets.
+fn normalize(host: &str) -> String {
+    match host.parse() {
+        Ok(IpAddr::V6(address)) => format!("[{address}]"),
+        _ => without_port(host).to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -23,20 +23,19 @@ pub(super) enum Refusal {
     Overloaded,
 }
 
-/// Media type of errors.
-#[derive(Clone, Copy)]
-pub(super) enum ErrorFormat {
-    Json,
-    Text,
-}
+/// What selects the media type of errors: the type of a body, or what else is accepted.
+pub(super) struct ErrorFormat(Option<HeaderValue>);
 
 impl ErrorFormat {
     /// Returns the format for a request: JSON if it has such a body, or accepts JSON by name.
     pub(super) fn of(request: &Request) -> Self {
         let header = if request.method() == Method::POST { CONTENT_TYPE } else { ACCEPT };
-        let media = request.headers().get(header).and_then(|media| media.to_str().ok()).unwrap_or_default();
-        let is_json = media.contains("application/json") || media.contains("application/graphql-response+json");
-        if is_json { Self::Json } else { Self::Text }
+        Self(request.headers().get(header).cloned())
+    }
+
+    fn is_json(&self) -> bool {
+        let media = self.0.as_ref().and_then(|media| media.to_str().ok()).unwrap_or_default();
+        media.contains("application/json") || media.contains("application/graphql-response+json")
     }
 }
 
@@ -50,15 +49,14 @@ impl Refusal {
         }
     }
 
-    pub(super) fn respond(&self, format: ErrorFormat) -> Response {
+    pub(super) fn respond(&self, format: &ErrorFormat) -> Response {
         let (status, code) = self.status_and_code();
-        let mut response = match format {
-            ErrorFormat::Json => {
-                let error = serde_json::json!({ "message": self.to_string(), "extensions": { "code": code } });
-                let json = serde_json::json!({ "errors": [error] }).to_string();
-                ([(CONTENT_TYPE, "application/json; charset=utf-8")], json).into_response()
-            }
-            ErrorFormat::Text => self.to_string().into_response(),
+        let mut response = if format.is_json() {
+            let error = serde_json::json!({ "message": self.to_string(), "extensions": { "code": code } });
+            let json = serde_json::json!({ "errors": [error] }).to_string();
+            ([(CONTENT_TYPE, "application/json; charset=utf-8")], json).into_response()
+        } else {
+            self.to_string().into_response()
         };
         *response.status_mut() = status;
         let header = match self {

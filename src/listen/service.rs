@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
-use axum::http::header::{CONNECTION, HOST};
+use axum::http::header::{CONNECTION, HOST, UPGRADE};
 use axum::http::{HeaderValue, Version};
 use axum::middleware::{Next, from_fn, map_response};
 use axum::response::Response;
@@ -33,7 +33,7 @@ pub(super) struct Services {
 /// A body during whose transmission the connection is busy.
 pub(super) struct BusyBody {
     body: Body,
-    _busy: Arc<Busy>,
+    _busy: Busy,
 }
 
 impl Services {
@@ -41,7 +41,7 @@ impl Services {
         let (limit, hosts) = (limits.request_timeout, hosts.clone());
         let check = from_fn(move |request, next| check_and_time_out(request, next, hosts.clone(), limit));
         let ordinary = routes.merge(probes::routes(ready.clone())).layer(check);
-        let refuse = async |request: Request| Refusal::Overloaded.respond(ErrorFormat::of(&request));
+        let refuse = async |request: Request| Refusal::Overloaded.respond(&ErrorFormat::of(&request));
         let close = async |mut response: Response| {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             response
@@ -63,7 +63,9 @@ impl Services {
         let place = Arc::clone(place);
         hyper::service::service_fn(move |mut request: Request<Incoming>| {
             let busy = place.begin();
-            request.extensions_mut().insert(Arc::clone(&busy));
+            if request.headers().contains_key(UPGRADE) {
+                request.extensions_mut().insert(busy.clone());
+            }
             routes.call(request).map_ok(|response| response.map(|body| BusyBody { body, _busy: busy }))
         })
     }
@@ -93,15 +95,15 @@ impl HttpBody for BusyBody {
 async fn check_and_time_out(request: Request, next: Next, hosts: AllowedHosts, limit: Duration) -> Response {
     let format = ErrorFormat::of(&request);
     if let Some(fault) = host_fault(&request) {
-        return Refusal::HostHeader(fault).respond(format);
+        return Refusal::HostHeader(fault).respond(&format);
     }
     // Orchestrators name the address at which they probe.
     if let Some(host) = hosts.refused(&request).filter(|_| !probes::is_probe(request.uri().path())) {
-        return Refusal::HostNotAllowed(host.to_owned()).respond(format);
+        return Refusal::HostNotAllowed(host.to_owned()).respond(&format);
     }
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(response) => response,
-        Err(_) => Refusal::Timeout.respond(format),
+        Err(_) => Refusal::Timeout.respond(&format),
     }
 }
 

@@ -285,6 +285,7 @@ fn connection_limits() -> Vec<(&'static str, String)> {
         ("connections", connections.to_string()),
         ("connections of a peer", peer_connections.to_string()),
         ("probe connections", probe_connections.to_string()),
+        ("accept queue", listen::ACCEPT_QUEUE.to_string()),
         ("headers", format!("{} s", headers.as_secs())),
         ("header bytes", header_bytes.to_string()),
         ("request", format!("{} s", request.as_secs())),
