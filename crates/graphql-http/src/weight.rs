@@ -19,16 +19,15 @@ const BYTES_PER_MEMBER: usize = 128;
 /// Returns an upper bound of the memory that a request in JSON takes, its text included. Text that is not JSON has one
 /// too.
 pub(super) fn of_json(text: &[u8]) -> usize {
-    let (mut weight, mut in_string, mut is_escaped) = (text.len(), false, false);
-    for &byte in text {
-        if in_string {
-            weight += BYTES_PER_TEXT_BYTE;
-            in_string = byte != b'"' || is_escaped;
-            is_escaped = byte == b'\\' && !is_escaped;
-            continue;
-        }
+    let (mut weight, mut rest) = (text.len(), text);
+    while let [byte, after @ ..] = rest {
+        rest = after;
         match byte {
-            b'"' => in_string = true,
+            b'"' => {
+                let length = string_length(after);
+                weight += length * BYTES_PER_TEXT_BYTE;
+                rest = &after[length..];
+            }
             b',' => weight += BYTES_PER_ITEM,
             b'[' => weight += BYTES_PER_LIST,
             b'{' => weight += BYTES_PER_OBJECT,
@@ -37,6 +36,20 @@ pub(super) fn of_json(text: &[u8]) -> usize {
         }
     }
     weight
+}
+
+/// Returns the length of a string after its first quote, with the last one if there is one.
+fn string_length(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(found) = text.get(at..).and_then(|rest| rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))) {
+        at += found;
+        if text[at] == b'"' {
+            return at + 1;
+        }
+        // What a backslash escapes ends no string.
+        at += 2;
+    }
+    text.len()
 }
 
 /// Returns an upper bound of the memory that a request in the parameters of a URL takes.
