@@ -23,13 +23,19 @@ pub(crate) fn bench(served: &Served) {
     );
     let bundles = || served.content.catalog.bundles();
     let next = bundles().map(|bundle| {
-        once(|| successors(bundle.package(), &Installed::from_bundle(bundle), ALL, &Work::unlimited()).unwrap()).0
+        once(|| {
+            successors(bundle.package(), &Installed::from_bundle(bundle), ALL, &Work::unlimited())
+                .expect("an account without limit stops nothing")
+        })
+        .0
     });
     within("successors of each bundle, p99", percentile(99, next), Duration::from_micros(200));
     let labels = BTreeMap::new();
     let offers = [Offer { name: &served.name, priority: 0, labels: &labels, content: Ok(&served.content.catalog) }];
-    let pick =
-        |request: ResolutionRequest<'_>| once(|| resolve(&request, &offers, &Work::unlimited()).unwrap().is_ok()).0;
+    let pick = |request: ResolutionRequest<'_>| {
+        once(|| resolve(&request, &offers, &Work::unlimited()).expect("an account without limit stops nothing").is_ok())
+            .0
+    };
     let installs = served
         .content
         .catalog
@@ -47,22 +53,32 @@ pub(crate) fn bench(served: &Served) {
         })
     });
     within("resolve an upgrade of each bundle, p99", percentile(99, upgrades), MS);
-    let edges = |package: Package<'_>| UpdateGraph::new(package, ALL, &Work::unlimited()).unwrap().edges().count();
+    let edges = |package: Package<'_>| {
+        UpdateGraph::new(package, ALL, &Work::unlimited())
+            .expect("an account without limit stops nothing")
+            .edges()
+            .count()
+    };
     let largest =
         served.content.catalog.packages().max_by_key(|&package| edges(package)).expect("a catalog has packages");
     let name = format!("{}, {} bundles and {} edges", largest.name(), largest.bundles().len(), edges(largest));
     report("  the largest graph", &name, None);
     within("update graph of the largest package", least(9, || edges(largest)), Duration::from_millis(5));
-    let drawn = least(9, || UpdateGraph::new(largest, ALL, &Work::unlimited()).unwrap().mermaid().to_string());
+    let drawn = least(9, || {
+        UpdateGraph::new(largest, ALL, &Work::unlimited())
+            .expect("an account without limit stops nothing")
+            .mermaid()
+            .to_string()
+    });
     within("  drawn", drawn, Duration::from_millis(20));
     let paths = served.content.catalog.packages().filter_map(|package| {
         let (from, to) = (package.bundles().next_back()?, package.bundles().next()?);
         Some(
             once(|| {
                 UpdateGraph::new(package, ALL, &Work::unlimited())
-                    .unwrap()
+                    .expect("an account without limit stops nothing")
                     .path(from, to, &Work::unlimited())
-                    .unwrap()
+                    .expect("an account without limit stops nothing")
                     .is_some()
             })
             .0,

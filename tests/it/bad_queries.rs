@@ -126,10 +126,10 @@ impl Generator<'_> {
         for at in 0..=self.random.below(4) {
             let is_leaf = |field: &FieldDefinition| self.schema.types[field.ty.inner_named_type()].is_leaf();
             // The first one leads on, where there is any.
-            let inner: Vec<_> = (0..fields.len()).filter(|&field| !is_leaf(&**fields[field])).collect();
+            let inner: Vec<_> = (0..fields.len()).filter(|&field| !is_leaf(fields[field])).collect();
             let chosen =
                 if at > 0 || inner.is_empty() { self.random.below(fields.len()) } else { *self.random.choose(&inner) };
-            let is_leaf = is_leaf(&**fields[chosen]);
+            let is_leaf = is_leaf(fields[chosen]);
             let field = fields.swap_remove(chosen);
             if self.fields_left == 0 || fields.is_empty() || (!is_leaf && depth == 0) {
                 break;
@@ -169,7 +169,7 @@ impl Generator<'_> {
         }
         match &self.schema.types[ty.inner_named_type()] {
             ExtendedType::Enum(values) => {
-                let values: Vec<_> = values.values.keys().map(|value| value.to_string()).collect();
+                let values: Vec<_> = values.values.keys().map(ToString::to_string).collect();
                 self.random.choose(&values).clone()
             }
             ExtendedType::InputObject(input) => {
@@ -229,7 +229,7 @@ fn execute(engine: &Engine, document: &str) -> Option<Execution> {
     engine.execute(&request);
     let start = thread_cpu();
     let response = engine.execute(&request);
-    let cpu = thread_cpu() - start;
+    let cpu = thread_cpu().saturating_sub(start);
     let body: Value = serde_json::from_slice(&response.body).expect("a response is JSON");
     let drawn = body["extensions"]["cost"]["actualQueryCost"].as_f64();
     let is_stopped = body["errors"][0]["extensions"]["code"] == "COST_ACTUAL_TOO_EXPENSIVE";
@@ -270,7 +270,7 @@ const CASES: [&str; 7] = [
     r#"{ packages(first: 100) { nodes { catalog { packages(first: 100) { nodes { catalog { bundles(first: 0, orderBy: {field: VERSION}, filter: {versionRange: ">=0.0.0-0"}) { totalCount } } } } } } } }"#,
     r#"{ packages(first: 100) { nodes { catalog { packages(first: 0, filter: {search: "wrod1 wodr12 word13 wrod14"}) { totalCount } } } } }"#,
     r#"{ metas(first: 100) { nodes { catalog { metas(first: 0, filter: {schema: "olm.bundle"}) { totalCount } } } } }"#,
-    r#"{ packages(first: 100) { nodes { catalog { packages(first: 0) { facets { keywords(first: 1) { count } providers(first: 1) { count } } } } } } }"#,
+    "{ packages(first: 100) { nodes { catalog { packages(first: 0) { facets { keywords(first: 1) { count } providers(first: 1) { count } } } } } } }",
     r#"{ package(catalog: "edges", name: "p0") { updateGraph { edges { reason } } } }"#,
     r#"{ package(catalog: "edges", name: "p0") { bundles(first: 100) { nodes { successors { name } upgradePath { name } } } } }"#,
     r#"query($names: [String!]) { packages(first: 400) { nodes { successors(of: {name: "x", version: "1.0.0"}, channels: $names) { name } } } }"#,
@@ -286,7 +286,7 @@ fn what_once_took_seconds_is_worked_out_once_or_ends_at_the_limit() {
         let request = Request { query: Some(query.into()), variables, ..Request::default() };
         let start = thread_cpu();
         let response = engine.execute(&request);
-        let cpu = thread_cpu() - start;
+        let cpu = thread_cpu().saturating_sub(start);
         let body: Value = serde_json::from_slice(&response.body).expect("a response is JSON");
         let code = body["errors"][0]["extensions"]["code"].as_str().unwrap_or("complete");
         println!("{cpu:?}, {code}: {query:.120}");

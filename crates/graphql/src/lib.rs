@@ -164,8 +164,10 @@ impl Engine {
                 let turn = Turn::Long(Cancellation::default());
                 self.execute_resolved(&self.catalogs.snapshot(), &resolved, turn)
             })
-            .map(|response| response.expect("a long turn ends with a response"))
-            .unwrap_or_else(|errors| Response::from_errors(&errors, Outcome::Refused))
+            .map_or_else(
+                |errors| Response::from_errors(&errors, Outcome::Refused),
+                |response| response.expect("a long turn ends with a response"),
+            )
     }
 
     /// Evicts cached responses and remembered URLs that no request can hit any more, each time that a catalog is

@@ -78,14 +78,14 @@ impl<'a> Scans<'a> {
 }
 
 fn get_or_insert<T: Clone>(
-    map: &mut HashMap<ScanKey, T>,
+    scans: &mut HashMap<ScanKey, T>,
     key: ScanKey,
-    make: impl FnOnce() -> Result<T, WriteError>,
+    scan: impl FnOnce() -> Result<T, WriteError>,
 ) -> Result<T, WriteError> {
-    if let Some(known) = map.get(&key) {
+    if let Some(known) = scans.get(&key) {
         return Ok(known.clone());
     }
-    let made = make()?;
-    map.insert(key, made.clone());
-    Ok(made)
+    let found = scan()?;
+    scans.insert(key, found.clone());
+    Ok(found)
 }

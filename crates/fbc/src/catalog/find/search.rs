@@ -96,13 +96,13 @@ impl SearchIndex {
         }
         let mut ranks = vec![0; catalog.index.packages.len()];
         let mut best = vec![u8::MAX; ranks.len()];
-        for (at, word) in words.iter().enumerate() {
-            if words[..at].contains(word) {
+        for (at, prefix) in words.iter().enumerate() {
+            if words[..at].contains(prefix) {
                 continue;
             }
             work.draw(Step::Package, ranks.len())?;
             best.fill(u8::MAX);
-            self.rank_word(word, &mut best, work)?;
+            self.rank_word(prefix, &mut best, work)?;
             for (rank, &best) in ranks.iter_mut().zip(&best) {
                 *rank = if best == u8::MAX || *rank == NONE { NONE } else { *rank + u32::from(best) };
             }
@@ -120,7 +120,7 @@ impl SearchIndex {
     }
 
     /// Lowers the rank of each package to that of its best match of a word.
-    fn rank_word(&self, word: &str, best: &mut [u8], work: &Work<'_>) -> Result<(), WorkStopped> {
+    fn rank_word(&self, prefix: &str, best: &mut [u8], work: &Work<'_>) -> Result<(), WorkStopped> {
         let mut lower = |keys, least: u8, more: u8| {
             let postings = self.postings.lists(keys);
             work.draw(Step::Posting, postings.len())?;
@@ -131,16 +131,16 @@ impl SearchIndex {
             }
             Ok(())
         };
-        let literal = self.vocabulary.with_prefix(word);
-        if literal.start < literal.end && self.vocabulary.get(literal.start) == word {
+        let literal = self.vocabulary.with_prefix(prefix);
+        if literal.start < literal.end && self.vocabulary.get(literal.start) == prefix {
             lower(literal.start..literal.start + 1, MatchField::WholeName as u8, 0)?;
         }
         lower(literal, MatchField::Name as u8, 0)?;
-        if word.chars().count() < MIN_TYPO_WORD_LETTERS {
+        if prefix.chars().count() < MIN_TYPO_WORD_LETTERS {
             return Ok(());
         }
         let behind_literal = MatchField::Description as u8;
-        self.vocabulary.for_each_typo(word, |keys| {
+        self.vocabulary.for_each_typo(prefix, |keys| {
             work.draw(Step::Word, 1)?;
             lower(keys, MatchField::Name as u8, behind_literal)
         })
