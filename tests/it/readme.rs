@@ -216,6 +216,8 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("list items", list_items.to_string()),
         ("node ids", node_ids.to_string()),
         ("work", work.to_string()),
+        ("long requests", graphql::MAX_WAITING.to_string()),
+        ("turn", format!("{} s", graphql::MAX_WAIT.as_secs())),
         ("answer", response_bytes.to_string()),
         ("in flight", in_flight_bytes.to_string()),
         ("bodies", graphql_http::READING_BYTES.to_string()),

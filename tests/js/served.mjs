@@ -11,7 +11,7 @@ import { asServed, oracle, readCatalogs, repository, schema, settings, withDiges
 import { serving } from './server.mjs';
 
 /** Limits that graphql-js does not have, out of the way. */
-const generous = ['depth', 'aliases', 'root-fields', 'directives', 'tokens', 'cost', 'objects'].flatMap((limit) => [
+const generous = ['depth', 'aliases', 'root-fields', 'directives', 'tokens', 'cost', 'work'].flatMap((limit) => [
   `--max-${limit}`,
   '1000000',
 ]);
