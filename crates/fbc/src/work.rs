@@ -133,12 +133,8 @@ impl<'w> Work<'w> {
         if drawn < self.next_check.get() { Ok(()) } else { self.check() }
     }
 
-    /// Calls the check now, for instance after work that took longer than its price.
-    ///
-    /// # Errors
-    /// If the account refuses.
     #[cold]
-    pub fn check(&self) -> Result<(), WorkStopped> {
+    fn check(&self) -> Result<(), WorkStopped> {
         let next = (self.check)(self.drawn.get());
         self.next_check.set(next.unwrap_or(0));
         next.map(|_| ()).ok_or(WorkStopped)

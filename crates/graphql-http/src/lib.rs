@@ -141,10 +141,8 @@ impl GraphqlService {
         if let Some(response) = representation.not_modified(headers, &codings) {
             return Some(response);
         }
-        Some(match self.engine.cached(&validator, &codings).await? {
-            Ok(cached) => self.send(cached, representation),
-            Err(error) => refusal::overloaded(&error, media),
-        })
+        let cached = self.engine.cached(&validator, &codings).await?;
+        Some(self.send(cached, representation))
     }
 
     /// Responds with the errors of a request that was not executed.
@@ -154,10 +152,7 @@ impl GraphqlService {
         }
         let response = graphql::Response::from_errors(errors, Outcome::Refused);
         let representation = Representation { media, validator: None };
-        match self.engine.encode(response, codings).await {
-            Ok(response) => self.send(response, representation),
-            Err(error) => refusal::overloaded(&error, media),
-        }
+        self.send(self.engine.encode(response, codings).await, representation)
     }
 }
 

@@ -85,23 +85,24 @@ impl<'r> PreparedRequest<'r> {
         if let Some(validator) = &self.validator
             && let Some(response) = engine.cached(validator, codings).await
         {
-            return response.map_err(|error| vec![error]);
+            return Ok(response);
         }
         let response = match engine.execute_resolved(&self.snapshot, &self.resolved, Turn::Short)? {
             Some(response) => response,
             None => self.execute_in_turn().await?,
         };
-        match self.store(&response) {
+        Ok(match self.store(&response) {
             Some((key, cached)) => engine.encode_cached(&key, &cached, codings).await,
             None => engine.encode(response, codings).await,
-        }
-        .map_err(|error| vec![error])
+        })
     }
 
     /// Executes a long request when it is its turn, on a thread that serves no connections. It is cancelled when the
     /// client leaves.
     async fn execute_in_turn(&self) -> Result<Response, Vec<Error>> {
-        let permit = self.engine.executor.acquire().await.map_err(|_| vec![overloaded()])?;
+        let permit = self.engine.executor.acquire().await.map_err(|_| {
+            vec![Error::request(Code::Overloaded, "too many long requests wait for their turn: try again")]
+        })?;
         let cancellation = Cancellation::default();
         let _cancel = CancelOnDrop(cancellation.clone());
         let (engine, snapshot) = (Arc::clone(self.engine), Arc::clone(&self.snapshot));
@@ -133,53 +134,21 @@ impl<'r> PreparedRequest<'r> {
     }
 }
 
-/// The error of a long request that finds no place among those that wait.
-fn overloaded() -> Error {
-    Error::request(Code::Overloaded, "too many long requests wait for their turn: try again")
-}
-
 impl Engine {
     /// Returns the cached response with this validator, if there is one, compressed with the preferred one of these
     /// codings if its size is suitable.
-    ///
-    /// # Errors
-    /// If the response must be compressed first, and too many requests wait.
-    pub async fn cached(
-        &self,
-        validator: &Validator,
-        codings: &AcceptableCodings,
-    ) -> Option<Result<EncodedResponse, Error>> {
+    pub async fn cached(&self, validator: &Validator, codings: &AcceptableCodings) -> Option<EncodedResponse> {
         let cached = self.response_cache.get(&validator.key)?;
         Some(self.encode_cached(&validator.key, &cached, codings).await)
     }
 
     /// Compresses a response with the preferred one of these codings if its size is suitable.
-    ///
-    /// # Errors
-    /// If it takes long and too many requests wait.
-    pub async fn encode(
-        &self,
-        Response { body, outcome }: Response,
-        codings: &AcceptableCodings,
-    ) -> Result<EncodedResponse, Error> {
-        let coding = self.choose_coding(body.len(), codings);
-        let bytes = match coding {
-            Some(coding) => {
-                let compress = || coding.compress_to_vec(&body, CompressionLevel::Fast).into();
-                self.compress_in_turn(body.len(), compress).await?
-            }
-            None => body.into(),
-        };
-        Ok(EncodedResponse { bytes, coding, outcome })
-    }
-
-    /// Compresses so many bytes, when it is its turn if that takes long.
-    async fn compress_in_turn(&self, length: usize, compress: impl FnOnce() -> Bytes) -> Result<Bytes, Error> {
-        if length < LONG_COMPRESSION_BYTES {
-            return Ok(compress());
+    pub async fn encode(&self, Response { body, outcome }: Response, codings: &AcceptableCodings) -> EncodedResponse {
+        let compress = |coding: Coding| coding.compress_to_vec(&body, CompressionLevel::Fast).into();
+        match self.compress_in_turn(body.len(), codings, compress).await {
+            Some((coding, bytes)) => EncodedResponse { bytes, coding: Some(coding), outcome },
+            None => EncodedResponse { bytes: body.into(), coding: None, outcome },
         }
-        let _permit = self.executor.acquire().await.map_err(|_| overloaded())?;
-        Ok(executor::run(true, compress))
     }
 
     async fn encode_cached(
@@ -187,16 +156,31 @@ impl Engine {
         key: &ResponseKey,
         cached: &CachedResponse,
         codings: &AcceptableCodings,
-    ) -> Result<EncodedResponse, Error> {
-        let length = cached.plain.len();
-        let coding = self.choose_coding(length, codings);
+    ) -> EncodedResponse {
         let encode = |coding| self.response_cache.encoded(key, cached, coding);
-        let bytes = match coding {
-            None => cached.plain.clone(),
-            Some(coding) if cached.has(coding) => encode(coding),
-            Some(coding) => self.compress_in_turn(length, || encode(coding)).await?,
+        let length = cached.plain.len();
+        let encoded = match self.choose_coding(length, codings).filter(|coding| cached.has(*coding)) {
+            Some(coding) => Some((coding, encode(coding))),
+            None => self.compress_in_turn(length, codings, encode).await,
         };
-        Ok(EncodedResponse { bytes, coding, outcome: Outcome::Complete })
+        let (coding, bytes) = encoded.map_or((None, cached.plain.clone()), |(coding, bytes)| (Some(coding), bytes));
+        EncodedResponse { bytes, coding, outcome: Outcome::Complete }
+    }
+
+    /// Compresses so many bytes with the preferred one of these codings, when it is its turn if that takes long. `None`
+    /// to send them uncompressed: because of their size, or because too many requests wait for their turn.
+    async fn compress_in_turn(
+        &self,
+        length: usize,
+        codings: &AcceptableCodings,
+        compress: impl FnOnce(Coding) -> Bytes,
+    ) -> Option<(Coding, Bytes)> {
+        let coding = self.choose_coding(length, codings)?;
+        if length < LONG_COMPRESSION_BYTES {
+            return Some((coding, compress(coding)));
+        }
+        let _permit = self.executor.acquire().await.ok()?;
+        Some((coding, executor::run(true, || compress(coding))))
     }
 
     /// Returns the coding for a response of so many bytes; `None` to send it uncompressed.

@@ -62,9 +62,8 @@ impl<'a> ResponseWriter<'a> {
                 Places::all(served.content.catalog.bundles().len())
             } else {
                 let package = filter.as_ref().and_then(|filter| filter.packages.first().copied());
-                self.scans.places(ScanKey::new(field, served, package), || {
-                    Ok(find(served, filter.as_ref(), order, self.work)?)
-                })?
+                let key = ScanKey::new(field, served, package);
+                self.scans.places.get_or_scan(key, || find(served, filter.as_ref(), order, self.work))?
             };
             sources.push(ConnectionSource { served, places });
         }

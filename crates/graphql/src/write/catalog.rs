@@ -44,7 +44,8 @@ impl<'a> Object<'a> for CatalogObject<'a> {
             CatalogField::Problems => {
                 let places = writer
                     .scans
-                    .places(ScanKey::new(field, served, None), || Ok(self.problems(field, writer.work)?))?;
+                    .places
+                    .get_or_scan(ScanKey::new(field, served, None), || self.problems(field, writer.work))?;
                 let (source, unlisted) = (ConnectionSource { served, places }, self.unlisted_problems(field));
                 return writer.connection_with_unlisted::<ProblemItem<'_>>(&[source], (), unlisted, field);
             }

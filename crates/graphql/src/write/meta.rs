@@ -45,8 +45,8 @@ impl<'a> ResponseWriter<'a> {
         let mut sources = Vec::with_capacity(catalogs.len());
         for served in catalogs {
             let places = match &filter {
-                Some(filter) => self.scans.places(ScanKey::new(field, served, None), || {
-                    Ok(served.content.catalog.find_metas(filter, self.work)?.into_iter().collect())
+                Some(filter) => self.scans.places.get_or_scan(ScanKey::new(field, served, None), || {
+                    served.content.catalog.find_metas(filter, self.work).map(|found| found.into_iter().collect())
                 })?,
                 None => Places::all(served.content.catalog.meta_count()),
             };

@@ -99,7 +99,8 @@ impl<'a> ResponseWriter<'a> {
         for served in catalogs {
             let scan = self
                 .scans
-                .packages(ScanKey::new(field, served, None), || Ok(find(served, &filter, order, self.work)?))?;
+                .packages
+                .get_or_scan(ScanKey::new(field, served, None), || find(served, &filter, order, self.work))?;
             found.push((served, scan.found));
             sources.push(ConnectionSource { served, places: scan.places });
         }
@@ -260,7 +261,7 @@ impl<'a> Object<'a> for &PackageFacets<'a> {
             [(served, _)] => {
                 let work = writer.work;
                 let key = ScanKey::new(field, served, None);
-                writer.scans.facets(key, || Ok(self.top(name, first, work)?))?
+                writer.scans.facets.get_or_scan(key, || self.top(name, first, work))?
             }
             _ => self.top(name, first, writer.work)?,
         };

@@ -7,16 +7,19 @@ use std::rc::Rc;
 use fbc::catalog::{FacetValue, FoundPackages};
 use serving::Served;
 
-use super::{PlannedField, WriteError};
+use super::PlannedField;
 use crate::connection::Places;
 
 /// Results of scans, by field and object. Their size is bounded by the work that making them took.
 #[derive(Default)]
 pub(super) struct Scans<'a> {
-    places: HashMap<ScanKey, Places>,
-    packages: HashMap<ScanKey, PackageScan<'a>>,
-    facets: HashMap<ScanKey, FacetScan<'a>>,
+    pub(super) places: ScanCache<Places>,
+    pub(super) packages: ScanCache<PackageScan<'a>>,
+    pub(super) facets: ScanCache<FacetScan<'a>>,
 }
+
+/// Results of scans of one kind.
+pub(super) struct ScanCache<T>(HashMap<ScanKey, T>);
 
 /// Packages that a filter found in a catalog: what each facet counts, and the matching ones in an order.
 #[derive(Clone)]
@@ -48,44 +51,20 @@ impl ScanKey {
     }
 }
 
-impl<'a> Scans<'a> {
-    /// Returns the places of a scan, which `scan` finds the first time.
-    pub(super) fn places(
-        &mut self,
-        key: ScanKey,
-        scan: impl FnOnce() -> Result<Places, WriteError>,
-    ) -> Result<Places, WriteError> {
-        get_or_insert(&mut self.places, key, scan)
-    }
-
-    /// Returns the packages of a scan, which `scan` finds the first time.
-    pub(super) fn packages(
-        &mut self,
-        key: ScanKey,
-        scan: impl FnOnce() -> Result<PackageScan<'a>, WriteError>,
-    ) -> Result<PackageScan<'a>, WriteError> {
-        get_or_insert(&mut self.packages, key, scan)
-    }
-
-    /// Returns the counts of a facet, which `count` makes the first time.
-    pub(super) fn facets(
-        &mut self,
-        key: ScanKey,
-        count: impl FnOnce() -> Result<FacetScan<'a>, WriteError>,
-    ) -> Result<FacetScan<'a>, WriteError> {
-        get_or_insert(&mut self.facets, key, count)
+impl<T: Clone> ScanCache<T> {
+    /// Returns the result of a scan, which `scan` makes the first time.
+    pub(super) fn get_or_scan<E>(&mut self, key: ScanKey, scan: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        if let Some(known) = self.0.get(&key) {
+            return Ok(known.clone());
+        }
+        let found = scan()?;
+        self.0.insert(key, found.clone());
+        Ok(found)
     }
 }
 
-fn get_or_insert<T: Clone>(
-    scans: &mut HashMap<ScanKey, T>,
-    key: ScanKey,
-    scan: impl FnOnce() -> Result<T, WriteError>,
-) -> Result<T, WriteError> {
-    if let Some(known) = scans.get(&key) {
-        return Ok(known.clone());
+impl<T> Default for ScanCache<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
     }
-    let found = scan()?;
-    scans.insert(key, found.clone());
-    Ok(found)
 }
