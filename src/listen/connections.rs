@@ -5,10 +5,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::mem;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use http_facts::peer::Peer;
 use tokio::sync::Notify;
 
 use super::ConnectionLimits;
@@ -68,11 +69,6 @@ struct Connection {
     /// Notified when the connection lost its place.
     evicted: Notify,
 }
-
-/// Whom connections are counted for: an IPv4 address, or the first 64 bits of an IPv6 address, because a network of that
-/// size is given to one customer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Peer(IpAddr);
 
 /// What a place is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,18 +207,13 @@ impl Connection {
     }
 }
 
-impl Peer {
-    fn new(address: IpAddr) -> Self {
-        Self(match address.to_canonical() {
-            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
-            address @ IpAddr::V4(_) => address,
-        })
-    }
-}
-
 impl Place {
     pub(super) fn kind(&self) -> PlaceKind {
         self.connection.kind
+    }
+
+    pub(super) fn peer(&self) -> Peer {
+        self.connection.peer
     }
 
     /// Completes when the connection is to be closed for another one.

@@ -36,7 +36,7 @@ impl AllowedHosts {
     }
 
     /// Returns the host that a request names and may not, if it names one.
-    pub(super) fn refused<'r>(&self, request: &'r Request) -> Option<&'r str> {
+    pub(super) fn refused<'r, B>(&self, request: &'r Request<B>) -> Option<&'r str> {
         let names = self.names.as_deref()?;
         let header = request.headers().get(HOST).and_then(|host| host.to_str().ok());
         let target = request.uri().authority().map(Authority::as_str);

@@ -28,7 +28,7 @@ pub(super) struct ErrorFormat(Option<HeaderValue>);
 
 impl ErrorFormat {
     /// Returns the format for a request: JSON if it has such a body, or accepts JSON by name.
-    pub(super) fn of(request: &Request) -> Self {
+    pub(super) fn of<B>(request: &Request<B>) -> Self {
         let header = if request.method() == Method::POST { CONTENT_TYPE } else { ACCEPT };
         Self(request.headers().get(header).cloned())
     }

@@ -11,12 +11,13 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::header::{CONNECTION, HOST, UPGRADE};
 use axum::http::{HeaderValue, Version};
-use axum::middleware::{Next, from_fn, map_response};
+use axum::middleware::map_response;
 use axum::response::Response;
 use futures_util::TryFutureExt as _;
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
+use tokio::time::timeout;
 
 use super::connections::{Busy, Place, PlaceKind};
 use super::hosts::AllowedHosts;
@@ -28,6 +29,8 @@ use super::{ListenOptions, probes};
 pub(super) struct Services {
     ordinary: TowerToHyperService<Router>,
     reserved: TowerToHyperService<Router>,
+    hosts: AllowedHosts,
+    request_timeout: Duration,
 }
 
 /// A body during whose transmission the connection is busy.
@@ -38,36 +41,67 @@ pub(super) struct BusyBody {
 
 impl Services {
     pub(super) fn new(routes: Router, ListenOptions { limits, hosts, ready }: &ListenOptions) -> Self {
-        let (limit, hosts) = (limits.request_timeout, hosts.clone());
-        let check = from_fn(move |request, next| check_and_time_out(request, next, hosts.clone(), limit));
-        let ordinary = routes.merge(probes::routes(ready.clone())).layer(check);
+        let ordinary = routes.merge(probes::routes(ready.clone()));
         let refuse = async |request: Request| Refusal::Overloaded.respond(&ErrorFormat::of(&request));
         let close = async |mut response: Response| {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             response
         };
         let reserved = probes::routes(ready.clone()).fallback(refuse).layer(map_response(close));
-        Self { ordinary: TowerToHyperService::new(ordinary), reserved: TowerToHyperService::new(reserved) }
+        Self {
+            ordinary: TowerToHyperService::new(ordinary),
+            reserved: TowerToHyperService::new(reserved),
+            hosts: hosts.clone(),
+            request_timeout: limits.request_timeout,
+        }
     }
 
-    /// Returns the service of a connection. It marks the connection as busy from the headers of a request to the end of
-    /// its response; a WebSocket keeps the extensions of its request, and with them the connection busy.
+    /// Returns the service of a connection, which adds the [`Peer`](http_facts::peer::Peer) to the extensions of each
+    /// request. It marks the connection as busy from the headers of a request to the end of its response; a WebSocket
+    /// keeps the extensions of its request, and with them the connection busy.
     pub(super) fn for_connection(
         self,
         place: &Arc<Place>,
     ) -> impl Service<Request<Incoming>, Response = Response<BusyBody>, Error = Infallible, Future: Send> + use<> {
-        let routes = match place.kind() {
-            PlaceKind::Ordinary => self.ordinary,
-            PlaceKind::Reserved => self.reserved,
-        };
         let place = Arc::clone(place);
         hyper::service::service_fn(move |mut request: Request<Incoming>| {
             let busy = place.begin();
+            request.extensions_mut().insert(place.peer());
             if request.headers().contains_key(UPGRADE) {
                 request.extensions_mut().insert(busy.clone());
             }
-            routes.call(request).map_ok(|response| response.map(|body| BusyBody { body, _busy: busy }))
+            self.respond(request, place.kind()).map_ok(|response| response.map(|body| BusyBody { body, _busy: busy }))
         })
+    }
+
+    /// Responds to a request, or refuses it for the host that it names or when its time is over.
+    fn respond(
+        &self,
+        request: Request<Incoming>,
+        place: PlaceKind,
+    ) -> impl Future<Output = Result<Response, Infallible>> + Send + use<> {
+        let (format, refusal) = (ErrorFormat::of(&request), self.refusal(&request));
+        let routes = match place {
+            PlaceKind::Ordinary => &self.ordinary,
+            PlaceKind::Reserved => &self.reserved,
+        };
+        let response = timeout(self.request_timeout, routes.call(request));
+        async move {
+            if let Some(refusal) = refusal {
+                return Ok(refusal.respond(&format));
+            }
+            response.await.unwrap_or_else(|_| Ok(Refusal::Timeout.respond(&format)))
+        }
+    }
+
+    /// Returns why a request is refused for its host.
+    fn refusal<B>(&self, request: &Request<B>) -> Option<Refusal> {
+        if let Some(fault) = host_fault(request) {
+            return Some(Refusal::HostHeader(fault));
+        }
+        // Orchestrators name the address at which they probe.
+        let host = self.hosts.refused(request).filter(|_| !probes::is_probe(request.uri().path()))?;
+        Some(Refusal::HostNotAllowed(host.to_owned()))
     }
 }
 
@@ -91,24 +125,8 @@ impl HttpBody for BusyBody {
     }
 }
 
-/// Middleware that checks the host of a request and applies the time-out of requests.
-async fn check_and_time_out(request: Request, next: Next, hosts: AllowedHosts, limit: Duration) -> Response {
-    let format = ErrorFormat::of(&request);
-    if let Some(fault) = host_fault(&request) {
-        return Refusal::HostHeader(fault).respond(&format);
-    }
-    // Orchestrators name the address at which they probe.
-    if let Some(host) = hosts.refused(&request).filter(|_| !probes::is_probe(request.uri().path())) {
-        return Refusal::HostNotAllowed(host.to_owned()).respond(&format);
-    }
-    match tokio::time::timeout(limit, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => Refusal::Timeout.respond(&format),
-    }
-}
-
 /// Returns the fault of the `Host` header in the words of Go, if it has one (RFC 9112 §3.2).
-fn host_fault(request: &Request) -> Option<&'static str> {
+fn host_fault<B>(request: &Request<B>) -> Option<&'static str> {
     let mut hosts = request.headers().get_all(HOST).iter();
     match (hosts.next(), hosts.next()) {
         (None, _) => (request.version() >= Version::HTTP_11).then_some("missing required"),

@@ -217,6 +217,7 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("node ids", node_ids.to_string()),
         ("work", work.to_string()),
         ("long requests", graphql::MAX_WAITING.to_string()),
+        ("long requests of a peer", graphql::MAX_WAITING_OF_PEER.to_string()),
         ("turn", format!("{} s", graphql::MAX_WAIT.as_secs())),
         ("answer", response_bytes.to_string()),
         ("in flight", in_flight_bytes.to_string()),

@@ -26,6 +26,7 @@ use graphql::errors::{Code, Error, Outcome};
 use graphql::limits::IntrospectionPolicy;
 use graphql::{Engine, PreparedRequest, Request, SDL};
 use http_facts::negotiation::AcceptableCodings;
+use http_facts::peer::Peer;
 use http_facts::preconditions::{PreconditionResult, Validators};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
@@ -132,7 +133,7 @@ impl GraphqlService {
     }
 
     /// Responds to a URL that was requested before, without parsing it.
-    async fn recall(&self, headers: &HeaderMap, parameters: &str) -> Option<Response> {
+    async fn recall(&self, headers: &HeaderMap, parameters: &str, peer: Peer) -> Option<Response> {
         let accepted = request::accepted(headers);
         let AcceptedMedia { media: Some(media), stream: StreamPreference::Never } = accepted else { return None };
         let validator = self.engine.recall(parameters)?;
@@ -141,18 +142,24 @@ impl GraphqlService {
         if let Some(response) = representation.not_modified(headers, &codings) {
             return Some(response);
         }
-        let cached = self.engine.cached(&validator, &codings).await?;
+        let cached = self.engine.cached(&validator, &codings, peer).await?;
         Some(self.send(cached, representation))
     }
 
     /// Responds with the errors of a request that was not executed.
-    async fn send_errors(&self, errors: &[Error], media: MediaType, codings: &AcceptableCodings) -> Response {
+    async fn send_errors(
+        &self,
+        errors: &[Error],
+        media: MediaType,
+        codings: &AcceptableCodings,
+        peer: Peer,
+    ) -> Response {
         if let [error @ Error { code: Code::Overloaded, .. }] = errors {
             return refusal::overloaded(error, media);
         }
         let response = graphql::Response::from_errors(errors, Outcome::Refused);
         let representation = Representation { media, validator: None };
-        self.send(self.engine.encode(response, codings).await, representation)
+        self.send(self.engine.encode(response, codings, peer).await, representation)
     }
 }
 
@@ -179,17 +186,17 @@ async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: Http
         let message = format!("the URL has more than {maximum} bytes of parameters: send the request in a body");
         return refusal::too_large(StatusCode::URI_TOO_LONG, message, request::media(request.headers()));
     }
-    let headers = request.headers();
-    if let Some(response) = server.recall(headers, parameters).await {
+    let (headers, peer) = (request.headers(), peer(&request));
+    if let Some(response) = server.recall(headers, parameters, peer).await {
         return response;
     }
     let Some(room) = server.waiting.try_acquire(weight::of_url(parameters)) else { return no_room(headers) };
     // Boxed, because the state of this large future would be moved with every request.
-    Box::pin(respond(&server, headers, request::from_url(parameters), Some(parameters), room)).await
+    Box::pin(respond(&server, (peer, headers), request::from_url(parameters), Some(parameters), room)).await
 }
 
 async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request: HttpRequest) -> Response {
-    let headers = std::mem::take(request.headers_mut());
+    let (headers, peer) = (std::mem::take(request.headers_mut()), peer(&request));
     if !request::is_json(&headers) {
         let text = "the content type must be application/json, in UTF-8";
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response();
@@ -205,7 +212,7 @@ async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request:
         Ok(body) => {
             let Some(room) = server.waiting.try_acquire(weight::of_json(&body)) else { return no_room(&headers) };
             drop(reading);
-            respond(&server, &headers, request::from_body(&body), None, room).await
+            respond(&server, (peer, &headers), request::from_body(&body), None, room).await
         }
         Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             let message = format!("the body has more than {maximum} bytes");
@@ -219,10 +226,15 @@ fn no_room(headers: &HeaderMap) -> Response {
     refusal::overloaded(&refusal::waiting(), request::media(headers))
 }
 
+/// Returns the peer that sent a request, as far as the listener says it.
+fn peer(request: &HttpRequest) -> Peer {
+    request.extensions().get().copied().unwrap_or_default()
+}
+
 /// Responds to a request; `url` has its parameters if it is a `GET`. The request holds its `room` until it is answered.
 async fn respond(
     server: &Arc<GraphqlService>,
-    headers: &HeaderMap,
+    (peer, headers): (Peer, &HeaderMap),
     request: Result<Request<'_>, Refusal>,
     url: Option<&str>,
     room: BytePermit,
@@ -234,7 +246,7 @@ async fn respond(
         Err(_) if media.is_none() && stream != StreamPreference::Always => return not_acceptable(),
         Err(refusal) => return refusal.into_response(),
     };
-    let prepared = server.engine.prepare(&request);
+    let prepared = server.engine.prepare(&request, peer);
     match (stream, prepared) {
         (StreamPreference::Always, prepared) => event_stream::respond(server, prepared, room).await,
         (StreamPreference::ForSubscriptions, Ok(prepared)) if prepared.is_subscription() => {
@@ -242,7 +254,7 @@ async fn respond(
         }
         (_, prepared) => {
             let Some(media) = media else { return not_acceptable() };
-            respond_once(server, headers, media, prepared, url).await
+            respond_once(server, (peer, headers), media, prepared, url).await
         }
     }
 }
@@ -250,7 +262,7 @@ async fn respond(
 /// Responds with one response, in JSON.
 async fn respond_once(
     server: &GraphqlService,
-    headers: &HeaderMap,
+    (peer, headers): (Peer, &HeaderMap),
     media: MediaType,
     prepared: Result<PreparedRequest<'_>, Error>,
     url: Option<&str>,
@@ -258,7 +270,7 @@ async fn respond_once(
     let codings = AcceptableCodings::from_headers(headers);
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return server.send_errors(&[error], media, &AcceptableCodings::default()).await,
+        Err(error) => return server.send_errors(&[error], media, &AcceptableCodings::default(), peer).await,
     };
     let mut representation = Representation { media, validator: None };
     if let Some(url) = url {
@@ -270,7 +282,7 @@ async fn respond_once(
     }
     match prepared.respond(&codings).await {
         Ok(response) => server.send(response, representation),
-        Err(errors) => server.send_errors(&errors, media, &codings).await,
+        Err(errors) => server.send_errors(&errors, media, &codings, peer).await,
     }
 }
 

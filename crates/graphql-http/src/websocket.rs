@@ -25,6 +25,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use graphql::Request;
 use graphql::errors::Error;
 use http_facts::negotiation::AcceptableCodings;
+use http_facts::peer::Peer;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use tokio::sync::OwnedSemaphorePermit;
@@ -37,7 +38,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 
 use super::budget::BytePermit;
 use super::response::MediaType;
-use super::{GraphqlService, refusal, weight};
+use super::{GraphqlService, peer, refusal, weight};
 use message::{Incoming, Outgoing};
 
 /// The subprotocol.
@@ -89,14 +90,14 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
     let maximum = Some(server.engine.limits().body_bytes);
     let limits = WebSocketConfig::default().max_message_size(maximum).max_frame_size(maximum);
     let limits = limits.read_buffer_size(BUFFER_BYTES).write_buffer_size(BUFFER_BYTES);
-    let upgrade = hyper::upgrade::on(&mut request);
+    let (peer, upgrade) = (peer(&request), hyper::upgrade::on(&mut request));
     tokio::spawn(async move {
         // If it fails, the client is gone.
         let Ok(upgraded) = upgrade.await else { return };
         // Held until the end, because a listener may count connections by what it added to the request.
         let _extensions = std::mem::take(request.extensions_mut());
         let socket = WebSocket::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(limits)).await;
-        serve(socket, server, has_protocol, permit).await;
+        serve(socket, (server, peer), has_protocol, permit).await;
     });
     response
 }
@@ -115,12 +116,17 @@ fn is_allowed(headers: &HeaderMap, origins: &[HeaderValue]) -> bool {
     is_own || origins.iter().any(|named| named == "*" || named == origin)
 }
 
-async fn serve(mut socket: WebSocket, server: Arc<GraphqlService>, has_protocol: bool, _permit: OwnedSemaphorePermit) {
+async fn serve(
+    mut socket: WebSocket,
+    (server, peer): (Arc<GraphqlService>, Peer),
+    has_protocol: bool,
+    _permit: OwnedSemaphorePermit,
+) {
     // Held until the end, so that `Engine::streams_ended` waits for this connection.
     let mut ending = server.engine.ending();
     let is_over = async move || ending.wait_for(|ending| *ending).await.is_ok();
     let reason = if has_protocol {
-        exchange_messages(&mut socket, &server, is_over).await.err().flatten()
+        exchange_messages(&mut socket, (&server, peer), is_over).await.err().flatten()
     } else {
         Some((4406, "Subprotocol not acceptable".to_owned()))
     };
@@ -139,11 +145,11 @@ async fn serve(mut socket: WebSocket, server: Arc<GraphqlService>, has_protocol:
 /// Reads and writes messages until the connection is to be closed or is gone.
 async fn exchange_messages(
     socket: &mut WebSocket,
-    server: &Arc<GraphqlService>,
+    (server, peer): (&Arc<GraphqlService>, Peer),
     mut is_over: impl AsyncFnMut() -> bool,
 ) -> Result<Infallible, Close> {
     let limits = &server.engine.limits().streams;
-    let mut connection = WebSocketConnection { server, operations: Operations::new(), is_ready: false };
+    let mut connection = WebSocketConnection { server, peer, operations: Operations::new(), is_ready: false };
     let mut late = std::pin::pin!(sleep(limits.init));
     let mut pings = interval_at(Instant::now() + limits.ping, limits.ping);
     let mut is_alive = true;
@@ -186,6 +192,7 @@ async fn exchange_messages(
 /// Protocol state of one connection.
 struct WebSocketConnection<'s> {
     server: &'s Arc<GraphqlService>,
+    peer: Peer,
     operations: Operations,
     is_ready: bool,
 }
@@ -232,8 +239,8 @@ impl WebSocketConnection<'_> {
             Ok(permit) if self.operations.len() < maximum => permit,
             _ => return failed(&[refusal::streams()]),
         };
-        let server = Arc::clone(self.server);
-        let subscription = match server.engine.prepare(&request) {
+        let (server, peer) = (Arc::clone(self.server), self.peer);
+        let subscription = match server.engine.prepare(&request, peer) {
             Ok(prepared) if prepared.is_subscription() => match server.subscriptions.try_acquire(room.bytes()) {
                 Some(room) => prepared.subscribe().map(|subscription| (subscription, (permit, room))),
                 None => Err(vec![refusal::streams()]),
@@ -241,7 +248,7 @@ impl WebSocketConnection<'_> {
             Ok(_) => {
                 let messages = async move {
                     let _permits = (permit, room);
-                    run_as_task(async move { respond_once(&server, &request).await }).await.unwrap_or_default()
+                    run_as_task(async move { respond_once(&server, &request, peer).await }).await.unwrap_or_default()
                 };
                 return stream::once(messages).flat_map(stream::iter).boxed();
             }
@@ -300,8 +307,8 @@ async fn run_as_task<T: Send + 'static>(future: impl Future<Output = T> + Send +
 }
 
 /// Returns every message of an operation with one response.
-async fn respond_once(server: &GraphqlService, request: &Request<'_>) -> Vec<Outgoing> {
-    let response = match server.engine.prepare(request) {
+async fn respond_once(server: &GraphqlService, request: &Request<'_>, peer: Peer) -> Vec<Outgoing> {
+    let response = match server.engine.prepare(request, peer) {
         Ok(prepared) => prepared.respond(&AcceptableCodings::default()).await,
         Err(error) => Err(vec![error]),
     };

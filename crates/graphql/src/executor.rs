@@ -2,36 +2,52 @@
 //! what they do.
 //!
 //! Short requests are executed where they arrive, without a permit: they take less time than waiting would. Long ones
-//! wait for a permit in the order of their arrival, on other threads than those that serve connections, so that short
-//! ones never wait behind them.
+//! wait for a permit, on other threads than those that serve connections, so that short ones never wait behind them.
+//! Peers take turns (round robin), so that one that sends many long requests delays the others by one of them.
 
+use std::collections::VecDeque;
 use std::num::NonZero;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use http_facts::peer::Peer;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// Maximum number of long requests that wait for a permit.
 pub const MAX_WAITING: usize = 128;
 
+/// Maximum number of long requests of one peer that wait for a permit: a quarter of all, so that a few peers cannot keep
+/// the others from waiting.
+pub const MAX_WAITING_OF_PEER: usize = MAX_WAITING / 4;
+
 /// Maximum time that a long request waits for a permit.
 pub const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// Bounds the number of long executions at one time, and with it the memory of responses that are being written.
-pub(super) struct Executor {
-    permits: Arc<Semaphore>,
-    waiting: AtomicUsize,
+pub(super) struct Executor(Arc<Mutex<Queue>>);
+
+/// The free permits, and those that wait for one.
+struct Queue {
+    free: usize,
+    /// Those that wait, by peer. The first peer has the next permit, and is the last one after that.
+    peers: VecDeque<(Peer, VecDeque<oneshot::Sender<Permit>>)>,
 }
+
+/// Permission to execute one long request. Dropping it passes it on to the next that waits.
+pub(super) struct Permit(Arc<Mutex<Queue>>);
 
 /// Too many long requests wait already, or this one waited too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Overloaded;
 
-/// A place among those that wait.
-struct Waiting<'e>(&'e AtomicUsize);
+/// A place in the queue, which is left when this is dropped.
+struct Place<'e> {
+    executor: &'e Executor,
+    peer: Peer,
+    permit: oneshot::Receiver<Permit>,
+}
 
 impl Default for Executor {
     /// Allows one long execution per processor: they never wait, so that more of them would gain nothing. The scheduler
@@ -43,49 +59,105 @@ impl Default for Executor {
 
 impl Executor {
     fn new(permits: usize) -> Self {
-        Self { permits: Arc::new(Semaphore::new(permits)), waiting: AtomicUsize::new(0) }
+        Self(Arc::new(Mutex::new(Queue { free: permits, peers: VecDeque::new() })))
     }
 
     /// Waits for a permit to execute a long request.
     ///
     /// # Errors
-    /// If [`MAX_WAITING`] requests wait already, or this one waited for [`MAX_WAIT`].
-    pub(super) async fn acquire(&self) -> Result<OwnedSemaphorePermit, Overloaded> {
+    /// If [`MAX_WAITING`] requests wait already, [`MAX_WAITING_OF_PEER`] of them of this peer, or this one waited for
+    /// [`MAX_WAIT`].
+    pub(super) async fn acquire(&self, peer: Peer) -> Result<Permit, Overloaded> {
         if let Some(permit) = self.try_acquire() {
             return Ok(permit);
         }
-        let _waiting = Waiting::begin(&self.waiting)?;
-        match timeout(MAX_WAIT, Arc::clone(&self.permits).acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(permit),
-            // The semaphore is never closed.
-            Ok(Err(_)) | Err(_) => Err(Overloaded),
-        }
+        let mut place = self.enqueue(peer, MAX_WAITING, MAX_WAITING_OF_PEER).ok_or(Overloaded)?;
+        // The sender is in the queue for as long as the place.
+        timeout(MAX_WAIT, &mut place.permit).await.ok().and_then(Result::ok).ok_or(Overloaded)
     }
 
-    /// Returns a permit if one is free and nobody waits.
-    pub(super) fn try_acquire(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.permits).try_acquire_owned().ok()
+    /// Returns a permit if one is free; then nobody waits.
+    pub(super) fn try_acquire(&self) -> Option<Permit> {
+        let mut queue = lock(&self.0);
+        queue.free = queue.free.checked_sub(1)?;
+        Some(Permit(Arc::clone(&self.0)))
     }
 
     /// Waits for a permit for as long as it takes, for work whose amount is bounded elsewhere.
     ///
-    /// `None` only if the semaphore is closed, which it never is.
-    pub(super) async fn acquire_patiently(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.permits).acquire_owned().await.ok()
+    /// `None` only if the executor is gone.
+    pub(super) async fn acquire_patiently(&self, peer: Peer) -> Option<Permit> {
+        if let Some(permit) = self.try_acquire() {
+            return Some(permit);
+        }
+        let mut place = self.enqueue(peer, usize::MAX, usize::MAX)?;
+        (&mut place.permit).await.ok()
+    }
+
+    /// Takes a place in the queue; `None` if so many wait already, or so many of this peer.
+    fn enqueue(&self, peer: Peer, maximum: usize, maximum_of_peer: usize) -> Option<Place<'_>> {
+        let mut queue = lock(&self.0);
+        let (sender, permit) = oneshot::channel();
+        if queue.waiting() >= maximum {
+            return None;
+        }
+        match queue.peers.iter_mut().find(|(other, _)| *other == peer) {
+            Some((_, own)) if own.len() >= maximum_of_peer => return None,
+            Some((_, own)) => own.push_back(sender),
+            None => queue.peers.push_back((peer, VecDeque::from([sender]))),
+        }
+        Some(Place { executor: self, peer, permit })
     }
 }
 
-impl<'e> Waiting<'e> {
-    fn begin(waiting: &'e AtomicUsize) -> Result<Self, Overloaded> {
-        let place = Self(waiting);
-        if waiting.fetch_add(1, Ordering::Relaxed) < MAX_WAITING { Ok(place) } else { Err(Overloaded) }
+impl Queue {
+    fn waiting(&self) -> usize {
+        self.peers.iter().map(|(_, own)| own.len()).sum()
+    }
+
+    /// Removes the next that waits, and lets its peer be the last.
+    fn next(&mut self) -> Option<oneshot::Sender<Permit>> {
+        let (peer, mut own) = self.peers.pop_front()?;
+        let next = own.pop_front();
+        if !own.is_empty() {
+            self.peers.push_back((peer, own));
+        }
+        next
+    }
+
+    /// Removes those of a peer that wait no more.
+    fn remove_closed(&mut self, peer: Peer) {
+        for (_, own) in self.peers.iter_mut().filter(|(other, _)| *other == peer) {
+            own.retain(|sender| !sender.is_closed());
+        }
+        self.peers.retain(|(_, own)| !own.is_empty());
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Permit {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        let mut queue = lock(&self.0);
+        let Some(next) = queue.next() else {
+            queue.free += 1;
+            return;
+        };
+        drop(queue);
+        // If that one has just left, its permit is dropped, and passed on to the one behind it.
+        let _ = next.send(Self(Arc::clone(&self.0)));
     }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.permit.close();
+        // A permit may have come at the last moment: it is passed on.
+        drop(self.permit.try_recv());
+        lock(&self.executor.0).remove_closed(self.peer);
+    }
+}
+
+fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs work; long work does not hold up the connections of the calling thread.
@@ -101,39 +173,87 @@ pub(super) fn run<T>(is_long: bool, work: impl FnOnce() -> T) -> T {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
+    use tokio::sync::mpsc;
+    use tokio::task::{JoinHandle, yield_now};
+
     use super::*;
+
+    fn peer(last: u8) -> Peer {
+        Peer::new(Ipv4Addr::new(192, 0, 2, last).into())
+    }
+
+    /// Waits for a permit of a peer, and sends its number when it has one.
+    fn wait(executor: &Arc<Executor>, last: u8, order: &mpsc::UnboundedSender<u8>) -> JoinHandle<Result<(), Overloaded>> {
+        let (executor, order) = (Arc::clone(executor), order.clone());
+        tokio::spawn(async move {
+            let _permit = executor.acquire(peer(last)).await?;
+            order.send(last).unwrap();
+            Ok(())
+        })
+    }
+
+    async fn until_so_many_wait(executor: &Executor, count: usize) {
+        while lock(&executor.0).waiting() != count {
+            yield_now().await;
+        }
+    }
 
     #[tokio::test]
     async fn only_so_many_wait_and_the_others_are_refused_at_once() {
         let executor = Arc::new(Executor::new(1));
-        let running = executor.acquire().await.unwrap();
-        let waiting: Vec<_> = (0..MAX_WAITING)
-            .map(|_| {
-                let executor = Arc::clone(&executor);
-                tokio::spawn(async move { executor.acquire().await.map(drop) })
-            })
-            .collect();
-        while executor.waiting.load(Ordering::Relaxed) < MAX_WAITING {
-            tokio::task::yield_now().await;
+        let running = executor.acquire(peer(0)).await.unwrap();
+        let (order, _received) = mpsc::unbounded_channel();
+        let mut waiting = Vec::new();
+        for last in 0..4 {
+            waiting.extend((0..MAX_WAITING_OF_PEER).map(|_| wait(&executor, last, &order)));
+            until_so_many_wait(&executor, waiting.len()).await;
+            if last == 0 {
+                let refused = executor.acquire(peer(0)).await.map(drop);
+                assert_eq!(refused, Err(Overloaded), "a peer has no more than its share");
+            }
         }
-        assert_eq!(executor.acquire().await.map(drop), Err(Overloaded), "no place is left");
+        assert_eq!(executor.acquire(peer(9)).await.map(drop), Err(Overloaded), "no place is left");
         drop(running);
         for task in waiting {
             assert_eq!(task.await.unwrap(), Ok(()));
         }
-        assert_eq!(executor.waiting.load(Ordering::Relaxed), 0, "those that waited left their places");
+        let queue = lock(&executor.0);
+        assert_eq!((queue.waiting(), queue.free), (0, 1), "those that waited left their places");
     }
 
     #[tokio::test]
-    async fn a_permit_goes_to_the_next_that_waits() {
+    async fn peers_take_turns_however_many_of_one_wait() {
         let executor = Arc::new(Executor::new(1));
-        let running = executor.acquire().await.unwrap();
-        let next = tokio::spawn({
-            let executor = Arc::clone(&executor);
-            async move { executor.acquire().await.map(drop) }
-        });
-        tokio::task::yield_now().await;
+        let running = executor.acquire(peer(0)).await.unwrap();
+        let (order, mut received) = mpsc::unbounded_channel();
+        for (count, last) in [1, 1, 1, 1, 2, 3, 2].into_iter().enumerate() {
+            wait(&executor, last, &order);
+            until_so_many_wait(&executor, count + 1).await;
+        }
+        drop((running, order));
+        let mut order = Vec::new();
+        while let Some(last) = received.recv().await {
+            order.push(last);
+        }
+        assert_eq!(order, [1, 2, 3, 1, 2, 1, 1]);
+    }
+
+    #[tokio::test]
+    async fn one_that_waits_no_more_leaves_its_place_and_passes_its_permit_on() {
+        let executor = Arc::new(Executor::new(1));
+        let running = executor.acquire(peer(0)).await.unwrap();
+        let (order, mut received) = mpsc::unbounded_channel();
+        let gone = [wait(&executor, 1, &order), wait(&executor, 2, &order)];
+        until_so_many_wait(&executor, 2).await;
+        gone[0].abort();
+        until_so_many_wait(&executor, 1).await;
+        wait(&executor, 3, &order);
+        until_so_many_wait(&executor, 2).await;
+        // The permit is sent to the task before it is aborted, and the task never runs again.
         drop(running);
-        assert_eq!(next.await.unwrap(), Ok(()));
+        gone[1].abort();
+        assert_eq!(received.recv().await, Some(3));
     }
 }

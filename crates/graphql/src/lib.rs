@@ -51,6 +51,7 @@ mod write;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use http_facts::peer::Peer;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use serving::Catalogs;
@@ -69,7 +70,7 @@ use subscription::Streams;
 
 pub use document::SDL;
 pub use execute::Response;
-pub use executor::{MAX_WAIT, MAX_WAITING};
+pub use executor::{MAX_WAIT, MAX_WAITING, MAX_WAITING_OF_PEER};
 pub use prepared::{EncodedResponse, PreparedRequest};
 pub use response_key::Validator;
 pub use subscription::{StreamLimits, Subscription, SubscriptionEvent};
@@ -141,13 +142,17 @@ impl Engine {
         &self.limits
     }
 
-    /// Prepares a request for the catalogs that are served now.
+    /// Prepares a request of a peer for the catalogs that are served now.
     ///
     /// # Errors
     /// The document is missing, unknown, not trusted, invalid, or exceeds a limit.
-    pub fn prepare<'r>(self: &'r Arc<Self>, request: &'r Request<'r>) -> Result<PreparedRequest<'r>, Error> {
+    pub fn prepare<'r>(
+        self: &'r Arc<Self>,
+        request: &'r Request<'r>,
+        peer: Peer,
+    ) -> Result<PreparedRequest<'r>, Error> {
         let resolved = self.documents.resolve(request, &self.schema, &self.limits)?;
-        Ok(PreparedRequest::new(self, self.catalogs.snapshot(), resolved))
+        Ok(PreparedRequest::new(self, self.catalogs.snapshot(), resolved, peer))
     }
 
     /// Returns the validator of the response to a request with these URL parameters, if such a request was prepared and

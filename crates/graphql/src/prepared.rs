@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http_facts::coding::{Coding, CompressionLevel};
 use http_facts::negotiation::{AcceptableCodings, is_worth_compressing};
+use http_facts::peer::Peer;
 use serving::Snapshot;
 
 use super::budget::{CancelOnDrop, Cancellation};
@@ -28,6 +29,8 @@ pub struct PreparedRequest<'r> {
     snapshot: Arc<Snapshot>,
     resolved: ResolvedRequest<'r>,
     validator: Option<Validator>,
+    /// Whose request it is.
+    peer: Peer,
 }
 
 /// A response in the content coding in which it is sent.
@@ -42,9 +45,14 @@ pub struct EncodedResponse {
 }
 
 impl<'r> PreparedRequest<'r> {
-    pub(super) fn new(engine: &'r Arc<Engine>, snapshot: Arc<Snapshot>, resolved: ResolvedRequest<'r>) -> Self {
+    pub(super) fn new(
+        engine: &'r Arc<Engine>,
+        snapshot: Arc<Snapshot>,
+        resolved: ResolvedRequest<'r>,
+        peer: Peer,
+    ) -> Self {
         let validator = engine.response_keys.validator(&snapshot, &resolved);
-        Self { engine, snapshot, resolved, validator }
+        Self { engine, snapshot, resolved, validator, peer }
     }
 
     /// Validator of the response, known before it is executed.
@@ -72,7 +80,7 @@ impl<'r> PreparedRequest<'r> {
     /// # Errors
     /// Request errors: the operation does not exist, a variable is invalid, or the estimated cost is too high.
     pub fn subscribe(&self) -> Result<Subscription, Vec<Error>> {
-        Subscription::new(self.engine, &self.resolved)
+        Subscription::new(self.engine, &self.resolved, self.peer)
     }
 
     /// Returns the response from the response cache, or else executes the request and offers a complete response to the
@@ -83,7 +91,7 @@ impl<'r> PreparedRequest<'r> {
     pub async fn respond(&self, codings: &AcceptableCodings) -> Result<EncodedResponse, Vec<Error>> {
         let engine = &**self.engine;
         if let Some(validator) = &self.validator
-            && let Some(response) = engine.cached(validator, codings).await
+            && let Some(response) = engine.cached(validator, codings, self.peer).await
         {
             return Ok(response);
         }
@@ -92,15 +100,15 @@ impl<'r> PreparedRequest<'r> {
             None => self.execute_in_turn().await?,
         };
         Ok(match self.store(&response) {
-            Some((key, cached)) => engine.encode_cached(&key, &cached, codings).await,
-            None => engine.encode(response, codings).await,
+            Some((key, cached)) => engine.encode_cached(&key, &cached, codings, self.peer).await,
+            None => engine.encode(response, codings, self.peer).await,
         })
     }
 
     /// Executes a long request when it is its turn, on a thread that serves no connections. It is cancelled when the
     /// client leaves.
     async fn execute_in_turn(&self) -> Result<Response, Vec<Error>> {
-        let permit = self.engine.executor.acquire().await.map_err(|_| {
+        let permit = self.engine.executor.acquire(self.peer).await.map_err(|_| {
             vec![Error::request(Code::Overloaded, "too many long requests wait for their turn: try again")]
         })?;
         let cancellation = Cancellation::default();
@@ -137,15 +145,25 @@ impl<'r> PreparedRequest<'r> {
 impl Engine {
     /// Returns the cached response with this validator, if there is one, compressed with the preferred one of these
     /// codings if its size is suitable.
-    pub async fn cached(&self, validator: &Validator, codings: &AcceptableCodings) -> Option<EncodedResponse> {
+    pub async fn cached(
+        &self,
+        validator: &Validator,
+        codings: &AcceptableCodings,
+        peer: Peer,
+    ) -> Option<EncodedResponse> {
         let cached = self.response_cache.get(&validator.key)?;
-        Some(self.encode_cached(&validator.key, &cached, codings).await)
+        Some(self.encode_cached(&validator.key, &cached, codings, peer).await)
     }
 
     /// Compresses a response with the preferred one of these codings if its size is suitable.
-    pub async fn encode(&self, Response { body, outcome }: Response, codings: &AcceptableCodings) -> EncodedResponse {
+    pub async fn encode(
+        &self,
+        Response { body, outcome }: Response,
+        codings: &AcceptableCodings,
+        peer: Peer,
+    ) -> EncodedResponse {
         let compress = |coding: Coding| coding.compress_to_vec(&body, CompressionLevel::Fast).into();
-        match self.compress_in_turn(body.len(), codings, compress).await {
+        match self.compress_in_turn(body.len(), codings, peer, compress).await {
             Some((coding, bytes)) => EncodedResponse { bytes, coding: Some(coding), outcome },
             None => EncodedResponse { bytes: body.into(), coding: None, outcome },
         }
@@ -156,12 +174,13 @@ impl Engine {
         key: &ResponseKey,
         cached: &CachedResponse,
         codings: &AcceptableCodings,
+        peer: Peer,
     ) -> EncodedResponse {
         let encode = |coding| self.response_cache.encoded(key, cached, coding);
         let length = cached.plain.len();
         let encoded = match self.choose_coding(length, codings).filter(|coding| cached.has(*coding)) {
             Some(coding) => Some((coding, encode(coding))),
-            None => self.compress_in_turn(length, codings, encode).await,
+            None => self.compress_in_turn(length, codings, peer, encode).await,
         };
         let (coding, bytes) = encoded.map_or((None, cached.plain.clone()), |(coding, bytes)| (Some(coding), bytes));
         EncodedResponse { bytes, coding, outcome: Outcome::Complete }
@@ -173,13 +192,14 @@ impl Engine {
         &self,
         length: usize,
         codings: &AcceptableCodings,
+        peer: Peer,
         compress: impl FnOnce(Coding) -> Bytes,
     ) -> Option<(Coding, Bytes)> {
         let coding = self.choose_coding(length, codings)?;
         if length < LONG_COMPRESSION_BYTES {
             return Some((coding, compress(coding)));
         }
-        let _permit = self.executor.acquire().await.ok()?;
+        let _permit = self.executor.acquire(peer).await.ok()?;
         Some((coding, executor::run(true, || compress(coding))))
     }
 

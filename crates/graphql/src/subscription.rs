@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fbc::Digest;
+use http_facts::peer::Peer;
 use serde_json::{Map, Value};
 use serving::{Revision, Served, Snapshot};
 use sha2::{Digest as _, Sha256};
@@ -91,6 +92,8 @@ struct SubscribedOperation {
     document: Arc<Document>,
     name: Option<String>,
     variables: Map<String, Value>,
+    /// Who subscribed.
+    peer: Peer,
 }
 
 /// One response of a subscription.
@@ -142,6 +145,7 @@ impl Subscription {
     pub(super) fn new(
         engine: &Arc<Engine>,
         ResolvedRequest { request, document, digest, .. }: &ResolvedRequest<'_>,
+        peer: Peer,
     ) -> Result<Self, Vec<Error>> {
         let operation = document.operation(request.operation_name.as_deref()).map_err(|error| vec![error])?;
         let raw_variables = request.variables.clone().unwrap_or_default();
@@ -173,6 +177,7 @@ impl Subscription {
                 document: Arc::clone(document),
                 name: operation_name,
                 variables: raw_variables,
+                peer,
             }),
         })
     }
@@ -264,7 +269,7 @@ impl SubscribedOperation {
     async fn execute_in_turn(self: &Arc<Self>, now: &Arc<Snapshot>, versions: &CatalogVersions) -> Option<Bytes> {
         let (operation, now, versions) = (Arc::clone(self), Arc::clone(now), versions.clone());
         let written = tokio::spawn(async move {
-            let _turn = operation.engine.executor.acquire_patiently().await;
+            let _turn = operation.engine.executor.acquire_patiently(operation.peer).await;
             operation.execute(&now, catalog_change(&versions))
         });
         written.await.ok()
@@ -272,7 +277,7 @@ impl SubscribedOperation {
 
     /// Executes the operation for an event.
     fn execute(&self, now: &Snapshot, change: CatalogChange<'_>) -> Bytes {
-        let Self { engine, document, name, variables } = self;
+        let Self { engine, document, name, variables, .. } = self;
         let operation = document.operation(name.as_deref()).map_err(|error| vec![error]);
         let response = operation.and_then(|operation| {
             let change = Some(change);

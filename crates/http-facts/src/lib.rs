@@ -1,4 +1,4 @@
-//! Facts of HTTP that several views share: content codings, their negotiation, and preconditions.
+//! Facts of HTTP that several views share: content codings, their negotiation, preconditions, and whom work counts for.
 //!
 //! Everything here is a function of bytes and headers, independent of connections and of any web framework.
 
@@ -7,4 +7,5 @@
 
 pub mod coding;
 pub mod negotiation;
+pub mod peer;
 pub mod preconditions;

@@ -19,7 +19,7 @@ fn server(streams: StreamLimits) -> (CatalogsWriter, Arc<GraphqlService>) {
 }
 
 fn connect(server: &Arc<GraphqlService>) -> WebSocketConnection<'_> {
-    WebSocketConnection { server, operations: Operations::new(), is_ready: false }
+    WebSocketConnection { server, peer: Peer::default(), operations: Operations::new(), is_ready: false }
 }
 
 fn subscribe(id: &str, query: &str) -> String {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http_facts::coding::Coding::{Gzip, Zstd};
+use http_facts::peer::Peer;
 use serving::catalogs;
 use tokio::task::yield_now;
 use tokio::time::timeout;
@@ -93,7 +94,7 @@ async fn responses_about_catalogs_that_have_changed_are_evicted_and_no_others() 
     ]
     .map(|query| {
         let request = Request { query: Some(query.into()), ..Request::default() };
-        let prepared = engine.prepare(&request).unwrap_or_else(|error| panic!("{query}: {error:?}"));
+        let prepared = engine.prepare(&request, Peer::default()).unwrap_or_else(|error| panic!("{query}: {error:?}"));
         prepared.validator().unwrap().key
     });
     for key in [keys, keys].as_flattened() {

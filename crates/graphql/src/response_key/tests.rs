@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use fastrand::Rng;
+use http_facts::peer::Peer;
 use serde_json::{Value, json};
 use serving::{CatalogMetadata, CatalogsWriter, Served, catalogs};
 
@@ -49,7 +50,7 @@ impl Question {
             variables: self.variables.as_object().cloned(),
             ..Request::default()
         };
-        let prepared = engine.prepare(&request).unwrap_or_else(|error| panic!("{}: {error:?}", self.query));
+        let prepared = engine.prepare(&request, Peer::default()).unwrap_or_else(|error| panic!("{}: {error:?}", self.query));
         let validator = prepared.validator().copied();
         // A URL is told what it would be told if it were read.
         let url = format!("{} {:?} {}", self.query, self.operation, self.variables);

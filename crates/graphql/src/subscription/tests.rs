@@ -22,7 +22,7 @@ fn subscribe(engine: &Arc<Engine>, names: &Value) -> Subscription {
     let variables = json!({ "names": names });
     let request =
         Request { query: Some(CHANGES.into()), variables: variables.as_object().cloned(), ..Request::default() };
-    let prepared = engine.prepare(&request).expect("a test document is valid");
+    let prepared = engine.prepare(&request, Peer::default()).expect("a test document is valid");
     prepared.subscribe().unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
@@ -165,7 +165,7 @@ fn a_subscription_that_cannot_be_executed_is_refused_at_once() {
     let (_writer, engine) = start();
     let code = |query: &str| {
         let request = Request { query: Some(query.into()), ..Request::default() };
-        let subscription = engine.prepare(&request).map_err(|error| vec![error]);
+        let subscription = engine.prepare(&request, Peer::default()).map_err(|error| vec![error]);
         let subscription = subscription.and_then(|prepared| prepared.subscribe());
         subscription.err().map(|errors| errors[0].code)
     };
