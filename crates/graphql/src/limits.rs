@@ -99,7 +99,7 @@ impl Default for Limits {
             node_ids: 100,
             work: 100_000,
             response_bytes: 32 << 20,
-            in_flight_bytes: 256 << 20,
+            in_flight_bytes: 192 << 20,
             time: Duration::from_secs(5),
             documents: 1_000,
             document_bytes: 4 << 20,
