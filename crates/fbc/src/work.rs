@@ -10,6 +10,9 @@ use std::fmt;
 /// Nanoseconds of one unit of work: about what it takes to write a small object.
 pub const UNIT: u64 = 1_000;
 
+/// Number of items for which a loop over many items of one price draws at a time.
+pub(crate) const CHUNK: usize = 64;
+
 /// A kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {

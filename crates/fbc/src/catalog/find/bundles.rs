@@ -11,7 +11,7 @@ use super::BundleFilter;
 use super::apis::{ApiIndex, bundle_payloads};
 use super::tables::{Postings, equal_range};
 use crate::version::Version;
-use crate::work::{Step, Work, WorkStopped};
+use crate::work::{CHUNK, Step, Work, WorkStopped};
 
 /// Index for the conditions on bundles.
 #[derive(Debug)]
@@ -35,23 +35,24 @@ impl Catalog {
     pub fn find_bundles(&self, filter: &BundleFilter<'_>, work: &Work<'_>) -> Result<Vec<u32>, WorkStopped> {
         let index = self.bundle_index();
         let packages = (!filter.packages.is_empty()).then(|| self.places_of_packages(&filter.packages));
-        let (mut candidates, others) = self.candidates(filter, packages.as_deref(), work)?;
+        let (candidates, others) = self.candidates(filter, packages.as_deref(), work)?;
         let types = (!filter.property_types.is_empty()).then(|| index.types(self, &filter.property_types));
-        let mut stopped = Ok(());
-        candidates.retain(|place| {
-            if stopped.is_err() {
-                return false;
+        let comparisons = filter.version_range.as_ref().map_or(0, |range| 1 + range.constraints());
+        let mut found = Vec::new();
+        for chunk in candidates.chunks(CHUNK) {
+            work.draw(Step::Bundle, chunk.len() * (1 + others.len()))?;
+            work.draw(Step::Comparison, chunk.len() * comparisons)?;
+            for place in chunk {
+                let package = &self.index.bundles[*place as usize].package;
+                let meets = packages.as_ref().is_none_or(|packages| packages.binary_search(package).is_ok())
+                    && others.iter().all(|list| list.binary_search(place).is_ok())
+                    && self.meets_unindexed(*place, filter, types.as_deref(), work)?;
+                if meets {
+                    found.push(*place);
+                }
             }
-            let package = &self.index.bundles[*place as usize].package;
-            stopped = work.draw(Step::Bundle, 1 + others.len());
-            packages.as_ref().is_none_or(|packages| packages.binary_search(package).is_ok())
-                && others.iter().all(|list| list.binary_search(place).is_ok())
-                && self.meets_unindexed(*place, filter, types.as_deref(), work).unwrap_or_else(|error| {
-                    stopped = Err(error);
-                    false
-                })
-        });
-        stopped.map(|()| candidates)
+        }
+        Ok(found)
     }
 
     /// Returns the bundles that meet the indexed condition that fewest bundles meet, or all bundles of the packages; and
@@ -85,7 +86,7 @@ impl Catalog {
         Ok((lists.remove(0), lists))
     }
 
-    /// Returns whether a bundle meets the conditions without an index.
+    /// Returns whether a bundle meets the conditions without an index. The comparison with a range of versions was drawn.
     fn meets_unindexed(
         &self,
         place: u32,
@@ -111,7 +112,6 @@ impl Catalog {
             }
         }
         let Some(range) = &filter.version_range else { return Ok(true) };
-        work.draw(Step::Comparison, 1 + range.constraints())?;
         Ok(bundle.version().and_then(|text| Version::parse(text).ok()).is_some_and(|text| range.contains(&text)))
     }
 

@@ -5,7 +5,7 @@ use super::super::record::MetaRecord;
 use super::super::{Catalog, id};
 use super::MetaFilter;
 use super::tables::equal_range;
-use crate::work::{Step, Work, WorkStopped};
+use crate::work::{CHUNK, Step, Work, WorkStopped};
 
 /// Index of blobs by schema, by package and by name.
 #[derive(Debug)]
@@ -48,11 +48,9 @@ impl Catalog {
                 && is(meta.name, filter.name)
         };
         let mut found = Vec::new();
-        for place in shortest {
-            work.draw(Step::Blob, 1)?;
-            if meets(place) {
-                found.push(*place);
-            }
+        for chunk in shortest.chunks(CHUNK) {
+            work.draw(Step::Blob, chunk.len())?;
+            found.extend(chunk.iter().filter(|place| meets(place)));
         }
         Ok(found)
     }

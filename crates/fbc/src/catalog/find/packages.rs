@@ -6,7 +6,7 @@
 use super::super::record::{HeadRecord, NONE};
 use super::super::{Catalog, Package, id};
 use super::{ApiFilter, Facet, FacetCounts, FacetValue, PackageFilter};
-use crate::work::{Step, Work, WorkStopped, sort_steps};
+use crate::work::{CHUNK, Step, Work, WorkStopped, sort_steps};
 
 /// Result of [`Catalog::find_packages`].
 #[derive(Clone)]
@@ -125,14 +125,19 @@ impl<'c> FoundPackages<'c> {
     pub fn count(&self, facet: Facet, counts: &mut FacetCounts<'c>, work: &Work<'_>) -> Result<(), WorkStopped> {
         let own = facet.bit();
         work.draw(Step::Package, self.failed.len())?;
-        for (place, _) in self.failed.iter().enumerate().filter(|(_, failed)| **failed & !own == 0) {
+        for (place, failed) in self.failed.iter().enumerate() {
+            if place.is_multiple_of(CHUNK) {
+                work.draw(Step::FacetValue, CHUNK)?;
+            }
+            if failed & !own != 0 {
+                continue;
+            }
             let summary = self.catalog.package_at(place).summary();
-            work.draw(Step::FacetValue, 1)?;
             match facet {
                 Facet::Categories => counts.add(summary.categories().map(FacetValue::Text)),
                 Facet::Providers => counts.add(summary.provider_name().map(FacetValue::Text)),
                 Facet::Keywords => {
-                    work.draw(Step::FacetValue, summary.keywords().count())?;
+                    work.draw(Step::FacetValue, summary.keywords().len())?;
                     counts.add(summary.keywords().map(FacetValue::Text));
                 }
                 Facet::CapabilityLevels => counts.add(summary.capability_level().map(FacetValue::CapabilityLevel)),
@@ -181,8 +186,10 @@ impl<'c> Filtering<'_, 'c> {
 
     /// Marks the packages that fail a condition.
     fn mark_failing(&mut self, bit: u16, meets: impl Fn(Package<'c>) -> bool) -> Result<(), WorkStopped> {
-        for (package, failed) in self.found.catalog.packages().zip(&mut self.found.failed) {
-            self.work.draw(Step::Package, 1)?;
+        for (place, (package, failed)) in self.found.catalog.packages().zip(&mut self.found.failed).enumerate() {
+            if place.is_multiple_of(CHUNK) {
+                self.work.draw(Step::Package, CHUNK)?;
+            }
             if !meets(package) {
                 *failed |= bit;
             }

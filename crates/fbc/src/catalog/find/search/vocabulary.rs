@@ -26,6 +26,7 @@ impl Vocabulary {
     }
 
     /// Returns the word at an index.
+    #[inline]
     pub(super) fn get(&self, at: usize) -> &str {
         let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
         &self.text[start..self.ends[at] as usize]
@@ -92,6 +93,7 @@ impl Vocabulary {
     }
 
     /// Narrows a range of words, which are equal up to byte `at`, to those that continue with `rest`.
+    #[inline]
     fn narrow(&self, range: &Range<usize>, at: usize, rest: &str) -> Range<usize> {
         let compare = |place: usize| -> Ordering {
             let word = &self.get(place).as_bytes()[at..];
