@@ -6,7 +6,7 @@
 # Where cargo leaves what it builds.
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 
-# The tests that had no catalog of the corpus to look at, one name a line; `make test` ends with them.
+# The tests that had nothing to look at, such as a catalog of the corpus; `make test` ends with them.
 SKIPPED := $(abspath $(BUILT))/skipped-tests.txt
 
 # How long `make soak` takes.

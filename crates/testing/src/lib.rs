@@ -1,7 +1,9 @@
 //! Support for the tests and benches of several crates: catalogs from one string, archives, image layouts, a real
-//! registry and a proxy in front of it. Other crates may depend on it for their tests alone.
+//! registry and a proxy in front of it, a real control plane of Kubernetes. Other crates may depend on it for their
+//! tests alone.
 
 mod archive;
+mod control_plane;
 pub mod corpus;
 pub mod fixture;
 mod folders;
@@ -13,9 +15,11 @@ mod proxy;
 pub mod random;
 mod registry;
 mod seeded;
+mod skipped;
 mod wait;
 
 pub use archive::Archive;
+pub use control_plane::{ControlPlane, KubectlOutput};
 pub use folders::Folders;
 pub use http::{HttpResponse, exchange, send_request};
 pub use layout::{CONFIGS, Layout, digest};

@@ -1,0 +1,41 @@
+//! Certificates and keys of a control plane, from an authority of its own.
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair,
+};
+
+use crate::Folders;
+
+/// Writes the authority's certificate (`ca.pem`), certificates with their keys for the API server (`server.pem`,
+/// `server.key`) and for an administrator (`admin.pem`, `admin.key`), and the keys that tokens of service accounts are
+/// signed with (`tokens.key`) and checked by (`tokens.pub`).
+pub(super) fn write_certificates(folders: &Folders) {
+    let mut params = CertificateParams::new(Vec::new()).expect("no name is wrong");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, new_key()).expect("the authority can sign");
+    folders.write("ca.pem", authority.pem());
+
+    let mut server = CertificateParams::new(["127.0.0.1".to_owned()]).expect("an address is a name");
+    server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let mut admin = CertificateParams::new(Vec::new()).expect("no name is wrong");
+    admin.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    admin.distinguished_name = DistinguishedName::new();
+    admin.distinguished_name.push(DnType::CommonName, "admin");
+    // The group that may do everything.
+    admin.distinguished_name.push(DnType::OrganizationName, "system:masters");
+    for (name, params) in [("server", server), ("admin", admin)] {
+        let key = new_key();
+        let certificate = params.signed_by(&key, &authority).expect("the authority can sign");
+        folders.write(&format!("{name}.pem"), certificate.pem());
+        folders.write(&format!("{name}.key"), key.serialize_pem());
+    }
+
+    let tokens = new_key();
+    folders.write("tokens.key", tokens.serialize_pem());
+    folders.write("tokens.pub", tokens.public_key_pem());
+}
+
+fn new_key() -> KeyPair {
+    KeyPair::generate().expect("keys can be made")
+}
