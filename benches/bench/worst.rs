@@ -89,28 +89,28 @@ const FAMILIES: &[(&str, &str)] = &[
         "package(PACKAGE) { channels { entries { bundle { channelEntries { name channel { name } } } } } }",
     ),
     ("icons", "packages(first: SIZE) { nodes { icon { data url } } }"),
-    ("upgrade paths", "bundles(first: SIZE) { nodes { upgradePath { name } } }"),
+    ("upgrade paths", "bundles(first: SIZE) { nodes { upgradePath { toName } } }"),
     (
         "upgrade paths in the largest package",
-        "package(PACKAGE) { bundles(first: SIZE) { nodes { upgradePath { name } } } }",
+        "package(PACKAGE) { bundles(first: SIZE) { nodes { upgradePath { toName } } } }",
     ),
-    ("successors", "bundles(first: SIZE) { nodes { successors { name } } }"),
+    ("successors", "bundles(first: SIZE) { nodes { successors { toName } } }"),
     (
         "successors in the largest package",
-        "package(PACKAGE) { bundles(first: SIZE) { nodes { successors { name } } } }",
+        "package(PACKAGE) { bundles(first: SIZE) { nodes { successors { toName } } } }",
     ),
     (
         "successors of an old bundle",
-        "packages(first: SIZE) { nodes { successors(of: {name: \"x.v0.0.1\", version: \"0.0.1\"}) { name } } }",
+        "packages(first: SIZE) { nodes { successors(of: {name: \"x.v0.0.1\", version: \"0.0.1\"}) { toName } } }",
     ),
     (
         "update graphs",
-        "packages(first: SIZE) { nodes { updateGraph { nodes { name } edges { reason from { name } to { name } } } } }",
+        "packages(first: SIZE) { nodes { updateGraph { nodes { name } replaces { from { name } to { name } } skips { from { name } to { name } } skipRanges { range to { name } spans { count } } } } }",
     ),
     ("update graphs without edges", "packages(first: SIZE) { nodes { updateGraph { __typename } } }"),
     (
         "the largest update graph",
-        "package(PACKAGE) { updateGraph { nodes { name } edges { reason from { name } to { name } } } }",
+        "package(PACKAGE) { updateGraph { nodes { name } replaces { from { name } to { name } } skips { from { name } to { name } } skipRanges { range to { name } spans { count } } } }",
     ),
     (
         "resolutions",
@@ -134,11 +134,11 @@ const FAMILIES: &[(&str, &str)] = &[
          infrastructureFeatures: $list}) { FACETS }",
     ),
     ("long searches", "packages(first: SIZE, filter: {search: $text}) { FACETS }"),
-    ("successors by many channels", "bundles(first: SIZE) { nodes { successors(channels: $list) { name } } }"),
-    ("upgrade paths by many channels", "bundles(first: SIZE) { nodes { upgradePath(channels: $list) { name } } }"),
+    ("successors by many channels", "bundles(first: SIZE) { nodes { successors(channels: $list) { toName } } }"),
+    ("upgrade paths by many channels", "bundles(first: SIZE) { nodes { upgradePath(channels: $list) { toName } } }"),
     (
         "successors of a long version",
-        "packages(first: SIZE) { nodes { successors(of: {name: \"x\", version: $version}) { name } } }",
+        "packages(first: SIZE) { nodes { successors(of: {name: \"x\", version: $version}) { toName } } }",
     ),
     (
         "resolutions by many channels",

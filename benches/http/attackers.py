@@ -29,7 +29,7 @@ DEAR = [
     'metas(first: 500) { nodes { catalog { metas(first: 0, filter: {schema: "olm.bundle"}) { totalCount } } } }',
     "packages(first: 400) { nodes { metadata { description } } facets { keywords(first: 100) { value count } } }",
     'bundles(first: 500, filter: {versionRange: ">=0.0.0-0"}) { nodes { metadata { description examples } } }',
-    "packages(first: 50) { nodes { updateGraph { edges { reason } } } }",
+    "packages(first: 50) { nodes { updateGraph { replaces { reasons } skipRanges { fromCount } } } }",
 ]
 
 

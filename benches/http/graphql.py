@@ -72,8 +72,8 @@ WORST = {
       facets { categories { count } providers { count } keywords { count } } nodes { name } }""",
     "bundles in a range": """bundles(first: SIZE, orderBy: {field: VERSION}, filter: {versionRange: ">=0.0.1 || <9.0.0"}) {
       totalCount nodes { name } }""",
-    "upgrade paths": "bundles(first: SIZE) { nodes { upgradePath { name } } }",
-    "update graphs": "packages(first: SIZE) { nodes { updateGraph { edges { reason from { name } to { name } } } } }",
+    "upgrade paths": "bundles(first: SIZE) { nodes { upgradePath { toName } } }",
+    "update graphs": "packages(first: SIZE) { nodes { updateGraph { replaces { from { name } to { name } } skips { from { name } to { name } } skipRanges { range to { name } spans { count } } } } }",
 }
 
 

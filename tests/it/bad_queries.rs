@@ -271,9 +271,9 @@ const CASES: [&str; 7] = [
     r#"{ packages(first: 100) { nodes { catalog { packages(first: 0, filter: {search: "wrod1 wodr12 word13 wrod14"}) { totalCount } } } } }"#,
     r#"{ metas(first: 100) { nodes { catalog { metas(first: 0, filter: {schema: "olm.bundle"}) { totalCount } } } } }"#,
     "{ packages(first: 100) { nodes { catalog { packages(first: 0) { facets { keywords(first: 1) { count } providers(first: 1) { count } } } } } } }",
-    r#"{ package(catalog: "edges", name: "p0") { updateGraph { edges { reason } } } }"#,
-    r#"{ package(catalog: "edges", name: "p0") { bundles(first: 100) { nodes { successors { name } upgradePath { name } } } } }"#,
-    r#"query($names: [String!]) { packages(first: 400) { nodes { successors(of: {name: "x", version: "1.0.0"}, channels: $names) { name } } } }"#,
+    r#"{ package(catalog: "edges", name: "p0") { updateGraph { replaces { reasons } skipRanges { fromCount } } } }"#,
+    r#"{ package(catalog: "edges", name: "p0") { bundles(first: 100) { nodes { successors { toName } upgradePath { toName } } } } }"#,
+    r#"query($names: [String!]) { packages(first: 400) { nodes { successors(of: {name: "x", version: "1.0.0"}, channels: $names) { toName } } } }"#,
 ];
 
 #[test]

@@ -79,6 +79,7 @@ const unmodelled = new Set([
   'Package.updateGraph',
   'Package.successors',
   'Bundle.successors',
+  'Bundle.predecessors',
   'Bundle.upgradePath',
   'PackageConnection.facets',
   ...['capabilityLevel', 'certified', 'createdAt', 'examples', 'infrastructureFeatures', 'installModes'].map(

@@ -8,6 +8,7 @@
 mod mermaid;
 mod search;
 mod successors;
+mod upgrade;
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -17,6 +18,7 @@ use hashbrown::{HashMap, HashSet};
 pub use search::heads;
 pub use successors::{Installed, Releases, successors};
 pub(crate) use successors::{allowed_upgrades, identity};
+pub use upgrade::{BundleSpan, Reasons, SkipRange, Upgrade, upgrades_from};
 
 use crate::catalog::{Bundle, Channel, ChannelEntry, Package};
 use crate::range::BlangRange;
@@ -69,7 +71,12 @@ struct UpgradeTarget<'a> {
     bundle: Option<usize>,
     /// Index ranges of the bundles of the graph whose version is in its skip range.
     in_range: Rc<[Range<usize>]>,
+    /// Whether its skip range is well-formed.
+    is_range_valid: bool,
 }
+
+/// Index ranges of the bundles in a skip range, and whether it is well-formed.
+type RangeRuns = (Rc<[Range<usize>]>, bool);
 
 /// An edge of the update graph: an upgrade step that a channel entry allows.
 #[derive(Clone, Copy)]
@@ -120,23 +127,22 @@ impl<'a> UpdateGraph<'a> {
         // Bundles without a version come last; no range contains them.
         let versions: Vec<_> = bundles.iter().map_while(|bundle| Version::parse(bundle.version()?).ok()).collect();
         // Entries with equal ranges share the result.
-        let mut ranges: HashMap<&str, Rc<[Range<usize>]>> = HashMap::new();
-        let nothing: Rc<[Range<usize>]> = Rc::default();
+        let mut ranges: HashMap<&str, RangeRuns> = HashMap::new();
+        let nothing = RangeRuns::default();
         let mut places = |range: &'a str| {
             if let Some(places) = ranges.get(range) {
-                return Ok(Rc::clone(places));
+                return Ok(places.clone());
             }
             draw_range(range, work)?;
-            let places = BlangRange::parse(range).map(|range| range.places(&versions)).unwrap_or_default().into();
-            Ok(Rc::clone(ranges.entry(range).or_insert(places)))
+            let parsed = BlangRange::parse(range).map(|range| range.places(&versions));
+            let is_valid = parsed.is_ok();
+            Ok(ranges.entry(range).or_insert((parsed.unwrap_or_default().into(), is_valid)).clone())
         };
         let target = |entry: ChannelEntry<'a>| {
             work.draw(Step::Edge, 1)?;
-            Ok(UpgradeTarget {
-                entry,
-                bundle: entry.bundle().map(|bundle| bundle.place() - first),
-                in_range: entry.skip_range().map_or_else(|| Ok(Rc::clone(&nothing)), &mut places)?,
-            })
+            let (in_range, is_range_valid) = entry.skip_range().map_or_else(|| Ok(nothing.clone()), &mut places)?;
+            let bundle = entry.bundle().map(|bundle| bundle.place() - first);
+            Ok(UpgradeTarget { entry, bundle, in_range, is_range_valid })
         };
         let targets: Vec<_> =
             channels.iter().flat_map(|channel| channel.entries()).map(target).collect::<Result<_, _>>()?;

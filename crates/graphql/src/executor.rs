@@ -185,7 +185,11 @@ mod tests {
     }
 
     /// Waits for a permit of a peer, and sends its number when it has one.
-    fn wait(executor: &Arc<Executor>, last: u8, order: &mpsc::UnboundedSender<u8>) -> JoinHandle<Result<(), Overloaded>> {
+    fn wait(
+        executor: &Arc<Executor>,
+        last: u8,
+        order: &mpsc::UnboundedSender<u8>,
+    ) -> JoinHandle<Result<(), Overloaded>> {
         let (executor, order) = (Arc::clone(executor), order.clone());
         tokio::spawn(async move {
             let _permit = executor.acquire(peer(last)).await?;

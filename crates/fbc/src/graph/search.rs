@@ -19,7 +19,7 @@ struct SkipSet {
 }
 
 /// Groups of bundles with equal version and release, between which the controller allows upgrades.
-struct EqualVersions {
+pub(super) struct EqualVersions {
     /// Group of each bundle; `None` when its version is malformed.
     groups: Vec<Option<usize>>,
     /// Bundles of each group, until they are taken.
@@ -211,7 +211,7 @@ impl SkipSet {
 }
 
 impl EqualVersions {
-    fn new(bundles: &[Bundle<'_>]) -> Self {
+    pub(super) fn new(bundles: &[Bundle<'_>]) -> Self {
         let mut by_identity: HashMap<VersionRelease<'_>, usize> = HashMap::new();
         let mut members: Vec<Vec<usize>> = Vec::new();
         let mut group = |(at, &bundle): (usize, &_)| {
@@ -230,7 +230,7 @@ impl EqualVersions {
         self.groups[at].map(|group| std::mem::take(&mut self.members[group])).unwrap_or_default()
     }
 
-    fn contains_both(&self, one: usize, other: usize) -> bool {
+    pub(super) fn contains_both(&self, one: usize, other: usize) -> bool {
         self.groups[one].is_some() && self.groups[one] == self.groups[other]
     }
 }

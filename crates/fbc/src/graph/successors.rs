@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hashbrown::HashMap;
 
-use super::{draw_range, selected_channels};
+use super::{Reasons, draw_range, selected_channels};
 use crate::catalog::{Bundle, ChannelEntry, Package, PropertyKind};
 use crate::range::BlangRange;
 use crate::version::{VersionRelease, VersionReleaseError};
@@ -75,6 +75,41 @@ pub fn successors<'a>(
     Ok(bundles.into_iter().map(|(_, bundle)| bundle).collect())
 }
 
+/// Tells what in an entry allows the upgrade of an installed bundle to it.
+pub(super) struct Admission<'a, 'i> {
+    installed: &'i Installed<'i>,
+    /// Whether its version is in a range: the same one often stands in several channels.
+    ranges: HashMap<&'a str, bool>,
+}
+
+impl<'a, 'i> Admission<'a, 'i> {
+    pub(super) fn new(installed: &'i Installed<'i>) -> Self {
+        Self { installed, ranges: HashMap::new() }
+    }
+
+    pub(super) fn reasons(&mut self, entry: ChannelEntry<'a>, work: &Work<'_>) -> Result<Reasons, WorkStopped> {
+        work.draw(Step::Edge, entry.skips().len())?;
+        let name = self.installed.name;
+        Ok(Reasons {
+            // An absent `replaces` is an empty name upstream.
+            replaces: entry.replaces().unwrap_or_default() == name,
+            skips: entry.skips().any(|skip| skip == name),
+            skip_range: entry.skip_range().map_or(Ok(false), |range| self.is_in_range(range, work))?,
+        })
+    }
+
+    fn is_in_range(&mut self, range: &'a str, work: &Work<'_>) -> Result<bool, WorkStopped> {
+        let Some(version) = &self.installed.version else { return Ok(false) };
+        if let Some(&is_in_range) = self.ranges.get(range) {
+            return Ok(is_in_range);
+        }
+        draw_range(range, work)?;
+        let is_in_range = BlangRange::parse(range).is_ok_and(|range| range.contains(&version.version));
+        self.ranges.insert(range, is_in_range);
+        Ok(is_in_range)
+    }
+}
+
 /// Returns the bundles that an upgrade may choose, including the installed one, in catalog order.
 pub(crate) fn allowed_upgrades<'a>(
     package: Package<'a>,
@@ -86,30 +121,13 @@ pub(crate) fn allowed_upgrades<'a>(
     work.draw(Step::Bundle, 2 * package.bundle_places().len())?;
     let first = package.bundle_places().start;
     let mut is_allowed = vec![false; package.bundle_places().len()];
-    // The same range often stands in several channels.
-    let mut ranges: HashMap<&str, bool> = HashMap::new();
-    let mut is_in_range = |range: &'a str| {
-        let Some(version) = &installed.version else { return Ok(false) };
-        if let Some(&is_in_range) = ranges.get(range) {
-            return Ok(is_in_range);
-        }
-        draw_range(range, work)?;
-        let is_in_range = BlangRange::parse(range).is_ok_and(|range| range.contains(&version.version));
-        Ok(*ranges.entry(range).or_insert(is_in_range))
-    };
-    let mut admits = |entry: ChannelEntry<'a>| {
-        work.draw(Step::Edge, entry.skips().len())?;
-        // An absent `replaces` is an empty name upstream.
-        let is_named =
-            entry.replaces().unwrap_or_default() == installed.name || entry.skips().any(|name| name == installed.name);
-        if is_named { Ok(true) } else { entry.skip_range().map_or(Ok(false), &mut is_in_range) }
-    };
+    let mut admission = Admission::new(installed);
     for channel in selected_channels(package, channels, work)? {
         for entry in channel.entries() {
             work.draw(Step::Edge, 1)?;
             if let Some(bundle) = entry.bundle()
                 && !is_allowed[bundle.place() - first]
-                && admits(entry)?
+                && admission.reasons(entry, work)?.any()
             {
                 is_allowed[bundle.place() - first] = true;
             }

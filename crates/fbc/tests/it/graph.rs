@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use fbc::Catalog;
 use fbc::catalog::{Bundle, Package};
-use fbc::graph::{Installed, Reason, UpdateGraph, successors};
+use fbc::graph::{Installed, Reason, UpdateGraph, successors, upgrades_from};
 use fbc::version::VersionRelease;
 use fbc::work::Work;
 use proptest::prelude::*;
@@ -423,6 +423,57 @@ proptest! {
                 }
             }
             prop_assert_eq!(graph.unreachable(&installed, &Work::unlimited()).unwrap().iter().map(|bundle| bundle.name()).collect::<Vec<_>>(), unreachable);
+        }
+    }
+
+    #[test]
+    fn upgrades_say_what_the_edges_say(fixture in random_package(), only_a in any::<bool>()) {
+        let catalog = fixture::catalog(&fixture);
+        let (package, work) = (package(&catalog), Work::unlimited());
+        let channels: &[&str] = if only_a { &["a"] } else { ALL };
+        let graph = UpdateGraph::new(package, channels, &work).unwrap();
+        // The reasons and the channels of the edges between each pair of bundles.
+        let said = |from: &str, to: &str, reason: Option<Reason>| {
+            let edges = graph.edges().filter(|edge| edge.from == from && edge.to.name() == to);
+            let edges: Vec<_> = edges.filter(|edge| reason.is_none_or(|reason| edge.reason == reason)).collect();
+            let reasons: BTreeSet<_> = edges.iter().map(|edge| edge.reason).collect();
+            let channels: BTreeSet<_> = edges.iter().map(|edge| edge.to.channel().name()).collect();
+            (reasons.into_iter().collect::<Vec<_>>(), channels.into_iter().collect::<Vec<_>>())
+        };
+        let mut by_end: Vec<(&str, &str)> = Vec::new();
+        for bundle in package.bundles() {
+            let installed = Installed::from_bundle(bundle);
+            let upgrades = upgrades_from(package, &installed, channels, &work).unwrap();
+            let targets = successors(package, &installed, channels, &work).unwrap();
+            prop_assert_eq!(upgrades.iter().map(|upgrade| upgrade.to).collect::<Vec<_>>(), targets.iter().map(|to| to.name()).collect::<Vec<_>>());
+            for upgrade in upgrades.iter().chain(&graph.upgrades_to(bundle, &work).unwrap()) {
+                let (reasons, channels) = said(upgrade.from, upgrade.to, None);
+                prop_assert_eq!((upgrade.reasons.iter().collect::<Vec<_>>(), &upgrade.channels), (reasons, &channels));
+            }
+            by_end.extend(graph.upgrades_to(bundle, &work).unwrap().iter().map(|upgrade| (upgrade.from, upgrade.to)));
+        }
+        let mut by_start: Vec<(&str, &str)> = Vec::new();
+        for bundle in package.bundles() {
+            by_start.extend(successors(package, &Installed::from_bundle(bundle), channels, &work).unwrap().iter().map(|to| (bundle.name(), to.name())));
+        }
+        by_start.sort_unstable();
+        by_end.sort_unstable();
+        prop_assert_eq!(by_start, by_end);
+        for (reason, upgrades) in [(Reason::Replaces, graph.replaces(&work).unwrap()), (Reason::Skips, graph.skips(&work).unwrap())] {
+            let pairs: BTreeSet<_> = graph.edges().filter(|edge| edge.reason == reason).map(|edge| (edge.from, edge.to.name())).collect();
+            prop_assert_eq!(upgrades.iter().map(|upgrade| (upgrade.from, upgrade.to)).collect::<BTreeSet<_>>(), pairs.clone());
+            prop_assert_eq!(upgrades.len(), pairs.len());
+            for upgrade in upgrades {
+                prop_assert_eq!(said(upgrade.from, upgrade.to, Some(reason)).1, upgrade.channels);
+            }
+        }
+        for range in graph.skip_ranges(&work).unwrap() {
+            let edges = graph.edges().filter(|edge| edge.reason == Reason::SkipRange && edge.to.name() == range.to);
+            let from: BTreeSet<_> = edges.filter(|edge| edge.to.skip_range() == Some(range.range)).map(|edge| edge.from).collect();
+            prop_assert_eq!(graph.count_from(&range), from.len(), "{}", range.range);
+            let in_spans: usize = graph.spans(&range).map(|span| span.count).sum();
+            let is_own = usize::from(in_spans != from.len());
+            prop_assert!(in_spans == from.len() + is_own && is_own <= 1);
         }
     }
 }

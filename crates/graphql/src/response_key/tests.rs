@@ -50,7 +50,8 @@ impl Question {
             variables: self.variables.as_object().cloned(),
             ..Request::default()
         };
-        let prepared = engine.prepare(&request, Peer::default()).unwrap_or_else(|error| panic!("{}: {error:?}", self.query));
+        let prepared =
+            engine.prepare(&request, Peer::default()).unwrap_or_else(|error| panic!("{}: {error:?}", self.query));
         let validator = prepared.validator().copied();
         // A URL is told what it would be told if it were read.
         let url = format!("{} {:?} {}", self.query, self.operation, self.variables);

@@ -83,7 +83,7 @@ fn versions_that_are_installed_count_by_their_bytes() {
     let version = format!("1.0.0-{}", "a".repeat(10 * 64 - 6));
     let of = format!("{{name: \"x\", version: \"{version}\"}}");
     let document =
-        format!("{{ catalog(name: \"c\") {{ package(name: \"p\") {{ successors(of: {of}) {{ name }} }} }} }}");
+        format!("{{ catalog(name: \"c\") {{ package(name: \"p\") {{ successors(of: {of}) {{ toName }} }} }} }}");
     let ask = |objects| {
         let limits = Limits { work: objects, ..Limits::default() };
         ask(&engine_of([with_property("custom", "1")], limits), &document)

@@ -11,48 +11,94 @@ fn of_etcd(selection: &str) -> Value {
     data(&engine(Limits::default()), &format!("{{ {ETCD} {{ {selection} }} }}"))["package"].take()
 }
 
+/// The upgrade of the fixture, with these reasons.
+fn upgrade(reasons: &[&str]) -> Value {
+    json!({
+        "fromName": "etcd.v1.0.0",
+        "from": {"name": "etcd.v1.0.0"},
+        "toName": "etcd.v1.1.0",
+        "to": {"name": "etcd.v1.1.0"},
+        "reasons": reasons,
+        "channelNames": ["stable"],
+    })
+}
+
+const EDGE: &str = "{ fromName from { name } toName to { name } reasons channelNames }";
+
 #[test]
-fn a_graph_has_bundles_and_the_steps_between_them() {
-    let graph = "nodes { name } edges { from { name } to { name } channel { name } reason }";
+fn a_graph_has_bundles_what_names_them_and_skip_ranges() {
+    let ranges = "skipRanges { range isValid toName to { name } channelNames fromCount
+        spans { highest { name } lowest { name } count } }";
+    let graph = format!("nodes {{ name }} replaces {EDGE} skips {EDGE} {ranges}");
     let answer = of_etcd(&format!(
         "all: updateGraph {{ {graph} }} beta: updateGraph(channels: [\"beta\", \"none\"]) {{ {graph} }}"
     ));
     let nodes = json!([{"name": "etcd.v1.1.0"}, {"name": "etcd.v1.0.0"}]);
-    let edge = |reason: &str| {
-        json!({
-            "from": {"name": "etcd.v1.0.0"},
-            "to": {"name": "etcd.v1.1.0"},
-            "channel": {"name": "stable"},
-            "reason": reason,
-        })
-    };
-    assert_eq!(answer["all"], json!({"nodes": nodes, "edges": [edge("REPLACES"), edge("SKIP_RANGE")]}));
-    assert_eq!(answer["beta"], json!({"nodes": nodes, "edges": []}));
+    let range = json!({
+        "range": "<1.1.0",
+        "isValid": true,
+        "toName": "etcd.v1.1.0",
+        "to": {"name": "etcd.v1.1.0"},
+        "channelNames": ["stable"],
+        "fromCount": 1,
+        "spans": [{"highest": {"name": "etcd.v1.0.0"}, "lowest": {"name": "etcd.v1.0.0"}, "count": 1}],
+    });
+    let skipped = json!({
+        "fromName": "etcd.v0.9.0",
+        "from": null,
+        "toName": "etcd.v1.1.0",
+        "to": {"name": "etcd.v1.1.0"},
+        "reasons": ["SKIPS"],
+        "channelNames": ["stable"],
+    });
+    let expected =
+        json!({"nodes": nodes, "replaces": [upgrade(&["REPLACES"])], "skips": [skipped], "skipRanges": [range]});
+    assert_eq!(answer["all"], expected);
+    assert_eq!(answer["beta"], json!({"nodes": nodes, "replaces": [], "skips": [], "skipRanges": []}));
 }
 
 #[test]
 fn successors_of_a_bundle_and_of_what_is_installed_come_highest_first() {
     let answer = of_etcd(
-        r#"named: successors(of: {name: "etcd.v0.9.0", version: "2.0.0"}) { name }
-           in_range: successors(of: {name: "gone", version: "0.0.1"}) { name }
-           beta: successors(of: {name: "etcd.v0.9.0", version: "0.9.0"}, channels: ["beta"]) { name }
-           released: successors(of: {name: "gone", version: "1.1.0", release: "2"}) { name }
-           bundles { nodes { name successors { name } upgradePath { name } none: upgradePath(to: "none") { name }
-                             back: upgradePath(to: "etcd.v1.0.0") { name } } }"#,
+        r#"named: successors(of: {name: "etcd.v0.9.0", version: "2.0.0"}) { fromName from { name } toName reasons }
+           in_range: successors(of: {name: "gone", version: "0.0.1"}) { toName reasons channelNames }
+           beta: successors(of: {name: "etcd.v0.9.0", version: "0.9.0"}, channels: ["beta"]) { toName }
+           released: successors(of: {name: "gone", version: "1.1.0", release: "2"}) { toName reasons channelNames }"#,
     );
-    let next = json!([{"name": "etcd.v1.1.0"}]);
-    assert_eq!((&answer["named"], &answer["in_range"]), (&next, &next));
-    assert_eq!((&answer["beta"], &answer["released"]), (&json!([]), &next));
+    let named = json!([{"fromName": "etcd.v0.9.0", "from": null, "toName": "etcd.v1.1.0", "reasons": ["SKIPS"]}]);
+    assert_eq!(answer["named"], named);
+    let in_range = json!([{"toName": "etcd.v1.1.0", "reasons": ["SKIP_RANGE"], "channelNames": ["stable"]}]);
+    assert_eq!(answer["in_range"], in_range);
+    assert_eq!(answer["beta"], json!([]));
+    let released = json!([{"toName": "etcd.v1.1.0", "reasons": [], "channelNames": []}]);
+    assert_eq!(answer["released"], released, "the same version and release under another name needs no entry");
+}
+
+#[test]
+fn a_bundle_knows_its_upgrades_those_to_it_and_the_way_to_the_head() {
+    let answer = of_etcd(&format!(
+        "bundles(first: 9) {{ nodes {{ name successors {EDGE} predecessors {EDGE} upgradePath {EDGE}
+         none: upgradePath(to: \"none\") {EDGE} back: upgradePath(to: \"etcd.v1.0.0\") {EDGE} }} }}"
+    ));
+    let step = [upgrade(&["REPLACES", "SKIP_RANGE"])];
     assert_eq!(
         answer["bundles"]["nodes"],
         json!([
-            {"name": "etcd.v1.1.0", "successors": [], "upgradePath": next, "none": null, "back": null},
+            {
+                "name": "etcd.v1.1.0",
+                "successors": [],
+                "predecessors": step,
+                "upgradePath": [],
+                "none": null,
+                "back": null,
+            },
             {
                 "name": "etcd.v1.0.0",
-                "successors": next,
-                "upgradePath": [{"name": "etcd.v1.0.0"}, {"name": "etcd.v1.1.0"}],
+                "successors": step,
+                "predecessors": [],
+                "upgradePath": step,
                 "none": null,
-                "back": [{"name": "etcd.v1.0.0"}],
+                "back": [],
             },
         ])
     );
@@ -60,7 +106,7 @@ fn successors_of_a_bundle_and_of_what_is_installed_come_highest_first() {
 
 #[test]
 fn an_installed_version_that_is_none_is_bad_input() {
-    let query = format!(r#"{{ {ETCD} {{ name successors(of: {{name: "a", version: "1.0"}}) {{ name }} }} }}"#);
+    let query = format!(r#"{{ {ETCD} {{ name successors(of: {{name: "a", version: "1.0"}}) {{ toName }} }} }}"#);
     let body = ask(&engine(Limits::default()), &query);
     assert_eq!(body["data"], json!({"package": {"name": "etcd", "successors": null}}));
     assert_eq!(code(&body), "BAD_USER_INPUT");

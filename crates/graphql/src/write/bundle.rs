@@ -32,6 +32,7 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
             BundleField::RelatedImages => return writer.object_list(bundle.related_images(), field),
             BundleField::Properties => return writer.properties(bundle.properties(), field),
             BundleField::Successors => return writer.successors_of_bundle(self, field),
+            BundleField::Predecessors => return writer.predecessors_of_bundle(self, field),
             BundleField::UpgradePath => return writer.upgrade_path(self, field),
         }
         Ok(())

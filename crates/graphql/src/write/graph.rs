@@ -1,16 +1,20 @@
-//! `UpdateGraph`, `UpdateEdge`, and the fields about upgrades of `Package` and `Bundle`.
+//! `UpdateGraph`, `UpdateEdge`, `SkipRange`, and the fields about upgrades of `Package` and `Bundle`.
 
 use fbc::catalog::{Bundle, Head, Package};
-use fbc::graph::{Installed, UpdateEdge, UpdateGraph, successors};
-use fbc::work::Step;
+use fbc::graph::{BundleSpan, Installed, Reason, SkipRange, UpdateGraph, Upgrade, upgrades_from};
+use fbc::work::{Step, WorkStopped};
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::StringSet;
-use crate::fields::{UpdateEdgeField, UpdateGraphField};
+use crate::fields::{BundleSpanField, SkipRangeField, UpdateEdgeField, UpdateGraphField};
 
 /// The type `UpdateGraph`, for a package of a catalog.
 #[derive(Clone, Copy)]
 struct UpdateGraphObject<'g, 'a>(InCatalog<'a, &'g UpdateGraph<'a>>);
+
+/// The type `SkipRange`, with the graph that it belongs to.
+#[derive(Clone, Copy)]
+struct SkipRangeObject<'g, 'a>(InCatalog<'a, (&'g UpdateGraph<'a>, &'g SkipRange<'a>)>);
 
 /// Returns the argument `channels` of a field; empty selects every channel.
 fn channels<'a>(field: &'a PlannedField<'a>) -> Vec<&'a str> {
@@ -39,8 +43,8 @@ impl<'a> ResponseWriter<'a> {
         self.work.draw(Step::ParsedByte, version.len())?;
         match Installed::parse(name, version, installed["release"].as_str()) {
             Ok(installed) => {
-                let bundles = successors(package.item, &installed, &channels(field), self.work)?;
-                self.object_list(bundles.into_iter().map(|bundle| package.with(bundle)), field)
+                let upgrades = upgrades_from(package.item, &installed, &channels(field), self.work)?;
+                self.object_list(upgrades.iter().map(|upgrade| package.with(upgrade)), field)
             }
             Err(error) => self.bad_user_input(field, format!("`of` is malformed: {error}")),
         }
@@ -53,8 +57,19 @@ impl<'a> ResponseWriter<'a> {
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
         let installed = Installed::from_bundle(bundle.item);
-        let bundles = successors(bundle.item.package(), &installed, &channels(field), self.work)?;
-        self.object_list(bundles.into_iter().map(|item| bundle.with(item)), field)
+        let upgrades = upgrades_from(bundle.item.package(), &installed, &channels(field), self.work)?;
+        self.object_list(upgrades.iter().map(|upgrade| bundle.with(upgrade)), field)
+    }
+
+    /// `Bundle.predecessors`.
+    pub(super) fn predecessors_of_bundle(
+        &mut self,
+        bundle: InCatalog<'a, Bundle<'a>>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        let graph = UpdateGraph::new(bundle.item.package(), &channels(field), self.work)?;
+        let upgrades = graph.upgrades_to(bundle.item, self.work)?;
+        self.object_list(upgrades.iter().map(|upgrade| bundle.with(upgrade)), field)
     }
 
     /// `Bundle.upgradePath`.
@@ -69,16 +84,25 @@ impl<'a> ResponseWriter<'a> {
             None => default_head(package),
         };
         let path = match target {
-            Some(target) => {
-                UpdateGraph::new(package, &channels(field), self.work)?.path(bundle.item, target, self.work)?
-            }
+            Some(target) => self.find_path(bundle.item, target, &channels(field))?,
             None => None,
         };
         let Some(path) = path else {
             self.null();
             return Ok(());
         };
-        self.object_list(path.into_iter().map(|item| bundle.with(item)), field)
+        self.object_list(path.iter().map(|upgrade| bundle.with(upgrade)), field)
+    }
+
+    fn find_path(
+        &self,
+        from: Bundle<'a>,
+        to: Bundle<'a>,
+        channels: &[&str],
+    ) -> Result<Option<Vec<Upgrade<'a>>>, WorkStopped> {
+        let graph = UpdateGraph::new(from.package(), channels, self.work)?;
+        let Some(path) = graph.path(from, to, self.work)? else { return Ok(None) };
+        path.windows(2).map(|step| graph.upgrade(step[0], step[1], self.work)).collect::<Result<_, _>>().map(Some)
     }
 }
 
@@ -100,42 +124,86 @@ impl<'a> Object<'a> for UpdateGraphObject<'_, 'a> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         let Self(graph) = self;
-        match name {
-            UpdateGraphField::Nodes => writer.object_list(graph.item.nodes().map(|bundle| graph.with(bundle)), field),
-            UpdateGraphField::Edges => {
-                let work = writer.work;
-                // Most edges may be left out, so that each is drawn, and not only those that are written.
-                let drawn = graph.item.edges().take_while(|_| work.draw(Step::Edge, 2).is_ok());
-                let edges = drawn.filter_map(|edge| {
-                    let (from, target) = edge.from_bundle.zip(edge.to.bundle())?;
-                    graph.item.has(from).then_some(UpdateEdgeObject { edge: graph.with(edge), from, target })
-                });
-                writer.object_list(edges, field)?;
-                Ok(work.draw(Step::Edge, 0)?)
+        let upgrades = match name {
+            UpdateGraphField::Nodes => {
+                return writer.object_list(graph.item.nodes().map(|bundle| graph.with(bundle)), field);
             }
-        }
+            UpdateGraphField::SkipRanges => {
+                let ranges = graph.item.skip_ranges(writer.work)?;
+                let ranges = ranges.iter().map(|range| SkipRangeObject(graph.with((graph.item, range))));
+                return writer.object_list(ranges, field);
+            }
+            UpdateGraphField::Replaces => graph.item.replaces(writer.work)?,
+            UpdateGraphField::Skips => graph.item.skips(writer.work)?,
+        };
+        writer.object_list(upgrades.iter().map(|upgrade| graph.with(upgrade)), field)
     }
 }
 
-/// The type `UpdateEdge`, for an edge between two bundles of the catalog.
-#[derive(Clone, Copy)]
-struct UpdateEdgeObject<'a> {
-    edge: InCatalog<'a, UpdateEdge<'a>>,
-    from: Bundle<'a>,
-    target: Bundle<'a>,
-}
-
-impl<'a> Object<'a> for UpdateEdgeObject<'a> {
+impl<'a> Object<'a> for InCatalog<'a, &Upgrade<'a>> {
     type Field = UpdateEdgeField;
 
     fn write(self, name: UpdateEdgeField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
-        let Self { edge, from, target } = self;
+        let upgrade = self.item;
+        let bundle = match name {
+            UpdateEdgeField::From => upgrade.from_bundle,
+            UpdateEdgeField::To => upgrade.to_bundle,
+            UpdateEdgeField::FromName => {
+                writer.string(upgrade.from);
+                return Ok(());
+            }
+            UpdateEdgeField::ToName => {
+                writer.string(upgrade.to);
+                return Ok(());
+            }
+            UpdateEdgeField::Reasons => {
+                writer.strings(upgrade.reasons.iter().map(Reason::as_str));
+                return Ok(());
+            }
+            UpdateEdgeField::ChannelNames => {
+                writer.strings(upgrade.channels.iter().copied());
+                return Ok(());
+            }
+        };
+        writer.optional_object(bundle.map(|bundle| self.with(bundle)), field)
+    }
+}
+
+impl<'a> Object<'a> for SkipRangeObject<'_, 'a> {
+    type Field = SkipRangeField;
+
+    fn write(self, name: SkipRangeField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+        let Self(object) = self;
+        let (graph, range) = object.item;
         match name {
-            UpdateEdgeField::From => return writer.object(edge.with(from), field),
-            UpdateEdgeField::To => return writer.object(edge.with(target), field),
-            UpdateEdgeField::Channel => return writer.object(edge.with(edge.item.to.channel()), field),
-            UpdateEdgeField::Reason => writer.static_string(edge.item.reason.as_str()),
+            SkipRangeField::Range => writer.string(range.range),
+            SkipRangeField::IsValid => writer.boolean(range.is_valid),
+            SkipRangeField::ToName => writer.string(range.to),
+            SkipRangeField::To => {
+                return writer.optional_object(range.to_bundle.map(|bundle| object.with(bundle)), field);
+            }
+            SkipRangeField::ChannelNames => writer.strings(range.channels.iter().copied()),
+            SkipRangeField::FromCount => writer.count(graph.count_from(range)),
+            SkipRangeField::Spans => {
+                return writer.object_list(graph.spans(range).map(|span| object.with(span)), field);
+            }
         }
         Ok(())
+    }
+}
+
+impl<'a> Object<'a> for InCatalog<'a, BundleSpan<'a>> {
+    type Field = BundleSpanField;
+
+    fn write(self, name: BundleSpanField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+        let bundle = match name {
+            BundleSpanField::Highest => self.item.highest,
+            BundleSpanField::Lowest => self.item.lowest,
+            BundleSpanField::Count => {
+                writer.count(self.item.count);
+                return Ok(());
+            }
+        };
+        writer.object(self.with(bundle), field)
     }
 }

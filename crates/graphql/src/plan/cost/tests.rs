@@ -69,12 +69,12 @@ fn a_diff_costs_as_much_as_one_of_two_versions_usually_has_and_a_subscription_wh
 fn what_takes_work_costs_more_than_its_objects() {
     let package =
         |selection: &str| cost_of(&format!("{{ package(catalog: \"a\", name: \"b\") {{ {selection} }} }}")) - 1;
-    assert_eq!(package("updateGraph { __typename }"), 1_000 + 1);
-    assert_eq!(package("updateGraph { nodes { name } edges { from { name } } }"), 1_000 + 1 + 80 + 200 * 2);
-    assert_eq!(package("successors(of: {name: \"a\", version: \"1.0.0\"}) { name }"), 50 + 10);
+    assert_eq!(package("updateGraph { __typename }"), 100 + 1);
+    assert_eq!(package("updateGraph { nodes { name } replaces { from { name } } }"), 100 + 1 + 120 + 250 * 2);
+    assert_eq!(package("successors(of: {name: \"a\", version: \"1.0.0\"}) { toName }"), 50 + 50);
     let bundles = |selection: &str| package(&format!("bundles(first: 1) {{ nodes {{ {selection} }} }}")) - 2;
-    assert_eq!(bundles("successors { name }"), 50 + 10);
-    assert_eq!(bundles("upgradePath { name }"), 500 + 10);
+    assert_eq!(bundles("successors { toName }"), 50 + 50);
+    assert_eq!(bundles("upgradePath { toName }"), 500 + 20);
     let resolve =
         |selection: &str| cost_of(&format!("{{ resolve(request: {{packageName: \"a\"}}) {{ {selection} }} }}"));
     assert_eq!(resolve("... on ResolutionFailure { message considered { rejection } }"), 200 + 1 + 80);
