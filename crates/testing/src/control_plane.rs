@@ -21,10 +21,10 @@ use kept::Kept;
 const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/control-plane/build.sh");
 
 /// What the API server writes to its audit log: one line when a response begins that is a stream, and one when a
-/// response is complete. Its own requests are not written.
+/// response is complete. Its own requests and the administrator's are not written.
 const AUDIT_POLICY: &str = r#"{
     "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
-    "rules": [{ "level": "None", "users": ["system:apiserver"] }, { "level": "Metadata" }]
+    "rules": [{ "level": "None", "users": ["system:apiserver", "admin"] }, { "level": "Metadata" }]
 }"#;
 
 /// An API server over its own etcd, each a process on a port of its own. They end when this is dropped, and at the
