@@ -8,6 +8,7 @@ mod canonical;
 mod catalogd;
 mod closed_output;
 mod corpus;
+mod deploy;
 mod documents;
 mod forward_compat;
 mod fuzz;

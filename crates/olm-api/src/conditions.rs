@@ -1,0 +1,48 @@
+//! Types, reasons and messages of the conditions of a `ClusterCatalog`.
+//!
+//! `Progressing` and `Serving` are those of catalogd, whose reasons and messages other controllers compare.
+
+/// Whether the catalog has reached the state that its spec asks for.
+pub const PROGRESSING: &str = "Progressing";
+
+/// Whether the content of the catalog is served.
+pub const SERVING: &str = "Serving";
+
+/// Whether the content of the catalog is free of errors.
+pub const VALID: &str = "Valid";
+
+/// Reasons of [`PROGRESSING`].
+pub mod progressing {
+    /// The desired state is reached.
+    pub const SUCCEEDED: &str = "Succeeded";
+    /// The last attempt failed, and is repeated.
+    pub const RETRYING: &str = "Retrying";
+    /// The last attempt failed, and another one fails too until somebody intervenes.
+    pub const BLOCKED: &str = "Blocked";
+    /// Message of [`SUCCEEDED`] when the content is served.
+    pub const UNPACKED: &str = "Successfully unpacked and stored content from resolved source";
+}
+
+/// Reasons of [`SERVING`].
+pub mod serving {
+    /// The content is served.
+    pub const AVAILABLE: &str = "Available";
+    /// There is no content.
+    pub const UNAVAILABLE: &str = "Unavailable";
+    /// The availability mode of the catalog is `Unavailable`.
+    pub const USER_SPECIFIED_UNAVAILABLE: &str = "UserSpecifiedUnavailable";
+    /// Message of [`AVAILABLE`].
+    pub const SERVING_DESIRED: &str = "Serving desired content from resolved source";
+    /// Message of [`USER_SPECIFIED_UNAVAILABLE`], here and where [`PROGRESSING`](super::PROGRESSING) says so.
+    pub const SET_UNAVAILABLE: &str = "Catalog availability mode is set to Unavailable";
+}
+
+/// Reasons of [`VALID`].
+pub mod valid {
+    /// The content has no error.
+    pub const NO_ERRORS: &str = "NoErrors";
+    /// The content has errors. It is served all the same.
+    pub const ERRORS_FOUND: &str = "ErrorsFound";
+    /// The content of the source cannot be read. An earlier content is served, if there is one.
+    pub const UNREADABLE: &str = "Unreadable";
+}
