@@ -124,7 +124,8 @@ pub struct ResolvedSource {
     #[schemars(schema_with = "schema::source_type")]
     pub source_type: SourceType,
     /// The image; required when the type is `Image`, and forbidden otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    // Without `default`, which the schema would take for a reason not to require it; reading is the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(required)]
     pub image: Option<ResolvedImageSource>,
 }
