@@ -112,6 +112,62 @@ fn the_icons_of_community_are_images_whatever_is_declared() {
     assert_eq!(types, BTreeMap::from(expected));
 }
 
+#[test]
+fn every_package_of_community_has_a_text_for_its_tile() {
+    let Some(Served { content: Content { catalog, .. }, .. }) = serve("community") else { return };
+    let annotations = annotations("community");
+    let (mut annotated, mut derived) = (0, 0);
+    for package in catalog.packages() {
+        let Some(bundle) = package.metadata_bundle() else { continue };
+        let annotations = &annotations[&(package.name().to_owned(), bundle.name().to_owned())];
+        let given = annotations.get("description").and_then(Value::as_str).unwrap_or_default();
+        let given = given.split_whitespace().collect::<Vec<_>>().join(" ");
+        let Some(summary) = package.summary().summary() else { panic!("{} has none", package.name()) };
+        assert!(summary.chars().count() <= 300, "{}: {summary}", package.name());
+        if given.is_empty() {
+            derived += 1;
+            assert!(!summary.contains(['#', '*', '`', '\n', '[']), "{}: {summary}", package.name());
+        } else {
+            annotated += 1;
+            let start = summary.trim_end_matches('…');
+            assert!(given == summary || given.starts_with(start), "{}: {summary}", package.name());
+        }
+    }
+    assert_eq!((annotated, derived), (305, 28));
+}
+
+#[test]
+fn consoles_find_what_they_show_in_the_heads_of_community() {
+    let Some(served) = serve("community") else { return };
+    let engine = crate::served::engine([served]);
+    let query = "{ packages(first: 500) { nodes { metadata {
+        suggestedNamespace architectures validSubscriptions internalObjects initializationResource
+        clusterMonitoring consolePlugins maxKubeVersion supportWorkflow isStandalone } } } }";
+    let body = engine.execute(&graphql::Request { query: Some(query.into()), ..Default::default() }).body;
+    let body: Value = serde_json::from_slice(&body).expect("an answer is JSON");
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for node in body["data"]["packages"]["nodes"].as_array().expect("a list") {
+        for (key, value) in node["metadata"].as_object().expect("every package has metadata") {
+            let is_said = !value.is_null() && *value != Value::Array(Vec::new()) && *value != false;
+            *counts.entry(key).or_default() += usize::from(is_said);
+        }
+    }
+    let expected = [
+        ("architectures", 333),
+        ("clusterMonitoring", 12),
+        ("consolePlugins", 6),
+        // One more is written in YAML.
+        ("initializationResource", 13),
+        ("internalObjects", 19),
+        ("isStandalone", 333),
+        ("maxKubeVersion", 5),
+        ("suggestedNamespace", 149),
+        ("supportWorkflow", 1),
+        ("validSubscriptions", 13),
+    ];
+    assert_eq!(counts, BTreeMap::from(expected));
+}
+
 /// Compares each bundle of a catalog with what the oracle makes of its files.
 #[track_caller]
 fn agree(catalog: &Catalog, name: &str) -> Counts {

@@ -39,6 +39,35 @@ const crd = (object) => ({
 });
 const api = (object) => ({ group: text(object, 'group') ?? '', version: text(object, 'version') ?? '', kind: text(object, 'kind') ?? '' });
 
+/** The items of a JSON list of texts in an annotation; another text is one item. */
+function texts(value) {
+  if (value === undefined) return [];
+  try {
+    const list = JSON.parse(value);
+    if (Array.isArray(list) && list.every((item) => typeof item === 'string')) return list;
+  } catch {
+    // No JSON.
+  }
+  return [value];
+}
+
+/** The names behind a prefix in labels that say `supported`. */
+function supported(labels, prefix, assumed) {
+  const own = pairs(labels).filter(({ key }) => key.startsWith(prefix));
+  return own.length === 0 ? [assumed] : own.filter(({ value }) => value === 'supported').map(({ key }) => key.slice(prefix.length));
+}
+
+/** A text in one line of at most 300 characters. */
+function shortened(value) {
+  if (value === undefined) return undefined;
+  const line = value.split(/\s+/u).filter((word) => word !== '').join(' ');
+  const letters = [...line];
+  if (letters.length < 300) return line;
+  // The last place is for the ellipsis, and a word is not cut.
+  const cut = letters.slice(0, 300).join('').replace(/ [^ ]*$/u, '');
+  return `${cut}…`;
+}
+
 /** The metadata of an `olm.csv.metadata`, without what takes a table to read. */
 export function metadataOf(value) {
   const annotations = member(value, 'annotations');
@@ -54,14 +83,30 @@ export function metadataOf(value) {
     keywords: items(value, 'keywords').filter((item) => typeof item === 'string'),
     categories: [...new Set((annotation('categories') ?? '').split(',').map((item) => item.trim()).filter((item) => item !== ''))],
     maturity: text(value, 'maturity'),
+    summary: shortened(annotation('description')),
     minKubeVersion: text(value, 'minKubeVersion'),
+    maxKubeVersion: annotation('operatorhub.io/ui-metadata-max-k8s-version'),
+    architectures: supported(member(value, 'labels'), 'operatorframework.io/arch.', 'amd64'),
+    operatingSystems: supported(member(value, 'labels'), 'operatorframework.io/os.', 'linux'),
+    certifiedLevel: annotation('certifiedLevel'),
+    validSubscriptions: texts(annotation('operators.openshift.io/valid-subscription')),
+    clusterMonitoring: { true: true, false: false }[annotation('operatorframework.io/cluster-monitoring')?.toLowerCase()],
+    consolePlugins: texts(annotation('console.openshift.io/plugins')),
+    internalObjects: texts(annotation('operators.operatorframework.io/internal-objects')),
+    isStandalone: annotation('operators.operatorframework.io/operator-type') !== 'non-standalone',
+    actionText: annotation('marketplace.openshift.io/action-text'),
+    remoteWorkflow: annotation('marketplace.openshift.io/remote-workflow'),
+    supportWorkflow: annotation('marketplace.openshift.io/support-workflow'),
+    uninstallMessage: annotation('operator.openshift.io/uninstall-message'),
     containerImage: annotation('containerImage'),
     repository: annotation('repository'),
     support: annotation('support'),
     ownedCrds: objects(crds, 'owned').map(crd),
     requiredCrds: objects(crds, 'required').map(crd),
     nativeApis: objects(value, 'nativeAPIs').map(api),
+    label: ({ key }) => pairs(member(value, 'labels')).find((pair) => pair.key === key)?.value,
     labels: pairs(member(value, 'labels')),
+    annotation: ({ key }) => pairs(annotations).find((pair) => pair.key === key)?.value,
     annotations: ({ keys }) => pairs(annotations).filter(({ key }) => !keys?.length || keys.includes(key)),
   };
 }

@@ -76,13 +76,24 @@ export function oracle(catalogs) {
 const unmodelled = new Set([
   'Query.resolve',
   'Package.icon',
+  'Package.summary',
   'Package.updateGraph',
   'Package.successors',
   'Bundle.successors',
   'Bundle.predecessors',
   'Bundle.upgradePath',
   'PackageConnection.facets',
-  ...['capabilityLevel', 'certified', 'createdAt', 'examples', 'infrastructureFeatures', 'installModes'].map(
+  ...[
+    'capabilityLevel',
+    'certified',
+    'createdAt',
+    'examples',
+    'infrastructureFeatures',
+    'initializationResource',
+    'installModes',
+    'suggestedNamespace',
+    'suggestedNamespaceTemplate',
+  ].map(
     (name) => `CsvMetadata.${name}`,
   ),
 ]);

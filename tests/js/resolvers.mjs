@@ -184,6 +184,8 @@ function view(catalog) {
     publisher: catalog.publisher,
     labels: Object.entries(catalog.labels).sort(([a], [b]) => compareBytes(a, b)).map(([key, value]) => ({ key, value })),
     lastUnpacked: catalog.lastUnpacked,
+    packageCount: model.packages.length,
+    bundleCount: model.bundles.length,
     schemas: model.schemaCounts(),
     problems: ({ package: of, severity, ...args }) => {
       const keep = (item) => (of == null || item.packageName === of) && (severity !== 'ERROR' || item.severity === 'ERROR');
@@ -197,17 +199,22 @@ function view(catalog) {
   for (const meta of model.metas) Object.assign(meta, { catalog: made, blob: picked(meta.blob) });
   for (const item of model.packages) {
     Object.assign(item, { __typename: 'Package', id: id('Package', made.name, item.name), catalog: made, ownBundles: item.bundles });
+    item.displayName = item.metadata?.displayName ?? item.name;
+    item.latest = item.defaultChannel?.head?.bundle;
+    item.bundle = ({ name }) => item.ownBundles.find((bundle) => bundle.name === name);
     item.channel = ({ name }) => item.channels.find((channel) => channel.name === name);
     withProperties(item);
     for (const channel of item.channels) {
       const isDefault = channel === item.defaultChannel;
       Object.assign(channel, { __typename: 'Channel', id: id('Channel', made.name, item.name, channel.name), isDefault });
+      channel.entryCount = channel.entries.length;
       withProperties(channel);
     }
     for (const bundle of item.bundles) {
       const of = (type, member) => bundle.ownProperties.filter((own) => own.__typename === type).map((own) => own[member]);
       Object.assign(bundle, { __typename: 'Bundle', id: id('Bundle', made.name, item.name, bundle.name), catalog: made });
       bundle.ownProperties = bundle.properties;
+      bundle.channelNames = [...new Set(bundle.channelEntries.map((entry) => entry.channel.name))].sort(compareBytes);
       bundle.providedApis = of('GvkProperty', 'gvk');
       bundle.requiredApis = of('GvkRequiredProperty', 'gvk');
       bundle.requiredPackages = of('PackageRequiredProperty', 'requirement');

@@ -47,6 +47,7 @@ pub use find::{
 pub use icon::{FoundIcon, Icon, Icons};
 pub use metadata::{
     CapabilityLevel, CrdDescription, CsvMetadata, InstallMode, InstallModes, Link, Maintainer, NativeApi,
+    first_sentence,
 };
 pub use package::{Channel, ChannelEntry, Deprecation, Head, Package};
 pub use pointer::{JsonPointerError, resolve_pointer};

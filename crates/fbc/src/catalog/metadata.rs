@@ -4,6 +4,7 @@
 //! absent.
 
 mod annotation;
+mod console;
 mod created;
 mod kinds;
 mod layout;
@@ -15,6 +16,7 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 
+pub use console::first_sentence;
 pub use kinds::{CapabilityLevel, InstallMode, InstallModes};
 pub(super) use positions::CsvPositions;
 
@@ -176,12 +178,12 @@ impl CsvMetadata<'_> {
 
     /// Returns the categories, from an annotation, without duplicates and blank ones, in the author's order.
     pub fn categories(&self) -> Vec<String> {
-        self.annotation(MetadataField::Categories).map(|text| annotation::categories(&text)).unwrap_or_default()
+        self.known_annotation(MetadataField::Categories).map(|text| annotation::categories(&text)).unwrap_or_default()
     }
 
     /// Returns the capability level, from an annotation; `None` when missing or unknown.
     pub fn capability_level(&self) -> Option<CapabilityLevel> {
-        CapabilityLevel::parse(&self.annotation(MetadataField::Capabilities)?)
+        CapabilityLevel::parse(&self.known_annotation(MetadataField::Capabilities)?)
     }
 
     /// Returns the known install modes that are marked as supported.
@@ -197,33 +199,36 @@ impl CsvMetadata<'_> {
             let name = key.decode()[annotation::FEATURE_PREFIX.len()..].to_owned();
             (Cow::Owned(name), value.decode())
         });
-        annotation::infrastructure_features(features, self.annotation(MetadataField::InfrastructureFeatures).as_deref())
+        annotation::infrastructure_features(
+            features,
+            self.known_annotation(MetadataField::InfrastructureFeatures).as_deref(),
+        )
     }
 
     /// Returns whether it is certified, from an annotation; `None` unless that is `true` or `false`.
     pub fn certified(&self) -> Option<bool> {
-        annotation::boolean(&self.annotation(MetadataField::Certified)?)
+        annotation::boolean(&self.known_annotation(MetadataField::Certified)?)
     }
 
     /// Returns when it was created, from an annotation; `None` when missing, in an unknown format, or ambiguous, such as
     /// `03/04/2021`.
     pub fn created_at(&self) -> Option<Timestamp> {
-        created::created_at(&self.annotation(MetadataField::CreatedAt)?)
+        created::created_at(&self.known_annotation(MetadataField::CreatedAt)?)
     }
 
     /// Returns the image of the operator itself, from an annotation; `None` when missing or blank.
     pub fn container_image(&self) -> Option<Cow<'_, str>> {
-        annotation::trimmed(self.annotation(MetadataField::ContainerImage)?)
+        annotation::trimmed(self.known_annotation(MetadataField::ContainerImage)?)
     }
 
     /// Returns the source repository, from an annotation; `None` when missing or blank.
     pub fn repository(&self) -> Option<Cow<'_, str>> {
-        annotation::trimmed(self.annotation(MetadataField::Repository)?)
+        annotation::trimmed(self.known_annotation(MetadataField::Repository)?)
     }
 
     /// Returns the support contact, from an annotation: a name, a URL or any text; `None` when missing or blank.
     pub fn support(&self) -> Option<Cow<'_, str>> {
-        annotation::trimmed(self.annotation(MetadataField::Support)?)
+        annotation::trimmed(self.known_annotation(MetadataField::Support)?)
     }
 
     /// Returns the custom resources that it defines, in the author's order.
@@ -247,7 +252,7 @@ impl CsvMetadata<'_> {
     /// Returns the example resources in canonical JSON, from an annotation that holds JSON text; `None` when missing, not a
     /// single JSON value, or nested deeper than [`MAX_MANIFEST_DEPTH`].
     pub fn examples(&self) -> Option<Vec<u8>> {
-        read::json_value(&self.annotation(MetadataField::AlmExamples)?, MAX_MANIFEST_DEPTH)
+        read::json_value(&self.known_annotation(MetadataField::AlmExamples)?, MAX_MANIFEST_DEPTH)
     }
 
     /// Returns the labels with string values, sorted by key.
@@ -277,7 +282,7 @@ impl CsvMetadata<'_> {
         self.value(field).map(|array| lists::objects(array, fields, make)).unwrap_or_default()
     }
 
-    fn annotation(&self, field: MetadataField) -> Option<Cow<'_, str>> {
+    fn known_annotation(&self, field: MetadataField) -> Option<Cow<'_, str>> {
         self.text(field).map(JsonText::decode)
     }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use hashbrown::HashSet;
 use jiff::Timestamp;
 
-use super::metadata::{CapabilityLevel, InstallModes};
+use super::metadata::{CapabilityLevel, InstallModes, first_sentence};
 use super::names::{Name, NameInterner, NameTable};
 use super::record::NONE;
 use super::{Bundle, Catalog, Head, JsonText, Package};
@@ -32,6 +32,7 @@ struct SummaryRecord {
     /// Id of the bundle that the metadata comes from, or [`NONE`].
     bundle: u32,
     display_name: Option<Name>,
+    summary: Option<Name>,
     provider_name: Option<Name>,
     provider_url: Option<Name>,
     keywords: Range<u32>,
@@ -66,6 +67,12 @@ impl<'a> Summary<'a> {
     /// Returns the display name; `None` when missing or empty.
     pub fn display_name(self) -> Option<&'a str> {
         self.text(self.record.display_name)
+    }
+
+    /// Returns a text for tiles: that of the metadata, or else the first sentence of the description of the package, or of
+    /// the metadata; `None` when there is none of these.
+    pub fn summary(self) -> Option<&'a str> {
+        self.text(self.record.summary)
     }
 
     /// Returns the name of the provider; `None` when missing or empty.
@@ -147,13 +154,17 @@ impl SummaryBuilder {
         });
         let found = head.into_iter().chain(package.bundles()).find_map(|bundle| Some((bundle, bundle.metadata()?)));
         let Some((bundle, metadata)) = found else {
-            return SummaryRecord { bundle: NONE, ..SummaryRecord::default() };
+            let summary = package.description().and_then(|text| first_sentence(&text.decode()));
+            return SummaryRecord { bundle: NONE, summary: self.text(summary), ..SummaryRecord::default() };
         };
         let provider = metadata.provider();
         let keywords = metadata.keywords().into_iter().map(JsonText::decode);
+        let mut descriptions = package.description().into_iter().chain(metadata.description());
+        let summary = metadata.summary().or_else(|| descriptions.find_map(|text| first_sentence(&text.decode())));
         SummaryRecord {
             bundle: super::id(bundle.place()),
             display_name: self.name(metadata.display_name()),
+            summary: self.text(summary),
             provider_name: self.name(provider.and_then(|provider| provider.name)),
             provider_url: self.name(provider.and_then(|provider| provider.url)),
             keywords: self.words(keywords.filter(|word| !word.trim().is_empty())),
@@ -168,6 +179,10 @@ impl SummaryBuilder {
 
     fn name(&mut self, text: Option<JsonText<'_>>) -> Option<Name> {
         text.map(|text| self.names.intern(Cow::Owned(text.decode().into_owned())))
+    }
+
+    fn text(&mut self, text: Option<String>) -> Option<Name> {
+        text.map(|text| self.names.intern(Cow::Owned(text)))
     }
 
     /// Adds the distinct words and returns their range.

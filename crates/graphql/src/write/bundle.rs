@@ -1,7 +1,10 @@
 //! `Bundle`, `RelatedImage`, `GroupVersionKind` and `PackageRequirement`.
 
+use std::collections::BTreeSet;
+
 use fbc::catalog::{Bundle, GroupVersionKind, PackageRequirement, RelatedImage};
 
+use super::catalog::CatalogObject;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::{BundleField, GroupVersionKindField, PackageRequirementField, RelatedImageField};
 use crate::opaque_key::KeyTag;
@@ -16,6 +19,7 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
                 let parts = [&self.served.name, bundle.package().name(), bundle.name()];
                 writer.opaque_key(KeyTag::BUNDLE, parts.map(Some));
             }
+            BundleField::Catalog => return writer.object(CatalogObject(self.served), field),
             BundleField::Package => return writer.object(self.with(bundle.package()), field),
             BundleField::Name => writer.string(bundle.name()),
             BundleField::Version => writer.optional_string(bundle.version()),
@@ -23,6 +27,10 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
             BundleField::Image => return writer.json(bundle.image().raw()),
             BundleField::ChannelEntries => {
                 return writer.object_list(bundle.channel_entries().map(|entry| self.with(entry)), field);
+            }
+            BundleField::ChannelNames => {
+                let names: BTreeSet<_> = bundle.channel_entries().map(|entry| entry.channel().name()).collect();
+                writer.strings(names);
             }
             BundleField::Metadata => return writer.metadata(bundle, field),
             BundleField::Deprecation => return writer.optional_object(bundle.deprecation(), field),

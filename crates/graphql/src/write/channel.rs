@@ -27,6 +27,7 @@ impl<'a> Object<'a> for InCatalog<'a, Channel<'a>> {
                 return writer.optional_object(head, field);
             }
             ChannelField::Entries => return writer.object_list(channel.entries().map(|entry| self.with(entry)), field),
+            ChannelField::EntryCount => writer.count(channel.entries().len()),
             ChannelField::Deprecation => return writer.optional_object(channel.deprecation(), field),
             ChannelField::Properties => return writer.properties(channel.properties(), field),
         }

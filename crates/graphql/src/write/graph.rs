@@ -107,7 +107,7 @@ impl<'a> ResponseWriter<'a> {
 }
 
 /// Returns the bundle at the head of the default channel.
-fn default_head(package: Package<'_>) -> Option<Bundle<'_>> {
+pub(super) fn default_head(package: Package<'_>) -> Option<Bundle<'_>> {
     match package.default_channel()?.head() {
         Head::One(entry) => entry.bundle(),
         Head::None | Head::Several => None,

@@ -1,6 +1,7 @@
 //! `CsvMetadata`, `Link`, `Maintainer`, `CrdDescription`, and its `GroupVersionKind` and `KeyValue`.
 
 use fbc::catalog::{CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, JsonText, Link, Maintainer, NativeApi};
+use fbc::work::Step;
 
 use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{
@@ -28,32 +29,64 @@ impl<'a> Object<'a> for &CsvMetadata<'_> {
         field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
+        if reads_labels(name) {
+            writer.work.draw(Step::JsonByte, self.label_bytes())?;
+        }
         match name {
             CsvMetadataField::DisplayName => return writer.optional_json_string(self.display_name()),
+            CsvMetadataField::Summary => writer.optional_string(self.summary().as_deref()),
             CsvMetadataField::Description => return writer.optional_json_string(self.description()),
             CsvMetadataField::Provider => return writer.optional_object(self.provider(), field),
             CsvMetadataField::Maintainers => return writer.object_list(self.maintainers(), field),
             CsvMetadataField::Links => return writer.object_list(self.links(), field),
             CsvMetadataField::Keywords => return writer.json_strings(self.keywords()),
-            CsvMetadataField::Categories => writer.strings(self.categories().iter().map(|text| &**text)),
+            CsvMetadataField::Categories => writer.strings(texts(&self.categories())),
             CsvMetadataField::CapabilityLevel => writer.capability_level(self.capability_level()),
             CsvMetadataField::Maturity => return writer.optional_json_string(self.maturity()),
             CsvMetadataField::MinKubeVersion => return writer.optional_json_string(self.min_kube_version()),
+            CsvMetadataField::MaxKubeVersion => writer.optional_string(self.max_kube_version().as_deref()),
             CsvMetadataField::InstallModes => writer.install_modes(self.install_modes()),
             CsvMetadataField::InfrastructureFeatures => {
-                writer.strings(self.infrastructure_features().iter().map(|text| &**text));
+                writer.strings(texts(&self.infrastructure_features()));
             }
+            CsvMetadataField::Architectures => writer.strings(texts(&self.architectures())),
+            CsvMetadataField::OperatingSystems => writer.strings(texts(&self.operating_systems())),
             CsvMetadataField::Certified => writer.optional_boolean(self.certified()),
+            CsvMetadataField::CertifiedLevel => writer.optional_string(self.certified_level().as_deref()),
+            CsvMetadataField::ValidSubscriptions => writer.strings(texts(&self.valid_subscriptions())),
             CsvMetadataField::CreatedAt => {
                 writer.optional_string(self.created_at().map(|at| at.to_string()).as_deref());
             }
             CsvMetadataField::ContainerImage => writer.optional_string(self.container_image().as_deref()),
             CsvMetadataField::Repository => writer.optional_string(self.repository().as_deref()),
             CsvMetadataField::Support => writer.optional_string(self.support().as_deref()),
+            CsvMetadataField::SuggestedNamespace => writer.optional_string(self.suggested_namespace().as_deref()),
+            CsvMetadataField::SuggestedNamespaceTemplate => {
+                return writer.optional_json(self.suggested_namespace_template().as_deref());
+            }
+            CsvMetadataField::InitializationResource => {
+                return writer.optional_json(self.initialization_resource().as_deref());
+            }
+            CsvMetadataField::ClusterMonitoring => writer.optional_boolean(self.cluster_monitoring()),
+            CsvMetadataField::ConsolePlugins => writer.strings(texts(&self.console_plugins())),
+            CsvMetadataField::InternalObjects => writer.strings(texts(&self.internal_objects())),
+            CsvMetadataField::IsStandalone => writer.boolean(self.is_standalone()),
+            CsvMetadataField::ActionText => writer.optional_string(self.action_text().as_deref()),
+            CsvMetadataField::RemoteWorkflow => writer.optional_string(self.remote_workflow().as_deref()),
+            CsvMetadataField::SupportWorkflow => writer.optional_string(self.support_workflow().as_deref()),
+            CsvMetadataField::UninstallMessage => writer.optional_string(self.uninstall_message().as_deref()),
             CsvMetadataField::OwnedCrds => return writer.object_list(self.owned_crds(), field),
             CsvMetadataField::RequiredCrds => return writer.object_list(self.required_crds(), field),
             CsvMetadataField::NativeApis => return writer.object_list(self.native_apis(), field),
             CsvMetadataField::Examples => return writer.optional_json(self.examples().as_deref()),
+            CsvMetadataField::Label => {
+                let key = arguments(field).string("key").unwrap_or_default();
+                return writer.optional_json_string(self.label(key));
+            }
+            CsvMetadataField::Annotation => {
+                let key = arguments(field).string("key").unwrap_or_default();
+                return writer.optional_json_string(self.annotation(key));
+            }
             CsvMetadataField::Labels => {
                 return writer
                     .object_list(self.labels().into_iter().map(|(key, value)| RawKeyValue(key, value)), field);
@@ -67,6 +100,29 @@ impl<'a> Object<'a> for &CsvMetadata<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns whether a field is found in labels and annotations, whose size no object accounts for.
+fn reads_labels(field: CsvMetadataField) -> bool {
+    !matches!(
+        field,
+        CsvMetadataField::DisplayName
+            | CsvMetadataField::Description
+            | CsvMetadataField::Provider
+            | CsvMetadataField::Maintainers
+            | CsvMetadataField::Links
+            | CsvMetadataField::Keywords
+            | CsvMetadataField::Maturity
+            | CsvMetadataField::MinKubeVersion
+            | CsvMetadataField::InstallModes
+            | CsvMetadataField::OwnedCrds
+            | CsvMetadataField::RequiredCrds
+            | CsvMetadataField::NativeApis
+    )
+}
+
+fn texts(texts: &[String]) -> impl Iterator<Item = &str> {
+    texts.iter().map(|text| &**text)
 }
 
 impl ResponseWriter<'_> {

@@ -4,6 +4,7 @@ use fbc::catalog::{Deprecation, JsonText, Package};
 use serving::Served;
 
 use super::catalog::CatalogObject;
+use super::graph::default_head;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{DeprecationField, PackageField};
 use crate::opaque_key::KeyTag;
@@ -24,11 +25,16 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
             PackageField::Id => writer.opaque_key(KeyTag::PACKAGE, [&self.served.name, package.name()].map(Some)),
             PackageField::Catalog => return writer.object(CatalogObject(self.served), field),
             PackageField::Name => writer.string(package.name()),
+            PackageField::DisplayName => writer.string(package.summary().display_name().unwrap_or(package.name())),
+            PackageField::Summary => writer.optional_string(package.summary().summary()),
             PackageField::Description => return writer.optional_json(package.description().map(JsonText::raw)),
             PackageField::Icon => return writer.optional_object(package.icon(), field),
             PackageField::Metadata => return writer.package_metadata(package, field),
             PackageField::DefaultChannel => {
                 return writer.optional_object(package.default_channel().map(|channel| self.with(channel)), field);
+            }
+            PackageField::Latest => {
+                return writer.optional_object(default_head(package).map(|bundle| self.with(bundle)), field);
             }
             PackageField::Channels => {
                 return writer.object_list(package.channels().map(|channel| self.with(channel)), field);
@@ -41,6 +47,10 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
             PackageField::Properties => return writer.properties(package.properties(), field),
             PackageField::Bundles => {
                 return writer.bundles(vec![self.served], Some(vec![package.name()]), field);
+            }
+            PackageField::Bundle => {
+                let bundle = arguments(field).string("name").and_then(|name| package.bundle(name));
+                return writer.optional_object(bundle.map(|bundle| self.with(bundle)), field);
             }
             PackageField::UpdateGraph => return writer.update_graph(self, field),
             PackageField::Successors => return writer.successors_of_installed(self, field),
