@@ -12,7 +12,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::source_task::{Attempt, SourceTask, Stages, Step};
-use crate::{CatalogSpec, LoadError, SourceSpec, SyncStatus};
+use crate::{CatalogSpec, LoadError, Source, SourceSpec, SyncStatus};
 
 /// Time until a content that is served is compressed. A content that is replaced or withdrawn sooner never is.
 pub const COMPRESS_AFTER: Duration = Duration::from_mins(1);
@@ -81,6 +81,8 @@ pub enum Event {
 pub struct Report {
     /// The catalog.
     pub name: CatalogName,
+    /// The source that was attempted. What is served may come from another one that was wanted before.
+    pub source: Arc<Source>,
     /// The content that is served now, if any.
     pub content: Option<Content>,
     /// How the content relates to its source.
@@ -111,8 +113,8 @@ struct RunningSource {
 struct CatalogState {
     /// The content that is served, with its metadata.
     published: Option<(Content, CatalogMetadata)>,
-    /// The status that was reported last.
-    reported: Option<SyncStatus>,
+    /// The source and the status that were reported last.
+    reported: Option<(Arc<Source>, SyncStatus)>,
     /// The background work on the content that is served.
     finishing: Option<AbortHandle>,
 }
@@ -292,7 +294,9 @@ impl LoaderTask {
         let before = state.published.as_ref();
         let is_new = |content: &Content| before.is_none_or(|(before, _)| !before.is_same(content));
         let is_described = before.is_none_or(|(_, metadata)| *metadata == spec.metadata);
-        let reported = state.reported.as_ref().is_some_and(|reported| reported.is_same(&attempt.status));
+        let source = &spec.source.source;
+        let reported = state.reported.as_ref();
+        let is_reported = reported.is_some_and(|(of, status)| **of == *source && status.is_same(&attempt.status));
         // A source that failed tells nothing against what another source of the same catalog gave before.
         let content = attempt.content.as_ref().filter(|_| before.is_none() || attempt.status.error().is_none());
         let content = content.or(before.map(|(content, _)| content)).cloned();
@@ -300,13 +304,13 @@ impl LoaderTask {
         if let Some(content) = content.clone().filter(|_| is_new || !is_described) {
             self.publish(spec, content, is_new);
         }
-        if reported && !is_new {
+        if is_reported && !is_new {
             return;
         }
         let Some(state) = self.catalogs.get_mut(&spec.name) else { return };
-        state.reported = Some(attempt.status.clone());
-        let report =
-            Report { name: spec.name.clone(), content, status: attempt.status.clone(), duration: attempt.duration };
+        let (source, status) = (Arc::new(source.clone()), attempt.status.clone());
+        state.reported = Some((Arc::clone(&source), status.clone()));
+        let report = Report { name: spec.name.clone(), source, content, status, duration: attempt.duration };
         report.log(is_new);
         observe(Event::Attempted(report));
     }
@@ -395,7 +399,7 @@ impl Report {
     }
 
     fn log(&self, is_new: bool) {
-        let Self { name: catalog, content, status, duration } = self;
+        let Self { name: catalog, source: _, content, status, duration } = self;
         let content = content.as_ref();
         let digest = content.map(|content| content.digest.to_string());
         let image = content.and_then(|content| content.image.as_deref());

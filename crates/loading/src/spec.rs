@@ -6,7 +6,7 @@ use serving::{CatalogMetadata, CatalogName};
 use crate::{RefreshPolicy, Source};
 
 /// A catalog that is to be served and kept current.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CatalogSpec {
     /// Name of the catalog.
     pub name: CatalogName,
@@ -17,7 +17,7 @@ pub struct CatalogSpec {
 }
 
 /// Where the files of a catalog come from, and how they are kept current.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SourceSpec {
     /// A directory or an image.
     pub source: Source,

@@ -72,6 +72,22 @@ async fn a_catalog_whose_source_changes_keeps_its_content_until_the_new_source_g
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn each_source_of_a_catalog_is_reported_although_both_give_the_same_image() {
+    let folders = Folders::new(&[]);
+    let layout = folders.layout();
+    for tag in ["v1", "v2"] {
+        layout.image(tag, &[testing::CONFIGS], &[("configs/catalog.json", ETCD)]);
+    }
+    let [first, second] = ["v1", "v2"].map(|tag| image("one", &layout.source(tag)));
+    let mut watching = Watching::start(&folders, vec![first.clone()]);
+    for spec in [first, second] {
+        watching.set(vec![spec.clone()]);
+        let report = watching.report().await;
+        assert_eq!((&*report.source, packages(&report)), (&spec.source.source, Some(vec!["etcd".to_owned()])));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawn_catalog_is_not_in_use_any_more() {
     let folders = Folders::new(&[("b", ARGO)]);
     let layout = folders.layout();
