@@ -6,6 +6,7 @@
 
 mod catalog_source;
 #[expect(unreachable_pub, reason = "structs that `KubeSchema` generates")]
+#[expect(clippy::duplicated_attributes, reason = "print columns of one type")]
 mod cluster_catalog;
 pub mod conditions;
 mod schema;

@@ -62,7 +62,7 @@ fn fields_have_the_types_limits_and_defaults_of_catalogd() {
     let expected: [(&[&str], Value); 13] = [
         (
             &["spec", "priority"],
-            json!({ "type": "integer", "format": "int32", "default": 0, "minimum": i32::MIN, "maximum": i32::MAX }),
+            json!({ "type": "integer", "format": "int32", "default": 0, "minimum": f64::from(i32::MIN), "maximum": f64::from(i32::MAX) }),
         ),
         (
             &["spec", "availabilityMode"],
@@ -72,7 +72,7 @@ fn fields_have_the_types_limits_and_defaults_of_catalogd() {
         (&["spec", "source", "type"], json!({ "type": "string", "enum": ["Image"] })),
         (&image, json!({ "type": "object", "required": ["ref"] })),
         (&[image[0], image[1], image[2], "ref"], json!({ "type": "string", "maxLength": 1000 })),
-        (&[image[0], image[1], image[2], "pollIntervalMinutes"], json!({ "type": "integer", "minimum": 1 })),
+        (&[image[0], image[1], image[2], "pollIntervalMinutes"], json!({ "type": "integer", "minimum": 1.0 })),
         (&["status"], json!({ "type": "object" })),
         (&["status", "lastUnpacked"], json!({ "type": "string", "format": "date-time" })),
         (&["status", "resolvedSource"], json!({ "type": "object", "required": ["image", "type"] })),
