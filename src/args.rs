@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use axum::http::HeaderValue;
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{ArgAction, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use controller::{LeaseDurations, SecretName};
 use graphql::StreamLimits;
 use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
@@ -32,6 +33,10 @@ pub struct Args {
 pub enum Command {
     /// Load catalogs and serve them over GraphQL and HTTP
     Serve(Box<ServeArgs>),
+    /// Serve the catalogs of a Kubernetes cluster and report their status
+    ///
+    /// The catalogs are those of its `ClusterCatalog` objects. Every replica serves all of them.
+    Controller(Box<ControllerArgs>),
     /// List the problems of a catalog
     ///
     /// The exit status is 1 if `opm validate` would refuse the catalog, and 0 otherwise.
@@ -62,6 +67,25 @@ pub struct ServeArgs {
     /// More catalogs, with priorities, labels, display names and publishers (YAML)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
+    /// Reload a catalog when its directory changes, and the configuration file when it changes
+    #[arg(long)]
+    pub watch: bool,
+    /// Interval between two polls of the tag of an image, such as `30s`, `10m` or `1h`; `0` never polls
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
+    pub poll: Duration,
+    #[command(flatten)]
+    pub server: ServerArgs,
+    #[command(flatten)]
+    pub images: ImageArgs,
+    #[command(flatten)]
+    pub documents: DocumentArgs,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// Flags of every server: where it listens, and what it keeps.
+#[derive(Debug, clap::Args)]
+pub struct ServerArgs {
     /// Address to listen on; port 0 chooses a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
     pub listen: String,
@@ -78,12 +102,6 @@ pub struct ServeArgs {
     /// Maximum size of the store in bytes
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_QUOTA_BYTES)]
     pub store_quota: u64,
-    /// Reload a catalog when its directory changes, and the configuration file when it changes
-    #[arg(long)]
-    pub watch: bool,
-    /// Interval between two polls of the tag of an image, such as `30s`, `10m` or `1h`; `0` never polls
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
-    pub poll: Duration,
     /// Time after which a new content is compressed for downloads of the whole catalog, such as `30s` or `1m`; a content
     /// that is replaced sooner is never compressed
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
@@ -96,18 +114,86 @@ pub struct ServeArgs {
     /// repeated
     #[arg(long, value_name = "ORIGIN")]
     pub cors_origin: Vec<HeaderValue>,
+}
+
+/// Flags of `controller`.
+#[derive(Debug, clap::Args)]
+pub struct ControllerArgs {
+    /// File that says how to reach the API server [default: the one that KUBECONFIG names, or else the cluster of the pod]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub kubeconfig: Option<PathBuf>,
+    /// Namespace of the controller: of its Lease, its `ServiceAccount`, and the pull secrets that catalogs name [default: the
+    /// namespace of the pod]
+    #[arg(long, env = "POD_NAMESPACE", hide_env_values = true, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// Address that clients reach the server at, with the scheme if it is not `http`: what `status.urls.base` begins with
+    /// [default: catalogql.NAMESPACE.svc]
+    #[arg(long, value_name = "[SCHEME://]HOST[:PORT]", value_parser = parse_external_address)]
+    pub external_address: Option<String>,
+    /// Load what the specs of `ClusterCatalogs` ask for, and write their status; `false` loads what catalogd has written to
+    /// their status, and writes nothing
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
+    pub manage: bool,
+    /// Let one of several replicas write status, the one that holds a Lease; `false` is for a single replica
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
+    pub leader_elect: bool,
+    /// Time since the last renewal of the Lease after which another replica takes it
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
+    pub leader_elect_lease_duration: Duration,
+    /// Time since the last renewal of the Lease after which its holder stops writing
+    #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = parse_duration)]
+    pub leader_elect_renew_deadline: Duration,
+    /// Time between two attempts to take or to renew the Lease
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration)]
+    pub leader_elect_retry_period: Duration,
+    /// Serve the images of `CatalogSources` too (OLM v0), as NAMESPACE.NAME
+    #[arg(long)]
+    pub catalog_sources: bool,
     #[command(flatten)]
-    pub images: ImageArgs,
+    pub server: ServerArgs,
+    #[command(flatten)]
+    pub pull: PullArgs,
     #[command(flatten)]
     pub documents: DocumentArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
+    /// Features of catalogd, for its command lines; all of them are always there
+    #[arg(long, value_name = "GATES", hide = true)]
+    pub feature_gates: Option<String>,
+}
+
+/// Pull secrets and files that say how images are reached. Changes take effect without a restart.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Images")]
+pub struct PullArgs {
+    /// Pull secret that is used for all catalogs
+    #[arg(long, value_name = "NAMESPACE/NAME")]
+    pub global_pull_secret: Option<SecretName>,
+    /// `ServiceAccount` whose pull secrets are used for all catalogs [default: that of the pod]
+    #[arg(long, value_name = "NAME")]
+    pub service_account: Option<String>,
+    /// Folder with certificate authorities to trust for registries, in addition to the system's (PEM, `*.crt` and `*.pem`)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub pull_cas_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub registries: RegistryArgs,
 }
 
 /// Access to registries, and where an image holds its catalog.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Images")]
 pub struct ImageArgs {
+    #[command(flatten)]
+    pub registries: RegistryArgs,
+    /// Directory of an image that holds its catalog [default: the directory that its label names]
+    #[arg(long, value_name = "PATH")]
+    pub configs_dir: Option<String>,
+}
+
+/// Access to registries.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Images")]
+pub struct RegistryArgs {
     /// Registry that may be used over plain HTTP or with any certificate. May be repeated
     #[arg(long, value_name = "HOST[:PORT]")]
     pub insecure_registry: Vec<String>,
@@ -120,9 +206,6 @@ pub struct ImageArgs {
     /// Mirrors, blocked and insecure registries [default: the registries.conf of the user or the system]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub registries_conf: Option<PathBuf>,
-    /// Directory of an image that holds its catalog [default: the directory that its label names]
-    #[arg(long, value_name = "PATH")]
-    pub configs_dir: Option<String>,
 }
 
 /// Trusted documents and introspection.
@@ -138,6 +221,17 @@ pub struct DocumentArgs {
     /// Refuse introspection, and do not serve the schema
     #[arg(long)]
     pub no_introspection: bool,
+}
+
+impl ControllerArgs {
+    /// Returns how replicas take turns; `None` for one that is alone.
+    pub fn lease(&self) -> Option<LeaseDurations> {
+        self.leader_elect.then_some(LeaseDurations {
+            lease: self.leader_elect_lease_duration,
+            renew: self.leader_elect_renew_deadline,
+            retry: self.leader_elect_retry_period,
+        })
+    }
 }
 
 impl DocumentArgs {
@@ -354,6 +448,16 @@ fn parse_host(text: &str) -> Result<String, String> {
     if is_host { Ok(text.to_owned()) } else { Err("write a host without scheme and port".to_owned()) }
 }
 
+/// Checks an address without a path, and adds the scheme if it has none.
+fn parse_external_address(text: &str) -> Result<String, String> {
+    let (scheme, address) = text.split_once("://").unwrap_or(("http", text));
+    let is_address = !address.is_empty() && !address.contains(['/', ' ', '?', '#']);
+    if matches!(scheme, "http" | "https") && is_address {
+        return Ok(format!("{scheme}://{address}"));
+    }
+    Err("write a host with its port, such as catalogql.olm.svc:8080 or https://catalogql.olm.svc".to_owned())
+}
+
 fn parse_installed(text: &str) -> Result<InstalledArg, String> {
     let (name, version) = text.rsplit_once('@').ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
     Ok(InstalledArg { name: name.to_owned(), version: version.to_owned() })
@@ -374,7 +478,30 @@ mod tests {
     fn tags_are_polled_as_the_loader_polls_them_unless_said_otherwise() {
         let Command::Serve(args) = Args::parse_from(["catalogql", "serve", "examples"]).command else { panic!() };
         let defaults = (loading::POLL, loading::COMPRESS_AFTER, loading::READY_AFTER);
-        assert_eq!((args.poll, args.compress_after, args.ready_after), defaults);
+        assert_eq!((args.poll, args.server.compress_after, args.server.ready_after), defaults);
+    }
+
+    #[test]
+    fn replicas_take_turns_as_the_controller_does_unless_said_otherwise() {
+        let Command::Controller(args) = Args::parse_from(["catalogql", "controller"]).command else { panic!() };
+        assert_eq!(args.lease(), Some(LeaseDurations::default()));
+        let alone = ["catalogql", "controller", "--leader-elect=false"];
+        let Command::Controller(args) = Args::parse_from(alone).command else { panic!() };
+        assert_eq!(args.lease(), None);
+    }
+
+    #[test]
+    fn an_external_address_is_a_url_without_a_path() {
+        for (text, expected) in [
+            ("catalogd-service.olmv1-system.svc", "http://catalogd-service.olmv1-system.svc"),
+            ("10.0.0.1:8080", "http://10.0.0.1:8080"),
+            ("https://catalogs.example.com", "https://catalogs.example.com"),
+        ] {
+            assert_eq!(parse_external_address(text).as_deref(), Ok(expected));
+        }
+        for text in ["", "https://", "ftp://a", "a/b", "https://a/", "a b"] {
+            assert!(parse_external_address(text).is_err(), "{text}");
+        }
     }
 
     #[test]

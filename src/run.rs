@@ -1,12 +1,14 @@
 //! Composes the parts of the program: one function for each command, each in its own file.
 
 mod configuration;
+mod controller;
 mod graph;
 mod once;
 mod output;
 mod registries;
 mod resolve;
 mod serve;
+mod server;
 mod sources;
 mod terminal;
 mod validate;
@@ -16,12 +18,15 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 
+pub use self::controller::SETTINGS_INTERVAL;
+
 use crate::args::{Args, Command};
 
 /// Runs the command that the arguments name. Errors are printed.
 pub fn run(args: Args) -> ExitCode {
     let done = match args.command {
         Command::Serve(args) => serve::serve(*args),
+        Command::Controller(args) => controller::controller(*args),
         Command::Validate(args) => validate::validate(&args),
         Command::Graph(args) => graph::graph(&args),
         Command::Resolve(args) => resolve::resolve(&args),

@@ -49,7 +49,7 @@ impl Configuration {
         let Self { args, store, registries } = self;
         let entries = sources::catalogs(&args.sources, args.config.as_deref(), args.images.configs_dir.as_deref())?;
         let needs_registry = needs_registry(entries.iter().map(|entry| &entry.reference.source));
-        let registries = registries.update(&args.images, needs_registry)?;
+        let registries = registries.update(&args.images.registries, needs_registry)?;
         for entry in &entries {
             refuse_store_in_source(store, &entry.reference.source)?;
         }

@@ -16,7 +16,7 @@ pub(super) fn load<'a>(
     images: &ImageArgs,
 ) -> anyhow::Result<Vec<Result<Content, LoadError>>> {
     let needs_registry = needs_registry(sources.clone().into_iter().map(|(_, reference)| &reference.source));
-    let registries = RegistryAccess::default().update(images, needs_registry)?;
+    let registries = RegistryAccess::default().update(&images.registries, needs_registry)?;
     let terminal = Arc::new(Terminal::new());
     let folder = std::env::temp_dir();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -1,6 +1,7 @@
 //! Output for people: tables, the table of served catalogs, and output whose reader went away.
 
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::ops::Range;
 
 use comfy_table::{CellAlignment, Table, presets};
@@ -75,6 +76,15 @@ pub(super) fn served<'a>(out: &mut impl Write, reports: impl Iterator<Item = &'a
         }
     }
     Ok(())
+}
+
+/// Prints where a server listens.
+pub(super) fn listening(out: &mut impl Write, address: SocketAddr, has_playground: bool) -> io::Result<()> {
+    writeln!(out, "Listening on http://{address}/graphql")?;
+    if has_playground {
+        writeln!(out, "Playground at http://{address}/")?;
+    }
+    out.flush()
 }
 
 fn row(report: &Report, content: &Content) -> [String; 7] {

@@ -11,7 +11,7 @@ use anyhow::Context;
 use images::{Credentials, ImageSource, Registries, RegistriesConf, RegistrySettings};
 use loading::Source;
 
-use crate::args::ImageArgs;
+use crate::args::{PullArgs, RegistryArgs};
 
 /// `registries.conf` of the system.
 const SYSTEM_CONF: &str = "/etc/containers/registries.conf";
@@ -28,7 +28,7 @@ pub(super) struct RegistryAccess(Option<(RegistrySettings, Registries)>);
 
 impl RegistryAccess {
     /// Reads the flags and the environment. A client whose settings are unchanged keeps its connections.
-    pub(super) fn update(&mut self, args: &ImageArgs, needs_registry: bool) -> anyhow::Result<Registries> {
+    pub(super) fn update(&mut self, args: &RegistryArgs, needs_registry: bool) -> anyhow::Result<Registries> {
         let settings =
             if needs_registry { settings(args, &|name| std::env::var_os(name))? } else { RegistrySettings::default() };
         if let Some((_, registries)) = self.0.as_ref().filter(|(former, _)| *former == settings) {
@@ -45,7 +45,18 @@ pub(super) fn needs_registry<'a>(sources: impl IntoIterator<Item = &'a Source>) 
     sources.into_iter().any(|source| matches!(source, Source::Image(ImageSource::Registry(_))))
 }
 
-fn settings(args: &ImageArgs, env: Env<'_>) -> anyhow::Result<RegistrySettings> {
+/// Reads the files of a controller, whose pull secrets come from the cluster.
+pub(super) fn controller_settings(args: &PullArgs) -> anyhow::Result<RegistrySettings> {
+    let mut settings = settings(&args.registries, &|name| std::env::var_os(name))?;
+    if let Some(folder) = &args.pull_cas_dir {
+        for path in list_files(folder, &["crt", "pem"])? {
+            settings.authorities.push(read(&path)?.1);
+        }
+    }
+    Ok(settings)
+}
+
+fn settings(args: &RegistryArgs, env: Env<'_>) -> anyhow::Result<RegistrySettings> {
     let authorities = args.registry_ca.iter().map(|path| Ok(read(path)?.1)).collect::<anyhow::Result<_>>()?;
     Ok(RegistrySettings {
         credentials: Credentials::parse(read_credentials(args.authfile.as_deref(), env)?)?,
@@ -80,7 +91,7 @@ fn read_conf(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<TextFile>
     for path in users.into_iter().chain([PathBuf::from(SYSTEM_CONF)]) {
         let drop_ins = path.with_extension("conf.d");
         let mut texts: Vec<_> = read_if_exists(&path)?.into_iter().collect();
-        for path in list_drop_ins(&drop_ins)? {
+        for path in list_files(&drop_ins, &["conf"])? {
             texts.push(read(&path)?);
         }
         if !texts.is_empty() {
@@ -90,14 +101,14 @@ fn read_conf(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<TextFile>
     Ok(Vec::new())
 }
 
-/// Lists the drop-in files of a folder in the order of their names.
-fn list_drop_ins(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// Lists the files of a folder whose names end with one of these extensions, in the order of their names.
+fn list_files(folder: &Path, extensions: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if is_absent(&error) => return Ok(Vec::new()),
         entries => entries.and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()),
     };
     let mut paths: Vec<PathBuf> = entries.with_context(|| format!("cannot read the folder `{}`", folder.display()))?;
-    paths.retain(|path| path.extension().is_some_and(|end| end == "conf"));
+    paths.retain(|path| extensions.iter().any(|extension| path.extension().is_some_and(|end| end == *extension)));
     paths.sort();
     Ok(paths)
 }

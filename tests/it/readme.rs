@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use catalogql::args::Args;
 use catalogql::listen;
+use catalogql::run::SETTINGS_INTERVAL;
 use clap::CommandFactory;
 use fbc::problem;
 use fbc::read::ReadLimits;
@@ -145,6 +146,7 @@ fn limits() -> Vec<(&'static str, String)> {
     all.extend(catalog_limits());
     all.extend(image_limits());
     all.extend(pull_limits());
+    all.extend(controller_limits());
     all
 }
 
@@ -375,6 +377,25 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
         ("store", store::DEFAULT_QUOTA_BYTES.to_string()),
         ("remembered contents", fbc::outline::REMEMBERED.to_string()),
     ]
+}
+
+fn controller_limits() -> Vec<(&'static str, String)> {
+    let controller::LeaseDurations { lease, renew, retry } = controller::LeaseDurations::default();
+    let seconds = [
+        ("lease", lease),
+        ("lease renewal", renew),
+        ("lease retry", retry),
+        ("write", controller::WRITE_TIMEOUT),
+        ("write retry", controller::WRITE_RETRY),
+        ("longest write retry", controller::MAX_WRITE_RETRY),
+        ("`CatalogSource` poll", controller::MIN_POLL),
+        ("settings", SETTINGS_INTERVAL),
+    ];
+    let counts = [
+        ("condition message", controller::MAX_MESSAGE_BYTES.to_string()),
+        ("listed problems", controller::LISTED_PROBLEMS.to_string()),
+    ];
+    seconds.map(|(name, time)| (name, format!("{} s", time.as_secs()))).into_iter().chain(counts).collect()
 }
 
 fn pull_limits() -> Vec<(&'static str, String)> {

@@ -78,6 +78,13 @@ impl Credentials {
         Ok(Self { files: files.collect::<Result<_, _>>()? })
     }
 
+    /// Adds credentials that are used for images without an entry in these.
+    #[must_use]
+    pub fn or(mut self, others: Self) -> Self {
+        self.files.extend(others.files);
+        self
+    }
+
     /// Finds the credentials for a repository. Within a file, an entry for `HOST/NAMESPACE/REPOSITORY` takes precedence
     /// over one for a prefix of it.
     pub(super) async fn find(&self, registry: &str, repository: &str) -> Result<Option<FoundCredentials>, ImageError> {

@@ -1,0 +1,353 @@
+//! The loop that owns everything: it takes changes of objects and reports of the loader, and says what is wanted, what is
+//! written, and when the replica is ready.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use images::RegistrySettings;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use kube::Client;
+use kube::api::Api;
+use loading::{Event, Loader, Report, SyncStatus};
+use olm_api::{CatalogSource, ClusterCatalog};
+use serving::CatalogName;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+
+use crate::lease::Candidate;
+use crate::pull::{PullConfiguration, PullNames, SecretName};
+use crate::readiness::{Attempted, Readiness};
+use crate::remembered::Remembered;
+use crate::status::Observed;
+use crate::wanted::{ClusterObjects, Wanted, name_of, pull_secret, serving_status};
+use crate::watches::Informer;
+use crate::writer::{WriteError, Writer, next_write};
+use crate::{ControllerError, ControllerOptions, Mode};
+
+/// Delay before a write that failed is tried again. It doubles with each further failure, up to [`MAX_WRITE_RETRY`].
+pub const WRITE_RETRY: Duration = Duration::from_secs(1);
+
+/// Longest delay before a write that failed is tried again.
+pub const MAX_WRITE_RETRY: Duration = Duration::from_secs(30);
+
+/// A change in the cluster.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    ClusterCatalogs,
+    CatalogSources,
+    ServiceAccount(Option<ServiceAccount>),
+    Secret(SecretName, Option<Secret>),
+}
+
+/// A write that is under way.
+struct PendingWrite {
+    /// The object, and the version of it that is written to.
+    name: String,
+    version: Option<String>,
+    /// The version after the write.
+    done: Pin<Box<dyn Future<Output = Result<Option<String>, WriteError>> + Send>>,
+}
+
+/// Keeps the catalogs of a cluster served and their status true.
+pub struct Controller {
+    options: ControllerOptions,
+    loader: Loader,
+    changes: mpsc::UnboundedReceiver<Change>,
+    cluster_catalogs: Informer<ClusterCatalog>,
+    catalog_sources: Option<Informer<CatalogSource>>,
+    pull: PullConfiguration,
+    remembered: Remembered,
+    /// Whether the API server has told which catalogs there are.
+    is_known: bool,
+    /// The objects as they were when last heard of, by name.
+    objects: BTreeMap<String, Arc<ClusterCatalog>>,
+    sources: Vec<Arc<CatalogSource>>,
+    wanted: Wanted,
+    /// The last report of each catalog that is not withdrawn.
+    reports: BTreeMap<CatalogName, Report>,
+    readiness: Readiness,
+    status: StatusWrites,
+}
+
+/// The writes to objects, one at a time.
+struct StatusWrites {
+    writer: Writer,
+    /// What the URLs of contents begin with.
+    base_url: String,
+    /// Names of the objects that may need a write.
+    dirty: BTreeSet<String>,
+    /// The versions of objects that were written to and that this replica has not heard of since.
+    written: BTreeMap<String, Option<String>>,
+    pending: Option<PendingWrite>,
+    /// Failed writes in a row.
+    failures: u32,
+    /// When the next write may begin, after one failed.
+    retry_at: Option<Instant>,
+}
+
+impl Controller {
+    /// Starts to watch the cluster. What was wanted last is wanted until the API server answers.
+    pub fn start(
+        client: &Client,
+        options: ControllerOptions,
+        loader: Loader,
+        settings: RegistrySettings,
+    ) -> Result<Self, ControllerError> {
+        let (sender, changes) = mpsc::unbounded_channel();
+        let names = PullNames {
+            namespace: options.namespace.clone(),
+            service_account: options.service_account.clone(),
+            global: options.global_pull_secret.clone(),
+        };
+        let pull = PullConfiguration::new(client.clone(), sender.clone(), names, settings)?;
+        let cluster_catalogs = Informer::start(Api::all(client.clone()), Change::ClusterCatalogs, sender.clone());
+        let catalog_sources = options
+            .catalog_sources
+            .then(|| Informer::start(Api::all(client.clone()), Change::CatalogSources, sender.clone()));
+        let remembered = Remembered::open(&options.remembered);
+        let (objects, sources) = remembered.objects();
+        let writer = Writer { client: client.clone(), instance: options.identity.clone() };
+        let mut controller = Self {
+            loader,
+            changes,
+            cluster_catalogs,
+            catalog_sources,
+            pull,
+            is_known: false,
+            objects: by_name(objects),
+            sources: if options.catalog_sources { sources } else { Vec::new() },
+            wanted: Wanted::default(),
+            reports: BTreeMap::new(),
+            readiness: Readiness::new(options.ready_after),
+            status: StatusWrites::new(writer, options.base_url.clone()),
+            remembered,
+            options,
+        };
+        controller.set_wanted();
+        Ok(controller)
+    }
+
+    /// Works until `stop` is set, and then releases the Lease. `events` are the loader's, `settings` those for registries
+    /// without the pull secrets of the cluster. `ready` is called once.
+    pub async fn run(
+        mut self,
+        mut events: mpsc::UnboundedReceiver<Event>,
+        mut settings: watch::Receiver<RegistrySettings>,
+        ready: impl Fn(),
+        mut stop: watch::Receiver<bool>,
+    ) {
+        let (holder, lease) = self.compete(stop.clone());
+        let mut holder_changes = holder.clone();
+        loop {
+            if self.is_ready_now() {
+                ready();
+            }
+            if *holder.borrow() {
+                self.status.begin(&self.objects, &self.wanted, &self.reports);
+            }
+            let deadline = self.readiness.deadline().into_iter().chain(self.status.retry_at).min();
+            tokio::select! {
+                Some(change) = self.changes.recv() => self.apply(change),
+                Some(event) = events.recv() => self.observe(event),
+                Ok(()) = settings.changed() => {
+                    self.pull.set_settings(settings.borrow_and_update().clone());
+                    self.reconcile();
+                }
+                Ok(()) = holder_changes.changed() => self.status.reset(self.objects.keys()),
+                written = written(&mut self.status.pending) => self.status.finish(written),
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => self.status.retry(),
+                _ = stop.wait_for(|stop| *stop) => break,
+            }
+        }
+        if let Some(lease) = lease {
+            // It logs its failures itself.
+            let _ = lease.await;
+        }
+    }
+
+    /// Competes for the Lease. Returns whether this replica writes, from now on.
+    fn compete(&self, stop: watch::Receiver<bool>) -> (watch::Receiver<bool>, Option<JoinHandle<()>>) {
+        let is_manager = self.options.mode == Mode::Manage;
+        let (sender, receiver) = watch::channel(is_manager && self.options.lease.is_none());
+        let durations = self.options.lease.filter(|_| is_manager);
+        let lease = durations.map(|durations| {
+            let (client, identity) = (self.status.writer.client.clone(), self.options.identity.clone());
+            let candidate = Candidate::new(client, &self.options.namespace, identity, durations);
+            tokio::spawn(candidate.run(sender, stop))
+        });
+        (receiver, lease)
+    }
+
+    /// Takes a change of the cluster, and those that came with it.
+    fn apply(&mut self, first: Change) {
+        let mut next = Some(first);
+        while let Some(change) = next {
+            match change {
+                Change::ClusterCatalogs => {
+                    self.is_known = true;
+                    let objects = by_name(self.cluster_catalogs.objects());
+                    let former = std::mem::replace(&mut self.objects, objects);
+                    let is_new =
+                        |name: &String, object| former.get(name).is_none_or(|former| !Arc::ptr_eq(former, object));
+                    let new = self.objects.iter().filter(|(name, object)| is_new(name, object));
+                    self.status.dirty.extend(new.map(|(name, _)| name.clone()));
+                }
+                Change::CatalogSources => {
+                    self.sources = self.catalog_sources.as_ref().map(Informer::objects).unwrap_or_default();
+                }
+                Change::ServiceAccount(account) => self.pull.set_service_account(account),
+                Change::Secret(name, secret) => self.pull.set_secret(&name, secret.as_ref()),
+            }
+            next = self.changes.try_recv().ok();
+        }
+        self.reconcile();
+    }
+
+    /// Brings the loader to what the cluster says, once all pull secrets are known.
+    fn reconcile(&mut self) {
+        let named = self.objects.values().filter_map(|object| pull_secret(object));
+        if self.pull.update(named) && self.is_known {
+            self.set_wanted();
+            self.remembered.remember(self.objects.values(), &self.sources);
+        }
+    }
+
+    fn set_wanted(&mut self) {
+        let catalogs: Vec<_> = self.objects.values().cloned().collect();
+        let objects = ClusterObjects { mode: self.options.mode, catalogs: &catalogs, catalog_sources: &self.sources };
+        let wanted = Wanted::new(&objects, &self.wanted, |secret| self.pull.registries(secret));
+        let former = std::mem::replace(&mut self.wanted, wanted);
+        if former.specs != self.wanted.specs {
+            self.loader.set(self.wanted.specs.values().cloned().collect());
+        }
+    }
+
+    /// Takes an event of the loader.
+    fn observe(&mut self, event: Event) {
+        let name = match event {
+            Event::Attempted(report) => {
+                let name = report.name.clone();
+                self.reports.insert(name.clone(), report);
+                name
+            }
+            Event::Withdrawn(name) => {
+                self.reports.remove(&name);
+                name
+            }
+            Event::Progress { .. } | Event::AllAttempted | Event::FirstAttemptsLate(_) => return,
+        };
+        self.status.dirty.insert(name.to_string());
+    }
+
+    /// Whether the replica has just become ready. Without an answer of the API server it is when it serves what was wanted
+    /// last.
+    fn is_ready_now(&mut self) -> bool {
+        if !self.is_known && self.wanted.specs.is_empty() {
+            return false;
+        }
+        let attempted = self.wanted.specs.keys().map(|name| {
+            let report = self.reports.get(name);
+            let object = self.objects.get(name.as_str());
+            let attempted = Attempted {
+                has_content: report.is_some_and(|report| report.content.is_some()),
+                has_failed: report.is_some_and(|report| !matches!(report.status, SyncStatus::Pending)),
+                is_served_elsewhere: object.is_some_and(|object| serving_status(object) == Some("True")),
+            };
+            (name.clone(), attempted)
+        });
+        self.readiness.update(attempted, Instant::now())
+    }
+}
+
+impl StatusWrites {
+    fn new(writer: Writer, base_url: String) -> Self {
+        let (dirty, written) = (BTreeSet::new(), BTreeMap::new());
+        Self { writer, base_url, dirty, written, pending: None, failures: 0, retry_at: None }
+    }
+
+    /// Looks at every object again: another replica may have written before.
+    fn reset<'a>(&mut self, names: impl Iterator<Item = &'a String>) {
+        self.written.clear();
+        self.dirty = names.cloned().collect();
+    }
+
+    /// Begins the next write, unless one is under way or nothing differs.
+    fn begin(
+        &mut self,
+        objects: &BTreeMap<String, Arc<ClusterCatalog>>,
+        wanted: &Wanted,
+        reports: &BTreeMap<CatalogName, Report>,
+    ) {
+        while self.pending.is_none() && self.retry_at.is_none() {
+            let Some(name) = self.dirty.pop_first() else { return };
+            let Some((object, catalog)) = objects.get(&name).and_then(|object| Some((object, name_of(object)?))) else {
+                self.written.remove(&name);
+                continue;
+            };
+            let version = object.metadata.resource_version.clone();
+            // What this replica knows of the object is older than its own write. It will hear of that.
+            if self.written.get(&name) == Some(&version) {
+                continue;
+            }
+            let observed = Observed {
+                object,
+                invalid: wanted.invalid.get(&catalog).map(String::as_str),
+                report: reports.get(&catalog),
+                base_url: &self.base_url,
+            };
+            let Some(write) = next_write(&observed, Timestamp::now()) else { continue };
+            self.written.insert(name.clone(), version.clone());
+            let (writer, object) = (self.writer.clone(), Arc::clone(object));
+            let done = Box::pin(async move { writer.write(&object, write).await });
+            self.pending = Some(PendingWrite { name, version, done });
+        }
+    }
+
+    /// Takes the outcome of a write.
+    fn finish(&mut self, (name, version, written): Written) {
+        self.pending = None;
+        match written {
+            Ok(now) => {
+                self.failures = 0;
+                if now == version {
+                    // Nothing changed, so nothing will be heard.
+                    self.written.remove(&name);
+                }
+            }
+            Err(WriteError::Api(kube::Error::Api(status))) if status.is_not_found() => drop(self.written.remove(&name)),
+            Err(error) => {
+                let delay = WRITE_RETRY.saturating_mul(2_u32.saturating_pow(self.failures)).min(MAX_WRITE_RETRY);
+                self.failures = self.failures.saturating_add(1);
+                self.retry_at = Some(Instant::now() + delay);
+                let retry_seconds = delay.as_secs_f64();
+                tracing::warn!(catalog = name, %error, retry_seconds, "cannot write to a ClusterCatalog, trying again");
+                self.written.remove(&name);
+                self.dirty.insert(name);
+            }
+        }
+    }
+
+    /// Lets writes begin again once the delay after a failure is over.
+    fn retry(&mut self) {
+        self.retry_at = self.retry_at.filter(|at| *at > Instant::now());
+    }
+}
+
+/// The name of an object, its version before a write, and the version after it.
+type Written = (String, Option<String>, Result<Option<String>, WriteError>);
+
+/// Waits for the write that is under way. It is safe to cancel.
+async fn written(pending: &mut Option<PendingWrite>) -> Written {
+    match pending {
+        Some(PendingWrite { name, version, done }) => (name.clone(), version.clone(), done.await),
+        None => std::future::pending().await,
+    }
+}
+
+fn by_name(objects: impl IntoIterator<Item = Arc<ClusterCatalog>>) -> BTreeMap<String, Arc<ClusterCatalog>> {
+    objects.into_iter().filter_map(|object| Some((object.metadata.name.clone()?, object))).collect()
+}

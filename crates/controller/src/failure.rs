@@ -1,0 +1,61 @@
+//! What a failure to load a catalog means for its status.
+
+use images::ImageError;
+use images::unpack::UnpackError;
+use loading::{FailureReason, LoadError, Source};
+
+/// Whether an attempt fails again until somebody changes the object, the image, or the cluster.
+pub(crate) fn is_terminal(error: &LoadError, source: &Source) -> bool {
+    let is_missing = matches!(error, LoadError::Image(ImageError::NotFound { .. })) && source.is_pinned();
+    let is_no_catalog =
+        matches!(error, LoadError::Unpack(UnpackError::SqliteIndex { .. } | UnpackError::Bundle { .. }));
+    is_missing || is_no_catalog || error.reason() == FailureReason::NoCatalog
+}
+
+/// The message of a failure, with the prefix of catalogd for the stage that failed.
+pub(crate) fn message(error: &LoadError) -> String {
+    let stage = match error {
+        LoadError::Image(_) | LoadError::Directory(_) | LoadError::Unpack(_) | LoadError::NoFiles { .. } => {
+            "source catalog content"
+        }
+        _ => "error storing fbc",
+    };
+    let chain = error.chain();
+    // What users of the command line are told to do is not for a cluster.
+    let advice = chain.find("--configs-dir").and_then(|flag| chain[..flag].rfind(": "));
+    format!("{stage}: {}", &chain[..advice.unwrap_or(chain.len())])
+}
+
+/// Whether two messages tell the same but for numbers, such as bytes, seconds and ports, which differ from one attempt to
+/// the next.
+pub(crate) fn is_same_message(one: &str, other: &str) -> bool {
+    fn words(text: &str) -> impl Iterator<Item = &str> {
+        let parts = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+        parts.map(|part| if part.bytes().all(|byte| byte.is_ascii_digit()) { "" } else { part })
+    }
+    words(one).eq(words(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_differ_in_numbers_alone_are_the_same() {
+        let same = [
+            ("", ""),
+            ("the connection ended after 12 of 900 bytes", "the connection ended after 800 of 900 bytes"),
+            ("read tcp 10.0.0.1:41234->10.0.0.2:443: reset", "read tcp 10.0.0.1:51234->10.0.0.2:443: reset"),
+        ];
+        let different = [
+            ("not found", "forbidden"),
+            ("cannot verify sha256:12ab", "cannot verify sha256:12ac"),
+            ("after 12 bytes", "after 12 bytes: gone"),
+        ];
+        for (cases, expected) in [(&same[..], true), (&different[..], false)] {
+            for (one, other) in cases {
+                assert_eq!(is_same_message(one, other), expected, "{one} | {other}");
+            }
+        }
+    }
+}

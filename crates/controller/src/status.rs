@@ -1,0 +1,214 @@
+//! The status that an object should have, as a function of the object and of what was loaded for it. It writes nothing
+//! and knows no clock.
+
+use ::serving::Content;
+use fbc::Severity;
+use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use loading::{FailureReason, Report, SyncStatus};
+use olm_api::conditions::{self, progressing, serving, valid};
+use olm_api::{
+    AvailabilityMode, CatalogUrls, ClusterCatalog, ClusterCatalogStatus, ResolvedImageSource, ResolvedSource,
+    SourceType,
+};
+
+use crate::failure::{is_same_message, is_terminal, message};
+use crate::wanted::wanted_source;
+use crate::{CATALOGS_PATH, Mode};
+
+/// Number of problems that the condition `Valid` lists.
+pub const LISTED_PROBLEMS: usize = 5;
+
+/// Maximum length in bytes of the message of a condition. Kubernetes allows 32768.
+pub const MAX_MESSAGE_BYTES: usize = 4096;
+
+/// What this replica knows of a catalog.
+pub(crate) struct Observed<'a> {
+    pub(crate) object: &'a ClusterCatalog,
+    /// Why its source cannot be used.
+    pub(crate) invalid: Option<&'a str>,
+    /// The last attempt to load it; `None` before the first, and once it is withdrawn.
+    pub(crate) report: Option<&'a Report>,
+    /// What the URLs of its content begin with, such as `http://catalogd-service.olmv1-system.svc`.
+    pub(crate) base_url: &'a str,
+}
+
+/// A condition without its times.
+struct State {
+    kind: &'static str,
+    is_true: bool,
+    reason: &'static str,
+    message: String,
+}
+
+impl Observed<'_> {
+    /// The status that the object should have; `None` while that is unknown, because what it asks for was not attempted
+    /// yet. Conditions that did not change keep their transition time, and those that changed have `now`.
+    pub(crate) fn status(&self, now: Timestamp) -> Option<ClusterCatalogStatus> {
+        let former = self.object.status.clone().unwrap_or_default();
+        let states = self.states()?;
+        let generation = self.object.metadata.generation;
+        let mut conditions: Vec<_> =
+            states.into_iter().map(|state| state.condition(&former.conditions, generation, now)).collect();
+        if self.is_pending() {
+            // What the source has now is unknown; what was said of it last stands.
+            let is_kept = |condition: &&Condition| condition.type_ == conditions::PROGRESSING;
+            conditions.extend(former.conditions.iter().find(is_kept).cloned());
+        }
+        conditions.sort_by(|one, other| one.type_.cmp(&other.type_));
+        let content = self.content();
+        let resolved_source = content.and_then(resolved_source);
+        let is_same_source = resolved_source == former.resolved_source;
+        // Each replica unpacks by itself: the time that was told first stands.
+        let last_unpacked = former.last_unpacked.filter(|_| is_same_source).or_else(|| last_unpacked(content?));
+        Some(ClusterCatalogStatus {
+            conditions,
+            urls: content.map(|_| CatalogUrls { base: self.url() }),
+            last_unpacked: last_unpacked.filter(|_| content.is_some()),
+            resolved_source,
+        })
+    }
+
+    fn states(&self) -> Option<Vec<State>> {
+        if self.object.metadata.deletion_timestamp.is_some() {
+            return None;
+        }
+        if self.object.spec.availability_mode == AvailabilityMode::Unavailable {
+            // Not before it is withdrawn.
+            return self.report.is_none().then(unavailable);
+        }
+        if let Some(reason) = self.invalid {
+            let blocked = State::new(conditions::PROGRESSING, false, progressing::BLOCKED, reason);
+            return Some([blocked].into_iter().chain(self.served()).collect());
+        }
+        let report = self.report?;
+        let is_current = wanted_source(self.object, Mode::Manage).is_ok_and(|source| source == *report.source);
+        is_current.then(|| progress(report).into_iter().chain(self.served()).collect())
+    }
+
+    /// What is said of the content, whether or not it is the desired one.
+    fn served(&self) -> Vec<State> {
+        let serving = match self.content() {
+            Some(_) => State::new(conditions::SERVING, true, serving::AVAILABLE, serving::SERVING_DESIRED),
+            None => State::new(conditions::SERVING, false, serving::UNAVAILABLE, ""),
+        };
+        [serving].into_iter().chain(self.validity()).collect()
+    }
+
+    fn validity(&self) -> Option<State> {
+        if let Some(error) = self.report.and_then(Report::error)
+            && error.reason() == FailureReason::InvalidCatalog
+        {
+            return Some(State::new(conditions::VALID, false, valid::UNREADABLE, &message(error)));
+        }
+        let content = self.content()?;
+        let problems = content.catalog.all_problems();
+        let [errors, warnings] =
+            [Severity::Error, Severity::Warning].map(|severity| problems.counts.of_severity(severity));
+        let mut first: Vec<_> = problems.listed.iter().collect();
+        // The sort is stable: within a severity they stay in catalog order.
+        first.sort_by_key(|problem| problem.severity());
+        let listed = first.iter().take(LISTED_PROBLEMS).map(|problem| format!("; {}", problem.message));
+        let counts = format!("{} and {}", counted(errors, "error"), counted(warnings, "warning"));
+        let message = counts + &listed.collect::<String>();
+        let reason = if errors == 0 { valid::NO_ERRORS } else { valid::ERRORS_FOUND };
+        Some(State::new(conditions::VALID, errors == 0, reason, &message))
+    }
+
+    fn content(&self) -> Option<&Content> {
+        self.report?.content.as_ref()
+    }
+
+    fn is_pending(&self) -> bool {
+        let is_pending = |report: &Report| matches!(report.status, SyncStatus::Pending);
+        self.invalid.is_none() && self.report.is_some_and(is_pending)
+    }
+
+    fn url(&self) -> String {
+        let name = self.object.metadata.name.as_deref().unwrap_or_default();
+        format!("{}{CATALOGS_PATH}{name}", self.base_url)
+    }
+}
+
+impl State {
+    fn new(kind: &'static str, is_true: bool, reason: &'static str, message: &str) -> Self {
+        Self { kind, is_true, reason, message: shorten(message) }
+    }
+
+    fn condition(self, former: &[Condition], generation: Option<i64>, now: Timestamp) -> Condition {
+        let former = former.iter().find(|former| former.type_ == self.kind);
+        let status = if self.is_true { "True" } else { "False" };
+        let same = former.filter(|former| former.status == status);
+        let same_message = same.filter(|former| {
+            former.reason == self.reason && is_same_message(&former.message, &self.message) && self.is_failure()
+        });
+        Condition {
+            type_: self.kind.to_owned(),
+            status: status.to_owned(),
+            reason: self.reason.to_owned(),
+            message: same_message.map_or(self.message, |former| former.message.clone()),
+            observed_generation: generation,
+            last_transition_time: same.map_or_else(|| Time(seconds(now)), |same| same.last_transition_time.clone()),
+        }
+    }
+
+    /// Whether the message comes from an attempt, and not from what is served.
+    fn is_failure(&self) -> bool {
+        matches!(self.reason, progressing::RETRYING | progressing::BLOCKED | valid::UNREADABLE)
+    }
+}
+
+/// The desired state is that nothing is served, and that is reached.
+fn unavailable() -> Vec<State> {
+    let message = serving::SET_UNAVAILABLE;
+    vec![
+        State::new(conditions::PROGRESSING, true, progressing::SUCCEEDED, message),
+        State::new(conditions::SERVING, false, serving::USER_SPECIFIED_UNAVAILABLE, message),
+    ]
+}
+
+/// What an attempt says of the way to the desired state; `None` when it is not over.
+fn progress(report: &Report) -> Option<State> {
+    match &report.status {
+        SyncStatus::Pending => None,
+        SyncStatus::Synced => {
+            Some(State::new(conditions::PROGRESSING, true, progressing::SUCCEEDED, progressing::UNPACKED))
+        }
+        SyncStatus::Failed(error) if is_terminal(error, &report.source) => {
+            Some(State::new(conditions::PROGRESSING, false, progressing::BLOCKED, &message(error)))
+        }
+        SyncStatus::Failed(error) => {
+            Some(State::new(conditions::PROGRESSING, true, progressing::RETRYING, &message(error)))
+        }
+    }
+}
+
+fn resolved_source(content: &Content) -> Option<ResolvedSource> {
+    let reference = content.image.as_deref()?.to_owned();
+    Some(ResolvedSource { source_type: SourceType::Image, image: Some(ResolvedImageSource { reference }) })
+}
+
+fn last_unpacked(content: &Content) -> Option<Time> {
+    content.last_unpacked.map(seconds).map(Time)
+}
+
+/// A time as the API server keeps it.
+fn seconds(time: Timestamp) -> Timestamp {
+    time.round(TimestampRound::new().smallest(Unit::Second).mode(RoundMode::Trunc)).unwrap_or(time)
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Cuts a message to [`MAX_MESSAGE_BYTES`].
+fn shorten(message: &str) -> String {
+    if message.len() <= MAX_MESSAGE_BYTES {
+        return message.to_owned();
+    }
+    let end = (0..=MAX_MESSAGE_BYTES - "…".len()).rev().find(|&at| message.is_char_boundary(at)).unwrap_or(0);
+    format!("{}…", &message[..end])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Which catalogs are wanted, as the objects of the cluster say. It knows no cluster: objects in, specs out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use images::{Registries, RegistryReference};
+use jiff::SignedDuration;
+use loading::{CatalogSpec, PollPolicy, RefreshPolicy, Source, SourceSpec};
+use olm_api::{
+    AvailabilityMode, CatalogSource, ClusterCatalog, DISPLAY_NAME_ANNOTATION, NAME_LABEL, PUBLISHER_ANNOTATION,
+    PULL_SECRET_ANNOTATION, ResolvedSource, SourceType, conditions,
+};
+use olm_api::{CATALOG_SOURCE_NAME_LABEL, CATALOG_SOURCE_NAMESPACE_LABEL};
+use serving::{CatalogMetadata, CatalogName};
+
+use crate::Mode;
+
+/// The shortest interval at which a `CatalogSource` is polled: the shortest that a `ClusterCatalog` may ask for.
+pub const MIN_POLL: Duration = Duration::from_mins(1);
+
+/// What the catalogs of a cluster are made of.
+pub(crate) struct ClusterObjects<'a> {
+    pub(crate) mode: Mode,
+    pub(crate) catalogs: &'a [Arc<ClusterCatalog>],
+    pub(crate) catalog_sources: &'a [Arc<CatalogSource>],
+}
+
+/// The catalogs that are wanted, and those whose source cannot be used.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Wanted {
+    pub(crate) specs: BTreeMap<CatalogName, CatalogSpec>,
+    /// Why the source of a `ClusterCatalog` cannot be used, by name.
+    pub(crate) invalid: BTreeMap<CatalogName, String>,
+}
+
+impl Wanted {
+    /// Derives the wanted catalogs. `registries` gives the client for the pull secret that a catalog names. A catalog whose
+    /// source cannot be used keeps the one it had in `former`, so that its content stays served.
+    pub(crate) fn new(
+        objects: &ClusterObjects<'_>,
+        former: &Wanted,
+        registries: impl Fn(Option<&str>) -> Registries,
+    ) -> Self {
+        let mut wanted = Self::default();
+        for source in objects.catalog_sources {
+            if let Some(spec) = of_catalog_source(source, registries(None)) {
+                wanted.specs.insert(spec.name.clone(), spec);
+            }
+        }
+        // A ClusterCatalog of the same name takes the place of a CatalogSource.
+        for object in objects.catalogs {
+            wanted.add(object, objects.mode, former, &registries);
+        }
+        wanted
+    }
+
+    fn add(
+        &mut self,
+        object: &ClusterCatalog,
+        mode: Mode,
+        former: &Self,
+        registries: &impl Fn(Option<&str>) -> Registries,
+    ) {
+        let Some(name) = name_of(object).filter(|_| is_wanted(object, mode)) else { return };
+        let source = match wanted_source(object, mode) {
+            Ok(source) => source,
+            Err(reason) => {
+                let resolved = || resolved_source(object).and_then(|source| parse(source).ok());
+                let kept = former.specs.get(&name).map(|spec| spec.source.source.clone()).or_else(resolved);
+                self.invalid.insert(name.clone(), reason);
+                let Some(source) = kept else { return };
+                source
+            }
+        };
+        let refresh = RefreshPolicy { directories: None, images: Some(poll_policy(object)) };
+        let registries = registries(pull_secret(object));
+        let source = SourceSpec { source, configs_dir: None, refresh, registries };
+        self.specs.insert(name.clone(), CatalogSpec { name, source, metadata: metadata(object) });
+    }
+}
+
+/// The name of the catalog that is served for an object.
+pub(crate) fn name_of(object: &ClusterCatalog) -> Option<CatalogName> {
+    CatalogName::new(object.metadata.name.as_deref()?).ok()
+}
+
+/// Whether the content of an object is to be served, if it can be.
+pub(crate) fn is_wanted(object: &ClusterCatalog, mode: Mode) -> bool {
+    let is_available = match mode {
+        Mode::Manage => true,
+        Mode::Follow => resolved_source(object).is_some() && serving_status(object) != Some("False"),
+    };
+    is_available
+        && object.metadata.deletion_timestamp.is_none()
+        && object.spec.availability_mode != AvailabilityMode::Unavailable
+}
+
+/// The status of the condition `Serving` of an object, if it has one.
+pub(crate) fn serving_status(object: &ClusterCatalog) -> Option<&str> {
+    let mut conditions = object.status.iter().flat_map(|status| &status.conditions);
+    conditions.find(|condition| condition.type_ == conditions::SERVING).map(|condition| condition.status.as_str())
+}
+
+/// The source that an object asks for, or why it cannot be used.
+pub(crate) fn wanted_source(object: &ClusterCatalog, mode: Mode) -> Result<Source, String> {
+    let union = &object.spec.source;
+    let reference = match (mode, union.source_type, &union.image) {
+        (Mode::Follow, ..) => resolved_source(object).unwrap_or_default(),
+        (Mode::Manage, SourceType::Image, Some(image)) => &image.reference,
+        (Mode::Manage, SourceType::Image, None) => {
+            let name = object.metadata.name.as_deref().unwrap_or_default();
+            return Err(format!("error parsing ClusterCatalog {name:?}, image source is nil"));
+        }
+        (Mode::Manage, SourceType::Unknown, _) => return Err("unknown source type: only Image is known".to_owned()),
+    };
+    parse(reference)
+}
+
+/// The secret that an object names for its registry.
+pub(crate) fn pull_secret(object: &ClusterCatalog) -> Option<&str> {
+    annotation(object, PULL_SECRET_ANNOTATION)
+}
+
+/// Parses a reference that names its registry.
+fn parse(reference: &str) -> Result<Source, String> {
+    let cannot = |why: String| format!("source catalog content: error parsing image reference {reference:?}: {why}");
+    let parsed = RegistryReference::parse(reference).map_err(|error| {
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        cannot(cause.unwrap_or_else(|| error.to_string()))
+    })?;
+    let is_qualified = reference.split_once('/').is_some_and(|(domain, _)| domain == parsed.domain());
+    let without = || cannot(format!("it does not name its registry: write {parsed} if you mean that"));
+    if is_qualified { Ok(parsed.into()) } else { Err(without()) }
+}
+
+fn resolved_source(object: &ClusterCatalog) -> Option<&str> {
+    let ResolvedSource { image, .. } = object.status.as_ref()?.resolved_source.as_ref()?;
+    Some(&image.as_ref()?.reference)
+}
+
+fn poll_policy(object: &ClusterCatalog) -> PollPolicy {
+    let minutes = object.spec.source.image.as_ref().and_then(|image| image.poll_interval_minutes);
+    let minutes = minutes.and_then(|minutes| u64::try_from(minutes).ok()).filter(|minutes| *minutes > 0);
+    let interval = minutes.map(|minutes| Duration::from_secs(minutes.saturating_mul(60)));
+    PollPolicy { interval, ..PollPolicy::default() }
+}
+
+fn metadata(object: &ClusterCatalog) -> CatalogMetadata {
+    let mut labels = object.metadata.labels.clone().unwrap_or_default();
+    // It may not be set on the object yet; the content would be published again when it is.
+    labels.extend(object.metadata.name.iter().map(|name| (NAME_LABEL.to_owned(), name.clone())));
+    CatalogMetadata {
+        priority: object.spec.priority,
+        display_name: annotation(object, DISPLAY_NAME_ANNOTATION).map(str::to_owned),
+        publisher: annotation(object, PUBLISHER_ANNOTATION).map(str::to_owned),
+        labels,
+    }
+}
+
+fn annotation<'a>(object: &'a ClusterCatalog, name: &str) -> Option<&'a str> {
+    let text = object.metadata.annotations.as_ref()?.get(name)?;
+    Some(text.as_str()).filter(|text| !text.is_empty())
+}
+
+/// The catalog of a `CatalogSource` with an image: `NAMESPACE.NAME`, which is unique because a namespace has no dot.
+fn of_catalog_source(object: &CatalogSource, registries: Registries) -> Option<CatalogSpec> {
+    let (metadata, spec) = (&object.metadata, &object.spec);
+    let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
+    let image = spec.image.as_deref().filter(|image| !image.is_empty() && metadata.deletion_timestamp.is_none())?;
+    let source = RegistryReference::parse(image);
+    let source = source.inspect_err(|error| tracing::warn!(namespace, name, %error, "cannot serve a CatalogSource"));
+    let poll = spec.update_strategy.as_ref().and_then(|strategy| strategy.registry_poll.as_ref());
+    let interval = poll.and_then(|poll| parse_interval(&poll.interval));
+    let images = Some(PollPolicy { interval, ..PollPolicy::default() });
+    let refresh = RefreshPolicy { directories: None, images };
+    let source = SourceSpec { source: source.ok()?.into(), configs_dir: None, refresh, registries };
+    let mut labels = metadata.labels.clone().unwrap_or_default();
+    labels.insert(CATALOG_SOURCE_NAME_LABEL.to_owned(), name.to_owned());
+    labels.insert(CATALOG_SOURCE_NAMESPACE_LABEL.to_owned(), namespace.to_owned());
+    let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let (display_name, publisher) = (given(&spec.display_name), given(&spec.publisher));
+    let metadata = CatalogMetadata { priority: spec.priority, display_name, publisher, labels };
+    Some(CatalogSpec { name: CatalogName::new(&format!("{namespace}.{name}")).ok()?, source, metadata })
+}
+
+/// Parses a duration of Go, at least [`MIN_POLL`].
+fn parse_interval(text: &str) -> Option<Duration> {
+    let parsed: SignedDuration = text.parse().ok()?;
+    Some(Duration::try_from(parsed).ok()?.max(MIN_POLL))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! Watches of objects: one stream for each kind, or for each object that is named, resumed after any failure.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use futures_util::{Stream, StreamExt};
+use kube::Resource;
+use kube::api::Api;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::reflector::{self, Lookup, Store};
+use kube::runtime::watcher::{self, Event, watch_object, watcher};
+use kube::{Error, ResourceExt};
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::JoinHandle;
+
+/// A kind of objects that can be watched.
+pub(crate) trait Watched:
+    Resource<DynamicType = ()> + Lookup<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static
+{
+}
+
+impl<K> Watched for K where
+    K: Resource<DynamicType = ()> + Lookup<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static
+{
+}
+
+/// A task that ends with this value.
+#[derive(Debug)]
+pub(crate) struct Task(JoinHandle<()>);
+
+/// Every object of a kind, as it was when last heard of.
+pub(crate) struct Informer<K: Watched> {
+    store: Store<K>,
+    _task: Task,
+}
+
+impl Task {
+    pub(crate) fn spawn(work: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(tokio::spawn(work))
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl<K: Watched> Informer<K> {
+    /// Watches all objects of a kind. After each change, and once all are known, `change` is sent.
+    pub(crate) fn start<C: Clone + Send + 'static>(api: Api<K>, change: C, changes: UnboundedSender<C>) -> Self {
+        let (store, writer) = reflector::store();
+        Self { store, _task: Task::spawn(inform(api, writer, change, changes)) }
+    }
+
+    /// Every object; none before all are known.
+    pub(crate) fn objects(&self) -> Vec<Arc<K>> {
+        self.store.state()
+    }
+}
+
+async fn inform<K: Watched, C: Clone>(
+    api: Api<K>,
+    mut writer: reflector::store::Writer<K>,
+    change: C,
+    changes: UnboundedSender<C>,
+) {
+    let kind = <K as Resource>::kind(&()).into_owned();
+    let mut has_streaming_lists = true;
+    // An API server without streaming lists refuses the first watch.
+    loop {
+        let config = watcher::Config::default();
+        let config = if has_streaming_lists { config.streaming_lists() } else { config };
+        let stream =
+            watcher(api.clone(), config).default_backoff().modify(|object| object.managed_fields_mut().clear());
+        let mut stream = std::pin::pin!(stream);
+        let mut is_failing = false;
+        while let Some(event) = stream.next().await {
+            match event {
+                Ok(event) => {
+                    is_failing = false;
+                    writer.apply_watcher_event(&event);
+                    let is_partial = matches!(event, Event::Init | Event::InitApply(_));
+                    if !is_partial && changes.send(change.clone()).is_err() {
+                        return;
+                    }
+                }
+                Err(error) if has_streaming_lists && is_unknown_parameter(&error) => {
+                    tracing::info!(kind, "the API server has no streaming lists, listing instead");
+                    has_streaming_lists = false;
+                    break;
+                }
+                Err(error) => log(&kind, &error, &mut is_failing),
+            }
+        }
+    }
+}
+
+/// Watches one object. What it is now is given each time that it changes, first when that is known; `None` when there is
+/// none, it may not be read, or the first attempt to read it fails.
+pub(crate) fn watch_one<K: Watched>(api: Api<K>, name: &str) -> impl Stream<Item = Option<K>> + Send + use<K> {
+    let kind = <K as Resource>::kind(&()).into_owned();
+    let (mut is_failing, mut is_known) = (false, false);
+    watch_object(api, name).default_backoff().filter_map(move |event| {
+        let object = match event {
+            Ok(object) => {
+                is_failing = false;
+                Some(object)
+            }
+            Err(error) => {
+                log(&kind, &error, &mut is_failing);
+                (is_refused(&error) || !is_known).then_some(None)
+            }
+        };
+        is_known = true;
+        std::future::ready(object)
+    })
+}
+
+/// Logs a failure of a watch once, until it works again.
+fn log(kind: &str, error: &watcher::Error, is_failing: &mut bool) {
+    if std::mem::replace(is_failing, true) {
+        tracing::debug!(kind, %error, "the watch failed again");
+    } else {
+        tracing::warn!(kind, %error, "the watch failed, watching again with backoff");
+    }
+}
+
+fn status_code(error: &watcher::Error) -> Option<u16> {
+    match error {
+        watcher::Error::InitialListFailed(Error::Api(status))
+        | watcher::Error::WatchStartFailed(Error::Api(status))
+        | watcher::Error::WatchFailed(Error::Api(status))
+        | watcher::Error::WatchError(status) => Some(status.code),
+        _ => None,
+    }
+}
+
+fn is_unknown_parameter(error: &watcher::Error) -> bool {
+    matches!(status_code(error), Some(400 | 422))
+}
+
+fn is_refused(error: &watcher::Error) -> bool {
+    matches!(status_code(error), Some(403 | 404))
+}

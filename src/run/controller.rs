@@ -1,0 +1,131 @@
+//! `catalogql controller`: serves the catalogs of a cluster.
+
+use std::io;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use controller::{Controller, ControllerOptions, LeaseDurations, Mode, connect, pod_namespace, pod_service_account};
+use images::RegistrySettings;
+use loading::{Event, Loader, LoaderTask};
+use serving::Catalogs;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use super::output;
+use super::registries::controller_settings;
+use super::server::{self, Server};
+use crate::args::{ControllerArgs, PullArgs};
+use crate::telemetry;
+
+/// Interval at which the files that say how registries are reached are read again.
+pub const SETTINGS_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How long the release of the Lease may take at the end.
+const RELEASE: Duration = Duration::from_secs(2);
+
+/// The file in the store that remembers the wanted catalogs.
+const REMEMBERED: &str = "controller.json";
+
+/// Serves until a signal ends it.
+pub(super) fn controller(args: ControllerArgs) -> anyhow::Result<ExitCode> {
+    telemetry::init(io::stderr).map_err(anyhow::Error::msg)?;
+    if let Some(gates) = &args.feature_gates {
+        tracing::info!(gates, "feature gates are ignored: every feature is there");
+    }
+    let folder = server::store_folder(&args.server)?;
+    let settings = controller_settings(&args.pull)?;
+    let options = options(&args, folder.join(REMEMBERED))?;
+    let parts = server::open(&args.server, &folder)?;
+    server::block_on(control(args, options, settings, parts))
+}
+
+async fn control(
+    args: ControllerArgs,
+    options: ControllerOptions,
+    settings: RegistrySettings,
+    (loader, task, catalogs): (Loader, LoaderTask, Catalogs),
+) -> anyhow::Result<()> {
+    let client = connect(args.kubeconfig.as_deref()).await?;
+    let server = Server::bind(&args.server, &args.documents, &args.limits, catalogs).await?;
+    let (address, ready, has_playground) = (server.address(), server.ready(), server.has_playground());
+    let controller = Controller::start(&client, options, loader, settings.clone())?;
+    let (events, received) = mpsc::unbounded_channel();
+    let loading = tokio::spawn(task.run(move |event| {
+        // Nobody shows progress, and nobody receives events any more when the process ends.
+        if !matches!(event, Event::Progress { .. }) {
+            let _ = events.send(event);
+        }
+    }));
+    let (sender, settings) = watch::channel(settings);
+    let polling = tokio::spawn(poll_settings(args.pull, sender));
+    let (stop, stopped) = watch::channel(false);
+    let controlling = tokio::spawn(controller.run(received, settings, move || ready.set(), stopped));
+    output::ignore_closed_pipe(output::listening(&mut io::stdout().lock(), address, has_playground))?;
+    let ended = server.run(|| _ = stop.send_replace(true)).await;
+    if timeout(RELEASE, controlling).await.is_err() {
+        tracing::warn!("the Lease was not released in time");
+    }
+    loading.abort();
+    polling.abort();
+    ended
+}
+
+fn options(args: &ControllerArgs, remembered: std::path::PathBuf) -> anyhow::Result<ControllerOptions> {
+    if let Some(LeaseDurations { lease, renew, retry }) = args.lease()
+        && !(lease > renew && renew > retry && !retry.is_zero())
+    {
+        bail!("--leader-elect-lease-duration must exceed --leader-elect-renew-deadline, and that the retry period");
+    }
+    let namespace = args.namespace.clone().or_else(pod_namespace);
+    let namespace = namespace.context("cannot tell the namespace of the controller: name it with --namespace")?;
+    let address = args.external_address.clone();
+    Ok(ControllerOptions {
+        mode: if args.manage { Mode::Manage } else { Mode::Follow },
+        catalog_sources: args.catalog_sources,
+        base_url: address.unwrap_or_else(|| format!("http://catalogql.{namespace}.svc")),
+        identity: identity(),
+        lease: args.lease(),
+        service_account: args.pull.service_account.clone().or_else(pod_service_account),
+        global_pull_secret: args.pull.global_pull_secret.clone(),
+        ready_after: args.server.ready_after,
+        remembered,
+        namespace,
+    })
+}
+
+/// Identifies this process among those that compete for the Lease: the pod, and a random part, because a pod outlives its
+/// processes.
+fn identity() -> String {
+    let host = ["POD_NAME", "HOSTNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    format!("{}_{:08x}", host.as_deref().unwrap_or("catalogql"), fastrand::u32(..))
+}
+
+/// Reads the files that say how registries are reached again and again.
+async fn poll_settings(args: PullArgs, settings: watch::Sender<RegistrySettings>) {
+    let mut polls = interval(SETTINGS_INTERVAL);
+    polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut is_failing = false;
+    loop {
+        polls.tick().await;
+        match controller_settings(&args) {
+            Ok(read) => {
+                is_failing = false;
+                let is_new = settings.send_if_modified(|former| {
+                    let is_new = *former != read;
+                    *former = read;
+                    is_new
+                });
+                if is_new {
+                    tracing::info!("settings for registries reloaded");
+                }
+            }
+            Err(error) if !is_failing => {
+                is_failing = true;
+                let error = format!("{error:#}");
+                tracing::error!(error, "cannot reload the settings for registries, keeping the last ones");
+            }
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! A server without its catalogs: the store and the loader, the socket, the routes, and the end. `serve` and `controller`
+//! add where catalogs come from.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::Router;
+use graphql::Engine;
+use graphql::limits::Limits;
+use loading::{Loader, LoaderTask};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serving::{Catalogs, catalogs};
+use store::Store;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
+
+use crate::args::{DocumentArgs, LimitArgs, ServerArgs};
+use crate::listen::{AllowedHosts, ConnectionLimits, ListenOptions, Listener, Ready};
+
+/// Identifies the code that reads catalogs: what another build stored is read again.
+const CONTENT_BUILD: &str = env!("CATALOGQL_CONTENT_BUILD");
+
+/// Identifies the code that answers requests: entity tags of another build are not believed.
+const ANSWERS_BUILD: &str = env!("CATALOGQL_ANSWERS_BUILD");
+
+/// How long sockets of streams may take to close at the end: as long as a client may take to answer, and a little more.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// How long a thread waits for the next load before it ends: what it freed goes back to the system only then.
+const IDLE_THREAD: Duration = Duration::from_secs(1);
+
+/// A server that listens.
+pub(super) struct Server {
+    listener: Listener,
+    options: ListenOptions,
+    routes: Router,
+    engine: Arc<Engine>,
+    has_playground: bool,
+}
+
+/// Opens the store and creates the loader of a server.
+pub(super) fn open(args: &ServerArgs, folder: &std::path::Path) -> anyhow::Result<(Loader, LoaderTask, Catalogs)> {
+    let store = Store::open(folder, args.store_quota, CONTENT_BUILD)?;
+    let (writer, catalogs) = catalogs();
+    let (loader, task) = Loader::new(store, writer);
+    Ok((loader, task.compress_after(args.compress_after).ready_after(args.ready_after), catalogs))
+}
+
+/// The folder of the store.
+pub(super) fn store_folder(args: &ServerArgs) -> anyhow::Result<PathBuf> {
+    args.store.clone().map_or_else(default_store, Ok)
+}
+
+/// Runs a server to its end.
+pub(super) fn block_on(server: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<ExitCode> {
+    allow_open_files();
+    let runtime = tokio::runtime::Builder::new_multi_thread().thread_keep_alive(IDLE_THREAD).enable_all().build()?;
+    let done = runtime.block_on(server);
+    // A load that is under way is given up: the store survives that.
+    runtime.shutdown_background();
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+impl Server {
+    /// Listens, and prepares to answer from these catalogs.
+    pub(super) async fn bind(
+        args: &ServerArgs,
+        documents: &DocumentArgs,
+        limits: &LimitArgs,
+        catalogs: Catalogs,
+    ) -> anyhow::Result<Self> {
+        let listener = Listener::bind(&args.listen).await?;
+        let options = listen_options(args, listener.address());
+        let engine = Arc::new(engine(catalogs.clone(), documents, limits)?);
+        let playground = if documents.trusted_only { playground::closed() } else { playground::router() };
+        let routes = graphql_http::router(Arc::clone(&engine), &args.cors_origin)
+            .merge(catalogd_http::router(catalogs, ANSWERS_BUILD))
+            .merge(playground);
+        let has_playground = playground::is_built() && !documents.trusted_only;
+        Ok(Self { listener, options, routes, engine, has_playground })
+    }
+
+    /// The address that it listens on.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.listener.address()
+    }
+
+    /// What the readiness probe reports.
+    pub(super) fn ready(&self) -> Ready {
+        self.options.ready.clone()
+    }
+
+    /// Whether there is a page for people.
+    pub(super) fn has_playground(&self) -> bool {
+        self.has_playground
+    }
+
+    /// Serves until a signal ends it, and `ending` has been called then.
+    pub(super) async fn run(self, ending: impl FnOnce()) -> anyhow::Result<()> {
+        let Self { listener, options, routes, engine, .. } = self;
+        let (signal, streams) = (end()?, Arc::clone(&engine));
+        let end = async move {
+            signal.await;
+            ending();
+            // They would go on for as long as they are listened to.
+            streams.end_streams();
+        };
+        let evicting = Arc::clone(&engine);
+        tokio::spawn(async move { evicting.evict_stale_responses().await });
+        listener.serve(routes, options, end).await;
+        // A WebSocket is no connection of the listener any more; each says goodbye.
+        let _ = timeout(GOODBYE, engine.streams_ended()).await;
+        Ok(())
+    }
+}
+
+fn listen_options(args: &ServerArgs, address: SocketAddr) -> ListenOptions {
+    let limits = ConnectionLimits { peer_connections: args.max_peer_connections, ..ConnectionLimits::default() };
+    let hosts = AllowedHosts::new(&args.allowed_host, &args.listen, address);
+    ListenOptions { limits, hosts, ready: Ready::default() }
+}
+
+/// Creates the GraphQL engine with its trusted documents.
+fn engine(catalogs: Catalogs, documents: &DocumentArgs, limits: &LimitArgs) -> anyhow::Result<Engine> {
+    let limits = Limits { introspection: documents.introspection(), ..limits.limits() };
+    let mut engine = Engine::new(catalogs, ANSWERS_BUILD, limits);
+    for file in &documents.files {
+        let json = std::fs::read_to_string(file);
+        let file = file.display();
+        let json = json.with_context(|| format!("cannot read `{file}`"))?;
+        let count = engine.trust(&json).with_context(|| format!("cannot trust the documents of `{file}`"))?;
+        tracing::info!(%file, count, "trusting documents");
+    }
+    engine.set_policy(documents.policy());
+    Ok(engine)
+}
+
+/// Takes as many open files as the system lets this process have: each connection is one, and the usual first limit is
+/// below [`ConnectionLimits::connections`]. Where that fails, idle connections are closed for new ones.
+fn allow_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::debug!(%error, "cannot raise the limit of open files");
+    }
+}
+
+/// Completes when the process receives a signal to end.
+fn end() -> io::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        let name = tokio::select! {
+            _ = terminate.recv() => "SIGTERM",
+            _ = interrupt.recv() => "SIGINT",
+        };
+        tracing::info!(signal = name, "ending");
+    })
+}
+
+fn default_store() -> anyhow::Result<PathBuf> {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+    let cache = cache.context("neither XDG_CACHE_HOME nor HOME names a folder for the store: name one with --store")?;
+    Ok(cache.join("catalogql").join("store"))
+}
