@@ -385,6 +385,7 @@ fn controller_limits() -> Vec<(&'static str, String)> {
         ("lease", lease),
         ("lease renewal", renew),
         ("lease retry", retry),
+        ("first report", controller::FIRST_REPORT),
         ("write", controller::WRITE_TIMEOUT),
         ("write retry", controller::WRITE_RETRY),
         ("longest write retry", controller::MAX_WRITE_RETRY),

@@ -22,10 +22,10 @@ use crate::lease::Candidate;
 use crate::pull::{PullConfiguration, PullNames, SecretName};
 use crate::readiness::{Attempted, Readiness};
 use crate::remembered::Remembered;
-use crate::status::Observed;
+use crate::status::{FIRST_REPORT, Observed};
 use crate::wanted::{ClusterObjects, Wanted, name_of, pull_secret, serving_status};
 use crate::watches::Informer;
-use crate::writer::{WriteError, Writer, next_write};
+use crate::writer::{Write, WriteError, Writer, next_write};
 use crate::{ControllerError, ControllerOptions, Mode};
 
 /// Delay before a write that failed is tried again. It doubles with each further failure, up to [`MAX_WRITE_RETRY`].
@@ -69,6 +69,8 @@ pub struct Controller {
     wanted: Wanted,
     /// The last report of each catalog that is not withdrawn.
     reports: BTreeMap<CatalogName, Report>,
+    /// Since when the catalogs without a report are wanted.
+    waiting: BTreeMap<CatalogName, Instant>,
     readiness: Readiness,
     status: StatusWrites,
 }
@@ -76,8 +78,6 @@ pub struct Controller {
 /// The writes to objects, one at a time.
 struct StatusWrites {
     writer: Writer,
-    /// What the URLs of contents begin with.
-    base_url: String,
     /// Names of the objects that may need a write.
     dirty: BTreeSet<String>,
     /// The versions of objects that were written to and that this replica has not heard of since.
@@ -122,8 +122,9 @@ impl Controller {
             sources: if options.catalog_sources { sources } else { Vec::new() },
             wanted: Wanted::default(),
             reports: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             readiness: Readiness::new(options.ready_after),
-            status: StatusWrites::new(writer, options.base_url.clone()),
+            status: StatusWrites::new(writer),
             remembered,
             options,
         };
@@ -146,10 +147,11 @@ impl Controller {
             if self.is_ready_now() {
                 ready();
             }
-            if *holder.borrow() {
-                self.status.begin(&self.objects, &self.wanted, &self.reports);
+            if self.is_known && *holder.borrow() {
+                self.begin_write();
             }
-            let deadline = self.readiness.deadline().into_iter().chain(self.status.retry_at).min();
+            let late = self.waiting.values().map(|since| *since + FIRST_REPORT).filter(|at| *at > Instant::now());
+            let deadline = self.readiness.deadline().into_iter().chain(self.status.retry_at).chain(late).min();
             tokio::select! {
                 Some(change) = self.changes.recv() => self.apply(change),
                 Some(event) = events.recv() => self.observe(event),
@@ -159,7 +161,7 @@ impl Controller {
                 }
                 Ok(()) = holder_changes.changed() => self.status.reset(self.objects.keys()),
                 written = written(&mut self.status.pending) => self.status.finish(written),
-                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => self.status.retry(),
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => self.pass_deadline(),
                 _ = stop.wait_for(|stop| *stop) => break,
             }
         }
@@ -221,6 +223,10 @@ impl Controller {
         let objects = ClusterObjects { mode: self.options.mode, catalogs: &catalogs, catalog_sources: &self.sources };
         let wanted = Wanted::new(&objects, &self.wanted, |secret| self.pull.registries(secret));
         let former = std::mem::replace(&mut self.wanted, wanted);
+        self.waiting.retain(|name, _| self.wanted.specs.contains_key(name));
+        for name in self.wanted.specs.keys().filter(|name| !self.reports.contains_key(name)) {
+            self.waiting.entry(name.clone()).or_insert_with(Instant::now);
+        }
         if former.specs != self.wanted.specs {
             self.loader.set(self.wanted.specs.values().cloned().collect());
         }
@@ -231,6 +237,7 @@ impl Controller {
         let name = match event {
             Event::Attempted(report) => {
                 let name = report.name.clone();
+                self.waiting.remove(&name);
                 self.reports.insert(name.clone(), report);
                 name
             }
@@ -241,6 +248,30 @@ impl Controller {
             Event::Progress { .. } | Event::AllAttempted | Event::FirstAttemptsLate(_) => return,
         };
         self.status.dirty.insert(name.to_string());
+    }
+
+    /// Begins the next write, if an object differs from what it should be.
+    fn begin_write(&mut self) {
+        while let Some(object) = self.status.next(&self.objects) {
+            let Some(name) = name_of(object) else { continue };
+            let observed = Observed {
+                object,
+                invalid: self.wanted.invalid.get(&name).map(String::as_str),
+                report: self.reports.get(&name),
+                is_late: self.waiting.get(&name).is_some_and(|since| since.elapsed() >= FIRST_REPORT),
+                base_url: &self.options.base_url,
+            };
+            if let Some(write) = next_write(&observed, Timestamp::now()) {
+                self.status.begin(object, write);
+            }
+        }
+    }
+
+    /// Looks again at what was to wait until now.
+    fn pass_deadline(&mut self) {
+        self.status.retry();
+        let late = self.waiting.iter().filter(|(_, since)| since.elapsed() >= FIRST_REPORT);
+        self.status.dirty.extend(late.map(|(name, _)| name.to_string()));
     }
 
     /// Whether the replica has just become ready. Without an answer of the API server it is when it serves what was wanted
@@ -264,9 +295,9 @@ impl Controller {
 }
 
 impl StatusWrites {
-    fn new(writer: Writer, base_url: String) -> Self {
+    fn new(writer: Writer) -> Self {
         let (dirty, written) = (BTreeSet::new(), BTreeMap::new());
-        Self { writer, base_url, dirty, written, pending: None, failures: 0, retry_at: None }
+        Self { writer, dirty, written, pending: None, failures: 0, retry_at: None }
     }
 
     /// Looks at every object again: another replica may have written before.
@@ -275,36 +306,27 @@ impl StatusWrites {
         self.dirty = names.cloned().collect();
     }
 
-    /// Begins the next write, unless one is under way or nothing differs.
-    fn begin(
-        &mut self,
-        objects: &BTreeMap<String, Arc<ClusterCatalog>>,
-        wanted: &Wanted,
-        reports: &BTreeMap<CatalogName, Report>,
-    ) {
+    /// The next object that may need a write, unless one is under way or must wait. Objects whose last write this replica
+    /// has not heard of are left out: it will hear of it, and look again.
+    fn next<'a>(&mut self, objects: &'a BTreeMap<String, Arc<ClusterCatalog>>) -> Option<&'a Arc<ClusterCatalog>> {
         while self.pending.is_none() && self.retry_at.is_none() {
-            let Some(name) = self.dirty.pop_first() else { return };
-            let Some((object, catalog)) = objects.get(&name).and_then(|object| Some((object, name_of(object)?))) else {
-                self.written.remove(&name);
-                continue;
-            };
-            let version = object.metadata.resource_version.clone();
-            // What this replica knows of the object is older than its own write. It will hear of that.
-            if self.written.get(&name) == Some(&version) {
-                continue;
+            let name = self.dirty.pop_first()?;
+            match objects.get(&name) {
+                Some(object) if self.written.get(&name) == Some(&object.metadata.resource_version) => {}
+                Some(object) => return Some(object),
+                None => drop(self.written.remove(&name)),
             }
-            let observed = Observed {
-                object,
-                invalid: wanted.invalid.get(&catalog).map(String::as_str),
-                report: reports.get(&catalog),
-                base_url: &self.base_url,
-            };
-            let Some(write) = next_write(&observed, Timestamp::now()) else { continue };
-            self.written.insert(name.clone(), version.clone());
-            let (writer, object) = (self.writer.clone(), Arc::clone(object));
-            let done = Box::pin(async move { writer.write(&object, write).await });
-            self.pending = Some(PendingWrite { name, version, done });
         }
+        None
+    }
+
+    fn begin(&mut self, object: &Arc<ClusterCatalog>, write: Write) {
+        let (name, version) =
+            (object.metadata.name.clone().unwrap_or_default(), object.metadata.resource_version.clone());
+        self.written.insert(name.clone(), version.clone());
+        let (writer, object) = (self.writer.clone(), Arc::clone(object));
+        let done = Box::pin(async move { writer.write(&object, write).await });
+        self.pending = Some(PendingWrite { name, version, done });
     }
 
     /// Takes the outcome of a write.

@@ -3,6 +3,7 @@
 use images::ImageError;
 use images::unpack::UnpackError;
 use loading::{FailureReason, LoadError, Source};
+use olm_api::PULL_SECRET_ANNOTATION;
 
 /// Whether an attempt fails again until somebody changes the object, the image, or the cluster.
 pub(crate) fn is_terminal(error: &LoadError, source: &Source) -> bool {
@@ -21,9 +22,20 @@ pub(crate) fn message(error: &LoadError) -> String {
         _ => "error storing fbc",
     };
     let chain = error.chain();
-    // What users of the command line are told to do is not for a cluster.
-    let advice = chain.find("--configs-dir").and_then(|flag| chain[..flag].rfind(": "));
-    format!("{stage}: {}", &chain[..advice.unwrap_or(chain.len())])
+    let (chain, advice) = match error {
+        LoadError::Image(ImageError::NoCredentials { .. }) => {
+            let advice = format!("; name a pull secret with the annotation {PULL_SECRET_ANNOTATION}");
+            (without_advice(&chain, "; ", "podman login"), advice)
+        }
+        _ => (without_advice(&chain, ": ", "--configs-dir"), String::new()),
+    };
+    format!("{stage}: {chain}{advice}")
+}
+
+/// A message without the clause in which users of the command line are told to do this.
+fn without_advice<'a>(message: &'a str, begin: &str, advice: &str) -> &'a str {
+    let clause = message.find(advice).and_then(|at| message[..at].rfind(begin));
+    &message[..clause.unwrap_or(message.len())]
 }
 
 /// Whether two messages tell the same but for numbers, such as bytes, seconds and ports, which differ from one attempt to
@@ -39,6 +51,30 @@ pub(crate) fn is_same_message(one: &str, other: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_advise_what_can_be_done_in_a_cluster() {
+        let (registry, location) = ("quay.io".to_owned(), "quay.io/a/b".to_owned());
+        let refused = ImageError::NoCredentials { registry, location };
+        let root = "/configs".to_owned();
+        let empty = LoadError::NoFiles { image: "quay.io/a/b@sha256:1".to_owned(), root };
+        let cases = [
+            (
+                refused.into(),
+                "source catalog content: cannot read the source: cannot access `quay.io/a/b`: it requires credentials and \
+                 none were found; name a pull secret with the annotation catalogql.io/pull-secret",
+            ),
+            (
+                UnpackError::NoRoot.into(),
+                "source catalog content: cannot unpack the image: the image has no label \
+                 `operators.operatorframework.io.index.configs.v1`",
+            ),
+            (empty, "source catalog content: `quay.io/a/b@sha256:1` has no file to read below `/configs`"),
+        ];
+        for (error, expected) in cases {
+            assert_eq!(message(&error), expected);
+        }
+    }
 
     #[test]
     fn messages_that_differ_in_numbers_alone_are_the_same() {

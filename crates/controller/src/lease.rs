@@ -13,6 +13,8 @@ use kube::{Client, Error};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::api_error::describe;
+
 /// Name of the Lease.
 pub const LEASE: &str = "catalogql";
 
@@ -62,7 +64,9 @@ impl Candidate {
             let deadline = self.renewed.unwrap_or_else(Instant::now) + self.durations.renew;
             match timeout_at(deadline.max(Instant::now() + self.durations.retry), self.attempt()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::warn!(error = %error, lease = LEASE, "cannot take or renew the Lease"),
+                Ok(Err(error)) => {
+                    tracing::warn!(error = describe(&error), lease = LEASE, "cannot take or renew the Lease");
+                }
                 Err(_) => tracing::warn!(lease = LEASE, "the Lease was not answered for in time"),
             }
             let holds = self.renewed.is_some_and(|renewed| renewed.elapsed() < self.durations.renew);
@@ -75,10 +79,14 @@ impl Candidate {
             }
         }
         is_holder.send_replace(false);
-        if self.renewed.is_some()
-            && let Err(error) = self.release().await
-        {
-            tracing::warn!(error = %error, lease = LEASE, "cannot release the Lease, it will expire");
+        if self.renewed.is_some() {
+            match self.release().await {
+                Ok(()) => tracing::info!(lease = LEASE, "released the Lease"),
+                Err(error) => {
+                    let error = describe(&error);
+                    tracing::warn!(error, lease = LEASE, "cannot release the Lease, it will expire");
+                }
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! what the loader reports becomes the status of each object, as a function of the object and of the last report. Every
 //! replica serves; the one that holds a Lease writes status. This crate and `olm-api` alone know of Kubernetes.
 
+mod api_error;
 mod client;
 mod controller;
 mod events;
@@ -26,7 +27,7 @@ pub use client::{connect, pod_namespace, pod_service_account};
 pub use controller::{Controller, MAX_WRITE_RETRY, WRITE_RETRY};
 pub use lease::{LEASE, LeaseDurations};
 pub use pull::SecretName;
-pub use status::{LISTED_PROBLEMS, MAX_MESSAGE_BYTES};
+pub use status::{FIRST_REPORT, LISTED_PROBLEMS, MAX_MESSAGE_BYTES};
 pub use wanted::MIN_POLL;
 pub use writer::{FIELD_MANAGER, WRITE_TIMEOUT};
 

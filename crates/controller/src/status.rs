@@ -2,6 +2,8 @@
 //! and knows no clock.
 
 use ::serving::Content;
+use std::time::Duration;
+
 use fbc::Severity;
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
@@ -13,8 +15,11 @@ use olm_api::{
 };
 
 use crate::failure::{is_same_message, is_terminal, message};
-use crate::wanted::wanted_source;
+use crate::wanted::{serving_status, wanted_source};
 use crate::{CATALOGS_PATH, Mode};
+
+/// Time until a catalog that status says is served, but that this replica still loads, is reported as not served.
+pub const FIRST_REPORT: Duration = Duration::from_secs(10);
 
 /// Number of problems that the condition `Valid` lists.
 pub const LISTED_PROBLEMS: usize = 5;
@@ -29,6 +34,8 @@ pub(crate) struct Observed<'a> {
     pub(crate) invalid: Option<&'a str>,
     /// The last attempt to load it; `None` before the first, and once it is withdrawn.
     pub(crate) report: Option<&'a Report>,
+    /// Whether the first attempt has taken longer than [`FIRST_REPORT`].
+    pub(crate) is_late: bool,
     /// What the URLs of its content begin with, such as `http://catalogd-service.olmv1-system.svc`.
     pub(crate) base_url: &'a str,
 }
@@ -50,7 +57,7 @@ impl Observed<'_> {
         let generation = self.object.metadata.generation;
         let mut conditions: Vec<_> =
             states.into_iter().map(|state| state.condition(&former.conditions, generation, now)).collect();
-        if self.is_pending() {
+        if !self.is_known() {
             // What the source has now is unknown; what was said of it last stands.
             let is_kept = |condition: &&Condition| condition.type_ == conditions::PROGRESSING;
             conditions.extend(former.conditions.iter().find(is_kept).cloned());
@@ -81,7 +88,10 @@ impl Observed<'_> {
             let blocked = State::new(conditions::PROGRESSING, false, progressing::BLOCKED, reason);
             return Some([blocked].into_iter().chain(self.served()).collect());
         }
-        let report = self.report?;
+        let Some(report) = self.report else {
+            let is_wrong = self.is_late && serving_status(self.object) == Some("True");
+            return is_wrong.then(|| self.served());
+        };
         let is_current = wanted_source(self.object, Mode::Manage).is_ok_and(|source| source == *report.source);
         is_current.then(|| progress(report).into_iter().chain(self.served()).collect())
     }
@@ -119,9 +129,11 @@ impl Observed<'_> {
         self.report?.content.as_ref()
     }
 
-    fn is_pending(&self) -> bool {
-        let is_pending = |report: &Report| matches!(report.status, SyncStatus::Pending);
-        self.invalid.is_none() && self.report.is_some_and(is_pending)
+    /// Whether it is known how far the way to the desired state is.
+    fn is_known(&self) -> bool {
+        let is_known = |report: &Report| !matches!(report.status, SyncStatus::Pending);
+        let is_unavailable = self.object.spec.availability_mode == AvailabilityMode::Unavailable;
+        is_unavailable || self.invalid.is_some() || self.report.is_some_and(is_known)
     }
 
     fn url(&self) -> String {

@@ -14,6 +14,8 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 
+use crate::api_error::describe_watch;
+
 /// A kind of objects that can be watched.
 pub(crate) trait Watched:
     Resource<DynamicType = ()> + Lookup<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static
@@ -120,10 +122,11 @@ pub(crate) fn watch_one<K: Watched>(api: Api<K>, name: &str) -> impl Stream<Item
 
 /// Logs a failure of a watch once, until it works again.
 fn log(kind: &str, error: &watcher::Error, is_failing: &mut bool) {
+    let error = describe_watch(error);
     if std::mem::replace(is_failing, true) {
-        tracing::debug!(kind, %error, "the watch failed again");
+        tracing::debug!(kind, error, "the watch failed again");
     } else {
-        tracing::warn!(kind, %error, "the watch failed, watching again with backoff");
+        tracing::warn!(kind, error, "the watch failed, watching again with backoff");
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
+use crate::api_error::describe;
 use crate::events::{event, transitions};
 use crate::status::Observed;
 
@@ -65,8 +66,8 @@ pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WriteError {
     /// The API server refuses it, or cannot be reached.
-    #[error(transparent)]
-    Api(#[from] kube::Error),
+    #[error("{}", describe(.0))]
+    Api(kube::Error),
     /// There was no answer in time.
     #[error("no answer of the API server within {} seconds", WRITE_TIMEOUT.as_secs())]
     TimedOut(#[from] Elapsed),
@@ -117,7 +118,7 @@ impl Writer {
         for condition in transitions(&former, status) {
             let event = event(object, condition, &self.instance, Timestamp::now());
             if let Err(error) = api.create(&PostParams::default(), &event).await {
-                tracing::warn!(%error, reason = condition.reason, "cannot create an event");
+                tracing::warn!(error = describe(&error), reason = condition.reason, "cannot create an event");
             }
         }
     }

@@ -20,7 +20,7 @@ fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
 }
 
 fn status_of(object: &ClusterCatalog, invalid: Option<&str>, report: Option<&Report>) -> Option<Value> {
-    let observed = Observed { object, invalid, report, base_url: "http://catalogs.olm.svc" };
+    let observed = Observed { object, invalid, report, is_late: false, base_url: "http://catalogs.olm.svc" };
     Some(serde_json::to_value(observed.status(NOW.parse().unwrap())?).unwrap())
 }
 
@@ -187,6 +187,25 @@ fn what_was_said_of_progress_stands_while_the_source_is_contacted() {
     let status = status_of(&catalog(json!({ "status": { "conditions": [former] } })), None, Some(&pending)).unwrap();
     assert_eq!(status["conditions"][0], former);
     assert_eq!(kinds(status), ["Progressing", "Serving", "Valid"]);
+}
+
+#[test]
+fn a_catalog_that_takes_long_to_load_is_not_said_to_be_served() {
+    let status_of = |former: &[Value], is_late| {
+        let object = catalog(json!({ "status": { "conditions": former } }));
+        let observed = Observed { object: &object, invalid: None, report: None, is_late, base_url: "http://a" };
+        Some(serde_json::to_value(observed.status(NOW.parse().unwrap())?).unwrap())
+    };
+    let served = [
+        condition("Progressing", "True", "Succeeded", progressing::UNPACKED),
+        condition("Serving", "True", "Available", serving::SERVING_DESIRED),
+    ];
+    assert_eq!(status_of(&served, false), None);
+    let status = status_of(&served, true).unwrap();
+    assert_eq!(status["conditions"][0], served[0]);
+    assert_eq!((&status["conditions"][1]["status"], &status["urls"]), (&json!("False"), &Value::Null));
+    // Nobody was told that it is served.
+    assert_eq!(status_of(&[], true), None);
 }
 
 #[test]

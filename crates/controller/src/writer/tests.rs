@@ -9,7 +9,7 @@ use crate::fixture::{TAG, catalog, content, failed, not_found, report};
 const NOW: &str = "2026-05-06T07:08:09Z";
 
 fn write_to(object: &ClusterCatalog, report: Option<&Report>) -> Option<Write> {
-    let observed = Observed { object, invalid: None, report, base_url: "http://catalogs.olm.svc" };
+    let observed = Observed { object, invalid: None, report, is_late: false, base_url: "http://catalogs.olm.svc" };
     next_write(&observed, NOW.parse().unwrap())
 }
 
