@@ -1,5 +1,7 @@
 //! Tests of the controller against a real API server and a real registry; a module is named for what it is about.
 
+mod conditions;
 mod control_plane;
+mod lifecycle;
 mod support;
 mod validation;

@@ -6,12 +6,17 @@ use testing::ControlPlane;
 
 use crate::support::define_catalogs;
 
-const DOMAIN: &str = "must start with a valid domain. valid domains must be alphanumeric characters (lowercase and uppercase) separated by the \".\" character.";
-const NAME: &str = "a valid name is required. valid names must contain lowercase alphanumeric characters separated only by the \".\", \"_\", \"__\", \"-\" characters.";
+const DOMAIN: &str = "must start with a valid domain. valid domains must be alphanumeric characters (lowercase and \
+    uppercase) separated by the \".\" character.";
+const NAME: &str = "a valid name is required. valid names must contain lowercase alphanumeric characters separated \
+    only by the \".\", \"_\", \"__\", \"-\" characters.";
 const END: &str = "must end with a digest or a tag";
 const TAG_LENGTH: &str = "tag is invalid. the tag must not be more than 127 characters";
-const TAG: &str = "tag is invalid. valid tags must begin with a word character (alphanumeric + \"_\") followed by word characters or \".\", and \"-\" characters";
-const ALGORITHM: &str = "digest algorithm is not valid. valid algorithms must start with an uppercase or lowercase alpha character followed by alphanumeric characters and may contain the \"-\", \"_\", \"+\", and \".\" characters.";
+const TAG: &str = "tag is invalid. valid tags must begin with a word character (alphanumeric + \"_\") followed by \
+    word characters or \".\", and \"-\" characters";
+const ALGORITHM: &str = "digest algorithm is not valid. valid algorithms must start with an uppercase or lowercase \
+    alpha character followed by alphanumeric characters and may contain the \"-\", \"_\", \"+\", and \".\" \
+    characters.";
 const ENCODED_LENGTH: &str = "digest is not valid. the encoded string must be at least 32 characters";
 const ENCODED: &str = "digest is not valid. the encoded string must only contain hex characters (A-F, a-f, 0-9)";
 const UNION: &str = "image is required when source type is Image, and forbidden otherwise";
@@ -49,7 +54,10 @@ const REFERENCES: &[(&str, &[&str])] = &[
 /// Each spec with the fields that the API server refuses, and what it says of them; nothing where it accepts it.
 fn specs() -> Vec<(Value, Vec<(&'static str, &'static str)>)> {
     let image = |reference: &str| json!({ "type": "Image", "image": { "ref": reference } });
-    let polled = |reference: &str, minutes: Value| json!({ "source": { "type": "Image", "image": { "ref": reference, "pollIntervalMinutes": minutes } } });
+    let polled = |reference: &str, minutes: Value| {
+        let image = json!({ "ref": reference, "pollIntervalMinutes": minutes });
+        json!({ "source": { "type": "Image", "image": image } })
+    };
     let (tag, digest) = ("docker.io/a:tag", format!("docker.io/a@sha256:{}", "a".repeat(64)));
     let source = image(tag);
     vec![
@@ -120,7 +128,8 @@ fn statuses() -> Vec<(Value, Vec<(&'static str, &'static str)>)> {
 /// The object that this test sends.
 fn catalog(spec: &Value) -> Value {
     json!({
-        "apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterCatalog", "metadata": { "name": "a" }, "spec": spec,
+        "apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterCatalog",
+        "metadata": { "name": "a" }, "spec": spec,
     })
 }
 
@@ -136,8 +145,8 @@ fn expand(text: &str) -> String {
     expanded
 }
 
-/// Runs kubectl with an object as its input. Tells what is not as expected, which is that it ends with just these errors:
-/// fields, and how messages end.
+/// Runs kubectl with an object as its input. Tells what is not as expected, which is that it ends with just these
+/// errors: fields, and how messages end.
 fn misjudged(plane: &ControlPlane, arguments: &[&str], object: &Value, expected: &[(&str, &str)]) -> Option<String> {
     let output = plane.try_kubectl(arguments, &object.to_string());
     let text = output.stderr.trim_end();

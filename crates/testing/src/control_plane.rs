@@ -130,8 +130,8 @@ impl ControlPlane {
         eventually(|| self.try_start_api_server().then_some(()));
     }
 
-    /// Removes from etcd what objects were before, so that the API server, once restarted, cannot tell what changed since
-    /// then: it answers such a watch with 410 (Gone).
+    /// Removes from etcd what objects were before, so that the API server, once restarted, cannot tell what changed
+    /// since then: it answers such a watch with 410 (Gone).
     pub fn compact(&self) {
         let revision = ask_etcd(self.etcd, "range", &json!({ "key": "AA==" }))["header"]["revision"].clone();
         ask_etcd(self.etcd, "compaction", &json!({ "revision": revision, "physical": true }));
@@ -195,7 +195,8 @@ fn find_programs() -> Option<PathBuf> {
     report_skipped(
         "a control plane of Kubernetes",
         &format!("{} has no kubectl", folder.display()),
-        "run tests/setup.sh with Go installed, or name a folder with etcd, kube-apiserver and kubectl in KUBEBUILDER_ASSETS",
+        "run tests/setup.sh with Go installed, or name a folder with etcd, kube-apiserver and kubectl in \
+         KUBEBUILDER_ASSETS",
     );
     None
 }
