@@ -3,5 +3,7 @@
 mod conditions;
 mod control_plane;
 mod lifecycle;
+mod outages;
+mod replicas;
 mod support;
 mod validation;

@@ -1,12 +1,14 @@
 //! What several modules need: a cluster with a registry, replicas of the controller as processes, and clients of them.
 
+mod load;
 mod replica;
 
 use serde_json::{Value, json};
 use testing::fixture::lines;
 use testing::{CONFIGS_LABEL, ControlPlane, Folders, MediaTypes, Registry, RegistryImage, tar_archive};
 
-pub(crate) use replica::{Replica, graphql};
+pub(crate) use load::Load;
+pub(crate) use replica::{LEASE_DURATION, Replica, graphql};
 
 /// What is applied to a cluster.
 const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/base");
