@@ -112,14 +112,14 @@ mod tests {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let link = Link::start(server.local_addr().unwrap());
         let mut client = TcpStream::connect(link.address).unwrap();
-        let (mut served, _) = server.accept().unwrap();
+        let (mut accepted, _) = server.accept().unwrap();
         let mut bytes = [0; 3];
         client.write_all(b"one").unwrap();
-        served.read_exact(&mut bytes).unwrap();
+        accepted.read_exact(&mut bytes).unwrap();
         assert_eq!(&bytes, b"one");
 
         link.cut();
-        served.write_all(b"two").unwrap();
+        accepted.write_all(b"two").unwrap();
         client.set_read_timeout(Some(std::time::Duration::from_millis(100))).unwrap();
         assert_eq!(client.read(&mut bytes).unwrap_err().kind(), ErrorKind::WouldBlock);
         link.mend();
@@ -127,7 +127,7 @@ mod tests {
         client.read_exact(&mut bytes).unwrap();
         assert_eq!(&bytes, b"two");
         drop(link);
-        drop(served);
+        drop(accepted);
         assert_eq!(client.read(&mut bytes).unwrap(), 0);
     }
 }

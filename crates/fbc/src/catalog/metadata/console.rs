@@ -92,7 +92,7 @@ impl CsvMetadata<'_> {
         annotation::boolean(&self.decoded("operatorframework.io/cluster-monitoring")?)
     }
 
-    /// Returns the names of its plugins for the OpenShift console, from an annotation with a JSON list; another text is one
+    /// Returns the names of its plugins for the `OpenShift` console, from an annotation with a JSON list; another text is one
     /// item.
     pub fn console_plugins(&self) -> Vec<String> {
         self.list("console.openshift.io/plugins")
