@@ -41,6 +41,16 @@ pub enum Command {
     ///
     /// The exit status is 1 if `opm validate` would refuse the catalog, and 0 otherwise.
     Validate(ValidateArgs),
+    /// Execute a GraphQL request over catalogs, without a server
+    ///
+    /// The exit status is 1 if the response has errors.
+    Query(QueryArgs),
+    /// List the catalogs, packages, channels or bundles of sources
+    List(ListArgs),
+    /// Find packages by words in their names, descriptions and keywords
+    Search(SearchArgs),
+    /// Show which packages, channels and bundles differ between two catalogs
+    Diff(DiffArgs),
     /// Show the update graph of a package
     ///
     /// Channel heads, deprecated bundles and stranded bundles are marked. A bundle is stranded if no sequence of upgrades
@@ -112,7 +122,7 @@ pub struct ServerArgs {
     pub ready_after: Duration,
     /// Origin whose pages may read responses (CORS), such as `https://console.example.com`; `*` allows every origin. May be
     /// repeated
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     pub cors_origin: Vec<HeaderValue>,
 }
 
@@ -342,6 +352,98 @@ pub struct ValidateArgs {
     pub images: ImageArgs,
 }
 
+/// Flags of `query`.
+#[derive(Debug, clap::Args)]
+pub struct QueryArgs {
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
+    /// part of the path unless NAME says otherwise
+    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
+    pub sources: Vec<String>,
+    /// GraphQL document, such as `{ packages { nodes { name } } }`; `-` reads it from standard input
+    pub document: String,
+    /// Values of the variables of the operation: a JSON object
+    #[arg(long, value_name = "JSON")]
+    pub variables: Option<String>,
+    /// Name of the operation to execute, if the document has several
+    #[arg(long, value_name = "NAME")]
+    pub operation: Option<String>,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// Flags of `list`.
+#[derive(Debug, clap::Args)]
+pub struct ListArgs {
+    /// What to list
+    pub kind: ListKind,
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
+    /// part of the path unless NAME says otherwise
+    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true)]
+    pub sources: Vec<String>,
+    /// Only this package, its channels or its bundles. May be repeated
+    #[arg(long, value_name = "NAME")]
+    pub package: Vec<String>,
+    /// Output format [default: table on a terminal, json elsewhere]
+    #[arg(short, long, value_enum)]
+    pub output: Option<TableOutput>,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// Kind of objects that `list` lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ListKind {
+    /// The catalogs themselves
+    Catalogs,
+    /// Packages with their latest versions
+    Packages,
+    /// Channels with their heads
+    Channels,
+    /// Bundles with their versions
+    Bundles,
+}
+
+/// Flags of `search`.
+#[derive(Debug, clap::Args)]
+pub struct SearchArgs {
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
+    /// part of the path unless NAME says otherwise
+    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
+    pub sources: Vec<String>,
+    /// Words; each must be found, and a typo is forgiven
+    pub text: String,
+    /// Output format [default: table on a terminal, json elsewhere]
+    #[arg(short, long, value_enum)]
+    pub output: Option<TableOutput>,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// Flags of `diff`.
+#[derive(Debug, clap::Args)]
+pub struct DiffArgs {
+    /// The older catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub from: String,
+    /// The newer catalog, likewise
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub to: String,
+    /// Output format [default: table on a terminal, json elsewhere]
+    #[arg(short, long, value_enum)]
+    pub output: Option<TableOutput>,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// Output format of lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TableOutput {
+    /// For programs
+    Json,
+    /// For people
+    Table,
+}
+
 /// Flags of `graph`.
 #[derive(Debug, clap::Args)]
 pub struct GraphArgs {
@@ -391,18 +493,9 @@ pub struct ResolveArgs {
     pub installed: Option<InstalledArg>,
     /// Output format [default: table on a terminal, json elsewhere]
     #[arg(short, long, value_enum)]
-    pub output: Option<ResolveOutput>,
+    pub output: Option<TableOutput>,
     #[command(flatten)]
     pub images: ImageArgs,
-}
-
-/// Output format of a resolution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ResolveOutput {
-    /// For programs
-    Json,
-    /// For people
-    Table,
 }
 
 /// A bundle that is installed.
@@ -446,6 +539,14 @@ fn parse_host(text: &str) -> Result<String, String> {
     let is_name = !text.is_empty() && !text.contains(['/', ':', ' ', '[', ']']);
     let is_host = is_address || is_bracketed || is_name;
     if is_host { Ok(text.to_owned()) } else { Err("write a host without scheme and port".to_owned()) }
+}
+
+/// Checks an origin as browsers write it: a scheme and a host, without a path.
+fn parse_origin(text: &str) -> Result<HeaderValue, String> {
+    let host = text.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https")).map(|(_, host)| host);
+    let is_host = |host: &str| !host.is_empty() && !host.contains(['/', '?', '#', '@', ' ', ',']);
+    let value = HeaderValue::from_str(text).ok().filter(|_| text == "*" || host.is_some_and(is_host));
+    value.ok_or_else(|| "write a scheme and a host without a path, such as https://console.example.com, or `*`".to_owned())
 }
 
 /// Checks an address without a path, and adds the scheme if it has none.

@@ -4,6 +4,7 @@
 //! for shutdown. It does not know the routes of the application.
 
 mod connections;
+mod cors;
 mod hosts;
 mod probes;
 mod refusal;
@@ -26,6 +27,7 @@ use tokio::time::{sleep, timeout};
 use connections::{Connections, Place};
 use service::Services;
 
+pub use cors::cors;
 pub use hosts::AllowedHosts;
 pub use probes::Ready;
 

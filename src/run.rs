@@ -5,6 +5,7 @@ mod controller;
 mod graph;
 mod once;
 mod output;
+mod queries;
 mod registries;
 mod resolve;
 mod serve;
@@ -28,6 +29,10 @@ pub fn run(args: Args) -> ExitCode {
         Command::Serve(args) => serve::serve(*args),
         Command::Controller(args) => controller::controller(*args),
         Command::Validate(args) => validate::validate(&args),
+        Command::Query(args) => queries::query(&args),
+        Command::List(args) => queries::list(&args),
+        Command::Search(args) => queries::search(&args),
+        Command::Diff(args) => queries::diff(&args),
         Command::Graph(args) => graph::graph(&args),
         Command::Resolve(args) => resolve::resolve(&args),
         Command::Completions { shell } => completions(shell),

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::output::{ignore_closed_pipe, json, table};
 use super::{once, sources};
-use crate::args::{ResolveArgs, ResolveOutput};
+use crate::args::{ResolveArgs, TableOutput};
 
 /// The output for programs.
 #[derive(Serialize)]
@@ -91,11 +91,11 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
     };
     let found = pick(&request, &offers, &Work::unlimited()).expect("an account without limit stops nothing");
     let stdout = io::stdout();
-    let default = if stdout.is_terminal() { ResolveOutput::Table } else { ResolveOutput::Json };
+    let default = if stdout.is_terminal() { TableOutput::Table } else { TableOutput::Json };
     let mut out = stdout.lock();
     let printed = match args.output.unwrap_or(default) {
-        ResolveOutput::Json => json(&mut out, &json_outcome(&found, &offers)),
-        ResolveOutput::Table => text(&mut out, &found, &offers),
+        TableOutput::Json => json(&mut out, &json_outcome(&found, &offers)),
+        TableOutput::Table => text(&mut out, &found, &offers),
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
     Ok(if found.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

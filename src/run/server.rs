@@ -20,13 +20,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 use crate::args::{DocumentArgs, LimitArgs, ServerArgs};
-use crate::listen::{AllowedHosts, ConnectionLimits, ListenOptions, Listener, Ready};
+use crate::listen::{AllowedHosts, ConnectionLimits, ListenOptions, Listener, Ready, cors};
 
 /// Identifies the code that reads catalogs: what another build stored is read again.
 const CONTENT_BUILD: &str = env!("CATALOGQL_CONTENT_BUILD");
 
 /// Identifies the code that answers requests: entity tags of another build are not believed.
-const ANSWERS_BUILD: &str = env!("CATALOGQL_ANSWERS_BUILD");
+pub(super) const ANSWERS_BUILD: &str = env!("CATALOGQL_ANSWERS_BUILD");
 
 /// How long sockets of streams may take to close at the end: as long as a client may take to answer, and a little more.
 const GOODBYE: Duration = Duration::from_secs(2);
@@ -79,8 +79,10 @@ impl Server {
         let engine = Arc::new(engine(catalogs.clone(), documents, limits)?);
         let playground = if documents.trusted_only { playground::closed() } else { playground::router() };
         let routes = graphql_http::router(Arc::clone(&engine), &args.cors_origin)
-            .merge(catalogd_http::router(catalogs, ANSWERS_BUILD))
-            .merge(playground);
+            .merge(catalogd_http::router(catalogs, ANSWERS_BUILD));
+        // Without the layer, responses need not vary by origin.
+        let routes = if args.cors_origin.is_empty() { routes } else { routes.layer(cors(&args.cors_origin)) };
+        let routes = routes.merge(playground);
         let has_playground = playground::is_built() && !documents.trusted_only;
         Ok(Self { listener, options, routes, engine, has_playground })
     }

@@ -20,6 +20,7 @@ mod layers;
 mod metadata;
 mod operations;
 mod plan;
+mod queries;
 mod readme;
 mod reload;
 mod serve;

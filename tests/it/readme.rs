@@ -5,6 +5,7 @@ mod schema;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use catalogql::args::Args;
 use catalogql::listen;
@@ -20,7 +21,7 @@ use images::unpack;
 
 use crate::json::Json;
 use crate::served;
-use crate::support::{catalogql, run};
+use crate::support::run;
 
 /// The command that makes the documents true again.
 const REWRITE: &str = "UPDATE_EXPECT=1 cargo test --test it readme";
@@ -102,16 +103,22 @@ fn the_flags_in_the_reference_are_those_of_the_program() {
 #[test]
 fn the_commands_of_the_how_to_print_what_it_shows() {
     let mut commands = 0;
-    holds("docs/how-to/plan-an-upgrade.md", |text| {
-        rewrite_blocks(text, "sh", "text", |command, _| {
-            commands += 1;
-            let words = command.split_whitespace().skip(1);
-            let output = run(catalogql().args(words).current_dir(env!("CARGO_MANIFEST_DIR")));
-            assert_eq!(output.stderr, "", "{command}");
-            output.stdout.trim_end().to_owned()
-        })
-    });
-    assert_eq!(commands, 6, "commands in the how-to");
+    // A shell reads them as it reads what a user writes.
+    let program = Path::new(env!("CARGO_BIN_EXE_catalogql")).parent().expect("a program is in a folder");
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    for page in ["docs/how-to/plan-an-upgrade.md", "docs/how-to/look-into-a-catalog.md"] {
+        holds(page, |text| {
+            rewrite_blocks(text, "sh", "text", |command, _| {
+                commands += 1;
+                let mut shell = Command::new("sh");
+                shell.args(["-c", command]).env("PATH", &path).current_dir(env!("CARGO_MANIFEST_DIR"));
+                let output = run(&mut shell);
+                assert_eq!(output.stderr, "", "{command}");
+                output.stdout.trim_end().to_owned()
+            })
+        });
+    }
+    assert_eq!(commands, 11, "commands in the how-to pages");
 }
 
 #[test]

@@ -30,7 +30,6 @@ use http_facts::peer::Peer;
 use http_facts::preconditions::{PreconditionResult, Validators};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
-use tower_http::cors::{AllowOrigin, CorsLayer};
 
 pub use event_stream::EVENT_TIMEOUT;
 
@@ -96,21 +95,14 @@ const IMMUTABLE: &str = "public, max-age=86400, immutable";
 /// The request headers that select a representation.
 const NEGOTIATED: &str = "accept, accept-encoding";
 
-/// How long browsers may cache which origins are allowed.
-const CORS_MAX_AGE: Duration = Duration::from_hours(1);
-
 /// Routes for `GET` and `POST /graphql`, and `GET /schema.graphql`.
 ///
-/// Pages of `origins` may read the responses; `*` is every origin. Requests change nothing and carry no credentials, so
-/// that an origin which is not named can neither do harm nor see anything.
+/// Pages of `origins` may open WebSockets; `*` is every origin.
 pub fn router(engine: Arc<Engine>, origins: &[HeaderValue]) -> Router {
     let body_bytes = engine.limits().body_bytes;
     let server = Arc::new(GraphqlService::new(engine, origins));
     let graphql = get(respond_to_get).post(respond_to_post.layer(DefaultBodyLimit::max(body_bytes)));
-    let routes = Router::new().route("/graphql", graphql).route("/schema.graphql", get(schema));
-    // Without the layer, responses need not vary by origin.
-    let routes = if origins.is_empty() { routes } else { routes.layer(cors(origins)) };
-    routes.with_state(server)
+    Router::new().route("/graphql", graphql).route("/schema.graphql", get(schema)).with_state(server)
 }
 
 impl GraphqlService {
@@ -161,16 +153,6 @@ impl GraphqlService {
         let representation = Representation { media, validator: None };
         self.send(self.engine.encode(response, codings, peer).await, representation)
     }
-}
-
-fn cors(origins: &[HeaderValue]) -> CorsLayer {
-    let allowed = if origins.iter().any(|origin| origin == "*") {
-        AllowOrigin::any()
-    } else {
-        AllowOrigin::list(origins.iter().cloned())
-    };
-    let cors = CorsLayer::new().allow_origin(allowed).allow_methods([Method::GET, Method::POST]);
-    cors.allow_headers([ACCEPT, CONTENT_TYPE, IF_NONE_MATCH]).expose_headers([ETAG]).max_age(CORS_MAX_AGE)
 }
 
 /// Status and text of a request that is not a well-formed GraphQL request.

@@ -1,0 +1,226 @@
+//! `catalogql query`, `list`, `search` and `diff`: each is one GraphQL request over catalogs that are loaded for it.
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+use graphql::errors::Outcome;
+use graphql::limits::Limits;
+use graphql::{Engine, Request};
+use serde_json::{Map, Value, json};
+use serving::{Served, catalogs};
+
+use super::output::{ignore_closed_pipe, indented, table};
+use super::server::ANSWERS_BUILD;
+use super::sources::{self, SourceReference};
+use super::{once, output};
+use crate::args::{DiffArgs, ImageArgs, ListArgs, ListKind, QueryArgs, SearchArgs, TableOutput};
+
+/// The largest page: every item.
+const EVERYTHING: i32 = i32::MAX;
+
+/// The argument that stands for standard input.
+const STDIN: &str = "-";
+
+const CATALOGS: &str = "{ catalogs { name displayName priority digest image packageCount bundleCount } }";
+
+const PACKAGES: &str = "query($first: Int, $names: [String!], $search: String) {
+    packages(first: $first, filter: {names: $names, search: $search}) {
+        nodes { name displayName summary catalog { name } defaultChannel { name } latest { version } deprecation { message } }
+    } }";
+
+const CHANNELS: &str = "query($first: Int, $names: [String!]) {
+    packages(first: $first, filter: {names: $names}) {
+        nodes { name catalog { name }
+            channels { name isDefault entryCount head { name bundle { version } } deprecation { message } } }
+    } }";
+
+const BUNDLES: &str = "query($first: Int, $names: [String!]) {
+    bundles(first: $first, packages: $names) {
+        nodes { name version package { name } catalog { name } channelNames image deprecation { message } }
+    } }";
+
+const DIFF: &str = "{ diff(from: {name: \"from\"}, to: {name: \"to\"}) {
+        packages { name change channels { name change fromHead toHead } bundles { name change } } } }";
+
+/// Executes a GraphQL request and prints its response.
+pub(super) fn query(args: &QueryArgs) -> anyhow::Result<ExitCode> {
+    let document = match args.document.as_str() {
+        STDIN => read_stdin()?,
+        document => document.to_owned(),
+    };
+    let variables = args.variables.as_deref().map(parse_variables).transpose()?;
+    let engine = engine(&args.sources, &args.images)?;
+    let (query, operation_name) = (Some(document.into()), args.operation.as_deref().map(Into::into));
+    let response = engine.execute(&Request { query, operation_name, variables, ..Request::default() });
+    print(&indented(&response.body))?;
+    Ok(if response.outcome == Outcome::Complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Lists objects of one kind.
+pub(super) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
+    let engine = engine(&args.sources, &args.images)?;
+    let variables = json!({"first": EVERYTHING, "names": args.package});
+    match args.kind {
+        ListKind::Catalogs => show(&items(&engine, CATALOGS, &json!({}), "/catalogs")?, args.output, catalogs_table),
+        ListKind::Packages => {
+            show(&items(&engine, PACKAGES, &variables, "/packages/nodes")?, args.output, packages_table)
+        }
+        ListKind::Channels => {
+            show(&items(&engine, CHANNELS, &variables, "/packages/nodes")?, args.output, channels_table)
+        }
+        ListKind::Bundles => show(&items(&engine, BUNDLES, &variables, "/bundles/nodes")?, args.output, bundles_table),
+    }
+}
+
+/// Finds packages by words.
+pub(super) fn search(args: &SearchArgs) -> anyhow::Result<ExitCode> {
+    let engine = engine(&args.sources, &args.images)?;
+    let variables = json!({"first": EVERYTHING, "search": args.text});
+    show(&items(&engine, PACKAGES, &variables, "/packages/nodes")?, args.output, packages_table)
+}
+
+/// Shows what differs between two catalogs.
+pub(super) fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
+    let sides = [("from", &args.from), ("to", &args.to)];
+    let sides = sides.map(|(name, source)| format!("{name}={source}"));
+    let engine = engine(&sides, &args.images)?;
+    show(&items(&engine, DIFF, &json!({}), "/diff/packages")?, args.output, diff_table)
+}
+
+/// Loads catalogs into an engine. Nobody else waits for it, so that its limits are those of the machine.
+fn engine(sources: &[String], images: &ImageArgs) -> anyhow::Result<Engine> {
+    let wanted = sources::catalogs(sources, None, images.configs_dir.as_deref())?;
+    let references: Vec<(&str, &SourceReference)> =
+        wanted.iter().map(|entry| (entry.name.as_str(), &entry.reference)).collect();
+    let contents = once::load(references, images)?;
+    let (mut writer, reader) = catalogs();
+    for (entry, content) in wanted.iter().zip(contents) {
+        let content = content.map_err(|error| anyhow!("{}: {}", entry.name, error.chain()))?;
+        writer.publish(Served::new(entry.name.as_str(), content, entry.metadata.clone()));
+    }
+    let limits = Limits {
+        cost: u64::MAX,
+        work: u64::MAX,
+        page_size: usize::MAX,
+        response_bytes: usize::MAX,
+        time: Duration::from_hours(1),
+        ..Limits::default()
+    };
+    Ok(Engine::new(reader, ANSWERS_BUILD, limits))
+}
+
+/// Executes a document of this module and returns the list at a pointer of its data.
+fn items(engine: &Engine, document: &str, variables: &Value, pointer: &str) -> anyhow::Result<Vec<Value>> {
+    let (query, variables) = (Some(document.into()), variables.as_object().cloned());
+    let response = engine.execute(&Request { query, variables, ..Request::default() });
+    let mut response: Value = serde_json::from_slice(&response.body)?;
+    if let Some(message) = response.pointer("/errors/0/message").and_then(Value::as_str) {
+        bail!("{message}");
+    }
+    match response["data"].pointer_mut(pointer).map(Value::take) {
+        Some(Value::Array(items)) => Ok(items),
+        _ => bail!("the response has no `{pointer}`"),
+    }
+}
+
+/// Prints items as a table or as JSON.
+fn show(
+    items: &[Value],
+    output: Option<TableOutput>,
+    tabulate: impl Fn(&[Value]) -> String,
+) -> anyhow::Result<ExitCode> {
+    let default = if io::stdout().is_terminal() { TableOutput::Table } else { TableOutput::Json };
+    match output.unwrap_or(default) {
+        TableOutput::Json => ignore_closed_pipe(output::json(&mut io::stdout().lock(), &items))?,
+        TableOutput::Table => print(tabulate(items).as_bytes())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn catalogs_table(items: &[Value]) -> String {
+    let row = |item: &Value| ["/name", "/packageCount", "/bundleCount", "/priority", "/image"].map(|at| text(item, at));
+    lines(["NAME", "PACKAGES", "BUNDLES", "PRIORITY", "IMAGE"], items.iter().map(row))
+}
+
+fn packages_table(items: &[Value]) -> String {
+    let row = |item: &Value| {
+        let columns = ["/name", "/latest/version", "/defaultChannel/name", "/catalog/name", "/displayName"];
+        columns.map(|at| text(item, at))
+    };
+    lines(["NAME", "LATEST", "CHANNEL", "CATALOG", "DISPLAY NAME"], items.iter().map(row))
+}
+
+fn channels_table(packages: &[Value]) -> String {
+    let rows = packages.iter().flat_map(|package| {
+        let channels = package["channels"].as_array().into_iter().flatten();
+        channels.map(|channel| {
+            let is_default = if channel["isDefault"] == true { "yes" } else { "" };
+            [
+                text(package, "/name"),
+                text(channel, "/name"),
+                text(channel, "/head/bundle/version"),
+                text(channel, "/entryCount"),
+                is_default.to_owned(),
+                text(package, "/catalog/name"),
+            ]
+        })
+    });
+    lines(["PACKAGE", "CHANNEL", "HEAD", "ENTRIES", "DEFAULT", "CATALOG"], rows)
+}
+
+fn bundles_table(items: &[Value]) -> String {
+    let row = |item: &Value| {
+        let columns = ["/name", "/version", "/package/name", "/catalog/name", "/channelNames"];
+        columns.map(|at| text(item, at))
+    };
+    lines(["NAME", "VERSION", "PACKAGE", "CATALOG", "CHANNELS"], items.iter().map(row))
+}
+
+fn diff_table(packages: &[Value]) -> String {
+    if packages.is_empty() {
+        return "no differences\n".to_owned();
+    }
+    let rows = packages.iter().flat_map(|package| {
+        let row = |kind: &str, item: &Value| {
+            let heads = [text(item, "/fromHead"), text(item, "/toHead")];
+            let heads = if heads[0] == heads[1] { String::new() } else { heads.join(" -> ") };
+            [text(item, "/change").to_lowercase(), kind.to_owned(), text(item, "/name"), text(package, "/name"), heads]
+        };
+        let parts = [("channel", "channels"), ("bundle", "bundles")];
+        let parts = parts.into_iter().flat_map(move |(kind, list)| {
+            package[list].as_array().into_iter().flatten().map(move |item| row(kind, item))
+        });
+        std::iter::once(row("package", package)).chain(parts)
+    });
+    lines(["CHANGE", "KIND", "NAME", "PACKAGE", "HEADS"], rows)
+}
+
+fn lines<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    table(header, rows).trim_fmt() + "\n"
+}
+
+/// The value at a pointer as text; empty where it is `null`.
+fn text(item: &Value, pointer: &str) -> String {
+    match item.pointer(pointer) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+        Some(value) => value.to_string(),
+    }
+}
+
+fn parse_variables(text: &str) -> anyhow::Result<Map<String, Value>> {
+    serde_json::from_str(text).context("cannot use --variables: write a JSON object, such as {\"name\": \"etcd\"}")
+}
+
+fn read_stdin() -> anyhow::Result<String> {
+    let mut text = String::new();
+    io::stdin().read_to_string(&mut text).context("cannot read the document from standard input")?;
+    Ok(text)
+}
+
+fn print(bytes: &[u8]) -> io::Result<()> {
+    ignore_closed_pipe(io::stdout().write_all(bytes))
+}

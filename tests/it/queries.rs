@@ -1,0 +1,148 @@
+//! `catalogql query`, `list`, `search` and `diff`: what they print, for people and for programs, and how they end.
+
+use serde_json::{Value, json};
+
+use crate::support::{Folders, Output, catalogql, run};
+
+const OLD: &str = "
+    package etcd default=stable
+    channel stable: v1.0.0 <- v1.1.0
+    package zoo default=beta
+    channel beta: v0.1.0";
+
+const NEW: &str = "
+    package etcd default=stable
+    channel stable: v1.0.0 <- v1.1.0 <- v1.2.0
+    channel candidate: v1.2.0";
+
+/// Runs the program in a folder with the catalogs `old` and `new`.
+fn ask(arguments: &[&str]) -> Output {
+    let folders = Folders::new();
+    folders.catalog("old", OLD);
+    folders.catalog("new", NEW);
+    let path = |argument: &&str| match argument.strip_prefix('@') {
+        Some(folder) => folders.text(folder),
+        None => (*argument).to_owned(),
+    };
+    let output = run(catalogql().args(arguments.iter().map(path)));
+    Output { stdout: folders.shown(&output.stdout), stderr: folders.shown(&output.stderr), ..output }
+}
+
+#[track_caller]
+fn prints(arguments: &[&str], expected: &str) {
+    let output = ask(arguments);
+    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+}
+
+#[test]
+fn catalogs_packages_channels_and_bundles_are_listed() {
+    let all = ["@old", "@new", "-o", "table"];
+    let list = |kind, more: &[&'static str]| [&["list", kind][..], &all, more].concat();
+    prints(
+        &list("catalogs", &[]),
+        "\
+NAME  PACKAGES  BUNDLES  PRIORITY  IMAGE
+new   1         3        0
+old   2         3        0
+",
+    );
+    prints(
+        &list("packages", &[]),
+        "\
+NAME  LATEST  CHANNEL  CATALOG  DISPLAY NAME
+etcd  1.2.0   stable   new      etcd
+etcd  1.1.0   stable   old      etcd
+zoo   0.1.0   beta     old      zoo
+",
+    );
+    prints(
+        &list("channels", &["--package", "etcd"]),
+        "\
+PACKAGE  CHANNEL    HEAD   ENTRIES  DEFAULT  CATALOG
+etcd     candidate  1.2.0  1                 new
+etcd     stable     1.2.0  3        yes      new
+etcd     stable     1.1.0  2        yes      old
+",
+    );
+    prints(
+        &list("bundles", &["--package", "etcd"]),
+        "\
+NAME         VERSION  PACKAGE  CATALOG  CHANNELS
+etcd.v1.2.0  1.2.0    etcd     new      candidate, stable
+etcd.v1.1.0  1.1.0    etcd     new      stable
+etcd.v1.0.0  1.0.0    etcd     new      stable
+etcd.v1.1.0  1.1.0    etcd     old      stable
+etcd.v1.0.0  1.0.0    etcd     old      stable
+",
+    );
+}
+
+#[test]
+fn lists_are_json_where_nobody_looks() {
+    let output = ask(&["search", "@old", "@new", "zoo"]);
+    let found: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
+    assert_eq!((found.as_array().map(Vec::len), &found[0]["catalog"]), (Some(1), &json!({"name": "old"})));
+}
+
+#[test]
+fn a_difference_is_a_line_for_each_package_channel_and_bundle() {
+    prints(
+        &["diff", "@old", "@new", "-o", "table"],
+        "\
+CHANGE   KIND     NAME         PACKAGE  HEADS
+changed  package  etcd         etcd
+added    channel  candidate    etcd      -> etcd.v1.2.0
+changed  channel  stable       etcd     etcd.v1.1.0 -> etcd.v1.2.0
+added    bundle   etcd.v1.2.0  etcd
+removed  package  zoo          zoo
+removed  channel  beta         zoo      zoo.v0.1.0 ->
+removed  bundle   zoo.v0.1.0   zoo
+",
+    );
+    prints(&["diff", "@old", "@old", "-o", "table"], "no differences\n");
+    prints(&["diff", "@old", "@old", "-o", "json"], "[]\n");
+}
+
+#[test]
+fn a_query_is_executed_without_a_server_and_errors_are_an_exit_status() {
+    let document = "query A($name: String!) { catalog(name: $name) { name packages { totalCount nodes { name } } } } \
+                    query B { catalogs { name labels { key } } }";
+    let query = ["query", "c=@new", document].map(|word| word.replace("c=@new", "@new"));
+    let query: Vec<_> = query.iter().map(String::as_str).collect();
+    let selected = ["--operation", "A", "--variables", r#"{"name": "new"}"#];
+    prints(
+        &[&query[..], &selected].concat(),
+        "\
+{
+  \"data\": {
+    \"catalog\": {
+      \"name\": \"new\",
+      \"packages\": {
+        \"totalCount\": 1,
+        \"nodes\": [
+          {
+            \"name\": \"etcd\"
+          }
+        ]
+      }
+    }
+  }
+}
+",
+    );
+    let empty = [&query[..], &["--operation", "B"]].concat();
+    assert!(ask(&empty).stdout.contains("\"labels\": []\n"));
+    let wrong = ask(&["query", "@new", "{ none }"]);
+    assert_eq!((wrong.status, wrong.stderr.as_str()), (Some(1), ""));
+    assert!(wrong.stdout.contains("GRAPHQL_VALIDATION_FAILED"), "{}", wrong.stdout);
+    let wrong = ask(&["query", "@new", "{ __typename }", "--variables", "1"]);
+    assert_eq!(wrong.status, Some(1));
+    assert!(wrong.stderr.starts_with("error: cannot use --variables: write a JSON object"), "{}", wrong.stderr);
+}
+
+#[test]
+fn a_source_that_cannot_be_read_is_an_error() {
+    let output = ask(&["list", "packages", "@none"]);
+    assert_eq!((output.status, output.stdout.as_str()), (Some(1), ""));
+    assert!(output.stderr.starts_with("error: "), "{}", output.stderr);
+}
