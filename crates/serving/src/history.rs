@@ -18,8 +18,14 @@ type Outlines = Vec<(Digest, Outline)>;
 impl History {
     /// Remembers contents of a catalog, the latest first, before those that are known already.
     pub fn remember(&self, name: &str, mut outlines: Outlines) {
-        let mut known = self.lock();
-        let known = known.entry(name.to_owned()).or_default();
+        let mut all = self.lock();
+        for (digest, outline) in &mut outlines {
+            // Mapped once, however many catalogs have had the content.
+            if let Some((_, shared)) = all.values().flatten().find(|(other, _)| other == digest) {
+                *outline = shared.clone();
+            }
+        }
+        let known = all.entry(name.to_owned()).or_default();
         known.retain(|(digest, _)| outlines.iter().all(|(other, _)| other != digest));
         outlines.append(known);
         // The content that is served may be among them.
@@ -41,5 +47,22 @@ impl History {
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Outlines>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testing::fixture::catalog;
+
+    #[test]
+    fn an_outline_is_held_once_however_many_catalogs_have_had_its_content() {
+        let history = History::default();
+        let digest = Digest::new([7; 32]);
+        for name in ["one", "two"] {
+            history.remember(name, vec![(digest, Outline::from_catalog(&catalog("package etcd default=stable")))]);
+        }
+        let of = |wanted: &str| history.find(&digest, |name| name == wanted).unwrap().as_bytes().as_ptr();
+        assert_eq!(of("one"), of("two"));
     }
 }
