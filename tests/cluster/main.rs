@@ -5,5 +5,7 @@ mod control_plane;
 mod lifecycle;
 mod outages;
 mod replicas;
+mod rights;
+mod sources;
 mod support;
 mod validation;

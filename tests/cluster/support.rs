@@ -5,13 +5,13 @@ mod replica;
 
 use serde_json::{Value, json};
 use testing::fixture::lines;
-use testing::{CONFIGS_LABEL, ControlPlane, Folders, MediaTypes, Registry, RegistryImage, tar_archive};
+use testing::{CONFIGS_LABEL, ControlPlane, Folders, MediaTypes, Registry, RegistryImage, eventually, tar_archive};
 
 pub(crate) use load::Load;
 pub(crate) use replica::{LEASE_DURATION, Replica, graphql};
 
 /// What is applied to a cluster.
-const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/base");
+const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy");
 
 /// Namespace of the controller, as in `deploy/base`.
 pub(crate) const NAMESPACE: &str = "catalogql";
@@ -37,8 +37,31 @@ impl Cluster {
         let plane = ControlPlane::start()?;
         define_catalogs(&plane);
         plane.kubectl(&["create", "namespace", NAMESPACE]);
-        plane.kubectl(&["apply", "--server-side", "-f", &format!("{BASE}/rbac.yaml")]);
+        plane.kubectl(&["apply", "--server-side", "-f", &format!("{DEPLOY}/base/rbac.yaml")]);
+        may(&plane, &["create", "events.events.k8s.io", "--namespace=default"]);
         Some(Self { plane, registry: Registry::start(), folders: Folders::new() })
+    }
+
+    /// Defines the objects of OLM v0 that describe catalogs, and lets the controller read them.
+    pub(crate) fn add_catalog_sources(&self) {
+        let version = json!({
+            "name": "v1alpha1", "served": true, "storage": true,
+            "schema": { "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
+        });
+        let names = json!({ "kind": "CatalogSource", "plural": "catalogsources", "singular": "catalogsource" });
+        self.plane.apply(&[json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": { "name": "catalogsources.operators.coreos.com" },
+            "spec": { "group": "operators.coreos.com", "scope": "Namespaced", "names": names, "versions": [version] },
+        })]);
+        self.plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+        self.plane.kubectl(&[
+            "apply",
+            "--server-side",
+            "-f",
+            &format!("{DEPLOY}/components/catalog-sources/rbac.yaml"),
+        ]);
+        may(&self.plane, &["watch", "catalogsources.operators.coreos.com", "--all-namespaces"]);
     }
 
     /// Pushes an image with this catalog, and returns the reference that names it.
@@ -69,8 +92,14 @@ impl Cluster {
 
 /// Creates the definitions of the objects that describe catalogs, and waits until the API server serves them.
 pub(crate) fn define_catalogs(plane: &ControlPlane) {
-    plane.kubectl(&["apply", "--server-side", "-f", &format!("{BASE}/crds.yaml")]);
+    plane.kubectl(&["apply", "--server-side", "-f", &format!("{DEPLOY}/base/crds.yaml")]);
     plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+}
+
+/// Waits until the API server, which learns of roles by a watch, lets the controller do this.
+fn may(plane: &ControlPlane, action: &[&str]) {
+    let user = format!("--as=system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}");
+    eventually(|| plane.try_kubectl(&[&["auth", "can-i", &user], action].concat(), "").success.then_some(()));
 }
 
 /// An image with this catalog, where its label says.

@@ -1,0 +1,141 @@
+//! What is served besides what specs of `ClusterCatalog` objects ask for, and with which credentials images are pulled.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use testing::{Proxy, ProxyAction, RecordedRequest, respond};
+
+use crate::support::{Cluster, NAMESPACE, PACKAGES, Replica, SERVICE_ACCOUNT, catalog, image, package, packages, with};
+
+/// Asks for what objects say of catalogs.
+const METADATA: &str = "{ catalogs { name displayName publisher priority labels { key value } } }";
+
+/// Writes a status as catalogd does: this image is served.
+fn serve_as_catalogd(cluster: &Cluster, name: &str, reference: &str, is_served: bool) {
+    let condition = json!({
+        "type": "Serving", "status": if is_served { "True" } else { "False" }, "message": "",
+        "reason": if is_served { "Available" } else { "Unavailable" }, "lastTransitionTime": "2026-01-01T00:00:00Z",
+    });
+    let resolved = json!({ "type": "Image", "image": { "ref": reference } });
+    let status = json!({ "status": { "conditions": [condition], "resolvedSource": resolved } }).to_string();
+    let patch = ["patch", "clustercatalog", name, "--subresource=status", "--type=merge", "-p", &status];
+    cluster.plane.kubectl(&patch);
+}
+
+#[test]
+fn beside_catalogd_its_status_is_followed_and_nothing_is_written() {
+    let Some(cluster) = Cluster::start() else { return };
+    let by_tag = cluster.push("ns/etcd", "v1", &package("etcd"));
+    cluster.push("ns/etcd", "v2", &package("argo"));
+    let pinned =
+        ["etcd", "argo"].map(|name| format!("{}/ns/etcd@{}", cluster.registry.address, image(&package(name)).digest()));
+    cluster.plane.apply(&[catalog("followed", &by_tag), catalog("unknown", &by_tag)]);
+    serve_as_catalogd(&cluster, "followed", &pinned[1], true);
+    let before = cluster.plane.get(&["clustercatalogs"])["items"].clone();
+    let replica = Replica::start(&cluster, "one", &["--manage=false"]).ready();
+    replica.answers(PACKAGES, &packages(&[("followed", "argo")]));
+    assert_eq!(cluster.plane.get(&["clustercatalogs"])["items"], before);
+    serve_as_catalogd(&cluster, "followed", &pinned[0], true);
+    replica.answers(PACKAGES, &packages(&[("followed", "etcd")]));
+    serve_as_catalogd(&cluster, "followed", &pinned[0], false);
+    replica.answers(PACKAGES, &packages(&[]));
+
+    let user = format!("system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}");
+    let log = cluster.plane.audit_log();
+    let own: Vec<_> = log.iter().filter(|event| event["user"]["username"] == user).collect();
+    assert!(!own.is_empty());
+    for event in own {
+        assert!(["list", "watch"].contains(&event["verb"].as_str().expect("a string")), "{event}");
+    }
+}
+
+/// A `CatalogSource` with this spec.
+fn catalog_source(name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource",
+        "metadata": { "name": name, "namespace": NAMESPACE }, "spec": spec,
+    })
+}
+
+#[test]
+fn the_image_of_a_catalog_source_is_served_under_its_namespace_and_name() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.add_catalog_sources();
+    let image = cluster.push("ns/etcd", "v1", &package("etcd"));
+    let spec =
+        json!({ "sourceType": "grpc", "image": image, "displayName": "The etcd", "publisher": "Us", "priority": -3 });
+    let address = json!({ "sourceType": "grpc", "address": "registry.example.com:50051" });
+    cluster.plane.apply(&[catalog_source("etcd", &spec), catalog_source("address", &address), catalog("own", &image)]);
+    let replica = Replica::start(&cluster, "one", &["--catalog-sources"]).ready();
+    let name = format!("{NAMESPACE}.etcd");
+    replica.answers(PACKAGES, &packages(&[("own", "etcd"), (&name, "etcd")]));
+    let own = json!([{ "key": "olm.operatorframework.io/metadata.name", "value": "own" }]);
+    let labels = json!([
+        { "key": "catalogql.io/catalogsource-name", "value": "etcd" },
+        { "key": "catalogql.io/catalogsource-namespace", "value": NAMESPACE },
+    ]);
+    let expected = json!({ "catalogs": [
+        { "name": "own", "displayName": "own", "publisher": null, "priority": 0, "labels": own },
+        { "name": name, "displayName": "The etcd", "publisher": "Us", "priority": -3, "labels": labels },
+    ] });
+    replica.answers(METADATA, &expected);
+    cluster.plane.kubectl(&["delete", "catalogsource", "etcd", "--namespace", NAMESPACE]);
+    replica.answers(PACKAGES, &packages(&[("own", "etcd")]));
+}
+
+/// Forwards the requests for a repository `USER/…` of those who say that they are this user with this password.
+fn guard(request: &RecordedRequest, password: &str) -> ProxyAction {
+    let user = request.target.strip_prefix("/v2/").and_then(|path| path.split('/').next()).unwrap_or_default();
+    let expected = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
+    if !user.is_empty() && request.authorization.as_deref() == Some(&expected) {
+        return ProxyAction::Forward;
+    }
+    respond(401, &[("www-authenticate", "Basic realm=\"cluster\"")], "")
+}
+
+/// A pull secret for the images of one user.
+fn pull_secret(host: &str, user: &str, password: &str) -> Value {
+    let auth = STANDARD.encode(format!("{user}:{password}"));
+    let text = json!({ "auths": { format!("{host}/{user}"): { "auth": auth } } }).to_string();
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/dockerconfigjson",
+        "metadata": { "name": user, "namespace": NAMESPACE },
+        "data": { ".dockerconfigjson": STANDARD.encode(text) },
+    })
+}
+
+#[test]
+fn pull_secrets_are_used_and_read_again_without_a_restart() {
+    let Some(cluster) = Cluster::start() else { return };
+    let proxy = Proxy::start(cluster.registry.address, |request| guard(request, "secret"));
+    let host = proxy.address.to_string();
+    let users = ["global", "account", "annotated"];
+    let objects = users.map(|user| {
+        cluster.push(&format!("{user}/etcd"), "v1", &package("etcd"));
+        let object = catalog(user, &format!("{host}/{user}/etcd:v1"));
+        let annotations = json!({ "catalogql.io/pull-secret": "annotated" });
+        if user == "annotated" { with(object, &["metadata", "annotations"], annotations) } else { object }
+    });
+    let wrong = users.map(|user| pull_secret(&host, user, "wrong"));
+    cluster.plane.apply(&[&objects[..], &wrong[..]].concat());
+    let arguments = ["--insecure-registry", &host, "--global-pull-secret", &format!("{NAMESPACE}/global")];
+    let replica = Replica::start(&cluster, "one", &arguments).ready();
+    for user in users {
+        cluster.wait_for(user, "Progressing", "Retrying");
+    }
+    cluster.plane.apply(&users.map(|user| pull_secret(&host, user, "secret")));
+    replica.answers(PACKAGES, &packages(&[("annotated", "etcd"), ("global", "etcd")]));
+    let patch = r#"{"imagePullSecrets":[{"name":"account"}]}"#;
+    cluster.plane.kubectl(&[
+        "patch",
+        "serviceaccount",
+        SERVICE_ACCOUNT,
+        "--namespace",
+        NAMESPACE,
+        "--type=merge",
+        "-p",
+        patch,
+    ]);
+    replica.answers(PACKAGES, &packages(&[("account", "etcd"), ("annotated", "etcd"), ("global", "etcd")]));
+    assert!(!replica.log().contains("secret\""), "{}", replica.log());
+}
