@@ -340,7 +340,10 @@ impl StatusWrites {
                     self.written.remove(&name);
                 }
             }
-            Err(WriteError::Api(kube::Error::Api(status))) if status.is_not_found() => drop(self.written.remove(&name)),
+            // The object is gone or has a newer version. This replica has heard of that, or will.
+            Err(WriteError::Api(kube::Error::Api(status))) if status.is_not_found() || status.is_conflict() => {
+                self.written.remove(&name);
+            }
             Err(error) => {
                 let delay = WRITE_RETRY.saturating_mul(2_u32.saturating_pow(self.failures)).min(MAX_WRITE_RETRY);
                 self.failures = self.failures.saturating_add(1);

@@ -122,8 +122,10 @@ pub(crate) fn watch_one<K: Watched>(api: Api<K>, name: &str) -> impl Stream<Item
 
 /// Logs a failure of a watch once, until it works again.
 fn log(kind: &str, error: &watcher::Error, is_failing: &mut bool) {
+    // The API server has forgotten what changed since: everything is read again, as it should be.
+    let is_expired = status_code(error) == Some(410);
     let error = describe_watch(error);
-    if std::mem::replace(is_failing, true) {
+    if is_expired || std::mem::replace(is_failing, true) {
         tracing::debug!(kind, error, "the watch failed again");
     } else {
         tracing::warn!(kind, error, "the watch failed, watching again with backoff");
