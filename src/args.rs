@@ -546,7 +546,9 @@ fn parse_origin(text: &str) -> Result<HeaderValue, String> {
     let host = text.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https")).map(|(_, host)| host);
     let is_host = |host: &str| !host.is_empty() && !host.contains(['/', '?', '#', '@', ' ', ',']);
     let value = HeaderValue::from_str(text).ok().filter(|_| text == "*" || host.is_some_and(is_host));
-    value.ok_or_else(|| "write a scheme and a host without a path, such as https://console.example.com, or `*`".to_owned())
+    value.ok_or_else(|| {
+        "write a scheme and a host without a path, such as https://console.example.com, or `*`".to_owned()
+    })
 }
 
 /// Checks an address without a path, and adds the scheme if it has none.

@@ -48,13 +48,14 @@ pub(super) fn indented(json: &[u8]) -> Vec<u8> {
         out.push(byte);
         match byte {
             b'"' => in_text = true,
-            b'{' | b'[' => match rest.next_if(|next| matches!(next, b'}' | b']')) {
-                Some(end) => out.push(end),
-                None => {
+            b'{' | b'[' => {
+                if let Some(end) = rest.next_if(|next| matches!(next, b'}' | b']')) {
+                    out.push(end);
+                } else {
                     depth += 1;
                     new_line(&mut out, depth);
                 }
-            },
+            }
             b',' => new_line(&mut out, depth),
             b':' => out.push(b' '),
             _ => {}

@@ -70,8 +70,8 @@ etcd     stable     1.1.0  2        yes      old
 NAME         VERSION  PACKAGE  CATALOG  CHANNELS
 etcd.v1.2.0  1.2.0    etcd     new      candidate, stable
 etcd.v1.1.0  1.1.0    etcd     new      stable
-etcd.v1.0.0  1.0.0    etcd     new      stable
 etcd.v1.1.0  1.1.0    etcd     old      stable
+etcd.v1.0.0  1.0.0    etcd     new      stable
 etcd.v1.0.0  1.0.0    etcd     old      stable
 ",
     );

@@ -12,14 +12,13 @@ mod websocket;
 mod weight;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{DefaultBodyLimit, FromRequest as _, Request as HttpRequest, State};
 use axum::handler::Handler as _;
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use graphql::errors::{Code, Error, Outcome};
@@ -97,7 +96,7 @@ const NEGOTIATED: &str = "accept, accept-encoding";
 
 /// Routes for `GET` and `POST /graphql`, and `GET /schema.graphql`.
 ///
-/// Pages of `origins` may open WebSockets; `*` is every origin.
+/// Pages of `origins` may open a `WebSocket`; `*` is every origin.
 pub fn router(engine: Arc<Engine>, origins: &[HeaderValue]) -> Router {
     let body_bytes = engine.limits().body_bytes;
     let server = Arc::new(GraphqlService::new(engine, origins));

@@ -4,6 +4,7 @@ pub(crate) mod fixture;
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request as HttpRequest};
