@@ -5,9 +5,9 @@ use testing::{CONFIGS_LABEL, MediaTypes, RegistryImage};
 
 use crate::support::{Cluster, Replica, catalog, condition, image, image_of, package, with};
 
-const UNPACKED: &str = "Successfully unpacked and stored content from resolved source";
+pub(crate) const UNPACKED: &str = "Successfully unpacked and stored content from resolved source";
 
-const SERVING: &str = "Serving desired content from resolved source";
+pub(crate) const SERVING: &str = "Serving desired content from resolved source";
 
 /// The condition `Serving` of what was never loaded.
 const NOT_SERVED: Option<[&str; 3]> = Some(["False", "Unavailable", ""]);
@@ -16,9 +16,9 @@ const OFF: &str = "Catalog availability mode is set to Unavailable";
 
 /// A catalog, and what its conditions say at last: of `Progressing`, `Serving` and `Valid` the status, reason and
 /// message each, with `@` for the registry.
-struct Case {
-    name: &'static str,
-    object: Value,
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) object: Value,
     conditions: [Option<[&'static str; 3]>; 3],
 }
 
@@ -103,10 +103,15 @@ const NO_FOLDER: &str = "source catalog content: cannot unpack the image: the im
 const NOBODY: &str = "source catalog content: cannot read the source: cannot reach `127.0.0.1:1`: error sending \
     request: client error (Connect): tcp connect error: Connection refused (os error 111)";
 
+/// Catalogs of each kind.
+pub(crate) fn cases(cluster: &Cluster) -> Vec<Case> {
+    served(cluster).into_iter().chain(refused(cluster)).collect()
+}
+
 #[test]
 fn each_condition_says_what_is_so() {
     let Some(cluster) = Cluster::start() else { return };
-    let cases: Vec<_> = served(&cluster).into_iter().chain(refused(&cluster)).collect();
+    let cases = cases(&cluster);
     cluster.plane.apply(&cases.iter().map(|case| case.object.clone()).collect::<Vec<_>>());
     let replica = Replica::start(&cluster, "one", &["--insecure-registry=127.0.0.1:1"]);
     let host = cluster.registry.address.to_string();

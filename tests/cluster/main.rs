@@ -8,4 +8,5 @@ mod replicas;
 mod rights;
 mod sources;
 mod support;
+mod upstream;
 mod validation;
