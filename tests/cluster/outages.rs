@@ -23,6 +23,9 @@ const IMAGES: usize = 5;
 /// How many catalogs change in a round, at most.
 const CHANGES: usize = 6;
 
+/// For which part of the time the link is cut at once, at most.
+const CUTS: u32 = 5;
+
 /// How many writes of status a change may cost at most: one for what is withdrawn or pending, one for what is served,
 /// and one that another has made obsolete.
 const WRITES_FOR_A_CHANGE: usize = 3;
@@ -50,6 +53,8 @@ struct Churn {
     names: Vec<String>,
     wanted: BTreeMap<String, Wanted>,
     changes: usize,
+    /// Since when the link to the API server is cut.
+    cut: Option<Instant>,
 }
 
 impl Churn {
@@ -62,14 +67,22 @@ impl Churn {
         });
         let images = images.collect();
         let names = (0..catalogs).map(|number| format!("c{number:03}")).collect();
-        Self { cluster, random: SeededRandom::new(seed), images, names, wanted: BTreeMap::new(), changes: 0 }
+        let random = SeededRandom::new(seed);
+        Self { cluster, random, images, names, wanted: BTreeMap::new(), changes: 0, cut: None }
     }
 
-    /// What happens to the API server, besides changes, after the round of this number.
-    fn disturb(&mut self, round: usize, link: &Link) {
+    /// What happens to the API server, besides changes, after the round of this number. The link stays cut for at least
+    /// this time.
+    fn disturb(&mut self, round: usize, link: &Link, cut_for: Duration) {
         match round % 8 {
-            2 => link.cut(),
-            5 => link.mend(),
+            2 if self.cut.is_none() => {
+                link.cut();
+                self.cut = Some(Instant::now());
+            }
+            5 if self.cut.is_some_and(|cut| cut.elapsed() >= cut_for) => {
+                link.mend();
+                self.cut = None;
+            }
             // What the watch was told last is forgotten: it is answered with 410.
             7 => {
                 self.cluster.plane.compact();
@@ -193,7 +206,7 @@ fn what_is_served_is_what_is_wanted_whatever_happens_to_the_api_server() {
     while round < rounds || started.elapsed() < at_least {
         round += 1;
         churn.round();
-        churn.disturb(round, &link);
+        churn.disturb(round, &link, at_least / CUTS);
         if round == rounds / 2 {
             memory = memory_kib(replica.id());
         }
