@@ -38,48 +38,49 @@ impl Default for LeaseDurations {
 /// A candidate for the Lease.
 pub(crate) struct Candidate {
     api: Api<Lease>,
+    turns: Turns,
+}
+
+/// What one replica knows of the Lease.
+struct Turns {
     /// Identifies this replica.
     identity: String,
     durations: LeaseDurations,
-    observed: Option<Observation>,
+    /// The state that was seen last, and when this replica saw it first.
+    observed: Option<(LeaseSpec, Instant)>,
     /// When this replica renewed the Lease last.
     renewed: Option<Instant>,
 }
 
-/// A state of the Lease, and when this replica saw it first.
-struct Observation {
-    spec: LeaseSpec,
-    since: Instant,
-}
-
 impl Candidate {
     pub(crate) fn new(client: Client, namespace: &str, identity: String, durations: LeaseDurations) -> Self {
-        Self { api: Api::namespaced(client, namespace), identity, durations, observed: None, renewed: None }
+        let turns = Turns { identity, durations, observed: None, renewed: None };
+        Self { api: Api::namespaced(client, namespace), turns }
     }
 
     /// Takes and renews the Lease, and says whether this replica holds it, until `stop` is set. Then it is released.
     pub(crate) async fn run(mut self, is_holder: watch::Sender<bool>, mut stop: watch::Receiver<bool>) {
         loop {
             // Without an answer the Lease may expire meanwhile.
-            let deadline = self.renewed.unwrap_or_else(Instant::now) + self.durations.renew;
-            match timeout_at(deadline.max(Instant::now() + self.durations.retry), self.attempt()).await {
+            let deadline = self.turns.renewed.unwrap_or_else(Instant::now) + self.turns.durations.renew;
+            match timeout_at(deadline.max(Instant::now() + self.turns.durations.retry), self.attempt()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
                     tracing::warn!(error = describe(&error), lease = LEASE, "cannot take or renew the Lease");
                 }
                 Err(_) => tracing::warn!(lease = LEASE, "the Lease was not answered for in time"),
             }
-            let holds = self.renewed.is_some_and(|renewed| renewed.elapsed() < self.durations.renew);
+            let holds = self.turns.is_holder(Instant::now());
             if is_holder.send_if_modified(|before| std::mem::replace(before, holds) != holds) {
                 tracing::info!(lease = LEASE, holds, "the holder of the Lease changed");
             }
             tokio::select! {
-                () = sleep(self.durations.retry) => {}
+                () = sleep(self.turns.durations.retry) => {}
                 _ = stop.wait_for(|stop| *stop) => break,
             }
         }
         is_holder.send_replace(false);
-        if self.renewed.is_some() {
+        if self.turns.renewed.is_some() {
             match self.release().await {
                 Ok(()) => tracing::info!(lease = LEASE, "released the Lease"),
                 Err(error) => {
@@ -94,26 +95,61 @@ impl Candidate {
     async fn attempt(&mut self) -> Result<(), Error> {
         let Some(mut lease) = self.api.get_opt(LEASE).await? else {
             let metadata = ObjectMeta { name: Some(LEASE.to_owned()), ..ObjectMeta::default() };
-            let lease = Lease { metadata, spec: Some(self.claim(None)) };
+            let lease = Lease { metadata, spec: Some(self.turns.claim(LeaseSpec::default(), Timestamp::now())) };
             return self.done(self.api.create(&PostParams::default(), &lease).await);
         };
         let spec = lease.spec.take().unwrap_or_default();
-        if !self.may_take(&spec) {
-            self.renewed = None;
+        if !self.turns.may_take(&spec, Instant::now()) {
+            self.turns.renewed = None;
             return Ok(());
         }
-        lease.spec = Some(self.claim(Some(spec)));
+        lease.spec = Some(self.turns.claim(spec, Timestamp::now()));
         self.done(self.api.replace(LEASE, &PostParams::default(), &lease).await)
     }
 
+    /// Notes the outcome of an attempt. That another candidate was faster is no failure.
+    fn done(&mut self, written: Result<Lease, Error>) -> Result<(), Error> {
+        match written {
+            Ok(lease) => {
+                let now = Instant::now();
+                self.turns.observed = lease.spec.map(|spec| (spec, now));
+                self.turns.renewed = Some(now);
+                Ok(())
+            }
+            Err(Error::Api(status)) if status.is_conflict() || status.is_already_exists() => {
+                self.turns.renewed = None;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives the Lease up, so that another replica need not wait until it expires.
+    async fn release(&mut self) -> Result<(), Error> {
+        let Some(mut lease) = self.api.get_opt(LEASE).await? else { return Ok(()) };
+        let spec = lease.spec.get_or_insert_default();
+        if spec.holder_identity.as_ref() == Some(&self.turns.identity) {
+            spec.holder_identity = Some(String::new());
+            spec.lease_duration_seconds = Some(1);
+            self.api.replace(LEASE, &PostParams::default(), &lease).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Turns {
+    /// Whether this replica renewed the Lease recently enough.
+    fn is_holder(&self, now: Instant) -> bool {
+        self.renewed.is_some_and(|renewed| now.duration_since(renewed) < self.durations.renew)
+    }
+
     /// Whether this replica holds the Lease, or nobody has renewed it for as long as it lasts.
-    fn may_take(&mut self, spec: &LeaseSpec) -> bool {
-        let now = Instant::now();
+    fn may_take(&mut self, spec: &LeaseSpec, now: Instant) -> bool {
         let since = match &self.observed {
-            Some(observed) if observed.spec == *spec => observed.since,
+            Some((observed, since)) if observed == spec => *since,
             _ => now,
         };
-        self.observed = Some(Observation { spec: spec.clone(), since });
+        self.observed = Some((spec.clone(), since));
         let holder = spec.holder_identity.as_deref().unwrap_or_default();
         let seconds = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
         let lasts = seconds.map_or(self.durations.lease, Duration::from_secs);
@@ -121,9 +157,8 @@ impl Candidate {
     }
 
     /// The Lease as this replica holds it from now on.
-    fn claim(&self, former: Option<LeaseSpec>) -> LeaseSpec {
-        let now = MicroTime(Timestamp::now());
-        let former = former.unwrap_or_default();
+    fn claim(&self, former: LeaseSpec, now: Timestamp) -> LeaseSpec {
+        let now = MicroTime(now);
         let is_mine = former.holder_identity.as_ref() == Some(&self.identity);
         let transitions = former.lease_transitions.unwrap_or(0);
         LeaseSpec {
@@ -135,33 +170,68 @@ impl Candidate {
             ..LeaseSpec::default()
         }
     }
+}
 
-    /// Notes the outcome of an attempt. That another candidate was faster is no failure.
-    fn done(&mut self, written: Result<Lease, Error>) -> Result<(), Error> {
-        match written {
-            Ok(lease) => {
-                let since = Instant::now();
-                self.observed = lease.spec.map(|spec| Observation { spec, since });
-                self.renewed = Some(since);
-                Ok(())
-            }
-            Err(Error::Api(status)) if status.is_conflict() || status.is_already_exists() => {
-                self.renewed = None;
-                Ok(())
-            }
-            Err(error) => Err(error),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: &str = "2026-05-06T07:08:09Z";
+
+    fn turns(identity: &str) -> Turns {
+        let durations = LeaseDurations::default();
+        Turns { identity: identity.to_owned(), durations, observed: None, renewed: None }
+    }
+
+    fn claimed_by(identity: &str, at: &str) -> LeaseSpec {
+        turns(identity).claim(LeaseSpec::default(), at.parse().unwrap())
+    }
+
+    #[test]
+    fn a_lease_is_free_when_nobody_has_renewed_it_for_as_long_as_it_lasts_by_the_own_clock() {
+        let lasts = LeaseDurations::default().lease;
+        // Clocks of other nodes may be ahead or behind by years.
+        for renewed_at in ["1999-01-01T00:00:00Z", NOW, "2099-01-01T00:00:00Z"] {
+            let (mut other, start) = (turns("b"), Instant::now());
+            let held = claimed_by("a", renewed_at);
+            assert!(!other.may_take(&held, start), "{renewed_at}");
+            assert!(!other.may_take(&held, start + lasts / 2), "{renewed_at}");
+            // Renewed: the time begins anew.
+            let renewed = turns("a").claim(held, "2026-05-06T07:09:00Z".parse().unwrap());
+            assert!(!other.may_take(&renewed, start + lasts), "{renewed_at}");
+            assert!(!other.may_take(&renewed, start + lasts + lasts / 2), "{renewed_at}");
+            assert!(other.may_take(&renewed, start + lasts * 2), "{renewed_at}");
         }
     }
 
-    /// Gives the Lease up, so that another replica need not wait until it expires.
-    async fn release(&mut self) -> Result<(), Error> {
-        let Some(mut lease) = self.api.get_opt(LEASE).await? else { return Ok(()) };
-        let spec = lease.spec.get_or_insert_default();
-        if spec.holder_identity.as_ref() == Some(&self.identity) {
-            spec.holder_identity = Some(String::new());
-            spec.lease_duration_seconds = Some(1);
-            self.api.replace(LEASE, &PostParams::default(), &lease).await?;
-        }
-        Ok(())
+    #[test]
+    fn a_lease_that_is_released_or_held_by_the_replica_itself_is_free() {
+        let now = Instant::now();
+        assert!(turns("a").may_take(&claimed_by("a", NOW), now));
+        assert!(turns("b").may_take(&LeaseSpec::default(), now));
+        let released = LeaseSpec { holder_identity: Some(String::new()), ..claimed_by("a", NOW) };
+        assert!(turns("b").may_take(&released, now));
+    }
+
+    #[test]
+    fn a_holder_stops_before_another_replica_may_begin() {
+        let LeaseDurations { lease, renew, .. } = LeaseDurations::default();
+        let start = Instant::now();
+        let holder = Turns { renewed: Some(start), ..turns("a") };
+        assert!(holder.is_holder(start + renew / 2));
+        assert!(!holder.is_holder(start + renew));
+        assert!(renew < lease);
+        assert!(!turns("a").is_holder(start));
+    }
+
+    #[test]
+    fn a_renewal_keeps_the_time_of_the_acquisition_and_a_takeover_counts() {
+        let (first, later) = (claimed_by("a", NOW), "2026-05-06T07:09:00Z".parse().unwrap());
+        let renewed = turns("a").claim(first.clone(), later);
+        assert_eq!((&renewed.acquire_time, renewed.lease_transitions), (&first.acquire_time, first.lease_transitions));
+        assert_eq!(renewed.renew_time, Some(MicroTime(later)));
+        let taken = turns("b").claim(first.clone(), later);
+        assert_eq!((taken.acquire_time, taken.lease_transitions), (Some(MicroTime(later)), Some(2)));
+        assert_eq!(taken.holder_identity.as_deref(), Some("b"));
     }
 }

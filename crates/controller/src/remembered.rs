@@ -97,3 +97,51 @@ fn trim(metadata: &ObjectMeta) -> ObjectMeta {
     }
     ObjectMeta { name, namespace, labels, annotations, deletion_timestamp, ..ObjectMeta::default() }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fixture::{catalog, pinned};
+
+    #[test]
+    fn what_is_wanted_is_remembered_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("controller.json");
+        let object = catalog(json!({
+            "metadata": { "uid": "u", "annotations": { "catalogql.io/publisher": "P", "other": "x".repeat(1000) } },
+            "status": { "resolvedSource": { "type": "Image", "image": { "ref": pinned() } }, "lastUnpacked": "2026-01-01T00:00:00Z" },
+        }));
+        let source: CatalogSource = serde_json::from_value(json!({
+            "apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource",
+            "metadata": { "name": "b", "namespace": "n" }, "spec": { "image": "quay.io/a/b" },
+        }))
+        .unwrap();
+        let mut remembered = Remembered::open(&path);
+        assert_eq!(remembered.objects(), (Vec::new(), Vec::new()));
+        remembered.remember([Arc::new(object.clone())].iter(), &[Arc::new(source.clone())]);
+
+        let (catalogs, sources) = Remembered::open(&path).objects();
+        assert_eq!(sources, [Arc::new(source)]);
+        let [read] = &catalogs[..] else { panic!("{catalogs:?}") };
+        assert_eq!(
+            (&read.metadata.uid, read.metadata.annotations.as_ref().map(std::collections::BTreeMap::len)),
+            (&None, Some(1))
+        );
+        assert_eq!(read.spec, object.spec);
+        let status = read.status.as_ref().unwrap();
+        assert_eq!((&status.resolved_source, &status.last_unpacked), (&object.status.unwrap().resolved_source, &None));
+    }
+
+    #[test]
+    fn a_file_that_is_damaged_remembers_nothing_and_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("controller.json");
+        fs::write(&path, "{\"clusterCatalogs\": [{").unwrap();
+        let mut remembered = Remembered::open(&path);
+        assert_eq!(remembered.objects(), (Vec::new(), Vec::new()));
+        remembered.remember([Arc::new(catalog(json!({})))].iter(), &[]);
+        assert_eq!(Remembered::open(&path).objects().0.len(), 1);
+    }
+}
