@@ -250,13 +250,17 @@ fn no_document_costs_ten_times_the_time_that_its_work_is_worth() {
     assert!(executions.len() > count / 4, "only {} of {count} documents were executed", executions.len());
     executions.sort_by(|a, b| a.price().total_cmp(&b.price()));
     let long: Vec<_> = executions.iter().filter(|execution| execution.cpu > COMPARED).collect();
-    assert!(long.len() > count / 100, "only {} of {count} documents took long enough to compare", long.len());
+    assert!(long.len() > count / 200, "only {} of {count} documents took long enough to compare", long.len());
     let reference = long[long.len() / 2].price();
     println!("{} executed, {} of them long; a unit takes {reference:.0} ns", executions.len(), long.len());
     for Execution { document, cpu, units } in long.iter().rev().take(5) {
         println!("{cpu:?} for {units} units: {document:.400}");
     }
-    let bad: Vec<_> = long.iter().filter(|execution| execution.price() > TOLERANCE * reference).collect();
+    let is_bad = |execution: &Execution| execution.price() > TOLERANCE * reference;
+    // Once may be the machine; three times is the document.
+    let is_again =
+        |bad: &Execution| (0..2).all(|_| execute(&engine, &bad.document).is_some_and(|again| is_bad(&again)));
+    let bad: Vec<_> = long.iter().filter(|execution| is_bad(execution) && is_again(execution)).collect();
     let shown: Vec<_> = bad.iter().map(|bad| format!("{:?}, {} units: {}", bad.cpu, bad.units, bad.document)).collect();
     assert!(
         bad.is_empty(),
@@ -266,7 +270,9 @@ fn no_document_costs_ten_times_the_time_that_its_work_is_worth() {
 }
 
 /// Queries that once took seconds, some without an end.
-const CASES: [&str; 7] = [
+const CASES: [&str; 8] = [
+    // Many names, each looked up for each package.
+    r#"query($names: [String!]) { packages(first: 400) { nodes { bundles(first: 0, filter: {names: $names}) { totalCount } } } }"#,
     r#"{ packages(first: 100) { nodes { catalog { packages(first: 100) { nodes { catalog { bundles(first: 0, orderBy: {field: VERSION}, filter: {versionRange: ">=0.0.0-0"}) { totalCount } } } } } } } }"#,
     r#"{ packages(first: 100) { nodes { catalog { packages(first: 0, filter: {search: "wrod1 wodr12 word13 wrod14"}) { totalCount } } } } }"#,
     r#"{ metas(first: 100) { nodes { catalog { metas(first: 0, filter: {schema: "olm.bundle"}) { totalCount } } } } }"#,

@@ -20,7 +20,8 @@ pub enum Step {
     Object,
     /// A bundle that is tested against the conditions of a filter, or once for each list that it must be in.
     Bundle,
-    /// A version that is compared with a constraint of a range, or a property with the wanted types.
+    /// A version that is compared with a constraint of a range, a property with the wanted types, or a wanted name with
+    /// that of a bundle.
     Comparison,
     /// A package that is tested against a condition of a filter.
     Package,

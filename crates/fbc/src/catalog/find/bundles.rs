@@ -64,7 +64,9 @@ impl Catalog {
         work: &Work<'_>,
     ) -> Result<(Vec<u32>, Vec<Vec<u32>>), WorkStopped> {
         let index = self.bundle_index();
-        work.draw(Step::Comparison, filter.packages.len() + filter.names.len() + filter.channels.len())?;
+        // Each name is found by halving.
+        let halvings = self.index.bundles.len().checked_ilog2().unwrap_or(0) as usize + 1;
+        work.draw(Step::Comparison, halvings * (filter.packages.len() + filter.names.len()) + filter.channels.len())?;
         let mut lists = Vec::new();
         lists.extend(filter.provides.map(|api| index.apis.providing(self, api)));
         lists.extend(filter.requires.map(|api| index.apis.requiring(self, api)));
@@ -200,6 +202,10 @@ impl BundleIndex {
     /// Returns the bundles of these names, ascending.
     fn named(&self, catalog: &Catalog, names: &[&str]) -> Vec<u32> {
         let name = |&at: &u32| catalog.index.names.get(catalog.index.bundles[at as usize].name);
+        // Many bundles may have one name, which is looked up once.
+        let mut names = names.to_vec();
+        names.sort_unstable();
+        names.dedup();
         let of_name = |wanted: &&str| &self.by_name[equal_range(&self.by_name, |at| name(at).cmp(wanted))];
         sorted(names.iter().flat_map(of_name).copied().collect())
     }
