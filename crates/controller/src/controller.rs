@@ -223,6 +223,11 @@ impl Controller {
         let objects = ClusterObjects { mode: self.options.mode, catalogs: &catalogs, catalog_sources: &self.sources };
         let wanted = Wanted::new(&objects, &self.wanted, |secret| self.pull.registries(secret));
         let former = std::mem::replace(&mut self.wanted, wanted);
+        for (catalog, reason) in &self.wanted.invalid {
+            if former.invalid.get(catalog) != Some(reason) {
+                tracing::error!(%catalog, reason, "cannot use the source of a catalog");
+            }
+        }
         self.waiting.retain(|name, _| self.wanted.specs.contains_key(name));
         for name in self.wanted.specs.keys().filter(|name| !self.reports.contains_key(name)) {
             self.waiting.entry(name.clone()).or_insert_with(Instant::now);

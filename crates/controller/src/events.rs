@@ -14,6 +14,12 @@ use crate::FIELD_MANAGER;
 /// Maximum length in bytes of the note of an event, which the API server checks.
 const MAX_NOTE_BYTES: usize = 1024;
 
+/// Maximum length in bytes of the text that says which replica reports an event, which the API server checks.
+const MAX_INSTANCE_BYTES: usize = 128;
+
+/// Maximum length in bytes of the part of an event's name that is the object's. A name has at most 253.
+const MAX_NAME_BYTES: usize = 200;
+
 /// The changes between two states of an object that its owner should hear of.
 pub(crate) fn transitions<'a>(
     former: &'a ClusterCatalogStatus,
@@ -31,12 +37,12 @@ pub(crate) fn transitions<'a>(
 
 /// The event of a condition that changed. `instance` is the replica that reports it.
 pub(crate) fn event(object: &ClusterCatalog, condition: &Condition, instance: &str, now: Timestamp) -> Event {
-    let name = object.metadata.name.clone().unwrap_or_default();
+    // A part of a name ends with a letter or a digit.
+    let name = cut(object.metadata.name.as_deref().unwrap_or_default(), MAX_NAME_BYTES).trim_end_matches(['-', '.']);
     let warnings = [progressing::RETRYING, progressing::BLOCKED, serving::UNAVAILABLE];
     let warnings = [&warnings[..], &[valid::ERRORS_FOUND, valid::UNREADABLE]].concat();
     let is_warning = warnings.contains(&condition.reason.as_str());
     let note = if condition.message.is_empty() { &condition.reason } else { &condition.message };
-    let end = (0..=note.len().min(MAX_NOTE_BYTES)).rev().find(|&at| note.is_char_boundary(at));
     Event {
         metadata: ObjectMeta {
             // Unique: one replica writes, and one condition of an object changes once at a time.
@@ -47,10 +53,16 @@ pub(crate) fn event(object: &ClusterCatalog, condition: &Condition, instance: &s
         type_: Some(if is_warning { "Warning" } else { "Normal" }.to_owned()),
         reason: Some(condition.reason.clone()),
         action: Some(condition.type_.clone()),
-        note: Some(note[..end.unwrap_or(0)].to_owned()),
+        note: Some(cut(note, MAX_NOTE_BYTES).to_owned()),
         event_time: Some(MicroTime(now)),
         reporting_controller: Some(FIELD_MANAGER.to_owned()),
-        reporting_instance: Some(instance.to_owned()),
+        reporting_instance: Some(cut(instance, MAX_INSTANCE_BYTES).to_owned()),
         ..Event::default()
     }
+}
+
+/// The beginning of a text, up to this many bytes.
+fn cut(text: &str, bytes: usize) -> &str {
+    let end = (0..=text.len().min(bytes)).rev().find(|&at| text.is_char_boundary(at));
+    &text[..end.unwrap_or(0)]
 }

@@ -30,7 +30,7 @@ pub(crate) struct ClusterObjects<'a> {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Wanted {
     pub(crate) specs: BTreeMap<CatalogName, CatalogSpec>,
-    /// Why the source of a `ClusterCatalog` cannot be used, by name.
+    /// Why the source of a catalog cannot be used, by name.
     pub(crate) invalid: BTreeMap<CatalogName, String>,
 }
 
@@ -44,15 +44,37 @@ impl Wanted {
     ) -> Self {
         let mut wanted = Self::default();
         for source in objects.catalog_sources {
-            if let Some(spec) = of_catalog_source(source, registries(None)) {
-                wanted.specs.insert(spec.name.clone(), spec);
-            }
+            wanted.add_catalog_source(source, registries(None));
         }
         // A ClusterCatalog of the same name takes the place of a CatalogSource.
         for object in objects.catalogs {
             wanted.add(object, objects.mode, former, &registries);
         }
         wanted
+    }
+
+    /// Adds the catalog of a `CatalogSource` with an image: `NAMESPACE.NAME`, which is unique because a namespace has no
+    /// dot.
+    fn add_catalog_source(&mut self, object: &CatalogSource, registries: Registries) {
+        let (metadata, spec) = (&object.metadata, &object.spec);
+        let Some((namespace, id)) = metadata.namespace.as_deref().zip(metadata.name.as_deref()) else { return };
+        let Ok(name) = CatalogName::new(&format!("{namespace}.{id}")) else { return };
+        let image = spec.image.as_deref().filter(|image| !image.is_empty() && metadata.deletion_timestamp.is_none());
+        let Some(image) = image else { return };
+        let source = match RegistryReference::parse(image) {
+            Ok(reference) => reference.into(),
+            Err(error) => {
+                self.invalid.insert(name, error.to_string());
+                return;
+            }
+        };
+        let poll = spec.update_strategy.as_ref().and_then(|strategy| strategy.registry_poll.as_ref());
+        let interval = poll.and_then(|poll| parse_interval(&poll.interval));
+        let images = Some(PollPolicy { interval, ..PollPolicy::default() });
+        let refresh = RefreshPolicy { directories: None, images };
+        let source = SourceSpec { source, configs_dir: None, refresh, registries };
+        let metadata = catalog_source_metadata(object, namespace, id);
+        self.specs.insert(name.clone(), CatalogSpec { name, source, metadata });
     }
 
     fn add(
@@ -64,7 +86,10 @@ impl Wanted {
     ) {
         let Some(name) = name_of(object).filter(|_| is_wanted(object, mode)) else { return };
         let source = match wanted_source(object, mode) {
-            Ok(source) => source,
+            Ok(source) => {
+                self.invalid.remove(&name);
+                source
+            }
             Err(reason) => {
                 let resolved = || resolved_source(object).and_then(|source| parse(source).ok());
                 let kept = former.specs.get(&name).map(|spec| spec.source.source.clone()).or_else(resolved);
@@ -163,25 +188,14 @@ fn annotation<'a>(object: &'a ClusterCatalog, name: &str) -> Option<&'a str> {
     Some(text.as_str()).filter(|text| !text.is_empty())
 }
 
-/// The catalog of a `CatalogSource` with an image: `NAMESPACE.NAME`, which is unique because a namespace has no dot.
-fn of_catalog_source(object: &CatalogSource, registries: Registries) -> Option<CatalogSpec> {
-    let (metadata, spec) = (&object.metadata, &object.spec);
-    let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
-    let image = spec.image.as_deref().filter(|image| !image.is_empty() && metadata.deletion_timestamp.is_none())?;
-    let source = RegistryReference::parse(image);
-    let source = source.inspect_err(|error| tracing::warn!(namespace, name, %error, "cannot serve a CatalogSource"));
-    let poll = spec.update_strategy.as_ref().and_then(|strategy| strategy.registry_poll.as_ref());
-    let interval = poll.and_then(|poll| parse_interval(&poll.interval));
-    let images = Some(PollPolicy { interval, ..PollPolicy::default() });
-    let refresh = RefreshPolicy { directories: None, images };
-    let source = SourceSpec { source: source.ok()?.into(), configs_dir: None, refresh, registries };
-    let mut labels = metadata.labels.clone().unwrap_or_default();
+/// What the owner of a `CatalogSource` says about its catalog.
+fn catalog_source_metadata(object: &CatalogSource, namespace: &str, name: &str) -> CatalogMetadata {
+    let mut labels = object.metadata.labels.clone().unwrap_or_default();
     labels.insert(CATALOG_SOURCE_NAME_LABEL.to_owned(), name.to_owned());
     labels.insert(CATALOG_SOURCE_NAMESPACE_LABEL.to_owned(), namespace.to_owned());
     let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-    let (display_name, publisher) = (given(&spec.display_name), given(&spec.publisher));
-    let metadata = CatalogMetadata { priority: spec.priority, display_name, publisher, labels };
-    Some(CatalogSpec { name: CatalogName::new(&format!("{namespace}.{name}")).ok()?, source, metadata })
+    let (display_name, publisher) = (given(&object.spec.display_name), given(&object.spec.publisher));
+    CatalogMetadata { priority: object.spec.priority, display_name, publisher, labels }
 }
 
 /// Parses a duration of Go, at least [`MIN_POLL`].

@@ -161,6 +161,8 @@ fn a_catalog_source_with_an_image_is_served_under_its_namespace_and_name() {
     ];
     let all = ClusterObjects { mode: Mode::Manage, catalogs: &[], catalog_sources: &objects };
     let wanted = Wanted::new(&all, &Wanted::default(), |_| client());
+    let invalid: Vec<_> = wanted.invalid.keys().map(CatalogName::as_str).collect();
+    assert_eq!(invalid, ["olm.broken"]);
     let [(name, spec)] = &wanted.specs.iter().collect::<Vec<_>>()[..] else { panic!("{wanted:?}") };
     assert_eq!((name.as_str(), &spec.source.source), ("olm.image", &source("quay.io/a/b:latest")));
     let images = spec.source.refresh.images.unwrap();
@@ -170,6 +172,19 @@ fn a_catalog_source_with_an_image_is_served_under_its_namespace_and_name() {
     assert_eq!(labels, [&expected[..], &[("team", "x")]].concat());
     assert_eq!((spec.metadata.publisher.as_deref(), spec.metadata.display_name.as_deref()), (Some("P"), None));
     assert_eq!(spec.metadata.priority, 2);
+}
+
+#[test]
+fn a_cluster_catalog_takes_the_place_of_a_catalog_source_of_its_name() {
+    let broken = json!({
+        "apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource",
+        "metadata": { "name": "b", "namespace": "a" }, "spec": { "image": "quay.io/A" },
+    });
+    let sources = [Arc::new(serde_json::from_value(broken).unwrap())];
+    let catalogs = [Arc::new(catalog(json!({ "metadata": { "name": "a.b" } })))];
+    let all = ClusterObjects { mode: Mode::Manage, catalogs: &catalogs, catalog_sources: &sources };
+    let wanted = Wanted::new(&all, &Wanted::default(), |_| client());
+    assert_eq!((wanted.specs.len(), wanted.invalid.len()), (1, 0));
 }
 
 #[test]

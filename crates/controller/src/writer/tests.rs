@@ -115,3 +115,15 @@ fn an_event_names_the_object_and_what_happened() {
         json!({ "apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterCatalog", "name": "a", "uid": "u" });
     assert_eq!(event["regarding"], regarding);
 }
+
+#[test]
+fn an_event_keeps_the_limits_of_the_api_server_whatever_its_object_is_called() {
+    let name = format!("{}-{}", "a".repeat(199), "b".repeat(53));
+    let object = catalog(json!({ "metadata": { "name": name } }));
+    let mut condition = status_of(write_to(&catalog(json!({})), Some(&loaded()))).conditions.remove(0);
+    condition.message = "ä".repeat(1000);
+    let event = event(&object, &condition, &"p".repeat(253), NOW.parse().unwrap());
+    let name = event.metadata.name.unwrap();
+    assert!(name.len() <= 253 && name.starts_with(&format!("{}.progressing.", "a".repeat(199))), "{name}");
+    assert_eq!((event.note.unwrap().len(), event.reporting_instance.unwrap().len()), (1024, 128));
+}
