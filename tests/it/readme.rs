@@ -392,6 +392,7 @@ fn controller_limits() -> Vec<(&'static str, String)> {
         ("lease", lease),
         ("lease renewal", renew),
         ("lease retry", retry),
+        ("pull secret", controller::FIRST_ANSWER),
         ("first report", controller::FIRST_REPORT),
         ("write", controller::WRITE_TIMEOUT),
         ("write retry", controller::WRITE_RETRY),

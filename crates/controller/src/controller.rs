@@ -197,6 +197,7 @@ impl Controller {
                         |name: &String, object| former.get(name).is_none_or(|former| !Arc::ptr_eq(former, object));
                     let new = self.objects.iter().filter(|(name, object)| is_new(name, object));
                     self.status.dirty.extend(new.map(|(name, _)| name.clone()));
+                    self.status.written.retain(|name, _| self.objects.contains_key(name));
                 }
                 Change::CatalogSources => {
                     self.sources = self.catalog_sources.as_ref().map(Informer::objects).unwrap_or_default();

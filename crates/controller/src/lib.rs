@@ -26,7 +26,7 @@ use std::time::Duration;
 pub use client::{connect, pod_namespace, pod_service_account};
 pub use controller::{Controller, MAX_WRITE_RETRY, WRITE_RETRY};
 pub use lease::{LEASE, LeaseDurations};
-pub use pull::SecretName;
+pub use pull::{FIRST_ANSWER, SecretName};
 pub use status::{FIRST_REPORT, LISTED_PROBLEMS, MAX_MESSAGE_BYTES};
 pub use wanted::MIN_POLL;
 pub use writer::{FIELD_MANAGER, WRITE_TIMEOUT};

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use images::{Credentials, Registries, RegistrySettings};
@@ -14,10 +15,14 @@ use kube::Client;
 use kube::api::Api;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::timeout;
 
 use crate::ControllerError;
 use crate::controller::Change;
-use crate::watches::{Task, watch_one};
+use crate::watches::{Task, Watched, watch_one};
+
+/// Time until a pull secret that the API server does not answer for is taken to be absent.
+pub const FIRST_ANSWER: Duration = Duration::from_secs(10);
 
 /// The name of a Secret with its namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,13 +65,8 @@ impl PullConfiguration {
     ) -> Result<Self, ControllerError> {
         let PullNames { namespace, service_account, global } = names;
         let watched = service_account.map(|name| {
-            let (api, changes) = (Api::<ServiceAccount>::namespaced(client.clone(), &namespace), changes.clone());
-            Task::spawn(async move {
-                let mut objects = std::pin::pin!(watch_one(api, &name));
-                while let Some(object) = objects.next().await {
-                    let _ = changes.send(Change::ServiceAccount(object));
-                }
-            })
+            let api = Api::namespaced(client.clone(), &namespace);
+            Task::spawn(follow(api, name, changes.clone(), Change::ServiceAccount))
         });
         let registries = Registries::new(settings.clone()).map_err(ControllerError::Registries)?;
         Ok(Self {
@@ -146,13 +146,30 @@ impl PullConfiguration {
     }
 
     fn watch(&self, name: SecretName) -> Task {
-        let (api, changes) = (Api::<Secret>::namespaced(self.client.clone(), &name.namespace), self.changes.clone());
-        Task::spawn(async move {
-            let mut secrets = std::pin::pin!(watch_one(api, &name.name));
-            while let Some(secret) = secrets.next().await {
-                let _ = changes.send(Change::Secret(name.clone(), secret));
-            }
-        })
+        let api = Api::namespaced(self.client.clone(), &name.namespace);
+        let change = {
+            let name = name.clone();
+            move |secret| Change::Secret(name.clone(), secret)
+        };
+        Task::spawn(follow(api, name.name, self.changes.clone(), change))
+    }
+}
+
+/// Sends what an object is, each time that it changes. One that is not answered for is taken to be absent after a while, so
+/// that it does not hold up every catalog.
+async fn follow<K: Watched>(
+    api: Api<K>,
+    name: String,
+    changes: UnboundedSender<Change>,
+    change: impl Fn(Option<K>) -> Change,
+) {
+    let mut objects = std::pin::pin!(watch_one(api, &name));
+    let first = timeout(FIRST_ANSWER, objects.next()).await;
+    let mut next = first.unwrap_or(Some(None));
+    while let Some(object) = next {
+        // Nobody receives changes any more when the process ends.
+        let _ = changes.send(change(object));
+        next = objects.next().await;
     }
 }
 
