@@ -142,10 +142,12 @@ pub struct ControllerArgs {
     pub external_address: Option<String>,
     /// Load what the specs of `ClusterCatalogs` ask for, and write their status; `false` loads what catalogd has written to
     /// their status, and writes nothing
-    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
+    #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1)]
+    #[arg(require_equals = true, action = ArgAction::Set)]
     pub manage: bool,
     /// Let one of several replicas write status, the one that holds a Lease; `false` is for a single replica
-    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
+    #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1)]
+    #[arg(require_equals = true, action = ArgAction::Set)]
     pub leader_elect: bool,
     /// Time since the last renewal of the Lease after which another replica takes it
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
@@ -588,9 +590,13 @@ mod tests {
     fn replicas_take_turns_as_the_controller_does_unless_said_otherwise() {
         let Command::Controller(args) = Args::parse_from(["catalogql", "controller"]).command else { panic!() };
         assert_eq!(args.lease(), Some(LeaseDurations::default()));
-        let alone = ["catalogql", "controller", "--leader-elect=false"];
-        let Command::Controller(args) = Args::parse_from(alone).command else { panic!() };
-        assert_eq!(args.lease(), None);
+        // The second as catalogd's manifests write it.
+        for (flag, expected) in [("--leader-elect=false", None), ("--leader-elect", Some(LeaseDurations::default()))] {
+            let Command::Controller(args) = Args::parse_from(["catalogql", "controller", flag]).command else {
+                panic!()
+            };
+            assert_eq!(args.lease(), expected, "{flag}");
+        }
     }
 
     #[test]
