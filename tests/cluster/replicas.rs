@@ -6,7 +6,8 @@ use serde_json::Value;
 use testing::eventually;
 
 use crate::support::{
-    Cluster, LEASE_DURATION, Load, NAMESPACE, PACKAGES, Replica, SERVICE_ACCOUNT, catalog, graphql, package, packages,
+    Cluster, LEASE_DURATION, Load, NAMESPACE, PACKAGES, Replica, SERVICE_ACCOUNT, catalog, condition, graphql, package,
+    packages,
 };
 
 /// What may pass besides until another replica has noticed, taken the Lease and written, on a machine that is busy.
@@ -106,4 +107,22 @@ fn a_rolling_restart_without_registry_and_api_server_answers_every_query() {
         on_two.answers(QUERIES);
         on_two.finish();
     }
+}
+
+#[test]
+fn a_replica_without_a_catalog_that_another_serves_is_ready_when_its_time_is_up() {
+    const READY_AFTER: Duration = Duration::from_secs(5);
+    let Some(mut cluster) = Cluster::start() else { return };
+    let reference = cluster.push("ns/etcd", "v1", &package("etcd"));
+    cluster.plane.apply(&[catalog("etcd", &reference)]);
+    let _one = Replica::start(&cluster, "one", &[]);
+    cluster.wait_for("etcd", "Serving", "Available");
+    cluster.registry.stop();
+    let started = Instant::now();
+    let arguments = ["--ready-after", &format!("{}s", READY_AFTER.as_secs())];
+    let two = Replica::start(&cluster, "two", &arguments).ready();
+    assert!(started.elapsed() >= READY_AFTER, "it was ready after {:?}", started.elapsed());
+    assert_eq!(graphql(two.address, PACKAGES), packages(&[]));
+    // Status says what the holder of the Lease serves.
+    assert_eq!(condition(&cluster.status("etcd"), "Serving").map(|[status, ..]| status), Some("True"));
 }

@@ -1,7 +1,12 @@
 //! What is served besides what specs of `ClusterCatalog` objects ask for, and with which credentials images are pulled.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
 use serde_json::{Value, json};
 use testing::{Proxy, ProxyAction, RecordedRequest, respond};
 
@@ -138,4 +143,48 @@ fn pull_secrets_are_used_and_read_again_without_a_restart() {
     ]);
     replica.answers(PACKAGES, &packages(&[("account", "etcd"), ("annotated", "etcd"), ("global", "etcd")]));
     assert!(!replica.log().contains("secret\""), "{}", replica.log());
+}
+
+/// An authority, and a server on the loopback address with a certificate of it.
+fn authority() -> (String, ServerConfig) {
+    let mut params = CertificateParams::new(Vec::new()).expect("no name is wrong");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let new_key = || KeyPair::generate().expect("keys can be made");
+    let authority = CertifiedIssuer::self_signed(params, new_key()).expect("the authority can sign");
+    let (params, key) = (CertificateParams::new(["127.0.0.1".to_owned()]).expect("an address is a name"), new_key());
+    let certificate = params.signed_by(&key, &authority).expect("the authority can sign");
+    let key = PrivateKeyDer::try_from(key.serialize_der()).expect("it is a key");
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.expect("the versions are known").with_no_client_auth();
+    let config = config.with_single_cert(vec![certificate.der().clone()], key).expect("the key is the certificate's");
+    (authority.pem(), config)
+}
+
+#[test]
+fn authorities_and_mirrors_are_read_again_without_a_restart() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.push("ns/etcd", "v1", &package("etcd"));
+    let (pem, config) = authority();
+    let proxy = Proxy::start_tls(cluster.registry.address, config, |_| ProxyAction::Forward);
+    cluster.plane.apply(&[
+        catalog("private", &format!("{}/ns/etcd:v1", proxy.address)),
+        // Nothing listens there.
+        catalog("mirrored", "127.0.0.1:1/ns/etcd:v1"),
+    ]);
+    cluster.folders.write("registries.conf", "");
+    cluster.folders.write("authorities/readme.txt", "");
+    let (authorities, conf) = (cluster.folders.text("authorities"), cluster.folders.text("registries.conf"));
+    let arguments = ["--pull-cas-dir", &authorities, "--registries-conf", &conf];
+    let replica = Replica::start(&cluster, "one", &arguments).ready();
+    for name in ["private", "mirrored"] {
+        cluster.wait_for(name, "Progressing", "Retrying");
+    }
+    cluster.folders.write("authorities/ours.crt", pem);
+    let mirror = format!(
+        "[[registry]]\nlocation = \"127.0.0.1:1\"\n[[registry.mirror]]\nlocation = \"{}\"\ninsecure = true\n",
+        cluster.registry.address
+    );
+    cluster.folders.write("registries.conf", mirror);
+    replica.answers(PACKAGES, &packages(&[("mirrored", "etcd"), ("private", "etcd")]));
 }
