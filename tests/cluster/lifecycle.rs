@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use testing::{CONFIGS_LABEL, eventually};
+use testing::{CONFIGS_LABEL, Proxy, eventually, respond};
 
 use crate::support::{
     Cluster, PACKAGES, Replica, catalog, condition, graphql, image, image_of, package, packages, with,
@@ -108,13 +108,17 @@ fn a_deleted_catalog_is_withdrawn_and_no_deletion_waits_for_a_process() {
 #[test]
 fn a_moved_tag_is_served_within_one_poll_and_broken_content_keeps_the_old() {
     let Some(cluster) = Cluster::start() else { return };
+    let failing = Proxy::start(cluster.registry.address, |_| respond(500, &[], "it fails"));
     let objects = ["moved", "broken"].map(|name| {
         let reference = cluster.push(&format!("ns/{name}"), "v1", &package("etcd"));
         with(catalog(name, &reference), &["spec", "source", "image", "pollIntervalMinutes"], json!(1))
     });
     cluster.plane.apply(&objects);
-    let replica = Replica::start(&cluster, "one", &[]);
+    let replica = Replica::start(&cluster, "one", &["--insecure-registry", &failing.address.to_string()]);
     let before = ["moved", "broken"].map(|name| cluster.wait_for(name, "Serving", "Available"));
+    cluster.plane.apply(&[catalog("failing", &format!("{}/ns/etcd:v1", failing.address))]);
+    cluster.wait_for("failing", "Progressing", "Retrying");
+    let (failed, requests) = (cluster.plane.get(&["clustercatalog", "failing"]), failing.requests().len());
     cluster.push("ns/moved", "v1", &package("argo"));
     let labels = [(CONFIGS_LABEL, "/configs")];
     cluster.push_image("ns/broken", "v1", &image_of("{\"schema\":", &labels));
@@ -136,6 +140,9 @@ fn a_moved_tag_is_served_within_one_poll_and_broken_content_keeps_the_old() {
     let digest = image(&package("argo")).digest();
     let resolved = json!(format!("{}/ns/moved@{digest}", cluster.registry.address));
     eventually(|| (cluster.status("moved")["resolvedSource"]["image"]["ref"] == resolved).then_some(()));
+    // It was tried again meanwhile, and nothing new was to be said.
+    eventually(|| (failing.requests().len() > requests).then_some(()));
+    assert_eq!(cluster.plane.get(&["clustercatalog", "failing"]), failed);
 }
 
 #[test]
@@ -169,4 +176,37 @@ fn fields_of_newer_versions_and_conditions_of_others_survive() {
     let object = cluster.plane.get(&["clustercatalog", "etcd"]);
     assert_eq!((&object["spec"]["newer"], &object["status"]["newer"]), (&json!("kept"), &json!("kept too")));
     assert_eq!(condition(&object["status"], "Mirrored"), Some(["True", "Done", ""]));
+}
+
+#[test]
+fn what_catalogd_said_and_is_not_so_is_removed() {
+    let Some(cluster) = Cluster::start() else { return };
+    let labels = [(CONFIGS_LABEL, "/configs")];
+    let broken = cluster.push_image("ns/broken", "v1", &image_of("{\"schema\":", &labels));
+    cluster.plane.apply(&[catalog("broken", &broken)]);
+    let digest = image(&package("etcd")).digest();
+    let conditions = [("Progressing", "Succeeded"), ("Serving", "Available")].map(|(kind, reason)| {
+        json!({
+            "type": kind, "status": "True", "reason": reason, "message": "", "observedGeneration": 1,
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        })
+    });
+    let status = json!({ "status": {
+        "conditions": conditions,
+        "resolvedSource": { "type": "Image", "image": { "ref": format!("registry.example.com/ns/broken@{digest}") } },
+        "urls": { "base": "https://catalogd-service.olmv1-system.svc/catalogs/broken" },
+        "lastUnpacked": "2026-01-01T00:00:00Z",
+    } });
+    let mut object = catalog("broken", &broken);
+    object["status"] = status["status"].clone();
+    let arguments = ["apply", "--server-side", "--subresource=status", "--field-manager=catalogd", "-f", "-"];
+    let output = cluster.plane.try_kubectl(&arguments, &object.to_string());
+    assert!(output.success, "{}", output.stderr);
+    assert!(!cluster.status("broken")["urls"].is_null());
+
+    let _replica = Replica::start(&cluster, "one", &[]);
+    let status = cluster.wait_for("broken", "Progressing", "Retrying");
+    assert_eq!(condition(&status, "Serving"), Some(["False", "Unavailable", ""]));
+    let gone = ["resolvedSource", "urls", "lastUnpacked"];
+    eventually(|| gone.iter().all(|field| cluster.status("broken")[*field].is_null()).then_some(()));
 }
