@@ -63,6 +63,8 @@ pub struct Controller {
     remembered: Remembered,
     /// Whether the API server has told which catalogs there are.
     is_known: bool,
+    /// Whether what they ask for is wanted, which waits for pull secrets.
+    is_reconciled: bool,
     /// The objects as they were when last heard of, by name.
     objects: BTreeMap<String, Arc<ClusterCatalog>>,
     sources: Vec<Arc<CatalogSource>>,
@@ -118,6 +120,7 @@ impl Controller {
             catalog_sources,
             pull,
             is_known: false,
+            is_reconciled: false,
             objects: by_name(objects),
             sources: if options.catalog_sources { sources } else { Vec::new() },
             wanted: Wanted::default(),
@@ -214,6 +217,7 @@ impl Controller {
     fn reconcile(&mut self) {
         let named = self.objects.values().filter_map(|object| pull_secret(object));
         if self.pull.update(named) && self.is_known {
+            self.is_reconciled = true;
             self.set_wanted();
             self.remembered.remember(self.objects.values(), &self.sources);
         }
@@ -283,7 +287,7 @@ impl Controller {
     /// Whether the replica has just become ready. Without an answer of the API server it is when it serves what was wanted
     /// last.
     fn is_ready_now(&mut self) -> bool {
-        if !self.is_known && self.wanted.specs.is_empty() {
+        if !self.is_reconciled && self.wanted.specs.is_empty() {
             return false;
         }
         let attempted = self.wanted.specs.keys().map(|name| {
