@@ -272,7 +272,7 @@ fn no_document_costs_ten_times_the_time_that_its_work_is_worth() {
 /// Queries that once took seconds, some without an end.
 const CASES: [&str; 8] = [
     // Many names, each looked up for each package.
-    r#"query($names: [String!]) { packages(first: 400) { nodes { bundles(first: 0, filter: {names: $names}) { totalCount } } } }"#,
+    "query($names: [String!]) { packages(first: 400) { nodes { bundles(first: 0, filter: {names: $names}) { totalCount } } } }",
     r#"{ packages(first: 100) { nodes { catalog { packages(first: 100) { nodes { catalog { bundles(first: 0, orderBy: {field: VERSION}, filter: {versionRange: ">=0.0.0-0"}) { totalCount } } } } } } } }"#,
     r#"{ packages(first: 100) { nodes { catalog { packages(first: 0, filter: {search: "wrod1 wodr12 word13 wrod14"}) { totalCount } } } } }"#,
     r#"{ metas(first: 100) { nodes { catalog { metas(first: 0, filter: {schema: "olm.bundle"}) { totalCount } } } } }"#,
