@@ -1,5 +1,7 @@
 //! Subcommands and flags: what a user may write, and what its help says. Nothing is opened or checked here beyond form.
 
+mod queries;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,6 +18,8 @@ use jiff::SignedDuration;
 use store::DEFAULT_QUOTA_BYTES;
 
 use crate::listen::ConnectionLimits;
+
+pub use queries::{DiffArgs, ListArgs, ListKind, QueryArgs, SearchArgs, TableOutput};
 
 /// The version, with the commit that it was built from if that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
@@ -352,98 +356,6 @@ pub struct ValidateArgs {
     pub output: Output,
     #[command(flatten)]
     pub images: ImageArgs,
-}
-
-/// Flags of `query`.
-#[derive(Debug, clap::Args)]
-pub struct QueryArgs {
-    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
-    /// part of the path unless NAME says otherwise
-    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
-    pub sources: Vec<String>,
-    /// GraphQL document, such as `{ packages { nodes { name } } }`; `-` reads it from standard input
-    pub document: String,
-    /// Values of the variables of the operation: a JSON object
-    #[arg(long, value_name = "JSON")]
-    pub variables: Option<String>,
-    /// Name of the operation to execute, if the document has several
-    #[arg(long, value_name = "NAME")]
-    pub operation: Option<String>,
-    #[command(flatten)]
-    pub images: ImageArgs,
-}
-
-/// Flags of `list`.
-#[derive(Debug, clap::Args)]
-pub struct ListArgs {
-    /// What to list
-    pub kind: ListKind,
-    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
-    /// part of the path unless NAME says otherwise
-    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true)]
-    pub sources: Vec<String>,
-    /// Only this package, its channels or its bundles. May be repeated
-    #[arg(long, value_name = "NAME")]
-    pub package: Vec<String>,
-    /// Output format [default: table on a terminal, json elsewhere]
-    #[arg(short, long, value_enum)]
-    pub output: Option<TableOutput>,
-    #[command(flatten)]
-    pub images: ImageArgs,
-}
-
-/// Kind of objects that `list` lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ListKind {
-    /// The catalogs themselves
-    Catalogs,
-    /// Packages with their latest versions
-    Packages,
-    /// Channels with their heads
-    Channels,
-    /// Bundles with their versions
-    Bundles,
-}
-
-/// Flags of `search`.
-#[derive(Debug, clap::Args)]
-pub struct SearchArgs {
-    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
-    /// part of the path unless NAME says otherwise
-    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
-    pub sources: Vec<String>,
-    /// Words; each must be found, and a typo is forgiven
-    pub text: String,
-    /// Output format [default: table on a terminal, json elsewhere]
-    #[arg(short, long, value_enum)]
-    pub output: Option<TableOutput>,
-    #[command(flatten)]
-    pub images: ImageArgs,
-}
-
-/// Flags of `diff`.
-#[derive(Debug, clap::Args)]
-pub struct DiffArgs {
-    /// The older catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH
-    #[arg(value_hint = ValueHint::AnyPath)]
-    pub from: String,
-    /// The newer catalog, likewise
-    #[arg(value_hint = ValueHint::AnyPath)]
-    pub to: String,
-    /// Output format [default: table on a terminal, json elsewhere]
-    #[arg(short, long, value_enum)]
-    pub output: Option<TableOutput>,
-    #[command(flatten)]
-    pub images: ImageArgs,
-}
-
-/// Output format of lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TableOutput {
-    /// For programs
-    Json,
-    /// For people
-    Table,
 }
 
 /// Flags of `graph`.
