@@ -210,3 +210,20 @@ fn what_catalogd_said_and_is_not_so_is_removed() {
     let gone = ["resolvedSource", "urls", "lastUnpacked"];
     eventually(|| gone.iter().all(|field| cluster.status("broken")[*field].is_null()).then_some(()));
 }
+
+#[test]
+fn an_object_that_cannot_be_written_keeps_no_other_from_its_status() {
+    let Some(cluster) = Cluster::start() else { return };
+    let reference = cluster.push("ns/etcd", "v1", &package("etcd"));
+    // The URL of its content is longer than the definition allows, and its name than a label may be.
+    let long = vec!["a".repeat(59); 4].join(".");
+    let unlabelled = "b".repeat(60) + ".bbbb";
+    cluster.plane.apply(&[&long, "z", &unlabelled].map(|name| catalog(name, &reference)));
+    let address = "catalogs.".repeat(32) + "example.com";
+    let replica = Replica::start(&cluster, "one", &["--external-address", &address]);
+    eventually(|| replica.log().contains("cannot write to a ClusterCatalog").then_some(()));
+    for name in ["z", unlabelled.as_str()] {
+        cluster.wait_for(name, "Serving", "Available");
+    }
+    assert_eq!(cluster.status(&long), Value::Null);
+}

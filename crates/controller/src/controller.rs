@@ -2,6 +2,7 @@
 //! written, and when the replica is ready.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,6 +83,9 @@ struct StatusWrites {
     writer: Writer,
     /// Names of the objects that may need a write.
     dirty: BTreeSet<String>,
+    /// The object that was looked at last: the next one is the one after it, so that an object which cannot be written
+    /// delays the others and no more.
+    last: String,
     /// The versions of objects that were written to and that this replica has not heard of since.
     written: BTreeMap<String, Option<String>>,
     pending: Option<PendingWrite>,
@@ -307,7 +311,7 @@ impl Controller {
 impl StatusWrites {
     fn new(writer: Writer) -> Self {
         let (dirty, written) = (BTreeSet::new(), BTreeMap::new());
-        Self { writer, dirty, written, pending: None, failures: 0, retry_at: None }
+        Self { writer, dirty, last: String::new(), written, pending: None, failures: 0, retry_at: None }
     }
 
     /// Looks at every object again: another replica may have written before.
@@ -320,7 +324,10 @@ impl StatusWrites {
     /// has not heard of are left out: it will hear of it, and look again.
     fn next<'a>(&mut self, objects: &'a BTreeMap<String, Arc<ClusterCatalog>>) -> Option<&'a Arc<ClusterCatalog>> {
         while self.pending.is_none() && self.retry_at.is_none() {
-            let name = self.dirty.pop_first()?;
+            let after = (Bound::Excluded(self.last.as_str()), Bound::Unbounded);
+            let name = self.dirty.range::<str, _>(after).next().or_else(|| self.dirty.first())?.clone();
+            self.dirty.remove(&name);
+            self.last.clone_from(&name);
             match objects.get(&name) {
                 Some(object) if self.written.get(&name) == Some(&object.metadata.resource_version) => {}
                 Some(object) => return Some(object),

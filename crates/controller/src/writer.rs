@@ -22,6 +22,9 @@ pub const FIELD_MANAGER: &str = "catalogql";
 /// The namespace of events about objects that have none.
 const EVENTS_NAMESPACE: &str = "default";
 
+/// Maximum length of the value of a label in bytes, as Kubernetes allows it. A longer name cannot be a label.
+const MAX_LABEL_BYTES: usize = 63;
+
 /// A write to one object.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Write {
@@ -42,7 +45,8 @@ pub(crate) fn next_write(observed: &Observed<'_>, now: Timestamp) -> Option<Writ
         let is_due = others.len() < finalizers.len() && observed.report.is_none();
         return is_due.then(|| Write::Metadata(json!({ "finalizers": others })));
     }
-    if metadata.labels.as_ref().and_then(|labels| labels.get(NAME_LABEL)) != Some(name) {
+    let label = metadata.labels.as_ref().and_then(|labels| labels.get(NAME_LABEL));
+    if label != Some(name) && name.len() <= MAX_LABEL_BYTES {
         return Some(Write::Metadata(json!({ "labels": { NAME_LABEL: name } })));
     }
     let status = observed.status(now)?;
