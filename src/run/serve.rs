@@ -21,16 +21,22 @@ use crate::telemetry;
 pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let terminal = Terminal::new();
     telemetry::init(terminal.log()).map_err(anyhow::Error::msg)?;
+    server::block_on(start(args, terminal))
+}
+
+/// Reads the configuration and opens the store. From the beginning, SIGHUP reloads and does not end the process.
+async fn start(args: ServeArgs, terminal: Terminal) -> anyhow::Result<()> {
+    let reload = ReloadTrigger::new(&args)?;
     let folder = server::store_folder(&args.server)?;
     let mut configuration = Configuration::new(args, folder.clone());
     let specs = configuration.read()?;
     let (loader, task, catalogs) = server::open(&configuration.args().server, &folder)?;
     loader.set(specs);
-    server::block_on(serve_catalogs(configuration, (loader, task, catalogs), terminal))
+    serve_catalogs((configuration, reload), (loader, task, catalogs), terminal).await
 }
 
 async fn serve_catalogs(
-    mut configuration: Configuration,
+    (mut configuration, mut reload): (Configuration, ReloadTrigger),
     (loader, task, catalogs): (Loader, LoaderTask, Catalogs),
     terminal: Terminal,
 ) -> anyhow::Result<()> {
@@ -38,7 +44,6 @@ async fn serve_catalogs(
     let server = Server::bind(&args.server, &args.documents, &args.limits, catalogs).await?;
     let (address, ready, has_playground) = (server.address(), server.ready(), server.has_playground());
     let waits_for_changes = args.watch;
-    let mut reload = ReloadTrigger::new(args)?;
     let (events, mut received) = mpsc::unbounded_channel();
     // Nobody receives events any more when the process ends.
     let loading = tokio::spawn(task.run(move |event| drop(events.send(event))));

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::net::SocketAddr;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
@@ -112,6 +114,37 @@ fn what_is_served_is_what_is_configured_after_each_of_many_reloads_and_no_query_
         before / 1024,
         after / 1024
     );
+}
+
+#[test]
+fn a_hangup_while_the_configuration_is_read_first_reloads_it() {
+    let folders = Folders::new();
+    folders.catalog("always", ETCD);
+    folders.catalog("argo", ARGO);
+    let wanted = Wanted::from([("one".to_owned(), (0, "argo".to_owned()))]);
+    configure(&folders, &wanted);
+    let (config, second) = (folders.path("catalogs.yaml"), folders.path("second.yaml"));
+    fs::rename(&config, &second).expect("files can be renamed");
+    let shell = |script: &str| {
+        let status = Command::new("sh").args(["-c", script]).status();
+        assert!(status.expect("there is a shell").success(), "{script}");
+    };
+    shell(&format!("mkfifo {}", config.display()));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // It opens when the server opens it, which then waits for the text.
+            let mut pipe = fs::OpenOptions::new().write(true).open(&config).expect("a pipe");
+            let process = fs::read_to_string(folders.path("process")).expect("the shell wrote it");
+            shell(&format!("kill -HUP {process}"));
+            fs::rename(&second, &config).expect("files can be renamed");
+            pipe.write_all(b"sources:\n- {name: always, source: always}\n").expect("the server reads");
+        });
+        let mut command = Command::new("sh");
+        let script = format!("echo $$ > {}; exec \"$0\" \"$@\"", folders.text("process"));
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_catalogql")]);
+        let server = Server::start_as(command, &folders, &["--config", &folders.text("catalogs.yaml")]);
+        eventually(|| (served(server.address) == wanted).then_some(()));
+    });
 }
 
 #[test]
