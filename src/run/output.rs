@@ -1,6 +1,6 @@
 //! Output for people: tables, the table of served catalogs, and output whose reader went away.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::ops::Range;
 
@@ -9,6 +9,8 @@ use fbc::{Catalog, Severity};
 use loading::{Report, SyncStatus};
 use serde::Serialize;
 use serving::Content;
+
+use crate::args::TableOutput;
 
 /// Number of hexadecimal digits of a digest that people need to tell contents apart.
 const SHORT_DIGEST: usize = 12;
@@ -20,6 +22,11 @@ const COUNTS: Range<usize> = 1..5;
 /// computed all the same, and the exit status says how it went.
 pub(super) fn ignore_closed_pipe(printed: io::Result<()>) -> io::Result<()> {
     printed.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+}
+
+/// The format of lists: a table on a terminal and JSON elsewhere, unless a flag says otherwise.
+pub(super) fn format(flag: Option<TableOutput>) -> TableOutput {
+    flag.unwrap_or(if io::stdout().is_terminal() { TableOutput::Table } else { TableOutput::Json })
 }
 
 /// Prints a value as JSON on several lines.

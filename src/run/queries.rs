@@ -1,6 +1,6 @@
 //! `catalogql query`, `list`, `search` and `diff`: each is one GraphQL request over catalogs that are loaded for it.
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -131,8 +131,7 @@ fn show(
     output: Option<TableOutput>,
     tabulate: impl Fn(&[Value]) -> String,
 ) -> anyhow::Result<ExitCode> {
-    let default = if io::stdout().is_terminal() { TableOutput::Table } else { TableOutput::Json };
-    match output.unwrap_or(default) {
+    match output::format(output) {
         TableOutput::Json => ignore_closed_pipe(output::json(&mut io::stdout().lock(), &items))?,
         TableOutput::Table => print(tabulate(items).as_bytes())?,
     }

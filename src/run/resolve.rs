@@ -1,6 +1,6 @@
 //! `catalogql resolve`: prints which bundle OLM would install, and why not the others.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use console::style;
@@ -12,7 +12,7 @@ use fbc::resolve::{
 use fbc::work::Work;
 use serde::Serialize;
 
-use super::output::{ignore_closed_pipe, json, table};
+use super::output::{format, ignore_closed_pipe, json, table};
 use super::{once, sources};
 use crate::args::{ResolveArgs, TableOutput};
 
@@ -91,9 +91,8 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
     };
     let found = pick(&request, &offers, &Work::unlimited()).expect("an account without limit stops nothing");
     let stdout = io::stdout();
-    let default = if stdout.is_terminal() { TableOutput::Table } else { TableOutput::Json };
     let mut out = stdout.lock();
-    let printed = match args.output.unwrap_or(default) {
+    let printed = match format(args.output) {
         TableOutput::Json => json(&mut out, &json_outcome(&found, &offers)),
         TableOutput::Table => text(&mut out, &found, &offers),
     };

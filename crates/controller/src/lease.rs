@@ -18,7 +18,7 @@ use crate::api_error::describe;
 /// Name of the Lease.
 pub const LEASE: &str = "catalogql";
 
-/// How replicas take turns.
+/// How replicas take turns in holding the Lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseDurations {
     /// Time since the last renewal after which another replica takes the Lease.
@@ -38,11 +38,11 @@ impl Default for LeaseDurations {
 /// A candidate for the Lease.
 pub(crate) struct Candidate {
     api: Api<Lease>,
-    turns: Turns,
+    state: LeaseState,
 }
 
 /// What one replica knows of the Lease.
-struct Turns {
+struct LeaseState {
     /// Identifies this replica.
     identity: String,
     durations: LeaseDurations,
@@ -54,33 +54,33 @@ struct Turns {
 
 impl Candidate {
     pub(crate) fn new(client: Client, namespace: &str, identity: String, durations: LeaseDurations) -> Self {
-        let turns = Turns { identity, durations, observed: None, renewed: None };
-        Self { api: Api::namespaced(client, namespace), turns }
+        let state = LeaseState { identity, durations, observed: None, renewed: None };
+        Self { api: Api::namespaced(client, namespace), state }
     }
 
     /// Takes and renews the Lease, and says whether this replica holds it, until `stop` is set. Then it is released.
     pub(crate) async fn run(mut self, is_holder: watch::Sender<bool>, mut stop: watch::Receiver<bool>) {
         loop {
             // Without an answer the Lease may expire meanwhile.
-            let deadline = self.turns.renewed.unwrap_or_else(Instant::now) + self.turns.durations.renew;
-            match timeout_at(deadline.max(Instant::now() + self.turns.durations.retry), self.attempt()).await {
+            let deadline = self.state.renewed.unwrap_or_else(Instant::now) + self.state.durations.renew;
+            match timeout_at(deadline.max(Instant::now() + self.state.durations.retry), self.attempt()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
                     tracing::warn!(error = describe(&error), lease = LEASE, "cannot take or renew the Lease");
                 }
                 Err(_) => tracing::warn!(lease = LEASE, "the Lease was not answered for in time"),
             }
-            let holds = self.turns.is_holder(Instant::now());
+            let holds = self.state.is_holder(Instant::now());
             if is_holder.send_if_modified(|before| std::mem::replace(before, holds) != holds) {
                 tracing::info!(lease = LEASE, holds, "the holder of the Lease changed");
             }
             tokio::select! {
-                () = sleep(self.turns.durations.retry) => {}
+                () = sleep(self.state.durations.retry) => {}
                 _ = stop.wait_for(|stop| *stop) => break,
             }
         }
         is_holder.send_replace(false);
-        if self.turns.renewed.is_some() {
+        if self.state.renewed.is_some() {
             match self.release().await {
                 Ok(()) => tracing::info!(lease = LEASE, "released the Lease"),
                 Err(error) => {
@@ -95,15 +95,15 @@ impl Candidate {
     async fn attempt(&mut self) -> Result<(), Error> {
         let Some(mut lease) = self.api.get_opt(LEASE).await? else {
             let metadata = ObjectMeta { name: Some(LEASE.to_owned()), ..ObjectMeta::default() };
-            let lease = Lease { metadata, spec: Some(self.turns.claim(LeaseSpec::default(), Timestamp::now())) };
+            let lease = Lease { metadata, spec: Some(self.state.claim(LeaseSpec::default(), Timestamp::now())) };
             return self.done(self.api.create(&PostParams::default(), &lease).await);
         };
         let spec = lease.spec.take().unwrap_or_default();
-        if !self.turns.may_take(&spec, Instant::now()) {
-            self.turns.renewed = None;
+        if !self.state.may_take(&spec, Instant::now()) {
+            self.state.renewed = None;
             return Ok(());
         }
-        lease.spec = Some(self.turns.claim(spec, Timestamp::now()));
+        lease.spec = Some(self.state.claim(spec, Timestamp::now()));
         self.done(self.api.replace(LEASE, &PostParams::default(), &lease).await)
     }
 
@@ -112,12 +112,12 @@ impl Candidate {
         match written {
             Ok(lease) => {
                 let now = Instant::now();
-                self.turns.observed = lease.spec.map(|spec| (spec, now));
-                self.turns.renewed = Some(now);
+                self.state.observed = lease.spec.map(|spec| (spec, now));
+                self.state.renewed = Some(now);
                 Ok(())
             }
             Err(Error::Api(status)) if status.is_conflict() || status.is_already_exists() => {
-                self.turns.renewed = None;
+                self.state.renewed = None;
                 Ok(())
             }
             Err(error) => Err(error),
@@ -128,7 +128,7 @@ impl Candidate {
     async fn release(&mut self) -> Result<(), Error> {
         let Some(mut lease) = self.api.get_opt(LEASE).await? else { return Ok(()) };
         let spec = lease.spec.get_or_insert_default();
-        if spec.holder_identity.as_ref() == Some(&self.turns.identity) {
+        if spec.holder_identity.as_ref() == Some(&self.state.identity) {
             spec.holder_identity = Some(String::new());
             spec.lease_duration_seconds = Some(1);
             self.api.replace(LEASE, &PostParams::default(), &lease).await?;
@@ -137,7 +137,7 @@ impl Candidate {
     }
 }
 
-impl Turns {
+impl LeaseState {
     /// Whether this replica renewed the Lease recently enough.
     fn is_holder(&self, now: Instant) -> bool {
         self.renewed.is_some_and(|renewed| now.duration_since(renewed) < self.durations.renew)
@@ -178,13 +178,13 @@ mod tests {
 
     const NOW: &str = "2026-05-06T07:08:09Z";
 
-    fn turns(identity: &str) -> Turns {
+    fn state(identity: &str) -> LeaseState {
         let durations = LeaseDurations::default();
-        Turns { identity: identity.to_owned(), durations, observed: None, renewed: None }
+        LeaseState { identity: identity.to_owned(), durations, observed: None, renewed: None }
     }
 
     fn claimed_by(identity: &str, at: &str) -> LeaseSpec {
-        turns(identity).claim(LeaseSpec::default(), at.parse().unwrap())
+        state(identity).claim(LeaseSpec::default(), at.parse().unwrap())
     }
 
     #[test]
@@ -192,12 +192,12 @@ mod tests {
         let lasts = LeaseDurations::default().lease;
         // Clocks of other nodes may be ahead or behind by years.
         for renewed_at in ["1999-01-01T00:00:00Z", NOW, "2099-01-01T00:00:00Z"] {
-            let (mut other, start) = (turns("b"), Instant::now());
+            let (mut other, start) = (state("b"), Instant::now());
             let held = claimed_by("a", renewed_at);
             assert!(!other.may_take(&held, start), "{renewed_at}");
             assert!(!other.may_take(&held, start + lasts / 2), "{renewed_at}");
             // Renewed: the time begins anew.
-            let renewed = turns("a").claim(held, "2026-05-06T07:09:00Z".parse().unwrap());
+            let renewed = state("a").claim(held, "2026-05-06T07:09:00Z".parse().unwrap());
             assert!(!other.may_take(&renewed, start + lasts), "{renewed_at}");
             assert!(!other.may_take(&renewed, start + lasts + lasts / 2), "{renewed_at}");
             assert!(other.may_take(&renewed, start + lasts * 2), "{renewed_at}");
@@ -207,30 +207,30 @@ mod tests {
     #[test]
     fn a_lease_that_is_released_or_held_by_the_replica_itself_is_free() {
         let now = Instant::now();
-        assert!(turns("a").may_take(&claimed_by("a", NOW), now));
-        assert!(turns("b").may_take(&LeaseSpec::default(), now));
+        assert!(state("a").may_take(&claimed_by("a", NOW), now));
+        assert!(state("b").may_take(&LeaseSpec::default(), now));
         let released = LeaseSpec { holder_identity: Some(String::new()), ..claimed_by("a", NOW) };
-        assert!(turns("b").may_take(&released, now));
+        assert!(state("b").may_take(&released, now));
     }
 
     #[test]
     fn a_holder_stops_before_another_replica_may_begin() {
         let LeaseDurations { lease, renew, .. } = LeaseDurations::default();
         let start = Instant::now();
-        let holder = Turns { renewed: Some(start), ..turns("a") };
+        let holder = LeaseState { renewed: Some(start), ..state("a") };
         assert!(holder.is_holder(start + renew / 2));
         assert!(!holder.is_holder(start + renew));
         assert!(renew < lease);
-        assert!(!turns("a").is_holder(start));
+        assert!(!state("a").is_holder(start));
     }
 
     #[test]
     fn a_renewal_keeps_the_time_of_the_acquisition_and_a_takeover_counts() {
         let (first, later) = (claimed_by("a", NOW), "2026-05-06T07:09:00Z".parse().unwrap());
-        let renewed = turns("a").claim(first.clone(), later);
+        let renewed = state("a").claim(first.clone(), later);
         assert_eq!((&renewed.acquire_time, renewed.lease_transitions), (&first.acquire_time, first.lease_transitions));
         assert_eq!(renewed.renew_time, Some(MicroTime(later)));
-        let taken = turns("b").claim(first.clone(), later);
+        let taken = state("b").claim(first.clone(), later);
         assert_eq!((taken.acquire_time, taken.lease_transitions), (Some(MicroTime(later)), Some(2)));
         assert_eq!(taken.holder_identity.as_deref(), Some("b"));
     }

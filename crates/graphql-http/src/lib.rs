@@ -173,7 +173,7 @@ async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: Http
     }
     let Some(room) = server.waiting.try_acquire(weight::of_url(parameters)) else { return no_room(headers) };
     // Boxed, because the state of this large future would be moved with every request.
-    Box::pin(respond(&server, (peer, headers), request::from_url(parameters), Some(parameters), room)).await
+    Box::pin(respond(&server, peer, headers, request::from_url(parameters), Some(parameters), room)).await
 }
 
 async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request: HttpRequest) -> Response {
@@ -193,7 +193,7 @@ async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request:
         Ok(body) => {
             let Some(room) = server.waiting.try_acquire(weight::of_json(&body)) else { return no_room(&headers) };
             drop(reading);
-            respond(&server, (peer, &headers), request::from_body(&body), None, room).await
+            respond(&server, peer, &headers, request::from_body(&body), None, room).await
         }
         Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             let message = format!("the body has more than {maximum} bytes");
@@ -215,7 +215,8 @@ fn peer(request: &HttpRequest) -> Peer {
 /// Responds to a request; `url` has its parameters if it is a `GET`. The request holds its `room` until it is answered.
 async fn respond(
     server: &Arc<GraphqlService>,
-    (peer, headers): (Peer, &HeaderMap),
+    peer: Peer,
+    headers: &HeaderMap,
     request: Result<Request<'_>, Refusal>,
     url: Option<&str>,
     room: BytePermit,
@@ -235,7 +236,7 @@ async fn respond(
         }
         (_, prepared) => {
             let Some(media) = media else { return not_acceptable() };
-            respond_once(server, (peer, headers), media, prepared, url).await
+            respond_once(server, peer, headers, media, prepared, url).await
         }
     }
 }
@@ -243,7 +244,8 @@ async fn respond(
 /// Responds with one response, in JSON.
 async fn respond_once(
     server: &GraphqlService,
-    (peer, headers): (Peer, &HeaderMap),
+    peer: Peer,
+    headers: &HeaderMap,
     media: MediaType,
     prepared: Result<PreparedRequest<'_>, Error>,
     url: Option<&str>,

@@ -97,7 +97,7 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
         // Held until the end, because a listener may count connections by what it added to the request.
         let _extensions = std::mem::take(request.extensions_mut());
         let socket = WebSocket::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(limits)).await;
-        serve(socket, (server, peer), has_protocol, permit).await;
+        serve(socket, server, peer, has_protocol, permit).await;
     });
     response
 }
@@ -118,7 +118,8 @@ fn is_allowed(headers: &HeaderMap, origins: &[HeaderValue]) -> bool {
 
 async fn serve(
     mut socket: WebSocket,
-    (server, peer): (Arc<GraphqlService>, Peer),
+    server: Arc<GraphqlService>,
+    peer: Peer,
     has_protocol: bool,
     _permit: OwnedSemaphorePermit,
 ) {
@@ -126,7 +127,7 @@ async fn serve(
     let mut ending = server.engine.ending();
     let is_over = async move || ending.wait_for(|ending| *ending).await.is_ok();
     let reason = if has_protocol {
-        exchange_messages(&mut socket, (&server, peer), is_over).await.err().flatten()
+        exchange_messages(&mut socket, &server, peer, is_over).await.err().flatten()
     } else {
         Some((4406, "Subprotocol not acceptable".to_owned()))
     };
@@ -145,7 +146,8 @@ async fn serve(
 /// Reads and writes messages until the connection is to be closed or is gone.
 async fn exchange_messages(
     socket: &mut WebSocket,
-    (server, peer): (&Arc<GraphqlService>, Peer),
+    server: &Arc<GraphqlService>,
+    peer: Peer,
     mut is_over: impl AsyncFnMut() -> bool,
 ) -> Result<Infallible, Close> {
     let limits = &server.engine.limits().streams;

@@ -43,7 +43,7 @@ pub(super) struct Permit(Arc<Mutex<Queue>>);
 pub(super) struct Overloaded;
 
 /// A place in the queue, which is left when this is dropped.
-struct Place<'e> {
+struct QueueEntry<'e> {
     executor: &'e Executor,
     peer: Peer,
     permit: oneshot::Receiver<Permit>,
@@ -71,9 +71,9 @@ impl Executor {
         if let Some(permit) = self.try_acquire() {
             return Ok(permit);
         }
-        let mut place = self.enqueue(peer, MAX_WAITING, MAX_WAITING_OF_PEER).ok_or(Overloaded)?;
+        let mut entry = self.enqueue(peer, MAX_WAITING, MAX_WAITING_OF_PEER).ok_or(Overloaded)?;
         // The sender is in the queue for as long as the place.
-        timeout(MAX_WAIT, &mut place.permit).await.ok().and_then(Result::ok).ok_or(Overloaded)
+        timeout(MAX_WAIT, &mut entry.permit).await.ok().and_then(Result::ok).ok_or(Overloaded)
     }
 
     /// Returns a permit if one is free; then nobody waits.
@@ -90,12 +90,12 @@ impl Executor {
         if let Some(permit) = self.try_acquire() {
             return Some(permit);
         }
-        let mut place = self.enqueue(peer, usize::MAX, usize::MAX)?;
-        (&mut place.permit).await.ok()
+        let mut entry = self.enqueue(peer, usize::MAX, usize::MAX)?;
+        (&mut entry.permit).await.ok()
     }
 
     /// Takes a place in the queue; `None` if so many wait already, or so many of this peer.
-    fn enqueue(&self, peer: Peer, maximum: usize, maximum_of_peer: usize) -> Option<Place<'_>> {
+    fn enqueue(&self, peer: Peer, maximum: usize, maximum_of_peer: usize) -> Option<QueueEntry<'_>> {
         let mut queue = lock(&self.0);
         let (sender, permit) = oneshot::channel();
         if queue.waiting() >= maximum {
@@ -106,7 +106,7 @@ impl Executor {
             Some((_, own)) => own.push_back(sender),
             None => queue.peers.push_back((peer, VecDeque::from([sender]))),
         }
-        Some(Place { executor: self, peer, permit })
+        Some(QueueEntry { executor: self, peer, permit })
     }
 }
 
@@ -147,7 +147,7 @@ impl Drop for Permit {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueEntry<'_> {
     fn drop(&mut self) {
         self.permit.close();
         // A permit may have come at the last moment: it is passed on.

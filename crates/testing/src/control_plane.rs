@@ -2,7 +2,7 @@
 //! run beside it: nothing deletes what was in a deleted namespace, and nobody creates service accounts by themselves.
 
 mod certificates;
-mod kept;
+mod process_guard;
 
 use std::fs;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::skipped::report_skipped;
 use crate::{Folders, eventually, exchange, fixed_port};
 use certificates::write_certificates;
-use kept::Kept;
+use process_guard::ProcessGuard;
 
 /// Script that builds etcd, kube-apiserver and kubectl, and says where.
 const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/control-plane/build.sh");
@@ -37,8 +37,8 @@ pub struct ControlPlane {
     etcd: SocketAddr,
     /// Address where the API server listens, with TLS.
     pub address: SocketAddr,
-    api_server: Option<Kept>,
-    _etcd: Kept,
+    api_server: Option<ProcessGuard>,
+    _etcd: ProcessGuard,
 }
 
 /// How kubectl ended, and what it printed.
@@ -202,7 +202,7 @@ fn find_programs() -> Option<PathBuf> {
 }
 
 /// Starts etcd and waits until it listens; `None` when it ended, because a port is taken.
-fn start_etcd(programs: &Path, folders: &Folders) -> Option<(Kept, SocketAddr)> {
+fn start_etcd(programs: &Path, folders: &Folders) -> Option<(ProcessGuard, SocketAddr)> {
     let [clients, peers] = [fixed_port(), fixed_port()].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
     let [clients_url, peers_url] = [clients, peers].map(|address| format!("http://{address}"));
     let mut command = Command::new(programs.join("etcd"));
@@ -212,7 +212,7 @@ fn start_etcd(programs: &Path, folders: &Folders) -> Option<(Kept, SocketAddr)> 
     command.args(["--initial-cluster", &format!("default={peers_url}")]);
     // The data need not outlive the machine.
     command.args(["--unsafe-no-fsync", "--log-level", "error"]);
-    let mut process = Kept::start(&command, &folders.path("etcd.log"), Some(&folders.path("")));
+    let mut process = ProcessGuard::start(&command, &folders.path("etcd.log"), Some(&folders.path("")));
     let is_up = eventually(|| {
         if process.has_ended() {
             return Some(false);
@@ -222,7 +222,7 @@ fn start_etcd(programs: &Path, folders: &Folders) -> Option<(Kept, SocketAddr)> 
     is_up.then_some((process, clients))
 }
 
-fn start_api_server(programs: &Path, folders: &Folders, etcd: SocketAddr, address: SocketAddr) -> Kept {
+fn start_api_server(programs: &Path, folders: &Folders, etcd: SocketAddr, address: SocketAddr) -> ProcessGuard {
     let file = |name: &str| folders.text(name);
     let mut command = Command::new(programs.join("kube-apiserver"));
     command.args(["--etcd-servers", &format!("http://{etcd}"), "--etcd-compaction-interval", "0"]);
@@ -234,7 +234,7 @@ fn start_api_server(programs: &Path, folders: &Folders, etcd: SocketAddr, addres
     command.args(["--service-account-key-file", &file("tokens.pub")]);
     command.args(["--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.0.0.0/24"]);
     command.args(["--audit-policy-file", &file("audit-policy.json"), "--audit-log-path", &file("audit.log")]);
-    Kept::start(&command, &folders.path("kube-apiserver.log"), None)
+    ProcessGuard::start(&command, &folders.path("kube-apiserver.log"), None)
 }
 
 /// Calls a method of etcd's key-value service by its gateway for JSON, and returns the response.

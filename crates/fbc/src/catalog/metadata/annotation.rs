@@ -56,12 +56,17 @@ pub(super) fn infrastructure_features<'t>(
 
 /// Parses the older list: a JSON array of strings, or else a comma-separated list, with or without brackets.
 fn feature_list(text: &str) -> Vec<String> {
-    let array = read::json_value(text, 1);
-    if let Some(names) = array.as_deref().and_then(lists::only_strings) {
-        return names.into_iter().map(|name| name.decode().into_owned()).collect();
+    if let Some(names) = json_strings(text) {
+        return names;
     }
     let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
     inner.split(',').map(|item| unquoted(item).to_owned()).collect()
+}
+
+/// Parses a JSON array of strings; `None` for any other text.
+pub(super) fn json_strings(text: &str) -> Option<Vec<String>> {
+    let array = read::json_value(text, 1)?;
+    Some(lists::only_strings(&array)?.into_iter().map(|item| item.decode().into_owned()).collect())
 }
 
 /// Returns the present name of a feature.

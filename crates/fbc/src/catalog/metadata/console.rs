@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{CsvMetadata, MetadataField, annotation, lists};
+use super::{CsvMetadata, MetadataField, annotation};
 use crate::catalog::{JsonText, MAX_MANIFEST_DEPTH, resolve_pointer};
 use crate::json::JsonCursor;
 use crate::read;
@@ -143,11 +143,7 @@ impl CsvMetadata<'_> {
 
     fn list(&self, key: &str) -> Vec<String> {
         let Some(text) = self.trimmed(key) else { return Vec::new() };
-        let array = read::json_value(&text, 1);
-        match array.as_deref().and_then(lists::only_strings) {
-            Some(items) => items.into_iter().map(|item| item.decode().into_owned()).collect(),
-            None => vec![text.into_owned()],
-        }
+        annotation::json_strings(&text).unwrap_or_else(|| vec![text.into_owned()])
     }
 
     /// Returns what follows a prefix in the keys of labels that say so, sorted; `assumed` if no label has the prefix.
