@@ -19,7 +19,7 @@ use store::DEFAULT_QUOTA_BYTES;
 
 use crate::listen::ConnectionLimits;
 
-pub use queries::{DiffArgs, ListArgs, ListKind, QueryArgs, SearchArgs, TableOutput};
+pub use queries::{CatalogArgs, DiffArgs, ListArgs, ListKind, QueryArgs, SearchArgs, TableOutput};
 
 /// The version, with the commit that it was built from if that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
@@ -390,10 +390,8 @@ pub enum GraphOutput {
 /// Flags of `resolve`.
 #[derive(Debug, clap::Args)]
 pub struct ResolveArgs {
-    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
-    /// part of the path unless NAME says otherwise
-    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
-    pub sources: Vec<String>,
+    #[command(flatten)]
+    pub catalogs: CatalogArgs,
     /// Name of the package
     pub package: String,
     /// Only versions in this range, such as `>=1.2, <2`

@@ -4,13 +4,20 @@ use clap::{ValueEnum, ValueHint};
 
 use super::ImageArgs;
 
-/// Flags of `query`.
+/// The catalogs that a command reads.
 #[derive(Debug, clap::Args)]
-pub struct QueryArgs {
+pub struct CatalogArgs {
     /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
     /// part of the path unless NAME says otherwise
     #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
     pub sources: Vec<String>,
+}
+
+/// Flags of `query`.
+#[derive(Debug, clap::Args)]
+pub struct QueryArgs {
+    #[command(flatten)]
+    pub catalogs: CatalogArgs,
     /// GraphQL document, such as `{ packages { nodes { name } } }`; `-` reads it from standard input
     pub document: String,
     /// Values of the variables of the operation: a JSON object
@@ -28,10 +35,8 @@ pub struct QueryArgs {
 pub struct ListArgs {
     /// What to list
     pub kind: ListKind,
-    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
-    /// part of the path unless NAME says otherwise
-    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true)]
-    pub sources: Vec<String>,
+    #[command(flatten)]
+    pub catalogs: CatalogArgs,
     /// Only this package, its channels or its bundles. May be repeated
     #[arg(long, value_name = "NAME")]
     pub package: Vec<String>,
@@ -58,10 +63,8 @@ pub enum ListKind {
 /// Flags of `search`.
 #[derive(Debug, clap::Args)]
 pub struct SearchArgs {
-    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
-    /// part of the path unless NAME says otherwise
-    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
-    pub sources: Vec<String>,
+    #[command(flatten)]
+    pub catalogs: CatalogArgs,
     /// Words; each must be found, and a typo is forgiven
     pub text: String,
     /// Output format [default: table on a terminal, json elsewhere]

@@ -51,7 +51,7 @@ pub(super) fn query(args: &QueryArgs) -> anyhow::Result<ExitCode> {
         document => document.to_owned(),
     };
     let variables = args.variables.as_deref().map(parse_variables).transpose()?;
-    let engine = engine(&args.sources, &args.images)?;
+    let engine = engine(&args.catalogs.sources, &args.images)?;
     let (query, operation_name) = (Some(document.into()), args.operation.as_deref().map(Into::into));
     let response = engine.execute(&Request { query, operation_name, variables, ..Request::default() });
     print(&indented(&response.body))?;
@@ -60,7 +60,7 @@ pub(super) fn query(args: &QueryArgs) -> anyhow::Result<ExitCode> {
 
 /// Lists objects of one kind.
 pub(super) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
-    let engine = engine(&args.sources, &args.images)?;
+    let engine = engine(&args.catalogs.sources, &args.images)?;
     let variables = json!({"first": EVERYTHING, "names": args.package});
     match args.kind {
         ListKind::Catalogs => show(&items(&engine, CATALOGS, &json!({}), "/catalogs")?, args.output, catalogs_table),
@@ -76,7 +76,7 @@ pub(super) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
 
 /// Finds packages by words.
 pub(super) fn search(args: &SearchArgs) -> anyhow::Result<ExitCode> {
-    let engine = engine(&args.sources, &args.images)?;
+    let engine = engine(&args.catalogs.sources, &args.images)?;
     let variables = json!({"first": EVERYTHING, "search": args.text});
     show(&items(&engine, PACKAGES, &variables, "/packages/nodes")?, args.output, packages_table)
 }

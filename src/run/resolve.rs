@@ -62,7 +62,7 @@ struct JsonConsidered<'a> {
 /// Prints which bundle would be installed. The exit status says whether any would, also when nobody reads the output to
 /// its end.
 pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
-    let mut wanted = sources::catalogs(&args.sources, None, args.images.configs_dir.as_deref())?;
+    let mut wanted = sources::catalogs(&args.catalogs.sources, None, args.images.configs_dir.as_deref())?;
     wanted.sort_by(|one, other| one.name.cmp(&other.name));
     let sources = wanted.iter().map(|entry| (entry.name.as_str(), &entry.reference));
     let contents: Vec<_> = once::load(sources, &args.images)?;
