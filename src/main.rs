@@ -4,11 +4,10 @@ use std::process::ExitCode;
 
 use catalogql::args::Args;
 use catalogql::run;
-use clap::Parser;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    run::run(Args::parse())
+    run::run(Args::read())
 }

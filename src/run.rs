@@ -17,8 +17,6 @@ mod validate;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::CommandFactory;
-
 pub use self::controller::SETTINGS_INTERVAL;
 
 use crate::args::{Args, Command};
@@ -39,14 +37,14 @@ pub fn run(args: Args) -> ExitCode {
     };
     done.unwrap_or_else(|error| {
         // Nothing is left to do when this cannot be printed either.
-        let _ = writeln!(io::stderr(), "error: {error:#}");
+        let _ = writeln!(io::stderr(), "{} {error:#}", output::error());
         ExitCode::FAILURE
     })
 }
 
 fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Args::command(), "catalogql", &mut script);
+    clap_complete::generate(shell, &mut Args::with_variables(), "catalogql", &mut script);
     output::ignore_closed_pipe(io::stdout().write_all(&script))?;
     Ok(ExitCode::SUCCESS)
 }

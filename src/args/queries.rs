@@ -40,9 +40,9 @@ pub struct ListArgs {
     /// Only this package, its channels or its bundles. May be repeated
     #[arg(long, value_name = "NAME")]
     pub package: Vec<String>,
-    /// Output format [default: table on a terminal, json elsewhere]
-    #[arg(short, long, value_enum)]
-    pub output: Option<TableOutput>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: OutputFormat,
     #[command(flatten)]
     pub images: ImageArgs,
 }
@@ -67,9 +67,9 @@ pub struct SearchArgs {
     pub catalogs: CatalogArgs,
     /// Words; each must be found, and a typo is forgiven
     pub text: String,
-    /// Output format [default: table on a terminal, json elsewhere]
-    #[arg(short, long, value_enum)]
-    pub output: Option<TableOutput>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: OutputFormat,
     #[command(flatten)]
     pub images: ImageArgs,
 }
@@ -83,18 +83,19 @@ pub struct DiffArgs {
     /// The newer catalog, likewise
     #[arg(value_hint = ValueHint::AnyPath)]
     pub to: String,
-    /// Output format [default: table on a terminal, json elsewhere]
-    #[arg(short, long, value_enum)]
-    pub output: Option<TableOutput>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: OutputFormat,
     #[command(flatten)]
     pub images: ImageArgs,
 }
 
-/// Output format of lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TableOutput {
+/// Output format of every command but `graph`, which has more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// For people
+    #[default]
+    Table,
     /// For programs
     Json,
-    /// For people
-    Table,
 }

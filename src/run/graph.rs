@@ -1,19 +1,19 @@
 //! `catalogql graph`: prints which bundles of a package can be upgraded to which.
 
 use std::collections::HashSet;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 use console::style;
 use fbc::Catalog;
 use fbc::catalog::{Bundle, Channel, ChannelEntry, Package};
-use fbc::graph::{UpdateEdge, UpdateGraph, heads};
+use fbc::graph::{UpdateEdge, UpdateGraph, heads, stranded};
 use fbc::work::Work;
 use serde::{Serialize, Serializer};
 
 use super::once;
-use super::output::{ignore_closed_pipe, json, table};
+use super::output::{ignore_closed_pipe, json, table, warning};
 use super::sources::SourceReference;
 use crate::args::{GraphArgs, GraphOutput};
 
@@ -69,17 +69,28 @@ pub(super) fn graph(args: &GraphArgs) -> anyhow::Result<ExitCode> {
     let content = once::load_one(&source, &args.images)?.map_err(|error| anyhow!(error.chain()))?;
     let package = package(&content.catalog, args)?;
     let stdout = io::stdout();
-    let default = if stdout.is_terminal() { GraphOutput::Table } else { GraphOutput::Json };
     let mut out = BufWriter::new(stdout.lock());
     let graph =
         UpdateGraph::new(package, &args.channel, &Work::unlimited()).expect("an account without limit stops nothing");
-    let printed = match args.output.unwrap_or(default) {
-        GraphOutput::Mermaid => write!(out, "{}", graph.mermaid()),
+    let printed = match args.output {
+        GraphOutput::Mermaid => mermaid(&mut out, &graph),
+        GraphOutput::Dot => write!(out, "{}", graph.dot()),
+        GraphOutput::Svg => write!(out, "{}", graph.svg()),
         GraphOutput::Json => json(&mut out, &json_graph(package, graph)),
         GraphOutput::Table => tables(&mut out, package, &graph),
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a Mermaid drawing, and a warning if Mermaid would refuse it.
+fn mermaid(out: &mut impl Write, graph: &UpdateGraph<'_>) -> io::Result<()> {
+    let drawing = graph.mermaid();
+    if let Some(refusal) = drawing.refusal() {
+        let hint = "select channels with --channel, or draw it with -o svg";
+        writeln!(io::stderr(), "{} Mermaid refuses this drawing: {refusal}; {hint}", warning())?;
+    }
+    write!(out, "{drawing}")
 }
 
 /// Finds the package, and checks that it has the channels named by the arguments.
@@ -122,13 +133,6 @@ impl Serialize for Edges<'_> {
             reason: reason.as_str(),
         }))
     }
-}
-
-/// Returns the bundles of a channel from which no upgrades within it lead to its head, highest version first.
-fn stranded(channel: Channel<'_>) -> Vec<&str> {
-    let graph = UpdateGraph::new(channel.package(), &[channel.name()], &Work::unlimited())
-        .expect("an account without limit stops nothing");
-    graph.stranded().into_iter().map(Bundle::name).collect()
 }
 
 /// Prints a table for each channel, highest version first.

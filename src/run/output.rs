@@ -1,16 +1,15 @@
 //! Output for people: tables, the table of served catalogs, and output whose reader went away.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::ops::Range;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
+use console::{StyledObject, Term, style};
 use fbc::{Catalog, Severity};
 use loading::{Report, SyncStatus};
 use serde::Serialize;
 use serving::Content;
-
-use crate::args::TableOutput;
 
 /// Number of hexadecimal digits of a digest that people need to tell contents apart.
 const SHORT_DIGEST: usize = 12;
@@ -24,9 +23,14 @@ pub(super) fn ignore_closed_pipe(printed: io::Result<()>) -> io::Result<()> {
     printed.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
 }
 
-/// The format of lists: a table on a terminal and JSON elsewhere, unless a flag says otherwise.
-pub(super) fn format(flag: Option<TableOutput>) -> TableOutput {
-    flag.unwrap_or(if io::stdout().is_terminal() { TableOutput::Table } else { TableOutput::Json })
+/// The word before an error on the standard error output.
+pub(super) fn error() -> StyledObject<&'static str> {
+    style("error:").for_stderr().red().bold()
+}
+
+/// The word before a warning on the standard error output.
+pub(super) fn warning() -> StyledObject<&'static str> {
+    style("warning:").for_stderr().yellow().bold()
 }
 
 /// Prints a value as JSON on several lines.
@@ -82,14 +86,35 @@ pub(super) fn count(catalog: &Catalog, severity: Severity) -> u64 {
     catalog.all_problems().counts.of_severity(severity)
 }
 
-/// Creates a table without lines. Only the last column may hold colours, whose escape sequences count as letters.
+/// Creates a table without lines. On a terminal it fits: cells are shortened, but not those of the first and the last
+/// column. Only the last one may hold colours, whose escape sequences count as letters.
 pub(super) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Table {
+    let stdout = Term::stdout();
+    table_within(header, rows, stdout.size_checked().filter(|_| stdout.is_term()).map(|(_, width)| width))
+}
+
+/// Creates a table of at most this width in letters, if it is given and can be kept.
+fn table_within<const N: usize>(
+    header: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+    width: Option<u16>,
+) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(header);
-    table.add_rows(rows);
+    table.add_rows(rows.into_iter().map(|cells| {
+        let mut row = Row::from(cells);
+        row.max_height(1);
+        row
+    }));
+    if let Some(width) = width {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width).set_truncation_indicator("…");
+    }
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
+        if column.index == 0 || column.index == N - 1 {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
     }
     table
 }
@@ -146,4 +171,17 @@ fn row(report: &Report, content: &Content) -> [String; 7] {
         content.digest.hex()[..SHORT_DIGEST].to_owned(),
         format!("{:.1?}", report.duration),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_is_too_wide_is_shortened_in_the_middle() {
+        let rows = [["etcd".to_owned(), "a, b, c, d, e, f, g, h, i, j".to_owned(), "old".to_owned()]];
+        let shown = |width| table_within(["NAME", "CHANNELS", "CATALOG"], rows.clone(), width).trim_fmt();
+        assert_eq!(shown(None), "NAME  CHANNELS                      CATALOG\netcd  a, b, c, d, e, f, g, h, i, j  old");
+        assert_eq!(shown(Some(30)), "NAME  CHANNELS       CATALOG\netcd  a, b, c, d,…   old");
+    }
 }

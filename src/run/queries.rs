@@ -15,7 +15,7 @@ use super::output::{ignore_closed_pipe, indented, table};
 use super::server::ANSWERS_BUILD;
 use super::sources::{self, SourceReference};
 use super::{once, output};
-use crate::args::{DiffArgs, ImageArgs, ListArgs, ListKind, QueryArgs, SearchArgs, TableOutput};
+use crate::args::{DiffArgs, ImageArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs};
 
 /// The largest page: every item.
 const EVERYTHING: i32 = i32::MAX;
@@ -126,14 +126,10 @@ fn items(engine: &Engine, document: &str, variables: &Value, pointer: &str) -> a
 }
 
 /// Prints items as a table or as JSON.
-fn show(
-    items: &[Value],
-    output: Option<TableOutput>,
-    tabulate: impl Fn(&[Value]) -> String,
-) -> anyhow::Result<ExitCode> {
-    match output::format(output) {
-        TableOutput::Json => ignore_closed_pipe(output::json(&mut io::stdout().lock(), &items))?,
-        TableOutput::Table => print(tabulate(items).as_bytes())?,
+fn show(items: &[Value], output: OutputFormat, tabulate: impl Fn(&[Value]) -> String) -> anyhow::Result<ExitCode> {
+    match output {
+        OutputFormat::Json => ignore_closed_pipe(output::json(&mut io::stdout().lock(), &items))?,
+        OutputFormat::Table => print(tabulate(items).as_bytes())?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -12,9 +12,9 @@ use fbc::resolve::{
 use fbc::work::Work;
 use serde::Serialize;
 
-use super::output::{format, ignore_closed_pipe, json, table};
+use super::output::{ignore_closed_pipe, json, table};
 use super::{once, sources};
-use crate::args::{ResolveArgs, TableOutput};
+use crate::args::{OutputFormat, ResolveArgs};
 
 /// The output for programs.
 #[derive(Serialize)]
@@ -92,9 +92,9 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
     let found = pick(&request, &offers, &Work::unlimited()).expect("an account without limit stops nothing");
     let stdout = io::stdout();
     let mut out = stdout.lock();
-    let printed = match format(args.output) {
-        TableOutput::Json => json(&mut out, &json_outcome(&found, &offers)),
-        TableOutput::Table => text(&mut out, &found, &offers),
+    let printed = match args.output {
+        OutputFormat::Json => json(&mut out, &json_outcome(&found, &offers)),
+        OutputFormat::Table => text(&mut out, &found, &offers),
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
     Ok(if found.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -45,7 +45,7 @@ pub(super) struct Server {
 
 /// Opens the store and creates the loader of a server.
 pub(super) fn open(args: &ServerArgs, folder: &std::path::Path) -> anyhow::Result<(Loader, LoaderTask, Catalogs)> {
-    let store = Store::open(folder, args.store_quota, CONTENT_BUILD)?;
+    let store = Store::open(folder, args.store_quota.0, CONTENT_BUILD)?;
     let (writer, catalogs) = catalogs();
     let (loader, task) = Loader::new(store, writer);
     Ok((loader, task.compress_after(args.compress_after).ready_after(args.ready_after), catalogs))

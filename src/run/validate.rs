@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::once;
 use super::output::{self, count, ignore_closed_pipe};
 use super::sources::SourceReference;
-use crate::args::{Output, ValidateArgs};
+use crate::args::{OutputFormat, ValidateArgs};
 
 /// The output for programs.
 #[derive(Serialize)]
@@ -56,8 +56,8 @@ pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let catalog = content.as_ref().map(|content| &*content.catalog);
     let mut out = io::stdout().lock();
     let printed = match args.output {
-        Output::Text => text(&mut out, catalog),
-        Output::Json => json(&mut out, catalog),
+        OutputFormat::Table => text(&mut out, catalog),
+        OutputFormat::Json => json(&mut out, catalog),
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
     let valid = catalog.is_ok_and(|catalog| count(catalog, Severity::Error) == 0);

@@ -47,10 +47,10 @@ fn the_exit_status_does_not_depend_on_who_reads() {
         (1, &["validate", "-o", "json", &faulty]),
         (0, &["validate", &good]),
         (0, &["graph", &good, "etcd"]),
-        (0, &["graph", "-o", "table", &good, "etcd"]),
-        (0, &["graph", "-o", "mermaid", &good, "etcd"]),
+        (0, &["graph", "-o", "json", &good, "etcd"]),
+        (0, &["graph", "-o", "svg", &good, "etcd"]),
         (0, &["resolve", &good, "etcd"]),
-        (1, &["resolve", "-o", "table", &good, "nowhere"]),
+        (1, &["resolve", &good, "nowhere"]),
         (1, &["resolve", "-o", "json", &good, "nowhere"]),
         (0, &["completions", "bash"]),
     ];

@@ -28,7 +28,7 @@ fn ask(folders: &Folders, arguments: &[&str]) -> Output {
 fn a_graph_is_printed_as_a_table_with_heads_and_deprecated_and_stranded_bundles_marked() {
     let folders = Folders::new();
     folders.catalog("marked", MARKED);
-    let output = ask(&folders, &["graph", "@marked", "etcd", "-o", "table"]);
+    let output = ask(&folders, &["graph", "@marked", "etcd"]);
     let expected = "\
 package etcd
 
@@ -48,7 +48,7 @@ etcd.v1.0.0                                                                     
     assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
 
     folders.catalog("lost", "package p default=a\nchannel a: v1.0.0 replaces=v2.0.0 , v2.0.0 replaces=v1.0.0");
-    let output = ask(&folders, &["graph", "@lost", "p", "-o", "table"]);
+    let output = ask(&folders, &["graph", "@lost", "p"]);
     assert_eq!(output.stdout.matches("  stranded\n").count(), 2, "{}", output.stdout);
 }
 
@@ -56,7 +56,7 @@ etcd.v1.0.0                                                                     
 fn a_graph_is_json_where_nobody_looks() {
     let folders = Folders::new();
     folders.catalog("marked", MARKED);
-    let output = ask(&folders, &["graph", "@marked", "etcd", "--channel", "old", "--channel", "stable"]);
+    let output = ask(&folders, &["graph", "@marked", "etcd", "--channel", "old", "--channel", "stable", "-o", "json"]);
     let answer: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
     assert_eq!(answer["bundles"].as_array().map(Vec::len), Some(5));
     assert_eq!(
@@ -100,7 +100,7 @@ fn an_unknown_package_or_channel_is_named() {
 fn a_resolution_is_printed_with_the_choice_and_why_not_the_others() {
     let folders = Folders::new();
     folders.catalog("marked", MARKED);
-    let arguments = ["resolve", "@marked", "etcd", "--installed", "etcd.v0.9.0@0.9.0", "-o", "table"];
+    let arguments = ["resolve", "@marked", "etcd", "--installed", "etcd.v0.9.0@0.9.0"];
     let output = ask(&folders, &arguments);
     let expected = "\
 etcd.v0.9.2 of catalog marked
@@ -115,7 +115,7 @@ marked   etcd.v0.8.5  0.8.5    nothing lets the installed bundle be upgraded to 
 ";
     assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
 
-    let output = ask(&folders, &["resolve", "@marked", "etcd", "--channel", "old", "-o", "table"]);
+    let output = ask(&folders, &["resolve", "@marked", "etcd", "--channel", "old"]);
     let start = "etcd.v0.9.0 of catalog marked\nquay.io/example/etcd:v0.9.0\n\
         deprecated: olm.bundle etcd.v0.9.0: too old\ndeprecated: olm.channel old: use stable\n";
     assert!(output.stdout.starts_with(start), "{}", output.stdout);
@@ -126,7 +126,7 @@ fn a_resolution_that_fails_says_so_in_upstreams_words_and_by_its_status() {
     let folders = Folders::new();
     folders.catalog("one", ETCD);
     folders.catalog("two", ETCD);
-    let output = ask(&folders, &["resolve", "@two", "@one", "etcd"]);
+    let output = ask(&folders, &["resolve", "@two", "@one", "etcd", "-o", "json"]);
     let answer: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
     assert_eq!(output.status, Some(1));
     let message = "found bundles for package \"etcd\" in multiple catalogs with the same priority [one two]";
@@ -137,13 +137,13 @@ fn a_resolution_that_fails_says_so_in_upstreams_words_and_by_its_status() {
     let first = json!({"catalog": "one", "bundle": "etcd.v0.9.4", "version": "0.9.4", "rejection": "AMBIGUOUS"});
     assert_eq!(answer["considered"][0], first);
 
-    let output = ask(&folders, &["resolve", "@one", "etcd", "--version", "9.x", "-o", "table"]);
+    let output = ask(&folders, &["resolve", "@one", "etcd", "--version", "9.x"]);
     assert_eq!(output.status, Some(1));
     let start = "error: no bundles found for package \"etcd\" matching version \"9.x\"\n\nCATALOG";
     assert!(output.stdout.starts_with(start), "{}", output.stdout);
 
     folders.write("broken/catalog.json", "{");
-    let output = ask(&folders, &["resolve", "@broken", "@one", "etcd", "-o", "table"]);
+    let output = ask(&folders, &["resolve", "@broken", "@one", "etcd"]);
     let start = "error: error walking catalogs: error getting package \"etcd\" from catalog \"broken\": ";
     assert!(output.stdout.starts_with(start), "{}", output.stdout);
 }
@@ -155,7 +155,7 @@ fn what_is_installed_is_a_name_and_a_version() {
     let output = ask(&folders, &["resolve", "@etcd", "etcd", "--installed", "etcd.v0.9.0"]);
     assert_eq!(output.status, Some(2));
     assert!(output.stderr.contains("write NAME@VERSION"), "{}", output.stderr);
-    let output = ask(&folders, &["resolve", "@etcd", "etcd", "--installed", "a@b@1.0", "-o", "table"]);
+    let output = ask(&folders, &["resolve", "@etcd", "etcd", "--installed", "a@b@1.0"]);
     let message = "error: error walking catalogs: error finding upgrade edges: \
         failed to get version and release of installed bundle: No Major.Minor.Patch elements found\n";
     assert_eq!((output.status, output.stdout.as_str()), (Some(1), message));

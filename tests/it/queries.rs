@@ -36,7 +36,7 @@ fn prints(arguments: &[&str], expected: &str) {
 
 #[test]
 fn catalogs_packages_channels_and_bundles_are_listed() {
-    let all = ["@old", "@new", "-o", "table"];
+    let all = ["@old", "@new"];
     let list = |kind, more: &[&'static str]| [&["list", kind][..], &all, more].concat();
     prints(
         &list("catalogs", &[]),
@@ -78,8 +78,8 @@ etcd.v1.0.0  1.0.0    etcd     old      stable
 }
 
 #[test]
-fn lists_are_json_where_nobody_looks() {
-    let output = ask(&["search", "@old", "@new", "zoo"]);
+fn lists_are_json_when_asked() {
+    let output = ask(&["search", "@old", "@new", "zoo", "-o", "json"]);
     let found: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
     assert_eq!((found.as_array().map(Vec::len), &found[0]["catalog"]), (Some(1), &json!({"name": "old"})));
 }
@@ -87,7 +87,7 @@ fn lists_are_json_where_nobody_looks() {
 #[test]
 fn a_difference_is_a_line_for_each_package_channel_and_bundle() {
     prints(
-        &["diff", "@old", "@new", "-o", "table"],
+        &["diff", "@old", "@new"],
         "\
 CHANGE   KIND     NAME         PACKAGE  HEADS
 changed  package  etcd         etcd
@@ -99,7 +99,7 @@ removed  channel  beta         zoo      zoo.v0.1.0 ->
 removed  bundle   zoo.v0.1.0   zoo
 ",
     );
-    prints(&["diff", "@old", "@old", "-o", "table"], "no differences\n");
+    prints(&["diff", "@old", "@old"], "no differences\n");
     prints(&["diff", "@old", "@old", "-o", "json"], "[]\n");
 }
 

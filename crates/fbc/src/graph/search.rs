@@ -242,3 +242,10 @@ pub fn heads(channel: Channel<'_>) -> impl Iterator<Item = &str> {
         channel.entries().flat_map(|entry| entry.replaces().into_iter().chain(entry.skips())).collect();
     channel.entries().map(ChannelEntry::name).filter(move |name| !superseded.contains(name))
 }
+
+/// Returns the names of the bundles of a channel from which no upgrades within it lead to its head, highest version first.
+pub fn stranded(channel: Channel<'_>) -> Vec<&str> {
+    let work = Work::unlimited();
+    let graph = UpdateGraph::new(channel.package(), &[channel.name()], &work);
+    graph.expect("an account without limit refuses nothing").stranded().into_iter().map(Bundle::name).collect()
+}

@@ -249,42 +249,6 @@ fn what_no_run_of_upgrades_reaches_is_unreachable() {
     assert_eq!(unreachable("p.gone", "9.0.0", &["c"]), "");
 }
 
-#[test]
-fn a_graph_is_drawn_with_its_marks() {
-    let catalog = fixture::catalog(
-        "package p default=a
-         channel a: v1.0.0 replaces=v0.9.0 <- v1.1.0 skips=v1.0.5,v0.1.0 <- v2.0.0 range=\">=1.0.0 <2.0.0\" , v1.0.5
-         channel b: v1.1.0 replaces=v1.1.0 , v1.0.0 replaces=v1.1.0 , v1.0.5 range=<1.0.5
-         deprecated channel b \"use a\"
-         deprecated bundle v1.0.0 \"old\"",
-    );
-    let drawn = "\
-flowchart LR
-  subgraph c0[\"a (default)\"]
-    c0b3[\"p.v1.0.0 (deprecated)\"]:::deprecated
-    c0b2[\"p.v1.0.5\"]
-    c0b1[\"p.v1.1.0\"]
-    c0b0[\"p.v2.0.0 (head)<br/>from #62;=1.0.0 #60;2.0.0\"]:::head
-    c0a0[\"p.v0.9.0 (absent)\"]:::absent --> c0b3
-    c0b3 --> c0b1
-    c0b2 -. skip .-> c0b1
-    c0b1 --> c0b0
-  end
-  subgraph c1[\"b (deprecated)\"]
-    c1b3[\"p.v1.0.0 (head, deprecated)\"]:::deprecated
-    c1b2[\"p.v1.0.5 (head)<br/>from #60;1.0.5\"]:::head
-    c1b1[\"p.v1.1.0\"]
-    c1b1 --> c1b3
-    c1b3 -. range .-> c1b2
-  end
-  classDef head stroke-width:3px
-  classDef deprecated stroke-dasharray:4 3,opacity:0.6
-  classDef stranded stroke:#c62828,stroke-width:3px
-  classDef absent stroke-dasharray:2 2,fill:none
-";
-    assert_eq!(UpdateGraph::new(package(&catalog), ALL, &Work::unlimited()).unwrap().mermaid().to_string(), drawn);
-}
-
 /// Rows of entries as `name[r=replaces][s=skips]`, and upstream's message for the channel.
 #[test]
 fn channel_graphs_are_judged_as_upstream_judges_them() {

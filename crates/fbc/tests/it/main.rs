@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
 
 mod blang;
+mod drawings;
 mod finding;
 mod finding_properties;
 mod graph;

@@ -1,0 +1,278 @@
+//! Draws the update graph as a picture (SVG): a row for each bundle, highest version first, and a lane for each channel,
+//! as the history of a version control system is drawn.
+
+use std::fmt::{self, Display};
+
+use hashbrown::{HashMap, HashSet};
+
+use super::drawing::{Mark, channel_title};
+use super::{UpdateGraph, heads, stranded};
+use crate::catalog::{Bundle, Channel, ChannelEntry};
+
+/// Distance between two lanes, in pixels.
+const LANE: usize = 16;
+
+/// Distance between two rows, in pixels.
+const ROW: usize = 22;
+
+/// Width of a letter of the monospaced font in tenths of a pixel, rounded up.
+const LETTER_TENTHS: usize = 74;
+
+/// Margin around the picture, in pixels.
+const MARGIN: usize = 16;
+
+/// Maximum number of letters that are shown of the name of a channel.
+const TITLE_LETTERS: usize = 32;
+
+/// Number of colours of lanes, which are used in turn. Names say which lane is which too.
+const COLOURS: usize = 6;
+
+/// The style of the picture, for light and dark surroundings.
+const STYLE: &str = "\
+svg{--text:#1f2328;--dim:#59636e;--paper:#fff;--c0:#0969da;--c1:#bc4c00;--c2:#1a7f37;--c3:#8250df;--c4:#bf3989;--c5:#7d6100}
+@media(prefers-color-scheme:dark){svg{--text:#f0f6fc;--dim:#9198a1;--paper:#0d1117;--c0:#4493f8;--c1:#db6d28;--c2:#3fb950;\
+--c3:#ab7df8;--c4:#db61a2;--c5:#d29922}}
+.paper{fill:var(--paper)}text{font:12px ui-monospace,monospace;fill:var(--text)}.dim{fill:var(--dim)}.head{font-weight:bold}
+path{fill:none;stroke-width:2}.skip{stroke-dasharray:3 3;stroke-width:1}circle{stroke-width:2;fill:var(--paper)}
+.l0{stroke:var(--c0)}.l1{stroke:var(--c1)}.l2{stroke:var(--c2)}.l3{stroke:var(--c3)}.l4{stroke:var(--c4)}.l5{stroke:var(--c5)}
+.f0{fill:var(--c0)}.f1{fill:var(--c1)}.f2{fill:var(--c2)}.f3{fill:var(--c3)}.f4{fill:var(--c4)}.f5{fill:var(--c5)}
+.absent{stroke:var(--dim)}";
+
+/// The picture of an update graph.
+struct Picture<'g> {
+    package: &'g str,
+    lanes: Vec<Lane<'g>>,
+    rows: Vec<Row<'g>>,
+    /// Indexes of the rows by the names of their bundles.
+    places: HashMap<&'g str, usize>,
+}
+
+/// A channel.
+struct Lane<'g> {
+    channel: Channel<'g>,
+    title: String,
+    heads: HashSet<&'g str>,
+    stranded: HashSet<&'g str>,
+}
+
+/// A bundle of any channel, or a name that entries have and the catalog has no bundle of.
+struct Row<'g> {
+    name: &'g str,
+    version: &'g str,
+    /// Marks and skip ranges in words.
+    notes: String,
+    is_head: bool,
+}
+
+impl UpdateGraph<'_> {
+    /// Draws the graph as a picture (SVG) with a row for each bundle and a lane for each channel: the default channel first,
+    /// then by the versions of their heads. A dot is an entry, filled for a head; a line leads along `replaces`, a dashed arc
+    /// along `skips`. Skip ranges are written.
+    pub fn svg(&self) -> impl Display {
+        Picture::new(self)
+    }
+}
+
+impl<'g> Picture<'g> {
+    fn new(graph: &UpdateGraph<'g>) -> Self {
+        let mut channels: Vec<_> = graph.channels().collect();
+        // The highest version has the first place.
+        let head = |channel: Channel<'g>| heads(channel).filter_map(|name| graph.index_of_name(name)).min();
+        channels.sort_by_cached_key(|channel| {
+            (!channel.is_default(), head(*channel).unwrap_or(usize::MAX), channel.name())
+        });
+        let lanes: Vec<_> = channels.into_iter().map(Lane::new).collect();
+        let mut rows: Vec<_> = graph.nodes().map(|bundle| Row::new(bundle, &lanes)).collect();
+        let mut places: HashMap<_, _> = rows.iter().enumerate().map(|(at, row)| (row.name, at)).collect();
+        for name in lanes.iter().flat_map(|lane| lane.channel.entries()).flat_map(names) {
+            places.entry(name).or_insert_with(|| {
+                let notes = Mark::Absent.as_str().to_owned();
+                rows.push(Row { name, version: "", notes, is_head: false });
+                rows.len() - 1
+            });
+        }
+        Self { package: graph.package.name(), lanes, rows, places }
+    }
+
+    /// Height of the names of the channels, in pixels: they stand upright.
+    fn header(&self) -> usize {
+        let longest = self.lanes.iter().map(|lane| lane.title.chars().count().min(TITLE_LETTERS)).max();
+        MARGIN + width(longest.unwrap_or_default()) + ROW
+    }
+
+    /// Left edges of the columns of versions, names and notes, and the right edge of all.
+    fn columns(&self) -> [usize; 4] {
+        let longest = |text: for<'r> fn(&'r Row<'g>) -> &'r str| {
+            self.rows.iter().map(|row| text(row).chars().count()).max().map(width).unwrap_or_default()
+        };
+        let version = MARGIN + self.lanes.len() * LANE + LANE;
+        let name = version + longest(|row| row.version) + LANE;
+        let notes = name + longest(|row| row.name) + LANE;
+        [version, name, notes, notes + longest(|row| &row.notes) + MARGIN]
+    }
+
+    fn row_y(&self, row: usize) -> usize {
+        self.header() + row * ROW + ROW / 2
+    }
+
+    fn lane(&self, f: &mut fmt::Formatter<'_>, at: usize, lane: &Lane<'_>) -> fmt::Result {
+        let (x, colour) = (lane_x(at), at % COLOURS);
+        let entries: Vec<_> = lane.channel.entries().collect();
+        let with_dot: HashSet<_> = entries.iter().filter_map(|entry| self.places.get(entry.name())).collect();
+        for entry in &entries {
+            let Some(&to) = self.places.get(entry.name()) else { continue };
+            let replaced = entry.replaces().and_then(|name| self.places.get(name));
+            if let Some(&from) = replaced.filter(|from| **from != to) {
+                let between = to.min(from) + 1..to.max(from);
+                let is_free = !between.into_iter().any(|row| with_dot.contains(&row));
+                self.line(f, x, (to, from), is_free, &format!("l{colour}"))?;
+            }
+            let skipped = entry.skips().filter_map(|name| self.places.get(name)).filter(|from| with_dot.contains(from));
+            for &from in skipped.filter(|from| **from != to) {
+                self.line(f, x, (to, from), false, &format!("l{colour} skip"))?;
+            }
+        }
+        entries.iter().try_for_each(|entry| self.dot(f, (x, colour), entry, lane))
+    }
+
+    /// Draws a line between two rows, straight where no dot is in its way.
+    fn line(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        x: usize,
+        rows: (usize, usize),
+        straight: bool,
+        class: &str,
+    ) -> fmt::Result {
+        let (from, to) = (self.row_y(rows.0), self.row_y(rows.1));
+        if straight {
+            return writeln!(f, "<path class=\"{class}\" d=\"M{x} {from}V{to}\"/>");
+        }
+        let bend = x + LANE / 2 + 3;
+        writeln!(f, "<path class=\"{class}\" d=\"M{x} {from}C{bend} {from} {bend} {to} {x} {to}\"/>")
+    }
+
+    fn dot(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        (x, colour): (usize, usize),
+        entry: &ChannelEntry<'_>,
+        lane: &Lane<'_>,
+    ) -> fmt::Result {
+        let Some(&row) = self.places.get(entry.name()) else { return Ok(()) };
+        let class = match (entry.bundle(), lane.heads.contains(entry.name())) {
+            (None, _) => "absent".to_owned(),
+            (Some(_), true) => format!("l{colour} f{colour}"),
+            (Some(_), false) => format!("l{colour}"),
+        };
+        let (name, title, y) = (XmlText(entry.name()), XmlText(&lane.title), self.row_y(row));
+        writeln!(f, "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"4\"><title>{name} in {title}</title></circle>")
+    }
+
+    fn titles(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let y = self.header() - ROW / 2;
+        for (at, lane) in self.lanes.iter().enumerate() {
+            let (x, colour, title) = (lane_x(at) + 4, at % COLOURS, shortened(&lane.title));
+            let title = XmlText(&title);
+            writeln!(f, "<text class=\"f{colour}\" transform=\"translate({x} {y})rotate(-90)\">{title}</text>")?;
+        }
+        Ok(())
+    }
+
+    fn texts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [version_x, name_x, notes_x, _] = self.columns();
+        for (at, row) in self.rows.iter().enumerate() {
+            let (y, class) = (self.row_y(at) + 4, if row.is_head { "head" } else { "row" });
+            let (version, name, notes) = (XmlText(row.version), XmlText(row.name), XmlText(&row.notes));
+            write!(f, "<text class=\"{class}\" x=\"{version_x}\" y=\"{y}\">{version}</text>")?;
+            write!(f, "<text class=\"{class}\" x=\"{name_x}\" y=\"{y}\">{name}</text>")?;
+            writeln!(f, "<text class=\"dim\" x=\"{notes_x}\" y=\"{y}\">{notes}</text>")?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Picture<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([_, _, _, width], height) = (self.columns(), self.header() + self.rows.len() * ROW + MARGIN);
+        let size = format!("width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\"");
+        writeln!(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" {size}>")?;
+        writeln!(f, "<title>Update graph of {}</title>\n<style>{STYLE}</style>", XmlText(self.package))?;
+        writeln!(f, "<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>")?;
+        self.titles(f)?;
+        self.lanes.iter().enumerate().try_for_each(|(at, lane)| self.lane(f, at, lane))?;
+        self.texts(f)?;
+        writeln!(f, "</svg>")
+    }
+}
+
+impl<'g> Lane<'g> {
+    fn new(channel: Channel<'g>) -> Self {
+        let stranded = stranded(channel).into_iter().collect();
+        Self { channel, title: channel_title(channel), heads: heads(channel).collect(), stranded }
+    }
+}
+
+impl<'g> Row<'g> {
+    fn new(bundle: Bundle<'g>, lanes: &[Lane<'g>]) -> Self {
+        let headed = lanes.iter().filter(|lane| lane.heads.contains(bundle.name()));
+        let heads: Vec<_> = headed.map(|lane| lane.channel.name()).collect();
+        let mut notes = Vec::new();
+        if !heads.is_empty() {
+            notes.push(format!("head of {}", heads.join(", ")));
+        }
+        let marks = [
+            (Mark::Deprecated, bundle.deprecation().is_some()),
+            (Mark::Stranded, lanes.iter().any(|lane| lane.stranded.contains(bundle.name()))),
+        ];
+        notes.extend(marks.into_iter().filter(|(_, holds)| *holds).map(|(mark, _)| mark.as_str().to_owned()));
+        let mut ranges: Vec<_> = bundle.channel_entries().filter_map(ChannelEntry::skip_range).collect();
+        ranges.sort_unstable();
+        ranges.dedup();
+        notes.extend(ranges.into_iter().map(|range| format!("from {range}")));
+        let version = bundle.version().unwrap_or_default();
+        Self { name: bundle.name(), version, notes: notes.join(" · "), is_head: !heads.is_empty() }
+    }
+}
+
+/// The names of an entry and of the bundle that it replaces.
+fn names(entry: ChannelEntry<'_>) -> impl Iterator<Item = &str> {
+    std::iter::once(entry.name()).chain(entry.replaces())
+}
+
+fn lane_x(lane: usize) -> usize {
+    MARGIN + lane * LANE + LANE / 2
+}
+
+/// Width of a number of letters, in pixels.
+fn width(letters: usize) -> usize {
+    (letters * LETTER_TENTHS).div_ceil(10)
+}
+
+fn shortened(title: &str) -> String {
+    match title.char_indices().nth(TITLE_LETTERS) {
+        Some(_) => title.chars().take(TITLE_LETTERS - 1).chain(['…']).collect(),
+        None => title.to_owned(),
+    }
+}
+
+/// Text of an element, escaped for XML, which has no control characters.
+struct XmlText<'a>(&'a str);
+
+impl Display for XmlText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| match c {
+            '<' => f.write_str("&lt;"),
+            '>' => f.write_str("&gt;"),
+            '&' => f.write_str("&amp;"),
+            '"' => f.write_str("&quot;"),
+            // Also those that change the direction of what follows, and two that XML excludes.
+            c if c.is_control()
+                || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}') =>
+            {
+                f.write_str(" ")
+            }
+            c => write!(f, "{c}"),
+        })
+    }
+}
