@@ -1,7 +1,9 @@
 //! Log set-up: one place says how much is logged and in which form.
 
+use std::fmt::Display;
 use std::io::IsTerminal;
 
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::{EnvFilter, fmt};
 
@@ -10,6 +12,9 @@ const VARIABLES: [&str; 2] = ["CATALOGQL_LOG", "RUST_LOG"];
 
 /// The default filter. The Kubernetes client logs each failed request, which those who made it log too.
 const DEFAULT: &str = "info,kube_client::client::builder=off";
+
+/// The levels, for messages.
+const LEVELS: &str = "error, warn, info, debug, trace and off";
 
 /// Logs to this writer: text when the standard error output is a terminal, one JSON object a line otherwise.
 ///
@@ -28,10 +33,20 @@ where
     Ok(())
 }
 
+/// Tells whether this is not a level.
+fn is_unknown(word: &str) -> bool {
+    word.trim().parse::<LevelFilter>().is_err()
+}
+
 fn filter(variable: impl Fn(&str) -> Option<String>) -> Result<EnvFilter, String> {
     for name in VARIABLES {
         if let Some(text) = variable(name).filter(|text| !text.is_empty()) {
-            return EnvFilter::try_new(&text).map_err(|error| format!("{name} is `{text}`: {error}"));
+            let refuse = |error: &dyn Display| format!("{name} is `{text}`: {error}");
+            // It would be the name of a module, and nothing else would be logged.
+            if let Some(word) = text.split(',').find(|part| !part.contains(['=', '[', ':']) && is_unknown(part)) {
+                return Err(refuse(&format!("`{word}` is not a level: write one of {LEVELS}, or MODULE=LEVEL")));
+            }
+            return EnvFilter::try_new(&text).map_err(|error| refuse(&error));
         }
     }
     Ok(EnvFilter::new(DEFAULT))
@@ -58,5 +73,9 @@ mod tests {
     fn a_filter_that_cannot_be_read_is_quoted() {
         let error = filter_of(&[("RUST_LOG", "catalogql=loud")]).unwrap_err();
         assert!(error.starts_with("RUST_LOG is `catalogql=loud`: "), "{error}");
+        let expected = "CATALOGQL_LOG is `info,loud`: `loud` is not a level: write one of error, warn, info, debug, trace and off, or \
+             MODULE=LEVEL";
+        assert_eq!(filter_of(&[("CATALOGQL_LOG", "info,loud")]), Err(expected.to_owned()));
+        assert_eq!(filter_of(&[("CATALOGQL_LOG", "warn,loading=debug")]), Ok("loading=debug,warn".to_owned()));
     }
 }

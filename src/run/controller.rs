@@ -35,8 +35,8 @@ pub(super) fn controller(args: ControllerArgs) -> anyhow::Result<ExitCode> {
     }
     let folder = server::store_folder(&args.server)?;
     let settings = controller_settings(&args.pull)?;
-    let options = options(&args, folder.join(REMEMBERED))?;
-    let parts = server::open(&args.server, &folder)?;
+    let options = options(&args, folder.path.join(REMEMBERED))?;
+    let parts = server::open(&args.server, &folder.path)?;
     server::block_on(control(args, options, settings, parts))
 }
 

@@ -28,9 +28,9 @@ pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
 async fn start(args: ServeArgs, terminal: Terminal) -> anyhow::Result<()> {
     let reload = ReloadTrigger::new(&args)?;
     let folder = server::store_folder(&args.server)?;
-    let mut configuration = Configuration::new(args, folder.clone());
+    let mut configuration = Configuration::new(args, folder.path.clone());
     let specs = configuration.read()?;
-    let (loader, task, catalogs) = server::open(&configuration.args().server, &folder)?;
+    let (loader, task, catalogs) = server::open(&configuration.args().server, &folder.path)?;
     loader.set(specs);
     serve_catalogs((configuration, reload), (loader, task, catalogs), terminal).await
 }

@@ -1,9 +1,10 @@
 //! A server without its catalogs: the store and the loader, the socket, the routes, and the end. `serve` and `controller`
 //! add where catalogs come from.
 
+use std::fs;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use loading::{Loader, LoaderTask};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serving::{Catalogs, catalogs};
 use store::Store;
+use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
@@ -43,17 +45,36 @@ pub(super) struct Server {
     has_playground: bool,
 }
 
+/// The folder of the store.
+pub(super) struct StoreFolder {
+    pub(super) path: PathBuf,
+    /// Removes the folder when it is dropped.
+    _temporary: Option<TempDir>,
+}
+
 /// Opens the store and creates the loader of a server.
-pub(super) fn open(args: &ServerArgs, folder: &std::path::Path) -> anyhow::Result<(Loader, LoaderTask, Catalogs)> {
+pub(super) fn open(args: &ServerArgs, folder: &Path) -> anyhow::Result<(Loader, LoaderTask, Catalogs)> {
     let store = Store::open(folder, args.store_quota.0, CONTENT_BUILD)?;
     let (writer, catalogs) = catalogs();
     let (loader, task) = Loader::new(store, writer);
     Ok((loader, task.compress_after(args.compress_after).ready_after(args.ready_after), catalogs))
 }
 
-/// The folder of the store.
-pub(super) fn store_folder(args: &ServerArgs) -> anyhow::Result<PathBuf> {
-    args.store.clone().map_or_else(default_store, Ok)
+/// Returns the folder that `--store` names, or else one in the user's cache folder. Where that cannot be created, as for a
+/// user without a home, it is a temporary folder.
+pub(super) fn store_folder(args: &ServerArgs) -> anyhow::Result<StoreFolder> {
+    if let Some(folder) = &args.store {
+        return Ok(StoreFolder { path: folder.clone(), _temporary: None });
+    }
+    let reason = match default_store().map(|folder| (fs::create_dir_all(&folder), folder)) {
+        Some((Ok(()), path)) => return Ok(StoreFolder { path, _temporary: None }),
+        Some((Err(error), path)) => format!("cannot create the folder `{}`: {error}", path.display()),
+        None => "neither XDG_CACHE_HOME nor HOME names a folder".to_owned(),
+    };
+    let folder = tempfile::Builder::new().prefix("catalogql-").tempdir();
+    let folder = folder.with_context(|| format!("{reason}: name a folder for the store with --store"))?;
+    tracing::warn!(reason, "contents are stored in a temporary folder; --store names one that is kept");
+    Ok(StoreFolder { path: folder.path().to_owned(), _temporary: Some(folder) })
 }
 
 /// Runs a server to its end.
@@ -164,9 +185,8 @@ fn end() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-fn default_store() -> anyhow::Result<PathBuf> {
+fn default_store() -> Option<PathBuf> {
     let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
-    let cache = cache.context("neither XDG_CACHE_HOME nor HOME names a folder for the store: name one with --store")?;
-    Ok(cache.join("catalogql").join("store"))
+    Some(cache?.join("catalogql").join("store"))
 }

@@ -190,7 +190,26 @@ fn the_store_is_in_the_cache_of_the_user() {
         assert_eq!(output.status, Some(1));
         assert!(folders.path(folder).join("catalogql/store/catalogql.lock").exists(), "{folder}");
     }
-    let nowhere = run(catalogql().args(["serve", &folders.text("a")]));
-    let expected = "error: neither XDG_CACHE_HOME nor HOME names a folder for the store: name one with --store\n";
-    assert_eq!((nowhere.status, nowhere.stderr.as_str()), (Some(1), expected));
+}
+
+#[test]
+fn a_user_without_a_home_has_a_temporary_store() {
+    let folders = Folders::new();
+    folders.write("a/catalog.json", "{");
+    // No folder can be created there, whoever asks; nor in a file.
+    let no_home = [("HOME", "/proc"), ("TMPDIR", &*folders.text(""))];
+    let output = run(catalogql().args(["serve", &folders.text("a")]).envs(no_home));
+    let warning = output.stderr.lines().next().expect("there is a warning");
+    let warning: Value = serde_json::from_str(warning).expect("the log is JSON lines");
+    let reason = "cannot create the folder `/proc/.cache/catalogql/store`: No such file or directory (os error 2)";
+    let message = "contents are stored in a temporary folder; --store names one that is kept";
+    assert_eq!((&warning["message"], &warning["reason"]), (&json!(message), &json!(reason)));
+    // The store was opened.
+    assert!(output.stderr.contains("error: no catalog can be served"), "{}", output.stderr);
+    assert_eq!(fs::read_dir(folders.path("")).unwrap().count(), 1, "the temporary folder is removed");
+
+    let nowhere = run(catalogql().args(["serve", &folders.text("a")]).env("TMPDIR", folders.path("a/catalog.json")));
+    let expected = "error: neither XDG_CACHE_HOME nor HOME names a folder: name a folder for the store with --store: ";
+    assert!(nowhere.stderr.starts_with(expected), "{}", nowhere.stderr);
+    assert_eq!(nowhere.status, Some(1));
 }
