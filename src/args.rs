@@ -18,7 +18,7 @@ use store::DEFAULT_QUOTA_BYTES;
 
 use crate::listen::ConnectionLimits;
 
-pub use queries::{CatalogArgs, DiffArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs};
+pub use queries::{CatalogArgs, DiffArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs, ShowArgs};
 pub use values::{ByteSize, InstalledArg};
 
 pub(crate) use values::parse_duration;
@@ -62,6 +62,8 @@ pub enum Command {
     Query(QueryArgs),
     /// List the catalogs, packages, channels or bundles of sources
     List(ListArgs),
+    /// Show what catalogs say of a package or a bundle
+    Show(ShowArgs),
     /// Find packages by words in their names, descriptions and keywords
     Search(SearchArgs),
     /// Show which packages, channels and bundles differ between two catalogs

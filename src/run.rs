@@ -10,6 +10,7 @@ mod registries;
 mod resolve;
 mod serve;
 mod server;
+mod show;
 mod sources;
 mod terminal;
 mod validate;
@@ -29,6 +30,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Validate(args) => validate::validate(&args),
         Command::Query(args) => queries::query(&args),
         Command::List(args) => queries::list(&args),
+        Command::Show(args) => show::show(&args),
         Command::Search(args) => queries::search(&args),
         Command::Diff(args) => queries::diff(&args),
         Command::Graph(args) => graph::graph(&args),

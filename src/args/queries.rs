@@ -74,6 +74,23 @@ pub struct SearchArgs {
     pub images: ImageArgs,
 }
 
+/// Flags of `show`.
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    pub catalogs: CatalogArgs,
+    /// Name of the package
+    pub package: String,
+    /// Show this bundle of the package
+    #[arg(long, value_name = "NAME")]
+    pub bundle: Option<String>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: OutputFormat,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
 /// Flags of `diff`.
 #[derive(Debug, clap::Args)]
 pub struct DiffArgs {

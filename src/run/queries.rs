@@ -63,14 +63,18 @@ pub(super) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let engine = engine(&args.catalogs.sources, &args.images)?;
     let variables = json!({"first": EVERYTHING, "names": args.package});
     match args.kind {
-        ListKind::Catalogs => show(&items(&engine, CATALOGS, &json!({}), "/catalogs")?, args.output, catalogs_table),
+        ListKind::Catalogs => {
+            print_items(&items(&engine, CATALOGS, &json!({}), "/catalogs")?, args.output, catalogs_table)
+        }
         ListKind::Packages => {
-            show(&items(&engine, PACKAGES, &variables, "/packages/nodes")?, args.output, packages_table)
+            print_items(&items(&engine, PACKAGES, &variables, "/packages/nodes")?, args.output, packages_table)
         }
         ListKind::Channels => {
-            show(&items(&engine, CHANNELS, &variables, "/packages/nodes")?, args.output, channels_table)
+            print_items(&items(&engine, CHANNELS, &variables, "/packages/nodes")?, args.output, channels_table)
         }
-        ListKind::Bundles => show(&items(&engine, BUNDLES, &variables, "/bundles/nodes")?, args.output, bundles_table),
+        ListKind::Bundles => {
+            print_items(&items(&engine, BUNDLES, &variables, "/bundles/nodes")?, args.output, bundles_table)
+        }
     }
 }
 
@@ -78,7 +82,7 @@ pub(super) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
 pub(super) fn search(args: &SearchArgs) -> anyhow::Result<ExitCode> {
     let engine = engine(&args.catalogs.sources, &args.images)?;
     let variables = json!({"first": EVERYTHING, "search": args.text});
-    show(&items(&engine, PACKAGES, &variables, "/packages/nodes")?, args.output, packages_table)
+    print_items(&items(&engine, PACKAGES, &variables, "/packages/nodes")?, args.output, packages_table)
 }
 
 /// Shows what differs between two catalogs.
@@ -86,11 +90,11 @@ pub(super) fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     let sides = [("from", &args.from), ("to", &args.to)];
     let sides = sides.map(|(name, source)| format!("{name}={source}"));
     let engine = engine(&sides, &args.images)?;
-    show(&items(&engine, DIFF, &json!({}), "/diff/packages")?, args.output, diff_table)
+    print_items(&items(&engine, DIFF, &json!({}), "/diff/packages")?, args.output, diff_table)
 }
 
 /// Loads catalogs into an engine. Nobody else waits for it, so that its limits are those of the machine.
-fn engine(sources: &[String], images: &ImageArgs) -> anyhow::Result<Engine> {
+pub(super) fn engine(sources: &[String], images: &ImageArgs) -> anyhow::Result<Engine> {
     let wanted = sources::catalogs(sources, None, images.configs_dir.as_deref())?;
     let references: Vec<(&str, &SourceReference)> =
         wanted.iter().map(|entry| (entry.name.as_str(), &entry.reference)).collect();
@@ -112,7 +116,7 @@ fn engine(sources: &[String], images: &ImageArgs) -> anyhow::Result<Engine> {
 }
 
 /// Executes a document of this module and returns the list at a pointer of its data.
-fn items(engine: &Engine, document: &str, variables: &Value, pointer: &str) -> anyhow::Result<Vec<Value>> {
+pub(super) fn items(engine: &Engine, document: &str, variables: &Value, pointer: &str) -> anyhow::Result<Vec<Value>> {
     let (query, variables) = (Some(document.into()), variables.as_object().cloned());
     let response = engine.execute(&Request { query, variables, ..Request::default() });
     let mut response: Value = serde_json::from_slice(&response.body)?;
@@ -126,7 +130,11 @@ fn items(engine: &Engine, document: &str, variables: &Value, pointer: &str) -> a
 }
 
 /// Prints items as a table or as JSON.
-fn show(items: &[Value], output: OutputFormat, tabulate: impl Fn(&[Value]) -> String) -> anyhow::Result<ExitCode> {
+pub(super) fn print_items(
+    items: &[Value],
+    output: OutputFormat,
+    tabulate: impl Fn(&[Value]) -> String,
+) -> anyhow::Result<ExitCode> {
     match output {
         OutputFormat::Json => ignore_closed_pipe(output::json(&mut io::stdout().lock(), &items))?,
         OutputFormat::Table => print(tabulate(items).as_bytes())?,
@@ -197,7 +205,7 @@ fn lines<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [Stri
 }
 
 /// The value at a pointer as text; empty where it is `null`.
-fn text(item: &Value, pointer: &str) -> String {
+pub(super) fn text(item: &Value, pointer: &str) -> String {
     match item.pointer(pointer) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),

@@ -78,6 +78,41 @@ etcd.v1.0.0  1.0.0    etcd     old      stable
 }
 
 #[test]
+fn a_package_and_a_bundle_are_shown_for_each_catalog_that_has_them() {
+    let output = ask(&["show", "@old", "@new", "etcd"]);
+    let expected = "\
+etcd (package etcd of catalog new)
+Latest:             1.2.0
+Bundle:             etcd.v1.2.0
+Default channel:    stable
+Image:              quay.io/example/etcd:v1.2.0
+Channels:           candidate 1.2.0
+                    stable 1.2.0 (default)
+
+etcd (package etcd of catalog old)
+Latest:             1.1.0
+Bundle:             etcd.v1.1.0
+Default channel:    stable
+Image:              quay.io/example/etcd:v1.1.0
+Channels:           stable 1.1.0 (default)
+";
+    assert_eq!((output.status, output.stdout.as_str()), (Some(0), expected));
+    // Of the one catalog that has it.
+    let output = ask(&["show", "@old", "@new", "etcd", "--bundle", "etcd.v1.2.0", "-o", "json"]);
+    let shown: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
+    let names: Vec<_> =
+        shown.as_array().unwrap().iter().map(|item| [&item["catalog"]["name"], &item["bundle"]["name"]]).collect();
+    assert_eq!(names, [["new", "etcd.v1.2.0"]]);
+    for (arguments, expected) in [
+        (&["show", "@old", "none"][..], "error: package \"none\" not found\n"),
+        (&["show", "@old", "etcd", "--bundle", "none"], "error: package \"etcd\", bundle \"none\" not found\n"),
+    ] {
+        let output = ask(arguments);
+        assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(1), "", expected));
+    }
+}
+
+#[test]
 fn lists_are_json_when_asked() {
     let output = ask(&["search", "@old", "@new", "zoo", "-o", "json"]);
     let found: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
