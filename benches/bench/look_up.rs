@@ -24,9 +24,7 @@ pub(crate) fn bench(served: &Arc<Served>) {
         ("package by name", format!(r#"{{ package(catalog: "{catalog}", name: "{package}") {{ name }} }}"#)),
         (
             "bundle by name",
-            format!(
-                r#"{{ bundle(by: {{name: {{catalog: "{catalog}", package: "{package}", name: "{bundle}"}}}}) {{ version }} }}"#
-            ),
+            format!(r#"{{ bundle(catalog: "{catalog}", package: "{package}", name: "{bundle}") {{ version }} }}"#),
         ),
         (
             "channel head",

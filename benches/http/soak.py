@@ -63,11 +63,11 @@ class Samples:
         package, bundle = self.random.choice(self.packages), self.random.choice(self.bundles)
         return {
             "catalog": "c",
-            "package": package["name"],
+            "package": bundle["package"]["name"],
             "name": package["name"],
             "id": package["id"],
             "digest": self.digest,
-            "by": {"name": {"catalog": "c", "package": bundle["package"]["name"], "name": bundle["name"]}},
+            "bundle": bundle["name"],
             "gvk": self.random.choice(self.apis),
             "latest": self.random.random() < 0.5,
             "schema": "olm.channel",

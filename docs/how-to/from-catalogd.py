@@ -102,7 +102,7 @@ SECTIONS = [
         "APIs and packages that a bundle provides and requires",
         "",
         "jq -s '.[] | select(.schema == \"olm.bundle\") | select(.name == \"{bundle}\") | select(.package == \"{package}\")'",
-        '{{ bundle(by: {{name: {{catalog: "{catalog}", package: "{package}", name: "{bundle}"}}}}) '
+        '{{ bundle(catalog: "{catalog}", package: "{package}", name: "{bundle}") '
         "{{ providedApis {{ group version kind }} requiredApis {{ group version kind }} "
         "requiredPackages {{ packageName versionRange }} }} }}",
     ),

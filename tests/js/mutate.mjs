@@ -110,7 +110,7 @@ const types = [
   'ID!',
   'Boolean',
   'Boolean!',
-  'BundleBy',
+  'CatalogRef',
   'PackageFilter',
   'Package',
   'Nothing',

@@ -75,23 +75,35 @@ export function root(catalogs) {
     if (orderBy != null && !fields.includes(orderBy.field)) throw new Unmodelled(`the model has no order by ${orderBy.field}`);
   };
   const named = (filter) => (item) => !filter?.names?.length || filter.names.includes(item.name);
+  const deprecated = (filter) => (item) => filter?.deprecated == null || filter.deprecated === Boolean(item.deprecation);
+  const providing = ({ group, version, kind }) => (bundle) =>
+    (bundle?.providedApis ?? []).some((own) => own.group === group && own.kind === kind && (version == null || own.version === version));
   const like = (filter) => (item) =>
     (filter?.schema == null || item.schema === filter.schema) && (filter?.name == null || item.name === filter.name);
   const of = (names) => (item) => names == null || names.length === 0 || names.includes(item.catalog.name);
   const ofPackages = (names) => (item) => names == null || names.length === 0 || names.includes(item.package.name);
   const pages = {
     packages(keep, args) {
-      known(args.filter, 'names');
+      known(args.filter, 'names', 'provides', 'deprecated');
       ordered(args.orderBy, 'NAME');
       const isBackwards = args.orderBy?.direction === 'DESC';
       const all = isBackwards ? [...packages].sort((a, b) => compareBytes(b.name, a.name)) : packages;
-      const kept = (item) => keep(item) && named(args.filter)(item);
+      const kept = (item) =>
+        keep(item) &&
+        named(args.filter)(item) &&
+        deprecated(args.filter)(item) &&
+        (args.filter?.provides == null || providing(args.filter.provides)(item.latest));
       return page({ all, keep: kept }, isBackwards ? 'packages backwards' : 'packages', (item) => [item.name, item.catalog.name], args);
     },
     bundles(keep, args) {
-      known(args.filter, 'names');
+      known(args.filter, 'names', 'images', 'provides', 'deprecated');
       ordered(args.orderBy);
-      const kept = (item) => keep(item) && named(args.filter)(item);
+      const kept = (item) =>
+        keep(item) &&
+        named(args.filter)(item) &&
+        deprecated(args.filter)(item) &&
+        (!args.filter?.images?.length || args.filter.images.includes(item.image)) &&
+        (args.filter?.provides == null || providing(args.filter.provides)(item));
       return page({ all: bundles, keep: kept }, 'bundles', (item) => [item.package.name, item.name, item.catalog.name], args);
     },
     metas(keep, args) {
@@ -112,13 +124,24 @@ export function root(catalogs) {
 
   const catalogNamed = (name) => all.find((catalog) => catalog.name === name);
   const nodes = new Map();
+  const addMetadata = ({ ownProperties }) => {
+    for (const { metadata } of ownProperties) if (metadata) nodes.set(metadata.id, metadata);
+  };
   for (const catalog of all) {
     nodes.set(catalog.id, catalog);
     for (const item of catalog.ownPackages) {
       nodes.set(item.id, item);
-      for (const channel of item.channels) nodes.set(channel.id, channel);
+      for (const channel of item.channels) {
+        nodes.set(channel.id, channel);
+        for (const entry of channel.entries) nodes.set(entry.id, entry);
+      }
+      for (const of of [item, ...item.channels]) addMetadata(of);
     }
-    for (const bundle of catalog.ownBundles) nodes.set(bundle.id, bundle);
+    for (const bundle of catalog.ownBundles) {
+      nodes.set(bundle.id, bundle);
+      addMetadata(bundle);
+      if (bundle.metadata) nodes.set(bundle.metadata.id, bundle.metadata);
+    }
   }
 
   return {
@@ -134,11 +157,8 @@ export function root(catalogs) {
       const [inCatalogs, inPackages] = [of(args.catalogs), ofPackages(args.packages)];
       return pages.bundles((item) => inCatalogs(item) && inPackages(item), args);
     },
-    bundle({ by }) {
-      if (by.image != null) return all.flatMap((catalog) => catalog.ownBundles).find((item) => item.image === by.image);
-      const found = catalogNamed(by.name.catalog)?.package({ name: by.name.package });
-      return found?.ownBundles.find((bundle) => bundle.name === by.name.name);
-    },
+    channel: ({ catalog, package: of, name }) => catalogNamed(catalog)?.package({ name: of })?.channel({ name }),
+    bundle: ({ catalog, package: of, name }) => catalogNamed(catalog)?.package({ name: of })?.bundle({ name }),
     metas: (args) => pages.metas(of(args.catalogs), args),
     diff({ from, to }) {
       const meant = ({ name, digest }) => served.find((catalog) => (name == null ? catalog.digest === digest : catalog.name === name));
@@ -161,7 +181,17 @@ const picked = (value) => ({ pointer }) => {
   return found === undefined ? fail('BAD_USER_INPUT', `bad pointer ${pointer}`) : found;
 };
 
-const withProperties = (item) => {
+/** Adds type name and id of what a property says of a bundle, or of what else it belongs to. */
+const withIds = (property, index, of, bundle) => {
+  const { metadata } = property;
+  // The first one of a bundle is that of the bundle.
+  const place = bundle?.metadata && bundle.metadata === metadata ? undefined : index;
+  if (metadata) Object.assign(metadata, { __typename: 'CsvMetadata', id: id('CsvMetadata', ...of, place) });
+  return property;
+};
+
+const withProperties = (item, of, bundle) => {
+  item.ownProperties = item.properties.map((property, index) => withIds(property, index, of, bundle));
   const own = item.properties.map((property) => ({
     ...property,
     value: picked(property.value),
@@ -203,22 +233,29 @@ function view(catalog) {
     item.latest = item.defaultChannel?.head?.bundle;
     item.bundle = ({ name }) => item.ownBundles.find((bundle) => bundle.name === name);
     item.channel = ({ name }) => item.channels.find((channel) => channel.name === name);
-    withProperties(item);
+    withProperties(item, [made.name, item.name, undefined, undefined]);
     for (const channel of item.channels) {
       const isDefault = channel === item.defaultChannel;
       Object.assign(channel, { __typename: 'Channel', id: id('Channel', made.name, item.name, channel.name), isDefault });
       channel.entryCount = channel.entries.length;
-      withProperties(channel);
+      withProperties(channel, [made.name, item.name, channel.name, undefined]);
+      for (const entry of channel.entries) {
+        const before = channel.entries.slice(0, channel.entries.indexOf(entry));
+        const occurrence = before.filter((other) => other.name === entry.name).length;
+        const place = [made.name, item.name, channel.name, entry.name, occurrence];
+        Object.assign(entry, { __typename: 'ChannelEntry', id: id('ChannelEntry', ...place) });
+      }
     }
     for (const bundle of item.bundles) {
+      withProperties(bundle, [made.name, item.name, undefined, bundle.name], bundle);
       const of = (type, member) => bundle.ownProperties.filter((own) => own.__typename === type).map((own) => own[member]);
       Object.assign(bundle, { __typename: 'Bundle', id: id('Bundle', made.name, item.name, bundle.name), catalog: made });
-      bundle.ownProperties = bundle.properties;
+      const place = [made.name, item.name, undefined, bundle.name];
+      if (bundle.metadata) Object.assign(bundle.metadata, { __typename: 'CsvMetadata', id: id('CsvMetadata', ...place, undefined) });
       bundle.channelNames = [...new Set(bundle.channelEntries.map((entry) => entry.channel.name))].sort(compareBytes);
       bundle.providedApis = of('GvkProperty', 'gvk');
       bundle.requiredApis = of('GvkRequiredProperty', 'gvk');
       bundle.requiredPackages = of('PackageRequiredProperty', 'requirement');
-      withProperties(bundle);
     }
   }
   return made;

@@ -278,15 +278,6 @@ impl Catalog {
         Bundle::new(self, id(at))
     }
 
-    /// Finds the first bundle with an image, in the order of [`Catalog::bundles`].
-    pub fn bundle_by_image(&self, image: &str) -> Option<Bundle<'_>> {
-        // What needs escapes in JSON is no image reference, so the quoted text is what stands in the line.
-        let quoted = format!("\"{image}\"");
-        let image = |&at: &u32| Bundle::new(self, at).image().raw();
-        let at = self.index.bundles_by_image.partition_point(|at| image(at) < quoted.as_bytes());
-        self.index.bundles_by_image.get(at).filter(|at| image(at) == quoted.as_bytes()).map(|&at| Bundle::new(self, at))
-    }
-
     /// Returns the number of blobs.
     pub fn meta_count(&self) -> usize {
         self.index.metas.len()

@@ -58,6 +58,7 @@ pub(super) fn bundles(arguments: &Arguments) -> Result<Option<BundleFilter<'_>>,
     Ok(Some(BundleFilter {
         packages: Vec::new(),
         names: texts(&filter["names"]),
+        images: texts(&filter["images"]),
         property_types: texts(&filter["propertyTypes"]),
         channels: texts(&filter["channels"]),
         version_range: filter["versionRange"].as_str().map(MastermindsRange::parse).transpose()?,

@@ -23,6 +23,9 @@ impl KeyTag {
     pub(super) const PACKAGE: Self = Self(b'P');
     pub(super) const CHANNEL: Self = Self(b'H');
     pub(super) const BUNDLE: Self = Self(b'B');
+    pub(super) const ENTRY: Self = Self(b'E');
+    pub(super) const ICON: Self = Self(b'I');
+    pub(super) const METADATA: Self = Self(b'M');
 }
 
 /// Tags of cursors; of two tags the first is for the ascending order and the second for the descending order.

@@ -44,6 +44,7 @@ use super::limits::Limits;
 use super::opaque_key::{self, KeyTag};
 use super::output;
 use super::plan::{Plan, PlannedField, ValuePlan};
+use metadata::MetadataId;
 use scans::Scans;
 
 pub(super) use diff::CatalogChange;
@@ -224,10 +225,11 @@ impl<'a> ResponseWriter<'a> {
     }
 
     /// Writes the metadata of a bundle, and draws the work of decoding it.
-    fn metadata(&mut self, bundle: Bundle<'a>, field: &'a PlannedField<'a>) -> WriteResult {
-        let metadata = bundle.metadata_by(&mut self.manifests);
+    fn metadata(&mut self, bundle: InCatalog<'a, Bundle<'a>>, field: &'a PlannedField<'a>) -> WriteResult {
+        let metadata = bundle.item.metadata_by(&mut self.manifests);
         self.draw_decoded()?;
-        self.optional_object(metadata.as_ref(), field)
+        let id = MetadataId::of_bundle(bundle.item);
+        self.optional_object(metadata.as_ref().map(|metadata| bundle.with((metadata, id))), field)
     }
 
     /// Draws the bytes of manifests that were decoded since the last call.

@@ -145,6 +145,7 @@ pub fn bundle_filters() -> impl Strategy<Value = (BundleFilter<'static>, Option<
                 let filter = BundleFilter {
                     packages,
                     names,
+                    images: Vec::new(),
                     property_types,
                     channels,
                     version_range: None,

@@ -198,8 +198,8 @@ fn graphs_and_successors_are_those_that_the_blobs_of_community_say() {
         let graph = &answer["package"]["updateGraph"];
         assert_eq!(told_statements(graph, &versions), expected.said, "{name}");
         for bundle in graph["nodes"].as_array().expect("a list").iter().map(|node| text(&node["name"])) {
-            let by = json!({"name": {"catalog": "community", "package": name, "name": bundle}});
-            let answer = ask(&engine, "Successors", &json!({ "by": by }));
+            let by = json!({"catalog": "community", "package": name, "bundle": bundle});
+            let answer = ask(&engine, "Successors", &by);
             let found = answer["bundle"]["successors"].as_array().expect("a list");
             let found: BTreeSet<_> = found.iter().map(|next| text(&next["toName"]).to_owned()).collect();
             assert_eq!(found, expected.successors.get(bundle).cloned().unwrap_or_default(), "{name} {bundle}");

@@ -53,7 +53,7 @@ fn answers(address: SocketAddr) -> Vec<(String, String)> {
 
 impl Answers {
     fn bundle(&mut self, package: &Value, name: &Value) {
-        let by = json!({ "by": { "name": { "catalog": "community", "package": package, "name": name } } });
+        let by = json!({ "catalog": "community", "package": package, "bundle": name });
         let found = self.ask("GetBundle", &by);
         self.ask("Properties", &by);
         self.ask("Successors", &by);

@@ -131,7 +131,7 @@ fn tile(package: &Package) -> Value {
     let icon = &package.blob["icon"];
     let url = icon["base64data"].as_str().map(|data| {
         let image = STANDARD.decode(data).expect("icons of the corpus are base64");
-        Sha256::digest(image).iter().fold("/icons/".to_owned(), |mut url, byte| {
+        Sha256::digest(image).iter().fold("icons/".to_owned(), |mut url, byte| {
             write!(url, "{byte:02x}").expect("a string takes all text");
             url
         })

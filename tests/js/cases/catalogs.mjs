@@ -15,8 +15,8 @@ fragment Condition on Constraint {
   failureMessage cel package { packageName versionRange } gvk { group version kind }
 }`;
 
-const name = (catalog, pkg, bundle) => ({ by: { name: { catalog, package: pkg, name: bundle } } });
-const byName = `query ($by: BundleBy!) { bundle(by: $by) { name version release image properties { ...Value } } } ${property}`;
+const name = (catalog, pkg, bundle) => ({ catalog, package: pkg, name: bundle });
+const byName = `query ($catalog: String!, $package: String!, $name: String!) { bundle(catalog: $catalog, package: $package, name: $name) { name version release image properties { ...Value } } } ${property}`;
 
 export default {
   'every catalog with what is known of it': `{
@@ -77,7 +77,7 @@ export default {
     query: `{ catalog(name: "example") { package(name: "nightjar") { channel(name: "preview") { head { bundle { properties { ...Value } } } } } } } ${property}`,
   },
   'properties by type': `{
-    bundle(by: {name: {catalog: "example", package: "quillstore", name: "quillstore.v1.4.0"}}) {
+    bundle(catalog: "example", package: "quillstore", name: "quillstore.v1.4.0") {
       one: properties(types: ["olm.gvk"]) { type value }
       two: properties(types: ["olm.maxOpenShiftVersion", "olm.package"]) { type value }
       none: properties(types: ["nothing"]) { type }
@@ -94,11 +94,11 @@ export default {
   'constraints that nest and constraints that are refused': { query: byName, variables: name('nasty', 'oddities', 'oddities.constraints') },
   'inline manifests in yaml and in json': { query: byName, variables: name('nasty', 'oddities', 'oddities.objects') },
   'inline manifests in base64 as Go takes it': {
-    query: 'query ($by: BundleBy!) { bundle(by: $by) { properties(types: ["olm.bundle.object"]) { ... on BundleObjectProperty { object } } } }',
+    query: 'query ($catalog: String!, $package: String!, $name: String!) { bundle(catalog: $catalog, package: $package, name: $name) { properties(types: ["olm.bundle.object"]) { ... on BundleObjectProperty { object } } } }',
     variables: name('nasty', 'oddities', 'oddities.base64'),
   },
   'inline manifests that are none': {
-    query: 'query ($by: BundleBy!) { bundle(by: $by) { properties(types: ["olm.bundle.object"]) { __typename ... on BundleObjectProperty { object } } } }',
+    query: 'query ($catalog: String!, $package: String!, $name: String!) { bundle(catalog: $catalog, package: $package, name: $name) { properties(types: ["olm.bundle.object"]) { __typename ... on BundleObjectProperty { object } } } }',
     variables: name('nasty', 'oddities', 'oddities.broken'),
   },
   'names with quotes backslashes and line feeds': { query: byName, variables: name('nasty', 'say "hi"', 'a\\b/"c"') },
@@ -109,11 +109,11 @@ export default {
     query: '{ catalog(name: "example") { package(name: "quillstore") { bundles { nodes { name image } } } } }',
   },
   'a bundle by an image that two catalogs have': {
-    query: 'query ($image: String!) { bundle(by: {image: $image}) { id name } }',
+    query: 'query ($image: String!) { bundles(filter: {images: [$image]}) { nodes { id name } } }',
     variables: { image: 'registry.example.com/quillstore/bundle@sha256:62eb856b75323b15d798bc6599fc9814ca4dd4122edc2b8231d9b95a5ccb6000' },
   },
-  'a bundle by an image that nobody has': `{ bundle(by: {image: "registry.example.com/none:1"}) { id } }`,
-  'a bundle by an image with a quote in it': `{ bundle(by: {image: "\\"\\\\"}) { id } }`,
+  'a bundle by an image that nobody has': `{ bundles(filter: {images: ["registry.example.com/none:1"]}) { nodes { id } } }`,
+  'a bundle by an image with a quote in it': `{ bundles(filter: {images: ["\\"\\\\"]}) { nodes { id } } }`,
   'blobs of every schema in catalog order': `{ metas(first: 200) { totalCount nodes { catalog { name } schema name packageName } } }`,
   'blobs of the sound catalog': `{ metas(catalogs: ["example"], first: 100) { nodes { blob } } }`,
   'blobs of the nasty catalog': `{ catalog(name: "nasty") { metas(first: 100) { nodes { schema name packageName blob } } } }`,

@@ -20,7 +20,7 @@ export default {
     variables: { a: 1 },
   },
   'different lists as arguments': `{ packages(catalogs: ["a", "b"]) { totalCount } packages(catalogs: ["b", "a"]) { totalCount } }`,
-  'different input objects as arguments': `{ bundle(by: {image: "a"}) { id } bundle(by: {image: "b"}) { id } }`,
+  'different input objects as arguments': `{ metas(filter: {name: "a"}) { totalCount } metas(filter: {name: "b"}) { totalCount } }`,
   'a conflict deep below': `{
     catalog(name: "example") { package(name: "relaybox") { channels { x: name } } }
     catalog(name: "example") { package(name: "relaybox") { channels { x: id } } }
@@ -37,23 +37,23 @@ export default {
   'a conflict within an unused path of a fragment': `{ catalogs { ...F } } fragment F on Catalog { x: name x: digest }`,
   'a conflict through inline fragments': `{ catalogs { ... on Catalog { x: name } ... on Node { x: id } } }`,
   'a conflict between an interface and its implementation': `{
-    bundle(by: {image: "x"}) { properties { ... on Property { x: type } ... on GvkProperty { x: value } } }
+    bundle(catalog: "x", package: "x", name: "x") { properties { ... on Property { x: type } ... on GvkProperty { x: value } } }
   }`,
   'different scalars on types that exclude each other': `{
-    bundle(by: {image: "x"}) { properties { ... on PackageProperty { x: packageName } ... on GvkProperty { x: value } } }
+    bundle(catalog: "x", package: "x", name: "x") { properties { ... on PackageProperty { x: packageName } ... on GvkProperty { x: value } } }
   }`,
   'a scalar and an object on types that exclude each other': `{
-    bundle(by: {image: "x"}) { properties { ... on PackageProperty { x: packageName } ... on GvkProperty { x: gvk { kind } } } }
+    bundle(catalog: "x", package: "x", name: "x") { properties { ... on PackageProperty { x: packageName } ... on GvkProperty { x: gvk { kind } } } }
   }`,
   'an object and a list on types that exclude each other': {
     query: 'query ($id: ID!) { node(id: $id) { ... on Package { x: defaultChannel { name } } ... on Channel { x: entries { name } } } }',
     variables: { id: 'x' },
   },
   'a conflict below types that exclude each other': `{
-    bundle(by: {image: "x"}) { properties { ... on GvkProperty { gvk { x: kind } } ... on GvkRequiredProperty { gvk { x: group } } } }
+    bundle(catalog: "x", package: "x", name: "x") { properties { ... on GvkProperty { gvk { x: kind } } ... on GvkRequiredProperty { gvk { x: group } } } }
   }`,
   'a conflict below types that exclude each other with other types': `{
-    bundle(by: {image: "x"}) { properties {
+    bundle(catalog: "x", package: "x", name: "x") { properties {
       ... on PackageRequiredProperty { x: requirement { y: packageName } } ... on ConstraintProperty { x: constraint { y: cel } }
     } }
   }`,

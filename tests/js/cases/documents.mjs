@@ -70,7 +70,7 @@ export default {
   'a fragment of a name twice': `{ catalogs { ...F } } fragment F on Catalog { name } fragment F on Catalog { id }`,
   'a fragment on an unknown type': `{ catalogs { ...F } } fragment F on Operator { name }`,
   'a fragment on a scalar': `{ catalogs { ...F } } fragment F on String { name }`,
-  'a fragment on an input object': `{ catalogs { ...F } } fragment F on BundleBy { image }`,
+  'a fragment on an input object': `{ catalogs { ...F } } fragment F on CatalogRef { digest }`,
   'an inline fragment on an unknown type': `{ catalogs { ... on Operator { name } } }`,
   'an inline fragment on an enum': `{ catalogs { ... on ProblemSeverity { name } } }`,
   'a fragment on a type that cannot be': `{ catalogs { ... on Package { name } } }`,

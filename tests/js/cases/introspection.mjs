@@ -14,7 +14,7 @@ export default {
   'a type that implements': `{ __type(name: "Package") { kind name interfaces { name } possibleTypes { name } enumValues { name } inputFields { name } ofType { name } } }`,
   'an interface': `{ __type(name: "Property") { kind possibleTypes { name } fields { name type { kind name ofType { name } } } } }`,
   'an enum': `{ __type(name: "ProblemSeverity") { kind enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason } } }`,
-  'an input object of which one is given': `{ __type(name: "BundleBy") { kind isOneOf inputFields { name type { name } defaultValue } } other: __type(name: "BundleName") { isOneOf } none: __type(name: "Package") { isOneOf } }`,
+  'an input object of which one is given': `{ __type(name: "CatalogRef") { kind isOneOf inputFields { name type { name } defaultValue } } other: __type(name: "MetaFilter") { isOneOf } none: __type(name: "Package") { isOneOf } }`,
   'a scalar with its specification': `{ __type(name: "JSON") { kind specifiedByURL description } int: __type(name: "Int") { specifiedByURL } }`,
   'fields with deprecated ones': `{ __type(name: "Query") { fields(includeDeprecated: true) { name isDeprecated deprecationReason args(includeDeprecated: true) { name isDeprecated } } } }`,
   'types of arguments': `{ __type(name: "Query") { fields { name args { name defaultValue type { kind name ofType { kind name ofType { kind name ofType { name } } } } } } } }`,

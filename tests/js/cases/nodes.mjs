@@ -19,6 +19,33 @@ export default {
       bundle: '«Bundle|example|quillstore|quillstore.v2.0.0-rc.1»',
     },
   },
+  'ids of entries, also of two for one bundle': `{
+    package(catalog: "nasty", name: "twisted") { channels { name entries { id name replaces channel { id } } } }
+    channel(catalog: "example", package: "quillstore", name: "stable") { id name entries { id name bundle { id } } }
+  }`,
+  'ids of metadata, that of a bundle and that of its property': `{
+    package(catalog: "example", name: "quillstore") { metadata { id displayName } }
+    bundle(catalog: "nasty", package: "oddities", name: "oddities.bad") {
+      metadata { id displayName } properties { ... on CsvMetadataProperty { metadata { id displayName } } }
+    }
+    inline: bundle(catalog: "example", package: "lampglow", name: "lampglow.v0.5.2") { metadata { id displayName } }
+  }`,
+  'nodes within others': {
+    query: `query ($ids: [ID!]!) {
+      nodes(ids: $ids) { __typename id ... on ChannelEntry { name replaces } ... on CsvMetadata { displayName } }
+    }`,
+    variables: {
+      ids: [
+        '«ChannelEntry|example|quillstore|stable|quillstore.v1.0.0|0»',
+        '«CsvMetadata|nasty|oddities||oddities.bad|»',
+        '«CsvMetadata|example|lampglow||lampglow.v0.5.2|»',
+      ],
+    },
+  },
+  'a channel by its names': `{
+    channel(catalog: "nasty", package: "say \\"hi\\"", name: "none") { id }
+    other: channel(catalog: "none", package: "quillstore", name: "stable") { id }
+  }`,
   'nodes in the order asked with what is unknown as null': {
     query: 'query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }',
     variables: {

@@ -1,6 +1,6 @@
 // The rules of validation (September 2025, section 5), each with documents on both sides of it.
 
-const properties = (selections) => `{ bundle(by: {image: "x"}) { properties { ${selections} } } }`;
+const properties = (selections) => `{ bundle(catalog: "x", package: "x", name: "x") { properties { ${selections} } } }`;
 const node = (selections) => ({ query: `query ($id: ID!) { node(id: $id) { ${selections} } }`, variables: { id: 'x' } });
 const catalogs = (selections, more = '') => `{ catalogs { ${selections} } } ${more}`;
 
@@ -38,7 +38,7 @@ export default {
   'fields that there are not, of several types': node('... on Package { meow } ... on Catalog { bark }'),
   'a field that introspection has only at the root': catalogs('__type(name: "Catalog") { name }'),
   'a field on a type that is no object': catalogs('name { ... on String { length } }'),
-  'a field of an input object': `{ bundle(by: {image: "x"}) { by } }`,
+  'a field of an input object': `{ bundle(catalog: "x", package: "x", name: "x") { by } }`,
   'an object without a selection at the root': `{ catalogs }`,
   'an object without a selection, with an argument': `{ catalog(name: "example") }`,
   'a list of objects without a selection': catalogs('labels'),
@@ -48,7 +48,7 @@ export default {
   'a scalar with a selection of the name of the type': catalogs('name { __typename }'),
   'a scalar with a directive': catalogs('name @include(if: true)'),
   'a scalar with a selection and a directive': catalogs('name @include(if: true) { length }'),
-  'a list of scalars with a selection': `{ bundle(by: {image: "x"}) { channelEntries { skips { x } } } }`,
+  'a list of scalars with a selection': `{ bundle(catalog: "x", package: "x", name: "x") { channelEntries { skips { x } } } }`,
 
   // 5.3.2 Fields that merge
   'fields that merge in two fragments': catalogs('...A ...B', 'fragment A on Catalog { name } fragment B on Catalog { name }'),
@@ -178,10 +178,10 @@ export default {
   'a field of an input object twice': `{ packages(filter: {names: ["a"], names: ["a"]}) { totalCount } }`,
   'a field of an inner input object twice': `{ bundles(filter: {provides: {group: "g", group: "g", kind: "K"}}) { totalCount } }`,
   'fields of one name in two input objects': `{ packages(filter: {names: ["x"]}) { totalCount } bundles(filter: {names: ["x"]}) { totalCount } }`,
-  'one of two by a list': `{ bundle(by: [{image: "x"}]) { name } }`,
-  'one of two with a variable that may be absent': { query: 'query ($i: String, $n: BundleName) { bundle(by: {image: $i, name: $n}) { name } }', variables: { i: 'x' } },
-  'one of two with an unknown field alone': `{ bundle(by: {digest: "x"}) { name } }`,
-  'one of two with a number': `{ bundle(by: {image: 1}) { name } }`,
+  'one of two by a list': `{ diff(from: [{digest: "x"}], to: {name: "nasty"}) { fromDigest } }`,
+  'one of two with a variable that may be absent': { query: 'query ($i: String, $n: String) { diff(from: {digest: $i, name: $n}, to: {name: "nasty"}) { fromDigest } }', variables: { i: 'x' } },
+  'one of two with an unknown field alone': `{ diff(from: {image: "x"}, to: {name: "nasty"}) { fromDigest } }`,
+  'one of two with a number': `{ diff(from: {digest: 1}, to: {name: "nasty"}) { fromDigest } }`,
 
   // 5.7 Directives
   'a directive that there is not on an operation': `query @live { catalogs { name } }`,
@@ -227,7 +227,7 @@ export default {
   'a default of an input object without a field': 'query ($f: BundleFilter = {provides: {kind: "K"}}) { bundles(filter: $f) { totalCount } }',
   'a default of an input object with another field': 'query ($f: BundleFilter = {no: 1}) { bundles(filter: $f) { totalCount } }',
   'a default of a list with null': 'query ($c: [String!] = [null]) { packages(catalogs: $c) { totalCount } }',
-  'a default of one of two with both': 'query ($by: BundleBy! = {image: "a", name: {catalog: "a", package: "b", name: "c"}}) { bundle(by: $by) { name } }',
+  'a default of one of two with both': 'query ($from: CatalogRef! = {digest: "a", name: "b"}) { diff(from: $from, to: {name: "nasty"}) { fromDigest } }',
   'a variable that must be there where null may be': { query: 'query ($n: Int!) { packages(first: $n) { totalCount } }', variables: { n: 1 } },
   'a variable of a list that must be there where it may be null': { query: 'query ($c: [String!]!) { packages(catalogs: $c) { totalCount } }', variables: { c: [] } },
   'a variable of a list of what may be null': { query: 'query ($c: [String]) { packages(catalogs: $c) { totalCount } }', variables: { c: [] } },

@@ -25,8 +25,8 @@ export default {
     packages(catalogs: ["example"], first: 1) { nodes { name } }
   }`,
   'input objects are equal in any order': `{
-    bundle(by: {name: {catalog: "example", package: "nightjar", name: "nightjar.v0.8.0"}}) { name }
-    bundle(by: {name: {name: "nightjar.v0.8.0", package: "nightjar", catalog: "example"}}) { version }
+    metas(filter: {name: "nightjar", schema: "olm.package"}) { totalCount }
+    metas(filter: {schema: "olm.package", name: "nightjar"}) { nodes { name } }
   }`,
   'a fragment': `query { catalogs { ...Named } } fragment Named on Catalog { name }`,
   'a fragment used twice': `{ a: catalog(name: "example") { ...F ...F } b: catalog(name: "nasty") { ...F } } fragment F on Catalog { name }`,
@@ -53,7 +53,7 @@ export default {
     } } } }
   }`,
   'an interface within an interface fragment': `{
-    bundle(by: {name: {catalog: "example", package: "nightjar", name: "nightjar.v1.0.0-beta.1"}}) { properties {
+    bundle(catalog: "example", package: "nightjar", name: "nightjar.v1.0.0-beta.1") { properties {
       ... on Property { ... on ConstraintProperty { constraint { failureMessage any { gvk { kind } } } } ... on Property { type } }
     } }
   }`,
@@ -63,12 +63,12 @@ export default {
     } } } }
   }`,
   'one key of different sub-selections on types that exclude each other': `{
-    bundle(by: {name: {catalog: "example", package: "nightjar", name: "nightjar.v0.9.0"}}) { properties {
+    bundle(catalog: "example", package: "nightjar", name: "nightjar.v0.9.0") { properties {
       ... on GvkProperty { gvk { kind } } ... on GvkRequiredProperty { gvk { group version } }
     } }
   }`,
   'one key of different nullability on types that exclude each other is refused': `{
-    bundle(by: {image: "x"}) { properties { ... on PackageProperty { v: version } ... on OpaqueProperty { v: value } } }
+    bundle(catalog: "x", package: "x", name: "x") { properties { ... on PackageProperty { v: version } ... on OpaqueProperty { v: value } } }
   }`,
   'an object without a field is empty': `{
     package(catalog: "example", name: "lampglow") { bundles { nodes { properties { ... on ConstraintProperty { type } } } } }
@@ -92,7 +92,7 @@ export default {
   'three ways to one object': `{
     a: package(catalog: "example", name: "nightjar") { id }
     b: catalog(name: "example") { package(name: "nightjar") { id } }
-    c: bundle(by: {name: {catalog: "example", package: "nightjar", name: "nightjar.v0.8.0"}}) { package { id } }
+    c: bundle(catalog: "example", package: "nightjar", name: "nightjar.v0.8.0") { package { id } }
   }`,
   'fragments of several types on one list of nodes': {
     query: `query ($ids: [ID!]!) { nodes(ids: $ids) {

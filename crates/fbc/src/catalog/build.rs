@@ -9,7 +9,7 @@ use super::decode::{BlobBody, Checks, DecodedBlob, Decoder};
 use super::link::Linker;
 use super::names::Name;
 use super::record::{FileRecord, MetaRecord};
-use super::{BYTES_PER_OBJECT, Catalog, FREE_OBJECTS, IndexError, MAX_CONTENT_BYTES, check, id, values};
+use super::{BYTES_PER_OBJECT, Catalog, FREE_OBJECTS, IndexError, JsonText, MAX_CONTENT_BYTES, check, id, values};
 use crate::origin::Origins;
 use crate::problem::{Problem, ProblemCollector, Problems};
 
@@ -79,7 +79,7 @@ fn index(
     // Keys are cached because they are far apart in the content.
     by_image.sort_by_cached_key(|&at| {
         let bundle = &index.bundles[at as usize];
-        index.slice(bundle.meta, bundle.image)
+        if bundle.image.is_none() { JsonText::EMPTY.raw() } else { index.slice(bundle.meta, bundle.image) }
     });
     index.bundles_by_image = by_image;
     let BlobLocations { files, lines } = locations;

@@ -77,6 +77,8 @@ pub struct BundleFilter<'f> {
     pub packages: Vec<&'f str>,
     /// Matches bundles of one of these names.
     pub names: Vec<&'f str>,
+    /// Matches bundles with one of these image references, as written in the catalog.
+    pub images: Vec<&'f str>,
     /// Matches bundles with a property of one of these types.
     pub property_types: Vec<&'f str>,
     /// Matches bundles in one of these channels, by name.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::property::properties;
 use super::record::{ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord};
 use super::{Bundle, Catalog, JsonText, Meta, Property};
+use crate::work::{Step, Work, WorkStopped};
 
 /// A package, which can be installed and upgraded: an `olm.package` with its channels and bundles.
 #[derive(Clone, Copy)]
@@ -166,6 +167,20 @@ impl<'a> Channel<'a> {
         ids(&self.record().entries).map(move |id| ChannelEntry::new(self.catalog, id))
     }
 
+    /// Finds the entry for a name by [`ChannelEntry::occurrence`].
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn entry(
+        self,
+        name: &str,
+        occurrence: usize,
+        work: &Work<'_>,
+    ) -> Result<Option<ChannelEntry<'a>>, WorkStopped> {
+        work.draw(Step::Edge, self.entries().len())?;
+        Ok(self.entries().filter(|entry| entry.name() == name).nth(occurrence))
+    }
+
     /// Returns its deprecation; `None` when the object itself is not deprecated.
     pub fn deprecation(self) -> Option<Deprecation<'a>> {
         Deprecation::new(self.catalog, self.record().deprecation)
@@ -205,6 +220,24 @@ impl<'a> ChannelEntry<'a> {
     pub fn bundle(self) -> Option<Bundle<'a>> {
         let id = self.record().bundle;
         (id != NONE).then(|| Bundle::new(self.catalog, id))
+    }
+
+    /// Returns the number of entries for the same name that come before it in the channel: 0 in a valid catalog.
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn occurrence(self, work: &Work<'_>) -> Result<usize, WorkStopped> {
+        let is_before =
+            |entry: &ChannelEntry<'_>| entry.record().channel == self.record().channel && entry.id < self.id;
+        if let Some(bundle) = self.bundle() {
+            work.draw(Step::Edge, bundle.channel_entries().len())?;
+            return Ok(bundle.channel_entries().filter(is_before).count());
+        }
+        let entries = &self.channel().record().entries;
+        let before = entries.start..self.id;
+        work.draw(Step::Edge, before.len())?;
+        let name = self.record().name;
+        Ok(ids(&before).filter(|&id| Self::new(self.catalog, id).record().name == name).count())
     }
 
     /// Returns the name of the replaced bundle, which need not be in the catalog; `None` when absent or empty.

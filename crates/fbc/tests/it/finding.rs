@@ -245,6 +245,7 @@ fn conditions_on_bundles_must_all_hold() {
     let filter = BundleFilter {
         packages: vec!["etcd"],
         names: vec!["etcd.v0.9.2"],
+        images: Vec::new(),
         property_types: vec!["olm.gvk"],
         channels: vec!["stable"],
         version_range: Some(range.clone()),

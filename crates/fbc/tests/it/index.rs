@@ -1,8 +1,9 @@
 //! What an indexed catalog answers.
 
 use bytes::Bytes;
-use fbc::catalog::{FREE_OBJECTS, GroupVersionKind, Head, IndexError, PackageRequirement, PropertyKind};
+use fbc::catalog::{BundleFilter, FREE_OBJECTS, GroupVersionKind, Head, IndexError, PackageRequirement, PropertyKind};
 use fbc::origin::FileOrigin;
+use fbc::work::Work;
 use fbc::{Catalog, Origins, ProblemCode};
 use testing::fixture;
 
@@ -51,12 +52,20 @@ fn bundles_come_by_package_then_highest_version_first() {
 #[test]
 fn a_bundle_is_found_by_name_and_image() {
     let catalog = fixture::catalog(ETCD);
+    let by_image = |images: &[&str]| {
+        let filter = BundleFilter { images: images.to_vec(), ..BundleFilter::default() };
+        let found = catalog.find_bundles(&filter, &Work::unlimited()).unwrap();
+        found.into_iter().map(|place| place as usize).collect::<Vec<_>>()
+    };
     for bundle in catalog.bundles() {
         assert_eq!(bundle.package().bundle(bundle.name()).unwrap().place(), bundle.place());
-        assert_eq!(catalog.bundle_by_image(&bundle.image().decode()).unwrap().place(), bundle.place());
+        assert_eq!(by_image(&[&bundle.image().decode()]), [bundle.place()]);
     }
     assert!(catalog.package("etcd").unwrap().bundle("v0.9.0").is_none());
-    assert!(catalog.bundle_by_image("quay.io/example/other").is_none());
+    assert_eq!(by_image(&["quay.io/example/other"]), [0; 0]);
+    let all: Vec<_> = catalog.bundles().map(|bundle| bundle.image().decode().into_owned()).collect();
+    let images: Vec<_> = all.iter().rev().chain(&all).map(String::as_str).collect();
+    assert_eq!(by_image(&images), (0..all.len()).collect::<Vec<_>>());
 }
 
 #[test]

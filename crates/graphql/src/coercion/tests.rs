@@ -41,7 +41,7 @@ fn values_become_what_their_type_asks_for() {
         ("[Int]", json!(vec![0; 12]), json!(vec![0; 12])),
         ("[[String!]!]", json!("x"), json!([["x"]])),
         ("ProblemSeverity", json!("ERROR"), json!("ERROR")),
-        ("BundleBy", json!({"image": "i"}), json!({"image": "i"})),
+        ("CatalogRef", json!({"name": "i"}), json!({"name": "i"})),
     ] {
         assert_eq!(coerced(ty, &value), expected, "{ty} {value}");
     }
@@ -49,7 +49,7 @@ fn values_become_what_their_type_asks_for() {
 
 #[test]
 fn what_does_not_have_its_type_is_told_as_graphql_js_tells_it() {
-    let one_of = "Within OneOf Input Object type \"BundleBy\", exactly one field must be specified, and the value for \
+    let one_of = "Within OneOf Input Object type \"CatalogRef\", exactly one field must be specified, and the value for \
                   that field must be non-null.";
     for (ty, value, expected) in [
         ("Int!", json!(null), ": Expected value of non-null type \"Int!\" not to be null.".to_owned()),
@@ -68,21 +68,21 @@ fn what_does_not_have_its_type_is_told_as_graphql_js_tells_it() {
         ("[Int]", json!(vec![0; 13]), ": Expected a list of at most 12 items, found 13.".to_owned()),
         ("ProblemSeverity", json!("BAD"), ": Value \"BAD\" does not exist in \"ProblemSeverity\" enum.".to_owned()),
         ("ProblemSeverity", json!(1), ": Enum \"ProblemSeverity\" cannot represent non-string value: 1.".to_owned()),
-        ("BundleBy", json!("x"), ": Expected value of type \"BundleBy\" to be an object, found: \"x\".".to_owned()),
-        ("BundleBy", json!({}), format!(": {one_of}")),
-        ("BundleBy", json!({"image": null}), format!(" at .image: {one_of}")),
+        ("CatalogRef", json!("x"), ": Expected value of type \"CatalogRef\" to be an object, found: \"x\".".to_owned()),
+        ("CatalogRef", json!({}), format!(": {one_of}")),
+        ("CatalogRef", json!({"name": null}), format!(" at .name: {one_of}")),
         (
-            "BundleBy",
-            json!({"name": {"catalog": "c", "package": "p"}}),
-            " at .name: Expected value of type \"BundleName\" to include required field \"name\", found: \
-             { catalog: \"c\", package: \"p\" }."
+            "PackageFilter",
+            json!({"provides": {"group": "g", "version": "v"}}),
+            " at .provides: Expected value of type \"GroupVersionKindInput\" to include required field \"kind\", found: \
+             { group: \"g\", version: \"v\" }."
                 .to_owned(),
         ),
         (
-            "BundleName",
-            json!({"catalog": "c", "package": "p", "name": "n", "x": 1}),
-            ": Expected value of type \"BundleName\" not to include unknown field \"x\", found: \
-             { catalog: \"c\", name: \"n\", package: \"p\", x: 1 }."
+            "GroupVersionKindInput",
+            json!({"group": "c", "kind": "n", "x": 1}),
+            ": Expected value of type \"GroupVersionKindInput\" not to include unknown field \"x\", found: \
+             { group: \"c\", kind: \"n\", x: 1 }."
                 .to_owned(),
         ),
     ] {
@@ -131,8 +131,8 @@ fn defaults_stand_in_for_what_is_absent_and_not_for_null() {
 
 #[test]
 fn variables_are_put_into_literals() {
-    let query = "query($p: String!, $list: [String!], $i: String) { bundle(by: {name: {catalog: \"alpha\", package: $p, \
-                 name: \"etcd.v1.0.0\"}}) { name } bundles(packages: $list) { totalCount } packages(catalogs: [\"alpha\"]) \
+    let query = "query($p: String!, $list: [String!], $i: String) { bundle(catalog: \"alpha\", package: $p, \
+                 name: \"etcd.v1.0.0\") { name } bundles(packages: $list) { totalCount } packages(catalogs: [\"alpha\"]) \
                  { totalCount } catalog(name: \"beta\", digest: $i) { name } }";
     let expected = json!({
         "bundle": {"name": "etcd.v1.0.0"}, "bundles": {"totalCount": 1}, "packages": {"totalCount": 2},
@@ -163,10 +163,10 @@ fn a_variable_that_is_null_where_a_value_must_be_is_an_error_of_its_field() {
 
 #[test]
 fn one_of_takes_exactly_one_value_from_a_literal() {
-    let query = "query($image: String!) { bundle(by: {image: $image}) { name } }";
-    assert_eq!(run(query, &json!({"image": "quay.io/zoo@sha256:3"})), json!({"bundle": {"name": "zoo.v1"}}));
-    for literal in ["{}", "{image: null}", "{image: \"a\", name: null}"] {
-        let query = format!("{{ bundle(by: {literal}) {{ name }} }}");
+    let query = "query($name: String!) { diff(from: {name: $name}, to: {name: \"alpha\"}) { packages { name } } }";
+    assert_eq!(run(query, &json!({"name": "alpha"})), json!({"diff": {"packages": []}}));
+    for literal in ["{}", "{name: null}", "{digest: \"a\", name: null}"] {
+        let query = format!("{{ diff(from: {literal}, to: {{name: \"alpha\"}}) {{ fromDigest }} }}");
         assert!(run(&query, &json!({})).is_array(), "{literal}");
     }
 }

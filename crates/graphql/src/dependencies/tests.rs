@@ -29,7 +29,8 @@ fn names_are_found_wherever_they_are_written() {
         ("{ packages(catalogs: \"a\") { totalCount } }", "a"),
         ("{ bundles(catalogs: [\"a\"]) { totalCount } }", "a"),
         ("{ metas(catalogs: [\"a\"]) { totalCount } }", "a"),
-        ("{ bundle(by: {name: {catalog: \"a\", package: \"p\", name: \"b\"}}) { name } }", "a"),
+        ("{ bundle(catalog: \"a\", package: \"p\", name: \"b\") { name } }", "a"),
+        ("{ channel(catalog: \"a\", package: \"p\", name: \"b\") { name } }", "a"),
         ("{ resolve(request: {packageName: \"p\", catalogs: [\"a\"]}) { __typename } }", "a"),
         ("{ x: catalog(name: \"a\") { name } y: catalog(name: \"b\") { name } __typename }", "a b"),
         ("{ ... { ...f } } fragment f on Query { catalog(name: \"a\") { name } }", "a"),
@@ -49,7 +50,6 @@ fn what_names_no_catalogs_asks_for_all() {
         "{ packages(catalogs: []) { totalCount } }",
         "{ bundles { totalCount } }",
         "{ metas { totalCount } }",
-        "{ bundle(by: {image: \"i\"}) { name } }",
         "{ resolve(request: {packageName: \"p\"}) { __typename } }",
         "{ node(id: \"x\") { id } }",
         "{ nodes(ids: [\"x\"]) { id } }",
@@ -69,11 +69,8 @@ fn names_are_found_in_variables() {
     let many = "query($n: [String!]) { packages(catalogs: $n) { totalCount } }";
     let element = "query($n: String!) { packages(catalogs: [\"a\", $n]) { totalCount } }";
     let default = "query($n: [String!] = [\"d\", \"e\"]) { packages(catalogs: $n) { totalCount } }";
-    let by = "query($n: BundleBy!) { bundle(by: $n) { name } }";
-    let name = "query($n: BundleName!) { bundle(by: {name: $n}) { name } }";
-    let catalog = "query($n: String!) { bundle(by: {name: {catalog: $n, package: \"p\", name: \"b\"}}) { name } }";
+    let catalog = "query($n: String!) { bundle(catalog: $n, package: \"p\", name: \"b\") { name } }";
     let request = "query($n: ResolveRequest!) { resolve(request: $n) { __typename } }";
-    let bundle = json!({"catalog": "a", "package": "p", "name": "b"});
     for (text, value, expected) in [
         (one, json!("a"), "a"),
         (one, json!(null), "all"),
@@ -87,9 +84,6 @@ fn names_are_found_in_variables() {
         (element, json!(null), "all"),
         (default, json!(["a"]), "a"),
         (default, json!(null), "all"),
-        (by, json!({ "name": bundle }), "a"),
-        (by, json!({ "image": "i" }), "all"),
-        (name, bundle, "a"),
         (catalog, json!("a"), "a"),
         (request, json!({"packageName": "p", "catalogs": ["a"]}), "a"),
         (request, json!({"packageName": "p"}), "all"),

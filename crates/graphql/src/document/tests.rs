@@ -49,8 +49,8 @@ fn the_rules_of_validation_hold() {
         "mutation { x }",
         "subscription { x }",
         "{ __typename } type T { x: Int }",
-        "{ bundle(by: {image: \"a\", name: null}) { name } }",
-        "{ bundle(by: {name: {catalog: \"a\"}}) { name } }",
+        "{ diff(from: {digest: \"a\", name: null}, to: {name: \"b\"}) { fromDigest } }",
+        "{ packages(filter: {provides: {group: \"a\"}}) { totalCount } }",
         "query($n: String = null) { catalog(name: $n) { name } }",
     ] {
         assert_eq!(refusal(document).0, Code::ValidationFailed, "{document}");
@@ -205,12 +205,12 @@ fn a_fault_of_a_fragment_is_told_and_not_that_of_its_spread() {
 #[test]
 fn an_input_object_has_each_field_once() {
     for document in [
-        "{ bundle(by: {image: \"a\", image: \"b\"}) { name } }",
-        "query($by: BundleBy! = {image: \"a\", image: \"b\"}) { bundle(by: $by) { name } }",
+        "{ diff(from: {name: \"a\", name: \"b\"}, to: {name: \"c\"}) { fromDigest } }",
+        "query($from: CatalogRef! = {name: \"a\", name: \"b\"}) { diff(from: $from, to: {name: \"c\"}) { fromDigest } }",
     ] {
         let (code, message, location) = refusal(document);
         assert_eq!(code, Code::ValidationFailed);
-        assert_eq!(message, "There can be only one input field named \"image\".");
+        assert_eq!(message, "There can be only one input field named \"name\".");
         assert!(location.is_some());
     }
 }

@@ -46,7 +46,7 @@ fn fragments_are_resolved_for_each_concrete_type() {
             types.sort_unstable();
             types.join(" ")
         }),
-        Some("Bundle(id) Catalog(id) Channel(id Package(id description name) title:name)".to_owned())
+        Some("Bundle(id) Catalog(id) Channel(id ChannelEntry(id) CsvMetadata(id) Icon(id) Package(id description name) title:name)".to_owned())
     );
 }
 

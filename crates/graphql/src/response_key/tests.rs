@@ -186,7 +186,7 @@ struct Maker<'c> {
 }
 
 /// Fields of the root; `NAME`, `LIST` and `DIGEST` stand for values.
-const ROOTS: [&str; 19] = [
+const ROOTS: [&str; 20] = [
     "catalogs { name priority digest }",
     "catalog(name: NAME) { displayName priority problems { totalCount } schemas { count } }",
     "catalog(name: NAME, digest: DIGEST) { id digest packages { totalCount nodes { name } } }",
@@ -198,8 +198,9 @@ const ROOTS: [&str; 19] = [
     "packages { totalCount }",
     "package(catalog: NAME, name: \"etcd\") { bundles { nodes { name } } catalog { labels { key value } } }",
     "bundles(catalogs: LIST) { totalCount nodes { name package { catalog { name } } } }",
-    "bundle(by: {name: {catalog: NAME, package: \"etcd\", name: \"etcd.v1.1.0\"}}) { image }",
-    "bundle(by: {image: \"quay.io/etcd@sha256:2\"}) { name package { catalog { name } } }",
+    "bundle(catalog: NAME, package: \"etcd\", name: \"etcd.v1.1.0\") { image }",
+    "bundles(filter: {images: [\"quay.io/etcd@sha256:2\"]}) { nodes { name package { catalog { name } } } }",
+    "channel(catalog: NAME, package: \"etcd\", name: \"stable\") { entries { id name } }",
     "metas(catalogs: LIST) { totalCount }",
     "resolve(request: {packageName: \"etcd\", catalogs: LIST, selector: \"tier=one\"}) { ...R }",
     "resolve(request: {packageName: \"minio\"}) { ...R }",
@@ -279,15 +280,13 @@ fn samples(chance: &mut Rng) -> Vec<Question> {
         for definition in rest.split(')').next().unwrap_or_default().split(", ") {
             let (variable, ty) = definition.split_once(": ").expect("a variable has a type");
             let catalog = NAMES[chance.usize(..4)];
-            let bundle = json!({"catalog": catalog, "package": "etcd", "name": "etcd.v1.0.0"});
             let value = match (variable, ty.trim_end_matches('!')) {
                 ("$catalog", _) => json!(catalog),
                 ("$package" | "$name", _) => json!("etcd"),
                 ("$digest", _) => json!(Digest::new([chance.u8(1..4); 32]).to_string()),
                 ("$schema", _) => json!("example.com/custom"),
                 ("$id", _) => json!("QwZhbHBoYQ"),
-                (_, "BundleBy") if chance.bool() => json!({"image": "quay.io/etcd@sha256:2"}),
-                (_, "BundleBy") => json!({ "name": bundle }),
+                ("$bundle", _) => json!("etcd.v1.0.0"),
                 (_, "GroupVersionKindInput") => json!({"group": "etcd.io", "kind": "Etcd"}),
                 (_, "ResolveRequest") => json!({"packageName": "etcd", "catalogs": list(chance)}),
                 _ => continue,

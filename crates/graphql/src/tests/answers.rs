@@ -1,6 +1,8 @@
 //! What single fields say.
 
-use serde_json::json;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
 
 use super::fixture::{ALPHA_DIGEST, ask, ask_with, code, data, engine, engine_of, served};
 use crate::Request;
@@ -102,7 +104,7 @@ fn a_package_says_what_belongs_to_it() {
 fn a_bundle_says_what_it_is_and_needs() {
     let body = data(
         &engine(Limits::default()),
-        "{ bundle(by: {name: {catalog: \"alpha\", package: \"etcd\", name: \"etcd.v1.0.0\"}}) { name version release image \
+        "{ bundle(catalog: \"alpha\", package: \"etcd\", name: \"etcd.v1.0.0\") { name version release image \
          channelEntries { channel { name } } deprecation { message } providedApis { group version kind } \
          requiredApis { kind } requiredPackages { packageName versionRange } relatedImages { name image } } }",
     );
@@ -122,7 +124,7 @@ fn a_bundle_says_what_it_is_and_needs() {
 fn each_property_has_the_type_of_what_it_says() {
     let body = data(
         &engine(Limits::default()),
-        "{ bundle(by: {name: {catalog: \"alpha\", package: \"etcd\", name: \"etcd.v1.0.0\"}}) { properties { __typename \
+        "{ bundle(catalog: \"alpha\", package: \"etcd\", name: \"etcd.v1.0.0\") { properties { __typename \
          ... on PackageProperty { packageName version release } ... on PackageRequiredProperty { requirement { packageName } } \
          ... on GvkProperty { gvk { kind } } ... on GvkRequiredProperty { gvk { kind } } \
          ... on ConstraintProperty { constraint { failureMessage cel any { cel package { packageName versionRange } \
@@ -161,7 +163,7 @@ fn each_property_has_the_type_of_what_it_says() {
 fn metadata_says_everything_that_the_bundle_says() {
     let body = data(
         &engine(Limits::default()),
-        "{ bundle(by: {name: {catalog: \"alpha\", package: \"etcd\", name: \"etcd.v1.0.0\"}}) { metadata { displayName \
+        "{ bundle(catalog: \"alpha\", package: \"etcd\", name: \"etcd.v1.0.0\") { metadata { displayName \
          description provider { name url } maintainers { name email } links { name url } keywords categories capabilityLevel \
          maturity minKubeVersion installModes infrastructureFeatures certified createdAt containerImage repository support \
          ownedCrds { name version kind displayName description } requiredCrds { name version kind displayName description } \
@@ -210,7 +212,7 @@ fn an_icon_is_named_by_the_digest_of_its_image() {
         "{ package(catalog: \"alpha\", name: \"etcd\") { icon { url mediaType data } } }",
     );
     let digest = "4c4b6a3be1314ab86138bef4314dde022e600960d8689a2c8f8631802d20dab6";
-    let expected = json!({"url": format!("/icons/{digest}"), "mediaType": "image/png", "data": "iVBORw0KGgo="});
+    let expected = json!({"url": format!("icons/{digest}"), "mediaType": "image/png", "data": "iVBORw0KGgo="});
     assert_eq!(body["package"]["icon"], expected);
 }
 
@@ -256,30 +258,78 @@ fn properties_are_chosen_by_type() {
 }
 
 #[test]
-fn a_bundle_is_found_by_image_in_the_catalog_of_the_highest_priority() {
+fn bundles_are_found_by_image_in_every_catalog() {
     let engine = engine(Limits::default());
-    let by_image = |image: &str| {
-        data(&engine, &format!("{{ bundle(by: {{image: \"{image}\"}}) {{ name package {{ catalog {{ name }} }} }} }}"))
-            ["bundle"]
-            .take()
+    let by_images = |images: &[&str]| {
+        let query =
+            "query($images: [String!]) { bundles(filter: {images: $images}) { nodes { name catalog { name } } } }";
+        ask_with(&engine, query, &json!({ "images": images }))["data"]["bundles"]["nodes"].take()
     };
-    assert_eq!(
-        by_image("quay.io/etcd@sha256:2"),
-        json!({"name": "etcd.v1.1.0", "package": {"catalog": {"name": "beta"}}})
-    );
-    assert_eq!(by_image("quay.io/etcd@sha256:1")["package"]["catalog"]["name"], "alpha");
-    assert_eq!(by_image("none"), json!(null));
+    let etcd = [("alpha", "etcd.v1.1.0"), ("beta", "etcd.v1.1.0")]
+        .map(|(catalog, name)| json!({"name": name, "catalog": {"name": catalog}}));
+    assert_eq!(by_images(&["quay.io/etcd@sha256:2"]), json!(etcd));
+    assert_eq!(by_images(&["quay.io/zoo@sha256:3", "none", "quay.io/zoo@sha256:3"]).as_array().unwrap().len(), 1);
+    assert_eq!(by_images(&["none"]), json!([]));
+    assert_eq!(by_images(&[]).as_array().unwrap().len(), 5);
 }
 
 #[test]
-fn a_bundle_without_an_image_is_not_found_by_none() {
+fn a_bundle_without_an_image_is_found_by_the_empty_one() {
     let lines = [
         r#"{"defaultChannel":"c","name":"a","schema":"olm.package"}"#,
         r#"{"name":"a.v1","package":"a","schema":"olm.bundle"}"#,
+        r#"{"image":"quay.io/a:2","name":"a.v2","package":"a","schema":"olm.bundle"}"#,
     ];
     let engine = engine_of([served("one", &lines, 1)], Limits::default());
-    assert_eq!(data(&engine, "{ bundles { nodes { image } } }")["bundles"]["nodes"], json!([{"image": ""}]));
-    assert_eq!(data(&engine, "{ bundle(by: {image: \"\"}) { name } }"), json!({"bundle": null}));
+    let found = data(&engine, "{ bundles(filter: {images: [\"\"]}) { nodes { name image } } }");
+    assert_eq!(found["bundles"]["nodes"], json!([{"name": "a.v1", "image": ""}]));
+}
+
+#[test]
+fn every_object_that_has_an_id_is_found_by_it() {
+    let lines = [
+        r#"{"defaultChannel":"c","icon":{"base64data":"iVBORw0KGgo=","mediatype":"image/png"},"name":"a","properties":[{"type":"x","value":1},{"type":"olm.csv.metadata","value":{"displayName":"of the package"}}],"schema":"olm.package"}"#,
+        r#"{"entries":[{"name":"a.v1"},{"name":"a.v1","skipRange":"<1.0.0"},{"name":"a.v0"},{"name":"a.v0","replaces":"a.v1"}],"name":"c","package":"a","properties":[{"type":"olm.csv.metadata","value":{"displayName":"of the channel"}}],"schema":"olm.channel"}"#,
+        r#"{"entries":[{"name":"a.v1"}],"name":"d","package":"a","schema":"olm.channel"}"#,
+        r#"{"name":"a.v1","package":"a","properties":[{"type":"olm.csv.metadata","value":{"displayName":"of the bundle"}},{"type":"olm.csv.metadata","value":{"displayName":"another"}}],"schema":"olm.bundle"}"#,
+    ];
+    let engine = engine_of([served("one", &lines, 1)], Limits::default());
+    let metadata = "properties { ... on CsvMetadataProperty { metadata { id displayName } } }";
+    let all = data(
+        &engine,
+        &format!(
+            "{{ package(catalog: \"one\", name: \"a\") {{ id name icon {{ id mediaType }} {metadata} \
+             metadata {{ id displayName }} channels {{ id name {metadata} entries {{ id name replaces skipRange }} }} \
+             bundles {{ nodes {{ id name {metadata} metadata {{ id displayName }} }} }} }} }}"
+        ),
+    );
+    let mut objects = BTreeMap::new();
+    collect(&all, &mut objects);
+    // One package, one icon, two channels, five entries, one bundle, and metadata of the four properties.
+    assert_eq!(objects.len(), 14);
+    let query = "query($id: ID!) { node(id: $id) { id ... on Package { name } ... on Channel { name } \
+                 ... on Bundle { name } ... on ChannelEntry { name replaces skipRange } ... on Icon { mediaType } \
+                 ... on CsvMetadata { displayName } } }";
+    for (id, scalars) in objects {
+        assert_eq!(ask_with(&engine, query, &json!({ "id": id }))["data"]["node"], scalars, "{id}");
+    }
+}
+
+/// The scalars of every object with an id, by id. What comes twice must be the same.
+fn collect(value: &Value, into: &mut BTreeMap<String, Value>) {
+    let nested = match value {
+        Value::Array(items) => items.iter().collect(),
+        Value::Object(fields) => fields.values().collect(),
+        _ => Vec::new(),
+    };
+    for value in nested {
+        collect(value, into);
+    }
+    let Value::Object(fields) = value else { return };
+    let Some(id) = fields.get("id").and_then(Value::as_str) else { return };
+    let scalars = fields.iter().filter(|(_, value)| !value.is_object() && !value.is_array());
+    let scalars = Value::Object(scalars.map(|(key, value)| (key.clone(), value.clone())).collect());
+    assert_eq!(*into.entry(id.to_owned()).or_insert_with(|| scalars.clone()), scalars);
 }
 
 #[test]

@@ -62,8 +62,7 @@ fn with_property(type_name: &str, value: &str) -> Served {
 
 /// Asks for fields of that bundle: with it the root and another object, and work of ten units.
 fn takes_thirteen_units(fields: &str, bundle: impl Fn() -> Served) {
-    let query =
-        format!("{{ bundle(by: {{name: {{catalog: \"c\", package: \"p\", name: \"p.v1\"}}}}) {{ {fields} }} }}");
+    let query = format!("{{ bundle(catalog: \"c\", package: \"p\", name: \"p.v1\") {{ {fields} }} }}");
     let ask = |objects| ask(&engine_of([bundle()], Limits { work: objects, ..Limits::default() }), &query);
     assert_eq!(ask(13).get("errors"), None, "{fields}");
     assert_eq!(code(&ask(12)), "COST_ACTUAL_TOO_EXPENSIVE", "{fields}");
@@ -113,7 +112,7 @@ fn response_bytes() {
 
 #[test]
 fn time() {
-    let document = "{ bundle(by: {name: {catalog: \"alpha\", package: \"etcd\", name: \"etcd.v1.0.0\"}}) \
+    let document = "{ bundle(catalog: \"alpha\", package: \"etcd\", name: \"etcd.v1.0.0\") \
                     { properties { ... on BundleObjectProperty { object } } } }";
     let [enough, too_little] =
         [Duration::from_hours(1), Duration::ZERO].map(|time| Limits { time, ..Limits::default() });

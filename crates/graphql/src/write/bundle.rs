@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use fbc::catalog::{Bundle, GroupVersionKind, PackageRequirement, RelatedImage};
 
 use super::catalog::CatalogObject;
+use super::property::PropertyOwner;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::{BundleField, GroupVersionKindField, PackageRequirementField, RelatedImageField};
 use crate::opaque_key::KeyTag;
@@ -32,13 +33,19 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
                 let names: BTreeSet<_> = bundle.channel_entries().map(|entry| entry.channel().name()).collect();
                 writer.strings(names);
             }
-            BundleField::Metadata => return writer.metadata(bundle, field),
+            BundleField::Metadata => return writer.metadata(self, field),
             BundleField::Deprecation => return writer.optional_object(bundle.deprecation(), field),
-            BundleField::ProvidedApis => return writer.object_list(bundle.provided_apis(), field),
-            BundleField::RequiredApis => return writer.object_list(bundle.required_apis(), field),
-            BundleField::RequiredPackages => return writer.object_list(bundle.required_packages(), field),
+            BundleField::ProvidedApis => {
+                return writer.object_list(bundle.provided_apis().map(|api| self.with(api)), field);
+            }
+            BundleField::RequiredApis => {
+                return writer.object_list(bundle.required_apis().map(|api| self.with(api)), field);
+            }
+            BundleField::RequiredPackages => {
+                return writer.object_list(bundle.required_packages().map(|required| self.with(required)), field);
+            }
             BundleField::RelatedImages => return writer.object_list(bundle.related_images(), field),
-            BundleField::Properties => return writer.properties(bundle.properties(), field),
+            BundleField::Properties => return writer.properties(self.with(PropertyOwner::Bundle(bundle)), field),
             BundleField::Successors => return writer.successors_of_bundle(self, field),
             BundleField::Predecessors => return writer.predecessors_of_bundle(self, field),
             BundleField::UpgradePath => return writer.upgrade_path(self, field),
@@ -58,7 +65,7 @@ impl<'a> Object<'a> for RelatedImage<'_> {
     }
 }
 
-impl<'a> Object<'a> for GroupVersionKind<'_> {
+impl<'a> Object<'a> for InCatalog<'a, GroupVersionKind<'_>> {
     type Field = GroupVersionKindField;
 
     fn write(
@@ -68,15 +75,15 @@ impl<'a> Object<'a> for GroupVersionKind<'_> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            GroupVersionKindField::Group => writer.string(self.group),
-            GroupVersionKindField::Version => writer.string(self.version),
-            GroupVersionKindField::Kind => writer.string(self.kind),
+            GroupVersionKindField::Group => writer.string(self.item.group),
+            GroupVersionKindField::Version => writer.string(self.item.version),
+            GroupVersionKindField::Kind => writer.string(self.item.kind),
         }
         Ok(())
     }
 }
 
-impl<'a> Object<'a> for PackageRequirement<'_> {
+impl<'a> Object<'a> for InCatalog<'a, PackageRequirement<'_>> {
     type Field = PackageRequirementField;
 
     fn write(
@@ -86,8 +93,8 @@ impl<'a> Object<'a> for PackageRequirement<'_> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            PackageRequirementField::PackageName => writer.string(self.package),
-            PackageRequirementField::VersionRange => writer.string(self.version_range),
+            PackageRequirementField::PackageName => writer.string(self.item.package),
+            PackageRequirementField::VersionRange => writer.string(self.item.version_range),
         }
         Ok(())
     }

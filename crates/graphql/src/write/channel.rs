@@ -2,6 +2,7 @@
 
 use fbc::catalog::{Channel, ChannelEntry, Head};
 
+use super::property::PropertyOwner;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::{ChannelEntryField, ChannelField};
 use crate::opaque_key::KeyTag;
@@ -29,7 +30,7 @@ impl<'a> Object<'a> for InCatalog<'a, Channel<'a>> {
             ChannelField::Entries => return writer.object_list(channel.entries().map(|entry| self.with(entry)), field),
             ChannelField::EntryCount => writer.count(channel.entries().len()),
             ChannelField::Deprecation => return writer.optional_object(channel.deprecation(), field),
-            ChannelField::Properties => return writer.properties(channel.properties(), field),
+            ChannelField::Properties => return writer.properties(self.with(PropertyOwner::Channel(channel)), field),
         }
         Ok(())
     }
@@ -46,6 +47,13 @@ impl<'a> Object<'a> for InCatalog<'a, ChannelEntry<'a>> {
     ) -> WriteResult {
         let entry = self.item;
         match name {
+            ChannelEntryField::Id => {
+                let channel = entry.channel();
+                let occurrence = entry.occurrence(writer.work)?.to_string();
+                let parts =
+                    [&self.served.name, channel.package().name(), channel.name(), entry.name(), occurrence.as_str()];
+                writer.opaque_key(KeyTag::ENTRY, parts.map(Some));
+            }
             ChannelEntryField::Channel => return writer.object(self.with(entry.channel()), field),
             ChannelEntryField::Name => writer.string(entry.name()),
             ChannelEntryField::Bundle => {

@@ -2,7 +2,7 @@
 
 use fbc::catalog::{Constraint, ConstraintRule, JsonText};
 
-use super::{Object, PlannedField, ResponseWriter, WriteResult};
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::{ConstraintField, GroupVersionKindField, PackageRequirementField};
 
 /// The type `GroupVersionKind`, for a constraint.
@@ -20,24 +20,26 @@ struct PackageConstraint<'a> {
     version_range: JsonText<'a>,
 }
 
-impl<'a> Object<'a> for &Constraint<'_> {
+impl<'a> Object<'a> for InCatalog<'a, &Constraint<'_>> {
     type Field = ConstraintField;
 
     fn write(self, name: ConstraintField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
-        match (name, &self.rule) {
+        match (name, &self.item.rule) {
             (ConstraintField::FailureMessage, _) => {
-                writer.optional_json(self.failure_message.as_ref().map(|text| text.raw()))
+                writer.optional_json(self.item.failure_message.as_ref().map(|text| text.raw()))
             }
             (ConstraintField::Cel, ConstraintRule::Cel(rule)) => writer.json(rule.raw()),
             (ConstraintField::Package, &ConstraintRule::Package { package, version_range }) => {
-                writer.object(PackageConstraint { package, version_range }, field)
+                writer.object(self.with(PackageConstraint { package, version_range }), field)
             }
             (ConstraintField::Gvk, &ConstraintRule::Gvk { group, version, kind }) => {
-                writer.object(GvkConstraint { group, version, kind }, field)
+                writer.object(self.with(GvkConstraint { group, version, kind }), field)
             }
             (ConstraintField::All, ConstraintRule::All(list))
             | (ConstraintField::Any, ConstraintRule::Any(list))
-            | (ConstraintField::Not, ConstraintRule::Not(list)) => writer.object_list(list, field),
+            | (ConstraintField::Not, ConstraintRule::Not(list)) => {
+                writer.object_list(list.iter().map(|constraint| self.with(constraint)), field)
+            }
             (
                 ConstraintField::Cel
                 | ConstraintField::Package
@@ -54,7 +56,7 @@ impl<'a> Object<'a> for &Constraint<'_> {
     }
 }
 
-impl<'a> Object<'a> for GvkConstraint<'_> {
+impl<'a> Object<'a> for InCatalog<'a, GvkConstraint<'_>> {
     type Field = GroupVersionKindField;
 
     fn write(
@@ -64,14 +66,14 @@ impl<'a> Object<'a> for GvkConstraint<'_> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            GroupVersionKindField::Group => writer.json(self.group.raw()),
-            GroupVersionKindField::Version => writer.json(self.version.raw()),
-            GroupVersionKindField::Kind => writer.json(self.kind.raw()),
+            GroupVersionKindField::Group => writer.json(self.item.group.raw()),
+            GroupVersionKindField::Version => writer.json(self.item.version.raw()),
+            GroupVersionKindField::Kind => writer.json(self.item.kind.raw()),
         }
     }
 }
 
-impl<'a> Object<'a> for PackageConstraint<'_> {
+impl<'a> Object<'a> for InCatalog<'a, PackageConstraint<'_>> {
     type Field = PackageRequirementField;
 
     fn write(
@@ -81,8 +83,8 @@ impl<'a> Object<'a> for PackageConstraint<'_> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            PackageRequirementField::PackageName => writer.json(self.package.raw()),
-            PackageRequirementField::VersionRange => writer.json(self.version_range.raw()),
+            PackageRequirementField::PackageName => writer.json(self.item.package.raw()),
+            PackageRequirementField::VersionRange => writer.json(self.item.version_range.raw()),
         }
     }
 }

@@ -1,13 +1,18 @@
 //! `CsvMetadata`, `Link`, `Maintainer`, `CrdDescription`, and its `GroupVersionKind` and `KeyValue`.
 
-use fbc::catalog::{CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, JsonText, Link, Maintainer, NativeApi};
+use fbc::catalog::{
+    Bundle, CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, JsonText, Link, Maintainer, NativeApi,
+};
 use fbc::work::Step;
+use serving::Served;
 
-use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
+use super::property::PropertyOwner;
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{
     CrdDescriptionField, CsvMetadataField, GroupVersionKindField, KeyValueField, LinkField, MaintainerField,
 };
 use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODES};
+use crate::opaque_key::KeyTag;
 
 /// The type `Link`, with decoded strings.
 #[derive(Clone, Copy)]
@@ -16,11 +21,50 @@ pub(super) struct DecodedLink<'m> {
     pub(super) url: Option<&'m str>,
 }
 
+/// Identifies metadata in a catalog: the display metadata of a bundle, or that of a property.
+#[derive(Clone, Copy)]
+pub(super) struct MetadataId<'a> {
+    package: &'a str,
+    channel: Option<&'a str>,
+    bundle: Option<&'a str>,
+    /// Index of the property; `None` for the display metadata of the bundle.
+    property: Option<usize>,
+}
+
+impl<'a> MetadataId<'a> {
+    /// The display metadata of a bundle.
+    pub(super) fn of_bundle(bundle: Bundle<'a>) -> Self {
+        Self { package: bundle.package().name(), channel: None, bundle: Some(bundle.name()), property: None }
+    }
+
+    /// The metadata of a property. The first one of a bundle is its display metadata.
+    pub(super) fn of_property(owner: PropertyOwner<'a>, index: usize) -> Self {
+        let property = Some(index);
+        match owner {
+            PropertyOwner::Package(package) => Self { package: package.name(), channel: None, bundle: None, property },
+            PropertyOwner::Channel(channel) => {
+                Self { package: channel.package().name(), channel: Some(channel.name()), bundle: None, property }
+            }
+            PropertyOwner::Bundle(bundle) => {
+                let is_first = bundle.properties().position(|property| property.metadata().is_some()) == property;
+                Self { property: property.filter(|_| !is_first), ..Self::of_bundle(bundle) }
+            }
+        }
+    }
+
+    /// Writes the id of the metadata in a catalog.
+    pub(super) fn write(self, served: &Served, writer: &mut ResponseWriter<'a>) {
+        let property = self.property.map(|index| index.to_string());
+        let parts = [Some(served.name.as_str()), Some(self.package), self.channel, self.bundle, property.as_deref()];
+        writer.opaque_key(KeyTag::METADATA, parts);
+    }
+}
+
 /// The type `KeyValue`, with the JSON strings of the metadata.
 #[derive(Clone, Copy)]
 struct RawKeyValue<'m>(JsonText<'m>, JsonText<'m>);
 
-impl<'a> Object<'a> for &CsvMetadata<'_> {
+impl<'a> Object<'a> for InCatalog<'a, (&CsvMetadata<'_>, MetadataId<'a>)> {
     type Field = CsvMetadataField;
 
     fn write(
@@ -29,71 +73,75 @@ impl<'a> Object<'a> for &CsvMetadata<'_> {
         field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
+        let (metadata, id) = self.item;
         if reads_labels(name) {
-            writer.work.draw(Step::JsonByte, self.label_bytes())?;
+            writer.work.draw(Step::JsonByte, metadata.label_bytes())?;
         }
         match name {
-            CsvMetadataField::DisplayName => return writer.optional_json_string(self.display_name()),
-            CsvMetadataField::Summary => writer.optional_string(self.summary().as_deref()),
-            CsvMetadataField::Description => return writer.optional_json_string(self.description()),
-            CsvMetadataField::Provider => return writer.optional_object(self.provider(), field),
-            CsvMetadataField::Maintainers => return writer.object_list(self.maintainers(), field),
-            CsvMetadataField::Links => return writer.object_list(self.links(), field),
-            CsvMetadataField::Keywords => return writer.json_strings(self.keywords()),
-            CsvMetadataField::Categories => writer.strings(texts(&self.categories())),
-            CsvMetadataField::CapabilityLevel => writer.capability_level(self.capability_level()),
-            CsvMetadataField::Maturity => return writer.optional_json_string(self.maturity()),
-            CsvMetadataField::MinKubeVersion => return writer.optional_json_string(self.min_kube_version()),
-            CsvMetadataField::MaxKubeVersion => writer.optional_string(self.max_kube_version().as_deref()),
-            CsvMetadataField::InstallModes => writer.install_modes(self.install_modes()),
+            CsvMetadataField::Id => id.write(self.served, writer),
+            CsvMetadataField::DisplayName => return writer.optional_json_string(metadata.display_name()),
+            CsvMetadataField::Summary => writer.optional_string(metadata.summary().as_deref()),
+            CsvMetadataField::Description => return writer.optional_json_string(metadata.description()),
+            CsvMetadataField::Provider => return writer.optional_object(metadata.provider(), field),
+            CsvMetadataField::Maintainers => return writer.object_list(metadata.maintainers(), field),
+            CsvMetadataField::Links => return writer.object_list(metadata.links(), field),
+            CsvMetadataField::Keywords => return writer.json_strings(metadata.keywords()),
+            CsvMetadataField::Categories => writer.strings(texts(&metadata.categories())),
+            CsvMetadataField::CapabilityLevel => writer.capability_level(metadata.capability_level()),
+            CsvMetadataField::Maturity => return writer.optional_json_string(metadata.maturity()),
+            CsvMetadataField::MinKubeVersion => return writer.optional_json_string(metadata.min_kube_version()),
+            CsvMetadataField::MaxKubeVersion => writer.optional_string(metadata.max_kube_version().as_deref()),
+            CsvMetadataField::InstallModes => writer.install_modes(metadata.install_modes()),
             CsvMetadataField::InfrastructureFeatures => {
-                writer.strings(texts(&self.infrastructure_features()));
+                writer.strings(texts(&metadata.infrastructure_features()));
             }
-            CsvMetadataField::Architectures => writer.strings(texts(&self.architectures())),
-            CsvMetadataField::OperatingSystems => writer.strings(texts(&self.operating_systems())),
-            CsvMetadataField::Certified => writer.optional_boolean(self.certified()),
-            CsvMetadataField::CertifiedLevel => writer.optional_string(self.certified_level().as_deref()),
-            CsvMetadataField::ValidSubscriptions => writer.strings(texts(&self.valid_subscriptions())),
+            CsvMetadataField::Architectures => writer.strings(texts(&metadata.architectures())),
+            CsvMetadataField::OperatingSystems => writer.strings(texts(&metadata.operating_systems())),
+            CsvMetadataField::Certified => writer.optional_boolean(metadata.certified()),
+            CsvMetadataField::CertifiedLevel => writer.optional_string(metadata.certified_level().as_deref()),
+            CsvMetadataField::ValidSubscriptions => writer.strings(texts(&metadata.valid_subscriptions())),
             CsvMetadataField::CreatedAt => {
-                writer.optional_string(self.created_at().map(|at| at.to_string()).as_deref());
+                writer.optional_string(metadata.created_at().map(|at| at.to_string()).as_deref());
             }
-            CsvMetadataField::ContainerImage => writer.optional_string(self.container_image().as_deref()),
-            CsvMetadataField::Repository => writer.optional_string(self.repository().as_deref()),
-            CsvMetadataField::Support => writer.optional_string(self.support().as_deref()),
-            CsvMetadataField::SuggestedNamespace => writer.optional_string(self.suggested_namespace().as_deref()),
+            CsvMetadataField::ContainerImage => writer.optional_string(metadata.container_image().as_deref()),
+            CsvMetadataField::Repository => writer.optional_string(metadata.repository().as_deref()),
+            CsvMetadataField::Support => writer.optional_string(metadata.support().as_deref()),
+            CsvMetadataField::SuggestedNamespace => writer.optional_string(metadata.suggested_namespace().as_deref()),
             CsvMetadataField::SuggestedNamespaceTemplate => {
-                return writer.optional_json(self.suggested_namespace_template().as_deref());
+                return writer.optional_json(metadata.suggested_namespace_template().as_deref());
             }
             CsvMetadataField::InitializationResource => {
-                return writer.optional_json(self.initialization_resource().as_deref());
+                return writer.optional_json(metadata.initialization_resource().as_deref());
             }
-            CsvMetadataField::ClusterMonitoring => writer.optional_boolean(self.cluster_monitoring()),
-            CsvMetadataField::ConsolePlugins => writer.strings(texts(&self.console_plugins())),
-            CsvMetadataField::InternalObjects => writer.strings(texts(&self.internal_objects())),
-            CsvMetadataField::IsStandalone => writer.boolean(self.is_standalone()),
-            CsvMetadataField::ActionText => writer.optional_string(self.action_text().as_deref()),
-            CsvMetadataField::RemoteWorkflow => writer.optional_string(self.remote_workflow().as_deref()),
-            CsvMetadataField::SupportWorkflow => writer.optional_string(self.support_workflow().as_deref()),
-            CsvMetadataField::UninstallMessage => writer.optional_string(self.uninstall_message().as_deref()),
-            CsvMetadataField::OwnedCrds => return writer.object_list(self.owned_crds(), field),
-            CsvMetadataField::RequiredCrds => return writer.object_list(self.required_crds(), field),
-            CsvMetadataField::NativeApis => return writer.object_list(self.native_apis(), field),
-            CsvMetadataField::Examples => return writer.optional_json(self.examples().as_deref()),
+            CsvMetadataField::ClusterMonitoring => writer.optional_boolean(metadata.cluster_monitoring()),
+            CsvMetadataField::ConsolePlugins => writer.strings(texts(&metadata.console_plugins())),
+            CsvMetadataField::InternalObjects => writer.strings(texts(&metadata.internal_objects())),
+            CsvMetadataField::IsStandalone => writer.boolean(metadata.is_standalone()),
+            CsvMetadataField::ActionText => writer.optional_string(metadata.action_text().as_deref()),
+            CsvMetadataField::RemoteWorkflow => writer.optional_string(metadata.remote_workflow().as_deref()),
+            CsvMetadataField::SupportWorkflow => writer.optional_string(metadata.support_workflow().as_deref()),
+            CsvMetadataField::UninstallMessage => writer.optional_string(metadata.uninstall_message().as_deref()),
+            CsvMetadataField::OwnedCrds => return writer.object_list(metadata.owned_crds(), field),
+            CsvMetadataField::RequiredCrds => return writer.object_list(metadata.required_crds(), field),
+            CsvMetadataField::NativeApis => {
+                return writer.object_list(metadata.native_apis().into_iter().map(|api| self.with(api)), field);
+            }
+            CsvMetadataField::Examples => return writer.optional_json(metadata.examples().as_deref()),
             CsvMetadataField::Label => {
                 let key = arguments(field).string("key").unwrap_or_default();
-                return writer.optional_json_string(self.label(key));
+                return writer.optional_json_string(metadata.label(key));
             }
             CsvMetadataField::Annotation => {
                 let key = arguments(field).string("key").unwrap_or_default();
-                return writer.optional_json_string(self.annotation(key));
+                return writer.optional_json_string(metadata.annotation(key));
             }
             CsvMetadataField::Labels => {
                 return writer
-                    .object_list(self.labels().into_iter().map(|(key, value)| RawKeyValue(key, value)), field);
+                    .object_list(metadata.labels().into_iter().map(|(key, value)| RawKeyValue(key, value)), field);
             }
             CsvMetadataField::Annotations => {
                 let keys = arguments(field).strings("keys");
-                let annotations = self.annotations().into_iter();
+                let annotations = metadata.annotations().into_iter();
                 let annotations = annotations.filter(|(key, _)| keys.is_none_or(|keys| keys.contains(&key.decode())));
                 return writer.object_list(annotations.map(|(key, value)| RawKeyValue(key, value)), field);
             }
@@ -106,7 +154,8 @@ impl<'a> Object<'a> for &CsvMetadata<'_> {
 fn reads_labels(field: CsvMetadataField) -> bool {
     !matches!(
         field,
-        CsvMetadataField::DisplayName
+        CsvMetadataField::Id
+            | CsvMetadataField::DisplayName
             | CsvMetadataField::Description
             | CsvMetadataField::Provider
             | CsvMetadataField::Maintainers
@@ -209,7 +258,7 @@ impl<'a> Object<'a> for CrdDescription<'_> {
     }
 }
 
-impl<'a> Object<'a> for NativeApi<'_> {
+impl<'a> Object<'a> for InCatalog<'a, NativeApi<'_>> {
     type Field = GroupVersionKindField;
 
     fn write(
@@ -219,9 +268,9 @@ impl<'a> Object<'a> for NativeApi<'_> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            GroupVersionKindField::Group => writer.json(self.group.raw()),
-            GroupVersionKindField::Version => writer.json(self.version.raw()),
-            GroupVersionKindField::Kind => writer.json(self.kind.raw()),
+            GroupVersionKindField::Group => writer.json(self.item.group.raw()),
+            GroupVersionKindField::Version => writer.json(self.item.version.raw()),
+            GroupVersionKindField::Kind => writer.json(self.item.kind.raw()),
         }
     }
 }

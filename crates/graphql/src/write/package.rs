@@ -5,6 +5,8 @@ use serving::Served;
 
 use super::catalog::CatalogObject;
 use super::graph::default_head;
+use super::icon::IconObject;
+use super::property::PropertyOwner;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{DeprecationField, PackageField};
 use crate::opaque_key::KeyTag;
@@ -28,8 +30,8 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
             PackageField::DisplayName => writer.string(package.summary().display_name().unwrap_or(package.name())),
             PackageField::Summary => writer.optional_string(package.summary().summary()),
             PackageField::Description => return writer.optional_json(package.description().map(JsonText::raw)),
-            PackageField::Icon => return writer.optional_object(package.icon(), field),
-            PackageField::Metadata => return writer.package_metadata(package, field),
+            PackageField::Icon => return writer.optional_object(IconObject::of_package(self), field),
+            PackageField::Metadata => return writer.package_metadata(self, field),
             PackageField::DefaultChannel => {
                 return writer.optional_object(package.default_channel().map(|channel| self.with(channel)), field);
             }
@@ -44,7 +46,7 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
                 return writer.optional_object(channel.map(|channel| self.with(channel)), field);
             }
             PackageField::Deprecation => return writer.optional_object(package.deprecation(), field),
-            PackageField::Properties => return writer.properties(package.properties(), field),
+            PackageField::Properties => return writer.properties(self.with(PropertyOwner::Package(package)), field),
             PackageField::Bundles => {
                 return writer.bundles(vec![self.served], Some(vec![package.name()]), field);
             }

@@ -1,19 +1,57 @@
 //! `Property` and every type that implements it.
 
-use fbc::catalog::{Constraint, GroupVersionKind, JsonValue, PackageRequirement, Property, PropertyKind};
+use fbc::catalog::{
+    Bundle, Channel, Constraint, GroupVersionKind, JsonValue, Package, PackageRequirement, Property, PropertyKind,
+};
 
-use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
+use super::metadata::MetadataId;
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{
     BundleObjectPropertyField, ConstraintPropertyField, CsvMetadataPropertyField, GvkPropertyField,
     GvkRequiredPropertyField, MaxOpenShiftVersionPropertyField, OpaquePropertyField, PackagePropertyField,
     PackageRequiredPropertyField,
 };
 
+/// What has properties.
+#[derive(Clone, Copy)]
+pub(super) enum PropertyOwner<'a> {
+    Package(Package<'a>),
+    Channel(Channel<'a>),
+    Bundle(Bundle<'a>),
+}
+
+/// A property of an object, by its index.
+#[derive(Clone, Copy)]
+struct OwnProperty<'a> {
+    owner: InCatalog<'a, PropertyOwner<'a>>,
+    index: usize,
+    property: Property<'a>,
+}
+
 /// A property with its content. The Rust type of the content selects the type of the schema.
 #[derive(Clone, Copy)]
-struct PropertyObject<'p, T> {
-    property: Property<'p>,
+struct PropertyObject<'a, T> {
+    own: OwnProperty<'a>,
     content: T,
+}
+
+impl<'a> PropertyOwner<'a> {
+    /// Iterates over its properties, in catalog order.
+    pub(super) fn properties(self) -> impl Iterator<Item = Property<'a>> {
+        let (package, channel, bundle) = match self {
+            Self::Package(package) => (Some(package.properties()), None, None),
+            Self::Channel(channel) => (None, Some(channel.properties()), None),
+            Self::Bundle(bundle) => (None, None, Some(bundle.properties())),
+        };
+        package.into_iter().flatten().chain(channel.into_iter().flatten()).chain(bundle.into_iter().flatten())
+    }
+}
+
+impl<'a> OwnProperty<'a> {
+    /// Returns another item of the catalog that the property is in.
+    fn with<U>(self, item: U) -> InCatalog<'a, U> {
+        self.owner.with(item)
+    }
 }
 
 /// Content of an `olm.package`.
@@ -52,41 +90,42 @@ impl<'a> ResponseWriter<'a> {
     /// Writes the properties that match the argument `types` of a field.
     pub(super) fn properties(
         &mut self,
-        properties: impl Iterator<Item = Property<'a>>,
+        owner: InCatalog<'a, PropertyOwner<'a>>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
         let types = arguments(field).strings("types");
-        let properties = properties.filter(|property| types.is_none_or(|types| types.contains(property.type_name())));
-        self.list(properties, field, |writer, property| writer.property(property, field))
+        let all = owner.item.properties().enumerate().map(|(index, property)| OwnProperty { owner, index, property });
+        let chosen = all.filter(|own| types.is_none_or(|types| types.contains(own.property.type_name())));
+        self.list(chosen, field, |writer, own| writer.property(own, field))
     }
 
     /// Writes a property as the schema type of its kind.
-    fn property(&mut self, property: Property<'a>, field: &'a PlannedField<'a>) -> WriteResult {
-        match property.kind() {
+    fn property(&mut self, own: OwnProperty<'a>, field: &'a PlannedField<'a>) -> WriteResult {
+        match own.property.kind() {
             PropertyKind::Package { package, version, release } => {
-                self.property_object(property, PackageVersion { package, version, release }, field)
+                self.property_object(own, PackageVersion { package, version, release }, field)
             }
-            PropertyKind::PackageRequired(requirement) => self.property_object(property, requirement, field),
-            PropertyKind::Gvk(gvk) => self.property_object(property, ProvidedApi(gvk), field),
-            PropertyKind::GvkRequired(gvk) => self.property_object(property, RequiredApi(gvk), field),
-            PropertyKind::Constraint => match property.constraint() {
-                Some(constraint) => self.property_object(property, &constraint, field),
-                None => self.property_object(property, OpaqueContent, field),
+            PropertyKind::PackageRequired(requirement) => self.property_object(own, requirement, field),
+            PropertyKind::Gvk(gvk) => self.property_object(own, ProvidedApi(gvk), field),
+            PropertyKind::GvkRequired(gvk) => self.property_object(own, RequiredApi(gvk), field),
+            PropertyKind::Constraint => match own.property.constraint() {
+                Some(constraint) => self.property_object(own, &constraint, field),
+                None => self.property_object(own, OpaqueContent, field),
             },
-            PropertyKind::BundleObject => self.property_object(property, BundleObjectContent, field),
-            PropertyKind::CsvMetadata => self.property_object(property, CsvMetadataContent, field),
+            PropertyKind::BundleObject => self.property_object(own, BundleObjectContent, field),
+            PropertyKind::CsvMetadata => self.property_object(own, CsvMetadataContent, field),
             PropertyKind::MaxOpenShiftVersion(version) => {
-                self.property_object(property, MaxOpenShiftVersion(version), field)
+                self.property_object(own, MaxOpenShiftVersion(version), field)
             }
-            PropertyKind::Opaque => self.property_object(property, OpaqueContent, field),
+            PropertyKind::Opaque => self.property_object(own, OpaqueContent, field),
         }
     }
 
-    fn property_object<'p, T>(&mut self, property: Property<'p>, content: T, field: &'a PlannedField<'a>) -> WriteResult
+    fn property_object<T>(&mut self, own: OwnProperty<'a>, content: T, field: &'a PlannedField<'a>) -> WriteResult
     where
-        PropertyObject<'p, T>: Object<'a>,
+        PropertyObject<'a, T>: Object<'a>,
     {
-        self.complete_object(PropertyObject { property, content }, field)
+        self.complete_object(PropertyObject { own, content }, field)
     }
 
     fn property_value(&mut self, property: Property<'_>, field: &'a PlannedField<'a>) -> WriteResult {
@@ -94,7 +133,7 @@ impl<'a> ResponseWriter<'a> {
     }
 }
 
-impl<'a> Object<'a> for PropertyObject<'_, PackageVersion<'_>> {
+impl<'a> Object<'a> for PropertyObject<'a, PackageVersion<'_>> {
     type Field = PackagePropertyField;
 
     fn write(
@@ -104,8 +143,8 @@ impl<'a> Object<'a> for PropertyObject<'_, PackageVersion<'_>> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            PackagePropertyField::Type => writer.string(self.property.type_name()),
-            PackagePropertyField::Value => return writer.property_value(self.property, field),
+            PackagePropertyField::Type => writer.string(self.own.property.type_name()),
+            PackagePropertyField::Value => return writer.property_value(self.own.property, field),
             PackagePropertyField::PackageName => writer.string(self.content.package),
             PackagePropertyField::Version => writer.string(self.content.version),
             PackagePropertyField::Release => writer.optional_string(self.content.release),
@@ -114,7 +153,7 @@ impl<'a> Object<'a> for PropertyObject<'_, PackageVersion<'_>> {
     }
 }
 
-impl<'a> Object<'a> for PropertyObject<'_, PackageRequirement<'_>> {
+impl<'a> Object<'a> for PropertyObject<'a, PackageRequirement<'_>> {
     type Field = PackageRequiredPropertyField;
 
     fn write(
@@ -124,15 +163,15 @@ impl<'a> Object<'a> for PropertyObject<'_, PackageRequirement<'_>> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            PackageRequiredPropertyField::Type => writer.string(self.property.type_name()),
-            PackageRequiredPropertyField::Value => return writer.property_value(self.property, field),
-            PackageRequiredPropertyField::Requirement => return writer.object(self.content, field),
+            PackageRequiredPropertyField::Type => writer.string(self.own.property.type_name()),
+            PackageRequiredPropertyField::Value => return writer.property_value(self.own.property, field),
+            PackageRequiredPropertyField::Requirement => return writer.object(self.own.with(self.content), field),
         }
         Ok(())
     }
 }
 
-impl<'a> Object<'a> for PropertyObject<'_, ProvidedApi<'_>> {
+impl<'a> Object<'a> for PropertyObject<'a, ProvidedApi<'_>> {
     type Field = GvkPropertyField;
 
     fn write(
@@ -142,15 +181,15 @@ impl<'a> Object<'a> for PropertyObject<'_, ProvidedApi<'_>> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            GvkPropertyField::Type => writer.string(self.property.type_name()),
-            GvkPropertyField::Value => return writer.property_value(self.property, field),
-            GvkPropertyField::Gvk => return writer.object(self.content.0, field),
+            GvkPropertyField::Type => writer.string(self.own.property.type_name()),
+            GvkPropertyField::Value => return writer.property_value(self.own.property, field),
+            GvkPropertyField::Gvk => return writer.object(self.own.with(self.content.0), field),
         }
         Ok(())
     }
 }
 
-impl<'a> Object<'a> for PropertyObject<'_, RequiredApi<'_>> {
+impl<'a> Object<'a> for PropertyObject<'a, RequiredApi<'_>> {
     type Field = GvkRequiredPropertyField;
 
     fn write(
@@ -160,15 +199,15 @@ impl<'a> Object<'a> for PropertyObject<'_, RequiredApi<'_>> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            GvkRequiredPropertyField::Type => writer.string(self.property.type_name()),
-            GvkRequiredPropertyField::Value => return writer.property_value(self.property, field),
-            GvkRequiredPropertyField::Gvk => return writer.object(self.content.0, field),
+            GvkRequiredPropertyField::Type => writer.string(self.own.property.type_name()),
+            GvkRequiredPropertyField::Value => return writer.property_value(self.own.property, field),
+            GvkRequiredPropertyField::Gvk => return writer.object(self.own.with(self.content.0), field),
         }
         Ok(())
     }
 }
 
-impl<'a> Object<'a> for PropertyObject<'_, &Constraint<'_>> {
+impl<'a> Object<'a> for PropertyObject<'a, &Constraint<'_>> {
     type Field = ConstraintPropertyField;
 
     fn write(
@@ -178,15 +217,15 @@ impl<'a> Object<'a> for PropertyObject<'_, &Constraint<'_>> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            ConstraintPropertyField::Type => writer.string(self.property.type_name()),
-            ConstraintPropertyField::Value => return writer.property_value(self.property, field),
-            ConstraintPropertyField::Constraint => return writer.object(self.content, field),
+            ConstraintPropertyField::Type => writer.string(self.own.property.type_name()),
+            ConstraintPropertyField::Value => return writer.property_value(self.own.property, field),
+            ConstraintPropertyField::Constraint => return writer.object(self.own.with(self.content), field),
         }
         Ok(())
     }
 }
 
-impl<'a> Object<'a> for PropertyObject<'_, BundleObjectContent> {
+impl<'a> Object<'a> for PropertyObject<'a, BundleObjectContent> {
     type Field = BundleObjectPropertyField;
 
     fn write(
@@ -196,10 +235,10 @@ impl<'a> Object<'a> for PropertyObject<'_, BundleObjectContent> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            BundleObjectPropertyField::Type => writer.string(self.property.type_name()),
-            BundleObjectPropertyField::Value => return writer.property_value(self.property, field),
+            BundleObjectPropertyField::Type => writer.string(self.own.property.type_name()),
+            BundleObjectPropertyField::Value => return writer.property_value(self.own.property, field),
             BundleObjectPropertyField::Object => {
-                let object = self.property.value().and_then(|value| writer.manifests.decode(value.raw()));
+                let object = self.own.property.value().and_then(|value| writer.manifests.decode(value.raw()));
                 writer.draw_decoded()?;
                 return writer.json_at_pointer(object.as_deref(), field);
             }
@@ -208,7 +247,7 @@ impl<'a> Object<'a> for PropertyObject<'_, BundleObjectContent> {
     }
 }
 
-impl<'a> Object<'a> for PropertyObject<'_, CsvMetadataContent> {
+impl<'a> Object<'a> for PropertyObject<'a, CsvMetadataContent> {
     type Field = CsvMetadataPropertyField;
 
     fn write(
@@ -218,17 +257,20 @@ impl<'a> Object<'a> for PropertyObject<'_, CsvMetadataContent> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            CsvMetadataPropertyField::Type => writer.string(self.property.type_name()),
-            CsvMetadataPropertyField::Value => return writer.property_value(self.property, field),
+            CsvMetadataPropertyField::Type => writer.string(self.own.property.type_name()),
+            CsvMetadataPropertyField::Value => return writer.property_value(self.own.property, field),
             CsvMetadataPropertyField::Metadata => {
-                return writer.optional_object(self.property.metadata().as_ref(), field);
+                let OwnProperty { owner, index, property } = self.own;
+                let metadata = property.metadata();
+                let id = MetadataId::of_property(owner.item, index);
+                return writer.optional_object(metadata.as_ref().map(|metadata| owner.with((metadata, id))), field);
             }
         }
         Ok(())
     }
 }
 
-impl<'a> Object<'a> for PropertyObject<'_, MaxOpenShiftVersion<'_>> {
+impl<'a> Object<'a> for PropertyObject<'a, MaxOpenShiftVersion<'_>> {
     type Field = MaxOpenShiftVersionPropertyField;
 
     fn write(
@@ -238,15 +280,15 @@ impl<'a> Object<'a> for PropertyObject<'_, MaxOpenShiftVersion<'_>> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            MaxOpenShiftVersionPropertyField::Type => writer.string(self.property.type_name()),
-            MaxOpenShiftVersionPropertyField::Value => return writer.property_value(self.property, field),
+            MaxOpenShiftVersionPropertyField::Type => writer.string(self.own.property.type_name()),
+            MaxOpenShiftVersionPropertyField::Value => return writer.property_value(self.own.property, field),
             MaxOpenShiftVersionPropertyField::Version => writer.string(self.content.0),
         }
         Ok(())
     }
 }
 
-impl<'a> Object<'a> for PropertyObject<'_, OpaqueContent> {
+impl<'a> Object<'a> for PropertyObject<'a, OpaqueContent> {
     type Field = OpaquePropertyField;
 
     fn write(
@@ -256,8 +298,8 @@ impl<'a> Object<'a> for PropertyObject<'_, OpaqueContent> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            OpaquePropertyField::Type => writer.string(self.property.type_name()),
-            OpaquePropertyField::Value => return writer.property_value(self.property, field),
+            OpaquePropertyField::Type => writer.string(self.own.property.type_name()),
+            OpaquePropertyField::Value => return writer.property_value(self.own.property, field),
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The type `Query`.
 
-use fbc::catalog::Bundle;
+use fbc::catalog::Package;
 use serving::{Served, Snapshot};
 
 use super::catalog::{CatalogObject, packages};
@@ -16,7 +16,7 @@ impl<'a> Object<'a> for QueryObject<'a> {
 
     fn write(self, name: QueryField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         let Self(snapshot) = self;
-        let arguments = arguments(field);
+        let text = |name| arguments(field).string(name).unwrap_or_default();
         match name {
             QueryField::Catalogs => {
                 writer.object_list(snapshot.by_priority().map(|served| CatalogObject(served)), field)
@@ -27,22 +27,31 @@ impl<'a> Object<'a> for QueryObject<'a> {
                 writer.packages(catalogs, others, field)
             }
             QueryField::Package => {
-                let [catalog, name] = ["catalog", "name"].map(|name| arguments.string(name).unwrap_or_default());
-                let package = snapshot.get(catalog).and_then(|served| InCatalog::package(served, name));
+                let served = snapshot.get(text("catalog"));
+                let package = served.and_then(|served| InCatalog::package(served, text("name")));
                 writer.optional_object(package, field)
             }
             QueryField::Bundles => {
                 let (catalogs, _) = self.catalogs(field);
                 writer.bundles(catalogs, packages(field), field)
             }
-            QueryField::Bundle => writer.optional_object(self.bundle(field), field),
+            QueryField::Channel => {
+                let package = self.package(field);
+                let channel = package.and_then(|package| Some(package.with(package.item.channel(text("name"))?)));
+                writer.optional_object(channel, field)
+            }
+            QueryField::Bundle => {
+                let package = self.package(field);
+                let bundle = package.and_then(|package| Some(package.with(package.item.bundle(text("name"))?)));
+                writer.optional_object(bundle, field)
+            }
             QueryField::Metas => {
                 let (catalogs, _) = self.catalogs(field);
                 writer.metas(catalogs, field)
             }
             QueryField::Resolve => writer.resolution(snapshot, field),
             QueryField::Diff => writer.diff(snapshot, field),
-            QueryField::Node => match arguments.string("id").and_then(|id| node::find(snapshot, id)) {
+            QueryField::Node => match node::find(snapshot, text("id"), writer)? {
                 Some(node) => writer.with_path(field, |writer| node.write(field, writer)),
                 None => writer.optional_object::<CatalogObject<'_>>(None, field),
             },
@@ -66,19 +75,10 @@ impl<'a> QueryObject<'a> {
         writer.optional_object(served.map(|served| CatalogObject(served)), field)
     }
 
-    /// Finds a bundle by its full name, or the first one, in priority order of the catalogs, that has an image.
-    fn bundle(self, field: &'a PlannedField<'a>) -> Option<InCatalog<'a, Bundle<'a>>> {
-        let by = arguments(field).get("by");
-        if let Some(image) = by["image"].as_str() {
-            // Bundles without an image are not found by the empty image.
-            return self.0.by_priority().filter(|_| !image.is_empty()).find_map(|served| {
-                let item = served.content.catalog.bundle_by_image(image)?;
-                Some(InCatalog { served, item })
-            });
-        }
-        let [catalog, package, name] = ["catalog", "package", "name"].map(|part| by["name"][part].as_str());
-        let package = InCatalog::package(self.0.get(catalog?)?, package?)?;
-        Some(package.with(package.item.bundle(name?)?))
+    /// Finds the package that the arguments `catalog` and `package` of a field name.
+    fn package(self, field: &'a PlannedField<'a>) -> Option<InCatalog<'a, Package<'a>>> {
+        let [catalog, package] = ["catalog", "package"].map(|name| arguments(field).string(name));
+        InCatalog::package(self.0.get(catalog?)?, package?)
     }
 
     fn nodes(self, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
@@ -88,7 +88,7 @@ impl<'a> QueryObject<'a> {
             return writer.bad_user_input(field, format!("`ids` has {} ids; at most {maximum} are allowed", ids.len()));
         }
         writer.list(ids, field, |writer, id| {
-            let Some(node) = id.as_str().and_then(|id| node::find(self.0, id)) else {
+            let Some(node) = node::find(self.0, id.as_str().unwrap_or_default(), writer)? else {
                 writer.null();
                 return Ok(());
             };

@@ -5,14 +5,15 @@ use std::cell::OnceCell;
 
 use fbc::catalog::{CsvMetadata, Package, Summary};
 
-use super::metadata::DecodedLink;
-use super::{Object, PlannedField, ResponseWriter, WriteResult};
+use super::metadata::{DecodedLink, MetadataId};
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::CsvMetadataField;
 
 /// The type `CsvMetadata`, for a package.
 #[derive(Clone, Copy)]
 struct PackageMetadata<'a, 'm> {
-    summary: Summary<'a>,
+    package: InCatalog<'a, Summary<'a>>,
+    id: MetadataId<'a>,
     /// Metadata of the bundle, once a field needed it.
     decoded: &'m OnceCell<Option<CsvMetadata<'a>>>,
 }
@@ -26,8 +27,10 @@ impl<'a> Object<'a> for PackageMetadata<'a, '_> {
         field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
-        let Self { summary, decoded } = self;
+        let Self { package, id, decoded } = self;
+        let summary = package.item;
         match name {
+            CsvMetadataField::Id => id.write(package.served, writer),
             CsvMetadataField::DisplayName => writer.optional_string(summary.display_name()),
             CsvMetadataField::Provider => {
                 let provider = DecodedLink { name: summary.provider_name(), url: summary.provider_url() };
@@ -49,7 +52,7 @@ impl<'a> Object<'a> for PackageMetadata<'a, '_> {
                     decoded.get_or_init(|| found);
                 }
                 return match decoded.get() {
-                    Some(Some(metadata)) => metadata.write(name, field, writer),
+                    Some(Some(metadata)) => package.with((metadata, id)).write(name, field, writer),
                     _ => writer.unwritten_field(field),
                 };
             }
@@ -60,9 +63,17 @@ impl<'a> Object<'a> for PackageMetadata<'a, '_> {
 
 impl<'a> ResponseWriter<'a> {
     /// Writes the metadata of a package, or `null` if it has none.
-    pub(super) fn package_metadata(&mut self, package: Package<'a>, field: &'a PlannedField<'a>) -> WriteResult {
-        let (summary, decoded) = (package.summary(), OnceCell::new());
-        let metadata = summary.bundle().map(|_| PackageMetadata { summary, decoded: &decoded });
+    pub(super) fn package_metadata(
+        &mut self,
+        package: InCatalog<'a, Package<'a>>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        let (summary, decoded) = (package.item.summary(), OnceCell::new());
+        let metadata = summary.bundle().map(|bundle| PackageMetadata {
+            package: package.with(summary),
+            id: MetadataId::of_bundle(bundle),
+            decoded: &decoded,
+        });
         self.optional_object(metadata, field)
     }
 }

@@ -3,6 +3,8 @@
 //! Each indexed condition gives an ascending list of ids. The filter iterates over the shortest list, keeps what is in
 //! all other lists, and tests the conditions without an index one by one.
 
+use std::collections::BTreeSet;
+
 use super::super::names::{Name, NameTable};
 use super::super::package::ids;
 use super::super::record::{HeadRecord, NONE, Payload};
@@ -66,12 +68,14 @@ impl Catalog {
         let index = self.bundle_index();
         // Each name is found by halving.
         let halvings = self.index.bundles.len().checked_ilog2().unwrap_or(0) as usize + 1;
-        work.draw(Step::Comparison, halvings * (filter.packages.len() + filter.names.len()) + filter.channels.len())?;
+        let looked_up = filter.packages.len() + filter.names.len() + filter.images.len();
+        work.draw(Step::Comparison, halvings * looked_up + filter.channels.len())?;
         let mut lists = Vec::new();
         lists.extend(filter.provides.map(|api| index.apis.providing(self, api)));
         lists.extend(filter.requires.map(|api| index.apis.requiring(self, api)));
         lists.extend(filter.requires_package.map(|name| index.requiring(self, name)));
         lists.extend((!filter.names.is_empty()).then(|| index.named(self, &filter.names)));
+        lists.extend((!filter.images.is_empty()).then(|| self.with_images(&filter.images)));
         if !filter.channels.is_empty() {
             lists.push(self.in_channels(packages, &filter.channels, work)?);
         }
@@ -120,6 +124,17 @@ impl Catalog {
     /// Returns the ids of the packages of these names, ascending.
     fn places_of_packages(&self, names: &[&str]) -> Vec<u32> {
         sorted(names.iter().filter_map(|name| self.package_position(name).ok()).map(id).collect())
+    }
+
+    /// Returns the bundles with one of these images, ascending.
+    fn with_images(&self, images: &[&str]) -> Vec<u32> {
+        let by_image = &self.index.bundles_by_image;
+        // What needs escapes in JSON is no image reference, so the quoted text is what stands in the line.
+        let quoted: BTreeSet<_> = images.iter().map(|image| format!("\"{image}\"")).collect();
+        let of_image = |image: &String| {
+            &by_image[equal_range(by_image, |&at| Bundle::new(self, at).image().raw().cmp(image.as_bytes()))]
+        };
+        sorted(quoted.iter().flat_map(of_image).copied().collect())
     }
 
     /// Returns the bundles of the packages, or all bundles.
