@@ -1,12 +1,12 @@
 //! Subcommands and flags: what a user may write, and what its help says. Nothing is opened or checked here beyond form.
 
 mod queries;
+mod server;
 mod values;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use axum::http::HeaderValue;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -14,15 +14,12 @@ use controller::{LeaseDurations, SecretName};
 use graphql::StreamLimits;
 use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
-use store::DEFAULT_QUOTA_BYTES;
-
-use crate::listen::ConnectionLimits;
-
 pub use queries::{CatalogArgs, DiffArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs, ShowArgs};
+pub use server::{ServerArgs, TlsArgs};
 pub use values::{ByteSize, InstalledArg};
 
 pub(crate) use values::parse_duration;
-use values::{parse_external_address, parse_host, parse_installed, parse_listen, parse_origin};
+use values::{parse_external_address, parse_installed};
 
 /// The version, with the commit that it was built from if that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
@@ -110,39 +107,6 @@ pub struct ServeArgs {
     pub limits: LimitArgs,
 }
 
-/// Flags of every server: where it listens, and what it keeps.
-#[derive(Debug, clap::Args)]
-pub struct ServerArgs {
-    /// Address to listen on; `:PORT` is every address, `PORT` the loopback address, and port 0 any that is free
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
-    pub listen: String,
-    /// Host that requests may name, besides the names of the loopback address if the server listens on one; `*` allows every
-    /// host. May be repeated [default: every host, unless the server listens on a loopback address]
-    #[arg(long, value_name = "HOST", value_parser = parse_host)]
-    pub allowed_host: Vec<String>,
-    /// Maximum number of open connections from one address or IPv6 /64 network; raise it behind a proxy that opens more
-    #[arg(long, value_name = "COUNT", default_value_t = ConnectionLimits::default().peer_connections)]
-    pub max_peer_connections: usize,
-    /// Folder in which contents are stored between runs [default: catalogql/store in the user's cache folder]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub store: Option<PathBuf>,
-    /// Maximum size of the store
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize(DEFAULT_QUOTA_BYTES))]
-    pub store_quota: ByteSize,
-    /// Time after which a new content is compressed for downloads of the whole catalog, such as `30s` or `1m`; a content
-    /// that is replaced sooner is never compressed
-    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
-    pub compress_after: Duration,
-    /// Time after which the server is ready without the catalogs that are still loading for the first time, such as `30s` or
-    /// `2m`
-    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_duration)]
-    pub ready_after: Duration,
-    /// Origin whose pages may read responses (CORS), such as `https://console.example.com`; `*` allows every origin. May be
-    /// repeated
-    #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
-    pub cors_origin: Vec<HeaderValue>,
-}
-
 /// Flags of `controller`.
 #[derive(Debug, clap::Args)]
 pub struct ControllerArgs {
@@ -153,8 +117,8 @@ pub struct ControllerArgs {
     /// namespace of the pod]
     #[arg(long, env = "POD_NAMESPACE", hide_env_values = true, value_name = "NAME")]
     pub namespace: Option<String>,
-    /// Address that clients reach the server at, with the scheme if it is not `http`: what `status.urls.base` begins with
-    /// [default: catalogql.NAMESPACE.svc]
+    /// Address that clients reach the server at, which `status.urls.base` begins with; the scheme is `https` if the server
+    /// has a certificate and `http` otherwise, unless it is given [default: catalogql.NAMESPACE.svc]
     #[arg(long, value_name = "[SCHEME://]HOST[:PORT]", value_parser = parse_external_address)]
     pub external_address: Option<String>,
     /// Load what the specs of `ClusterCatalogs` ask for, and write their status; `false` loads what catalogd has written to
@@ -277,6 +241,13 @@ fn set_variables(command: clap::Command) -> clap::Command {
 }
 
 impl ControllerArgs {
+    /// Returns the URL that clients reach the server at, for a controller in this namespace.
+    pub fn base_url(&self, namespace: &str) -> String {
+        let address = self.external_address.clone().unwrap_or_else(|| format!("catalogql.{namespace}.svc"));
+        let scheme = if self.server.tls.files().is_some() { "https" } else { "http" };
+        if address.contains("://") { address } else { format!("{scheme}://{address}") }
+    }
+
     /// Returns how replicas take turns; `None` for one that is alone.
     pub fn lease(&self) -> Option<LeaseDurations> {
         self.leader_elect.then_some(LeaseDurations {
@@ -504,6 +475,30 @@ mod tests {
                 panic!()
             };
             assert_eq!(args.lease(), expected, "{flag}");
+        }
+    }
+
+    #[test]
+    fn the_url_of_the_controller_has_the_scheme_that_the_server_has() {
+        let tls = ["--tls-cert-file=tls.crt", "--tls-private-key-file=tls.key"];
+        for (address, plain, secure) in [
+            (None, "http://catalogql.olm.svc", "https://catalogql.olm.svc"),
+            (
+                Some("catalogd-service.olmv1-system.svc:8443"),
+                "http://catalogd-service.olmv1-system.svc:8443",
+                "https://catalogd-service.olmv1-system.svc:8443",
+            ),
+            (Some("https://catalogs.example.com"), "https://catalogs.example.com", "https://catalogs.example.com"),
+            (Some("http://10.0.0.1:8080"), "http://10.0.0.1:8080", "http://10.0.0.1:8080"),
+        ] {
+            let url = |flags: &[&str]| {
+                let address = address.map(|address| format!("--external-address={address}"));
+                let line =
+                    ["catalogql", "controller"].into_iter().chain(flags.iter().copied()).chain(address.as_deref());
+                let Command::Controller(args) = Args::parse_from(line).command else { panic!() };
+                args.base_url("olm")
+            };
+            assert_eq!((url(&[]).as_str(), url(&tls).as_str()), (plain, secure));
         }
     }
 

@@ -3,33 +3,35 @@
 //! It uses hyper directly, because `axum::serve` has no time-out for headers, no bound on connections and no deadline
 //! for shutdown. It does not know the routes of the application.
 
+mod connection;
 mod connections;
 mod cors;
 mod hosts;
 mod probes;
 mod refusal;
 mod service;
+mod streams;
+mod tls;
 
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use connections::{Connections, Place};
+use connection::Acceptor;
+use connections::Connections;
 use service::Services;
 
 pub use cors::cors;
 pub use hosts::AllowedHosts;
 pub use probes::Ready;
+pub use tls::{RELOAD_INTERVAL, Tls, TlsError, TlsFiles, TlsVersion};
 
 /// Limits of the connections of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,35 @@ pub struct ConnectionLimits {
     pub write_timeout: Duration,
     /// Time for running requests to finish after a shutdown is requested.
     pub shutdown_grace: Duration,
+    /// Maximum number of TLS handshakes in progress, of which one address or /64 network may have the same part as of
+    /// connections. For a further one, the one is given up that began earliest: a client may make the server hold 64 KiB
+    /// for a handshake that it never completes.
+    pub handshakes: usize,
+    /// Time-out for a TLS handshake, from its first byte on.
+    pub handshake_timeout: Duration,
+    /// Limits of HTTP/2.
+    pub http2: Http2Limits,
+}
+
+/// Limits of the HTTP/2 connections of a listener, in addition to those of all connections. All requests over HTTP/2
+/// together are as many as connections may be, also those of one address: what a request holds that no budget counts is
+/// bounded as for HTTP/1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Http2Limits {
+    /// Maximum number of concurrent requests (streams) of a connection. As many queries of one address may wait for their
+    /// turn, so that a client which sends more of them waits and is not refused.
+    pub streams: u32,
+    /// Initial flow-control window in bytes of a stream and of a connection: what a client may send before the server has
+    /// read it.
+    pub window_bytes: u32,
+    /// Bytes of a response that are queued for a stream before the next ones are produced.
+    pub unsent_bytes: usize,
+    /// Maximum number of requests that a client has cancelled before the server has looked at them (rapid reset).
+    pub reset_streams: usize,
+    /// Maximum number of requests of a connection that end with a protocol error of the client.
+    pub error_streams: usize,
+    /// Time for a client to close a connection without requests after the server has said that it ends (GOAWAY).
+    pub goodbye: Duration,
 }
 
 /// Maximum number of connections that the system has established and that are not accepted yet, if it allows so many:
@@ -79,6 +110,8 @@ pub struct ListenOptions {
     pub hosts: AllowedHosts,
     /// What the readiness probe reports.
     pub ready: Ready,
+    /// TLS with HTTP/2 and HTTP/1.1; `None` is plain HTTP/1.1.
+    pub tls: Option<Tls>,
 }
 
 /// An error of listening on an address.
@@ -100,6 +133,29 @@ impl Default for ConnectionLimits {
             request_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
             shutdown_grace: Duration::from_secs(10),
+            handshakes: 1024,
+            handshake_timeout: Duration::from_secs(10),
+            http2: Http2Limits::default(),
+        }
+    }
+}
+
+impl ConnectionLimits {
+    /// Returns how many TLS handshakes of one address or /64 network may be in progress.
+    fn peer_handshakes(&self) -> usize {
+        (self.handshakes * self.peer_connections / self.connections.max(1)).clamp(1, self.handshakes.max(1))
+    }
+}
+
+impl Default for Http2Limits {
+    fn default() -> Self {
+        Self {
+            streams: 32,
+            window_bytes: 65_535,
+            unsent_bytes: 64 * 1024,
+            reset_streams: 20,
+            error_streams: 64,
+            goodbye: Duration::from_secs(2),
         }
     }
 }
@@ -123,9 +179,8 @@ impl Listener {
     /// period.
     pub async fn serve(self, routes: Router, options: ListenOptions, shutdown: impl Future<Output = ()>) {
         let limits = options.limits;
-        let services = Services::new(routes, &options);
+        let acceptor = Acceptor::new(Services::new(routes, &options), &options);
         let connections = Connections::new(limits);
-        let http = protocol(limits);
         // Each connection holds a receiver, so that the sender notices when the last one is closed.
         let open = watch::Sender::new(());
         let mut shutdown = pin!(shutdown);
@@ -136,18 +191,7 @@ impl Listener {
             };
             // Without a place the connection is closed.
             let Some(place) = connections.take(peer.ip()) else { continue };
-            let (http, services, mut closing) = (http.clone(), services.clone(), open.subscribe());
-            tokio::spawn(async move {
-                let is_readable = tokio::select! {
-                    ready = timeout(limits.header_timeout, stream.readable()) => matches!(ready, Ok(Ok(()))),
-                    _ = closing.changed() => false,
-                    () = place.evicted() => false,
-                };
-                // Connections without a request may be many. Without buffers they need little memory.
-                if is_readable {
-                    Box::pin(serve_connection(&http, stream, services, place, closing)).await;
-                }
-            });
+            tokio::spawn(acceptor.clone().serve(stream, place, open.subscribe()));
         }
         drop(self.socket);
         open.send_replace(());
@@ -157,37 +201,6 @@ impl Listener {
                 "closed connections with running requests after the grace period"
             );
         }
-    }
-}
-
-fn protocol(limits: ConnectionLimits) -> http1::Builder {
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout);
-    // The buffer bounds the memory, and not exactly what a request may have.
-    http.max_buf_size(limits.header_bytes).max_header_size(limits.header_bytes);
-    http
-}
-
-/// Serves the requests of a connection until it is closed or evicted, or the server shuts down.
-async fn serve_connection(
-    http: &http1::Builder,
-    stream: TcpStream,
-    services: Services,
-    place: Arc<Place>,
-    mut closing: watch::Receiver<()>,
-) {
-    let service = services.for_connection(&place);
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
-    let ended = tokio::select! {
-        ended = &mut connection => ended,
-        () = place.evicted() => return,
-        _ = closing.changed() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "connection closed with an error");
     }
 }
 

@@ -117,12 +117,12 @@ pub(super) fn parse_origin(text: &str) -> Result<HeaderValue, String> {
     })
 }
 
-/// Checks an address without a path, and adds the scheme if it has none.
+/// Checks an address without a path.
 pub(super) fn parse_external_address(text: &str) -> Result<String, String> {
-    let (scheme, address) = text.split_once("://").unwrap_or(("http", text));
+    let (scheme, address) = text.split_once("://").unwrap_or(("https", text));
     let is_address = !address.is_empty() && !address.contains(['/', ' ', '?', '#']);
     if matches!(scheme, "http" | "https") && is_address {
-        return Ok(format!("{scheme}://{address}"));
+        return Ok(text.to_owned());
     }
     Err("write a host with its port, such as catalogql.olm.svc:8080 or https://catalogql.olm.svc".to_owned())
 }
@@ -180,12 +180,8 @@ mod tests {
 
     #[test]
     fn an_external_address_is_a_url_without_a_path() {
-        for (text, expected) in [
-            ("catalogd-service.olmv1-system.svc", "http://catalogd-service.olmv1-system.svc"),
-            ("10.0.0.1:8080", "http://10.0.0.1:8080"),
-            ("https://catalogs.example.com", "https://catalogs.example.com"),
-        ] {
-            assert_eq!(parse_external_address(text).as_deref(), Ok(expected));
+        for text in ["catalogd-service.olmv1-system.svc", "10.0.0.1:8080", "https://catalogs.example.com"] {
+            assert_eq!(parse_external_address(text).as_deref(), Ok(text));
         }
         for text in ["", "https://", "ftp://a", "a/b", "https://a/", "a b"] {
             assert!(parse_external_address(text).is_err(), "{text}");

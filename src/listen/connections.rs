@@ -34,6 +34,8 @@ struct Open {
     ordinary: usize,
     /// Connections with an ordinary place, by peer.
     by_peer: HashMap<Peer, PeerConnections>,
+    /// Number of requests over HTTP/2.
+    streams: usize,
     idle_ordinary: IdleQueue,
     idle_reserved: IdleQueue,
     idle: IdleQueue,
@@ -43,6 +45,8 @@ struct Open {
 #[derive(Default)]
 struct PeerConnections {
     count: usize,
+    /// Number of requests over HTTP/2.
+    streams: usize,
     idle: IdleQueue,
 }
 
@@ -60,6 +64,7 @@ enum Group {
 }
 
 struct Connection {
+    address: IpAddr,
     peer: Peer,
     kind: PlaceKind,
     /// Number of [`Busy`]; the connection is idle at 0.
@@ -86,6 +91,9 @@ pub(super) struct Place {
     connection: Arc<Connection>,
 }
 
+/// A request over HTTP/2, of which there are as many as connections may be. Dropping it makes room for another one.
+pub(super) struct StreamPlace(Busy);
+
 /// A request on a connection: the connection is busy until this and its clones are dropped.
 pub(super) struct Busy(Arc<Place>);
 
@@ -95,8 +103,8 @@ impl Connections {
     }
 
     /// Takes a place for a connection of a peer; `None` if all connections of the reserved places are busy too.
-    pub(super) fn take(&self, peer: IpAddr) -> Option<Arc<Place>> {
-        let (peer, limits) = (Peer::new(peer), &self.0.limits);
+    pub(super) fn take(&self, address: IpAddr) -> Option<Arc<Place>> {
+        let (peer, limits) = (Peer::new(address), &self.0.limits);
         let mut open = self.0.open();
         let has_peer_room = open.by_peer.get(&peer).is_none_or(|own| own.count < limits.peer_connections)
             || open.evict(Group::Peer(peer));
@@ -107,7 +115,7 @@ impl Connections {
         is_free.then(|| {
             let idle_since = AtomicU64::new(self.0.tick());
             let (busy, evicted) = (AtomicUsize::new(0), Notify::new());
-            let connection = Arc::new(Connection { peer, kind, busy, idle_since, evicted });
+            let connection = Arc::new(Connection { address, peer, kind, busy, idle_since, evicted });
             let id = open.insert(Arc::clone(&connection));
             Arc::new(Place { shared: Arc::clone(&self.0), id, connection })
         })
@@ -145,11 +153,16 @@ impl Open {
         let Some(connection) = self.by_id.remove(&id) else { return };
         if connection.kind == PlaceKind::Ordinary {
             self.ordinary -= 1;
-            if let Some(own) = self.by_peer.get_mut(&connection.peer) {
-                own.count -= 1;
-                if own.count == 0 {
-                    self.by_peer.remove(&connection.peer);
-                }
+            self.release(connection.peer, |own| own.count -= 1);
+        }
+    }
+
+    /// Changes what a peer has, and forgets the peer if it has nothing any more.
+    fn release(&mut self, peer: Peer, change: impl FnOnce(&mut PeerConnections)) {
+        if let Some(own) = self.by_peer.get_mut(&peer) {
+            change(own);
+            if own.count == 0 && own.streams == 0 {
+                self.by_peer.remove(&peer);
             }
         }
     }
@@ -212,6 +225,10 @@ impl Place {
         self.connection.kind
     }
 
+    pub(super) fn address(&self) -> IpAddr {
+        self.connection.address
+    }
+
     pub(super) fn peer(&self) -> Peer {
         self.connection.peer
     }
@@ -225,6 +242,32 @@ impl Place {
     pub(super) fn begin(self: &Arc<Self>) -> Busy {
         self.connection.busy.fetch_add(1, Ordering::AcqRel);
         Busy(Arc::clone(self))
+    }
+
+    /// Begins a request over HTTP/2 and marks the connection as busy; `None` if there are as many requests as connections
+    /// may be, of this peer or of all. Probes have the room of those connections that are for them.
+    pub(super) fn begin_stream(self: &Arc<Self>, is_probe: bool) -> Option<StreamPlace> {
+        let ConnectionLimits { connections, peer_connections, probe_connections, .. } = self.shared.limits;
+        let more = if is_probe { probe_connections } else { 0 };
+        let mut open = self.shared.open();
+        let total = open.streams;
+        let own = open.by_peer.entry(self.connection.peer).or_default();
+        if total >= connections + more || own.streams >= peer_connections + more {
+            return None;
+        }
+        own.streams += 1;
+        open.streams += 1;
+        drop(open);
+        Some(StreamPlace(self.begin()))
+    }
+}
+
+impl Drop for StreamPlace {
+    fn drop(&mut self) {
+        let Place { shared, connection, .. } = &*self.0.0;
+        let mut open = shared.open();
+        open.streams -= 1;
+        open.release(connection.peer, |own| own.streams -= 1);
     }
 }
 

@@ -15,13 +15,14 @@ use axum::middleware::map_response;
 use axum::response::Response;
 use futures_util::TryFutureExt as _;
 use hyper::body::{Frame, Incoming, SizeHint};
-use hyper::service::Service;
+use hyper::service::{Service, service_fn};
 use hyper_util::service::TowerToHyperService;
 use tokio::time::timeout;
 
 use super::connections::{Busy, Place, PlaceKind};
 use super::hosts::AllowedHosts;
 use super::refusal::{ErrorFormat, Refusal};
+use super::streams::{StreamBody, Streams};
 use super::{ListenOptions, probes};
 
 /// The services of a listener.
@@ -40,7 +41,7 @@ pub(super) struct BusyBody {
 }
 
 impl Services {
-    pub(super) fn new(routes: Router, ListenOptions { limits, hosts, ready }: &ListenOptions) -> Self {
+    pub(super) fn new(routes: Router, ListenOptions { limits, hosts, ready, .. }: &ListenOptions) -> Self {
         let ordinary = routes.merge(probes::routes(ready.clone()));
         let refuse = async |request: Request| Refusal::Overloaded.respond(&ErrorFormat::of(&request));
         let close = async |mut response: Response| {
@@ -56,21 +57,41 @@ impl Services {
         }
     }
 
-    /// Returns the service of a connection, which adds the [`Peer`](http_facts::peer::Peer) to the extensions of each
-    /// request. It marks the connection as busy from the headers of a request to the end of its response; a WebSocket
+    /// Returns the service of an HTTP/1.1 connection, which adds the [`Peer`](http_facts::peer::Peer) to the extensions of
+    /// each request. It marks the connection as busy from the headers of a request to the end of its response; a WebSocket
     /// keeps the extensions of its request, and with them the connection busy.
-    pub(super) fn for_connection(
+    pub(super) fn http1(
         self,
         place: &Arc<Place>,
     ) -> impl Service<Request<Incoming>, Response = Response<BusyBody>, Error = Infallible, Future: Send> + use<> {
         let place = Arc::clone(place);
-        hyper::service::service_fn(move |mut request: Request<Incoming>| {
+        service_fn(move |mut request: Request<Incoming>| {
             let busy = place.begin();
             request.extensions_mut().insert(place.peer());
             if request.headers().contains_key(UPGRADE) {
                 request.extensions_mut().insert(busy.clone());
             }
             self.respond(request, place.kind()).map_ok(|response| response.map(|body| BusyBody { body, _busy: busy }))
+        })
+    }
+
+    /// Returns the service of an HTTP/2 connection, likewise. What finds no room is refused in the way that lets clients
+    /// repeat any request (RFC 9113 §8.7), and that holds nothing for them.
+    pub(super) fn http2(
+        self,
+        place: &Arc<Place>,
+        streams: &Arc<Streams>,
+    ) -> impl Service<Request<Incoming>, Response = Response<StreamBody>, Error = h2::Error, Future: Send> + use<> {
+        let (place, streams) = (Arc::clone(place), Arc::clone(streams));
+        service_fn(move |mut request: Request<Incoming>| {
+            let stream = place.begin_stream(probes::is_probe(request.uri().path())).map(|own| streams.begin(own));
+            request.extensions_mut().insert(place.peer());
+            let response = stream.map(|stream| (self.respond(request, place.kind()), stream));
+            async move {
+                let (response, stream) = response.ok_or(h2::Reason::REFUSED_STREAM)?;
+                let Ok(response) = response.await;
+                Ok(response.map(|body| StreamBody::new(body, stream)))
+            }
         })
     }
 
@@ -125,10 +146,12 @@ impl HttpBody for BusyBody {
     }
 }
 
-/// Returns the fault of the `Host` header in the words of Go, if it has one (RFC 9112 §3.2).
+/// Returns the fault of the `Host` header in the words of Go, if it has one (RFC 9112 §3.2). In HTTP/2 it may be missing
+/// beside `:authority` (RFC 9113 §8.3.1).
 fn host_fault<B>(request: &Request<B>) -> Option<&'static str> {
     let mut hosts = request.headers().get_all(HOST).iter();
     match (hosts.next(), hosts.next()) {
+        (None, _) if request.version() == Version::HTTP_2 && request.uri().authority().is_some() => None,
         (None, _) => (request.version() >= Version::HTTP_11).then_some("missing required"),
         (Some(_), Some(_)) => Some("too many"),
         (Some(host), None) => {

@@ -1,6 +1,9 @@
 //! Each limit from both sides, and the end.
 
+mod http2;
+
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use axum::routing::get;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -48,7 +48,7 @@ async fn control(
 ) -> anyhow::Result<()> {
     let client = connect(args.kubeconfig.as_deref()).await?;
     let server = Server::bind(&args.server, &args.documents, &args.limits, catalogs).await?;
-    let (address, ready, has_playground) = (server.address(), server.ready(), server.has_playground());
+    let (url, ready, has_playground) = (server.url(), server.ready(), server.has_playground());
     let controller = Controller::start(&client, options, loader, settings.clone())?;
     let (events, received) = mpsc::unbounded_channel();
     let loading = tokio::spawn(task.run(move |event| {
@@ -61,7 +61,7 @@ async fn control(
     let polling = tokio::spawn(poll_settings(args.pull, sender));
     let (stop, stopped) = watch::channel(false);
     let controlling = tokio::spawn(controller.run(received, settings, move || ready.set(), stopped));
-    output::ignore_closed_pipe(output::listening(&mut io::stdout().lock(), address, has_playground))?;
+    output::ignore_closed_pipe(output::listening(&mut io::stdout().lock(), &url, has_playground))?;
     let ended = server.run(|| _ = stop.send_replace(true)).await;
     if timeout(RELEASE, controlling).await.is_err() {
         tracing::warn!("the Lease was not released in time");
@@ -79,11 +79,10 @@ fn options(args: &ControllerArgs, remembered: std::path::PathBuf) -> anyhow::Res
     }
     let namespace = args.namespace.clone().or_else(pod_namespace);
     let namespace = namespace.context("cannot tell the namespace of the controller: name it with --namespace")?;
-    let address = args.external_address.clone();
     Ok(ControllerOptions {
         mode: if args.manage { Mode::Manage } else { Mode::Follow },
         catalog_sources: args.catalog_sources,
-        base_url: address.unwrap_or_else(|| format!("http://catalogql.{namespace}.svc")),
+        base_url: args.base_url(&namespace),
         identity: identity(),
         lease: args.lease(),
         service_account: args.pull.service_account.clone().or_else(pod_service_account),

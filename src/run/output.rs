@@ -1,7 +1,6 @@
 //! Output for people: tables, the table of served catalogs, and output whose reader went away.
 
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::ops::Range;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
@@ -152,10 +151,10 @@ pub(super) fn served<'a>(out: &mut impl Write, reports: impl Iterator<Item = &'a
 }
 
 /// Prints where a server listens.
-pub(super) fn listening(out: &mut impl Write, address: SocketAddr, has_playground: bool) -> io::Result<()> {
-    writeln!(out, "Listening on http://{address}/graphql")?;
+pub(super) fn listening(out: &mut impl Write, url: &str, has_playground: bool) -> io::Result<()> {
+    writeln!(out, "Listening on {url}/graphql")?;
     if has_playground {
-        writeln!(out, "Playground at http://{address}/")?;
+        writeln!(out, "Playground at {url}/")?;
     }
     out.flush()
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -42,7 +41,7 @@ async fn serve_catalogs(
 ) -> anyhow::Result<()> {
     let args = configuration.args();
     let server = Server::bind(&args.server, &args.documents, &args.limits, catalogs).await?;
-    let (address, ready, has_playground) = (server.address(), server.ready(), server.has_playground());
+    let (url, ready, has_playground) = (server.url(), server.ready(), server.has_playground());
     let waits_for_changes = args.watch;
     let (events, mut received) = mpsc::unbounded_channel();
     // Nobody receives events any more when the process ends.
@@ -64,7 +63,7 @@ async fn serve_catalogs(
                     refuse_nothing(&reports, waits_for_changes)?;
                     ready.set();
                     // A server goes on when nobody reads what it prints.
-                    output::ignore_closed_pipe(announce(&reports, address, has_playground))?;
+                    output::ignore_closed_pipe(announce(&reports, &url, has_playground))?;
                 }
             },
             () = reload.triggered() => match configuration.read() {
@@ -82,10 +81,10 @@ async fn serve_catalogs(
 }
 
 /// Prints the catalogs that are served, and where.
-fn announce(reports: &BTreeMap<CatalogName, Report>, address: SocketAddr, has_playground: bool) -> io::Result<()> {
+fn announce(reports: &BTreeMap<CatalogName, Report>, url: &str, has_playground: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
     output::served(&mut out, reports.values())?;
-    output::listening(&mut out, address, has_playground)
+    output::listening(&mut out, url, has_playground)
 }
 
 /// Fails if nothing can be served, unless the server waits for changes.

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use axum::Router;
 use graphql::Engine;
 use graphql::limits::Limits;
@@ -22,7 +22,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 use crate::args::{DocumentArgs, LimitArgs, ServerArgs};
-use crate::listen::{AllowedHosts, ConnectionLimits, ListenOptions, Listener, Ready, cors};
+use crate::listen::{AllowedHosts, ConnectionLimits, ListenOptions, Listener, RELOAD_INTERVAL, Ready, Tls, cors};
 
 /// Identifies the code that reads catalogs: what another build stored is read again.
 const CONTENT_BUILD: &str = env!("CATALOGQL_CONTENT_BUILD");
@@ -95,8 +95,10 @@ impl Server {
         limits: &LimitArgs,
         catalogs: Catalogs,
     ) -> anyhow::Result<Self> {
+        let tls = args.tls.files().map(|files| Tls::new(files, args.tls.tls_min_version)).transpose()?;
         let listener = Listener::bind(&args.listen).await?;
-        let options = listen_options(args, listener.address());
+        refuse_unintended_plain_http(args, listener.address())?;
+        let options = listen_options(args, listener.address(), tls);
         let engine = Arc::new(engine(catalogs.clone(), documents, limits)?);
         let playground = if documents.trusted_only { playground::closed() } else { playground::router() };
         let routes = graphql_http::router(Arc::clone(&engine), &args.cors_origin)
@@ -108,9 +110,10 @@ impl Server {
         Ok(Self { listener, options, routes, engine, has_playground })
     }
 
-    /// The address that it listens on.
-    pub(super) fn address(&self) -> SocketAddr {
-        self.listener.address()
+    /// The URL that it listens on, without a path.
+    pub(super) fn url(&self) -> String {
+        let scheme = if self.options.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.listener.address())
     }
 
     /// What the readiness probe reports.
@@ -133,6 +136,9 @@ impl Server {
             // They would go on for as long as they are listened to.
             streams.end_streams();
         };
+        if let Some(tls) = options.tls.clone() {
+            tokio::spawn(tls.reload_changes(RELOAD_INTERVAL));
+        }
         let evicting = Arc::clone(&engine);
         tokio::spawn(async move { evicting.evict_stale_responses().await });
         listener.serve(routes, options, end).await;
@@ -142,10 +148,22 @@ impl Server {
     }
 }
 
-fn listen_options(args: &ServerArgs, address: SocketAddr) -> ListenOptions {
+/// Refuses to serve plain HTTP to other machines, unless that is asked for.
+fn refuse_unintended_plain_http(args: &ServerArgs, address: SocketAddr) -> anyhow::Result<()> {
+    let is_loopback = address.ip().to_canonical().is_loopback();
+    if is_loopback || args.tls.plain_http || args.tls.files().is_some() {
+        return Ok(());
+    }
+    bail!(
+        "cannot serve plain HTTP on `{address}`, which other machines reach: pass --tls-cert-file and \
+         --tls-private-key-file, or --plain-http if that is intended"
+    )
+}
+
+fn listen_options(args: &ServerArgs, address: SocketAddr, tls: Option<Tls>) -> ListenOptions {
     let limits = ConnectionLimits { peer_connections: args.max_peer_connections, ..ConnectionLimits::default() };
     let hosts = AllowedHosts::new(&args.allowed_host, &args.listen, address);
-    ListenOptions { limits, hosts, ready: Ready::default() }
+    ListenOptions { limits, hosts, ready: Ready::default(), tls }
 }
 
 /// Creates the GraphQL engine with its trusted documents.

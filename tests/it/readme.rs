@@ -292,6 +292,9 @@ fn connection_limits() -> Vec<(&'static str, String)> {
         request_timeout: request,
         write_timeout: stall,
         shutdown_grace: end,
+        handshakes,
+        handshake_timeout: handshake,
+        http2: listen::Http2Limits { streams, window_bytes, unsent_bytes, reset_streams, error_streams, goodbye },
     } = listen::ConnectionLimits::default();
     vec![
         ("connections", connections.to_string()),
@@ -303,6 +306,14 @@ fn connection_limits() -> Vec<(&'static str, String)> {
         ("request", format!("{} s", request.as_secs())),
         ("stall", format!("{} s", stall.as_secs())),
         ("end", format!("{} s", end.as_secs())),
+        ("TLS handshakes", handshakes.to_string()),
+        ("TLS handshake", format!("{} s", handshake.as_secs())),
+        ("HTTP/2 streams", streams.to_string()),
+        ("HTTP/2 window", window_bytes.to_string()),
+        ("HTTP/2 queue", unsent_bytes.to_string()),
+        ("HTTP/2 resets", reset_streams.to_string()),
+        ("HTTP/2 errors", error_streams.to_string()),
+        ("HTTP/2 goodbye", format!("{} s", goodbye.as_secs())),
     ]
 }
 

@@ -28,18 +28,22 @@ const ALLOWED: [(&str, &[&str]); 14] = [
 const FOR_TESTS: [&str; 2] = ["fuzzing", "testing"];
 
 /// What only some crates may depend on: each library with those crates (`catalogql` is the program).
-const RESERVED: [(&str, &[&str]); 18] = [
+const RESERVED: [(&str, &[&str]); 22] = [
     // Pure crates wait for nothing and reach nothing.
     ("tokio", &["images", "serving", "loading", "controller", "graphql", "graphql-http", "catalogql"]),
     ("reqwest", &["images"]),
     ("oci-client", &["images"]),
-    ("rustls", &["images", "testing"]),
+    ("rustls", &["images", "testing", "catalogql"]),
+    ("tokio-rustls", &["catalogql"]),
+    ("rcgen", &["testing", "catalogql"]),
+    ("yasna", &["catalogql"]),
     ("tar", &["images", "testing"]),
     ("memmap2", &["store"]),
     ("rustix", &["loading", "catalogql"]),
     ("axum", &["graphql-http", "catalogd-http", "playground", "catalogql"]),
     // A WebSocket is an upgraded connection of hyper.
     ("hyper", &["graphql-http", "catalogql"]),
+    ("h2", &["catalogql"]),
     ("tokio-tungstenite", &["graphql-http"]),
     ("apollo-compiler", &["graphql"]),
     ("clap", &["catalogql"]),

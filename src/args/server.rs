@@ -1,0 +1,73 @@
+//! Flags of every server: where it listens, and what it keeps.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use axum::http::HeaderValue;
+use clap::ValueHint;
+use store::DEFAULT_QUOTA_BYTES;
+
+use super::values::{ByteSize, parse_duration, parse_host, parse_listen, parse_origin};
+use crate::listen::{ConnectionLimits, TlsFiles, TlsVersion};
+
+/// Flags of every server: where it listens, and what it keeps.
+#[derive(Debug, clap::Args)]
+pub struct ServerArgs {
+    /// Address to listen on; `:PORT` is every address, `PORT` the loopback address, and port 0 any that is free
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
+    pub listen: String,
+    #[command(flatten)]
+    pub tls: TlsArgs,
+    /// Host that requests may name, besides the names of the loopback address if the server listens on one; `*` allows every
+    /// host. May be repeated [default: every host, unless the server listens on a loopback address]
+    #[arg(long, value_name = "HOST", value_parser = parse_host)]
+    pub allowed_host: Vec<String>,
+    /// Maximum number of open connections from one address or IPv6 /64 network; raise it behind a proxy that opens more
+    #[arg(long, value_name = "COUNT", default_value_t = ConnectionLimits::default().peer_connections)]
+    pub max_peer_connections: usize,
+    /// Folder in which contents are stored between runs [default: catalogql/store in the user's cache folder]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub store: Option<PathBuf>,
+    /// Maximum size of the store
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize(DEFAULT_QUOTA_BYTES))]
+    pub store_quota: ByteSize,
+    /// Time after which a new content is compressed for downloads of the whole catalog, such as `30s` or `1m`; a content
+    /// that is replaced sooner is never compressed
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
+    pub compress_after: Duration,
+    /// Time after which the server is ready without the catalogs that are still loading for the first time, such as `30s` or
+    /// `2m`
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_duration)]
+    pub ready_after: Duration,
+    /// Origin whose pages may read responses (CORS), such as `https://console.example.com`; `*` allows every origin. May be
+    /// repeated
+    #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
+    pub cors_origin: Vec<HeaderValue>,
+}
+
+/// TLS of the server, or plain HTTP.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "TLS")]
+pub struct TlsArgs {
+    /// Certificate of the server, followed by those of intermediate authorities (PEM). A new certificate is used as soon as
+    /// the files change
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_private_key_file")]
+    pub tls_cert_file: Option<PathBuf>,
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert_file")]
+    pub tls_private_key_file: Option<PathBuf>,
+    /// Lowest version of TLS
+    #[arg(long, value_name = "VERSION", value_enum, default_value_t)]
+    pub tls_min_version: TlsVersion,
+    /// Serve plain HTTP on an address that is not a loopback address, such as behind a proxy with TLS
+    #[arg(long, conflicts_with = "tls_cert_file")]
+    pub plain_http: bool,
+}
+
+impl TlsArgs {
+    /// Returns the files of the certificate, if there is one.
+    pub fn files(&self) -> Option<TlsFiles> {
+        let (certificate, private_key) = (self.tls_cert_file.clone()?, self.tls_private_key_file.clone()?);
+        Some(TlsFiles { certificate, private_key })
+    }
+}
