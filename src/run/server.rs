@@ -110,10 +110,9 @@ impl Server {
         Ok(Self { listener, options, routes, engine, has_playground })
     }
 
-    /// The URL that it listens on, without a path.
+    /// The URL at which this machine reaches the server, without a path.
     pub(super) fn url(&self) -> String {
-        let scheme = if self.options.tls.is_some() { "https" } else { "http" };
-        format!("{scheme}://{}", self.listener.address())
+        url(if self.options.tls.is_some() { "https" } else { "http" }, self.listener.address())
     }
 
     /// What the readiness probe reports.
@@ -207,4 +206,29 @@ fn default_store() -> Option<PathBuf> {
     let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
     Some(cache?.join("catalogql").join("store"))
+}
+
+/// The URL of an address; `localhost` for a server that listens on every address, which no browser opens.
+fn url(scheme: &str, address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        return format!("{scheme}://localhost:{}", address.port());
+    }
+    format!("{scheme}://{address}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_of_a_server_is_one_that_a_browser_opens() {
+        for (address, expected) in [
+            ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("[::1]:8080", "http://[::1]:8080"),
+            ("0.0.0.0:8080", "http://localhost:8080"),
+            ("[::]:8080", "http://localhost:8080"),
+        ] {
+            assert_eq!(url("http", address.parse().unwrap()), expected);
+        }
+    }
 }
