@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
-use crate::args::{DocumentArgs, LimitArgs, ServerArgs};
+use crate::args::{DocumentArgs, LimitArgs, ServerArgs, VERSION};
 use crate::listen::{AllowedHosts, ConnectionLimits, ListenOptions, Listener, RELOAD_INTERVAL, Ready, Tls, cors};
 
 /// Identifies the code that reads catalogs: what another build stored is read again.
@@ -127,6 +127,7 @@ impl Server {
 
     /// Serves until a signal ends it, and `ending` has been called then.
     pub(super) async fn run(self, ending: impl FnOnce()) -> anyhow::Result<()> {
+        tracing::info!(version = VERSION, url = self.url(), "listening");
         let Self { listener, options, routes, engine, .. } = self;
         let (signal, streams) = (end()?, Arc::clone(&engine));
         let end = async move {

@@ -103,7 +103,8 @@ pub(super) fn catalogs(
 
 fn read_config(path: &Path) -> anyhow::Result<Vec<CatalogEntry>> {
     let text = fs::read_to_string(path)?;
-    let config: Config = serde_saphyr::from_str(&text)?;
+    // Its own text would repeat the message below a part of the file, which has no name there.
+    let config: Config = serde_saphyr::from_str(&text).map_err(|error| anyhow!("{}", error.without_snippet()))?;
     let folder = path.parent().unwrap_or(path);
     let entries = config.sources.into_iter().map(|source| {
         let parsed = Source::parse(&source.source, folder)?;
@@ -262,7 +263,8 @@ mod tests {
     fn a_field_that_nobody_knows_is_refused_with_its_place() {
         let folder = folder(&["one"]);
         let error = catalogs_in(folder.path(), &[], Some("sources:\n- source: one\n  prio: 1\n")).unwrap_err();
-        assert!(error.starts_with("cannot use the configuration `@/catalogs.yaml`: "), "{error}");
-        assert!(error.contains("prio") && error.contains("line 3"), "{error}");
+        let expected = "cannot use the configuration `@/catalogs.yaml`: unknown field `prio`, expected one of name, source, \
+                        configsDir, pollInterval, priority, displayName, publisher, labels at line 3, column 3";
+        assert_eq!(error, expected);
     }
 }
