@@ -24,8 +24,8 @@ const METADATA: &str = "metadata { displayName description provider { name url }
     ownedCrds { name version kind displayName description } requiredCrds { name } nativeApis { kind } examples \
     labels { key value } annotations { key value } }";
 
-const FACETS: &str = "facets { catalogs { count } categories(first: 100) { count } providers(first: 100) { count } \
-    keywords(first: 100) { count } capabilityLevels { count } installModes { count } \
+const FACETS: &str = "facets { catalogs { count } categories(first: 1000) { count } providers(first: 1000) { count } \
+    keywords(first: 1000) { count } capabilityLevels { count } installModes { count } \
     infrastructureFeatures(first: 100) { count } }";
 
 const EVERY_TYPE: &str = "fields(includeDeprecated: true) { name description args { name description \

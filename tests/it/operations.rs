@@ -7,6 +7,7 @@ mod bundles;
 mod display;
 mod filters;
 mod model;
+mod orders;
 mod packages;
 mod search;
 

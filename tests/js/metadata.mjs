@@ -30,6 +30,11 @@ const pairs = (map) =>
 const trimmed = (value) => value?.trim() || undefined;
 
 const link = (object) => ({ name: text(object, 'name'), url: text(object, 'url') });
+/** A name without its legal form. */
+const shortName = (name) => {
+  const found = /^(.*?\S)[ ,]+(inc|llc|ltd|gmbh|corp|co|ag|sa|limited|corporation)$/i.exec(name.trim().replace(/\.+$/, '').replace(/S\.A$/i, 'SA'));
+  return found && !found[1].endsWith('&') ? shortName(found[1].replace(/[ ,]+$/, '')) : name.trim();
+};
 const crd = (object) => ({
   name: text(object, 'name') ?? '',
   version: text(object, 'version') ?? '',
@@ -77,7 +82,10 @@ export function metadataOf(value) {
   return {
     displayName: text(value, 'displayName'),
     description: text(value, 'description'),
-    provider: provider.name === undefined && provider.url === undefined ? undefined : provider,
+    provider:
+      provider.name === undefined && provider.url === undefined
+        ? undefined
+        : { ...provider, shortName: provider.name && shortName(provider.name) },
     maintainers: objects(value, 'maintainers').map((item) => ({ name: text(item, 'name'), email: text(item, 'email') })),
     links: objects(value, 'links').map(link),
     keywords: items(value, 'keywords').filter((item) => typeof item === 'string'),

@@ -131,11 +131,11 @@ export function root(catalogs) {
     nodes.set(catalog.id, catalog);
     for (const item of catalog.ownPackages) {
       nodes.set(item.id, item);
-      for (const channel of item.channels) {
+      for (const channel of item.ownChannels) {
         nodes.set(channel.id, channel);
         for (const entry of channel.entries) nodes.set(entry.id, entry);
       }
-      for (const of of [item, ...item.channels]) addMetadata(of);
+      for (const of of [item, ...item.ownChannels]) addMetadata(of);
     }
     for (const bundle of catalog.ownBundles) {
       nodes.set(bundle.id, bundle);
@@ -173,6 +173,28 @@ export function root(catalogs) {
       return ids.map((item) => nodes.get(item));
     },
   };
+}
+
+/** The number of problems of each severity. */
+const countsOf = (problems, isCounted) => () => {
+  if (!problems) throw new Unmodelled('the model knows no problems');
+  return ['ERROR', 'WARNING'].map((severity) => ({
+    severity,
+    count: problems.filter((problem) => problem.severity === severity && isCounted(problem)).length,
+  }));
+};
+
+/** Names in which runs of digits are numbers, which come before other text. */
+function compareNumbered(a, b) {
+  const runs = (name) => name.match(/\d+|\D+/g) ?? [];
+  const [as, bs] = [runs(a), runs(b)];
+  for (let at = 0; at < Math.min(as.length, bs.length); at += 1) {
+    const numbers = [as[at], bs[at]].map((run) => /^\d/.test(run));
+    if (numbers[0] !== numbers[1]) return numbers[0] ? -1 : 1;
+    const order = numbers[0] ? Number(BigInt(as[at]) - BigInt(bs[at])) : compareBytes(as[at], bs[at]);
+    if (order !== 0) return order;
+  }
+  return as.length - bs.length || compareBytes(a, b);
 }
 
 const picked = (value) => ({ pointer }) => {
@@ -217,6 +239,7 @@ function view(catalog) {
     packageCount: model.packages.length,
     bundleCount: model.bundles.length,
     schemas: model.schemaCounts(),
+    problemCounts: countsOf(catalog.problems, () => true),
     problems: ({ package: of, severity, ...args }) => {
       const keep = (item) => (of == null || item.packageName === of) && (severity !== 'ERROR' || item.severity === 'ERROR');
       return page({ all: catalog.problems, keep }, 'problems', (item) => [catalog.name, catalog.problems.indexOf(item)], args);
@@ -232,9 +255,16 @@ function view(catalog) {
     item.displayName = item.metadata?.displayName ?? item.name;
     item.latest = item.defaultChannel?.head?.bundle;
     item.bundle = ({ name }) => item.ownBundles.find((bundle) => bundle.name === name);
-    item.channel = ({ name }) => item.channels.find((channel) => channel.name === name);
+    item.ownChannels = item.channels;
+    item.channels = ({ orderBy }) => {
+      if (orderBy && orderBy.field !== 'NAME') throw new Unmodelled(`the model has no order by ${orderBy.field}`);
+      const sorted = [...item.ownChannels].sort((a, b) => compareNumbered(a.name, b.name));
+      return orderBy?.direction === 'DESC' ? sorted.reverse() : sorted;
+    };
+    item.problemCounts = countsOf(catalog.problems, (problem) => problem.packageName === item.name);
+    item.channel = ({ name }) => item.ownChannels.find((channel) => channel.name === name);
     withProperties(item, [made.name, item.name, undefined, undefined]);
-    for (const channel of item.channels) {
+    for (const channel of item.ownChannels) {
       const isDefault = channel === item.defaultChannel;
       Object.assign(channel, { __typename: 'Channel', id: id('Channel', made.name, item.name, channel.name), isDefault });
       channel.entryCount = channel.entries.length;

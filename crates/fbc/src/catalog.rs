@@ -15,6 +15,7 @@
 
 mod build;
 mod bundle;
+mod channel;
 mod check;
 mod constraint;
 mod decode;
@@ -34,7 +35,7 @@ mod values;
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
@@ -47,7 +48,7 @@ pub use find::{
 pub use icon::{FoundIcon, Icon, Icons};
 pub use metadata::{
     CapabilityLevel, CrdDescription, CsvMetadata, InstallMode, InstallModes, Link, Maintainer, NativeApi,
-    first_sentence,
+    first_sentence, short_name,
 };
 pub use package::{Channel, ChannelEntry, Deprecation, Head, Package};
 pub use pointer::{JsonPointerError, resolve_pointer};
@@ -57,7 +58,7 @@ pub use summary::Summary;
 pub use crate::manifest::{MAX_MANIFEST_BYTES, MAX_MANIFEST_DEPTH, Manifests, read_manifest};
 
 use crate::origin::Origins;
-use crate::problem::{Problem, Problems};
+use crate::problem::{Problem, Problems, Severity};
 use derived::Derived;
 use names::{Name, NameTable};
 use record::{
@@ -87,6 +88,8 @@ pub struct Catalog {
     /// The line of its file on which each blob begins, counted from 1.
     lines: Vec<u32>,
     problems: Problems,
+    /// Made when first asked for.
+    problem_counts: OnceLock<Box<[PackageProblems]>>,
 }
 
 /// What the lines alone decide, so that catalogs of equal content share it: all but the files and the problems in them.
@@ -126,6 +129,13 @@ pub struct SchemaCount {
     pub count: u32,
     /// Whether this crate indexes the schema as typed objects.
     pub known: bool,
+}
+
+/// Numbers of the listed problems of a package: those that are only counted are not known by package.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PackageProblems {
+    errors: u32,
+    warnings: u32,
 }
 
 /// Maximum size of a content, in bytes. Offsets into it are `u32`.
@@ -239,6 +249,12 @@ impl Catalog {
         &self.problems
     }
 
+    /// Returns the numbers of the listed problems of a package.
+    pub(crate) fn problem_counts(&self, package: usize) -> PackageProblems {
+        let counts = self.problem_counts.get_or_init(|| PackageProblems::of_packages(self));
+        counts[package]
+    }
+
     /// Iterates over all packages, sorted by name.
     pub fn packages(&self) -> impl DoubleEndedIterator<Item = Package<'_>> + ExactSizeIterator {
         (0..self.index.packages.len()).map(|at| self.package_at(at))
@@ -290,6 +306,35 @@ impl Catalog {
     pub fn meta_at(&self, at: usize) -> Meta<'_> {
         assert!(at < self.index.metas.len(), "blob {at} of {}", self.index.metas.len());
         Meta { catalog: self, id: id(at) }
+    }
+}
+
+impl PackageProblems {
+    /// Returns the number of problems of a severity.
+    pub fn of_severity(self, severity: Severity) -> u32 {
+        match severity {
+            Severity::Error => self.errors,
+            Severity::Warning => self.warnings,
+        }
+    }
+
+    /// Returns whether there is a problem of at least a severity.
+    pub fn has_at_least(self, severity: Severity) -> bool {
+        self.errors > 0 || (severity == Severity::Warning && self.warnings > 0)
+    }
+
+    /// Counts the listed problems of each package, in package order.
+    fn of_packages(catalog: &Catalog) -> Box<[Self]> {
+        let mut counts = vec![Self::default(); catalog.packages().len()].into_boxed_slice();
+        for problem in catalog.problems() {
+            let package = problem.package.as_deref().and_then(|name| catalog.package_position(name).ok());
+            let Some(counts) = package.map(|at| &mut counts[at]) else { continue };
+            match problem.severity() {
+                Severity::Error => counts.errors += 1,
+                Severity::Warning => counts.warnings += 1,
+            }
+        }
+        counts
     }
 }
 

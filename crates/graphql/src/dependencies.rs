@@ -20,6 +20,8 @@ pub(super) struct Dependencies {
     scope: CacheScope,
     /// Digests that pin each field at the root, if nothing else than the content is selected.
     pins: Option<Vec<CatalogNames>>,
+    /// Values that must be absent for the response to depend on the content alone.
+    conditions: Vec<CatalogNames>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -40,6 +42,9 @@ enum CatalogNames {
     /// A member of the value of a variable, which is a string or a list of strings.
     Variable { variable: Box<str>, path: Path, default: Value },
 }
+
+/// Path of the one member of a filter that depends on more than the content: `METADATA` of `@cacheScope`.
+const METADATA_CONDITION: Path = &["problemSeverity"];
 
 /// Path of members of input objects.
 type Path = &'static [&'static str];
@@ -62,6 +67,7 @@ impl Dependencies {
             seen: HashSet::new(),
             scope: CacheScope::Named(Vec::new()),
             pins: Some(Vec::new()),
+            conditions: Vec::new(),
             lists_packages: false,
             counts_catalogs: false,
         };
@@ -73,7 +79,8 @@ impl Dependencies {
         if walk.lists_packages && walk.counts_catalogs {
             walk.widen();
         }
-        Self { scope: walk.scope, pins: walk.pins.filter(|pins| !pins.is_empty()) }
+        let pins = walk.pins.filter(|pins| !pins.is_empty());
+        Self { scope: walk.scope, pins, conditions: walk.conditions }
     }
 
     /// Returns the cache scope with these variables; `None` if responses depend on more than what is served now.
@@ -92,6 +99,9 @@ impl Dependencies {
     pub(super) fn is_immutable(&self, variables: &Map<String, Value>, snapshot: &Snapshot) -> bool {
         let Some(pins) = &self.pins else { return false };
         let Some(ScopedCatalogs::Named(names)) = self.catalogs(variables) else { return false };
+        if self.conditions.iter().any(|condition| condition.is_given(variables)) {
+            return false;
+        }
         // A catalog that is not served is `null`, whatever digest the request names.
         read_all(pins, variables).is_some() && names.iter().all(|name| snapshot.get(name).is_some())
     }
@@ -111,12 +121,24 @@ impl CatalogNames {
                 let (_, value) = members.iter().find(|(name, _)| name == first)?;
                 Self::from_literal(value, rest, operation)
             }
+            (ast::Value::Enum(name), []) => Some(vec![Self::Literal(name.as_str().into())]),
             (ast::Value::String(text), []) => Some(vec![Self::Literal(text.as_str().into())]),
             (ast::Value::List(items), []) if !items.is_empty() => {
                 let texts = items.iter().map(|item| Self::from_literal(item, path, operation));
                 texts.collect::<Option<Vec<_>>>().map(|texts| texts.into_iter().flatten().collect())
             }
             _ => None,
+        }
+    }
+
+    /// Returns whether there is a value other than `null`.
+    fn is_given(&self, variables: &Map<String, Value>) -> bool {
+        match self {
+            Self::Literal(_) => true,
+            Self::Variable { variable, path, default } => {
+                let value = variables.get(&**variable).unwrap_or(default);
+                !path.iter().fold(value, |value, member| &value[member]).is_null()
+            }
         }
     }
 
@@ -145,10 +167,11 @@ fn read_all<'a>(texts: &'a [CatalogNames], variables: &'a Map<String, Value>) ->
     Some(read)
 }
 
-/// Returns the value of a literal without variables, reduced to strings and the lists and objects around them.
+/// Returns the value of a literal without variables, reduced to strings, enum values and the lists and objects around them.
 fn constant(literal: &ast::Value) -> Value {
     match literal {
         ast::Value::String(text) => text.as_str().into(),
+        ast::Value::Enum(name) => name.as_str().into(),
         ast::Value::List(items) => items.iter().map(|item| constant(item)).collect(),
         ast::Value::Object(members) => {
             members.iter().map(|(name, value)| (name.to_string(), constant(value))).collect::<Map<_, _>>().into()
@@ -164,6 +187,7 @@ struct DependencyWalk<'d> {
     seen: HashSet<&'d str>,
     scope: CacheScope,
     pins: Option<Vec<CatalogNames>>,
+    conditions: Vec<CatalogNames>,
     lists_packages: bool,
     counts_catalogs: bool,
 }
@@ -180,6 +204,10 @@ impl<'d> DependencyWalk<'d> {
                         (_, FieldScope::Metadata) => self.pins = None,
                         (_, FieldScope::EveryCatalog) => self.counts_catalogs = true,
                         _ => {}
+                    }
+                    if let Some(filter) = field.specified_argument_by_name("filter") {
+                        let conditions = CatalogNames::from_literal(filter, METADATA_CONDITION, self.operation);
+                        self.conditions.extend(conditions.into_iter().flatten());
                     }
                     field.selection_set.iter().for_each(|set| self.selections(set));
                 }

@@ -1,5 +1,6 @@
 //! Filters: the arguments of a field as conditions on the objects of a catalog.
 
+use fbc::Severity;
 use fbc::catalog::{ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, PackageFilter};
 use fbc::range::{MastermindsRange, VersionRangeError};
 use serde_json::{Map, Value};
@@ -23,6 +24,17 @@ pub(super) const INSTALL_MODES: [(InstallMode, &str); 4] = [
     (InstallMode::AllNamespaces, "ALL_NAMESPACES"),
 ];
 
+/// Install modes with the texts that people are shown.
+pub(super) const INSTALL_MODE_NAMES: [(InstallMode, &str); 4] = [
+    (InstallMode::OwnNamespace, "Own namespace"),
+    (InstallMode::SingleNamespace, "Single namespace"),
+    (InstallMode::MultiNamespace, "Multiple namespaces"),
+    (InstallMode::AllNamespaces, "All namespaces"),
+];
+
+/// Severities with their enum values in the schema, most severe first.
+pub(super) const SEVERITIES: [(Severity, &str); 2] = [(Severity::Error, "ERROR"), (Severity::Warning, "WARNING")];
+
 /// Returns the enum value in the schema for a Rust value.
 pub(super) fn word<T: PartialEq>(words: &[(T, &'static str)], value: &T) -> &'static str {
     words.iter().find(|(known, _)| known == value).map_or("", |(_, word)| word)
@@ -41,6 +53,11 @@ pub(super) fn packages(arguments: &Arguments) -> Option<PackageFilter<'_>> {
         capability_levels: values(&CAPABILITY_LEVELS, &filter["capabilityLevels"]),
         install_modes: values(&INSTALL_MODES, &filter["installModes"]),
         infrastructure_features: texts(&filter["infrastructureFeatures"]),
+        architectures: texts(&filter["architectures"]),
+        operating_systems: texts(&filter["operatingSystems"]),
+        valid_subscriptions: texts(&filter["validSubscriptions"]),
+        certified: filter["certified"].as_bool(),
+        problem_severity: filter["problemSeverity"].as_str().and_then(|word| value(&SEVERITIES, word)),
         provides: api(&filter["provides"]),
         deprecated: filter["deprecated"].as_bool(),
     })
@@ -83,8 +100,12 @@ fn texts(value: &Value) -> Vec<&str> {
 }
 
 fn values<T: Copy>(words: &[(T, &str)], value: &Value) -> Vec<T> {
-    let known = |text: &str| words.iter().find(|(_, word)| *word == text).map(|(value, _)| *value);
-    items(value).filter_map(|item| known(item.as_str()?)).collect()
+    items(value).filter_map(|item| self::value(words, item.as_str()?)).collect()
+}
+
+/// Returns the Rust value of an enum value of the schema.
+fn value<T: Copy>(words: &[(T, &str)], text: &str) -> Option<T> {
+    words.iter().find(|(_, word)| *word == text).map(|(value, _)| *value)
 }
 
 fn items(value: &Value) -> impl Iterator<Item = &Value> {

@@ -33,10 +33,13 @@ impl KeyTag {
     pub(super) const PACKAGES_BY_NAME: [Self; 2] = [Self(b'p'), Self(b'q')];
     pub(super) const PACKAGES_BY_RELEVANCE: [Self; 2] = [Self(b's'), Self(b't')];
     pub(super) const PACKAGES_BY_CREATION: [Self; 2] = [Self(b'u'), Self(b'v')];
+    pub(super) const PACKAGES_BY_DISPLAY_NAME: [Self; 2] = [Self(b'w'), Self(b'x')];
+    pub(super) const PACKAGES_BY_CAPABILITY_LEVEL: [Self; 2] = [Self(b'y'), Self(b'z')];
     /// By package, then highest version first.
     pub(super) const BUNDLES: Self = Self(b'b');
     pub(super) const BUNDLES_BY_VERSION: [Self; 2] = [Self(b'c'), Self(b'd')];
     pub(super) const BUNDLES_BY_NAME: [Self; 2] = [Self(b'e'), Self(b'f')];
+    pub(super) const BUNDLES_BY_CREATION: [Self; 2] = [Self(b'g'), Self(b'h')];
     /// In catalog order.
     pub(super) const METAS: Self = Self(b'm');
     /// In catalog order.

@@ -1,5 +1,6 @@
 //! Random catalogs of few names and words, and random filters with the same, so that they meet often.
 
+use fbc::Severity;
 use fbc::catalog::{ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, PackageFilter};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -108,10 +109,19 @@ pub fn package_filters() -> impl Strategy<Value = PackageFilter<'static>> {
         list(&FEATURES),
         (levels, modes),
         api(),
-        rarely(vec![true, false]),
+        (rarely(vec![true, false]), rarely(vec![true, false]), rarely(vec![Severity::Error, Severity::Warning])),
+        rarely(vec!["amd64", "arm64"]).prop_map(Vec::from_iter),
     )
         .prop_map(
-            |(search, [names, categories, providers, keywords], features, (levels, modes), provides, deprecated)| {
+            |(
+                search,
+                [names, categories, providers, keywords],
+                features,
+                (levels, modes),
+                provides,
+                (deprecated, certified, problem_severity),
+                architectures,
+            )| {
                 PackageFilter {
                     search,
                     names,
@@ -123,6 +133,11 @@ pub fn package_filters() -> impl Strategy<Value = PackageFilter<'static>> {
                     infrastructure_features: features,
                     provides,
                     deprecated,
+                    architectures,
+                    operating_systems: Vec::new(),
+                    valid_subscriptions: Vec::new(),
+                    certified,
+                    problem_severity,
                 }
             },
         )

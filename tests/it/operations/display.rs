@@ -65,6 +65,45 @@ pub(super) fn provider(metadata: &'static Value) -> Option<&'static str> {
     text(&metadata["provider"], "name")
 }
 
+/// The name without the words of a legal form at its end.
+pub(super) fn short_name(name: &'static str) -> &'static str {
+    let forms = ["inc", "llc", "ltd", "gmbh", "corp", "co", "ag", "sa", "limited", "corporation"];
+    let words: Vec<&str> = name.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    let is_form = |word: &&&str| forms.contains(&word.replace('.', "").to_lowercase().as_str());
+    let kept = words.len() - words.iter().rev().take_while(is_form).count();
+    let Some(last) = words[..kept].last() else { return name };
+    let end = last.as_ptr().addr() - name.as_ptr().addr() + last.len();
+    &name[..end]
+}
+
+/// What labels say is supported, or what is assumed without such labels.
+pub(super) fn supported(metadata: &'static Value, kind: &str, assumed: &str) -> BTreeSet<String> {
+    let prefix = format!("operatorframework.io/{kind}.");
+    let labels = metadata["labels"].as_object().into_iter().flatten();
+    let own: Vec<_> =
+        labels.filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value == "supported"))).collect();
+    if own.is_empty() {
+        return [assumed.to_owned()].into();
+    }
+    own.into_iter().filter(|(_, is_supported)| *is_supported).map(|(name, _)| name.to_owned()).collect()
+}
+
+pub(super) fn subscriptions(metadata: &'static Value) -> BTreeSet<String> {
+    let Some(written) = trimmed(metadata, "operators.openshift.io/valid-subscription") else { return BTreeSet::new() };
+    match serde_json::from_str::<Vec<String>>(written) {
+        Ok(list) => list.into_iter().collect(),
+        Err(_) => [written.to_owned()].into(),
+    }
+}
+
+pub(super) fn certified(metadata: &'static Value) -> Option<bool> {
+    trimmed(metadata, "certified")?.to_lowercase().parse().ok()
+}
+
+pub(super) fn created_at(metadata: &'static Value) -> Option<Timestamp> {
+    trimmed(metadata, "createdAt").and_then(moment)
+}
+
 pub(super) fn keywords(metadata: &'static Value) -> impl Iterator<Item = &'static str> {
     metadata["keywords"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
@@ -92,14 +131,15 @@ pub(super) fn install_modes(metadata: &'static Value) -> BTreeSet<&'static str> 
     supported.filter_map(|mode| MODES.iter().find(|(known, _)| mode["type"] == *known)).map(|(_, mode)| *mode).collect()
 }
 
-/// The values of a facet as the schema shows them: the most frequent first; what is equally frequent comes in the order
-/// of its enum, or else by its text.
+/// The values of a facet as the schema shows them: those of an enum in its order, others the most frequent first; what is
+/// equally frequent comes by its text.
 pub(super) fn facet(counts: BTreeMap<&str, usize>, first: usize) -> Value {
     let place = |value: &str| {
         [&LEVELS[..], &MODES].iter().find_map(|known| known.iter().position(|(_, known)| *known == value))
     };
     let mut counts: Vec<_> = counts.into_iter().collect();
-    counts.sort_by_key(|(value, count)| (Reverse(*count), place(value)));
+    // Levels and modes come in the order of their enum, whatever their count.
+    counts.sort_by_key(|(value, count)| (place(value), Reverse(*count)));
     counts.into_iter().take(first).map(|(value, count)| json!({ "value": value, "count": count })).collect()
 }
 

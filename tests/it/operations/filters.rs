@@ -20,6 +20,10 @@ const PACKAGES: &str = "query($filter: PackageFilter!) {
             capabilityLevels { value count }
             installModes { value count }
             infrastructureFeatures { value count }
+            architectures { value count }
+            operatingSystems { value count }
+            validSubscriptions { value count }
+            certified { value count }
         }
     }
 }";
@@ -29,11 +33,29 @@ const BUNDLES: &str = "query($packages: [String!], $filter: BundleFilter!) {
 }";
 
 /// The kinds of values that packages are filtered by and counted for.
-const FACETS: [&str; 6] =
-    ["categories", "providers", "keywords", "capabilityLevels", "installModes", "infrastructureFeatures"];
+const FACETS: [&str; 10] = [
+    "categories",
+    "providers",
+    "keywords",
+    "capabilityLevels",
+    "installModes",
+    "infrastructureFeatures",
+    "architectures",
+    "operatingSystems",
+    "validSubscriptions",
+    "certified",
+];
 
 /// Those with few values; all of them are told.
-const SMALL: [&str; 3] = ["capabilityLevels", "installModes", "infrastructureFeatures"];
+const SMALL: [&str; 7] = [
+    "capabilityLevels",
+    "installModes",
+    "infrastructureFeatures",
+    "architectures",
+    "operatingSystems",
+    "validSubscriptions",
+    "certified",
+];
 
 #[test]
 fn packages_meet_every_condition_and_a_facet_leaves_its_own_out() {
@@ -135,16 +157,23 @@ impl<'a> Values<'a> {
         let texts = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect();
         let of = BTreeMap::from([
             ("categories", texts(display::categories(metadata))),
-            ("providers", texts(display::provider(metadata).into_iter().collect())),
+            ("providers", texts(display::provider(metadata).map(display::short_name).into_iter().collect())),
             ("keywords", texts(display::keywords(metadata).filter(|keyword| !keyword.is_empty()).collect())),
             ("capabilityLevels", texts(display::capability_level(metadata).into_iter().collect())),
             ("installModes", texts(display::install_modes(metadata).into_iter().collect())),
             ("infrastructureFeatures", display::features(metadata).into_iter().collect()),
+            ("architectures", display::supported(metadata, "arch", "amd64")),
+            ("operatingSystems", display::supported(metadata, "os", "linux")),
+            ("validSubscriptions", display::subscriptions(metadata)),
+            ("certified", display::certified(metadata).map(|is| is.to_string()).into_iter().collect()),
         ]);
         Self { package, of }
     }
 
     fn meets(&self, condition: &str, wanted: &Value) -> bool {
+        if let Some(wanted) = wanted.as_bool() {
+            return self.of[condition].contains(&wanted.to_string());
+        }
         let mut wanted = wanted.as_array().expect("conditions are lists").iter().filter_map(Value::as_str);
         match condition {
             "names" => wanted.any(|name| name == self.package.name),
@@ -169,7 +198,8 @@ fn conditions(packages: &[Values<'_>], random: &mut SeededRandom) -> Map<String,
         let mut values = other.of[facet].iter().cloned().collect::<Vec<_>>();
         if one_in_three(random) && !values.is_empty() {
             values.truncate(2);
-            conditions.insert(facet.into(), json!(values));
+            let is_one = facet == "certified";
+            conditions.insert(facet.into(), if is_one { json!(values[0] == "true") } else { json!(values) });
         }
     }
     if one_in_three(random) {
@@ -184,5 +214,13 @@ fn counted(packages: &[&Values<'_>], facet: &str, first: usize) -> Value {
     for value in packages.iter().flat_map(|package| &package.of[facet]) {
         *counts.entry(value).or_default() += 1;
     }
-    display::facet(counts, first)
+    let mut values = display::facet(counts, first);
+    if facet == "certified" {
+        let values = values.as_array_mut().expect("a list");
+        for value in values.iter_mut() {
+            value["value"] = json!(value["value"] == "true");
+        }
+        values.sort_by_key(|value| value["value"] == false);
+    }
+    values
 }

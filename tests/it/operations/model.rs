@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -74,6 +75,13 @@ impl Package {
 
     pub(super) fn default_channel(&self) -> Option<Channel> {
         self.channels.get(self.text("defaultChannel")?).copied()
+    }
+
+    /// Its channels, by name with numbers.
+    pub(super) fn channels_in_order(&self) -> Vec<Channel> {
+        let mut channels: Vec<_> = self.channels.values().copied().collect();
+        channels.sort_by_cached_key(|channel| padded(channel.name));
+        channels
     }
 
     /// Its bundles, the highest version first; equal ones by name.
@@ -166,8 +174,22 @@ fn packages(blobs: &'static [Value]) -> BTreeMap<&'static str, Package> {
     packages
 }
 
+/// A name in which every number has twenty digits.
+fn padded(name: &str) -> String {
+    let mut padded = String::new();
+    for run in name.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
+        let run = std::str::from_utf8(run).expect("names of the corpus are ASCII");
+        if run.as_bytes()[0].is_ascii_digit() {
+            write!(padded, "{run:0>20}").expect("a string takes all text");
+        } else {
+            padded.push_str(run);
+        }
+    }
+    padded
+}
+
 /// The precedence of Semantic Versioning: numbers first, then what is before a release, part by part.
-fn compare_versions(a: &str, b: &str) -> Ordering {
+pub(super) fn compare_versions(a: &str, b: &str) -> Ordering {
     let [a, b] = [a, b].map(|text| {
         let text = text.split_once('+').map_or(text, |(text, _build)| text);
         let (numbers, before) = text.split_once('-').map_or((text, None), |(numbers, before)| (numbers, Some(before)));

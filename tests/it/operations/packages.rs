@@ -86,7 +86,7 @@ fn details_show_each_package_with_its_channels_and_their_entries() {
             "description": package.text("description"),
             "metadata": package.metadata().map(display::in_details),
             "defaultChannel": package.default_channel().map(|channel| json!({ "name": channel.name })),
-            "channels": package.channels.values().map(channel).collect::<Vec<_>>(),
+            "channels": package.channels_in_order().iter().map(channel).collect::<Vec<_>>(),
         });
         assert_eq!(answer["package"]["metadata"], expected["metadata"], "{}", package.name);
         assert_eq!(answer["package"], expected, "{}", package.name);
@@ -120,7 +120,7 @@ fn each_package_is_looked_up_with_its_channels_and_their_heads() {
             "name": package.name,
             "defaultChannel": { "name": package.text("defaultChannel") },
             "deprecation": null,
-            "channels": package.channels.values().map(channel).collect::<Vec<_>>(),
+            "channels": package.channels_in_order().iter().map(channel).collect::<Vec<_>>(),
         });
         assert_eq!(answer, json!({ "package": expected }));
     }
@@ -156,7 +156,7 @@ pub(super) fn facets(packages: &[&Package]) -> Value {
     };
     json!({
         "categories": facet(&display::categories),
-        "providers": facet(&|metadata| display::provider(metadata).into_iter().collect()),
+        "providers": facet(&|metadata| display::provider(metadata).map(display::short_name).into_iter().collect()),
         "capabilityLevels": facet(&|metadata| display::capability_level(metadata).into_iter().collect()),
         "installModes": facet(&|metadata| display::install_modes(metadata).into_iter().collect()),
     })

@@ -1,6 +1,6 @@
 //! Builds a [`Catalog`] from canonical lines: decodes, links, and optionally validates.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -83,7 +83,13 @@ fn index(
     });
     index.bundles_by_image = by_image;
     let BlobLocations { files, lines } = locations;
-    let catalog = Catalog { index: Arc::new(index), files, lines, problems: Problems::default() };
+    let catalog = Catalog {
+        index: Arc::new(index),
+        files,
+        lines,
+        problems: Problems::default(),
+        problem_counts: OnceLock::new(),
+    };
     Ok((catalog, findings))
 }
 

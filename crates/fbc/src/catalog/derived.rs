@@ -4,11 +4,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::Catalog;
-use super::find::{BundleIndex, BundleRanks, MetaIndex, SearchIndex};
+use super::find::{BundleIndex, BundleRanks, CreationTimes, MetaIndex, SearchIndex};
 use super::icon::Icons;
 use super::metadata::CsvPositions;
 use super::summary::Summaries;
+use super::{Catalog, channel};
 use crate::outline::Outline;
 
 /// Lazily computed tables of a catalog.
@@ -18,6 +18,8 @@ pub(super) struct Derived {
     icons: OnceLock<Arc<Icons>>,
     bundles: OnceLock<BundleIndex>,
     ranks: OnceLock<BundleRanks>,
+    times: OnceLock<CreationTimes>,
+    channels: OnceLock<Box<[u32]>>,
     metas: OnceLock<MetaIndex>,
     search: OnceLock<SearchIndex>,
     manifests: OnceLock<CsvPositions>,
@@ -31,6 +33,8 @@ impl Catalog {
         self.icons();
         self.bundle_index();
         self.bundle_ranks();
+        self.creation_times();
+        self.channel_order();
         self.meta_index();
         self.search_index();
         self.outline();
@@ -61,6 +65,15 @@ impl Catalog {
 
     pub(super) fn bundle_ranks(&self) -> &BundleRanks {
         self.index.derived.ranks.get_or_init(|| BundleRanks::new(self))
+    }
+
+    pub(super) fn creation_times(&self) -> &CreationTimes {
+        self.index.derived.times.get_or_init(|| CreationTimes::new(self))
+    }
+
+    /// Returns the ids of all channels, by package, then in the order of their names with numbers.
+    pub(super) fn channel_order(&self) -> &[u32] {
+        self.index.derived.channels.get_or_init(|| channel::order(self))
     }
 
     pub(super) fn meta_index(&self) -> &MetaIndex {

@@ -12,8 +12,10 @@ mod packages;
 mod ranks;
 mod search;
 mod tables;
+mod times;
 
 use super::{CapabilityLevel, InstallMode};
+use crate::problem::Severity;
 use crate::range::MastermindsRange;
 
 pub use facets::{Facet, FacetCounts, FacetValue};
@@ -23,7 +25,8 @@ pub use search::{MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, MAX_SEARCH_LETTERS, M
 pub(super) use bundles::BundleIndex;
 pub(super) use metas::MetaIndex;
 pub(super) use ranks::BundleRanks;
-pub(super) use search::SearchIndex;
+pub(super) use search::{SearchIndex, fold_text};
+pub(super) use times::CreationTimes;
 
 /// Conditions on packages; the default matches every package.
 ///
@@ -53,7 +56,7 @@ pub struct PackageFilter<'f> {
     pub names: Vec<&'f str>,
     /// Matches packages in one of these categories.
     pub categories: Vec<&'f str>,
-    /// Matches packages from one of these providers, by name.
+    /// Matches packages from one of these providers, by name as written or by short name.
     pub providers: Vec<&'f str>,
     /// Matches packages with one of these keywords.
     pub keywords: Vec<&'f str>,
@@ -63,6 +66,16 @@ pub struct PackageFilter<'f> {
     pub install_modes: Vec<InstallMode>,
     /// Matches packages with all of these platform features.
     pub infrastructure_features: Vec<&'f str>,
+    /// Matches packages that support one of these CPU architectures.
+    pub architectures: Vec<&'f str>,
+    /// Matches packages that support one of these operating systems.
+    pub operating_systems: Vec<&'f str>,
+    /// Matches packages that one of these subscriptions covers.
+    pub valid_subscriptions: Vec<&'f str>,
+    /// Matches packages whose author says that they are (`true`) or are not (`false`) certified.
+    pub certified: Option<bool>,
+    /// Matches packages with a listed problem of at least this severity.
+    pub problem_severity: Option<Severity>,
     /// Matches packages whose default channel has exactly one head, and its bundle provides this API.
     pub provides: Option<ApiFilter<'f>>,
     /// Matches packages that are (`true`) or are not (`false`) deprecated themselves; deprecations of channels and bundles

@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 
-pub use console::first_sentence;
+pub use console::{first_sentence, short_name};
 pub use kinds::{CapabilityLevel, InstallMode, InstallModes};
 pub(super) use positions::CsvPositions;
 

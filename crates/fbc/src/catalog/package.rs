@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::property::properties;
 use super::record::{ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord};
-use super::{Bundle, Catalog, JsonText, Meta, Property};
+use super::{Bundle, Catalog, JsonText, Meta, PackageProblems, Property};
 use crate::work::{Step, Work, WorkStopped};
 
 /// A package, which can be installed and upgraded: an `olm.package` with its channels and bundles.
@@ -76,6 +76,17 @@ impl<'a> Package<'a> {
     /// Iterates over its channels, sorted by name.
     pub fn channels(self) -> impl DoubleEndedIterator<Item = Channel<'a>> + ExactSizeIterator {
         ids(&self.record().channels).map(move |id| Channel::new(self.catalog, id))
+    }
+
+    /// Returns the indexes of its channels among all channels of the catalog.
+    pub(super) fn channel_places(self) -> Range<usize> {
+        let range = &self.record().channels;
+        range.start as usize..range.end as usize
+    }
+
+    /// Returns the numbers of its listed problems.
+    pub fn problem_counts(self) -> PackageProblems {
+        self.catalog.problem_counts(self.place())
     }
 
     /// Finds a channel by name.

@@ -6,7 +6,8 @@ use std::ops::Range;
 use hashbrown::HashSet;
 use jiff::Timestamp;
 
-use super::metadata::{CapabilityLevel, InstallModes, first_sentence};
+use super::find::fold_text;
+use super::metadata::{CapabilityLevel, InstallModes, first_sentence, short_name};
 use super::names::{Name, NameInterner, NameTable};
 use super::record::NONE;
 use super::{Bundle, Catalog, Head, JsonText, Package};
@@ -35,9 +36,15 @@ struct SummaryRecord {
     summary: Option<Name>,
     provider_name: Option<Name>,
     provider_url: Option<Name>,
+    provider_short_name: Option<Name>,
+    /// Folded display name, or else name of the package.
+    sort_name: Option<Name>,
     keywords: Range<u32>,
     categories: Range<u32>,
     features: Range<u32>,
+    architectures: Range<u32>,
+    operating_systems: Range<u32>,
+    subscriptions: Range<u32>,
     capability_level: Option<CapabilityLevel>,
     install_modes: InstallModes,
     certified: Option<bool>,
@@ -80,6 +87,16 @@ impl<'a> Summary<'a> {
         self.text(self.record.provider_name)
     }
 
+    /// Returns the name of the provider without its legal form, such as `Red Hat` for `Red Hat, Inc.`.
+    pub fn provider_short_name(self) -> Option<&'a str> {
+        self.text(self.record.provider_short_name)
+    }
+
+    /// Returns what the package is ordered by if it is ordered by display name: without letter case, accents and marks.
+    pub fn sort_name(self) -> &'a str {
+        self.text(self.record.sort_name).unwrap_or_default()
+    }
+
     /// Returns the URL of the provider; `None` when missing or empty.
     pub fn provider_url(self) -> Option<&'a str> {
         self.text(self.record.provider_url)
@@ -98,6 +115,22 @@ impl<'a> Summary<'a> {
     /// Iterates over the platform features, as [`CsvMetadata::infrastructure_features`](super::CsvMetadata::infrastructure_features).
     pub fn infrastructure_features(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.features)
+    }
+
+    /// Iterates over the CPU architectures, as [`CsvMetadata::architectures`](super::CsvMetadata::architectures).
+    pub fn architectures(self) -> impl ExactSizeIterator<Item = &'a str> {
+        self.words(&self.record.architectures)
+    }
+
+    /// Iterates over the operating systems, as [`CsvMetadata::operating_systems`](super::CsvMetadata::operating_systems).
+    pub fn operating_systems(self) -> impl ExactSizeIterator<Item = &'a str> {
+        self.words(&self.record.operating_systems)
+    }
+
+    /// Iterates over the subscriptions, as [`CsvMetadata::valid_subscriptions`](super::CsvMetadata::valid_subscriptions),
+    /// without duplicates.
+    pub fn valid_subscriptions(self) -> impl ExactSizeIterator<Item = &'a str> {
+        self.words(&self.record.subscriptions)
     }
 
     /// Returns the capability level; `None` when missing or unknown.
@@ -155,17 +188,30 @@ impl SummaryBuilder {
         let found = head.into_iter().chain(package.bundles()).find_map(|bundle| Some((bundle, bundle.metadata()?)));
         let Some((bundle, metadata)) = found else {
             let summary = package.description().and_then(|text| first_sentence(&text.decode()));
-            return SummaryRecord { bundle: NONE, summary: self.text(summary), ..SummaryRecord::default() };
+            return SummaryRecord {
+                bundle: NONE,
+                summary: self.text(summary),
+                sort_name: self.text(Some(fold_text(package.name()))),
+                ..SummaryRecord::default()
+            };
         };
         let provider = metadata.provider();
         let keywords = metadata.keywords().into_iter().map(JsonText::decode);
         let mut descriptions = package.description().into_iter().chain(metadata.description());
         let summary = metadata.summary().or_else(|| descriptions.find_map(|text| first_sentence(&text.decode())));
+        let provider_name = provider.and_then(|provider| provider.name);
+        let short_name = provider_name.map(|name| short_name(&name.decode()).to_owned());
+        let shown = metadata.display_name().map_or(Cow::Borrowed(package.name()), JsonText::decode);
         SummaryRecord {
             bundle: super::id(bundle.place()),
+            provider_short_name: self.text(short_name),
+            sort_name: self.text(Some(fold_text(&shown))),
+            architectures: self.words(metadata.architectures().into_iter().map(Cow::Owned)),
+            operating_systems: self.words(metadata.operating_systems().into_iter().map(Cow::Owned)),
+            subscriptions: self.words(metadata.valid_subscriptions().into_iter().map(Cow::Owned)),
             display_name: self.name(metadata.display_name()),
             summary: self.text(summary),
-            provider_name: self.name(provider.and_then(|provider| provider.name)),
+            provider_name: self.name(provider_name),
             provider_url: self.name(provider.and_then(|provider| provider.url)),
             keywords: self.words(keywords.filter(|word| !word.trim().is_empty())),
             categories: self.words(metadata.categories().into_iter().map(Cow::Owned)),

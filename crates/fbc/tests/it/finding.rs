@@ -56,6 +56,7 @@ fn text(value: FacetValue<'_>) -> String {
         FacetValue::Text(text) => text.to_owned(),
         FacetValue::CapabilityLevel(level) => format!("{level:?}"),
         FacetValue::InstallMode(mode) => format!("{mode:?}"),
+        FacetValue::Boolean(is) => is.to_string(),
     }
 }
 
@@ -131,6 +132,11 @@ fn conditions_on_packages_must_all_hold_and_each_facet_ignores_its_own() {
         capability_levels: vec![CapabilityLevel::BasicInstall],
         install_modes: vec![InstallMode::OwnNamespace],
         infrastructure_features: vec!["disconnected"],
+        architectures: vec!["amd64"],
+        operating_systems: vec!["linux"],
+        valid_subscriptions: Vec::new(),
+        certified: None,
+        problem_severity: None,
         provides: Some(api("etcd.io/Etcd")),
         deprecated: Some(true),
     };

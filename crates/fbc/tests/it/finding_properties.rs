@@ -9,6 +9,7 @@ use fbc::catalog::{
 use fbc::range::MastermindsRange;
 use fbc::version::Version;
 use fbc::work::Work;
+use fbc::{Catalog, Severity};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
 use testing::fixture;
@@ -34,7 +35,7 @@ fn is_any(wanted: &[&str], mut found: impl Iterator<Item = impl AsRef<str>>) -> 
 }
 
 /// The facets whose condition a package fails, and whether it fails another.
-fn failures(package: Package<'_>, filter: &PackageFilter<'_>) -> (Vec<Facet>, bool) {
+fn failures(catalog: &Catalog, package: Package<'_>, filter: &PackageFilter<'_>) -> (Vec<Facet>, bool) {
     let summary = package.summary();
     let head = package.default_channel().and_then(|channel| match channel.head() {
         Head::One(entry) => entry.bundle(),
@@ -46,8 +47,14 @@ fn failures(package: Package<'_>, filter: &PackageFilter<'_>) -> (Vec<Facet>, bo
     let levels = &filter.capability_levels;
     let conditions = [
         (Facet::Categories, is_any(&filter.categories, summary.categories())),
-        (Facet::Providers, is_any(&filter.providers, summary.provider_name().into_iter())),
+        (
+            Facet::Providers,
+            is_any(&filter.providers, summary.provider_name().into_iter().chain(summary.provider_short_name())),
+        ),
         (Facet::Keywords, is_any(&filter.keywords, summary.keywords())),
+        (Facet::Architectures, is_any(&filter.architectures, summary.architectures())),
+        (Facet::Certified, filter.certified.is_none_or(|wanted| summary.certified() == Some(wanted))),
+        (Facet::Deprecated, filter.deprecated.is_none_or(|wanted| package.deprecation().is_some() == wanted)),
         (Facet::InfrastructureFeatures, filter.infrastructure_features.iter().all(|wanted| features.contains(wanted))),
         (Facet::InstallModes, modes.is_empty() || modes.iter().any(|&mode| summary.install_modes().contains(mode))),
         (
@@ -57,9 +64,14 @@ fn failures(package: Package<'_>, filter: &PackageFilter<'_>) -> (Vec<Facet>, bo
     ];
     let others = is_any(&filter.names, std::iter::once(package.name()))
         && filter.provides.is_none_or(provides)
-        && filter.deprecated.is_none_or(|wanted| package.deprecation().is_some() == wanted)
+        && filter.problem_severity.is_none_or(|severity| has_problem(catalog, package, severity))
         && filter.search.is_none_or(|text| rank(package, text).is_some());
     (conditions.into_iter().filter(|(_, holds)| !holds).map(|(facet, _)| facet).collect(), !others)
+}
+
+fn has_problem(catalog: &Catalog, package: Package<'_>, severity: Severity) -> bool {
+    let own = catalog.problems().iter().filter(|problem| problem.package.as_deref() == Some(package.name()));
+    own.into_iter().any(|problem| severity == Severity::Warning || problem.severity() == Severity::Error)
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -146,11 +158,16 @@ fn values(package: Package<'_>, facet: Facet) -> BTreeSet<FacetValue<'_>> {
     let summary = package.summary();
     match facet {
         Facet::Categories => summary.categories().map(FacetValue::Text).collect(),
-        Facet::Providers => summary.provider_name().map(FacetValue::Text).into_iter().collect(),
+        Facet::Providers => summary.provider_short_name().map(FacetValue::Text).into_iter().collect(),
         Facet::Keywords => summary.keywords().map(FacetValue::Text).collect(),
         Facet::InfrastructureFeatures => summary.infrastructure_features().map(FacetValue::Text).collect(),
         Facet::CapabilityLevels => summary.capability_level().map(FacetValue::CapabilityLevel).into_iter().collect(),
         Facet::InstallModes => summary.install_modes().iter().map(FacetValue::InstallMode).collect(),
+        Facet::Architectures => summary.architectures().map(FacetValue::Text).collect(),
+        Facet::OperatingSystems => summary.operating_systems().map(FacetValue::Text).collect(),
+        Facet::ValidSubscriptions => summary.valid_subscriptions().map(FacetValue::Text).collect(),
+        Facet::Certified => summary.certified().map(FacetValue::Boolean).into_iter().collect(),
+        Facet::Deprecated => [FacetValue::Boolean(package.deprecation().is_some())].into(),
     }
 }
 
@@ -173,19 +190,20 @@ proptest! {
             let expected: Vec<_> = catalog
                 .packages()
                 .enumerate()
-                .filter(|&(_, package)| failures(package, &filter) == (Vec::new(), false))
+                .filter(|&(_, package)| failures(&catalog, package, &filter) == (Vec::new(), false))
                 .map(|(at, package)| (u32::try_from(at).unwrap(), filter.search.map_or(0, |text| rank(package, text).unwrap())))
                 .collect();
             prop_assert_eq!(found.matches().collect::<Vec<_>>(), expected, "{:?}", filter);
             for facet in [
                 Facet::Categories, Facet::Providers, Facet::Keywords, Facet::CapabilityLevels, Facet::InstallModes,
-                Facet::InfrastructureFeatures,
+                Facet::InfrastructureFeatures, Facet::Architectures, Facet::OperatingSystems, Facet::ValidSubscriptions,
+                Facet::Certified, Facet::Deprecated,
             ] {
                 let mut counts = FacetCounts::default();
                 found.count(facet, &mut counts, &Work::unlimited()).unwrap();
                 let mut expected: BTreeMap<FacetValue<'_>, u32> = BTreeMap::new();
                 for package in catalog.packages() {
-                    let (failed, fails_another) = failures(package, &filter);
+                    let (failed, fails_another) = failures(&catalog, package, &filter);
                     if !fails_another && failed.iter().all(|failed| *failed == facet) {
                         for value in values(package, facet) {
                             *expected.entry(value).or_default() += 1;

@@ -105,3 +105,42 @@ fn each_operation_of_a_document_asks_for_itself() {
     assert_eq!(catalogs(Some("B")), Some(Some(ScopedCatalogs::Every)));
     assert_eq!((catalogs(Some("C")), catalogs(None)), (None, None));
 }
+
+#[test]
+fn one_condition_of_filters_depends_on_more_than_the_content() {
+    let schema =
+        apollo_compiler::Schema::parse_and_validate(crate::SDL, "schema.graphql").expect("the schema is valid");
+    let inputs = schema.types.values().filter_map(|definition| definition.as_input_object());
+    let scoped = inputs.flat_map(|input| input.fields.values()).filter(|field| field.directives.has("cacheScope"));
+    assert_eq!(scoped.map(|field| field.name.as_str()).collect::<Vec<_>>(), METADATA_CONDITION);
+}
+
+#[test]
+fn a_filter_by_problems_is_given_in_a_literal_or_in_a_variable() {
+    let text = |arguments: &str, filter: &str| {
+        format!(
+            "query{arguments} {{ catalog(name: \"a\", digest: \"d\") {{ packages(filter: {filter}) {{ totalCount }} }} }}"
+        )
+    };
+    let whole = text("($f: PackageFilter)", "$f");
+    let part = text("($f: ProblemSeverity)", "{problemSeverity: $f}");
+    let default = text("($f: ProblemSeverity = ERROR)", "{problemSeverity: $f}");
+    for (text, variables, expected) in [
+        (text("", "{problemSeverity: ERROR}"), json!({}), true),
+        (text("", "{names: [\"x\"]}"), json!({}), false),
+        (whole.clone(), json!({"f": {"problemSeverity": "ERROR"}}), true),
+        (whole.clone(), json!({"f": {"problemSeverity": null}}), false),
+        (whole, json!({}), false),
+        (part.clone(), json!({"f": "ERROR"}), true),
+        (part, json!({}), false),
+        (default.clone(), json!({}), true),
+        (default, json!({"f": null}), false),
+    ] {
+        let document =
+            Schema::load().parse(&text, &Limits::default()).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+        let dependencies = document.dependencies(None).expect("there is one operation");
+        let Value::Object(variables) = variables else { panic!("variables are an object") };
+        let is_given = dependencies.conditions.iter().any(|condition| condition.is_given(&variables));
+        assert_eq!(is_given, expected, "{text} {variables:?}");
+    }
+}

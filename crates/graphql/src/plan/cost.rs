@@ -8,7 +8,7 @@ use super::{Plan, PlannedField, ValuePlan};
 use crate::connection::page_size;
 use crate::fields::{FieldId, ListSize, QueryField, facts};
 use crate::limits::Limits;
-use crate::write::packages::FACET_VALUES;
+use crate::write::facets::FACET_VALUES;
 
 /// Estimates the cost of a plan, in objects.
 pub(crate) fn cost(plan: &Plan<'_>, limits: &Limits) -> u64 {

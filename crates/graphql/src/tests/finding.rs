@@ -30,6 +30,14 @@ fn packages_are_filtered_by_each_condition() {
         ("{installModes: [MULTI_NAMESPACE]}", &[]),
         ("{infrastructureFeatures: [\"disconnected\"]}", &["etcd"]),
         ("{infrastructureFeatures: [\"disconnected\", \"cnf\"]}", &[]),
+        ("{architectures: [\"amd64\", \"x\"]}", &["etcd"]),
+        ("{architectures: [\"arm64\"]}", &[]),
+        ("{operatingSystems: [\"linux\"]}", &["etcd"]),
+        ("{validSubscriptions: [\"None\"]}", &[]),
+        ("{certified: false}", &["etcd"]),
+        ("{certified: true}", &[]),
+        ("{problemSeverity: WARNING}", &["etcd", "etcd", "minio", "zoo"]),
+        ("{problemSeverity: ERROR, names: [\"zoo\"]}", &["zoo"]),
         ("{deprecated: true}", &["etcd"]),
         ("{deprecated: false}", &["etcd", "minio", "zoo"]),
         ("{provides: {group: \"etcd.io\", kind: \"Etcd\"}}", &[]),
@@ -133,7 +141,11 @@ fn every_order_is_the_same_in_pages_of_any_size_both_ways() {
         ("packages", "orderBy: {field: NAME, direction: DESC}", packages),
         ("packages", "orderBy: {field: CREATED_AT}", packages),
         ("packages", "orderBy: {field: CREATED_AT, direction: DESC}", packages),
+        ("packages", "orderBy: {field: DISPLAY_NAME}", packages),
+        ("packages", "orderBy: {field: CAPABILITY_LEVEL, direction: DESC}", packages),
         ("packages", "filter: {search: \"kafka\"}, orderBy: {field: RELEVANCE, direction: DESC}", packages),
+        ("bundles", "orderBy: {field: CREATED_AT}", bundles),
+        ("bundles", "orderBy: {field: CREATED_AT, direction: ASC}", bundles),
         ("bundles", "orderBy: {field: VERSION}", bundles),
         ("bundles", "orderBy: {field: VERSION, direction: ASC}", bundles),
         ("bundles", "orderBy: {field: NAME}", bundles),
@@ -198,10 +210,73 @@ fn each_order_puts_first_what_it_says_and_last_what_has_no_value() {
 }
 
 #[test]
+fn packages_are_ordered_by_what_is_shown_and_by_level() {
+    let package = |name: &str, display_name: &str, level: &str, day: u32| {
+        [
+            format!(r#"{{"defaultChannel":"c","name":"{name}","schema":"olm.package"}}"#),
+            format!(r#"{{"entries":[{{"name":"{name}.v1"}}],"name":"c","package":"{name}","schema":"olm.channel"}}"#),
+            format!(
+                r#"{{"name":"{name}.v1","package":"{name}","properties":[{{"type":"olm.csv.metadata","value":{{"annotations":{{"capabilities":"{level}","createdAt":"2026-01-0{day}"}},"displayName":"{display_name}"}}}}],"schema":"olm.bundle"}}"#
+            ),
+        ]
+    };
+    let lines = [
+        package("a", "Zebra", "Auto Pilot", 3),
+        package("b", "élan", "Basic Install", 1),
+        package("c", "Elan", "none", 2),
+        package("d", "", "Deep Insights", 2),
+        package("e", "electric", "Basic Install", 0),
+    ]
+    .concat();
+    let engine = engine_of([served("one", &lines, 1)], Limits::default());
+    for (order, expected) in [
+        ("packages(orderBy: {field: DISPLAY_NAME})", ["d", "b", "c", "e", "a"]),
+        ("packages(orderBy: {field: DISPLAY_NAME, direction: DESC})", ["a", "e", "b", "c", "d"]),
+        ("packages(orderBy: {field: CAPABILITY_LEVEL})", ["b", "e", "d", "a", "c"]),
+        ("packages(orderBy: {field: CAPABILITY_LEVEL, direction: DESC})", ["a", "d", "b", "e", "c"]),
+        ("bundles(orderBy: {field: CREATED_AT})", ["a.v1", "c.v1", "d.v1", "b.v1", "e.v1"]),
+        ("bundles(orderBy: {field: CREATED_AT, direction: ASC})", ["b.v1", "c.v1", "d.v1", "a.v1", "e.v1"]),
+    ] {
+        assert_eq!(names(&engine, order), expected, "{order}");
+    }
+}
+
+#[test]
+fn channels_are_ordered_by_numbers_in_names_and_by_the_version_of_their_head() {
+    let lines = [
+        r#"{"defaultChannel":"v1.9","name":"a","schema":"olm.package"}"#,
+        r#"{"entries":[{"name":"a.v2"}],"name":"v1.10","package":"a","schema":"olm.channel"}"#,
+        r#"{"entries":[{"name":"a.v3"}],"name":"v1.9","package":"a","schema":"olm.channel"}"#,
+        r#"{"entries":[{"name":"a.v2"}],"name":"alpha","package":"a","schema":"olm.channel"}"#,
+        r#"{"entries":[],"name":"empty","package":"a","schema":"olm.channel"}"#,
+        r#"{"name":"a.v2","package":"a","properties":[{"type":"olm.package","value":{"packageName":"a","version":"2.0.0"}}],"schema":"olm.bundle"}"#,
+        r#"{"name":"a.v3","package":"a","properties":[{"type":"olm.package","value":{"packageName":"a","version":"3.0.0"}}],"schema":"olm.bundle"}"#,
+    ];
+    let engine = engine_of([served("one", &lines, 1)], Limits::default());
+    for (order, expected) in [
+        ("", ["alpha", "empty", "v1.9", "v1.10"]),
+        ("(orderBy: {field: NAME, direction: DESC})", ["v1.10", "v1.9", "empty", "alpha"]),
+        ("(orderBy: {field: HEAD_VERSION})", ["alpha", "v1.10", "v1.9", "empty"]),
+        ("(orderBy: {field: HEAD_VERSION, direction: DESC})", ["v1.9", "alpha", "v1.10", "empty"]),
+    ] {
+        let query = format!("{{ package(catalog: \"one\", name: \"a\") {{ channels{order} {{ name }} }} }}");
+        let channels = data(&engine, &query)["package"]["channels"].as_array().unwrap().clone();
+        let names: Vec<_> = channels.iter().map(|channel| channel["name"].as_str().unwrap()).collect();
+        assert_eq!(names, expected, "{order}");
+    }
+}
+
+#[test]
 fn a_cursor_of_another_order_is_refused() {
     let engine = engine(Limits::default());
     let cursor = data(&engine, "{ packages { pageInfo { endCursor } } }")["packages"]["pageInfo"]["endCursor"].take();
-    for order in ["{field: NAME, direction: DESC}", "{field: CREATED_AT}", "{field: RELEVANCE}"] {
+    for order in [
+        "{field: NAME, direction: DESC}",
+        "{field: CREATED_AT}",
+        "{field: RELEVANCE}",
+        "{field: DISPLAY_NAME}",
+        "{field: CAPABILITY_LEVEL}",
+    ] {
         let body = ask(&engine, &format!("{{ packages(orderBy: {order}, after: {cursor}) {{ totalCount }} }}"));
         assert_eq!((code(&body), &body["data"]["packages"]), ("BAD_USER_INPUT", &Value::Null), "{order}");
     }
@@ -249,7 +324,8 @@ fn a_facet_counts_what_each_value_would_find() {
         let query = format!(
             "{{ packages{given} {{ facets {{ catalogs {{ value count }} categories {{ value count }} providers {{ value count }} \
              keywords(first: 1) {{ value count }} capabilityLevels {{ value count }} installModes {{ value count }} \
-             infrastructureFeatures {{ value count }} }} }} }}"
+             infrastructureFeatures {{ value count }} architectures {{ value count }} operatingSystems {{ value count }} \
+             validSubscriptions {{ value count }} certified {{ value count }} deprecated {{ value count }} }} }} }}"
         );
         data(&engine, &query)["packages"]["facets"].take()
     };
@@ -262,6 +338,11 @@ fn a_facet_counts_what_each_value_would_find() {
         "capabilityLevels": [one("FULL_LIFECYCLE")],
         "installModes": [one("OWN_NAMESPACE"), one("ALL_NAMESPACES")],
         "infrastructureFeatures": [one("disconnected")],
+        "architectures": [one("amd64")],
+        "operatingSystems": [one("linux")],
+        "validSubscriptions": [],
+        "certified": [{"value": false, "count": 1}],
+        "deprecated": [{"value": true, "count": 1}, {"value": false, "count": 3}],
     });
     assert_eq!(facets(""), all);
     let own = facets("(catalogs: [\"beta\"])");
@@ -270,11 +351,53 @@ fn a_facet_counts_what_each_value_would_find() {
     assert_eq!((&other["categories"], &other["providers"]), (&all["categories"], &json!([])));
     let inner = data(&engine, "{ catalog(name: \"alpha\") { packages { facets { catalogs { value count } } } } }");
     assert_eq!(inner["catalog"]["packages"]["facets"]["catalogs"], json!([{"value": "alpha", "count": 2}]));
+    let deprecated = facets("(filter: {deprecated: true})");
+    assert_eq!((&deprecated["deprecated"], &deprecated["certified"]), (&all["deprecated"], &all["certified"]));
 }
 
 #[test]
-fn a_facet_has_as_many_values_as_asked_and_never_more_than_a_hundred() {
-    let lines: Vec<String> = (0..150)
+fn each_facet_value_has_a_text_to_show() {
+    let query = "{ packages { facets { catalogs { ...F } categories { ...F } capabilityLevels { ...F } \
+                 installModes { ...F } certified { ...F } deprecated { ...F } } } } \
+                 fragment F on FacetValue { __typename displayName }";
+    let facets = data(&engine(Limits::default()), query)["packages"]["facets"].take();
+    let value = |kind: &str, name: &str| json!({"__typename": format!("{kind}FacetValue"), "displayName": name});
+    let expected = json!({
+        "catalogs": [value("Catalog", "The first"), value("Catalog", "beta")],
+        "categories": [value("Text", "Database"), value("Text", "Storage")],
+        "capabilityLevels": [value("CapabilityLevel", "Full Lifecycle")],
+        "installModes": [value("InstallMode", "Own namespace"), value("InstallMode", "All namespaces")],
+        "certified": [value("Boolean", "Not certified")],
+        "deprecated": [value("Boolean", "Deprecated"), value("Boolean", "Not deprecated")],
+    });
+    assert_eq!(facets, expected);
+}
+
+#[test]
+fn values_of_a_facet_are_found_by_a_part_of_their_text() {
+    let lines = [
+        r#"{"defaultChannel":"c","name":"a","schema":"olm.package"}"#,
+        r#"{"entries":[{"name":"a.v1"}],"name":"c","package":"a","schema":"olm.channel"}"#,
+        r#"{"name":"a.v1","package":"a","properties":[{"type":"olm.csv.metadata","value":{"keywords":["Größe","big data","data-base","x"]}}],"schema":"olm.bundle"}"#,
+    ];
+    let engine = engine_of([served("c", &lines, 1)], Limits::default());
+    let values = |search: &str| {
+        let query =
+            "query($search: String) { packages { facets { keywords(first: 2, search: $search) { value count } } } }";
+        let body = ask_with(&engine, query, &json!({ "search": search }));
+        let values = body["data"]["packages"]["facets"]["keywords"].as_array().unwrap().clone();
+        values.into_iter().map(|value| value["value"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(values("GROSSE"), ["Größe"]);
+    assert_eq!(values("data"), ["big data", "data-base"]);
+    assert_eq!(values("DATA BASE"), ["data-base"]);
+    assert_eq!(values("none"), [""; 0]);
+    assert_eq!(values(" "), ["Größe", "big data"]);
+}
+
+#[test]
+fn a_facet_has_as_many_values_as_asked_and_never_more_than_a_thousand() {
+    let lines: Vec<String> = (0..1_050)
         .flat_map(|n| {
             [
                 format!(r#"{{"defaultChannel":"c","name":"p{n}","schema":"olm.package"}}"#),
@@ -288,8 +411,10 @@ fn a_facet_has_as_many_values_as_asked_and_never_more_than_a_hundred() {
         let body = ask(&engine, &format!("{{ packages {{ facets {{ keywords{first} {{ count }} }} }} }}"));
         (body["data"]["packages"]["facets"]["keywords"].as_array().map(Vec::len), code(&body).to_owned())
     };
-    for (first, expected) in [("", 20), ("(first: 0)", 0), ("(first: 100)", 100), ("(first: 101)", 100)] {
+    for (first, expected) in [("", 20), ("(first: 0)", 0), ("(first: 1000)", 1_000)] {
         assert_eq!(count(first), (Some(expected), "none".to_owned()), "{first}");
     }
-    assert_eq!(count("(first: -1)"), (None, "BAD_USER_INPUT".to_owned()));
+    for first in ["(first: -1)", "(first: 1001)"] {
+        assert_eq!(count(first), (None, "BAD_USER_INPUT".to_owned()), "{first}");
+    }
 }

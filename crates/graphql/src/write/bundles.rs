@@ -29,11 +29,14 @@ enum BundleOrder {
     Natural,
     Version(Direction),
     Name(Direction),
+    CreatedAt(Direction),
 }
 
 /// Sort key of a bundle.
 struct BundleItemKey<'k> {
     key: BundleKey<'k>,
+    /// When it was created, in microseconds since 1970; `None` if unknown or not ordered by it.
+    created_at: Option<i64>,
     catalog: &'k str,
 }
 
@@ -81,13 +84,25 @@ fn find(
     let catalog = &served.content.catalog;
     let places = catalog.find_bundles(filter.unwrap_or(&BundleFilter::default()), work)?;
     if order != BundleOrder::Natural {
-        work.draw(Step::SortStep, sort_steps(places.len()))?;
+        let sorts = if matches!(order, BundleOrder::CreatedAt(_)) { 2 } else { 1 };
+        work.draw(Step::SortStep, sorts * sort_steps(places.len()))?;
     }
     let mut list: Vec<_> = places.into_iter().map(|place| RankedPlace { place, rank: 0 }).collect();
     match order {
         BundleOrder::Natural => {}
         BundleOrder::Version(direction) => by_rank(&mut list, direction, |place| catalog.version_ranks()[place]),
         BundleOrder::Name(direction) => by_rank(&mut list, direction, |place| Some(catalog.name_ranks()[place])),
+        BundleOrder::CreatedAt(direction) => {
+            // The catalog has the bundles of a package by version.
+            list.sort_unstable_by_key(|ranked| {
+                let place = ranked.place as usize;
+                (catalog.bundle_at(place).package().place(), catalog.name_ranks()[place])
+            });
+            list.sort_by(|a, b| {
+                let [a, b] = [a, b].map(|ranked| catalog.bundle_created_at(ranked.place as usize));
+                direction.present_first(a.as_ref(), b.as_ref(), i64::cmp)
+            });
+        }
     }
     Ok(Places::List(list.into()))
 }
@@ -107,6 +122,7 @@ impl BundleOrder {
         match order["field"].as_str() {
             Some("VERSION") => Self::Version(direction),
             Some("NAME") => Self::Name(direction),
+            Some("CREATED_AT") => Self::CreatedAt(direction),
             _ => Self::Natural,
         }
     }
@@ -116,7 +132,18 @@ impl BundleOrder {
             Self::Natural => KeyTag::BUNDLES,
             Self::Version(direction) => KeyTag::BUNDLES_BY_VERSION[direction as usize],
             Self::Name(direction) => KeyTag::BUNDLES_BY_NAME[direction as usize],
+            Self::CreatedAt(direction) => KeyTag::BUNDLES_BY_CREATION[direction as usize],
         }
+    }
+}
+
+impl BundleItem<'_> {
+    /// When it was created, if that is what it is ordered by.
+    fn created_at(self) -> Option<i64> {
+        let InCatalog { served, item } = self.bundle;
+        matches!(self.order, BundleOrder::CreatedAt(_))
+            .then(|| served.content.catalog.bundle_created_at(item.place()))
+            .flatten()
     }
 }
 
@@ -129,12 +156,22 @@ impl<'a> ConnectionItem<'a> for BundleItem<'a> {
     }
 
     fn key(self) -> BundleItemKey<'a> {
-        BundleItemKey { key: self.bundle.item.key(), catalog: &self.bundle.served.name }
+        BundleItemKey { key: self.bundle.item.key(), created_at: self.created_at(), catalog: &self.bundle.served.name }
     }
 
     fn key_from_cursor(order: BundleOrder, cursor: &OpaqueKey) -> Option<BundleItemKey<'_>> {
+        if let BundleOrder::CreatedAt(_) = order {
+            let [created_at, package, name, catalog] = cursor.parts(order.tag())?;
+            let created_at = created_at.map(str::parse).transpose().ok()?;
+            return Some(BundleItemKey {
+                key: BundleKey::new(package?, None, None, name?),
+                created_at,
+                catalog: catalog?,
+            });
+        }
         let [package, version, release, name, catalog] = cursor.parts(order.tag())?;
-        Some(BundleItemKey { key: BundleKey::new(package?, version, release, name?), catalog: catalog? })
+        let key = BundleKey::new(package?, version, release, name?);
+        Some(BundleItemKey { key, created_at: None, catalog: catalog? })
     }
 
     fn compare(order: BundleOrder, a: &BundleItemKey<'_>, b: &BundleItemKey<'_>) -> Ordering {
@@ -147,6 +184,10 @@ impl<'a> ConnectionItem<'a> for BundleItem<'a> {
                 .then_with(by_package)
                 .then_with(|| one.name.cmp(other.name)),
             BundleOrder::Name(direction) => direction.apply(one.name.cmp(other.name)).then_with(by_package),
+            BundleOrder::CreatedAt(direction) => direction
+                .present_first(a.created_at.as_ref(), b.created_at.as_ref(), i64::cmp)
+                .then_with(by_package)
+                .then_with(|| one.name.cmp(other.name)),
         };
         by_order.then_with(|| a.catalog.cmp(b.catalog))
     }
@@ -166,6 +207,11 @@ impl<'a> ConnectionNode<'a> for BundleItem<'a> {
 
     fn cursor(self, writer: &mut ResponseWriter<'a>) {
         let InCatalog { served, item } = self.bundle;
+        if let BundleOrder::CreatedAt(_) = self.order {
+            let created_at = self.created_at().map(|time| time.to_string());
+            let parts = [created_at.as_deref(), Some(item.package().name()), Some(item.name()), Some(&served.name)];
+            return writer.opaque_key(self.order.tag(), parts);
+        }
         let parts =
             [Some(item.package().name()), item.version(), item.release(), Some(item.name()), Some(&served.name)];
         writer.opaque_key(self.order.tag(), parts);

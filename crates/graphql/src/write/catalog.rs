@@ -43,6 +43,10 @@ impl<'a> Object<'a> for CatalogObject<'a> {
             CatalogField::PackageCount => writer.count(served.content.catalog.packages().len()),
             CatalogField::BundleCount => writer.count(served.content.catalog.bundles().len()),
             CatalogField::Schemas => return writer.object_list(served.content.catalog.schemas(), field),
+            CatalogField::ProblemCounts => {
+                let problems = served.content.catalog.all_problems();
+                return writer.problem_counts(|severity| problems.counts.of_severity(severity), field);
+            }
             CatalogField::Problems => {
                 let places = writer
                     .scans

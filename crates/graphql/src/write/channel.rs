@@ -1,11 +1,41 @@
 //! `Channel` and `ChannelEntry`.
 
-use fbc::catalog::{Channel, ChannelEntry, Head};
+use fbc::catalog::{Channel, ChannelEntry, Head, Package};
+use fbc::work::{Step, sort_steps};
 
 use super::property::PropertyOwner;
-use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
+use crate::connection::Direction;
 use crate::fields::{ChannelEntryField, ChannelField};
 use crate::opaque_key::KeyTag;
+
+impl<'a> ResponseWriter<'a> {
+    /// `Package.channels`.
+    pub(super) fn channels(&mut self, package: InCatalog<'a, Package<'a>>, field: &'a PlannedField<'a>) -> WriteResult {
+        let order = arguments(field).get("orderBy");
+        let direction = Direction::from_order(order, Direction::Ascending);
+        let in_catalog = |channel| package.with(channel);
+        let channels = package.item.channels_in_order();
+        match order["field"].as_str() {
+            Some("HEAD_VERSION") => {
+                self.work.draw(Step::SortStep, sort_steps(channels.len()))?;
+                let ranks = package.served.content.catalog.version_ranks();
+                let rank = |channel: Channel<'a>| match channel.head() {
+                    Head::One(entry) => ranks[entry.bundle()?.place()],
+                    Head::None | Head::Several => None,
+                };
+                let mut channels: Vec<_> = channels.map(|channel| (rank(channel), channel)).collect();
+                channels.sort_by(|(a, one), (b, other)| {
+                    let by_version = direction.present_first(a.as_ref(), b.as_ref(), u32::cmp);
+                    by_version.then_with(|| one.name().cmp(other.name()))
+                });
+                self.object_list(channels.into_iter().map(|(_, channel)| in_catalog(channel)), field)
+            }
+            _ if direction == Direction::Descending => self.object_list(channels.rev().map(in_catalog), field),
+            _ => self.object_list(channels.map(in_catalog), field),
+        }
+    }
+}
 
 impl<'a> Object<'a> for InCatalog<'a, Channel<'a>> {
     type Field = ChannelField;

@@ -1,6 +1,6 @@
 //! Connection types, their edges and `PageInfo`, for every type of node.
 
-use super::packages::PackageFacets;
+use super::facets::PackageFacets;
 use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::connection::{ConnectionItem, ConnectionPage, ConnectionSource, paginate};
 use crate::fields::{

@@ -2,6 +2,7 @@
 
 use fbc::catalog::{
     Bundle, CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, JsonText, Link, Maintainer, NativeApi,
+    short_name,
 };
 use fbc::work::Step;
 use serving::Served;
@@ -10,14 +11,16 @@ use super::property::PropertyOwner;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{
     CrdDescriptionField, CsvMetadataField, GroupVersionKindField, KeyValueField, LinkField, MaintainerField,
+    ProviderField,
 };
 use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODES};
 use crate::opaque_key::KeyTag;
 
-/// The type `Link`, with decoded strings.
+/// The type `Provider`, with decoded strings.
 #[derive(Clone, Copy)]
-pub(super) struct DecodedLink<'m> {
+pub(super) struct DecodedProvider<'m> {
     pub(super) name: Option<&'m str>,
+    pub(super) short_name: Option<&'m str>,
     pub(super) url: Option<&'m str>,
 }
 
@@ -60,6 +63,10 @@ impl<'a> MetadataId<'a> {
     }
 }
 
+/// The type `Provider`.
+#[derive(Clone, Copy)]
+struct Provider<'m>(Link<'m>);
+
 /// The type `KeyValue`, with the JSON strings of the metadata.
 #[derive(Clone, Copy)]
 struct RawKeyValue<'m>(JsonText<'m>, JsonText<'m>);
@@ -82,7 +89,7 @@ impl<'a> Object<'a> for InCatalog<'a, (&CsvMetadata<'_>, MetadataId<'a>)> {
             CsvMetadataField::DisplayName => return writer.optional_json_string(metadata.display_name()),
             CsvMetadataField::Summary => writer.optional_string(metadata.summary().as_deref()),
             CsvMetadataField::Description => return writer.optional_json_string(metadata.description()),
-            CsvMetadataField::Provider => return writer.optional_object(metadata.provider(), field),
+            CsvMetadataField::Provider => return writer.optional_object(metadata.provider().map(Provider), field),
             CsvMetadataField::Maintainers => return writer.object_list(metadata.maintainers(), field),
             CsvMetadataField::Links => return writer.object_list(metadata.links(), field),
             CsvMetadataField::Keywords => return writer.json_strings(metadata.keywords()),
@@ -221,13 +228,30 @@ impl<'a> Object<'a> for Link<'_> {
     }
 }
 
-impl<'a> Object<'a> for DecodedLink<'_> {
-    type Field = LinkField;
+impl<'a> Object<'a> for Provider<'_> {
+    type Field = ProviderField;
 
-    fn write(self, name: LinkField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(self, name: ProviderField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+        let Self(Link { name: own, url }) = self;
         match name {
-            LinkField::Name => writer.optional_string(self.name),
-            LinkField::Url => writer.optional_string(self.url),
+            ProviderField::Name => return writer.optional_json_string(own),
+            ProviderField::ShortName => {
+                writer.optional_string(own.map(|name| short_name(&name.decode()).to_owned()).as_deref());
+            }
+            ProviderField::Url => return writer.optional_json_string(url),
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Object<'a> for DecodedProvider<'_> {
+    type Field = ProviderField;
+
+    fn write(self, name: ProviderField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+        match name {
+            ProviderField::Name => writer.optional_string(self.name),
+            ProviderField::ShortName => writer.optional_string(self.short_name),
+            ProviderField::Url => writer.optional_string(self.url),
         }
         Ok(())
     }

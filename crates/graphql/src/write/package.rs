@@ -39,11 +39,15 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
                 return writer.optional_object(default_head(package).map(|bundle| self.with(bundle)), field);
             }
             PackageField::Channels => {
-                return writer.object_list(package.channels().map(|channel| self.with(channel)), field);
+                return writer.channels(self, field);
             }
             PackageField::Channel => {
                 let channel = arguments(field).string("name").and_then(|name| package.channel(name));
                 return writer.optional_object(channel.map(|channel| self.with(channel)), field);
+            }
+            PackageField::ProblemCounts => {
+                let counts = package.problem_counts();
+                return writer.problem_counts(|severity| counts.of_severity(severity).into(), field);
             }
             PackageField::Deprecation => return writer.optional_object(package.deprecation(), field),
             PackageField::Properties => return writer.properties(self.with(PropertyOwner::Package(package)), field),

@@ -1,22 +1,22 @@
-//! `PackageConnection`: filters and orders packages, and counts them per value of each facet.
+//! `PackageConnection`: filters and orders packages.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use fbc::catalog::{Facet, FacetCounts, FacetValue, FoundPackages, Package, PackageFilter};
+use fbc::catalog::{Package, PackageFilter};
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
 use jiff::Timestamp;
 use serving::Served;
 
 use super::connection::{Connection, ConnectionNode};
-use super::scans::{FacetScan, PackageScan, ScanKey};
+use super::facets::PackageFacets;
+use super::scans::{PackageScan, ScanKey};
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::Arguments;
 use crate::connection::{ConnectionItem, ConnectionSource, Direction, Places, RankedPlace, paginate, sort};
-use crate::fields::{
-    FacetValueField, FieldId, PackageConnectionField, PackageEdgeField, PackageFacetsField, PackageField,
-};
-use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODES};
+use crate::fields::{FieldId, PackageConnectionField, PackageEdgeField, PackageField};
+use crate::filter;
 use crate::opaque_key::{KeyTag, OpaqueKey};
 use crate::plan::ValuePlan;
 
@@ -40,32 +40,27 @@ struct PackageOrder {
 enum PackageOrderField {
     Name,
     Relevance,
+    DisplayName,
     CreatedAt,
+    CapabilityLevel,
+}
+
+/// A value that packages are ordered by.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum OrderValue<'k> {
+    /// Rank of the match, time of creation in microseconds since 1970, or index of the capability level.
+    Number(i64),
+    /// Folded display name.
+    Text(&'k str),
 }
 
 /// Sort key of a package.
 struct PackageKey<'k> {
-    /// Rank of the match, or time of creation in microseconds since 1970; `None` if ordered by name or unknown.
-    first: Option<i64>,
+    /// What they are ordered by; `None` if that is the name or unknown.
+    first: Option<OrderValue<'k>>,
     name: &'k str,
     catalog: &'k str,
 }
-
-/// The type `PackageFacets`.
-pub(super) struct PackageFacets<'a> {
-    filter: PackageFilter<'a>,
-    /// Matching packages of each selected catalog.
-    found: Vec<(&'a Served, Rc<FoundPackages<'a>>)>,
-    /// Catalogs that are not selected, in which nothing was searched yet.
-    others: Vec<&'a Served>,
-}
-
-/// The type `FacetValue`.
-#[derive(Clone, Copy)]
-struct ValueCount<'a>(FacetValue<'a>, u32);
-
-/// Maximum number of values of a facet.
-pub(crate) const FACET_VALUES: i64 = 100;
 
 const FACETS: FieldId = FieldId::PackageConnection(PackageConnectionField::Facets);
 
@@ -108,7 +103,7 @@ impl<'a> ResponseWriter<'a> {
             Ok(page) => page,
             Err(message) => return self.bad_user_input(field, message),
         };
-        let facets = PackageFacets { filter, found, others };
+        let facets = PackageFacets::new(filter, found, others);
         self.object(Connection { page: &page, facets: Some(&facets) }, field)
     }
 }
@@ -133,7 +128,9 @@ impl PackageOrder {
         let order = arguments.get("orderBy");
         let field = match order["field"].as_str() {
             Some("RELEVANCE") => PackageOrderField::Relevance,
+            Some("DISPLAY_NAME") => PackageOrderField::DisplayName,
             Some("CREATED_AT") => PackageOrderField::CreatedAt,
+            Some("CAPABILITY_LEVEL") => PackageOrderField::CapabilityLevel,
             None if searches => PackageOrderField::Relevance,
             _ => PackageOrderField::Name,
         };
@@ -144,7 +141,9 @@ impl PackageOrder {
         let tags = match self.field {
             PackageOrderField::Name => KeyTag::PACKAGES_BY_NAME,
             PackageOrderField::Relevance => KeyTag::PACKAGES_BY_RELEVANCE,
+            PackageOrderField::DisplayName => KeyTag::PACKAGES_BY_DISPLAY_NAME,
             PackageOrderField::CreatedAt => KeyTag::PACKAGES_BY_CREATION,
+            PackageOrderField::CapabilityLevel => KeyTag::PACKAGES_BY_CAPABILITY_LEVEL,
         };
         tags[self.direction as usize]
     }
@@ -160,23 +159,32 @@ impl<'a> ConnectionItem<'a> for PackageItem<'a> {
 
     fn key(self) -> PackageKey<'a> {
         let InCatalog { served, item } = self.package;
-        let first = match self.order.field {
-            PackageOrderField::Name => None,
+        let number = match self.order.field {
+            PackageOrderField::Name | PackageOrderField::DisplayName => None,
             PackageOrderField::Relevance => Some(self.rank.into()),
             PackageOrderField::CreatedAt => item.summary().created_at().map(Timestamp::as_microsecond),
+            PackageOrderField::CapabilityLevel => item.summary().capability_level().map(|level| level as i64),
+        };
+        let first = match self.order.field {
+            PackageOrderField::DisplayName => Some(OrderValue::Text(item.summary().sort_name())),
+            _ => number.map(OrderValue::Number),
         };
         PackageKey { first, name: item.name(), catalog: &served.name }
     }
 
     fn key_from_cursor(order: PackageOrder, cursor: &OpaqueKey) -> Option<PackageKey<'_>> {
         let [first, name, catalog] = cursor.parts(order.tag())?;
-        Some(PackageKey { first: first.map(str::parse).transpose().ok()?, name: name?, catalog: catalog? })
+        let first = match order.field {
+            PackageOrderField::DisplayName => first.map(OrderValue::Text),
+            _ => first.map(str::parse).transpose().ok()?.map(OrderValue::Number),
+        };
+        Some(PackageKey { first, name: name?, catalog: catalog? })
     }
 
     fn compare(order: PackageOrder, a: &PackageKey<'_>, b: &PackageKey<'_>) -> Ordering {
         let by_name = a.name.cmp(b.name);
         let by_name = if order.field == PackageOrderField::Name { order.direction.apply(by_name) } else { by_name };
-        let first = order.direction.present_first(a.first.as_ref(), b.first.as_ref(), i64::cmp);
+        let first = order.direction.present_first(a.first.as_ref(), b.first.as_ref(), OrderValue::cmp);
         first.then(by_name).then_with(|| a.catalog.cmp(b.catalog))
     }
 }
@@ -195,93 +203,10 @@ impl<'a> ConnectionNode<'a> for PackageItem<'a> {
 
     fn cursor(self, writer: &mut ResponseWriter<'a>) {
         let PackageKey { first, name, catalog } = self.key();
-        let first = first.map(|first| first.to_string());
+        let first = first.map(|first| match first {
+            OrderValue::Number(number) => Cow::Owned(number.to_string()),
+            OrderValue::Text(text) => Cow::Borrowed(text),
+        });
         writer.opaque_key(self.order.tag(), [first.as_deref(), Some(name), Some(catalog)]);
-    }
-}
-
-impl<'a> PackageFacets<'a> {
-    /// Counts the packages of the selected catalogs by the values of a facet.
-    fn count(&self, facet: Facet, work: &Work<'_>) -> Result<FacetCounts<'a>, WorkStopped> {
-        let mut counts = FacetCounts::default();
-        for (_, found) in &self.found {
-            found.count(facet, &mut counts, work)?;
-        }
-        Ok(counts)
-    }
-
-    /// Counts the packages of every catalog, also of those that are not selected.
-    fn count_by_catalog(&self, work: &Work<'_>) -> Result<FacetCounts<'a>, WorkStopped> {
-        let mut counts = FacetCounts::default();
-        let mut add = |served: &'a Served, found: &FoundPackages<'_>| {
-            work.draw(Step::Package, served.content.catalog.packages().len())?;
-            let matches = u32::try_from(found.matches().count()).unwrap_or(u32::MAX);
-            counts.add_many(FacetValue::Text(&served.name), matches);
-            Ok(())
-        };
-        for (served, found) in &self.found {
-            add(served, found)?;
-        }
-        for served in &self.others {
-            add(served, &served.content.catalog.find_packages(&self.filter, work)?)?;
-        }
-        Ok(counts)
-    }
-
-    /// Returns the most frequent values of a facet.
-    fn top(&self, name: PackageFacetsField, first: usize, work: &Work<'_>) -> Result<FacetScan<'a>, WorkStopped> {
-        let counts = match name {
-            PackageFacetsField::Catalogs => self.count_by_catalog(work)?,
-            PackageFacetsField::Categories => self.count(Facet::Categories, work)?,
-            PackageFacetsField::Providers => self.count(Facet::Providers, work)?,
-            PackageFacetsField::Keywords => self.count(Facet::Keywords, work)?,
-            PackageFacetsField::CapabilityLevels => self.count(Facet::CapabilityLevels, work)?,
-            PackageFacetsField::InstallModes => self.count(Facet::InstallModes, work)?,
-            PackageFacetsField::InfrastructureFeatures => self.count(Facet::InfrastructureFeatures, work)?,
-        };
-        Ok(counts.top(first).into())
-    }
-}
-
-impl<'a> Object<'a> for &PackageFacets<'a> {
-    type Field = PackageFacetsField;
-
-    fn write(
-        self,
-        name: PackageFacetsField,
-        field: &'a PlannedField<'a>,
-        writer: &mut ResponseWriter<'a>,
-    ) -> WriteResult {
-        let first = arguments(field).integer("first").unwrap_or_default();
-        let Ok(first) = usize::try_from(first.min(FACET_VALUES)) else {
-            return writer.bad_user_input(field, format!("`first` must not be negative, and is {first}"));
-        };
-        // One catalog may be selected often; several are selected at the root only.
-        let top = match &self.found[..] {
-            [(served, _)] => {
-                let work = writer.work;
-                let key = ScanKey::new(field, served, None);
-                writer.scans.facets.get_or_scan(key, || self.top(name, first, work))?
-            }
-            _ => self.top(name, first, writer.work)?,
-        };
-        writer.object_list(top.iter().map(|&(value, count)| ValueCount(value, count)), field)
-    }
-}
-
-impl<'a> Object<'a> for ValueCount<'_> {
-    type Field = FacetValueField;
-
-    fn write(self, name: FacetValueField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
-        let Self(value, count) = self;
-        match name {
-            FacetValueField::Value => match value {
-                FacetValue::Text(text) => writer.string(text),
-                FacetValue::CapabilityLevel(level) => writer.static_string(filter::word(&CAPABILITY_LEVELS, &level)),
-                FacetValue::InstallMode(mode) => writer.static_string(filter::word(&INSTALL_MODES, &mode)),
-            },
-            FacetValueField::Count => writer.count(count as usize),
-        }
-        Ok(())
     }
 }

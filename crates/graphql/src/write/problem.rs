@@ -9,7 +9,8 @@ use serving::Served;
 use super::connection::ConnectionNode;
 use super::{Object, PlannedField, ResponseWriter, WriteResult};
 use crate::connection::{ConnectionItem, RankedPlace};
-use crate::fields::{ProblemConnectionField, ProblemEdgeField, ProblemField};
+use crate::fields::{ProblemConnectionField, ProblemCountField, ProblemEdgeField, ProblemField};
+use crate::filter::{self, SEVERITIES};
 use crate::opaque_key::{KeyTag, OpaqueKey};
 
 /// A problem as an item of a connection.
@@ -38,10 +39,7 @@ impl<'a> Object<'a> for ProblemItem<'a> {
     fn write(self, name: ProblemField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         let problem = self.problem();
         match name {
-            ProblemField::Severity => writer.static_string(match problem.code.severity() {
-                Severity::Error => "ERROR",
-                Severity::Warning => "WARNING",
-            }),
+            ProblemField::Severity => writer.static_string(filter::word(&SEVERITIES, &problem.severity())),
             ProblemField::Code => writer.static_string(problem.code.as_str()),
             ProblemField::Message => writer.string(&problem.message),
             ProblemField::PackageName => writer.optional_string(problem.package.as_deref()),
@@ -52,6 +50,34 @@ impl<'a> Object<'a> for ProblemItem<'a> {
                 Some(line) => writer.count(line as usize),
                 None => writer.null(),
             },
+        }
+        Ok(())
+    }
+}
+
+/// The type `ProblemCount`.
+#[derive(Clone, Copy)]
+struct ProblemCount(Severity, u64);
+
+impl<'a> ResponseWriter<'a> {
+    /// Writes the number of problems of each severity.
+    pub(super) fn problem_counts(
+        &mut self,
+        count: impl Fn(Severity) -> u64,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        self.object_list(SEVERITIES.map(|(severity, _)| ProblemCount(severity, count(severity))), field)
+    }
+}
+
+impl<'a> Object<'a> for ProblemCount {
+    type Field = ProblemCountField;
+
+    fn write(self, name: ProblemCountField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+        let Self(severity, count) = self;
+        match name {
+            ProblemCountField::Severity => writer.static_string(filter::word(&SEVERITIES, &severity)),
+            ProblemCountField::Count => writer.count(usize::try_from(count).unwrap_or(usize::MAX)),
         }
         Ok(())
     }

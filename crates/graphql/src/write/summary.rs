@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 
 use fbc::catalog::{CsvMetadata, Package, Summary};
 
-use super::metadata::{DecodedLink, MetadataId};
+use super::metadata::{DecodedProvider, MetadataId};
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::CsvMetadataField;
 
@@ -33,7 +33,11 @@ impl<'a> Object<'a> for PackageMetadata<'a, '_> {
             CsvMetadataField::Id => id.write(package.served, writer),
             CsvMetadataField::DisplayName => writer.optional_string(summary.display_name()),
             CsvMetadataField::Provider => {
-                let provider = DecodedLink { name: summary.provider_name(), url: summary.provider_url() };
+                let provider = DecodedProvider {
+                    name: summary.provider_name(),
+                    short_name: summary.provider_short_name(),
+                    url: summary.provider_url(),
+                };
                 return writer
                     .optional_object(Some(provider).filter(|link| link.name.is_some() || link.url.is_some()), field);
             }

@@ -3,6 +3,8 @@
 use hashbrown::HashMap;
 
 use super::super::{CapabilityLevel, InstallMode};
+use super::fold_text;
+use crate::work::{Step, Work, WorkStopped};
 
 /// A dimension by which packages are counted; its filter condition is the field of the same name in
 /// [`PackageFilter`](super::PackageFilter).
@@ -10,7 +12,7 @@ use super::super::{CapabilityLevel, InstallMode};
 pub enum Facet {
     /// Counts by category.
     Categories,
-    /// Counts by name of the provider.
+    /// Counts by short name of the provider.
     Providers,
     /// Counts by keyword.
     Keywords,
@@ -20,17 +22,29 @@ pub enum Facet {
     InstallModes,
     /// Counts by platform feature.
     InfrastructureFeatures,
+    /// Counts by CPU architecture.
+    Architectures,
+    /// Counts by operating system.
+    OperatingSystems,
+    /// Counts by subscription.
+    ValidSubscriptions,
+    /// Counts packages that are certified and those that are not.
+    Certified,
+    /// Counts packages that are deprecated and those that are not.
+    Deprecated,
 }
 
 /// A value of a facet, as the filter accepts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FacetValue<'c> {
-    /// A category, provider, keyword or platform feature.
+    /// A category, provider or another text.
     Text(&'c str),
     /// A capability level.
     CapabilityLevel(CapabilityLevel),
     /// An install mode.
     InstallMode(InstallMode),
+    /// Whether a condition is met.
+    Boolean(bool),
 }
 
 /// Number of packages for each value of one facet, summed over one or several catalogs.
@@ -49,6 +63,34 @@ impl<'c> FacetCounts<'c> {
         }
         values.sort_unstable_by(order);
         values
+    }
+
+    /// Returns all values with their counts, in the order of their enum; `true` comes before `false`.
+    pub fn in_order(&self) -> Vec<(FacetValue<'c>, u32)> {
+        let mut values: Vec<_> = self.0.iter().map(|(&value, &count)| (value, count)).collect();
+        values.sort_unstable_by_key(|&(value, _)| match value {
+            FacetValue::Boolean(is) => FacetValue::Boolean(!is),
+            other => other,
+        });
+        values
+    }
+
+    /// Keeps the texts that contain another text; letter case, accents and marks are ignored.
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn search(&mut self, text: &str, work: &Work<'_>) -> Result<(), WorkStopped> {
+        let wanted = fold_text(text);
+        for (value, _) in &self.0 {
+            if let FacetValue::Text(text) = value {
+                work.draw(Step::ParsedByte, text.len())?;
+            }
+        }
+        self.0.retain(|value, _| match value {
+            FacetValue::Text(text) => fold_text(text).contains(&wanted),
+            _ => true,
+        });
+        Ok(())
     }
 
     /// Adds `count` packages with a value.

@@ -55,7 +55,9 @@ impl Catalog {
             package.summary().categories().any(|category| wanted.contains(category))
         })?;
         found.mark_failing_list(Facet::Providers.bit(), &filter.providers, |package, wanted| {
-            package.summary().provider_name().is_some_and(|provider| wanted.contains(provider))
+            let summary = package.summary();
+            let names = [summary.provider_name(), summary.provider_short_name()];
+            names.into_iter().flatten().any(|provider| wanted.contains(provider))
         })?;
         found.mark_failing_list(Facet::Keywords.bit(), &filter.keywords, |package, wanted| {
             package.summary().keywords().any(|keyword| wanted.contains(keyword))
@@ -69,24 +71,16 @@ impl Catalog {
                 features.filter(|feature| wanted.contains(feature)).count() == wanted.0.len()
             },
         )?;
-        if !filter.capability_levels.is_empty() {
-            found.mark_failing(Facet::CapabilityLevels.bit(), |package| {
-                package.summary().capability_level().is_some_and(|level| filter.capability_levels.contains(&level))
-            })?;
-        }
-        if !filter.install_modes.is_empty() {
-            found.mark_failing(Facet::InstallModes.bit(), |package| {
-                filter.install_modes.iter().any(|&mode| package.summary().install_modes().contains(mode))
-            })?;
-        }
-        if let Some(api) = filter.provides {
-            let providing = self.packages_providing(api);
-            work.draw(Step::Bundle, providing.len())?;
-            found.mark_failing(NOT_A_FACET, |package| providing.binary_search(&id(package.place())).is_ok())?;
-        }
-        if let Some(wanted) = filter.deprecated {
-            found.mark_failing(NOT_A_FACET, |package| package.deprecation().is_some() == wanted)?;
-        }
+        found.mark_failing_list(Facet::Architectures.bit(), &filter.architectures, |package, wanted| {
+            package.summary().architectures().any(|name| wanted.contains(name))
+        })?;
+        found.mark_failing_list(Facet::OperatingSystems.bit(), &filter.operating_systems, |package, wanted| {
+            package.summary().operating_systems().any(|name| wanted.contains(name))
+        })?;
+        found.mark_failing_list(Facet::ValidSubscriptions.bit(), &filter.valid_subscriptions, |package, wanted| {
+            package.summary().valid_subscriptions().any(|name| wanted.contains(name))
+        })?;
+        found.mark_failing_scalars(filter)?;
         Ok(found.found)
     }
 
@@ -135,7 +129,7 @@ impl<'c> FoundPackages<'c> {
             let summary = self.catalog.package_at(place).summary();
             match facet {
                 Facet::Categories => counts.add(summary.categories().map(FacetValue::Text)),
-                Facet::Providers => counts.add(summary.provider_name().map(FacetValue::Text)),
+                Facet::Providers => counts.add(summary.provider_short_name().map(FacetValue::Text)),
                 Facet::Keywords => {
                     work.draw(Step::FacetValue, summary.keywords().len())?;
                     counts.add(summary.keywords().map(FacetValue::Text));
@@ -144,6 +138,13 @@ impl<'c> FoundPackages<'c> {
                 Facet::InstallModes => counts.add(summary.install_modes().iter().map(FacetValue::InstallMode)),
                 Facet::InfrastructureFeatures => {
                     counts.add(summary.infrastructure_features().map(FacetValue::Text));
+                }
+                Facet::Architectures => counts.add(summary.architectures().map(FacetValue::Text)),
+                Facet::OperatingSystems => counts.add(summary.operating_systems().map(FacetValue::Text)),
+                Facet::ValidSubscriptions => counts.add(summary.valid_subscriptions().map(FacetValue::Text)),
+                Facet::Certified => counts.add(summary.certified().map(FacetValue::Boolean)),
+                Facet::Deprecated => {
+                    counts.add([FacetValue::Boolean(self.catalog.package_at(place).deprecation().is_some())]);
                 }
             }
         }
@@ -184,6 +185,35 @@ impl<'c> Filtering<'_, 'c> {
         self.mark_failing(bit, |package| meets(package, &wanted))
     }
 
+    /// Marks the packages that fail a condition without a list of texts.
+    fn mark_failing_scalars(&mut self, filter: &PackageFilter<'_>) -> Result<(), WorkStopped> {
+        if !filter.capability_levels.is_empty() {
+            self.mark_failing(Facet::CapabilityLevels.bit(), |package| {
+                package.summary().capability_level().is_some_and(|level| filter.capability_levels.contains(&level))
+            })?;
+        }
+        if !filter.install_modes.is_empty() {
+            self.mark_failing(Facet::InstallModes.bit(), |package| {
+                filter.install_modes.iter().any(|&mode| package.summary().install_modes().contains(mode))
+            })?;
+        }
+        if let Some(api) = filter.provides {
+            let providing = self.found.catalog.packages_providing(api);
+            self.work.draw(Step::Bundle, providing.len())?;
+            self.mark_failing(NOT_A_FACET, |package| providing.binary_search(&id(package.place())).is_ok())?;
+        }
+        if let Some(wanted) = filter.deprecated {
+            self.mark_failing(Facet::Deprecated.bit(), |package| package.deprecation().is_some() == wanted)?;
+        }
+        if let Some(wanted) = filter.certified {
+            self.mark_failing(Facet::Certified.bit(), |package| package.summary().certified() == Some(wanted))?;
+        }
+        if let Some(severity) = filter.problem_severity {
+            self.mark_failing(NOT_A_FACET, |package| package.problem_counts().has_at_least(severity))?;
+        }
+        Ok(())
+    }
+
     /// Marks the packages that fail a condition.
     fn mark_failing(&mut self, bit: u16, meets: impl Fn(Package<'c>) -> bool) -> Result<(), WorkStopped> {
         for (place, (package, failed)) in self.found.catalog.packages().zip(&mut self.found.failed).enumerate() {
@@ -208,6 +238,11 @@ impl Facet {
             Self::CapabilityLevels => 8,
             Self::InstallModes => 16,
             Self::InfrastructureFeatures => 32,
+            Self::Architectures => 64,
+            Self::OperatingSystems => 128,
+            Self::ValidSubscriptions => 256,
+            Self::Certified => 512,
+            Self::Deprecated => 1024,
         }
     }
 }

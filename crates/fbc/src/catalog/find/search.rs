@@ -13,6 +13,8 @@ use super::super::{Bundle, Catalog, CsvMetadata, Package, id};
 use super::tables::Postings;
 use crate::work::{Step, Work, WorkStopped};
 use fold::{fold, for_each_word};
+
+pub(in crate::catalog) use fold::fold_text;
 use vocabulary::Vocabulary;
 
 /// Maximum number of words of a query; further words are ignored. Each word costs a lookup in the index.

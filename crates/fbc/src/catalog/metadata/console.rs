@@ -164,6 +164,25 @@ fn find<'t>(pairs: Vec<(JsonText<'t>, JsonText<'t>)>, key: &str) -> Option<JsonT
     pairs.into_iter().find(|(other, _)| other.decode() == key).map(|(_, value)| value)
 }
 
+/// Legal forms that a name may end with, without full stops.
+const LEGAL_FORMS: [&str; 10] = ["inc", "llc", "ltd", "limited", "gmbh", "corp", "corporation", "co", "ag", "sa"];
+
+/// Returns the name of an organization without its legal form: `Red Hat` for `Red Hat, Inc.`. A name that is nothing but a
+/// legal form stays as it is.
+pub fn short_name(name: &str) -> &str {
+    let mut short = name.trim();
+    while let Some((rest, form)) = short.rsplit_once([' ', ',', '\u{a0}']) {
+        let form = form.replace('.', "");
+        let rest = rest.trim_end_matches([' ', ',', '\u{a0}']);
+        if rest.is_empty() || rest.ends_with('&') || !LEGAL_FORMS.iter().any(|known| known.eq_ignore_ascii_case(&form))
+        {
+            break;
+        }
+        short = rest;
+    }
+    short
+}
+
 /// Returns the first sentence of a Markdown text as plain text, in one line and of at most 300 characters; `None` if it has
 /// none.
 pub fn first_sentence(markdown: &str) -> Option<String> {

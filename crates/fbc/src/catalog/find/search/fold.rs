@@ -17,6 +17,18 @@ pub(super) fn fold(text: &str) -> Vec<String> {
     words
 }
 
+/// Returns the folded words of a text, with a space between them.
+pub(in crate::catalog) fn fold_text(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for_each_word(text, |word| {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        folded.push_str(word);
+    });
+    folded
+}
+
 /// Calls `each` with each folded word. Words consist of letters and digits; marks between them are removed.
 pub(super) fn for_each_word(text: &str, mut each: impl FnMut(&str)) {
     let mut word = String::new();
