@@ -1,10 +1,11 @@
 #!/bin/sh
-# Installs what the tests need that cargo does not bring: a registry and tools of images, on a Debian that one may
-# change (elsewhere it says what is missing), and a control plane of Kubernetes, which Go builds once.
+# Installs what the tests need that cargo does not bring: a registry, tools of images and Prometheus, on a Debian that
+# one may change (elsewhere it says what is missing), and what Go builds once: a control plane of Kubernetes, and tools
+# for manifests.
 set -eu
 cd "$(dirname "$0")"
 
-packages='docker-registry skopeo umoci'
+packages='docker-registry skopeo umoci prometheus'
 missing=
 for package in $packages; do
   command -v "$package" >/dev/null || missing="$missing $package"
@@ -20,5 +21,7 @@ if [ -n "$missing" ]; then
   apt-get install -y -qq --no-install-recommends $missing
 fi
 
-# Without it the tests of the controller are skipped, and named at the end; where CI is set they would fail.
+# Without them the tests of the controller and of manifests are skipped, and named at the end; where CI is set they
+# would fail.
 control-plane/build.sh >/dev/null || [ -z "${CI:-}" ]
+deploy-tools/build.sh >/dev/null || [ -z "${CI:-}" ]

@@ -1,8 +1,10 @@
 //! Tests of the controller against a real API server and a real registry; a module is named for what it is about.
 
+mod chart;
 mod conditions;
 mod control_plane;
 mod lifecycle;
+mod manifests;
 mod outages;
 mod replicas;
 mod rights;

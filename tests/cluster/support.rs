@@ -11,7 +11,7 @@ pub(crate) use load::Load;
 pub(crate) use replica::{LEASE_DURATION, Replica, graphql};
 
 /// What is applied to a cluster.
-const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy");
+pub(crate) const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy");
 
 /// Namespace of the controller, as in `deploy/base`.
 pub(crate) const NAMESPACE: &str = "catalogql";

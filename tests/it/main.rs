@@ -18,6 +18,7 @@ mod images;
 mod json;
 mod layers;
 mod metadata;
+mod monitoring;
 mod operations;
 mod plan;
 mod queries;

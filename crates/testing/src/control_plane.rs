@@ -70,6 +70,17 @@ impl ControlPlane {
         Some(started)
     }
 
+    /// Returns the manifests that a folder with a `kustomization.yaml` builds, without a control plane. `None` as for
+    /// [`Self::start`]. Panics where it cannot be built, or not without a warning.
+    #[track_caller]
+    pub fn kustomize(folder: &Path) -> Option<String> {
+        let output = Command::new(find_programs()?.join("kubectl")).arg("kustomize").arg(folder).output();
+        let output = output.expect("kubectl can be started");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && stderr.is_empty(), "{}: {stderr}", folder.display());
+        Some(String::from_utf8(output.stdout).expect("kubectl prints UTF-8"))
+    }
+
     /// Returns the path of a kubeconfig file for an administrator.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folders.path("admin.kubeconfig")

@@ -5,6 +5,7 @@
 mod archive;
 mod control_plane;
 pub mod corpus;
+mod deploy_tools;
 pub mod fixture;
 mod folders;
 pub mod generate;
@@ -21,6 +22,7 @@ mod wait;
 
 pub use archive::Archive;
 pub use control_plane::{ControlPlane, KubectlOutput};
+pub use deploy_tools::deploy_tools;
 pub use folders::Folders;
 pub use http::{HttpResponse, exchange, send_request};
 pub use layout::{CONFIGS, Layout, digest};
@@ -28,4 +30,5 @@ pub use link::Link;
 pub use proxy::{Proxy, ProxyAction, RecordedRequest, respond};
 pub use registry::{CONFIGS_LABEL, MediaTypes, Registry, RegistryImage, fixed_port, tar_archive, tool_command};
 pub use seeded::SeededRandom;
+pub use skipped::report_skipped;
 pub use wait::{TEST_TIMEOUT, eventually};

@@ -16,7 +16,7 @@ const SKIPPED_TESTS: &str = "CATALOGQL_SKIPPED_TESTS";
 /// Reports that the calling test looks at nothing, because of `missing`; `found` says what there is instead, and
 /// `remedy` what to do. Where `CI` is set and not empty, this panics instead.
 #[track_caller]
-pub(crate) fn report_skipped(missing: &str, found: &str, remedy: &str) {
+pub fn report_skipped(missing: &str, found: &str, remedy: &str) {
     static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let is_ci = env::var_os("CI").is_some_and(|value| !value.is_empty());
     assert!(
