@@ -4,8 +4,9 @@ import type { Fetcher, FetcherOpts, FetcherParams } from "@graphiql/toolkit";
 import { getOperationAST, OperationTypeNode, parse } from "graphql";
 import { createClient } from "graphql-sse";
 
-/** Where GraphQL is answered: beside the page, whatever path leads to it. */
-const ENDPOINT = new URL("graphql", document.baseURI).href;
+import { endpoint } from "./draft";
+
+const ENDPOINT = endpoint();
 
 const MEDIA = "application/graphql-response+json, application/json";
 

@@ -1,6 +1,7 @@
 // The playground as a person meets it, in Chromium, with the network cut.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, test } from "node:test";
@@ -44,6 +45,75 @@ test("the first query answers", async () => {
   const names = answer.data.packages.nodes.map((/** @type {{ name: string }} */ { name }) => name);
   assert.deepEqual(names, ["lampglow", "nightjar", "quillstore", "relaybox", "sealwright"]);
   await page.locator(".result-window", { hasText: '"lampglow"' }).waitFor();
+});
+
+test("the first result is there before the first click", async () => {
+  await page.locator(".result-window", { hasText: '"lampglow"' }).waitFor();
+});
+
+test("a small editor works until the large one is there", async () => {
+  const slow = await browser.newContext();
+  const requested = gate();
+  const loaded = gate();
+  await slow.route("**/playground/graphiql-*.js", async (route) => {
+    requested.resolve(undefined);
+    await loaded.promise;
+    await route.continue();
+  });
+  let bytes = 0;
+  slow.on("response", async (answer) => {
+    const sizes = await answer.request().sizes();
+    if (!answer.url().includes("/graphiql-")) bytes += sizes.responseBodySize;
+  });
+  const small = await openPage(slow, server.address);
+  await requested.promise;
+  assert.ok(bytes < 20_000, `${bytes} bytes before the small editor`);
+  const result = small.page.locator(".small .result textarea");
+  await valueWith(small.page, '"lampglow"');
+  await small.page.locator(".small .query textarea").fill("{ catalogs { name } }");
+  await small.page.getByRole("button", { name: "Run" }).click();
+  await valueWith(small.page, '"example"');
+  assert.match(await result.inputValue(), /"name": "example"/);
+  // What was written is not lost.
+  loaded.resolve(undefined);
+  await small.page.locator(".graphiql-query-editor .view-line", { hasText: "{ catalogs { name } }" }).waitFor();
+  await slow.close();
+  assert.deepEqual(small.faults, []);
+});
+
+test("a link carries a query and its variables, and gives back itself", async () => {
+  const query = 'query Named($name: String!) { catalog(name: $name) { name } }';
+  const search = `?${new URLSearchParams({ query, variables: '{"name": "example"}' })}`;
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const linked = await openPage(context, server.address, search);
+  await linked.page.locator(".graphiql-query-editor .view-line", { hasText: "Named" }).waitFor();
+  await linked.page.locator(".result-window", { hasText: '"name": "example"' }).waitFor();
+  await linked.page.getByRole("button", { name: "Copy link" }).click();
+  await linked.page.getByRole("button", { name: "Copied" }).waitFor();
+  assert.equal(await linked.page.evaluate(() => navigator.clipboard.readText()), server.address + search);
+  await linked.page.getByRole("button", { name: "Copy as curl" }).click();
+  await linked.page.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith("curl"));
+  const command = await linked.page.evaluate(() => navigator.clipboard.readText());
+  const answer = execFileSync("sh", ["-c", command], { encoding: "utf8" });
+  assert.deepEqual(JSON.parse(answer), { data: { catalog: { name: "example" } } });
+  assert.deepEqual(linked.faults, []);
+});
+
+test("a phone shows query and result at once", async () => {
+  const phone = await browser.newContext({ viewport: { width: 390, height: 844 } });
+  const opened = await openPage(phone, server.address);
+  await opened.page.locator(".result-window", { hasText: '"lampglow"' }).waitFor();
+  const parts = [".graphiql-query-editor", ".graphiql-execute-button", ".result-window"];
+  for (const part of parts) {
+    const box = await opened.page.locator(part).first().boundingBox();
+    assert.ok(box && box.x >= 0 && box.x + box.width <= 390 && box.y + box.height <= 844, `${part}: ${JSON.stringify(box)}`);
+    assert.ok(box.height >= 30 && box.width >= 30, `${part}: ${JSON.stringify(box)}`);
+  }
+  await opened.page.getByRole("button", { name: /Examples/ }).click();
+  await opened.page.locator(".examples button b", { hasText: /^Tiles$/ }).click();
+  await opened.page.locator(".graphiql-tab-active", { hasText: "Tiles" }).waitFor();
+  await phone.close();
+  assert.deepEqual(opened.faults, []);
 });
 
 test("a field is completed as it is typed", async () => {
@@ -185,6 +255,19 @@ async function write(text) {
   await page.keyboard.insertText(text);
 }
 
+/**
+ * Waits until the small editor shows a result with this text.
+ *
+ * @param {import("playwright-core").Page} page
+ * @param {string} text
+ */
+async function valueWith(page, text) {
+  await page.waitForFunction((text) => {
+    const field = document.querySelector(".small .result textarea");
+    return field instanceof HTMLTextAreaElement && field.value.includes(text);
+  }, text);
+}
+
 /** The titles of the tabs. */
 function tabs() {
   return page.locator(".graphiql-tab-button").allInnerTexts();
@@ -205,4 +288,12 @@ async function stored(name) {
     const { tabs } = JSON.parse(localStorage.getItem("catalogql:graphiql:tabState") ?? '{"tabs":[]}');
     return tabs.some((/** @type {any} */ tab) => tab.operationName === name && tab.variables);
   }, name);
+}
+
+/** A promise that the test resolves; `Promise.withResolvers` is not in Node 20. */
+function gate() {
+  /** @type {(value: unknown) => void} */
+  let resolve = () => {};
+  const promise = new Promise((done) => (resolve = done));
+  return { promise, resolve };
 }

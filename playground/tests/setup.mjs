@@ -43,8 +43,9 @@ export function launch() {
  *
  * @param {import("playwright-core").BrowserContext} context
  * @param {string} address
+ * @param {string} search What follows the address in the link that is opened.
  */
-export async function openPage(context, address) {
+export async function openPage(context, address, search = "") {
   /** @type {string[]} */
   const faults = [];
   const page = await context.newPage();
@@ -61,7 +62,7 @@ export async function openPage(context, address) {
   page.on("response", (answer) => {
     if (answer.status() >= 400) faults.push(`${answer.status()}: ${answer.url()}`);
   });
-  await page.goto(address);
+  await page.goto(address + search);
   return { page, faults };
 }
 

@@ -1,0 +1,54 @@
+// What is in the editor: from a link, from the last visit, and as a link or a command for others.
+
+/** A query and the text of its variables. */
+export interface Draft {
+  query: string;
+  variables: string;
+}
+
+/** Where GraphQL is answered: beside the page, whatever path leads to it. */
+export function endpoint(): string {
+  return new URL("graphql", document.baseURI).href;
+}
+
+/** The draft of a link with `?query=`, and `&variables=` if it has some. */
+export function linkedDraft(search: string): Draft | undefined {
+  const parameters = new URLSearchParams(search);
+  const query = parameters.get("query");
+  return query ? { query, variables: parameters.get("variables") ?? "" } : undefined;
+}
+
+/** A link that opens this draft in the playground. */
+export function link({ query, variables }: Draft): string {
+  const url = new URL(document.baseURI);
+  url.hash = "";
+  url.search = new URLSearchParams({ query, ...(variables.trim() && { variables }) }).toString();
+  return url.href;
+}
+
+/** A command that sends the draft from a shell. */
+export function curl({ query, variables }: Draft): string {
+  const values = variables.trim();
+  const body = values ? `{"query":${JSON.stringify(query)},"variables":${values}}` : JSON.stringify({ query });
+  return [
+    `curl -sS ${quoted(endpoint())}`,
+    `-H 'content-type: application/json'`,
+    `-d ${quoted(body)}`,
+  ].join(" \\\n  ");
+}
+
+/** A word of a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** The query of the tab that was open at the last visit, as GraphiQL keeps it. */
+export function storedQuery(): string | undefined {
+  try {
+    const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem("catalogql:graphiql:tabState") ?? "{}");
+    return tabs?.[activeTabIndex]?.query ?? undefined;
+  } catch {
+    // Storage may be forbidden, or hold something else.
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+// The page: a small editor that works at once, and GraphiQL in its place as soon as that is loaded.
+
+import "./small.css";
+
+import { type Draft, endpoint, linkedDraft, storedQuery } from "./draft";
+import welcome from "./welcome.graphql?raw";
+
+const root = document.getElementById("playground")!;
+const linked = linkedDraft(location.search);
+const draft: Draft = linked ?? { query: storedQuery() ?? welcome, variables: "" };
+
+const form = document.createElement("form");
+form.className = "small";
+const query = labelled("Query", textarea(draft.query));
+const variables = labelled("Variables", textarea(draft.variables));
+const run = document.createElement("button");
+run.textContent = "Run";
+const result = labelled("Result", textarea(""));
+result.field.readOnly = true;
+form.append(query.label, variables.label, run, result.label);
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  void execute();
+});
+root.replaceChildren(form);
+
+// What a subscription tells is for the larger editor.
+if (!/^\s*subscription\b/m.test(draft.query)) await execute();
+
+// The larger editor is a hundred times as large: it comes after the first result.
+const { mount } = await import("./graphiql");
+const isEdited = query.field.value !== draft.query || variables.field.value !== draft.variables;
+const now: Draft = { query: query.field.value, variables: variables.field.value };
+const hadFocus = form.contains(document.activeElement);
+mount(root, { draft: linked || isEdited ? now : undefined, result: isEdited ? "" : result.field.value, hadFocus });
+
+async function execute() {
+  result.field.value = "…";
+  try {
+    const values = variables.field.value.trim();
+    const body = JSON.stringify({ query: query.field.value, variables: values ? JSON.parse(values) : undefined });
+    const headers = { accept: "application/graphql-response+json", "content-type": "application/json" };
+    const response = await fetch(endpoint(), { method: "POST", headers, body });
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.includes("json");
+    result.field.value = isJson ? JSON.stringify(JSON.parse(text), null, 2) : text;
+  } catch (error) {
+    result.field.value = String(error);
+  }
+}
+
+function textarea(text: string): HTMLTextAreaElement {
+  const field = document.createElement("textarea");
+  field.value = text;
+  field.spellcheck = false;
+  return field;
+}
+
+function labelled(name: string, field: HTMLTextAreaElement) {
+  const label = document.createElement("label");
+  label.className = name.toLowerCase();
+  label.append(name, field);
+  return { label, field };
+}
