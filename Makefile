@@ -40,13 +40,14 @@ test: tests/js/node_modules tests/js/tools/node_modules playground ## Run every 
 bench: ## Measure loading, look-ups and execution
 	cargo bench --workspace --locked
 
-bench-http: benches/peers/graphql-js/node_modules benches/peers/mercurius/node_modules ## Measure HTTP against nginx, graphql-js and mercurius, and swaps under load (needs nginx, wrk and Node)
+bench-http: benches/peers/graphql-js/node_modules benches/peers/mercurius/node_modules ## Measure HTTP against nginx, graphql-js and mercurius, and swaps under load (needs nginx, wrk, h2load and Node)
 	cargo build --release --locked
 	python3 benches/http/plain.py $(BUILT)/release/catalogql
 	python3 benches/http/graphql.py $(BUILT)/release/catalogql
 	python3 benches/http/fanout.py $(BUILT)/release/catalogql
 	python3 benches/http/swaps.py $(BUILT)/release/catalogql
 	python3 benches/http/attackers.py $(BUILT)/release/catalogql
+	python3 benches/http/tls.py $(BUILT)/release/catalogql
 
 soak: ## Keep a server busy with good and bad clients for MINUTES=15 and watch its memory
 	cargo build --release --locked

@@ -1,5 +1,6 @@
 //! Subcommands and flags: what a user may write, and what its help says. Nothing is opened or checked here beyond form.
 
+mod file;
 mod queries;
 mod server;
 mod values;
@@ -14,8 +15,9 @@ use controller::{LeaseDurations, SecretName};
 use graphql::StreamLimits;
 use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
+
 pub use queries::{CatalogArgs, DiffArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs, ShowArgs};
-pub use server::{ServerArgs, TlsArgs};
+pub use server::{CertificateArgs, ServerArgs, ServiceName, TlsArgs};
 pub use values::{ByteSize, InstalledArg};
 
 pub(crate) use values::parse_duration;
@@ -74,6 +76,11 @@ pub enum Command {
     ///
     /// The rules are those of the OLM v1 controller. The exit status is 1 if no bundle would be chosen.
     Resolve(ResolveArgs),
+    /// Print a Secret with a new certificate for the server, where nothing else issues one
+    ///
+    /// The Secret is of the type `kubernetes.io/tls`. Its certificate is valid for a year, for the names of the Service in
+    /// its cluster. It is issued by an authority that is made for it alone: clients trust `ca.crt` of the Secret.
+    Certificate(CertificateArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -88,7 +95,7 @@ pub struct ServeArgs {
     /// part of the path unless NAME says otherwise
     #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required_unless_present = "config")]
     pub sources: Vec<String>,
-    /// More catalogs, with priorities, labels, display names and publishers (YAML)
+    /// More catalogs, with priorities, labels, display names and publishers, and flags by their names in camel case (YAML)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
     /// Reload a catalog when its directory changes, and the configuration file when it changes
@@ -109,7 +116,11 @@ pub struct ServeArgs {
 
 /// Flags of `controller`.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Cluster")]
 pub struct ControllerArgs {
+    /// Flags by their names in camel case (YAML)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Options")]
+    pub config: Option<PathBuf>,
     /// File that says how to reach the API server [default: the one that KUBECONFIG names, or else the cluster of the pod]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub kubeconfig: Option<PathBuf>,
@@ -128,16 +139,19 @@ pub struct ControllerArgs {
     pub manage: bool,
     /// Let one of several replicas write status, the one that holds a Lease; `false` is for a single replica
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1)]
-    #[arg(require_equals = true, action = ArgAction::Set)]
+    #[arg(require_equals = true, action = ArgAction::Set, help_heading = "Leader election")]
     pub leader_elect: bool,
     /// Time since the last renewal of the Lease after which another replica takes it
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
+    #[arg(help_heading = "Leader election")]
     pub leader_elect_lease_duration: Duration,
     /// Time since the last renewal of the Lease after which its holder stops writing
     #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = parse_duration)]
+    #[arg(help_heading = "Leader election")]
     pub leader_elect_renew_deadline: Duration,
     /// Time between two attempts to take or to renew the Lease
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration)]
+    #[arg(help_heading = "Leader election")]
     pub leader_elect_retry_period: Duration,
     /// Serve the images of `CatalogSources` too (OLM v0), as NAMESPACE.NAME
     #[arg(long)]
@@ -217,9 +231,11 @@ pub struct DocumentArgs {
 }
 
 impl Args {
-    /// Parses the command line and the environment; ends the process with a message if they say something else.
+    /// Parses the command line, the environment and the configuration file; ends the process with a message if they say something else.
     pub fn read() -> Self {
-        let matches = Self::with_variables().get_matches();
+        let command = Self::with_variables();
+        let line = file::add_members(&command, std::env::args_os().collect()).unwrap_or_else(|error| error.exit());
+        let matches = command.get_matches_from(line);
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 

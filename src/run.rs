@@ -1,5 +1,6 @@
 //! Composes the parts of the program: one function for each command, each in its own file.
 
+mod certificate;
 mod configuration;
 mod controller;
 mod graph;
@@ -35,6 +36,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Diff(args) => queries::diff(&args),
         Command::Graph(args) => graph::graph(&args),
         Command::Resolve(args) => resolve::resolve(&args),
+        Command::Certificate(args) => certificate::certificate(&args),
         Command::Completions { shell } => completions(shell),
     };
     done.unwrap_or_else(|error| {

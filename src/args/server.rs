@@ -12,12 +12,14 @@ use crate::listen::{ConnectionLimits, TlsFiles, TlsVersion};
 
 /// Flags of every server: where it listens, and what it keeps.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Server")]
 pub struct ServerArgs {
     /// Address to listen on; `:PORT` is every address, `PORT` the loopback address, and port 0 any that is free
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
     pub listen: String,
-    #[command(flatten)]
-    pub tls: TlsArgs,
+    /// Address to answer `/healthz` and `/readyz` on besides, always over plain HTTP, such as `:8081`
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_listen)]
+    pub health_probe_bind_address: Option<String>,
     /// Host that requests may name, besides the names of the loopback address if the server listens on one; `*` allows every
     /// host. May be repeated [default: every host, unless the server listens on a loopback address]
     #[arg(long, value_name = "HOST", value_parser = parse_host)]
@@ -27,13 +29,16 @@ pub struct ServerArgs {
     pub max_peer_connections: usize,
     /// Folder in which contents are stored between runs [default: catalogql/store in the user's cache folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(help_heading = "Store")]
     pub store: Option<PathBuf>,
     /// Maximum size of the store
     #[arg(long, value_name = "BYTES", default_value_t = ByteSize(DEFAULT_QUOTA_BYTES))]
+    #[arg(help_heading = "Store")]
     pub store_quota: ByteSize,
     /// Time after which a new content is compressed for downloads of the whole catalog, such as `30s` or `1m`; a content
     /// that is replaced sooner is never compressed
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
+    #[arg(help_heading = "Store")]
     pub compress_after: Duration,
     /// Time after which the server is ready without the catalogs that are still loading for the first time, such as `30s` or
     /// `2m`
@@ -43,6 +48,8 @@ pub struct ServerArgs {
     /// repeated
     #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     pub cors_origin: Vec<HeaderValue>,
+    #[command(flatten)]
+    pub tls: TlsArgs,
 }
 
 /// TLS of the server, or plain HTTP.
@@ -69,5 +76,50 @@ impl TlsArgs {
     pub fn files(&self) -> Option<TlsFiles> {
         let (certificate, private_key) = (self.tls_cert_file.clone()?, self.tls_private_key_file.clone()?);
         Some(TlsFiles { certificate, private_key })
+    }
+}
+
+/// Flags of `certificate`.
+#[derive(Debug, clap::Args)]
+pub struct CertificateArgs {
+    /// Service that the certificate is for, such as `catalogql.olm`; the Secret is named after the first one. May be repeated
+    #[arg(long = "for", value_name = "SERVICE.NAMESPACE", value_parser = parse_service, required = true)]
+    pub services: Vec<ServiceName>,
+}
+
+/// The name of a Service with its namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceName {
+    /// Name of the Service.
+    pub service: String,
+    /// Its namespace.
+    pub namespace: String,
+}
+
+fn parse_service(text: &str) -> Result<ServiceName, String> {
+    let is_label = |label: &str| {
+        let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        (1..=63).contains(&label.len())
+            && label.bytes().all(is_part)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let parts = text.split_once('.').filter(|(service, namespace)| is_label(service) && is_label(namespace));
+    let (service, namespace) = parts.ok_or("write the name of a Service and its namespace, such as catalogql.olm")?;
+    Ok(ServiceName { service: service.to_owned(), namespace: namespace.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_is_written_with_its_namespace() {
+        let expected = ServiceName { service: "catalogql".to_owned(), namespace: "olm-v1".to_owned() };
+        assert_eq!(parse_service("catalogql.olm-v1"), Ok(expected));
+        for text in ["catalogql", "catalogql.", ".olm", "catalogql.olm.svc", "Catalogql.olm", "catalogql.-olm", "a b.c"]
+        {
+            assert!(parse_service(text).is_err(), "{text}");
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Liveness and readiness, as orchestrators probe them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
+use axum::extract::RawQuery;
 use axum::http::StatusCode;
 use axum::routing::get;
 
@@ -15,23 +16,55 @@ const READINESS: &str = "/readyz";
 
 /// The readiness that `/readyz` reports. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Ready(Arc<AtomicBool>);
+pub struct Ready(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    is_ready: bool,
+    /// Names of the catalogs that were not loaded yet, not even in vain.
+    late: Vec<String>,
+}
 
 impl Ready {
     /// Marks the server as ready.
     pub fn set(&self) {
-        self.0.store(true, Ordering::Release);
+        self.update(|state| state.is_ready = true);
+    }
+
+    /// Sets the catalogs that were not loaded yet, which `/readyz?verbose` names.
+    pub fn set_late(&self, names: impl Iterator<Item = String>) {
+        let late = names.collect();
+        self.update(|state| state.late = late);
+    }
+
+    fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Responds to the probe, in the format of Kubernetes if it asks for more.
+    fn respond(&self, is_verbose: bool) -> (StatusCode, String) {
+        self.update(|State { is_ready, late }| {
+            let status = if *is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+            if !is_verbose {
+                return (status, if *is_ready { "ok\n" } else { "loading\n" }.to_owned());
+            }
+            let mut text = "[+]ping ok\n".to_owned();
+            for name in late {
+                // Writing to a string does not fail.
+                let _ = writeln!(text, "[-]catalog/{name} failed: loading for the first time");
+            }
+            (status, text + if *is_ready { "readyz check passed\n" } else { "readyz check failed\n" })
+        })
     }
 }
 
-/// Returns the routes of the probes: `GET /healthz` (liveness) and `GET /readyz` (readiness).
+/// Returns the routes of the probes: `GET /healthz` (liveness) and `GET /readyz` (readiness; with `?verbose`, also the
+/// catalogs that it waits for).
 pub(super) fn routes(ready: Ready) -> Router {
-    let readyz = async move || {
-        if ready.0.load(Ordering::Acquire) {
-            (StatusCode::OK, "ok\n")
-        } else {
-            (StatusCode::SERVICE_UNAVAILABLE, "loading\n")
-        }
+    let readyz = async move |RawQuery(query): RawQuery| {
+        let is_verbose =
+            query.is_some_and(|query| query.split('&').any(|part| matches!(part, "verbose" | "verbose=true")));
+        ready.respond(is_verbose)
     };
     Router::new().route(LIVENESS, get("ok\n")).route(READINESS, get(readyz))
 }

@@ -114,8 +114,14 @@ async fn a_process_is_healthy_at_once_and_ready_when_it_says_so() {
         format!("{} {body}", status(&answer))
     };
     assert_eq!((ask("/healthz").await, ask("/readyz").await), ("200 ok\n".to_owned(), "503 loading\n".to_owned()));
+    server.ready.set_late(["a", "b"].map(str::to_owned).into_iter());
+    let waiting = "[+]ping ok\n[-]catalog/a failed: loading for the first time\n[-]catalog/b failed: loading for the \
+                   first time\nreadyz check failed\n";
+    assert_eq!(ask("/readyz?verbose").await, format!("503 {waiting}"));
     server.ready.set();
+    server.ready.set_late(std::iter::empty());
     assert_eq!(ask("/readyz").await, "200 ok\n");
+    assert_eq!(ask("/readyz?verbose").await, "200 [+]ping ok\nreadyz check passed\n");
     assert_eq!(ask("/nothing").await, "404 ");
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use controller::{Controller, ControllerOptions, LeaseDurations, Mode, connect, pod_namespace, pod_service_account};
 use images::RegistrySettings;
 use loading::{Event, Loader, LoaderTask};
-use serving::Catalogs;
+use serving::{CatalogName, Catalogs};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -16,6 +16,7 @@ use super::output;
 use super::registries::controller_settings;
 use super::server::{self, Server};
 use crate::args::{ControllerArgs, PullArgs};
+use crate::listen::Ready;
 use crate::telemetry;
 
 /// Interval at which the files that say how registries are reached are read again.
@@ -60,7 +61,12 @@ async fn control(
     let (sender, settings) = watch::channel(settings);
     let polling = tokio::spawn(poll_settings(args.pull, sender));
     let (stop, stopped) = watch::channel(false);
-    let controlling = tokio::spawn(controller.run(received, settings, move || ready.set(), stopped));
+    let controlling = tokio::spawn(controller.run(
+        received,
+        settings,
+        move |is_ready, late| report(&ready, is_ready, &late),
+        stopped,
+    ));
     output::ignore_closed_pipe(output::listening(&mut io::stdout().lock(), &url, has_playground))?;
     let ended = server.run(|| _ = stop.send_replace(true)).await;
     if timeout(RELEASE, controlling).await.is_err() {
@@ -69,6 +75,14 @@ async fn control(
     loading.abort();
     polling.abort();
     ended
+}
+
+/// Reports to the probes.
+fn report(ready: &Ready, is_ready: bool, late: &[CatalogName]) {
+    ready.set_late(late.iter().map(ToString::to_string));
+    if is_ready {
+        ready.set();
+    }
 }
 
 fn options(args: &ControllerArgs, remembered: std::path::PathBuf) -> anyhow::Result<ControllerOptions> {

@@ -19,6 +19,7 @@ use serving::{Catalogs, catalogs};
 use store::Store;
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::args::{DocumentArgs, LimitArgs, ServerArgs, VERSION};
@@ -39,6 +40,8 @@ const IDLE_THREAD: Duration = Duration::from_secs(1);
 /// A server that listens.
 pub(super) struct Server {
     listener: Listener,
+    /// A listener for probes alone.
+    probes: Option<Listener>,
     options: ListenOptions,
     routes: Router,
     engine: Arc<Engine>,
@@ -98,6 +101,10 @@ impl Server {
         let tls = args.tls.files().map(|files| Tls::new(files, args.tls.tls_min_version)).transpose()?;
         let listener = Listener::bind(&args.listen).await?;
         refuse_unintended_plain_http(args, listener.address())?;
+        let probes = match &args.health_probe_bind_address {
+            Some(address) => Some(Listener::bind(address).await?),
+            None => None,
+        };
         let options = listen_options(args, listener.address(), tls);
         let engine = Arc::new(engine(catalogs.clone(), documents, limits)?);
         let playground = if documents.trusted_only { playground::closed() } else { playground::router() };
@@ -107,7 +114,7 @@ impl Server {
         let routes = if args.cors_origin.is_empty() { routes } else { routes.layer(cors(&args.cors_origin)) };
         let routes = routes.merge(playground);
         let has_playground = playground::is_built() && !documents.trusted_only;
-        Ok(Self { listener, options, routes, engine, has_playground })
+        Ok(Self { listener, probes, options, routes, engine, has_playground })
     }
 
     /// The URL at which this machine reaches the server, without a path.
@@ -128,7 +135,7 @@ impl Server {
     /// Serves until a signal ends it, and `ending` has been called then.
     pub(super) async fn run(self, ending: impl FnOnce()) -> anyhow::Result<()> {
         tracing::info!(version = VERSION, url = self.url(), "listening");
-        let Self { listener, options, routes, engine, .. } = self;
+        let Self { listener, probes, options, routes, engine, .. } = self;
         let (signal, streams) = (end()?, Arc::clone(&engine));
         let end = async move {
             signal.await;
@@ -141,11 +148,24 @@ impl Server {
         }
         let evicting = Arc::clone(&engine);
         tokio::spawn(async move { evicting.evict_stale_responses().await });
+        // Probes are answered until the last request is.
+        let (ended, end_of_probes) = oneshot::channel::<()>();
+        let probing = probes.map(|listener| tokio::spawn(serve_probes(listener, options.ready.clone(), end_of_probes)));
         listener.serve(routes, options, end).await;
         // A WebSocket is no connection of the listener any more; each says goodbye.
         let _ = timeout(GOODBYE, engine.streams_ended()).await;
+        drop(ended);
+        if let Some(probing) = probing {
+            probing.await?;
+        }
         Ok(())
     }
+}
+
+/// Serves probes over plain HTTP until the sender is dropped.
+async fn serve_probes(listener: Listener, ready: Ready, end: oneshot::Receiver<()>) {
+    let options = ListenOptions { ready, ..ListenOptions::default() };
+    listener.serve(Router::new(), options, async { _ = end.await }).await;
 }
 
 /// Refuses to serve plain HTTP to other machines, unless that is asked for.

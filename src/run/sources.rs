@@ -13,10 +13,10 @@ use serving::{CatalogMetadata, CatalogName};
 
 use crate::args::parse_duration;
 
-/// The configuration file.
+/// The catalogs of the configuration file. Its other members are flags, which were read with the command line.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Config {
+    #[serde(default)]
     sources: Vec<ConfigSource>,
 }
 

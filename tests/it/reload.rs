@@ -132,9 +132,16 @@ fn a_hangup_while_the_configuration_is_read_first_reloads_it() {
     shell(&format!("mkfifo {}", config.display()));
     thread::scope(|scope| {
         scope.spawn(|| {
+            // The flags of the file are read with the command line, before everything else.
+            fs::write(&config, "sources: []").expect("the server reads");
+            let process = fs::read_to_string(folders.path("process")).expect("the shell wrote it");
+            let files = format!("/proc/{}/fd", process.trim());
+            eventually(|| {
+                let mut open = fs::read_dir(&files).expect("it runs").flatten();
+                open.all(|file| fs::read_link(file.path()).ok().as_ref() != Some(&config)).then_some(())
+            });
             // It opens when the server opens it, which then waits for the text.
             let mut pipe = fs::OpenOptions::new().write(true).open(&config).expect("a pipe");
-            let process = fs::read_to_string(folders.path("process")).expect("the shell wrote it");
             shell(&format!("kill -HUP {process}"));
             fs::rename(&second, &config).expect("files can be renamed");
             pipe.write_all(b"sources:\n- {name: always, source: always}\n").expect("the server reads");

@@ -213,3 +213,21 @@ fn a_user_without_a_home_has_a_temporary_store() {
     assert!(nowhere.stderr.starts_with(expected), "{}", nowhere.stderr);
     assert_eq!(nowhere.status, Some(1));
 }
+
+#[test]
+fn a_flag_wins_over_its_variable_and_that_over_the_configuration() {
+    let folders = Folders::new();
+    folders.catalog("a", ETCD);
+    folders.write("config.yaml", "maxDepth: 2\nmaxAliases: 1\nmaxRootFields: 1\nsources: [{source: a}]\n");
+    let mut command = catalogql();
+    command.env("CATALOGQL_MAX_ALIASES", "2").env("CATALOGQL_MAX_ROOT_FIELDS", "2");
+    let server =
+        Server::start_as(command, &folders, &["--config", &folders.text("config.yaml"), "--max-root-fields=3"]);
+    let code = |query: &str| {
+        let body = graphql(server.address, query);
+        body.split("\"code\":\"").nth(1).map(|rest| rest.split('"').next().unwrap_or_default().to_owned())
+    };
+    assert_eq!(code("{ catalogs { packages { nodes { name } } } }").as_deref(), Some("MAX_DEPTH_LIMIT"));
+    assert_eq!(code("{ a: __typename b: __typename }"), None);
+    assert_eq!(code("{ a: __typename b: __typename c: __typename }").as_deref(), Some("MAX_ALIASES_LIMIT"));
+}

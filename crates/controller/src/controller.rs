@@ -140,20 +140,20 @@ impl Controller {
     }
 
     /// Works until `stop` is set, and then releases the Lease. `events` are the loader's, `settings` those for registries
-    /// without the pull secrets of the cluster. `ready` is called once.
+    /// without the pull secrets of the cluster. `readiness` is told whether the replica has just become ready, and which catalogs
+    /// are not loaded yet, whenever that may have changed.
     pub async fn run(
         mut self,
         mut events: mpsc::UnboundedReceiver<Event>,
         mut settings: watch::Receiver<RegistrySettings>,
-        ready: impl Fn(),
+        readiness: impl Fn(bool, Vec<CatalogName>),
         mut stop: watch::Receiver<bool>,
     ) {
         let (holder, lease) = self.compete(stop.clone());
         let mut holder_changes = holder.clone();
         loop {
-            if self.is_ready_now() {
-                ready();
-            }
+            let is_ready = self.is_ready_now();
+            readiness(is_ready, self.readiness.late());
             if self.is_known && *holder.borrow() {
                 self.begin_write();
             }

@@ -34,19 +34,24 @@ impl Readiness {
 
     /// Takes the state of all wanted catalogs. Returns whether the replica has become ready now.
     pub(crate) fn update(&mut self, catalogs: impl Iterator<Item = (CatalogName, Attempted)>, now: Instant) -> bool {
-        if self.is_ready {
-            return false;
-        }
         let late = catalogs.filter(|(_, attempted)| {
             !attempted.has_content && (!attempted.has_failed || attempted.is_served_elsewhere)
         });
         self.since = late.map(|(name, _)| (name.clone(), self.since.get(&name).copied().unwrap_or(now))).collect();
+        if self.is_ready {
+            return false;
+        }
         self.is_ready = self.since.values().all(|since| now.duration_since(*since) >= self.ready_after);
         for catalog in self.since.keys().filter(|_| self.is_ready) {
             let waited_seconds = self.ready_after.as_secs();
             tracing::warn!(%catalog, waited_seconds, "first attempt takes long, serving the other catalogs without it");
         }
         self.is_ready
+    }
+
+    /// The catalogs that are not loaded yet.
+    pub(crate) fn late(&self) -> Vec<CatalogName> {
+        self.since.keys().cloned().collect()
     }
 
     /// When the replica becomes ready if nothing happens; `None` if it is ready, or nothing is awaited.

@@ -1,0 +1,211 @@
+//! The configuration file as a source of flags: a member is a flag by its name in camel case, such as `tlsCertFile`. It
+//! counts unless the command line or the environment sets the flag. Catalogs, its member `sources`, are read elsewhere.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::builder::ValueHint;
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_saphyr::Spanned;
+
+/// The member that names catalogs.
+const SOURCES: &str = "sources";
+
+/// Flags that only a command line can set.
+const NOT_IN_FILES: [&str; 3] = ["config", "help", "version"];
+
+/// The members of a file, each with the place of its value.
+type Members = BTreeMap<String, Spanned<Value>>;
+
+/// A value of a member.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Value {
+    One(Scalar),
+    Many(Vec<Scalar>),
+    Other(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Scalar {
+    Bool(bool),
+    Number(i64),
+    Text(String),
+}
+
+/// Adds the flags that the configuration file sets to a command line, which names the file.
+pub(super) fn add_members(command: &Command, mut line: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
+    // What is wrong on the command line is reported when all of it is parsed.
+    let Ok(matches) = command.clone().ignore_errors(true).try_get_matches_from(&line) else { return Ok(line) };
+    let Some((name, matches)) = matches.subcommand() else { return Ok(line) };
+    let Some(path) = matches.try_get_one::<PathBuf>("config").ok().flatten() else { return Ok(line) };
+    let subcommand = command.find_subcommand(name).expect("its arguments were parsed");
+    let flags = flags(subcommand, matches, path).map_err(|error| {
+        let message = format!("cannot use the configuration `{}`: {error}\n", path.display());
+        command.clone().error(ErrorKind::InvalidValue, message)
+    })?;
+    let at = line.iter().position(|word| word == name).expect("the command line has the command");
+    line.splice(at + 1..=at, flags);
+    Ok(line)
+}
+
+/// Returns the flags of a file that nothing else sets.
+fn flags(command: &Command, matches: &ArgMatches, path: &Path) -> Result<Vec<OsString>, String> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let members: Members = serde_saphyr::from_str(&text).map_err(|error| error.without_snippet().to_string())?;
+    let has_sources = command.get_positionals().next().is_some();
+    let mut flags = Vec::new();
+    for (name, Spanned { value, referenced: place, .. }) in members {
+        let at = |error: &str| format!("line {}, column {}: {error}", place.line(), place.column());
+        if name == SOURCES && has_sources {
+            continue;
+        }
+        let arg = command.get_arguments().find(|arg| member(arg).as_deref() == Some(&*name));
+        let arg = arg.ok_or_else(|| at(&format!("`{name}` is not the name of a flag in camel case")))?;
+        let own = of_member(arg, value, path.parent().unwrap_or(path)).map_err(|error| at(&error))?;
+        check(command, &own).map_err(|error| at(&error))?;
+        let source = matches.value_source(arg.get_id().as_str());
+        if !matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable)) {
+            flags.extend(own);
+        }
+    }
+    Ok(flags)
+}
+
+/// Returns the member that sets a flag.
+fn member(arg: &Arg) -> Option<String> {
+    let long = arg.get_long().filter(|long| !NOT_IN_FILES.contains(long))?;
+    let mut words = long.split('-');
+    let first = words.next().unwrap_or_default().to_owned();
+    Some(words.fold(first, |name, word| name + &word[..1].to_uppercase() + &word[1..]))
+}
+
+/// Returns the flags that stand for a member. Relative paths start at the folder of the file, as those of catalogs do.
+fn of_member(arg: &Arg, value: Value, folder: &Path) -> Result<Vec<OsString>, String> {
+    let (values, is_list) = match value {
+        Value::One(value) => (vec![value], false),
+        Value::Many(values) => (values, true),
+        Value::Other(_) => return Err("expected a text, a number, `true`, `false`, or a list of these".to_owned()),
+    };
+    if is_list && !matches!(arg.get_action(), ArgAction::Append) {
+        return Err("expected one value, not a list".to_owned());
+    }
+    let is_path = matches!(arg.get_value_hint(), ValueHint::FilePath | ValueHint::DirPath);
+    let long = arg.get_long().unwrap_or_default();
+    let flags = values.into_iter().filter_map(|value| match (value, arg.get_action()) {
+        (Scalar::Bool(is_set), ArgAction::SetTrue) => is_set.then(|| Ok(format!("--{long}").into())),
+        (_, ArgAction::SetTrue) => Some(Err("expected `true` or `false`".to_owned())),
+        (Scalar::Text(path), _) if is_path => {
+            let mut flag = OsString::from(format!("--{long}="));
+            flag.push(folder.join(path));
+            Some(Ok(flag))
+        }
+        (Scalar::Text(text), _) => Some(Ok(format!("--{long}={text}").into())),
+        (Scalar::Bool(value), _) => Some(Ok(format!("--{long}={value}").into())),
+        (Scalar::Number(value), _) => Some(Ok(format!("--{long}={value}").into())),
+    });
+    flags.collect()
+}
+
+/// Checks the value of a flag by itself, so that an error can say where the value stands.
+fn check(command: &Command, flags: &[OsString]) -> Result<(), String> {
+    let line = [OsString::from(command.get_name())].into_iter().chain(flags.iter().cloned());
+    match command.clone().try_get_matches_from(line) {
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            Err(first.strip_prefix("error: ").unwrap_or(first).to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::FromArgMatches as _;
+    use testing::Folders;
+
+    use super::*;
+    use crate::args::{Args, Command as Parsed, ServeArgs};
+
+    fn parse(folders: &Folders, file: &str, line: &str) -> Result<Parsed, String> {
+        folders.write("config.yaml", file);
+        let words = line.replace('@', &folders.text(""));
+        let line = words.split(' ').map(OsString::from).collect();
+        let command = Args::with_variables();
+        let parsed = add_members(&command, line).and_then(|line| command.try_get_matches_from(line));
+        let parsed = parsed.map_err(|error| folders.shown(error.to_string().lines().next().unwrap_or_default()))?;
+        Ok(Args::from_arg_matches(&parsed).unwrap().command)
+    }
+
+    fn serve(folders: &Folders, file: &str, line: &str) -> Box<ServeArgs> {
+        let Ok(Parsed::Serve(args)) = parse(folders, file, line) else { panic!("{line}") };
+        args
+    }
+
+    #[test]
+    fn a_file_sets_every_flag_that_the_command_line_does_not_set() {
+        let folders = Folders::new();
+        let file = "watch: true\nlisten: ':8443'\nstoreQuota: 1Gi\nmaxDepth: 20\ntlsCertFile: tls.crt\n\
+                    tlsPrivateKeyFile: /keys/tls.key\nallowedHost: [a.example.com, b.example.com]\nsources:\n- source: a\n";
+        let args = serve(&folders, file, "catalogql serve --config @config.yaml");
+        assert!(args.watch && args.sources.is_empty());
+        assert_eq!(
+            (args.server.listen.as_str(), args.server.store_quota.0, args.limits.max_depth),
+            ("[::]:8443", 1 << 30, 20)
+        );
+        assert_eq!(args.server.allowed_host, ["a.example.com", "b.example.com"]);
+        let files = args.server.tls.files().unwrap();
+        assert_eq!((files.certificate, files.private_key), (folders.path("tls.crt"), "/keys/tls.key".into()));
+        let args = serve(&folders, file, "catalogql serve --config @config.yaml --listen 80 --max-depth=3 b");
+        assert_eq!((args.server.listen.as_str(), args.limits.max_depth), ("127.0.0.1:80", 3));
+        assert_eq!(args.server.store_quota.0, 1 << 30);
+    }
+
+    #[test]
+    fn each_flag_has_a_member() {
+        for name in ["serve", "controller"] {
+            let mut command = Args::with_variables();
+            command.build();
+            let command = command.find_subcommand(name).unwrap();
+            let members: Vec<_> = command.get_arguments().filter_map(member).collect();
+            let flags = command.get_arguments().filter(|arg| arg.get_long().is_some()).count();
+            assert!(members.len() + NOT_IN_FILES.len() >= flags && members.contains(&"maxCachedResponse".to_owned()));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_file_is_named_with_its_place() {
+        let folders = Folders::new();
+        for (file, expected) in [
+            ("listen: ':8443'\nlistne: 1\n", "line 2, column 9: `listne` is not the name of a flag in camel case"),
+            (
+                "listen: http://a\n",
+                "line 1, column 9: invalid value 'http://a' for '--listen <HOST:PORT>': write HOST:PORT, :PORT for every \
+                 address, or PORT for the loopback address",
+            ),
+            (
+                "maxDepth: deep\n",
+                "line 1, column 11: invalid value 'deep' for '--max-depth <COUNT>': invalid digit found in string",
+            ),
+            ("watch: 1\n", "line 1, column 8: expected `true` or `false`"),
+            ("listen: [a, b]\n", "line 1, column 9: expected one value, not a list"),
+            ("listen: {a: b}\n", "line 1, column 9: expected a text, a number, `true`, `false`, or a list of these"),
+            ("config: other.yaml\n", "line 1, column 9: `config` is not the name of a flag in camel case"),
+        ] {
+            let error = parse(&folders, file, "catalogql serve --config @config.yaml").unwrap_err();
+            assert_eq!(error, format!("error: cannot use the configuration `@/config.yaml`: {expected}"));
+        }
+        let error = parse(&folders, "sources: []", "catalogql controller --config @config.yaml").unwrap_err();
+        assert!(error.ends_with("`sources` is not the name of a flag in camel case"), "{error}");
+        let error = parse(&folders, "a: [", "catalogql serve --config @config.yaml").unwrap_err();
+        assert!(error.contains("line 1"), "{error}");
+    }
+}
