@@ -1,7 +1,7 @@
 # Thin names for what cargo and npm do. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run playground test bench bench-http soak conformance format regenerate-graphql-js
+.PHONY: help run playground test bench bench-http soak conformance format image regenerate-graphql-js
 
 # Where cargo leaves what it builds.
 BUILT := $(or $(CARGO_TARGET_DIR),target)
@@ -60,6 +60,9 @@ conformance: tests/js/node_modules ## The long form of what make test does brief
 	npm --prefix tests/js run differential -- 50000
 	tests/conformance/schemathesis.sh $(BUILT)/debug/catalogql
 	tests/conformance/clairvoyance.sh $(BUILT)/debug/catalogql
+
+image: ## Build the image of a release for this machine (needs buildah); release/build.sh says for others
+	release/image.sh $$(uname -m) "$$(release/build.sh)" $(BUILT)/catalogql.tar
 
 format: ## Format the code
 	cargo fmt --all

@@ -27,8 +27,10 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=GIT_COMMIT");
     let version = env!("CARGO_PKG_VERSION");
-    let shown = commit().map_or_else(|| version.to_owned(), |commit| format!("{version} ({commit})"));
+    let commit = commit();
+    let shown = commit.as_ref().map_or_else(|| version.to_owned(), |commit| format!("{version} ({commit})"));
     println!("cargo::rustc-env=CATALOGQL_VERSION={shown}");
+    println!("cargo::rustc-env=CATALOGQL_COMMIT={}", commit.unwrap_or_default());
     println!("cargo::rustc-env=CATALOGQL_CONTENT_BUILD={version}+{}", identity(&CONTENT_CODE));
     println!("cargo::rustc-env=CATALOGQL_ANSWERS_BUILD={version}+{}", identity(&ANSWERS_CODE));
 }

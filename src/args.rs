@@ -26,6 +26,9 @@ use values::{parse_external_address, parse_installed};
 /// The version, with the commit that it was built from if that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
 
+/// The commit that it was built from, in 12 hexadecimal digits; empty if that is not known.
+pub const COMMIT: &str = env!("CATALOGQL_COMMIT");
+
 /// One GraphQL endpoint over file-based catalogs of the Operator Lifecycle Manager.
 #[derive(Debug, Parser)]
 #[command(name = "catalogql", version = VERSION, max_term_width = 100, styles = STYLES, arg_required_else_help = true)]
@@ -81,6 +84,17 @@ pub enum Command {
     /// The Secret is of the type `kubernetes.io/tls`. Its certificate is valid for a year, for the names of the Service in
     /// its cluster. It is issued by an authority that is made for it alone: clients trust `ca.crt` of the Secret.
     Certificate(CertificateArgs),
+    /// Print the version, the commit that it was built from, and the platform
+    Version {
+        /// Format of the output
+        #[arg(long, short, value_enum, default_value_t)]
+        output: OutputFormat,
+    },
+    /// Print the manual page of the program, or of one of its commands (roff)
+    Man {
+        /// The command
+        command: Option<String>,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell

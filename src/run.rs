@@ -15,6 +15,7 @@ mod show;
 mod sources;
 mod terminal;
 mod validate;
+mod version;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -37,6 +38,8 @@ pub fn run(args: Args) -> ExitCode {
         Command::Graph(args) => graph::graph(&args),
         Command::Resolve(args) => resolve::resolve(&args),
         Command::Certificate(args) => certificate::certificate(&args),
+        Command::Version { output } => version::version(output),
+        Command::Man { command } => version::man(command.as_deref()),
         Command::Completions { shell } => completions(shell),
     };
     done.unwrap_or_else(|error| {

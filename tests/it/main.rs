@@ -25,6 +25,7 @@ mod plan;
 mod probes;
 mod queries;
 mod readme;
+mod release;
 mod reload;
 mod serve;
 mod serve_images;

@@ -113,10 +113,30 @@ fn the_version_names_the_commit_and_completions_the_commands() {
         (version.status, version.stdout.trim_end()),
         (Some(0), concat!("catalogql ", env!("CATALOGQL_VERSION")))
     );
+    let output = run(catalogql().args(["version", "-o", "json"]));
+    let version: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    let commit = catalogql::args::COMMIT;
+    let commit = if commit.is_empty() { serde_json::Value::Null } else { commit.into() };
+    assert_eq!((&version["version"], &version["commit"]), (&env!("CARGO_PKG_VERSION").into(), &commit));
+    assert!(run(catalogql().arg("version")).stdout.contains(version["platform"].as_str().unwrap()));
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = run(catalogql().args(["completions", shell]));
         assert_eq!(script.status, Some(0));
         assert!(script.stdout.contains("validate"), "{shell}");
     }
     assert_eq!(validate(&folders, &[]).status, Some(2), "a wrong command line has its own status");
+}
+
+#[test]
+fn each_command_has_a_manual_page_that_names_its_flags() {
+    let page = run(catalogql().arg("man"));
+    assert_eq!((page.status, page.stderr.as_str()), (Some(0), ""));
+    assert!(page.stdout.starts_with(".ie") && page.stdout.contains("catalogql\\-controller(1)"), "{}", page.stdout);
+    let page = run(catalogql().args(["man", "controller"])).stdout;
+    for text in [".TH catalogql-controller 1", "catalogql\\-controller", "\\-\\-store\\-quota"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    let missing = run(catalogql().args(["man", "nothing"]));
+    let expected = "error: cannot print a manual page: there is no command `nothing`\n";
+    assert_eq!((missing.status, missing.stderr.as_str()), (Some(1), expected));
 }

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Says which crates are linked into the program, from what cargo resolves for a machine.
+
+usage: crates.py sbom|licenses x86_64|aarch64
+
+sbom      a CycloneDX document (JSON) with every crate, its licence and its checksum
+licenses  the texts of their licences, each text once with the crates that it is for
+
+Crates that only build scripts, macros or tests use are not linked, and not listed. What C code a crate brings is part
+of that crate; glibc, which is linked statically, is listed besides.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import uuid
+from datetime import datetime, timezone
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LICENSE = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.IGNORECASE)
+
+
+def cargo(*arguments):
+    command = ["cargo", *arguments, "--locked"]
+    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def linked(machine):
+    """The packages that are linked, by name and version, and what each needs.
+
+    `cargo metadata` describes packages, but takes features that only tests ask for; `cargo tree` does not.
+    """
+    metadata = json.loads(cargo("metadata", "--format-version=1"))
+    packages = {(package["name"], package["version"]): package for package in metadata["packages"]}
+    target = f"{machine}-unknown-linux-gnu"
+    tree = cargo("tree", "--edges=normal,no-proc-macro", f"--target={target}", "--prefix=depth", "--format= {p}")
+    needs, path = {}, []
+    for line in tree.splitlines():
+        depth, name, version = line.split()[:3]
+        key = (name, version.removeprefix("v"))
+        del path[int(depth):]
+        if path:
+            needs[path[-1]].add(key)
+        needs.setdefault(key, set())
+        path.append(key)
+    return {key: packages[key] for key in needs}, needs
+
+
+def reference(package):
+    return f"pkg:cargo/{package['name']}@{package['version']}"
+
+
+def component(package, checksums):
+    is_ours = package["source"] is None
+    made = {
+        "type": "application" if package["name"] == "catalogql" else "library",
+        "bom-ref": reference(package),
+        "name": package["name"],
+        "version": package["version"],
+        "purl": reference(package),
+        # Some crates write the old form of OR.
+        "licenses": [{"expression": (package["license"] or "NOASSERTION").replace("/", " OR ")}],
+    }
+    if not is_ours:
+        made["hashes"] = [{"alg": "SHA-256", "content": checksums[package["name"], package["version"]]}]
+    return made
+
+
+def glibc():
+    version = os.confstr("CS_GNU_LIBC_VERSION").split()[1]
+    return {
+        "type": "library",
+        "bom-ref": f"pkg:generic/glibc@{version}",
+        "name": "glibc",
+        "version": version,
+        "purl": f"pkg:generic/glibc@{version}",
+        "licenses": [{"expression": "LGPL-2.1-or-later"}],
+    }
+
+
+def sbom(machine):
+    packages, needed = linked(machine)
+    lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
+    checksums = {(package["name"], package["version"]): package.get("checksum") for package in lock["package"]}
+    components = sorted((component(package, checksums) for package in packages.values()), key=lambda it: it["bom-ref"])
+    root = next(it for it in components if it["name"] == "catalogql")
+    needs = {reference(packages[key]): sorted(reference(packages[of]) for of in deps) for key, deps in needed.items()}
+    needs[root["bom-ref"]].append(glibc()["bom-ref"])
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    moment = {"timestamp": datetime.fromtimestamp(int(epoch), timezone.utc).isoformat()} if epoch else {}
+    document = {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {**moment, "component": root},
+        "components": [it for it in components if it is not root] + [glibc()],
+        "dependencies": [{"ref": ref, "dependsOn": deps} for ref, deps in sorted(needs.items())],
+    }
+    serial = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(document, sort_keys=True))
+    return json.dumps({**document, "serialNumber": f"urn:uuid:{serial}"}, indent=1, sort_keys=True)
+
+
+def licenses(machine):
+    packages, _ = linked(machine)
+    texts, without = {}, []
+    for package in sorted(packages.values(), key=reference):
+        if package["source"] is None:
+            continue
+        folder = Path(package["manifest_path"]).parent
+        files = [path for path in sorted(folder.rglob("*")) if path.is_file() and LICENSE.match(path.name)]
+        # Texts of what is not linked: tests, and sources of other languages beside them.
+        files = [path for path in files if path.suffix.lower() in ("", ".md", ".txt") or LICENSE.match(path.suffix[1:])]
+        name = f"{package['name']} {package['version']} ({package['license']})"
+        found = {path.read_text(errors="replace").strip() for path in files}
+        for text in sorted(found):
+            texts.setdefault(text, []).append(name)
+        if not found:
+            without.append(name)
+    parts = [
+        "catalogql is licensed under Apache-2.0. What is linked into it has the licences below.\n\n"
+        f"glibc {glibc()['version']} is linked statically (LGPL-2.1-or-later; https://www.gnu.org/software/libc).\n"
+        "release/build.sh in the source of catalogql links the program again with another glibc."
+    ]
+    parts += ["\n".join(names) + "\n\n" + text for text, names in sorted(texts.items(), key=lambda item: item[1])]
+    if without:
+        parts.append("Published without a text of their licence:\n\n" + "\n".join(without))
+    return f"\n\n{'=' * 100}\n\n".join(parts)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in ("sbom", "licenses") or sys.argv[2] not in ("x86_64", "aarch64"):
+        sys.exit(__doc__)
+    print({"sbom": sbom, "licenses": licenses}[sys.argv[1]](sys.argv[2]))

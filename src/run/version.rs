@@ -1,0 +1,63 @@
+//! What the program says of itself: its version, and its manual pages.
+
+use std::env::consts::{ARCH, OS};
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use super::output;
+use crate::args::{Args, COMMIT, OutputFormat};
+
+/// What the program was built from and for, as JSON.
+#[derive(Serialize)]
+struct BuildInfo {
+    version: &'static str,
+    /// In 12 hexadecimal digits; `None` if it is not known.
+    commit: Option<&'static str>,
+    /// Operating system and architecture, as images name them, such as `linux/amd64`.
+    platform: String,
+}
+
+/// Prints the version.
+pub(super) fn version(format: OutputFormat) -> anyhow::Result<ExitCode> {
+    let architecture = match ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    let build = BuildInfo {
+        version: env!("CARGO_PKG_VERSION"),
+        commit: Some(COMMIT).filter(|commit| !commit.is_empty()),
+        platform: format!("{OS}/{architecture}"),
+    };
+    let printed = match format {
+        OutputFormat::Json => output::json(&mut io::stdout(), &build),
+        OutputFormat::Table => {
+            let commit = build.commit.unwrap_or("unknown");
+            writeln!(io::stdout(), "catalogql {}\ncommit {commit}\nplatform {}", build.version, build.platform)
+        }
+    };
+    output::ignore_closed_pipe(printed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the manual page of the program, or of this command.
+pub(super) fn man(command: Option<&str>) -> anyhow::Result<ExitCode> {
+    let mut program = Args::with_variables();
+    program.build();
+    let page = match command {
+        None => program,
+        Some(name) => {
+            let found = program.find_subcommand(name).cloned();
+            // The name of the page, which `man` takes as `man catalogql serve` too.
+            let named = found.map(|found| found.display_name(format!("catalogql-{name}")));
+            named.with_context(|| format!("cannot print a manual page: there is no command `{name}`"))?
+        }
+    };
+    let mut roff = Vec::new();
+    clap_mangen::Man::new(page).manual("catalogql").render(&mut roff)?;
+    output::ignore_closed_pipe(io::stdout().write_all(&roff))?;
+    Ok(ExitCode::SUCCESS)
+}
