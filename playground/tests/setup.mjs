@@ -51,7 +51,7 @@ export async function openPage(context, address, search = "") {
   const page = await context.newPage();
   await page.route("**", (route) => {
     const url = route.request().url();
-    if (url.startsWith(address) || url.startsWith("data:")) return route.continue();
+    if (url.startsWith(address) || url.startsWith("data:")) return route.fallback();
     faults.push(`it asked ${url}`);
     return route.abort();
   });
