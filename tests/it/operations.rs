@@ -9,6 +9,7 @@ mod filters;
 mod model;
 mod orders;
 mod packages;
+mod requirements;
 mod search;
 
 use std::sync::OnceLock;

@@ -75,7 +75,14 @@ export function oracle(catalogs) {
 /** Fields that the model says nothing of. */
 const unmodelled = new Set([
   'Query.resolve',
+  'Query.availableUpgrades',
   'Package.icon',
+  'Package.requiredBy',
+  'Bundle.requirements',
+  'Bundle.requiredBy',
+  'GroupVersionKind.providers',
+  'PackageRequirement.package',
+  'PackageRequirement.providers',
   'Package.summary',
   'Package.updateGraph',
   'Package.successors',

@@ -283,6 +283,7 @@ function view(catalog) {
       const place = [made.name, item.name, undefined, bundle.name];
       if (bundle.metadata) Object.assign(bundle.metadata, { __typename: 'CsvMetadata', id: id('CsvMetadata', ...place, undefined) });
       bundle.channelNames = [...new Set(bundle.channelEntries.map((entry) => entry.channel.name))].sort(compareBytes);
+      bundle.maxOpenShiftVersion = of('MaxOpenShiftVersionProperty', 'version')[0];
       bundle.providedApis = of('GvkProperty', 'gvk');
       bundle.requiredApis = of('GvkRequiredProperty', 'gvk');
       bundle.requiredPackages = of('PackageRequiredProperty', 'requirement');

@@ -30,6 +30,7 @@ mod package;
 mod pointer;
 mod property;
 mod record;
+mod requirement;
 mod summary;
 mod values;
 
@@ -53,6 +54,7 @@ pub use metadata::{
 pub use package::{Channel, ChannelEntry, Deprecation, Head, Package};
 pub use pointer::{JsonPointerError, resolve_pointer};
 pub use property::{GroupVersionKind, PackageRequirement, Property, PropertyKind};
+pub use requirement::{Requirement, RequirementRule};
 pub use summary::Summary;
 
 pub use crate::manifest::{MAX_MANIFEST_BYTES, MAX_MANIFEST_DEPTH, Manifests, read_manifest};

@@ -44,6 +44,8 @@ pub struct Limits {
     pub list_items: usize,
     /// Maximum number of ids in one `nodes`.
     pub node_ids: usize,
+    /// Maximum number of installed bundles in one `availableUpgrades`.
+    pub installed_packages: usize,
     /// Maximum work of a request, in units of [`fbc::work`]: each object is one, and scans, searches, sorting and decoding
     /// count too.
     pub work: u64,
@@ -97,6 +99,7 @@ impl Default for Limits {
             default_page_size: 50,
             list_items: 1_000,
             node_ids: 100,
+            installed_packages: 200,
             work: 100_000,
             response_bytes: 32 << 20,
             in_flight_bytes: 192 << 20,

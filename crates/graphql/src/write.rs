@@ -23,9 +23,11 @@ mod packages;
 mod problem;
 mod property;
 mod query;
+mod requirement;
 mod resolve;
 mod scans;
 mod summary;
+mod upgrades;
 
 use std::collections::HashMap;
 

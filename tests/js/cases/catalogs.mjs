@@ -112,6 +112,7 @@ export default {
     query: 'query ($image: String!) { bundles(filter: {images: [$image]}) { nodes { id name } } }',
     variables: { image: 'registry.example.com/quillstore/bundle@sha256:62eb856b75323b15d798bc6599fc9814ca4dd4122edc2b8231d9b95a5ccb6000' },
   },
+  'the last openshift version of each bundle': `{ bundles(catalogs: ["nasty"], first: 100) { nodes { name maxOpenShiftVersion } } }`,
   'a bundle by an image that nobody has': `{ bundles(filter: {images: ["registry.example.com/none:1"]}) { nodes { id } } }`,
   'a bundle by an image with a quote in it': `{ bundles(filter: {images: ["\\"\\\\"]}) { nodes { id } } }`,
   'blobs of every schema in catalog order': `{ metas(first: 200) { totalCount nodes { catalog { name } schema name packageName } } }`,

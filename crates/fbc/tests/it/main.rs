@@ -15,6 +15,7 @@ mod pointers;
 mod ranges;
 mod reading;
 mod reading_properties;
+mod requirements;
 mod resolve;
 mod searching;
 mod summaries;

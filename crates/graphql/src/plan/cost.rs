@@ -51,9 +51,8 @@ fn length(type_name: &str, field: &PlannedField<'_>, page: u64) -> u64 {
     match (field.id, facts(field.id).list_size) {
         (FieldId::Other, _) => introspection_length(type_name, field.name),
         // The cost specification does not allow a list as a slicing argument.
-        (FieldId::Query(QueryField::Nodes), _) => {
-            field.arguments.as_ref().map_or(1, |arguments| arguments.get("ids").as_array().map_or(1, Vec::len) as u64)
-        }
+        (FieldId::Query(QueryField::Nodes), _) => list_argument(field, "ids"),
+        (FieldId::Query(QueryField::AvailableUpgrades), _) => list_argument(field, "installed"),
         (_, ListSize::Page) => page,
         (_, ListSize::Sliced(argument)) => {
             let limit = field.arguments.as_ref().ok().and_then(|arguments| arguments.integer(argument));
@@ -61,6 +60,11 @@ fn length(type_name: &str, field: &PlannedField<'_>, page: u64) -> u64 {
         }
         (_, ListSize::Assumed(length)) => length,
     }
+}
+
+/// Returns the length of a list that is an argument.
+fn list_argument(field: &PlannedField<'_>, name: &str) -> u64 {
+    field.arguments.as_ref().map_or(1, |arguments| arguments.get(name).as_array().map_or(1, Vec::len) as u64)
 }
 
 /// Returns the length to assume for a list of introspection, for which the schema has no directives.

@@ -79,6 +79,9 @@ fn select(schema: &Schema, type_name: &str, name: &str, field: &FieldDefinition,
         ("Catalog", "package") => r#"(name: "etcd")"#,
         ("Query", "resolve") => r#"(request: {packageName: "zoo"})"#,
         ("Package", "successors") => r#"(of: {name: "etcd.v1.0.0", version: "1.0.0"})"#,
+        ("Query", "availableUpgrades") => {
+            r#"(installed: [{packageName: "etcd", bundle: {name: "etcd.v1.0.0", version: "1.0.0"}}])"#
+        }
         ("Package", "bundle") => r#"(name: "etcd.v1.0.0")"#,
         ("CsvMetadata", "label") => r#"(key: "operatorframework.io/arch.arm64")"#,
         ("CsvMetadata", "annotation") => r#"(key: "capabilities")"#,

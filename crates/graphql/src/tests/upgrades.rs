@@ -183,3 +183,53 @@ fn a_malformed_request_is_a_failure_and_no_error() {
         assert_eq!(resolve(&request).0, expected);
     }
 }
+
+#[test]
+fn installed_bundles_are_looked_up_in_each_catalog_by_priority() {
+    let engine = engine(Limits::default());
+    let query = "query($installed: [InstalledPackage!]!, $catalogs: [String!]) {
+        availableUpgrades(installed: $installed, catalogs: $catalogs) {
+            index package { catalog { name } } bundle { name } successors { toName } deprecations { schema name }
+        }
+    }";
+    let etcd = json!({"packageName": "etcd", "bundle": {"name": "etcd.v1.0.0", "version": "1.0.0"}});
+    let gone = json!({"packageName": "gone", "bundle": {"name": "gone.v1", "version": "1.0.0"}});
+    let mut in_beta = etcd.clone();
+    in_beta["catalog"] = json!("beta");
+    let mut with_channel = etcd.clone();
+    (with_channel["catalog"], with_channel["channels"]) = (json!("alpha"), json!(["beta", "none"]));
+    let ask = |installed: serde_json::Value, catalogs: serde_json::Value| {
+        let body = ask_with(&engine, query, &json!({"installed": installed, "catalogs": catalogs}));
+        assert_eq!(body.get("errors"), None);
+        body["data"]["availableUpgrades"].clone()
+    };
+    let package = json!({"schema": "olm.package", "name": "etcd"});
+    let bundle = json!({"schema": "olm.bundle", "name": "etcd.v1.0.0"});
+    let alpha = json!({"index": 1, "package": {"catalog": {"name": "alpha"}}, "bundle": {"name": "etcd.v1.0.0"},
+        "successors": [{"toName": "etcd.v1.1.0"}], "deprecations": [package, bundle]});
+    let beta = |index: usize| {
+        json!({"index": index, "package": {"catalog": {"name": "beta"}}, "bundle": null, "successors": [],
+            "deprecations": []})
+    };
+    let none = json!({"index": 0, "package": null, "bundle": null, "successors": [], "deprecations": []});
+    assert_eq!(ask(json!([gone, etcd]), json!(null)), json!([none, beta(1), alpha]));
+    assert_eq!(ask(json!([in_beta]), json!([])), json!([beta(0)]));
+    assert_eq!(ask(json!([gone]), json!(["alpha"])), json!([none]));
+    let channel = &ask(json!([with_channel]), json!(["alpha"]))[0];
+    let schemas: Vec<_> = channel["deprecations"].as_array().unwrap().iter().map(|one| one["schema"].clone()).collect();
+    assert_eq!(schemas, ["olm.package", "olm.channel", "olm.bundle"]);
+}
+
+#[test]
+fn installed_bundles_have_a_limit_and_well_formed_versions() {
+    let engine = engine(Limits::default());
+    let query = "query($installed: [InstalledPackage!]!) { availableUpgrades(installed: $installed) { index } }";
+    let ask = |count: usize, version: &str| {
+        let one = json!({"packageName": "etcd", "bundle": {"name": "etcd.v1.0.0", "version": version}});
+        let body = ask_with(&engine, query, &json!({"installed": vec![one; count]}));
+        (body["data"]["availableUpgrades"].as_array().map(Vec::len), code(&body).to_owned())
+    };
+    assert_eq!(ask(200, "1.0.0"), (Some(400), "none".to_owned()));
+    assert_eq!(ask(201, "1.0.0"), (None, "BAD_USER_INPUT".to_owned()));
+    assert_eq!(ask(1, "one"), (None, "BAD_USER_INPUT".to_owned()));
+}

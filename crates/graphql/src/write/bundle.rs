@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fbc::catalog::{Bundle, GroupVersionKind, PackageRequirement, RelatedImage};
+use fbc::catalog::{Bundle, GroupVersionKind, PackageRequirement, PropertyKind, RelatedImage};
 
 use super::catalog::CatalogObject;
 use super::property::PropertyOwner;
@@ -44,6 +44,21 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
             BundleField::RequiredPackages => {
                 return writer.object_list(bundle.required_packages().map(|required| self.with(required)), field);
             }
+            BundleField::Requirements => {
+                let requirements = bundle.requirements();
+                return writer.object_list(requirements.iter().map(|requirement| self.with(requirement)), field);
+            }
+            BundleField::RequiredBy => {
+                let places = bundle.required_by(writer.work)?;
+                return writer.bundles_at(self.served, places, field);
+            }
+            BundleField::MaxOpenShiftVersion => {
+                let version = bundle.properties().find_map(|property| match property.kind() {
+                    PropertyKind::MaxOpenShiftVersion(version) => Some(version),
+                    _ => None,
+                });
+                writer.optional_string(version);
+            }
             BundleField::RelatedImages => return writer.object_list(bundle.related_images(), field),
             BundleField::Properties => return writer.properties(self.with(PropertyOwner::Bundle(bundle)), field),
             BundleField::Successors => return writer.successors_of_bundle(self, field),
@@ -71,13 +86,14 @@ impl<'a> Object<'a> for InCatalog<'a, GroupVersionKind<'_>> {
     fn write(
         self,
         name: GroupVersionKindField,
-        _: &'a PlannedField<'a>,
+        field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
             GroupVersionKindField::Group => writer.string(self.item.group),
             GroupVersionKindField::Version => writer.string(self.item.version),
             GroupVersionKindField::Kind => writer.string(self.item.kind),
+            GroupVersionKindField::Providers => return writer.providers_of_api(self, field),
         }
         Ok(())
     }
@@ -89,12 +105,16 @@ impl<'a> Object<'a> for InCatalog<'a, PackageRequirement<'_>> {
     fn write(
         self,
         name: PackageRequirementField,
-        _: &'a PlannedField<'a>,
+        field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
             PackageRequirementField::PackageName => writer.string(self.item.package),
             PackageRequirementField::VersionRange => writer.string(self.item.version_range),
+            PackageRequirementField::Package => {
+                return writer.optional_object(InCatalog::package(self.served, self.item.package), field);
+            }
+            PackageRequirementField::Providers => return writer.providers_of_package(self, field),
         }
         Ok(())
     }

@@ -74,6 +74,20 @@ impl<'a> ResponseWriter<'a> {
     }
 }
 
+/// Connections of bundles that were found otherwise than by a filter.
+impl<'a> ResponseWriter<'a> {
+    /// Writes the connection of the bundles at some places of a catalog, ascending.
+    pub(super) fn bundles_at(
+        &mut self,
+        served: &'a Served,
+        places: Vec<u32>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        let source = ConnectionSource { served, places: places.into_iter().collect() };
+        self.connection::<BundleItem<'_>>(&[source], BundleOrder::Natural, field)
+    }
+}
+
 /// Returns the bundles of a catalog that match a filter, in an order.
 fn find(
     served: &Served,

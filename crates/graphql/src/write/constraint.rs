@@ -1,6 +1,6 @@
 //! `Constraint`: the value of an `olm.constraint`.
 
-use fbc::catalog::{Constraint, ConstraintRule, JsonText};
+use fbc::catalog::{Constraint, ConstraintRule, GroupVersionKind, JsonText, PackageRequirement};
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::{ConstraintField, GroupVersionKindField, PackageRequirementField};
@@ -62,13 +62,18 @@ impl<'a> Object<'a> for InCatalog<'a, GvkConstraint<'_>> {
     fn write(
         self,
         name: GroupVersionKindField,
-        _: &'a PlannedField<'a>,
+        field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
             GroupVersionKindField::Group => writer.json(self.item.group.raw()),
             GroupVersionKindField::Version => writer.json(self.item.version.raw()),
             GroupVersionKindField::Kind => writer.json(self.item.kind.raw()),
+            GroupVersionKindField::Providers => {
+                let [group, version, kind] = [self.item.group, self.item.version, self.item.kind].map(JsonText::decode);
+                let api = GroupVersionKind { group: &group, version: &version, kind: &kind };
+                writer.providers_of_api(self.with(api), field)
+            }
         }
     }
 }
@@ -79,12 +84,20 @@ impl<'a> Object<'a> for InCatalog<'a, PackageConstraint<'_>> {
     fn write(
         self,
         name: PackageRequirementField,
-        _: &'a PlannedField<'a>,
+        field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
             PackageRequirementField::PackageName => writer.json(self.item.package.raw()),
             PackageRequirementField::VersionRange => writer.json(self.item.version_range.raw()),
+            PackageRequirementField::Package => {
+                writer.optional_object(InCatalog::package(self.served, &self.item.package.decode()), field)
+            }
+            PackageRequirementField::Providers => {
+                let [package, version_range] = [self.item.package, self.item.version_range].map(JsonText::decode);
+                let required = PackageRequirement { package: &package, version_range: &version_range };
+                writer.providers_of_package(self.with(required), field)
+            }
         }
     }
 }

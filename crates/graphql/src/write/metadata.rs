@@ -1,8 +1,8 @@
 //! `CsvMetadata`, `Link`, `Maintainer`, `CrdDescription`, and its `GroupVersionKind` and `KeyValue`.
 
 use fbc::catalog::{
-    Bundle, CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, JsonText, Link, Maintainer, NativeApi,
-    short_name,
+    Bundle, CapabilityLevel, CrdDescription, CsvMetadata, GroupVersionKind, InstallModes, JsonText, Link, Maintainer,
+    NativeApi, short_name,
 };
 use fbc::work::Step;
 use serving::Served;
@@ -288,13 +288,18 @@ impl<'a> Object<'a> for InCatalog<'a, NativeApi<'_>> {
     fn write(
         self,
         name: GroupVersionKindField,
-        _: &'a PlannedField<'a>,
+        field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
             GroupVersionKindField::Group => writer.json(self.item.group.raw()),
             GroupVersionKindField::Version => writer.json(self.item.version.raw()),
             GroupVersionKindField::Kind => writer.json(self.item.kind.raw()),
+            GroupVersionKindField::Providers => {
+                let [group, version, kind] = [self.item.group, self.item.version, self.item.kind].map(JsonText::decode);
+                let api = GroupVersionKind { group: &group, version: &version, kind: &kind };
+                writer.providers_of_api(self.with(api), field)
+            }
         }
     }
 }

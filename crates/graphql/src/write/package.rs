@@ -58,6 +58,10 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
                 let bundle = arguments(field).string("name").and_then(|name| package.bundle(name));
                 return writer.optional_object(bundle.map(|bundle| self.with(bundle)), field);
             }
+            PackageField::RequiredBy => {
+                let places = package.required_by(writer.work)?;
+                return writer.bundles_at(self.served, places, field);
+            }
             PackageField::UpdateGraph => return writer.update_graph(self, field),
             PackageField::Successors => return writer.successors_of_installed(self, field),
         }

@@ -50,6 +50,7 @@ impl<'a> Object<'a> for QueryObject<'a> {
                 writer.metas(catalogs, field)
             }
             QueryField::Resolve => writer.resolution(snapshot, field),
+            QueryField::AvailableUpgrades => writer.available_upgrades(snapshot, field),
             QueryField::Diff => writer.diff(snapshot, field),
             QueryField::Node => match node::find(snapshot, text("id"), writer)? {
                 Some(node) => writer.with_path(field, |writer| node.write(field, writer)),
