@@ -4,6 +4,7 @@
 //! Where the catalog is not unpacked these tests are skipped, as [`testing::corpus`] says.
 
 mod bundles;
+mod console;
 mod display;
 mod filters;
 mod model;

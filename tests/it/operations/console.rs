@@ -1,0 +1,109 @@
+//! The two pages of a console, tiles and a package, each in one request: what they hold, and how large they are.
+
+use serde_json::{Map, Value, json};
+
+use super::model::text;
+use super::{Community, community, display};
+
+const TILES: &str =
+    "query Tiles($catalogs: [String!], $filter: PackageFilter, $orderBy: PackageOrder, $after: String) {
+    packages(catalogs: $catalogs, filter: $filter, orderBy: $orderBy, first: 60, after: $after) {
+        totalCount
+        pageInfo { hasNextPage endCursor }
+        nodes {
+            id name displayName summary
+            catalog { id displayName } icon { id url } latest { id version } deprecation { message }
+            metadata { id provider { shortName } }
+        }
+        facets {
+            catalogs { ...F value } categories { ...F value } providers { ...F value }
+            capabilityLevels { ...F value } installModes { ...F value } architectures { ...F value }
+        }
+    }
+}
+fragment F on FacetValue { displayName count }";
+
+/// The entry at a head is only on the way to its bundle, so that it needs no id: that would be a fifth of the answer.
+const PACKAGE_PAGE: &str = "query PackagePage($catalog: String!, $package: String!) {
+    package(catalog: $catalog, name: $package) {
+        id displayName description icon { id url } deprecation { message } problemCounts { severity count }
+        defaultChannel { id name }
+        latest { ...BundleFacts }
+        channels(orderBy: {field: HEAD_VERSION, direction: DESC}) {
+            id name isDefault entryCount deprecation { message } head { bundle { id name version } }
+        }
+    }
+}
+fragment BundleFacts on Bundle {
+    id name version image channelNames maxOpenShiftVersion deprecation { message }
+    providedApis { group version kind } requirements { text }
+    metadata {
+        id displayName description provider { name shortName url } maintainers { name email } links { name url }
+        categories capabilityLevel maturity minKubeVersion installModes infrastructureFeatures architectures certified
+        validSubscriptions createdAt containerImage repository support suggestedNamespace
+    }
+}";
+
+/// Bytes of the same tile page before the schema had fields for it: with long descriptions, labels and all catalogs.
+const TILES_BEFORE: usize = 117_916;
+
+/// Bytes of the page of `project-quay` before: with all entries, and problems through the catalog.
+const PACKAGE_BEFORE: usize = 14_486;
+
+impl Community {
+    /// The body of the answer to a document.
+    fn body(&self, query: &str, variables: Value) -> String {
+        let Value::Object(variables) = variables else { panic!("variables are an object") };
+        let variables: Option<Map<String, Value>> = Some(variables);
+        let request = graphql::Request { query: Some(query.into()), variables, ..graphql::Request::default() };
+        String::from_utf8(self.engine.execute(&request).body.into()).expect("an answer is UTF-8")
+    }
+}
+
+#[test]
+fn a_page_of_tiles_has_at_most_half_the_bytes_that_it_had() {
+    let Some(community) = community() else { return };
+    let body = community.body(TILES, json!({}));
+    println!("{} bytes of tiles", body.len());
+    assert!(2 * body.len() <= TILES_BEFORE, "{} bytes", body.len());
+    let answer: Value = body.parse().expect("an answer is JSON");
+    let nodes = answer["data"]["packages"]["nodes"].as_array().expect("a list");
+    assert_eq!(nodes.len(), 60);
+    for (package, node) in community.model.packages.values().zip(nodes) {
+        let metadata = package.metadata().expect("packages of the corpus have metadata");
+        let head = package.default_channel().and_then(|channel| channel.head());
+        let expected = json!({
+            "name": package.name,
+            "displayName": text(metadata, "displayName").unwrap_or(package.name),
+            "version": head.and_then(|name| package.bundles.get(name)).map(super::model::Bundle::version),
+            "provider": display::provider(metadata).map(display::short_name),
+        });
+        let shown = json!({
+            "name": node["name"],
+            "displayName": node["displayName"],
+            "version": node["latest"]["version"],
+            "provider": node["metadata"]["provider"]["shortName"],
+        });
+        assert_eq!(shown, expected);
+        assert!(node["summary"].as_str().is_none_or(|summary| summary.chars().count() <= 300), "{}", package.name);
+    }
+}
+
+#[test]
+fn the_page_of_a_package_has_at_most_half_the_bytes_that_it_had() {
+    let Some(community) = community() else { return };
+    let body = community.body(PACKAGE_PAGE, json!({ "catalog": "community", "package": "project-quay" }));
+    println!("{} bytes of project-quay", body.len());
+    assert!(2 * body.len() <= PACKAGE_BEFORE, "{} bytes", body.len());
+    let answer: Value = body.parse().expect("an answer is JSON");
+    let package = &community.model.packages["project-quay"];
+    let channels = answer["data"]["package"]["channels"].as_array().expect("a list");
+    assert_eq!(channels.len(), package.channels.len());
+    for channel in channels {
+        let name = channel["name"].as_str().expect("a text");
+        let known = package.channels[name];
+        assert_eq!(channel["entryCount"], known.entries.len());
+        assert_eq!(channel["head"]["bundle"]["name"].as_str(), known.head());
+    }
+    assert_eq!(answer["data"]["package"]["latest"]["channelNames"].as_array().map(Vec::is_empty), Some(false));
+}
