@@ -181,10 +181,11 @@ fn each_value_changes_something_that_a_cluster_accepts() {
     let Some(tools) = deploy_tools() else { return };
     let Some(plane) = cluster_of_others(&tools) else { return };
     plane.kubectl(&["create", "namespace", "openshift-config"]);
+    let default = render(&tools, &[]);
     let of_kubernetes = VALUES_OF_KUBERNETES.iter().map(|(path, value)| (*path, *value, [].as_slice()));
     for (path, value, needed) in VALUES.into_iter().chain(of_kubernetes) {
         let mut values: Vec<_> = needed.iter().map(|value| set_text(value)).collect();
-        let before = render(&tools, &values);
+        let before = if values.is_empty() { default.clone() } else { render(&tools, &values) };
         values.push(set(path, value));
         let after = render(&tools, &values).unwrap_or_else(|error| panic!("{values:?}: {error}"));
         assert_ne!(before.as_ref(), Ok(&after), "{values:?} changes nothing");

@@ -5,6 +5,7 @@ mod conditions;
 mod control_plane;
 mod lifecycle;
 mod manifests;
+mod network;
 mod outages;
 mod replicas;
 mod rights;
