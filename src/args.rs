@@ -1,6 +1,7 @@
 //! Subcommands and flags: what a user may write, and what its help says. Nothing is opened or checked here beyond form.
 
 mod file;
+mod observe;
 mod queries;
 mod server;
 mod values;
@@ -22,6 +23,8 @@ pub use values::{ByteSize, InstalledArg};
 
 pub(crate) use values::parse_duration;
 use values::{parse_external_address, parse_installed};
+
+pub use observe::{MetricsAuth, ObserveArgs};
 
 /// The version, with the commit that it was built from if that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");

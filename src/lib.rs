@@ -3,6 +3,8 @@
 //! The rooms are crates below `crates`; here they are composed. ARCHITECTURE.md says which crate may depend on which.
 
 pub mod args;
+pub mod exchange;
+pub mod exposition;
 pub mod listen;
 pub mod run;
 pub mod telemetry;

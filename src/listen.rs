@@ -16,6 +16,7 @@ mod tls;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -24,10 +25,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use crate::exchange::Exchanges;
+
 use connection::Acceptor;
 use connections::Connections;
 use service::Services;
 
+pub use connections::{ConnectionCounts, OpenConnections};
 pub use cors::cors;
 pub use hosts::AllowedHosts;
 pub use probes::Ready;
@@ -112,6 +116,10 @@ pub struct ListenOptions {
     pub ready: Ready,
     /// TLS with HTTP/2 and HTTP/1.1; `None` is plain HTTP/1.1.
     pub tls: Option<Tls>,
+    /// What counts its requests, except probes; `None` counts nothing.
+    pub exchanges: Option<Arc<Exchanges>>,
+    /// Where its connections can be counted from while it serves.
+    pub open: OpenConnections,
 }
 
 /// An error of listening on an address.
@@ -181,6 +189,7 @@ impl Listener {
         let limits = options.limits;
         let acceptor = Acceptor::new(Services::new(routes, &options), &options);
         let connections = Connections::new(limits);
+        options.open.set(&connections);
         // Each connection holds a receiver, so that the sender notices when the last one is closed.
         let open = watch::Sender::new(());
         let mut shutdown = pin!(shutdown);

@@ -4,6 +4,7 @@ mod certificate;
 mod configuration;
 mod controller;
 mod graph;
+mod metrics;
 mod once;
 mod output;
 mod queries;

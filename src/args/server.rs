@@ -7,6 +7,7 @@ use axum::http::HeaderValue;
 use clap::ValueHint;
 use store::DEFAULT_QUOTA_BYTES;
 
+use super::observe::ObserveArgs;
 use super::values::{ByteSize, parse_duration, parse_host, parse_listen, parse_origin};
 use crate::listen::{ConnectionLimits, TlsFiles, TlsVersion};
 
@@ -50,6 +51,8 @@ pub struct ServerArgs {
     pub cors_origin: Vec<HeaderValue>,
     #[command(flatten)]
     pub tls: TlsArgs,
+    #[command(flatten)]
+    pub observe: ObserveArgs,
 }
 
 /// TLS of the server, or plain HTTP.

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::mem;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use http_facts::peer::Peer;
 use tokio::sync::Notify;
@@ -17,6 +17,19 @@ use super::ConnectionLimits;
 /// Places for the connections of a listener. Clones share them.
 #[derive(Clone)]
 pub(super) struct Connections(Arc<Shared>);
+
+/// Counts the connections of a listener while it serves. Clones count those of the same one.
+#[derive(Clone, Default)]
+pub struct OpenConnections(Arc<OnceLock<Connections>>);
+
+/// Numbers of open connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionCounts {
+    /// Connections with a request, or a WebSocket.
+    pub busy: usize,
+    /// Connections without a request.
+    pub idle: usize,
+}
 
 struct Shared {
     limits: ConnectionLimits,
@@ -121,9 +134,35 @@ impl Connections {
         })
     }
 
+    /// Counts the open connections. It looks at each.
+    fn counts(&self) -> ConnectionCounts {
+        let open = self.0.open();
+        let idle = open.by_id.values().filter(|connection| connection.idle_since().is_some()).count();
+        ConnectionCounts { busy: open.by_id.len() - idle, idle }
+    }
+
     /// Closes the connection that has been idle longest. Returns whether there was one.
     pub(super) fn evict(&self) -> bool {
         self.0.open().evict(Group::All)
+    }
+}
+
+impl OpenConnections {
+    /// Counts those of this listener from now on.
+    pub(super) fn set(&self, connections: &Connections) {
+        // A listener serves once.
+        let _ = self.0.set(connections.clone());
+    }
+
+    /// Counts the open connections; none before the listener serves. It looks at each.
+    pub fn counts(&self) -> ConnectionCounts {
+        self.0.get().map(Connections::counts).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for OpenConnections {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.counts().fmt(f)
     }
 }
 

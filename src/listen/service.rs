@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::header::{CONNECTION, HOST, UPGRADE};
 use axum::http::{HeaderValue, Version};
@@ -18,6 +18,8 @@ use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::service::{Service, service_fn};
 use hyper_util::service::TowerToHyperService;
 use tokio::time::timeout;
+
+use crate::exchange::{Exchange, ExchangeBody, Exchanges};
 
 use super::connections::{Busy, Place, PlaceKind};
 use super::hosts::AllowedHosts;
@@ -32,16 +34,17 @@ pub(super) struct Services {
     reserved: TowerToHyperService<Router>,
     hosts: AllowedHosts,
     request_timeout: Duration,
+    exchanges: Option<Arc<Exchanges>>,
 }
 
 /// A body during whose transmission the connection is busy.
 pub(super) struct BusyBody {
-    body: Body,
+    body: ExchangeBody,
     _busy: Busy,
 }
 
 impl Services {
-    pub(super) fn new(routes: Router, ListenOptions { limits, hosts, ready, .. }: &ListenOptions) -> Self {
+    pub(super) fn new(routes: Router, ListenOptions { limits, hosts, ready, exchanges, .. }: &ListenOptions) -> Self {
         let ordinary = routes.merge(probes::routes(ready.clone()));
         let refuse = async |request: Request| Refusal::Overloaded.respond(&ErrorFormat::of(&request));
         let close = async |mut response: Response| {
@@ -54,6 +57,7 @@ impl Services {
             reserved: TowerToHyperService::new(reserved),
             hosts: hosts.clone(),
             request_timeout: limits.request_timeout,
+            exchanges: exchanges.clone(),
         }
     }
 
@@ -100,7 +104,10 @@ impl Services {
         &self,
         request: Request<Incoming>,
         place: PlaceKind,
-    ) -> impl Future<Output = Result<Response, Infallible>> + Send + use<> {
+    ) -> impl Future<Output = Result<Response<ExchangeBody>, Infallible>> + Send + use<> {
+        // Probes are as many as there are orchestrators, and say nothing of how clients fare.
+        let exchanges = self.exchanges.as_ref().filter(|_| !probes::is_probe(request.uri().path()));
+        let exchange = exchanges.map(|exchanges| exchanges.begin(&request));
         let (format, refusal) = (ErrorFormat::of(&request), self.refusal(&request));
         let routes = match place {
             PlaceKind::Ordinary => &self.ordinary,
@@ -108,10 +115,11 @@ impl Services {
         };
         let response = timeout(self.request_timeout, routes.call(request));
         async move {
-            if let Some(refusal) = refusal {
-                return Ok(refusal.respond(&format));
-            }
-            response.await.unwrap_or_else(|_| Ok(Refusal::Timeout.respond(&format)))
+            let response = match refusal {
+                Some(refusal) => refusal.respond(&format),
+                None => response.await.unwrap_or_else(|_| Ok(Refusal::Timeout.respond(&format)))?,
+            };
+            Ok(Exchange::respond(exchange, response))
         }
     }
 

@@ -9,9 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 use tokio::time::Instant;
+
+use crate::exchange::ExchangeBody;
 
 use super::connections::StreamPlace;
 
@@ -45,7 +47,7 @@ pub(super) struct Stream {
 
 /// The body of a response, in pieces that say when they are sent.
 pub(super) struct StreamBody {
-    body: Body,
+    body: ExchangeBody,
     stream: Arc<Stream>,
     /// What is left of the last frame of `body`.
     rest: Bytes,
@@ -123,7 +125,7 @@ impl Drop for Piece {
 }
 
 impl StreamBody {
-    pub(super) fn new(body: Body, stream: Arc<Stream>) -> Self {
+    pub(super) fn new(body: ExchangeBody, stream: Arc<Stream>) -> Self {
         Self { body, stream, rest: Bytes::new() }
     }
 }

@@ -2,9 +2,11 @@
 
 use std::io;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use auth::Authorizer;
 use controller::{Controller, ControllerOptions, LeaseDurations, Mode, connect, pod_namespace, pod_service_account};
 use images::RegistrySettings;
 use loading::{Event, Loader, LoaderTask};
@@ -16,6 +18,7 @@ use super::output;
 use super::registries::controller_settings;
 use super::server::{self, Server};
 use crate::args::{ControllerArgs, PullArgs};
+use crate::exposition::Reloads;
 use crate::listen::Ready;
 use crate::telemetry;
 
@@ -47,10 +50,13 @@ async fn control(
     settings: RegistrySettings,
     (loader, task, catalogs): (Loader, LoaderTask, Catalogs),
 ) -> anyhow::Result<()> {
-    let client = connect(args.kubeconfig.as_deref()).await?;
-    let server = Server::bind(&args.server, &args.documents, &args.limits, catalogs).await?;
+    let api_server = connect(args.kubeconfig.as_deref()).await?;
+    let catalogs = (catalogs, task.statistics());
+    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs).await?;
     let (url, ready, has_playground) = (server.url(), server.ready(), server.has_playground());
-    let controller = Controller::start(&client, options, loader, settings.clone())?;
+    let controller = Controller::start(&api_server, options, loader, settings.clone())?;
+    server.count_controller(controller.metrics());
+    server.bind_metrics(&args.server, async || Ok(Authorizer::new(api_server.client.clone()))).await?;
     let (events, received) = mpsc::unbounded_channel();
     let loading = tokio::spawn(task.run(move |event| {
         // Nobody shows progress, and nobody receives events any more when the process ends.
@@ -59,7 +65,7 @@ async fn control(
         }
     }));
     let (sender, settings) = watch::channel(settings);
-    let polling = tokio::spawn(poll_settings(args.pull, sender));
+    let polling = tokio::spawn(poll_settings(args.pull, sender, server.reloads()));
     let (stop, stopped) = watch::channel(false);
     let controlling = tokio::spawn(controller.run(
         received,
@@ -115,7 +121,7 @@ fn identity() -> String {
 }
 
 /// Reads the files that say how registries are reached again and again.
-async fn poll_settings(args: PullArgs, settings: watch::Sender<RegistrySettings>) {
+async fn poll_settings(args: PullArgs, settings: watch::Sender<RegistrySettings>, reloads: Arc<Reloads>) {
     let mut polls = interval(SETTINGS_INTERVAL);
     polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_failing = false;
@@ -130,11 +136,13 @@ async fn poll_settings(args: PullArgs, settings: watch::Sender<RegistrySettings>
                     is_new
                 });
                 if is_new {
+                    reloads.ok.increment();
                     tracing::info!("settings for registries reloaded");
                 }
             }
             Err(error) if !is_failing => {
                 is_failing = true;
+                reloads.failed.increment();
                 let error = format!("{error:#}");
                 tracing::error!(error, "cannot reload the settings for registries, keeping the last ones");
             }

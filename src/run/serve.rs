@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
+use auth::Authorizer;
+use controller::connect;
 use loading::{CatalogSpec, Event, Loader, LoaderTask, Report};
 use serving::{CatalogName, Catalogs};
 use tokio::sync::mpsc;
@@ -43,7 +45,10 @@ async fn serve_catalogs(
     terminal: Terminal,
 ) -> anyhow::Result<()> {
     let args = configuration.args();
-    let server = Server::bind(&args.server, &args.documents, &args.limits, catalogs).await?;
+    let catalogs = (catalogs, task.statistics());
+    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs).await?;
+    server.bind_metrics(&args.server, authorizer).await?;
+    let reloads = server.reloads();
     let (url, ready, has_playground) = (server.url(), server.ready(), server.has_playground());
     let waits_for_changes = args.watch;
     let (events, mut received) = mpsc::unbounded_channel();
@@ -76,11 +81,15 @@ async fn serve_catalogs(
             },
             () = reload.triggered() => match configuration.read() {
                 Ok(specs) => {
+                    reloads.ok.increment();
                     tracing::info!(catalogs = specs.len(), "configuration reloaded");
                     first_attempts.wanted(&specs);
                     loader.set(specs);
                 }
-                Err(error) => tracing::error!(error = format!("{error:#}"), "cannot reload the configuration, keeping the last one"),
+                Err(error) => {
+                    reloads.failed.increment();
+                    tracing::error!(error = format!("{error:#}"), "cannot reload the configuration, keeping the last one");
+                }
             },
             ended = &mut serving => break ended,
         }
@@ -125,6 +134,12 @@ impl FirstAttempts {
 
 fn names(specs: &[CatalogSpec]) -> BTreeSet<CatalogName> {
     specs.iter().map(|spec| spec.name.clone()).collect()
+}
+
+/// Asks the API server that KUBECONFIG names, or that of the pod, who may read metrics.
+async fn authorizer() -> anyhow::Result<Authorizer> {
+    let hint = "cannot ask who may read metrics: let everybody with --metrics-auth=none";
+    Ok(Authorizer::new(connect(None).await.context(hint)?.client))
 }
 
 /// Prints the catalogs that are served, and where.

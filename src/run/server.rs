@@ -10,19 +10,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use auth::Authorizer;
 use axum::Router;
+use controller::ControllerMetrics;
 use graphql::Engine;
 use graphql::limits::Limits;
-use loading::{Loader, LoaderTask};
+use graphql_http::GraphqlHttp;
+use jiff::Timestamp;
+use loading::{LoadStatistics, Loader, LoaderTask};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serving::{Catalogs, catalogs};
 use store::Store;
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::args::{DocumentArgs, LimitArgs, ServerArgs, VERSION};
+use super::metrics;
+use crate::args::{DocumentArgs, LimitArgs, MetricsAuth, ServerArgs, VERSION};
+use crate::exposition::{Reloads, Sources};
 use crate::listen::{AllowedHosts, ConnectionLimits, ListenOptions, Listener, RELOAD_INTERVAL, Ready, Tls, cors};
 
 /// Identifies the code that reads catalogs: what another build stored is read again.
@@ -46,6 +53,9 @@ pub(super) struct Server {
     routes: Router,
     engine: Arc<Engine>,
     has_playground: bool,
+    sources: Sources,
+    /// The listener of metrics, with its route.
+    metrics: Option<(Listener, Router)>,
 }
 
 /// The folder of the store.
@@ -96,7 +106,7 @@ impl Server {
         args: &ServerArgs,
         documents: &DocumentArgs,
         limits: &LimitArgs,
-        catalogs: Catalogs,
+        (catalogs, loads): (Catalogs, LoadStatistics),
     ) -> anyhow::Result<Self> {
         let tls = args.tls.files().map(|files| Tls::new(files, args.tls.tls_min_version)).transpose()?;
         let listener = Listener::bind(&args.listen).await?;
@@ -108,13 +118,50 @@ impl Server {
         let options = listen_options(args, listener.address(), tls);
         let engine = Arc::new(engine(catalogs.clone(), documents, limits)?);
         let playground = if documents.trusted_only { playground::closed() } else { playground::router() };
-        let routes = graphql_http::router(Arc::clone(&engine), &args.cors_origin)
-            .merge(catalogd_http::router(catalogs, ANSWERS_BUILD));
+        let graphql = GraphqlHttp::new(Arc::clone(&engine), &args.cors_origin);
+        let sources = Sources {
+            exchanges: Arc::default(),
+            open: options.open.clone(),
+            engine: Arc::clone(&engine),
+            transport: graphql.metrics(),
+            catalogs: catalogs.clone(),
+            loads,
+            reloads: Arc::default(),
+            controller: None,
+            tls: options.tls.clone(),
+            started: Timestamp::now(),
+        };
+        let options = ListenOptions { exchanges: Some(Arc::clone(&sources.exchanges)), ..options };
+        let routes = graphql.router().merge(catalogd_http::router(catalogs, ANSWERS_BUILD));
         // Without the layer, responses need not vary by origin.
         let routes = if args.cors_origin.is_empty() { routes } else { routes.layer(cors(&args.cors_origin)) };
         let routes = routes.merge(playground);
         let has_playground = playground::is_built() && !documents.trusted_only;
-        Ok(Self { listener, probes, options, routes, engine, has_playground })
+        Ok(Self { listener, probes, options, routes, engine, has_playground, sources, metrics: None })
+    }
+
+    /// Adds the counters of a controller to the metrics.
+    pub(super) fn count_controller(&mut self, metrics: Arc<ControllerMetrics>) {
+        self.sources.controller = Some(metrics);
+    }
+
+    /// Listens for scrapers, if the arguments say so. `authorizer`
+    /// says who may read metrics where not everybody may.
+    pub(super) async fn bind_metrics(
+        &mut self,
+        args: &ServerArgs,
+        authorizer: impl AsyncFnOnce() -> anyhow::Result<Authorizer>,
+    ) -> anyhow::Result<()> {
+        let Some(address) = &args.observe.metrics_listen else { return Ok(()) };
+        let authorizer = match args.observe.metrics_auth {
+            MetricsAuth::Delegated => Some(authorizer().await?),
+            MetricsAuth::None => None,
+        };
+        let listener = Listener::bind(address).await?;
+        refuse_unintended_plain_http(args, listener.address())?;
+        tracing::info!(address = %listener.address(), "serving metrics");
+        self.metrics = Some((listener, metrics::routes(self.sources.clone(), authorizer)));
+        Ok(())
     }
 
     /// The URL at which this machine reaches the server, without a path.
@@ -127,6 +174,11 @@ impl Server {
         self.options.ready.clone()
     }
 
+    /// What counts reloads of configuration files.
+    pub(super) fn reloads(&self) -> Arc<Reloads> {
+        Arc::clone(&self.sources.reloads)
+    }
+
     /// Whether there is a page for people.
     pub(super) fn has_playground(&self) -> bool {
         self.has_playground
@@ -135,7 +187,7 @@ impl Server {
     /// Serves until a signal ends it, and `ending` has been called then.
     pub(super) async fn run(self, ending: impl FnOnce()) -> anyhow::Result<()> {
         tracing::info!(version = VERSION, url = self.url(), "listening");
-        let Self { listener, probes, options, routes, engine, .. } = self;
+        let Self { listener, probes, options, routes, engine, metrics, .. } = self;
         let (signal, streams) = (end()?, Arc::clone(&engine));
         let end = async move {
             signal.await;
@@ -151,7 +203,14 @@ impl Server {
         // Probes are answered until the last request is.
         let (ended, end_of_probes) = oneshot::channel::<()>();
         let probing = probes.map(|listener| tokio::spawn(serve_probes(listener, options.ready.clone(), end_of_probes)));
+        let metrics = metrics.map(|(listener, routes)| {
+            let (ready, tls) = (options.ready.clone(), options.tls.clone());
+            let options = ListenOptions { ready, tls, ..ListenOptions::default() };
+            // They can be read until the last request has ended.
+            tokio::spawn(listener.serve(routes, options, std::future::pending()))
+        });
         listener.serve(routes, options, end).await;
+        metrics.inspect(JoinHandle::abort);
         // A WebSocket is no connection of the listener any more; each says goodbye.
         let _ = timeout(GOODBYE, engine.streams_ended()).await;
         drop(ended);
@@ -183,7 +242,7 @@ fn refuse_unintended_plain_http(args: &ServerArgs, address: SocketAddr) -> anyho
 fn listen_options(args: &ServerArgs, address: SocketAddr, tls: Option<Tls>) -> ListenOptions {
     let limits = ConnectionLimits { peer_connections: args.max_peer_connections, ..ConnectionLimits::default() };
     let hosts = AllowedHosts::new(&args.allowed_host, &args.listen, address);
-    ListenOptions { limits, hosts, ready: Ready::default(), tls }
+    ListenOptions { limits, hosts, tls, ..ListenOptions::default() }
 }
 
 /// Creates the GraphQL engine with its trusted documents.

@@ -19,6 +19,7 @@ mod images;
 mod json;
 mod layers;
 mod metadata;
+mod metrics;
 mod monitoring;
 mod operations;
 mod plan;

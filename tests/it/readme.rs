@@ -154,6 +154,7 @@ fn limits() -> Vec<(&'static str, String)> {
     all.extend(image_limits());
     all.extend(pull_limits());
     all.extend(controller_limits());
+    all.extend(auth_limits());
     all
 }
 
@@ -418,6 +419,18 @@ fn controller_limits() -> Vec<(&'static str, String)> {
         ("listed problems", controller::LISTED_PROBLEMS.to_string()),
     ];
     seconds.map(|(name, time)| (name, format!("{} s", time.as_secs()))).into_iter().chain(counts).collect()
+}
+
+fn auth_limits() -> Vec<(&'static str, String)> {
+    let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
+    vec![
+        ("answer about a caller", seconds(auth::CACHE_TIME)),
+        ("answer about an unknown caller", seconds(auth::ERROR_CACHE_TIME)),
+        ("callers", auth::CACHED_ANSWERS.to_string()),
+        ("questions about callers", auth::QUESTIONS.to_string()),
+        ("question about a caller", seconds(auth::QUESTION_TIMEOUT)),
+        ("token", auth::MAX_TOKEN_BYTES.to_string()),
+    ]
 }
 
 fn pull_limits() -> Vec<(&'static str, String)> {

@@ -80,7 +80,7 @@ fn as_many_listeners_as_there_may_be_are_told_within_a_second() {
     let runtime = tokio::runtime::Runtime::new().expect("there are threads");
     let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).expect("there is a port");
     let address = listener.address();
-    let routes = graphql_http::router(engine, &[]);
+    let routes = graphql_http::GraphqlHttp::new(engine, &[]).router();
     runtime.spawn(listener.serve(routes, listen::ListenOptions::default(), std::future::pending()));
     let mut all: Vec<_> = (0..count).map(|_| Listening::start(address)).collect();
     for version in 2..5 {

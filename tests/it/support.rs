@@ -6,8 +6,8 @@ pub(crate) use process::{Output, Server, catalogql, get, graphql, run};
 pub(crate) use testing::fixture::lines;
 pub(crate) use testing::{
     Archive, CONFIGS, CONFIGS_LABEL, Folders, HttpResponse, Layout, MediaTypes, Proxy, ProxyAction, RecordedRequest,
-    Registry, RegistryImage, SeededRandom, digest, eventually, exchange, respond, send_request, tar_archive,
-    tool_command,
+    Registry, RegistryImage, SeededRandom, digest, eventually, exchange, report_skipped, respond, send_request,
+    tar_archive, tool_command,
 };
 
 /// Asks which packages each catalog has.

@@ -2,20 +2,32 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::Value;
 
 use crate::ControllerError;
+use crate::metrics::{ApiRequests, CountRequests};
 
 /// The folder in which Kubernetes mounts the credentials of a pod.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
+/// A client of an API server.
+#[derive(Clone)]
+pub struct ApiServer {
+    /// The client.
+    pub client: Client,
+    /// Counts its requests.
+    pub requests: Arc<ApiRequests>,
+}
+
 /// Connects to the API server that this file names, or else `KUBECONFIG`, or else the cluster that the process runs in.
-pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ControllerError> {
+pub async fn connect(kubeconfig: Option<&Path>) -> Result<ApiServer, ControllerError> {
     let invalid = |error: kube::config::KubeconfigError| ControllerError::Kubeconfig(Box::new(error));
     let config = match kubeconfig {
         Some(path) => Some(Kubeconfig::read_from(path).map_err(invalid)?),
@@ -25,7 +37,11 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ControllerErro
         Some(config) => Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.map_err(invalid)?,
         None => Config::incluster().map_err(|error| ControllerError::NotInCluster(Box::new(error)))?,
     };
-    Client::try_from(config).map_err(|error| ControllerError::Client(Box::new(error)))
+    let requests =
+        Arc::new(ApiRequests::new(config.cluster_url.authority().map(ToString::to_string).unwrap_or_default()));
+    let builder = ClientBuilder::try_from(config).map_err(|error| ControllerError::Client(Box::new(error)))?;
+    let client = builder.with_layer(&CountRequests(Arc::clone(&requests))).build();
+    Ok(ApiServer { client, requests })
 }
 
 /// The namespace of the pod that the process runs in, if it runs in one.

@@ -10,7 +10,6 @@ use std::time::Duration;
 use images::RegistrySettings;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
-use kube::Client;
 use kube::api::Api;
 use loading::{Event, Loader, Report, SyncStatus};
 use olm_api::{CatalogSource, ClusterCatalog};
@@ -19,7 +18,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
+use crate::client::ApiServer;
 use crate::lease::Candidate;
+use crate::metrics::{ControllerMetrics, ReconcileResult};
 use crate::pull::{PullConfiguration, PullNames, SecretName};
 use crate::readiness::{Attempted, Readiness};
 use crate::remembered::Remembered;
@@ -49,6 +50,7 @@ struct PendingWrite {
     /// The object, and the version of it that is written to.
     name: String,
     version: Option<String>,
+    begun: Instant,
     /// The version after the write.
     done: Pin<Box<dyn Future<Output = Result<Option<String>, WriteError>> + Send>>,
 }
@@ -93,12 +95,13 @@ struct StatusWrites {
     failures: u32,
     /// When the next write may begin, after one failed.
     retry_at: Option<Instant>,
+    metrics: Arc<ControllerMetrics>,
 }
 
 impl Controller {
     /// Starts to watch the cluster. What was wanted last is wanted until the API server answers.
     pub fn start(
-        client: &Client,
+        ApiServer { client, requests }: &ApiServer,
         options: ControllerOptions,
         loader: Loader,
         settings: RegistrySettings,
@@ -131,12 +134,17 @@ impl Controller {
             reports: BTreeMap::new(),
             waiting: BTreeMap::new(),
             readiness: Readiness::new(options.ready_after),
-            status: StatusWrites::new(writer),
+            status: StatusWrites::new(writer, ControllerMetrics::new(options.mode, Arc::clone(requests))),
             remembered,
             options,
         };
         controller.set_wanted();
         Ok(controller)
+    }
+
+    /// Counters of this controller.
+    pub fn metrics(&self) -> Arc<ControllerMetrics> {
+        Arc::clone(&self.status.metrics)
     }
 
     /// Works until `stop` is set, and then releases the Lease. `events` are the loader's, `settings` those for registries
@@ -154,9 +162,12 @@ impl Controller {
         loop {
             let is_ready = self.is_ready_now();
             readiness(is_ready, self.readiness.late());
-            if self.is_known && *holder.borrow() {
+            let is_leader = *holder.borrow();
+            if self.is_known && is_leader {
                 self.begin_write();
             }
+            self.status.metrics.is_leader.set(u64::from(is_leader));
+            self.status.metrics.queued.set(self.status.dirty.len() as u64);
             let late = self.waiting.values().map(|since| *since + FIRST_REPORT).filter(|at| *at > Instant::now());
             let deadline = self.readiness.deadline().into_iter().chain(self.status.retry_at).chain(late).min();
             tokio::select! {
@@ -275,8 +286,10 @@ impl Controller {
                 is_late: self.waiting.get(&name).is_some_and(|since| since.elapsed() >= FIRST_REPORT),
                 base_url: &self.options.base_url,
             };
-            if let Some(write) = next_write(&observed, Timestamp::now()) {
-                self.status.begin(object, write);
+            let begun = Instant::now();
+            match next_write(&observed, Timestamp::now()) {
+                Some(write) => self.status.begin(object, write),
+                None => self.status.metrics.reconciled(ReconcileResult::Success, begun.elapsed()),
             }
         }
     }
@@ -309,9 +322,9 @@ impl Controller {
 }
 
 impl StatusWrites {
-    fn new(writer: Writer) -> Self {
-        let (dirty, written) = (BTreeSet::new(), BTreeMap::new());
-        Self { writer, dirty, last: String::new(), written, pending: None, failures: 0, retry_at: None }
+    fn new(writer: Writer, metrics: ControllerMetrics) -> Self {
+        let (dirty, written, metrics) = (BTreeSet::new(), BTreeMap::new(), Arc::new(metrics));
+        Self { writer, dirty, last: String::new(), written, pending: None, failures: 0, retry_at: None, metrics }
     }
 
     /// Looks at every object again: another replica may have written before.
@@ -343,14 +356,16 @@ impl StatusWrites {
         self.written.insert(name.clone(), version.clone());
         let (writer, object) = (self.writer.clone(), Arc::clone(object));
         let done = Box::pin(async move { writer.write(&object, write).await });
-        self.pending = Some(PendingWrite { name, version, done });
+        self.pending = Some(PendingWrite { name, version, begun: Instant::now(), done });
     }
 
     /// Takes the outcome of a write.
     fn finish(&mut self, (name, version, written): Written) {
-        self.pending = None;
+        let duration = self.pending.take().map_or(Duration::ZERO, |pending| pending.begun.elapsed());
+        let counted = |result| self.metrics.reconciled(result, duration);
         match written {
             Ok(now) => {
+                counted(ReconcileResult::Success);
                 self.failures = 0;
                 if now == version {
                     // Nothing changed, so nothing will be heard.
@@ -359,9 +374,11 @@ impl StatusWrites {
             }
             // The object is gone or has a newer version. This replica has heard of that, or will.
             Err(WriteError::Api(kube::Error::Api(status))) if status.is_not_found() || status.is_conflict() => {
+                counted(ReconcileResult::Requeue);
                 self.written.remove(&name);
             }
             Err(error) => {
+                counted(ReconcileResult::Error);
                 let delay = WRITE_RETRY.saturating_mul(2_u32.saturating_pow(self.failures)).min(MAX_WRITE_RETRY);
                 self.failures = self.failures.saturating_add(1);
                 self.retry_at = Some(Instant::now() + delay);
@@ -385,7 +402,7 @@ type Written = (String, Option<String>, Result<Option<String>, WriteError>);
 /// Waits for the write that is under way. It is safe to cancel.
 async fn written(pending: &mut Option<PendingWrite>) -> Written {
     match pending {
-        Some(PendingWrite { name, version, done }) => (name.clone(), version.clone(), done.await),
+        Some(PendingWrite { name, version, done, .. }) => (name.clone(), version.clone(), done.await),
         None => std::future::pending().await,
     }
 }

@@ -12,6 +12,7 @@ mod failure;
 #[cfg(test)]
 mod fixture;
 mod lease;
+mod metrics;
 mod pull;
 mod readiness;
 mod remembered;
@@ -23,9 +24,10 @@ mod writer;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use client::{connect, pod_namespace, pod_service_account};
+pub use client::{ApiServer, connect, pod_namespace, pod_service_account};
 pub use controller::{Controller, MAX_WRITE_RETRY, WRITE_RETRY};
 pub use lease::{LEASE, LeaseDurations};
+pub use metrics::{ApiRequests, ControllerMetrics, ReconcileResult};
 pub use pull::{FIRST_ANSWER, SecretName};
 pub use status::{FIRST_REPORT, LISTED_PROBLEMS, MAX_MESSAGE_BYTES};
 pub use wanted::MIN_POLL;

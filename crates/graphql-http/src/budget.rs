@@ -8,9 +8,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Unit in bytes that budgets count: a semaphore counts to 2^29 on small machines.
 pub(super) const BUDGET_UNIT: usize = 1024;
 
-/// A budget in bytes. A part of it is reserved for small permits, so that a few large ones cannot use it up.
+/// A budget in bytes. A part of it is reserved for small permits, so that a few large ones cannot use it up. Clones share
+/// it.
+#[derive(Clone)]
 pub(super) struct ByteBudget {
     all: Arc<Semaphore>,
+    all_units: usize,
     /// The part that permits for more than `small_bytes` draw from, in addition to the whole.
     large: Arc<Semaphore>,
     large_units: u32,
@@ -35,8 +38,15 @@ struct Held {
 impl ByteBudget {
     /// Creates a budget of `bytes`, of which permits for more than `small_bytes` may take `large_bytes` together.
     pub(super) fn new(bytes: usize, large_bytes: usize, small_bytes: usize) -> Self {
-        let semaphore = |bytes| Arc::new(Semaphore::new((units(bytes) as usize).min(Semaphore::MAX_PERMITS)));
-        Self { all: semaphore(bytes), large: semaphore(large_bytes), large_units: units(large_bytes), small_bytes }
+        let all_units = |bytes| (units(bytes) as usize).min(Semaphore::MAX_PERMITS);
+        let semaphore = |bytes| Arc::new(Semaphore::new(all_units(bytes)));
+        Self {
+            all: semaphore(bytes),
+            all_units: all_units(bytes),
+            large: semaphore(large_bytes),
+            large_units: units(large_bytes),
+            small_bytes,
+        }
     }
 
     /// Takes bytes from the budget; `None` if there is no room.
@@ -58,6 +68,11 @@ impl ByteBudget {
     pub(super) fn try_hold(&self, bytes: Bytes) -> Option<Bytes> {
         let permit = self.try_acquire(bytes.len())?;
         Some(permit.hold(bytes))
+    }
+
+    /// Returns the number of bytes that are taken, in whole units.
+    pub(super) fn used_bytes(&self) -> usize {
+        self.all_units.saturating_sub(self.all.available_permits()) * BUDGET_UNIT
     }
 
     fn is_small(&self, bytes: usize) -> bool {
@@ -108,10 +123,12 @@ mod tests {
     fn held_bytes_count_until_their_last_copy_is_dropped() {
         let budget = ByteBudget::new(BUDGET_UNIT, BUDGET_UNIT, BUDGET_UNIT);
         let held = budget.try_hold(Bytes::from_static(b"text")).unwrap();
+        assert_eq!(budget.used_bytes(), BUDGET_UNIT);
         let copy = held.slice(1..);
         drop(held);
         assert!(budget.try_acquire(1).is_none());
         drop(copy);
+        assert_eq!(budget.used_bytes(), 0);
         assert!(budget.try_acquire(1).is_some());
     }
 

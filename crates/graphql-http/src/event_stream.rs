@@ -12,12 +12,14 @@ use axum::response::{IntoResponse, Response};
 use futures_util::future;
 use futures_util::stream::{self, Stream, StreamExt};
 use graphql::errors::{Error, Outcome};
+use graphql::metrics::OperationKind;
 use graphql::{PreparedRequest, Subscription, SubscriptionEvent};
 use http_facts::negotiation::AcceptableCodings;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use super::budget::BytePermit;
+use super::metrics::{CountedStream, StreamTransport};
 use super::response::MediaType;
 use super::{GraphqlService, refusal};
 
@@ -35,6 +37,7 @@ struct EventStream {
     server: Arc<GraphqlService>,
     subscription: Subscription,
     phase: Phase,
+    counted: CountedStream,
     _permit: OwnedSemaphorePermit,
     /// For the document and the variables, which the subscription keeps.
     _room: BytePermit,
@@ -71,16 +74,17 @@ pub(super) async fn respond(
 
 fn subscribe(server: &Arc<GraphqlService>, prepared: &PreparedRequest<'_>, room: &BytePermit) -> Response {
     let Ok(permit) = Arc::clone(&server.streams).try_acquire_owned() else {
-        return refusal::overloaded(&refusal::streams(), MediaType::Json);
+        return server.no_stream();
     };
     let Some(room) = server.subscriptions.try_acquire(room.bytes()) else {
-        return refusal::overloaded(&refusal::streams(), MediaType::Json);
+        return server.no_stream();
     };
     match prepared.subscribe() {
         Ok(subscription) => {
             let server = Arc::clone(server);
             let phase = Phase::Opening;
-            let events = EventStream { server, subscription, phase, _permit: permit, _room: room };
+            let counted = server.metrics.open(StreamTransport::Sse);
+            let events = EventStream { server, subscription, phase, counted, _permit: permit, _room: room };
             stream_response(stream_body(stream::unfold(events, EventStream::next)))
         }
         Err(errors) => send_errors(&errors),
@@ -101,7 +105,7 @@ async fn respond_once(server: &GraphqlService, prepared: &PreparedRequest<'_>) -
     };
     match server.in_flight.try_hold(response.bytes) {
         Some(json) => stream_response(whole_stream(json)),
-        None => refusal::overloaded(&refusal::unread(), MediaType::Json),
+        None => refusal::overloaded(&server.unread(), MediaType::Json),
     }
 }
 
@@ -118,7 +122,10 @@ impl EventStream {
         }
         let ping = self.server.engine.limits().streams.ping;
         let texts = match timeout(ping, self.subscription.next()).await {
-            Ok(Some(event)) => next_event(self.server.hold(event).await?),
+            Ok(Some(event)) => {
+                self.counted.event();
+                next_event(self.server.hold(event).await?)
+            }
             Ok(None) => {
                 self.phase = Phase::Done;
                 single(COMPLETE)
@@ -130,6 +137,13 @@ impl EventStream {
 }
 
 impl GraphqlService {
+    /// Responds that as many streams are open as may be, and counts it.
+    pub(super) fn no_stream(&self) -> Response {
+        let error = refusal::streams();
+        self.engine.metrics().refuse(OperationKind::Subscription, error.code);
+        refusal::overloaded(&error, MediaType::Json)
+    }
+
     /// Waits until the budget for unread responses has room for an event, and returns its text. An event that finds no
     /// room in time is replaced by an error.
     pub(super) async fn hold(&self, event: SubscriptionEvent) -> Option<Bytes> {
@@ -138,7 +152,7 @@ impl GraphqlService {
         drop(permit);
         match room {
             Ok(room) => Some(room?.hold(text)),
-            Err(_) => Some(graphql::Response::from_errors(&[refusal::unread()], Outcome::Abandoned).body.into()),
+            Err(_) => Some(graphql::Response::from_errors(&[self.unread()], Outcome::Abandoned).body.into()),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod budget;
 mod event_stream;
+mod metrics;
 mod refusal;
 mod request;
 mod response;
@@ -23,6 +24,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use graphql::errors::{Code, Error, Outcome};
 use graphql::limits::IntrospectionPolicy;
+use graphql::metrics::{OperationKind, RequestResult};
 use graphql::{Engine, PreparedRequest, Request, SDL};
 use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
@@ -31,6 +33,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
 pub use event_stream::EVENT_TIMEOUT;
+pub use metrics::{StreamTransport, TransportMetrics};
 
 use budget::{ByteBudget, BytePermit};
 use request::{AcceptedMedia, StreamPreference};
@@ -55,7 +58,11 @@ struct GraphqlService {
     origins: Box<[HeaderValue]>,
     /// Validators of the schema's text.
     schema: Validators,
+    metrics: TransportMetrics,
 }
+
+/// GraphQL over HTTP: what an engine answers, with budgets that all its connections share.
+pub struct GraphqlHttp(Arc<GraphqlService>);
 
 /// Maximum size in bytes of a response that may use up the whole budget for unread responses.
 pub const SMALL_RESPONSE_BYTES: usize = 64 << 10;
@@ -94,14 +101,24 @@ const IMMUTABLE: &str = "public, max-age=86400, immutable";
 /// The request headers that select a representation.
 const NEGOTIATED: &str = "accept, accept-encoding";
 
-/// Routes for `GET` and `POST /graphql`, and `GET /schema.graphql`.
-///
-/// Pages of `origins` may open a `WebSocket`; `*` is every origin.
-pub fn router(engine: Arc<Engine>, origins: &[HeaderValue]) -> Router {
-    let body_bytes = engine.limits().body_bytes;
-    let server = Arc::new(GraphqlService::new(engine, origins));
-    let graphql = get(respond_to_get).post(respond_to_post.layer(DefaultBodyLimit::max(body_bytes)));
-    Router::new().route("/graphql", graphql).route("/schema.graphql", get(schema)).with_state(server)
+impl GraphqlHttp {
+    /// Creates a service. Pages of `origins` may open a `WebSocket`; `*` is every origin.
+    pub fn new(engine: Arc<Engine>, origins: &[HeaderValue]) -> Self {
+        Self(Arc::new(GraphqlService::new(engine, origins)))
+    }
+
+    /// Routes for `GET` and `POST /graphql`, and `GET /schema.graphql`.
+    pub fn router(&self) -> Router {
+        let server = Arc::clone(&self.0);
+        let limit = DefaultBodyLimit::max(server.engine.limits().body_bytes);
+        let graphql = get(respond_to_get).post(respond_to_post.layer(limit));
+        Router::new().route("/graphql", graphql).route("/schema.graphql", get(schema)).with_state(server)
+    }
+
+    /// Counters of streams and of bytes in flight.
+    pub fn metrics(&self) -> TransportMetrics {
+        self.0.metrics.clone()
+    }
 }
 
 impl GraphqlService {
@@ -110,8 +127,10 @@ impl GraphqlService {
         let (in_flight, streams) = (limits.in_flight_bytes, limits.streams.streams);
         let large = in_flight - in_flight / SMALL_RESPONSES_DIVISOR;
         let semaphore = |size| Arc::new(Semaphore::new(size));
+        let in_flight = ByteBudget::new(in_flight, large, SMALL_RESPONSE_BYTES);
         Self {
-            in_flight: ByteBudget::new(in_flight, large, SMALL_RESPONSE_BYTES),
+            metrics: TransportMetrics::new(in_flight.clone()),
+            in_flight,
             reading: ByteBudget::new(READING_BYTES, READING_BYTES, 0),
             waiting: ByteBudget::new(WAITING_BYTES, LARGE_REQUESTS_BYTES, SMALL_REQUEST_BYTES),
             subscriptions: ByteBudget::new(SUBSCRIPTION_BYTES, SUBSCRIPTION_BYTES, 0),
@@ -123,6 +142,31 @@ impl GraphqlService {
         }
     }
 
+    /// Responds that there is no room for a request, and counts it.
+    fn no_room(&self, headers: &HeaderMap) -> Response {
+        let error = refusal::waiting();
+        self.engine.metrics().refuse(OperationKind::Query, error.code);
+        refusal::overloaded(&error, request::media(headers))
+    }
+
+    /// Responds that a request is too large, and counts it.
+    fn too_large(&self, status: StatusCode, message: String, headers: &HeaderMap) -> Response {
+        self.engine.metrics().refuse(OperationKind::Query, Code::RequestTooLarge);
+        refusal::too_large(status, message, request::media(headers))
+    }
+
+    /// Responds that the client has a response, and counts it, if so.
+    fn not_modified(
+        &self,
+        representation: Representation,
+        headers: &HeaderMap,
+        codings: &AcceptableCodings,
+    ) -> Option<Response> {
+        let response = representation.not_modified(headers, codings)?;
+        self.engine.metrics().count(OperationKind::Query, RequestResult::NotModified);
+        Some(response)
+    }
+
     /// Responds to a URL that was requested before, without parsing it.
     async fn recall(&self, headers: &HeaderMap, parameters: &str, peer: Peer) -> Option<Response> {
         let accepted = request::accepted(headers);
@@ -130,7 +174,7 @@ impl GraphqlService {
         let validator = self.engine.recall(parameters)?;
         let representation = Representation { media, validator: Some(validator) };
         let codings = AcceptableCodings::from_headers(headers);
-        if let Some(response) = representation.not_modified(headers, &codings) {
+        if let Some(response) = self.not_modified(representation, headers, &codings) {
             return Some(response);
         }
         let cached = self.engine.cached(&validator, &codings, peer).await?;
@@ -165,13 +209,15 @@ async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: Http
     let maximum = server.engine.limits().url_bytes;
     if parameters.len() > maximum {
         let message = format!("the URL has more than {maximum} bytes of parameters: send the request in a body");
-        return refusal::too_large(StatusCode::URI_TOO_LONG, message, request::media(request.headers()));
+        return server.too_large(StatusCode::URI_TOO_LONG, message, request.headers());
     }
     let (headers, peer) = (request.headers(), peer(&request));
     if let Some(response) = server.recall(headers, parameters, peer).await {
         return response;
     }
-    let Some(room) = server.waiting.try_acquire(weight::of_url(parameters)) else { return no_room(headers) };
+    let Some(room) = server.waiting.try_acquire(weight::of_url(parameters)) else {
+        return server.no_room(headers);
+    };
     // Boxed, because the state of this large future would be moved with every request.
     Box::pin(respond(&server, peer, headers, request::from_url(parameters), Some(parameters), room)).await
 }
@@ -187,24 +233,22 @@ async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request:
     let declared = declared.unwrap_or(maximum).min(maximum);
     let reading = (declared > UNCOUNTED_BODY_BYTES).then(|| server.reading.try_acquire(declared));
     if let Some(None) = reading {
-        return no_room(&headers);
+        return server.no_room(&headers);
     }
     match Bytes::from_request(request, &()).await {
         Ok(body) => {
-            let Some(room) = server.waiting.try_acquire(weight::of_json(&body)) else { return no_room(&headers) };
+            let Some(room) = server.waiting.try_acquire(weight::of_json(&body)) else {
+                return server.no_room(&headers);
+            };
             drop(reading);
             respond(&server, peer, &headers, request::from_body(&body), None, room).await
         }
         Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             let message = format!("the body has more than {maximum} bytes");
-            refusal::too_large(rejection.status(), message, request::media(&headers))
+            server.too_large(rejection.status(), message, &headers)
         }
         Err(rejection) => (rejection.status(), rejection.body_text()).into_response(),
     }
-}
-
-fn no_room(headers: &HeaderMap) -> Response {
-    refusal::overloaded(&refusal::waiting(), request::media(headers))
 }
 
 /// Returns the peer that sent a request, as far as the listener says it.
@@ -259,7 +303,7 @@ async fn respond_once(
     if let Some(url) = url {
         prepared.remember_url(url);
         representation.validator = prepared.validator().copied();
-        if let Some(response) = representation.not_modified(headers, &codings) {
+        if let Some(response) = server.not_modified(representation, headers, &codings) {
             return response;
         }
     }

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use graphql::errors::Outcome;
+use graphql::errors::{Error, Outcome};
 use graphql::{EncodedResponse, Validator};
 use http_facts::coding::Coding;
 use http_facts::negotiation::{AcceptableCodings, etag_suffix};
@@ -36,8 +36,15 @@ impl GraphqlService {
     pub(super) fn send(&self, response: EncodedResponse, representation: Representation) -> Response {
         match self.in_flight.try_hold(response.bytes) {
             Some(bytes) => representation.respond(EncodedResponse { bytes, ..response }),
-            None => refusal::overloaded(&refusal::unread(), representation.media),
+            None => refusal::overloaded(&self.unread(), representation.media),
         }
+    }
+
+    /// The error of a response that was written and finds no room, which is counted by its code.
+    pub(super) fn unread(&self) -> Error {
+        let error = refusal::unread();
+        self.engine.metrics().refused[error.code].increment();
+        error
     }
 }
 

@@ -22,7 +22,7 @@ const GRAPHQL_RESPONSE: &str = "application/graphql-response+json; charset=utf-8
 
 fn service(limits: Limits, origins: &[&'static str]) -> TowerToHyperService<Router> {
     let origins: Vec<_> = origins.iter().map(|origin| HeaderValue::from_static(origin)).collect();
-    TowerToHyperService::new(router(Arc::new(engine(limits)), &origins))
+    TowerToHyperService::new(GraphqlHttp::new(Arc::new(engine(limits)), &origins).router())
 }
 
 /// Status, headers and body of the answer to a request.

@@ -24,6 +24,7 @@ use futures_util::SinkExt as _;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use graphql::Request;
 use graphql::errors::Error;
+use graphql::metrics::OperationKind;
 use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
 use hyper::upgrade::Upgraded;
@@ -37,7 +38,7 @@ use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 
 use super::budget::BytePermit;
-use super::response::MediaType;
+use super::metrics::StreamTransport;
 use super::{GraphqlService, peer, refusal, weight};
 use message::{Incoming, Outgoing};
 
@@ -81,7 +82,7 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
         Err(error) => return (StatusCode::BAD_REQUEST, format!("not a WebSocket handshake: {error}")).into_response(),
     };
     let Ok(permit) = Arc::clone(&server.sockets).try_acquire_owned() else {
-        return refusal::overloaded(&refusal::streams(), MediaType::Json);
+        return server.no_stream();
     };
     let has_protocol = offers_protocol(request.headers());
     if has_protocol {
@@ -220,7 +221,7 @@ impl WebSocketConnection<'_> {
                         Some(request) => self.start(request.into_owned(), room),
                         None => return close(4400, "Invalid message received"),
                     },
-                    None => failed(&[refusal::waiting()]),
+                    None => self.refuse(OperationKind::Query, refusal::waiting()),
                 };
                 self.operations.insert(id, operation);
                 Ok(None)
@@ -233,19 +234,27 @@ impl WebSocketConnection<'_> {
         }
     }
 
+    /// Refuses an operation that never reaches the engine, and counts it.
+    fn refuse(&self, kind: OperationKind, error: Error) -> Operation {
+        self.server.engine.metrics().refuse(kind, error.code);
+        failed(&[error])
+    }
+
     /// Starts an operation, which holds the `room` of its request.
     fn start(&self, request: Request<'static>, room: BytePermit) -> Operation {
         let maximum = self.server.engine.limits().streams.operations;
         let permit = Arc::clone(&self.server.streams).try_acquire_owned();
         let permit = match permit {
             Ok(permit) if self.operations.len() < maximum => permit,
-            _ => return failed(&[refusal::streams()]),
+            _ => return self.refuse(OperationKind::Query, refusal::streams()),
         };
         let (server, peer) = (Arc::clone(self.server), self.peer);
         let subscription = match server.engine.prepare(&request, peer) {
             Ok(prepared) if prepared.is_subscription() => match server.subscriptions.try_acquire(room.bytes()) {
-                Some(room) => prepared.subscribe().map(|subscription| (subscription, (permit, room))),
-                None => Err(vec![refusal::streams()]),
+                Some(room) => prepared.subscribe().map(|subscription| {
+                    (subscription, (server.metrics.open(StreamTransport::WebSocket), permit, room))
+                }),
+                None => return self.refuse(OperationKind::Subscription, refusal::streams()),
             },
             Ok(_) => {
                 let messages = async move {
@@ -265,6 +274,9 @@ impl WebSocketConnection<'_> {
                     Some((Outgoing::Next(json), Some((server, subscription))))
                 });
                 let (outgoing, rest) = next.await??;
+                if rest.is_some() {
+                    permits.0.event();
+                }
                 Some((outgoing, rest.map(|(server, subscription)| (server, subscription, permits))))
             })
             .boxed(),
@@ -317,7 +329,7 @@ async fn respond_once(server: &GraphqlService, request: &Request<'_>, peer: Peer
     match response {
         Ok(response) => match server.in_flight.try_hold(response.bytes) {
             Some(json) => vec![Outgoing::Next(json), Outgoing::Complete],
-            None => vec![Outgoing::errors(&[refusal::unread()])],
+            None => vec![Outgoing::errors(&[server.unread()])],
         },
         Err(errors) => vec![Outgoing::errors(&errors)],
     }

@@ -108,6 +108,8 @@ impl Drop for CancelOnDrop {
 
 #[cfg(test)]
 mod tests {
+    use ::metrics::Label as _;
+
     use super::*;
 
     fn budget(work: u64, time: Duration, cancellation: Cancellation) -> Budget {

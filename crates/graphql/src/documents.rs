@@ -6,16 +6,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Instant;
 
+use ::metrics::Histogram;
 use apollo_compiler::executable;
 use fbc::Digest;
 use sha2::{Digest as _, Sha256};
 
-use super::Request;
 use super::document::{Document, Schema};
 use super::errors::{Code, Error, Location};
 use super::limits::Limits;
 use super::second_chance::SecondChanceCache;
+use super::{Request, metrics};
 
 /// Memory of a parsed document in bytes, besides what grows with its text.
 const BYTES_PER_DOCUMENT: usize = 1_024;
@@ -38,6 +40,8 @@ pub(super) struct Documents {
     cache: SecondChanceCache<Digest, Document>,
     trusted: TrustedDocuments,
     policy: DocumentPolicy,
+    /// Time of parsing and validation.
+    parse: Histogram,
 }
 
 /// A request with its validated document.
@@ -86,12 +90,17 @@ impl Documents {
     /// Creates an empty document cache of the size that the limits allow, without trusted documents.
     pub(super) fn new(limits: &Limits) -> Self {
         let cache = SecondChanceCache::new(limits.documents, limits.document_bytes);
-        Self { cache, trusted: TrustedDocuments::default(), policy: DocumentPolicy::Any }
+        Self { cache, trusted: TrustedDocuments::default(), policy: DocumentPolicy::Any, parse: metrics::phase() }
     }
 
     /// Sets which documents are executed from now on.
     pub(super) fn set_policy(&mut self, policy: DocumentPolicy) {
         self.policy = policy;
+    }
+
+    /// Durations of parsing and validation.
+    pub(super) fn parse_durations(&self) -> &Histogram {
+        &self.parse
     }
 
     /// Adds the documents of a JSON object, each by its id, to the trusted ones. Returns the number of trusted
@@ -152,7 +161,10 @@ impl Documents {
         // The message on which Apollo's clients send the text.
         let not_found = || Error::request(Code::PersistedQueryNotFound, "PersistedQueryNotFound");
         let text = request.query.as_ref().ok_or_else(not_found)?;
-        let document = Arc::new(schema.parse(text, limits)?);
+        let begun = Instant::now();
+        let parsed = schema.parse(text, limits);
+        self.parse.observe_duration(begun.elapsed());
+        let document = Arc::new(parsed?);
         self.cache.insert(digest, &document, size(text));
         Ok(document)
     }

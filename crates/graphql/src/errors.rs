@@ -4,53 +4,56 @@
 
 use std::io::Write as _;
 
+use metrics::{Label as _, labels};
+
 use super::output;
 
-/// Machine-readable kind of an error, which clients see in `extensions.code`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
-    /// The document is not GraphQL.
-    ParseFailed,
-    /// The document is not valid against the schema, or not executable.
-    ValidationFailed,
-    /// A variable or an argument has a value that cannot be used.
-    BadUserInput,
-    /// The document has no operation of the requested name, or has several and the request names none.
-    OperationResolutionFailure,
-    /// Fields are nested too deeply.
-    MaxDepth,
-    /// Too many fields have aliases.
-    MaxAliases,
-    /// Too many fields at the root.
-    MaxRootFields,
-    /// Too many directives.
-    MaxDirectives,
-    /// Too many tokens.
-    MaxTokens,
-    /// No cached document has the digest that the request names.
-    PersistedQueryNotFound,
-    /// The digest of the document differs from the one that the request names.
-    PersistedQueryHashMismatch,
-    /// The server executes only trusted documents, and this document is not trusted.
-    QueryNotInSafelist,
-    /// The operation is estimated to produce more objects than the limit.
-    CostEstimated,
-    /// The operation produced more objects than the limit.
-    CostActual,
-    /// The response is larger than the limit.
-    ResponseTooLarge,
-    /// Writing the response took longer than the limit.
-    Timeout,
-    /// The catalog no longer serves the requested content.
-    CatalogChanged,
-    /// The maximum number of streams is open.
-    MaxStreams,
-    /// The body or the URL is larger than the limit.
-    RequestTooLarge,
-    /// Too many bytes of requests or of unread responses are held; the request may be retried.
-    Overloaded,
-    /// An error of the server, not of the request.
-    Internal,
+labels! {
+    /// Machine-readable kind of an error, which clients see in `extensions.code`.
+    pub enum Code {
+        /// The document is not GraphQL.
+        ParseFailed = "GRAPHQL_PARSE_FAILED",
+        /// The document is not valid against the schema, or not executable.
+        ValidationFailed = "GRAPHQL_VALIDATION_FAILED",
+        /// A variable or an argument has a value that cannot be used.
+        BadUserInput = "BAD_USER_INPUT",
+        /// The document has no operation of the requested name, or has several and the request names none.
+        OperationResolutionFailure = "OPERATION_RESOLUTION_FAILURE",
+        /// Fields are nested too deeply.
+        MaxDepth = "MAX_DEPTH_LIMIT",
+        /// Too many fields have aliases.
+        MaxAliases = "MAX_ALIASES_LIMIT",
+        /// Too many fields at the root.
+        MaxRootFields = "MAX_ROOT_FIELDS_LIMIT",
+        /// Too many directives.
+        MaxDirectives = "MAX_DIRECTIVES_LIMIT",
+        /// Too many tokens.
+        MaxTokens = "MAX_TOKENS_LIMIT",
+        /// No cached document has the digest that the request names.
+        PersistedQueryNotFound = "PERSISTED_QUERY_NOT_FOUND",
+        /// The digest of the document differs from the one that the request names.
+        PersistedQueryHashMismatch = "PERSISTED_QUERY_HASH_MISMATCH",
+        /// The server executes only trusted documents, and this document is not trusted.
+        QueryNotInSafelist = "QUERY_NOT_IN_SAFELIST",
+        /// The operation is estimated to produce more objects than the limit.
+        CostEstimated = "COST_ESTIMATED_TOO_EXPENSIVE",
+        /// The operation produced more objects than the limit.
+        CostActual = "COST_ACTUAL_TOO_EXPENSIVE",
+        /// The response is larger than the limit.
+        ResponseTooLarge = "RESPONSE_TOO_LARGE",
+        /// Writing the response took longer than the limit.
+        Timeout = "TIMEOUT",
+        /// The catalog no longer serves the requested content.
+        CatalogChanged = "CATALOG_CHANGED",
+        /// The maximum number of streams is open.
+        MaxStreams = "MAX_STREAMS_LIMIT",
+        /// The body or the URL is larger than the limit.
+        RequestTooLarge = "REQUEST_TOO_LARGE",
+        /// Too many bytes of requests or of unread responses are held; the request may be retried.
+        Overloaded = "SERVER_OVERLOADED",
+        /// An error of the server, not of the request.
+        Internal = "INTERNAL_SERVER_ERROR",
+    }
 }
 
 /// Position in the source text of a document, as GraphQL counts it.
@@ -106,35 +109,6 @@ pub enum Outcome {
     Refused,
     /// The execution was abandoned: no data.
     Abandoned,
-}
-
-impl Code {
-    /// Returns the value of `extensions.code`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Code::ParseFailed => "GRAPHQL_PARSE_FAILED",
-            Code::ValidationFailed => "GRAPHQL_VALIDATION_FAILED",
-            Code::BadUserInput => "BAD_USER_INPUT",
-            Code::OperationResolutionFailure => "OPERATION_RESOLUTION_FAILURE",
-            Code::MaxDepth => "MAX_DEPTH_LIMIT",
-            Code::MaxAliases => "MAX_ALIASES_LIMIT",
-            Code::MaxRootFields => "MAX_ROOT_FIELDS_LIMIT",
-            Code::MaxDirectives => "MAX_DIRECTIVES_LIMIT",
-            Code::MaxTokens => "MAX_TOKENS_LIMIT",
-            Code::PersistedQueryNotFound => "PERSISTED_QUERY_NOT_FOUND",
-            Code::PersistedQueryHashMismatch => "PERSISTED_QUERY_HASH_MISMATCH",
-            Code::QueryNotInSafelist => "QUERY_NOT_IN_SAFELIST",
-            Code::CostEstimated => "COST_ESTIMATED_TOO_EXPENSIVE",
-            Code::CostActual => "COST_ACTUAL_TOO_EXPENSIVE",
-            Code::ResponseTooLarge => "RESPONSE_TOO_LARGE",
-            Code::Timeout => "TIMEOUT",
-            Code::CatalogChanged => "CATALOG_CHANGED",
-            Code::MaxStreams => "MAX_STREAMS_LIMIT",
-            Code::RequestTooLarge => "REQUEST_TOO_LARGE",
-            Code::Overloaded => "SERVER_OVERLOADED",
-            Code::Internal => "INTERNAL_SERVER_ERROR",
-        }
-    }
 }
 
 impl Location {

@@ -1,6 +1,7 @@
 //! Executing one operation: variables, plan, cost, text.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use apollo_compiler::executable;
 use serde_json::{Map, Value};
@@ -21,6 +22,8 @@ pub struct Response {
     pub body: Vec<u8>,
     /// Result of the request.
     pub outcome: Outcome,
+    /// Code of the error because of which there is no data; `None` if it was executed.
+    pub(super) refused: Option<Code>,
 }
 
 /// An operation with everything that its response depends on besides the snapshot.
@@ -83,6 +86,7 @@ impl Engine {
         Execution { document, operation, raw_variables, change, includes_cost }: Execution<'_>,
         turn: Turn,
     ) -> Result<Option<Response>, Vec<Error>> {
+        let begun = Instant::now();
         let variables = coercion::variables(&self.schema, document, operation, raw_variables, self.limits.list_items)?;
         let plan = match plan::plan(&self.schema, document, operation, &variables) {
             Ok(plan) => plan,
@@ -101,13 +105,21 @@ impl Engine {
             Turn::Short => Budget::short(&self.limits, SHORT_WORK),
             Turn::Long(cancellation) => Budget::new(&self.limits, cancellation),
         };
+        let planned = Instant::now();
         let written = executor::run(is_long, || {
             let mut out = Vec::with_capacity(initial_capacity(cost));
             out.extend_from_slice(b"{\"data\":");
             write::write(&plan, context, &budget, out)
         });
+        if !(written.is_err() && budget.was_too_short()) {
+            self.metrics.plan.observe_duration(planned.duration_since(begun));
+            self.metrics.write.observe_duration(planned.elapsed());
+        }
         Ok(match written {
-            Ok(written) => Some(Response::from_written(written, includes_cost.then_some(cost))),
+            Ok(written) => {
+                self.metrics.work.observe(written.work);
+                Some(Response::from_written(written, includes_cost.then_some(cost)))
+            }
             Err(_) if budget.was_too_short() => None,
             Err(reason) => Some(Response::from_errors(&[reason], Outcome::Abandoned)),
         })
@@ -130,7 +142,8 @@ impl Engine {
 impl Response {
     /// Creates a response without `data`.
     pub fn from_errors(errors: &[Error], outcome: Outcome) -> Self {
-        Self { body: errors::body(errors), outcome }
+        let refused = Some(errors.first().map_or(Code::Internal, |error| error.code));
+        Self { body: errors::body(errors), outcome, refused }
     }
 
     /// Creates a response whose `data` is `null`, because its root could not be planned.
@@ -155,7 +168,7 @@ impl Response {
             body.extend_from_slice(cost.to_string().as_bytes());
         }
         body.push(b'}');
-        Self { body, outcome }
+        Self { body, outcome, refused: None }
     }
 }
 

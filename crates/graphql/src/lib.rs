@@ -19,6 +19,7 @@
 //! | `fields` | the fields of every type: names, cost, list sizes, cache scopes |
 //! | `filter` | arguments → conditions on the content of a catalog |
 //! | `connection`, `opaque_key` | pages, cursors, ids |
+//! | [`metrics`] | counters of requests, phases and the cache |
 //! | `introspection` | `__schema` and `__type`, cached |
 //! | [`errors`] | error codes and messages |
 //! | `subscription` | events of subscriptions |
@@ -38,6 +39,7 @@ mod fields;
 mod filter;
 mod introspection;
 pub mod limits;
+pub mod metrics;
 mod opaque_key;
 mod output;
 mod plan;
@@ -51,11 +53,13 @@ mod write;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use ::metrics::Histogram;
 use http_facts::peer::Peer;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use serving::Catalogs;
 
+use self::metrics::{EngineMetrics, OperationKind};
 use budget::Cancellation;
 use document::Schema;
 use documents::{DocumentPolicy, Documents, UntrustedError};
@@ -73,6 +77,7 @@ pub use execute::Response;
 pub use executor::{MAX_WAIT, MAX_WAITING, MAX_WAITING_OF_PEER};
 pub use prepared::{EncodedResponse, PreparedRequest};
 pub use response_key::Validator;
+pub use second_chance::CacheUsage;
 pub use subscription::{StreamLimits, Subscription, SubscriptionEvent};
 
 /// Answers GraphQL requests about the catalogs that are served.
@@ -86,6 +91,7 @@ pub struct Engine {
     introspection_cache: IntrospectionCache,
     executor: Executor,
     streams: Streams,
+    metrics: EngineMetrics,
 }
 
 /// A request, as GraphQL over HTTP encodes it in JSON.
@@ -122,6 +128,7 @@ impl Engine {
             introspection_cache: IntrospectionCache::default(),
             executor: Executor::default(),
             streams: Streams::default(),
+            metrics: EngineMetrics::default(),
             limits,
         }
     }
@@ -142,6 +149,22 @@ impl Engine {
         &self.limits
     }
 
+    /// Counters of what the engine did.
+    pub fn metrics(&self) -> &EngineMetrics {
+        &self.metrics
+    }
+
+    /// Durations of the phases of a request, each by its name: `parse` is parsing and validation, which documents in the
+    /// document cache need not.
+    pub fn phases(&self) -> [(&'static str, &Histogram); 3] {
+        [("parse", self.documents.parse_durations()), ("plan", &self.metrics.plan), ("write", &self.metrics.write)]
+    }
+
+    /// Bytes of cached responses, and the number of those that were evicted.
+    pub fn response_cache_usage(&self) -> CacheUsage {
+        self.response_cache.usage()
+    }
+
     /// Prepares a request of a peer for the catalogs that are served now.
     ///
     /// # Errors
@@ -151,7 +174,8 @@ impl Engine {
         request: &'r Request<'r>,
         peer: Peer,
     ) -> Result<PreparedRequest<'r>, Error> {
-        let resolved = self.documents.resolve(request, &self.schema, &self.limits)?;
+        let resolved = self.documents.resolve(request, &self.schema, &self.limits);
+        let resolved = resolved.inspect_err(|error| self.metrics.refuse(OperationKind::Query, error.code))?;
         Ok(PreparedRequest::new(self, self.catalogs.snapshot(), resolved, peer))
     }
 

@@ -14,6 +14,7 @@ use super::budget::{CancelOnDrop, Cancellation};
 use super::documents::ResolvedRequest;
 use super::errors::{Code, Error, Outcome};
 use super::execute::Turn;
+use super::metrics::{OperationKind, RequestResult};
 use super::response_cache::CachedResponse;
 use super::response_key::{ResponseKey, Validator};
 use super::subscription::Subscription;
@@ -80,7 +81,13 @@ impl<'r> PreparedRequest<'r> {
     /// # Errors
     /// Request errors: the operation does not exist, a variable is invalid, or the estimated cost is too high.
     pub fn subscribe(&self) -> Result<Subscription, Vec<Error>> {
-        Subscription::new(self.engine, &self.resolved, self.peer)
+        let subscribed = Subscription::new(self.engine, &self.resolved, self.peer);
+        let (metrics, kind) = (&self.engine.metrics, OperationKind::Subscription);
+        match &subscribed {
+            Ok(_) => metrics.count(kind, RequestResult::Ok),
+            Err(errors) => metrics.refuse_all(kind, errors),
+        }
+        subscribed
     }
 
     /// Returns the response from the response cache, or else executes the request and offers a complete response to the
@@ -90,15 +97,19 @@ impl<'r> PreparedRequest<'r> {
     /// Request errors, for which nothing was executed.
     pub async fn respond(&self, codings: &AcceptableCodings) -> Result<EncodedResponse, Vec<Error>> {
         let engine = &**self.engine;
-        if let Some(validator) = &self.validator
-            && let Some(response) = engine.cached(validator, codings, self.peer).await
-        {
-            return Ok(response);
+        if let Some(validator) = &self.validator {
+            if let Some(response) = engine.cached(validator, codings, self.peer).await {
+                return Ok(response);
+            }
+            engine.metrics.cache_misses.increment();
         }
-        let response = match engine.execute_resolved(&self.snapshot, &self.resolved, Turn::Short)? {
-            Some(response) => response,
-            None => self.execute_in_turn().await?,
+        let executed = match engine.execute_resolved(&self.snapshot, &self.resolved, Turn::Short) {
+            Ok(None) => self.execute_in_turn().await,
+            Ok(Some(response)) => Ok(response),
+            Err(errors) => Err(errors),
         };
+        let response = executed.inspect_err(|errors| engine.metrics.refuse_all(OperationKind::Query, errors))?;
+        engine.metrics.executed(&response);
         Ok(match self.store(&response) {
             Some((key, cached)) => engine.encode_cached(&key, &cached, codings, self.peer).await,
             None => engine.encode(response, codings, self.peer).await,
@@ -152,13 +163,15 @@ impl Engine {
         peer: Peer,
     ) -> Option<EncodedResponse> {
         let cached = self.response_cache.get(&validator.key)?;
+        self.metrics.cache_hits.increment();
+        self.metrics.count(OperationKind::Query, RequestResult::Cached);
         Some(self.encode_cached(&validator.key, &cached, codings, peer).await)
     }
 
     /// Compresses a response with the preferred one of these codings if its size is suitable.
     pub async fn encode(
         &self,
-        Response { body, outcome }: Response,
+        Response { body, outcome, .. }: Response,
         codings: &AcceptableCodings,
         peer: Peer,
     ) -> EncodedResponse {

@@ -13,7 +13,7 @@ use serving::{Encodings, Snapshot};
 
 use super::limits::Limits;
 use super::response_key::ResponseKey;
-use super::second_chance::SecondChanceCache;
+use super::second_chance::{CacheUsage, SecondChanceCache};
 
 /// Memory of a cached response in bytes, besides its text.
 const BYTES_PER_RESPONSE: usize = 400;
@@ -48,6 +48,11 @@ impl ResponseCache {
     /// Returns a cached response.
     pub(super) fn get(&self, key: &ResponseKey) -> Option<Arc<CachedResponse>> {
         self.responses.get(key)
+    }
+
+    /// Bytes of cached responses, and the number of those that were evicted.
+    pub(super) fn usage(&self) -> CacheUsage {
+        self.responses.usage()
     }
 
     /// Caches a response, unless it is too large or requested for the first time.

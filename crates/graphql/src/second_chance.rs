@@ -22,6 +22,17 @@ struct Entries<K, V> {
     /// Every key, the next candidate for eviction first.
     queue: VecDeque<K>,
     bytes: usize,
+    /// Number of entries that were evicted for others, or because no request can hit them any more.
+    evictions: u64,
+}
+
+/// What a cache holds now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheUsage {
+    /// Bytes of all entries.
+    pub bytes: usize,
+    /// Number of entries that were evicted so far.
+    pub evictions: u64,
 }
 
 struct Entry<V> {
@@ -33,7 +44,7 @@ struct Entry<V> {
 impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
     /// Creates a cache with a maximum number of entries and a maximum total size in bytes.
     pub(super) fn new(max_entries: usize, max_bytes: usize) -> Self {
-        let entries = Entries { by_key: HashMap::new(), queue: VecDeque::new(), bytes: 0 };
+        let entries = Entries { by_key: HashMap::new(), queue: VecDeque::new(), bytes: 0, evictions: 0 };
         Self { max_entries, max_bytes, state: RwLock::new(entries) }
     }
 
@@ -49,6 +60,12 @@ impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
             entry.used.store(true, Ordering::Relaxed);
         }
         Some(Arc::clone(&entry.value))
+    }
+
+    /// What the cache holds now.
+    pub(super) fn usage(&self) -> CacheUsage {
+        let entries = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        CacheUsage { bytes: entries.bytes, evictions: entries.evictions }
     }
 
     /// Inserts a value of so many bytes, unless it alone exceeds the cache or the key is already cached.
@@ -71,12 +88,13 @@ impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
     /// Evicts every entry for whose key `is_current` is false.
     pub(super) fn retain(&self, mut is_current: impl FnMut(&K) -> bool) {
         let mut entries = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let Entries { by_key, queue, bytes } = &mut *entries;
+        let Entries { by_key, queue, bytes, evictions } = &mut *entries;
         let mut evicted = Vec::new();
         queue.retain(|key| {
             let is_retained = is_current(key);
             if !is_retained && let Some(entry) = by_key.remove(key) {
                 *bytes -= entry.bytes;
+                *evictions += 1;
                 evicted.push(entry.value);
             }
             is_retained
@@ -107,6 +125,7 @@ impl<K: Clone + Eq + Hash, V> Entries<K, V> {
                 self.queue.push_back(key);
             } else if let Some(entry) = self.by_key.remove(&key) {
                 self.bytes -= entry.bytes;
+                self.evictions += 1;
                 return;
             }
         }

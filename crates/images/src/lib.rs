@@ -7,6 +7,7 @@
 mod error;
 mod layout;
 mod manifest;
+mod metrics;
 mod reference;
 mod registries;
 mod resolved;
@@ -18,6 +19,7 @@ use std::path::Path;
 pub use error::ImageError;
 pub use layout::MAX_LAYOUT_ENTRIES;
 pub use manifest::MAX_NESTED_INDEXES;
+pub use metrics::{RegistryMetrics, registry_metrics};
 pub use reference::{ImageSource, LayoutReference, LayoutSelector, RegistryReference};
 pub use registries::{
     Credentials, HELPER_TIMEOUT, MAX_ERROR_BODY_BYTES, MAX_HELPER_OUTPUT_BYTES, MAX_REDIRECTS,

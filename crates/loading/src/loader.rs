@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use crate::metrics::{LoadResult, LoadStatistics};
 use crate::source_task::{Attempt, SourceTask, Stages, Step};
 use crate::{CatalogSpec, LoadError, Source, SourceSpec, SyncStatus};
 
@@ -163,6 +164,11 @@ impl LoaderTask {
         Self { ready_after: delay, ..self }
     }
 
+    /// Returns what reads the counters of this loader, also while it runs.
+    pub fn statistics(&self) -> LoadStatistics {
+        LoadStatistics(Arc::clone(&self.stages))
+    }
+
     /// Loads and publishes until the [`Loader`] is dropped and no source can change any more. `observe` is called from
     /// several threads.
     pub async fn run(mut self, observe: impl Fn(Event) + Clone + Send + Sync + 'static) {
@@ -200,6 +206,9 @@ impl LoaderTask {
         observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
     ) {
         let wanted: BTreeMap<_, _> = specs.iter().map(|spec| (spec.name.clone(), spec)).collect();
+        for spec in wanted.values() {
+            self.stages.metrics.want(&spec.name, &spec.source);
+        }
         let withdrawn: Vec<_> = self.catalogs.keys().filter(|name| !wanted.contains_key(name)).cloned().collect();
         for name in withdrawn {
             self.withdraw(&name, observe);
@@ -270,6 +279,7 @@ impl LoaderTask {
 
     fn withdraw(&mut self, name: &CatalogName, observe: &impl Fn(Event)) {
         let Some(state) = self.catalogs.remove(name) else { return };
+        self.stages.metrics.forget(name);
         state.finishing.inspect(AbortHandle::abort);
         if state.published.is_some() {
             self.writer.withdraw(name.as_str());
@@ -283,9 +293,24 @@ impl LoaderTask {
         let Some(running) = self.sources.iter_mut().find(|running| running.task == attempt.task) else { return };
         running.last_attempt = Some(attempt.clone());
         for spec in running.catalogs.clone() {
+            self.count(&spec.name, attempt);
             self.update(&spec, attempt, observe);
         }
         self.settle(observe);
+    }
+
+    /// Counts a load of a catalog. Serving a stored content until its source answers is none.
+    fn count(&self, name: &CatalogName, attempt: &Attempt) {
+        let Some(state) = self.catalogs.get(name) else { return };
+        let is_served =
+            |content: &Content| state.published.as_ref().is_some_and(|(before, _)| before.digest == content.digest);
+        let result = match (&attempt.status, &attempt.content) {
+            (SyncStatus::Pending, _) => return,
+            (SyncStatus::Failed(_), _) => LoadResult::Failed,
+            (SyncStatus::Synced, Some(content)) if is_served(content) => LoadResult::Unchanged,
+            (SyncStatus::Synced, _) => LoadResult::Loaded,
+        };
+        self.stages.metrics.loaded(name, result);
     }
 
     /// Publishes what an attempt gave for one of the catalogs of its source, and reports the outcome where it is news.

@@ -18,6 +18,7 @@ use crate::directory::{self, Listing};
 use crate::image::{FetchedImage, ImageState, Pulls};
 use crate::loader::Event;
 use crate::low_priority::{panic_message, spawn_low_priority};
+use crate::metrics::{LoadMetrics, Stage};
 use crate::read::read;
 use crate::refresh::jittered;
 use crate::{LoadError, Source, SourceSpec, SyncStatus};
@@ -38,6 +39,7 @@ pub enum Step {
 pub(crate) struct Stages {
     pub(crate) contents: Contents,
     pub(crate) pulls: Pulls,
+    pub(crate) metrics: LoadMetrics,
     /// Held while a content is read or indexed, so that only one of them is in memory in parts.
     exclusive: Arc<Semaphore>,
     /// Held while a content that is served already is made faster to query.
@@ -93,7 +95,13 @@ pub async fn load_once(
 impl Stages {
     pub(crate) fn new(store: Store) -> Self {
         let [exclusive, background] = [(), ()].map(|()| Arc::new(Semaphore::new(1)));
-        Self { contents: Contents::new(store), pulls: Pulls::default(), exclusive, background }
+        Self {
+            contents: Contents::new(store),
+            pulls: Pulls::default(),
+            metrics: LoadMetrics::default(),
+            exclusive,
+            background,
+        }
     }
 
     /// Runs work that is heavy on the processor or on memory, one at a time and with low priority.
@@ -132,7 +140,7 @@ impl Stages {
         spec: &SourceSpec,
         progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
     ) -> Result<Content, LoadError> {
-        let polled = Polled::poll(spec).await?;
+        let polled = self.metrics.time_async(Stage::Resolve, Polled::poll(spec)).await?;
         // References to one image wait for each other, so that it is pulled once.
         let _lock = match &polled {
             Polled::Image(image) => Some(self.pulls.lock(image.revision()).await),
@@ -150,8 +158,8 @@ impl Stages {
             Polled::Image(_) => Some(self.pulls.permits.acquire().await),
             Polled::Directory(_) => None,
         };
-        let fetched = polled.fetch(spec, &self.contents.store, progress.clone()).await?;
-        self.run_exclusive(move |stages| fetched.read(&key, state, &stages.contents, &progress)).await
+        let fetched = polled.fetch(spec, self, progress.clone()).await?;
+        self.run_exclusive(move |stages| fetched.read(&key, state, stages, &progress)).await
     }
 }
 
@@ -180,14 +188,15 @@ impl Polled {
     async fn fetch(
         self,
         spec: &SourceSpec,
-        store: &Store,
+        stages: &Stages,
         progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
     ) -> Result<Fetched, LoadError> {
         match self {
             Self::Directory(listing) => Ok(Fetched::Directory(listing)),
             Self::Image(image) => {
-                let fetched = image.fetch(&spec.registries, store.create_scratch_folder()?, progress);
-                Ok(Fetched::Image(fetched.await?))
+                let scratch = stages.contents.store.create_scratch_folder()?;
+                let fetched = image.fetch(&spec.registries, scratch, progress);
+                Ok(Fetched::Image(stages.metrics.time_async(Stage::Pull, fetched).await?))
             }
         }
     }
@@ -199,27 +208,29 @@ impl Fetched {
         self,
         key: &str,
         mut state: SourceState,
-        contents: &Contents,
+        Stages { contents, metrics, .. }: &Stages,
         progress: &impl Fn(Step, u64, u64),
     ) -> Result<Content, LoadError> {
         let (written, origins): (WrittenContent<'_>, Origins) = match self {
             Self::Directory(listing) => {
                 let reading = |done, total| progress(Step::Read, done, total);
-                let (listing, written, origins) =
-                    directory::read_unchanged(listing, || contents.store.writer(), reading)?;
+                let read = || directory::read_unchanged(listing, || contents.store.writer(), reading);
+                let (listing, written, origins) = metrics.time(Stage::Read, read)?;
                 // An equal revision proves an equal content only once the file system's clock has moved on.
                 state.revision = listing.is_settled().then(|| listing.revision().as_str().to_owned());
                 (written, origins)
             }
             Self::Image(image) => {
-                let files = image.unpack(|done, total| progress(Step::Unpack, done, total))?;
+                let unpack = || image.unpack(|done, total| progress(Step::Unpack, done, total));
+                let files = metrics.time(Stage::Unpack, unpack)?;
                 let total = files.files.iter().map(|file| file.content.bytes).sum();
                 let mut writer = contents.store.writer()?;
-                let origins = read(&files, &mut writer, |done| progress(Step::Read, done, total))?;
+                let read = || read(&files, &mut writer, |done| progress(Step::Read, done, total));
+                let origins = metrics.time(Stage::Read, read)?;
                 (writer.finish()?, origins)
             }
         };
-        contents.add(key, &state, written, origins)
+        metrics.time(Stage::Index, || contents.add(key, &state, written, origins))
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is to be served: catalogs, and the sources that they come from.
 
+use std::time::Duration;
+
 use images::Registries;
 use serving::{CatalogMetadata, CatalogName};
 
@@ -39,6 +41,14 @@ impl SourceSpec {
     pub fn key(&self) -> String {
         let source = self.source.key();
         self.configs_dir.as_ref().map_or(source.clone(), |folder| format!("{source} {folder}"))
+    }
+
+    /// Interval between two polls while the source answers; `None` if it is loaded once.
+    pub fn poll_interval(&self) -> Option<Duration> {
+        match &self.source {
+            Source::Directory(_) => self.refresh.directories.map(|interval| interval.poll),
+            Source::Image(image) => self.refresh.images.and_then(|policy| policy.delay(0, image.is_pinned())),
+        }
     }
 
     /// Whether one task can keep both current. A spec with another poll interval or with other credentials needs a task

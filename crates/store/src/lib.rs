@@ -91,6 +91,17 @@ pub struct StoredContent {
     pub analysis: Analysis,
 }
 
+/// What a store holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreUsage {
+    /// Bytes that count towards the quota.
+    pub bytes: u64,
+    /// The quota in bytes.
+    pub quota: u64,
+    /// Number of contents.
+    pub contents: usize,
+}
+
 /// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

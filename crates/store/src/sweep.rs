@@ -9,7 +9,7 @@ use http_facts::coding::Coding;
 
 use super::file::{self, CrashPoint, FileKind, io_error, reached};
 use super::record::Record;
-use super::{ANALYSES, CONTENT, OUTLINES, SOURCES, Store, StoreError, lock_mutex};
+use super::{ANALYSES, CONTENT, OUTLINES, SOURCES, Store, StoreError, StoreUsage, lock_mutex};
 
 impl Store {
     /// Removes the temporary files that a killed process left behind. This process must not be writing any.
@@ -57,6 +57,16 @@ impl Store {
                 .map_err(|source| io_error("read the metadata of", path, source))
         });
         lengths.sum()
+    }
+
+    /// Returns what the store holds. It looks at each file, without the write lock: a file that is removed meanwhile does
+    /// not count.
+    pub fn usage(&self) -> Result<StoreUsage, StoreError> {
+        let mut files = self.files(&[CONTENT, ANALYSES, OUTLINES, SOURCES])?;
+        files.retain(|path| is_store_file(path));
+        let bytes = files.iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum();
+        let contents = files.iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl")).count();
+        Ok(StoreUsage { bytes, quota: self.quota, contents })
     }
 
     /// Evicts contents that this process does not serve, oldest first, and then compressed forms, until a new content

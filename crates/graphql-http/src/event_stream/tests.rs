@@ -11,7 +11,7 @@ use super::*;
 use graphql::limits::Limits;
 use graphql::{Engine, StreamLimits};
 
-use crate::router;
+use crate::GraphqlHttp;
 use crate::tests::fixture::{BETA, served};
 
 const STREAM: &[(&str, &str)] = &[("accept", "text/event-stream"), ("content-type", "application/json")];
@@ -26,7 +26,7 @@ struct Fixture {
 fn start(streams: StreamLimits) -> Fixture {
     let (writer, reader) = catalogs();
     let engine = Arc::new(Engine::new(reader, "test", Limits { streams, ..Limits::default() }));
-    let service = TowerToHyperService::new(router(Arc::clone(&engine), &[]));
+    let service = TowerToHyperService::new(GraphqlHttp::new(Arc::clone(&engine), &[]).router());
     Fixture { writer, engine, service }
 }
 

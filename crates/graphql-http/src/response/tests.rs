@@ -40,7 +40,7 @@ struct Got {
 impl Client {
     fn new(limits: Limits) -> Self {
         let engine = Arc::new(engine(limits));
-        let service = TowerToHyperService::new(crate::router(Arc::clone(&engine), &[]));
+        let service = TowerToHyperService::new(crate::GraphqlHttp::new(Arc::clone(&engine), &[]).router());
         Self { engine, service }
     }
 

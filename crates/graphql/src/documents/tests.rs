@@ -1,5 +1,6 @@
 //! Documents by their digests and by the ids of their clients.
 
+use ::metrics::Label as _;
 use serde_json::json;
 
 use super::*;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::RetryPolicy;
 use crate::ImageError;
+use crate::metrics::METRICS;
 
 /// A failed request.
 #[derive(Debug)]
@@ -40,6 +41,14 @@ impl Backoff {
 
     /// Waits before the next attempt. Returns the error if the request is not to be retried.
     pub(super) async fn wait_after(&mut self, failure: Failure) -> Result<(), ImageError> {
+        let delay = self.delay_after(failure).inspect_err(|_| METRICS.failed.increment())?;
+        METRICS.retried.increment();
+        tokio::time::sleep(delay).await;
+        Ok(())
+    }
+
+    /// Returns the delay before the next attempt, or the error if the request is not to be retried.
+    fn delay_after(&mut self, failure: Failure) -> Result<Duration, ImageError> {
         let (error, retry_after) = match failure {
             Failure::Permanent(error) => return Err(error),
             Failure::Transient(error, retry_after) => (error, retry_after.unwrap_or_default()),
@@ -50,8 +59,7 @@ impl Backoff {
         }
         let delay = jitter(self.max_delay()).max(retry_after);
         tracing::debug!(%error, delay_seconds = delay.as_secs_f64(), "retrying the request");
-        tokio::time::sleep(delay).await;
-        Ok(())
+        Ok(delay)
     }
 
     /// Upper bound of the delay before the next attempt.

@@ -13,6 +13,7 @@ use super::Session;
 use super::backoff::{Backoff, Failure};
 use super::session::ResourceRequest;
 use crate::manifest::BlobDescriptor;
+use crate::metrics::METRICS;
 use crate::{ImageError, io_error};
 
 /// Number of bytes that an attempt must download to reset the number of attempts.
@@ -61,8 +62,11 @@ pub(super) async fn fetch(
                 backoff.reset();
             }
             backoff.wait_after(failure).await?;
-        } else if partial.verify(session)? {
-            return Ok(());
+        } else {
+            METRICS.ok.increment();
+            if partial.verify(session)? {
+                return Ok(());
+            }
         }
     }
 }
@@ -98,6 +102,7 @@ impl PartialBlob<'_> {
             self.file.write_all(chunk).map_err(|source| io_error("write", self.path, source))?;
             self.hash.update(chunk);
             self.downloaded += chunk.len() as u64;
+            METRICS.bytes.add(chunk.len() as u64);
             progress(self.downloaded);
             if self.downloaded == bytes {
                 return Ok(());

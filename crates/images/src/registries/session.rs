@@ -13,6 +13,7 @@ use super::conf::RepositoryLocation;
 use super::login::log_in;
 use super::transport::{Transport, Trust, unreachable};
 use crate::manifest::{self, BlobDescriptor, MEDIA_TYPES};
+use crate::metrics::METRICS;
 use crate::{ImageError, RegistryReference};
 
 /// Header with the digest of the response according to the registry.
@@ -150,7 +151,11 @@ impl Session {
         let mut backoff = Backoff::new(self.transport.settings.retry, self.max_attempts);
         loop {
             match self.download_once(request).await {
-                Ok(downloaded) => return Ok(downloaded),
+                Ok(downloaded) => {
+                    METRICS.ok.increment();
+                    METRICS.bytes.add(downloaded.0.len() as u64);
+                    return Ok(downloaded);
+                }
                 Err(failure) => backoff.wait_after(failure).await?,
             }
         }

@@ -1,0 +1,144 @@
+//! What the controller counts, as controllers of Kubernetes do: reconciliations of objects, their queue, the Lease, and
+//! requests to the API server.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::{Request, Response};
+use metrics::{Counter, Family, Gauge, Histogram, MILLISECOND, labels};
+use tower::{Layer, Service};
+
+use crate::Mode;
+
+labels! {
+    /// How a reconciliation of an object ended.
+    pub enum ReconcileResult {
+        /// The object is as it should be.
+        Success = "success",
+        /// It could not be written to.
+        Error = "error",
+        /// Another version of it has come meanwhile and is looked at next.
+        Requeue = "requeue",
+    }
+}
+
+/// Upper bounds of the durations of reconciliations, in nanoseconds.
+const DURATION_BOUNDS: &[u64] = &[
+    5 * MILLISECOND,
+    50 * MILLISECOND,
+    100 * MILLISECOND,
+    500 * MILLISECOND,
+    1_000 * MILLISECOND,
+    5_000 * MILLISECOND,
+    30_000 * MILLISECOND,
+];
+
+/// Counters of a controller.
+#[derive(Debug)]
+pub struct ControllerMetrics {
+    /// Reconciliations by their result.
+    pub reconciles: Family<ReconcileResult, Counter>,
+    /// Durations of reconciliations, writes included.
+    pub durations: Histogram,
+    /// Objects that wait to be looked at.
+    pub queued: Gauge,
+    /// 1 if this replica writes, 0 if another does.
+    pub is_leader: Gauge,
+    /// Whether this replica may ever write.
+    pub competes: bool,
+    /// Requests to the API server.
+    pub requests: Arc<ApiRequests>,
+}
+
+/// Counts requests to the API server by their method and status.
+#[derive(Debug)]
+pub struct ApiRequests {
+    host: String,
+    counts: Mutex<BTreeMap<(String, u16), u64>>,
+}
+
+/// Adds [`ApiRequests`] to a client.
+#[derive(Clone)]
+pub(crate) struct CountRequests(pub(crate) Arc<ApiRequests>);
+
+/// A client whose requests are counted.
+#[derive(Clone)]
+pub(crate) struct CountedRequests<S> {
+    client: S,
+    requests: Arc<ApiRequests>,
+}
+
+impl ControllerMetrics {
+    pub(crate) fn new(mode: Mode, requests: Arc<ApiRequests>) -> Self {
+        Self {
+            reconciles: Family::default(),
+            durations: Histogram::new(DURATION_BOUNDS),
+            queued: Gauge::default(),
+            is_leader: Gauge::default(),
+            competes: mode == Mode::Manage,
+            requests,
+        }
+    }
+
+    pub(crate) fn reconciled(&self, result: ReconcileResult, duration: Duration) {
+        self.reconciles[result].increment();
+        self.durations.observe_duration(duration);
+    }
+}
+
+impl ApiRequests {
+    pub(crate) fn new(host: String) -> Self {
+        Self { host, counts: Mutex::default() }
+    }
+
+    /// Host of the API server.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Numbers of requests by method and status, which is 0 where no response came. The statuses are those that the API
+    /// server has sent.
+    pub fn counts(&self) -> Vec<((String, u16), u64)> {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.iter().map(|(key, count)| (key.clone(), *count)).collect()
+    }
+
+    fn count(&self, method: String, status: u16) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.entry((method, status)).or_default() += 1;
+    }
+}
+
+impl<S> Layer<S> for CountRequests {
+    type Service = CountedRequests<S>;
+
+    fn layer(&self, client: S) -> Self::Service {
+        CountedRequests { client, requests: Arc::clone(&self.0) }
+    }
+}
+
+impl<S, A, B> Service<Request<A>> for CountedRequests<S>
+where
+    S: Service<Request<A>, Response = Response<B>, Future: Send + 'static>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.client.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<A>) -> Self::Future {
+        let (method, requests) = (request.method().to_string(), Arc::clone(&self.requests));
+        let response = self.client.call(request);
+        Box::pin(async move {
+            let response = response.await;
+            requests.count(method, response.as_ref().map_or(0, |response| response.status().as_u16()));
+            response
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! Which handler answers a path, as metrics name it.
+
+use ::metrics::labels;
+use serving::ICONS;
+
+labels! {
+    /// What answers a request.
+    pub enum Handler {
+        /// GraphQL over HTTP, its event streams and its WebSockets.
+        Graphql = "graphql",
+        /// A whole catalog.
+        All = "all",
+        /// The blobs of a catalog that match a filter.
+        Metas = "metas",
+        /// An icon.
+        Icon = "icon",
+        /// The page for people and its files.
+        Page = "page",
+        /// A description: the GraphQL schema, or the `OpenAPI` document.
+        Schema = "schema",
+        /// No route.
+        Other = "other",
+    }
+}
+
+/// What the paths of catalogd's API begin with.
+const CATALOGS: &str = "/catalogs/";
+
+/// What the paths of the files of the page begin with.
+const ASSETS: &str = "/playground/";
+
+impl Handler {
+    /// Returns the handler of a path.
+    pub(super) fn of_path(path: &str) -> Self {
+        match path {
+            "/graphql" => Self::Graphql,
+            "/" => Self::Page,
+            "/schema.graphql" | "/openapi.json" => Self::Schema,
+            _ if is_catalogds(path) => match path.rsplit('/').next() {
+                Some("metas") => Self::Metas,
+                Some("all" | "all.json") => Self::All,
+                _ => Self::Other,
+            },
+            _ if path.starts_with(ICONS) => Self::Icon,
+            _ if path.starts_with(ASSETS) => Self::Page,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Returns whether catalogd would count a request for this path.
+pub(super) fn is_catalogds(path: &str) -> bool {
+    path.starts_with(CATALOGS)
+}
