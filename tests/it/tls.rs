@@ -16,6 +16,8 @@ use catalogql::listen::{ListenOptions, Listener, Tls, TlsFiles, TlsVersion};
 use h2::client::SendRequest;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, PKCS_ECDSA_P256_SHA256};
 use rcgen::{PKCS_RSA_SHA256, SignatureAlgorithm};
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::{default_provider, kx_group};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, NamedGroup, RootCertStore};
 use testing::TEST_TIMEOUT;
@@ -57,7 +59,9 @@ impl Authority {
     pub(crate) fn client(&self, protocols: &[&str]) -> Arc<ClientConfig> {
         let mut roots = RootCertStore::empty();
         roots.add(self.0.der().clone()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        // The one that resists quantum computers first, as browsers have it.
+        let kx_groups = vec![kx_group::X25519MLKEM768, kx_group::X25519];
+        let provider = Arc::new(CryptoProvider { kx_groups, ..default_provider() });
         let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
         let mut config = config.with_root_certificates(roots).with_no_client_auth();
         // A session that is resumed shows the certificate with which it began.
