@@ -98,6 +98,9 @@ def main():
                 machine.answers(f"127.0.0.1:{port}", "/readyz")
             for what, path, part in ANSWERS:
                 count = requests // part
+                # An answer is cached from its second request on; before, only so many of one address may wait for it.
+                for process, url in ((first, f"http://{PLAIN}"), (second, f"https://{SECURE}")):
+                    drive(h2load, url + path, ["--h1"], 4 * CLIENTS, process.pid)
                 rounds = []
                 for _ in range(ROUNDS):
                     turn = []
