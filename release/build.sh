@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the static program of a release: release/build.sh x86_64|aarch64. It prints the path of the program, beside
-# which is one file with its line tables (.debug). Two builds of one commit give the same bytes, wherever they are made.
+# which is one file with its line tables (.debug). No time and no path of the machine that builds is in it.
 #
 # It needs Rust, a C compiler and binutils, for aarch64 on another machine those of that processor (Debian:
 # gcc-aarch64-linux-gnu, libc6-dev-arm64-cross), and Node for the playground.
