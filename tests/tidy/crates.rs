@@ -48,6 +48,7 @@ const RESERVED: [(&str, &[&str]); 23] = [
     ("h2", &["catalogql"]),
     ("tokio-tungstenite", &["graphql-http"]),
     ("apollo-compiler", &["graphql"]),
+    ("strsim", &["graphql"]),
     ("clap", &["catalogql"]),
     ("anyhow", &["catalogql"]),
     ("tracing-subscriber", &["catalogql"]),

@@ -7,6 +7,7 @@ mod commas;
 mod diagnostics;
 mod list_arguments;
 mod source_positions;
+mod suggestions;
 mod syntax_check;
 
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ use apollo_compiler::{ExecutableDocument, Name, ast, executable, introspection};
 
 use super::dependencies::Dependencies;
 use super::errors::{Code, Error, Location};
-use super::limits::{self, Limits};
+use super::limits::{self, IntrospectionPolicy, Limits};
 
 /// Source text of the schema (`schema.graphql`).
 pub const SDL: &str = include_str!("../../../schema.graphql");
@@ -94,7 +95,7 @@ impl Schema {
         let validate = |tree: &ast::Document| {
             tree.to_executable_validate(&self.valid).or_else(|invalid| {
                 match diagnostics::first_relevant(self, tree, &invalid.partial, &invalid.errors) {
-                    Some(finding) => Err(diagnostic_error(Code::ValidationFailed, text, finding)),
+                    Some(finding) => Err(self.invalid(text, finding, limits)),
                     None => Ok(Valid::assume_valid(invalid.partial)),
                 }
             })
@@ -111,6 +112,15 @@ impl Schema {
         }
         let dependencies = valid.operations.iter().map(|operation| Dependencies::new(&valid, operation)).collect();
         Ok(Document { text: text.into(), valid, dependencies })
+    }
+
+    /// Converts a validation error, with names that may have been meant if clients may read the schema.
+    fn invalid(&self, text: &str, finding: &DiagnosticData, limits: &Limits) -> Error {
+        let mut error = diagnostic_error(Code::ValidationFailed, text, finding);
+        if limits.introspection == IntrospectionPolicy::Enabled {
+            error.message.push_str(&suggestions::did_you_mean(self, &finding.to_string()));
+        }
+        error
     }
 
     /// Executes the introspection fields at the root of an operation. Returns their values by response key.

@@ -56,7 +56,7 @@ impl Community {
         let Value::Object(variables) = variables else { panic!("variables are an object") };
         let variables: Option<Map<String, Value>> = Some(variables);
         let request = graphql::Request { query: Some(query.into()), variables, ..graphql::Request::default() };
-        String::from_utf8(self.engine.execute(&request).body.into()).expect("an answer is UTF-8")
+        String::from_utf8(self.engine.execute(&request).body).expect("an answer is UTF-8")
     }
 }
 

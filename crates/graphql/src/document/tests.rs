@@ -28,6 +28,46 @@ fn what_does_not_fit_the_schema_is_told_with_its_place() {
 }
 
 #[test]
+fn names_that_may_have_been_meant_are_told_as_graphql_js_tells_them() {
+    for (document, expected) in [
+        ("{ catalog(name: \"a\") { nam } }", r#". Did you mean "name"?"#),
+        ("{ packges { totalCount } }", r#". Did you mean "packages" or "package"?"#),
+        ("{ catalogs { CATALOG } }", ""),
+        ("{ catalogs { names } }", r#". Did you mean "name" or "labels"?"#),
+        ("{ catalogs { zzzzzz } }", ""),
+        ("{ packages(fliter: {}) { totalCount } }", r#". Did you mean "filter" or "after"?"#),
+        ("{ packages(filter: {serch: \"a\"}) { totalCount } }", r#". Did you mean "search"?"#),
+        (
+            "{ packages(filter: {capabilityLevels: [AUTOPILOT]}) { totalCount } }",
+            r#". Did you mean the enum value "AUTO_PILOT"?"#,
+        ),
+        ("{ catalogs { ...F } } fragment F on Catlog { name }", r#". Did you mean "Catalog"?"#),
+        ("{ catalogs { ... on Packge { name } } }", r#". Did you mean "Package"?"#),
+        (
+            "query($f: PackagFilter) { packages(filter: $f) { totalCount } }",
+            r#". Did you mean "PackageFilter", "PackageOrder", "MetaFilter", "Package", or "PackageEdge"?"#,
+        ),
+        ("{ node(id: \"x\") { entryCount } }", r#". Did you mean to use an inline fragment on "Channel"?"#),
+        (
+            "{ node(id: \"x\") { name } }",
+            r#". Did you mean to use an inline fragment on "Bundle", "Catalog", "Channel", "ChannelEntry", or "Package"?"#,
+        ),
+    ] {
+        let message = refusal(document).1;
+        let told = message.find(". Did you mean").map_or("", |at| &message[at..]);
+        assert_eq!(told, expected, "{document}: {message}");
+    }
+}
+
+#[test]
+fn names_are_not_told_where_the_schema_is_not() {
+    let limits = Limits { introspection: IntrospectionPolicy::Disabled, ..Limits::default() };
+    let error =
+        Schema::load().parse("{ packges { totalCount } }", &limits).map(drop).expect_err("there is no such field");
+    assert_eq!(error.message, "type `Query` does not have a field `packges`");
+}
+
+#[test]
 fn the_rules_of_validation_hold() {
     for document in [
         "{ catalogs }",
