@@ -53,9 +53,10 @@ soak: ## Keep a server busy with good and bad clients for MINUTES=15 and watch i
 	cargo build --release --locked
 	python3 benches/http/soak.py $(BUILT)/release/catalogql $(MINUTES)
 
-conformance: tests/js/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster
+conformance: tests/js/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster, every alert
 	cargo build --locked
 	CATALOGQL_CHURN=$$(date +%s):200:40:300 cargo test --locked --test cluster outages -- --nocapture
+	CATALOGQL_ALL_FAULTS=1 cargo test --locked --test cluster prometheus -- --nocapture
 	WALKS=1000 npm --prefix tests/js test
 	npm --prefix tests/js run differential -- 50000
 	tests/conformance/schemathesis.sh $(BUILT)/debug/catalogql

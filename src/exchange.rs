@@ -1,9 +1,10 @@
-//! What is counted of requests over HTTP: by the handler that answers them, their method, their status, and how long they
+//! What is counted and logged of requests over HTTP: by the handler that answers them, their method, their status, and how long they
 //! took.
 //!
 //! The listener begins an exchange for each request and gives it the response; the body of the response ends it. What an
 //! exchange costs is a few atomics: nothing is allocated, and no text of a request is kept.
 
+mod access_log;
 mod codes;
 mod handler;
 
@@ -12,12 +13,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use ::metrics::{Counter, Family, Gauge, Histogram, MILLISECOND, labels};
+use ::metrics::{Counter, Family, Gauge, Histogram, Label as _, MILLISECOND, labels};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{self, Request, Response, StatusCode};
+use http_facts::peer::Peer;
 use hyper::body::{Frame, SizeHint};
 
+use access_log::{LoggedRequest, trace_id};
+
+pub use access_log::{AccessLog, WAITING_LINES};
 pub use codes::ByCode;
 pub use handler::Handler;
 
@@ -93,6 +98,8 @@ pub struct Exchanges {
     pub in_flight: Family<Handler, Gauge>,
     /// Bytes of the bodies of responses.
     pub response_bytes: Counter,
+    /// Where each request is logged; `None` logs none.
+    pub access_log: Option<AccessLog>,
 }
 
 /// A request, from its headers to the end of its response.
@@ -106,6 +113,16 @@ pub struct Exchange {
     status: Option<StatusCode>,
     /// Whether the duration is counted already.
     is_timed: bool,
+    /// What is logged at the end besides, if there is a log.
+    logged: Option<Box<Logged>>,
+}
+
+/// What only the access log needs of an exchange.
+struct Logged {
+    log: AccessLog,
+    trace_id: Option<String>,
+    peer: Peer,
+    bytes: u64,
 }
 
 /// The body of a response, which ends its exchange.
@@ -122,6 +139,7 @@ impl Default for Exchanges {
             catalogd_durations: ByCode::new(|| Histogram::new(CATALOGD_BOUNDS)),
             in_flight: Family::default(),
             response_bytes: Counter::default(),
+            access_log: None,
         }
     }
 }
@@ -132,6 +150,10 @@ impl Exchanges {
         let path = request.uri().path();
         let handler = Handler::of_path(path);
         self.in_flight[handler].increment();
+        let logged = self.access_log.as_ref().map(|log| {
+            let peer = request.extensions().get().copied().unwrap_or_default();
+            Box::new(Logged { log: log.clone(), trace_id: trace_id(request.headers()), peer, bytes: 0 })
+        });
         Exchange {
             counters: Arc::clone(self),
             handler,
@@ -140,6 +162,7 @@ impl Exchanges {
             begun: Instant::now(),
             status: None,
             is_timed: false,
+            logged,
         }
     }
 }
@@ -184,6 +207,11 @@ impl Drop for Exchange {
             Some(status) => by_code.of(status).increment(),
             None => by_code.client_left().increment(),
         }
+        if let Some(Logged { log, trace_id, peer, bytes }) = self.logged.take().map(|logged| *logged) {
+            let (method, handler) = (self.method.as_str(), self.handler.as_str());
+            let (status, duration) = (self.status, self.begun.elapsed());
+            log.log(LoggedRequest { method, handler, status, bytes, duration, trace_id, peer });
+        }
     }
 }
 
@@ -196,9 +224,12 @@ impl HttpBody for ExchangeBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(context);
-        if let (Poll::Ready(Some(Ok(frame))), Some(exchange)) = (&frame, &self.exchange) {
-            let bytes = frame.data_ref().map_or(0, Bytes::len);
-            exchange.counters.response_bytes.add(bytes as u64);
+        if let (Poll::Ready(Some(Ok(frame))), Some(exchange)) = (&frame, &mut self.exchange) {
+            let bytes = frame.data_ref().map_or(0, Bytes::len) as u64;
+            exchange.counters.response_bytes.add(bytes);
+            if let Some(logged) = &mut exchange.logged {
+                logged.bytes += bytes;
+            }
         }
         frame
     }

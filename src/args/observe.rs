@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use super::values::parse_listen;
 
-/// Metrics of a server.
+/// Metrics and the access log of a server.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Metrics")]
 pub struct ObserveArgs {
@@ -15,6 +15,9 @@ pub struct ObserveArgs {
     /// Who may read metrics
     #[arg(long, value_name = "WHO", value_enum, default_value_t)]
     pub metrics_auth: MetricsAuth,
+    /// Write a line of JSON to the standard error output for each request, when its response has ended
+    #[arg(long, help_heading = "Logs")]
+    pub access_log: bool,
 }
 
 /// Who may read metrics.

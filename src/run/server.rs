@@ -28,7 +28,8 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::metrics;
-use crate::args::{DocumentArgs, LimitArgs, MetricsAuth, ServerArgs, VERSION};
+use crate::args::{DocumentArgs, LimitArgs, MetricsAuth, ObserveArgs, ServerArgs, VERSION};
+use crate::exchange::{AccessLog, Exchanges};
 use crate::exposition::{Reloads, Sources};
 use crate::listen::{AllowedHosts, ConnectionLimits, ListenOptions, Listener, RELOAD_INTERVAL, Ready, Tls, cors};
 
@@ -120,7 +121,7 @@ impl Server {
         let playground = if documents.trusted_only { playground::closed() } else { playground::router() };
         let graphql = GraphqlHttp::new(Arc::clone(&engine), &args.cors_origin);
         let sources = Sources {
-            exchanges: Arc::default(),
+            exchanges: Arc::new(exchanges(&args.observe)?),
             open: options.open.clone(),
             engine: Arc::clone(&engine),
             transport: graphql.metrics(),
@@ -237,6 +238,13 @@ fn refuse_unintended_plain_http(args: &ServerArgs, address: SocketAddr) -> anyho
         "cannot serve plain HTTP on `{address}`, which other machines reach: pass --tls-cert-file and \
          --tls-private-key-file, or --plain-http if that is intended"
     )
+}
+
+/// Counts requests, and logs them if the arguments say so.
+fn exchanges(args: &ObserveArgs) -> anyhow::Result<Exchanges> {
+    let access_log = args.access_log.then(|| AccessLog::start(io::stderr())).transpose();
+    let access_log = access_log.context("cannot start the access log")?;
+    Ok(Exchanges { access_log, ..Exchanges::default() })
 }
 
 fn listen_options(args: &ServerArgs, address: SocketAddr, tls: Option<Tls>) -> ListenOptions {

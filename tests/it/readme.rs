@@ -430,6 +430,7 @@ fn auth_limits() -> Vec<(&'static str, String)> {
         ("questions about callers", auth::QUESTIONS.to_string()),
         ("question about a caller", seconds(auth::QUESTION_TIMEOUT)),
         ("token", auth::MAX_TOKEN_BYTES.to_string()),
+        ("waiting lines", catalogql::exchange::WAITING_LINES.to_string()),
     ]
 }
 

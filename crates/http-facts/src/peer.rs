@@ -1,5 +1,6 @@
 //! Whom a server counts connections and work for, so that no one takes it from the others.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A client, as far as its address tells clients apart: an IPv4 address, or the first 64 bits of an IPv6 address, because
@@ -14,6 +15,13 @@ impl Peer {
             IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
             address @ IpAddr::V4(_) => address,
         })
+    }
+}
+
+impl fmt::Display for Peer {
+    /// Writes the address, or the first one of the network.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
