@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 
 use catalogql::args::Args;
-use clap::{CommandFactory as _, Parser as _};
+use clap::Parser as _;
 use serde_json::{Value, json};
 use testing::{Folders, eventually, report_skipped};
 
@@ -15,9 +15,6 @@ use crate::support::{Cluster, Replica, catalog, package};
 /// States of sockets in `/proc/PID/net/tcp`.
 const ESTABLISHED: &str = "01";
 const LISTEN: &str = "0A";
-
-/// Flags in the manifests that the program does not know yet.
-const COMING: [&str; 1] = ["--metrics-listen"];
 
 /// A socket of TCP.
 struct Socket {
@@ -66,21 +63,12 @@ fn find<'a>(objects: &'a [Value], kinds: &[&str]) -> &'a Value {
     objects.iter().find(|object| kinds.iter().any(|kind| object["kind"] == *kind)).expect("the overlay has one")
 }
 
-/// The arguments of the controller in an overlay, and the ports of those that are to come.
-fn arguments(objects: &[Value]) -> (Vec<String>, BTreeSet<u16>) {
+/// The arguments of the controller in an overlay.
+fn arguments(objects: &[Value]) -> Vec<String> {
     let workload = find(objects, &["Deployment", "StatefulSet"]);
     let arguments = workload.pointer("/spec/template/spec/containers/0/args").and_then(Value::as_array);
     let arguments = arguments.expect("it has arguments").iter();
-    let arguments = arguments.map(|argument| argument.as_str().expect("a string").to_owned());
-    let program = Args::command();
-    let controller = program.find_subcommand("controller").expect("it is a command");
-    let is_known = |flag: &str| controller.get_arguments().any(|known| known.get_long() == flag.strip_prefix("--"));
-    let (coming, known): (Vec<_>, Vec<_>) = arguments.partition(|argument| {
-        let flag = argument.split('=').next().expect("it has a beginning");
-        COMING.contains(&flag) && !is_known(flag)
-    });
-    let port = |argument: String| argument.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
-    (known, coming.into_iter().map(port).collect())
+    arguments.map(|argument| argument.as_str().expect("a string").to_owned()).collect()
 }
 
 /// The ports that an overlay lets in.
@@ -94,7 +82,7 @@ fn let_in(objects: &[Value]) -> BTreeSet<u16> {
 fn every_argument_in_the_manifests_is_one_of_the_program() {
     for overlay in overlays() {
         let Some(manifests) = build(&overlay) else { return };
-        let (arguments, _) = arguments(&objects(&manifests));
+        let arguments = arguments(&objects(&manifests));
         let parsed = Args::try_parse_from(["catalogql".to_owned()].into_iter().chain(arguments));
         assert!(parsed.is_ok(), "{overlay}: {}", parsed.unwrap_err());
     }
@@ -105,9 +93,7 @@ fn the_ports_of_containers_services_and_policies_are_those_that_the_program_list
     for overlay in overlays() {
         let Some(manifests) = build(&overlay) else { return };
         let objects = objects(&manifests);
-        let (arguments, coming) = arguments(&objects);
-        let Some(mut listening) = listened(&arguments) else { return };
-        listening.extend(coming);
+        let Some(listening) = listened(&arguments(&objects)) else { return };
         assert_eq!(listening, let_in(&objects), "{overlay}");
         let container =
             find(&objects, &["Deployment", "StatefulSet"]).pointer("/spec/template/spec/containers/0/ports");

@@ -147,3 +147,26 @@ fn panels_of_the_dashboard_are_described_have_units_and_do_not_overlap() {
     }
     assert_eq!((&dashboard["uid"], &dashboard["schemaVersion"]), (&json!("catalogql"), &json!(39)));
 }
+
+#[test]
+fn every_metric_of_the_rules_and_the_dashboard_is_one_of_the_program() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/metrics.md"));
+    let page = page.expect("the reference can be read");
+    let rules = yaml("rules.yaml");
+    let rules = rules["groups"].as_array().expect("rules are in groups").iter();
+    let rules = rules.flat_map(|group| group["rules"].as_array().expect("a group has rules"));
+    let rules = rules.map(|rule| rule["expr"].as_str().expect("a rule has a query").to_owned());
+    let mut metrics = BTreeSet::new();
+    for query in rules.chain(queries(&dashboard())) {
+        let words = query.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_:".contains(letter));
+        let prefixes = ["catalogql_", "controller_runtime_", "leader_election_", "process_", "rest_client_"];
+        let named = words.filter(|word| prefixes.iter().any(|prefix| word.starts_with(prefix)));
+        metrics.extend(named.map(|word| {
+            let suffixes = ["_bucket", "_sum", "_count"];
+            suffixes.iter().find_map(|suffix| word.strip_suffix(suffix)).unwrap_or(word).to_owned()
+        }));
+    }
+    assert!(metrics.len() > 25, "{metrics:?}");
+    let missing: Vec<_> = metrics.iter().filter(|metric| !page.contains(&format!("| `{metric}` |"))).collect();
+    assert!(missing.is_empty(), "docs/reference/metrics.md does not name {missing:?}");
+}
