@@ -13,6 +13,7 @@ mod resolve;
 mod serve;
 mod server;
 mod show;
+mod similar;
 mod sources;
 mod terminal;
 mod validate;

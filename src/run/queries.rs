@@ -13,12 +13,13 @@ use serving::{Served, catalogs};
 
 use super::output::{ignore_closed_pipe, indented, table};
 use super::server::ANSWERS_BUILD;
+use super::similar::did_you_mean;
 use super::sources::{self, SourceReference};
 use super::{once, output};
 use crate::args::{DiffArgs, ImageArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs};
 
 /// The largest page: every item.
-const EVERYTHING: i32 = i32::MAX;
+pub(super) const EVERYTHING: i32 = i32::MAX;
 
 /// The argument that stands for standard input.
 const STDIN: &str = "-";
@@ -61,6 +62,10 @@ pub(super) fn query(args: &QueryArgs) -> anyhow::Result<ExitCode> {
 /// Lists objects of one kind.
 pub(super) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let engine = engine(&args.catalogs.sources, &args.images)?;
+    let packages = package_names(&engine)?;
+    if let Some(name) = args.package.iter().find(|name| !packages.contains(name)) {
+        bail!("package {name:?} not found{}", did_you_mean(name, packages.iter().map(String::as_str)));
+    }
     let variables = json!({"first": EVERYTHING, "names": args.package});
     match args.kind {
         ListKind::Catalogs => {
@@ -127,6 +132,13 @@ pub(super) fn items(engine: &Engine, document: &str, variables: &Value, pointer:
         Some(Value::Array(items)) => Ok(items),
         _ => bail!("the response has no `{pointer}`"),
     }
+}
+
+/// The names of the packages of all catalogs.
+pub(super) fn package_names(engine: &Engine) -> anyhow::Result<Vec<String>> {
+    let document = "query($first: Int) { packages(first: $first) { nodes { name } } }";
+    let packages = items(engine, document, &json!({"first": EVERYTHING}), "/packages/nodes")?;
+    Ok(packages.iter().map(|package| text(package, "/name")).collect())
 }
 
 /// Prints items as a table or as JSON.

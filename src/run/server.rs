@@ -12,6 +12,9 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use auth::Authorizer;
 use axum::Router;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::IntoResponse;
+use axum::routing::get;
 use controller::ControllerMetrics;
 use graphql::Engine;
 use graphql::limits::Limits;
@@ -28,6 +31,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::metrics;
+use super::version::build_info;
 use crate::args::{DocumentArgs, LimitArgs, MetricsAuth, ObserveArgs, ServerArgs, VERSION};
 use crate::exchange::{AccessLog, Exchanges};
 use crate::exposition::{Reloads, Sources};
@@ -134,6 +138,7 @@ impl Server {
         };
         let options = ListenOptions { exchanges: Some(Arc::clone(&sources.exchanges)), ..options };
         let routes = graphql.router().merge(catalogd_http::router(catalogs, ANSWERS_BUILD));
+        let routes = routes.route("/version", get(version_response));
         // Without the layer, responses need not vary by origin.
         let routes = if args.cors_origin.is_empty() { routes } else { routes.layer(cors(&args.cors_origin)) };
         let routes = routes.merge(playground);
@@ -266,6 +271,12 @@ fn engine(catalogs: Catalogs, documents: &DocumentArgs, limits: &LimitArgs) -> a
     }
     engine.set_policy(documents.policy());
     Ok(engine)
+}
+
+/// Says what the program is, as `catalogql version -o json` does.
+async fn version_response() -> impl IntoResponse {
+    let body = serde_json::to_string(&build_info()).expect("names and numbers are JSON");
+    ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-cache")], body)
 }
 
 /// Takes as many open files as the system lets this process have: each connection is one, and the usual first limit is

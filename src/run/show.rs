@@ -7,7 +7,8 @@ use anyhow::bail;
 use console::style;
 use serde_json::{Value, json};
 
-use super::queries::{engine, items, print_items, text};
+use super::queries::{EVERYTHING, engine, items, package_names, print_items, text};
+use super::similar::did_you_mean;
 use crate::args::ShowArgs;
 
 /// Width of the labels with the space behind them, in letters.
@@ -68,14 +69,21 @@ pub(super) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let variables = json!({"names": [&args.package], "bundle": &args.bundle});
     let packages = items(&engine, document, &variables, "/packages/nodes")?;
     if packages.is_empty() {
-        bail!("package {:?} not found", args.package);
+        let names = package_names(&engine)?;
+        bail!("package {:?} not found{}", args.package, did_you_mean(&args.package, names.iter().map(String::as_str)));
     }
     let Some(bundle) = &args.bundle else {
         return print_items(&packages, args.output, |packages| each(packages, package));
     };
     let with_bundle: Vec<_> = packages.into_iter().filter(|package| !package["bundle"].is_null()).collect();
     if with_bundle.is_empty() {
-        bail!("package {:?}, bundle {bundle:?} not found", args.package);
+        let bundles =
+            "query($names: [String!], $first: Int) { bundles(packages: $names, first: $first) { nodes { name } } }";
+        let bundles =
+            items(&engine, bundles, &json!({"names": [&args.package], "first": EVERYTHING}), "/bundles/nodes")?;
+        let names: Vec<_> = bundles.iter().map(|bundle| text(bundle, "/name")).collect();
+        let similar = did_you_mean(bundle, names.iter().map(String::as_str));
+        bail!("package {:?}, bundle {bundle:?} not found{similar}", args.package);
     }
     print_items(&with_bundle, args.output, |packages| each(packages, self::bundle))
 }

@@ -12,7 +12,7 @@ use crate::args::{Args, COMMIT, OutputFormat};
 
 /// What the program was built from and for, as JSON.
 #[derive(Serialize)]
-struct BuildInfo {
+pub(super) struct BuildInfo {
     version: &'static str,
     /// In 12 hexadecimal digits; `None` if it is not known.
     commit: Option<&'static str>,
@@ -20,18 +20,23 @@ struct BuildInfo {
     platform: String,
 }
 
-/// Prints the version.
-pub(super) fn version(format: OutputFormat) -> anyhow::Result<ExitCode> {
+/// Returns what this program was built from and for.
+pub(super) fn build_info() -> BuildInfo {
     let architecture = match ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
         other => other,
     };
-    let build = BuildInfo {
+    BuildInfo {
         version: env!("CARGO_PKG_VERSION"),
         commit: Some(COMMIT).filter(|commit| !commit.is_empty()),
         platform: format!("{OS}/{architecture}"),
-    };
+    }
+}
+
+/// Prints the version.
+pub(super) fn version(format: OutputFormat) -> anyhow::Result<ExitCode> {
+    let build = build_info();
     let printed = match format {
         OutputFormat::Json => output::json(&mut io::stdout(), &build),
         OutputFormat::Table => {

@@ -106,6 +106,12 @@ Channels:           stable 1.1.0 (default)
     for (arguments, expected) in [
         (&["show", "@old", "none"][..], "error: package \"none\" not found\n"),
         (&["show", "@old", "etcd", "--bundle", "none"], "error: package \"etcd\", bundle \"none\" not found\n"),
+        (&["show", "@old", "ectd"], "error: package \"ectd\" not found; did you mean \"etcd\"?\n"),
+        (&["list", "bundles", "@old", "--package", "zo"], "error: package \"zo\" not found; did you mean \"zoo\"?\n"),
+        (
+            &["show", "@old", "etcd", "--bundle", "etcd.v1.0"],
+            "error: package \"etcd\", bundle \"etcd.v1.0\" not found; did you mean \"etcd.v1.0.0\" or \"etcd.v1.1.0\"?\n",
+        ),
     ] {
         let output = ask(arguments);
         assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(1), "", expected));

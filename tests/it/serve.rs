@@ -43,6 +43,11 @@ fn it_prints_what_is_served_and_answers() {
     assert_eq!(get(server.address, "/readyz"), (200, "ok\n".to_owned()));
     let (status, schema) = get(server.address, "/schema.graphql");
     assert_eq!((status, schema.as_str()), (200, include_str!("../../schema.graphql")));
+    let (status, version) = get(server.address, "/version");
+    let printed = run(catalogql().args(["version", "-o", "json"])).stdout;
+    let [version, printed] = [version, printed].map(|text| serde_json::from_str::<Value>(&text).expect("it is JSON"));
+    assert_eq!((status, &version), (200, &printed));
+    assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
 }
 
 #[test]

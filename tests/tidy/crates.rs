@@ -48,7 +48,7 @@ const RESERVED: [(&str, &[&str]); 24] = [
     ("h2", &["catalogql"]),
     ("tokio-tungstenite", &["graphql-http"]),
     ("apollo-compiler", &["graphql"]),
-    ("strsim", &["graphql"]),
+    ("strsim", &["graphql", "catalogql"]),
     ("clap", &["catalogql"]),
     ("anyhow", &["catalogql"]),
     ("tracing-subscriber", &["catalogql"]),
