@@ -64,7 +64,7 @@ function sampleOf(each: SamplePackage): Sample {
     package: name,
     name,
     id,
-    by: head && { name: { catalog: catalog.name, package: name, name: head.name } },
+    bundle: head?.name,
     gvk: head?.providedApis[0],
     request: { packageName: name, catalogs: [catalog.name] },
     from: { digest: catalog.digest },
