@@ -78,10 +78,12 @@ const properties = [
 const pixel = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 const icon = { base64data: pixel, mediatype: 'image/gif' };
 const bundle = { package: 'kestrel', name: 'kestrel.v1.0.0', image: 'registry.example.com/kestrel:1', properties };
+const reference = { schema: 'olm.package' };
 const blobs = [
   { schema: 'olm.package', name: 'kestrel', defaultChannel: 'stable', icon },
   { schema: 'olm.channel', package: 'kestrel', name: 'stable', entries: [{ name: bundle.name }] },
   { schema: 'olm.bundle', ...bundle },
+  { schema: 'olm.deprecations', package: 'kestrel', entries: [{ reference, message: 'It landed.' }] },
 ];
 
 const work = workFolder('cache');
@@ -139,6 +141,37 @@ test('Apollo Client loses the tile without the policies of the page, by its prov
     const alike = (text) => text.replace('provider { url }', 'provider { name }');
     const same = await tileOfApollo(client(), alike);
     assert.deepEqual(same.tile, same.data);
+  }));
+
+/** Documents that select different fields of the same values without an id. */
+const values = (facet, deprecation, graph) => `
+  query Values($catalog: String!, $name: String!) {
+    packages { facets { ${facet} { value count } } }
+    package(catalog: $catalog, name: $name) {
+      id
+      deprecation { ${deprecation} }
+      updateGraph { ${graph} }
+    }
+  }
+`;
+
+/** What a client still has of such a document once the other came in, beside what it had. */
+async function valuesOfApollo(client) {
+  const query = parse(values('categories', 'message', 'nodes { id }'));
+  const { data } = await client.query({ query, variables });
+  assert.deepEqual([data.package.deprecation.message, data.package.updateGraph.nodes.length], ['It landed.', 1]);
+  await client.query({ query: parse(values('providers', 'schema', 'skipRanges { range }')), variables });
+  client.stop();
+  return [client.readQuery({ query, variables }), data];
+}
+
+test('Apollo Client merges values without an id by the policies of the page, and loses them without', () =>
+  serve(async (url) => {
+    const { createApollo } = await load('apollo');
+    const [kept, data] = await valuesOfApollo(createApollo(url));
+    assert.deepEqual(kept, data);
+    const plain = new ApolloClient({ link: new HttpLink({ uri: url }), cache: new InMemoryCache() });
+    assert.equal((await valuesOfApollo(plain))[0], null);
   }));
 
 /** What urql still has of a tile once the details came in. */
