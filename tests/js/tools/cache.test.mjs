@@ -1,5 +1,5 @@
-// Two documents that select different fields of the same `metadata` and `icon` share a normalized cache: afterwards
-// the first is read from the cache alone. With ids it is whole; without them something is lost.
+// Normalized caches: two documents select different fields of the same `metadata` and `icon`; then the first is read
+// from the cache alone. With ids it is complete, without ids data is lost.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ const head = (name, field) => `
   }
 `;
 
-/** A document as somebody writes it who forgets the ids of these fields. */
+/** A document without the ids of these fields. */
 function withoutIds(text, ...fields) {
   const forget = (node) => {
     if (!fields.includes(node.name.value)) return undefined;
@@ -99,7 +99,7 @@ after(() => {
 const load = (name) => import(join(work, `${name}.js`));
 const serve = (use) => serving([`cached=${catalog}`], use);
 
-/** Says what a tile has, so that a cache that agrees with nothing at all does not pass. */
+/** Compares a tile with the catalog, so that two empty results do not pass as equal. */
 function assertTile({ package: { icon, metadata } }) {
   assert.match(icon.url, /^icons\//);
   const { displayName, provider, text, owner, support, tier } = metadata;
@@ -107,7 +107,7 @@ function assertTile({ package: { icon, metadata } }) {
   assert.deepEqual(found, ['Kestrel', 'Falconry', 'Hovers.', 'wings', 'Falconers', 'gold']);
 }
 
-/** What Apollo Client still has of a tile once the details came in. */
+/** The tile in Apollo Client's cache after the details were fetched, and as it was fetched. */
 async function tileOfApollo(client, change = (text) => text) {
   const query = parse(change(tile));
   const { data } = await client.query({ query, variables });
@@ -155,7 +155,7 @@ const values = (facet, deprecation, graph) => `
   }
 `;
 
-/** What a client still has of such a document once the other came in, beside what it had. */
+/** The first of two such documents in the cache after the second was fetched, and as it was fetched. */
 async function valuesOfApollo(client) {
   const query = parse(values('categories', 'message', 'nodes { id }'));
   const { data } = await client.query({ query, variables });
@@ -174,7 +174,7 @@ test('Apollo Client merges values without an id by the policies of the page, and
     assert.equal((await valuesOfApollo(plain))[0], null);
   }));
 
-/** What urql still has of a tile once the details came in. */
+/** The tile in urql's cache after the details were fetched, and as it was fetched. */
 async function tileOfUrql(url, detailsText) {
   const { createUrql } = await load('urql');
   const client = createUrql(url);
@@ -202,7 +202,7 @@ for (const [field, type] of [['metadata', 'CsvMetadata'], ['icon', 'Icon']]) {
     }));
 }
 
-/** Compiles documents for Relay and fetches some, one after another: what its store then has of the one to read. */
+/** Compiles documents for Relay and fetches some in turn; returns the state and data of `read` in the store. */
 async function inRelay(url, schema, texts, fetched, read) {
   const folder = mkdtempSync(join(work, 'relay-'));
   // Fragments are read with their documents here, instead of one by one.

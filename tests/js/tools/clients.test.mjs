@@ -15,7 +15,7 @@ import { preset } from '@graphql-codegen/client-preset';
 import { Client, cacheExchange, fetchExchange } from 'urql';
 import { persistedExchange } from '@urql/exchange-persisted';
 import { withServer } from '../server.mjs';
-import { faults } from './page.mjs';
+import { typeErrors } from './page.mjs';
 
 const here = import.meta.dirname;
 const schema = join(here, '..', '..', '..', 'schema.graphql');
@@ -26,7 +26,7 @@ const all = ['lampglow', 'nightjar', 'quillstore', 'relaybox', 'sealwright'];
 /** `clients/operations.ts`, compiled with what codegen makes for it. */
 let app;
 /** What was wrong in it. */
-let found;
+let faults;
 
 before(async () => {
   symlinkSync(join(here, 'node_modules'), join(work, 'node_modules'));
@@ -52,7 +52,7 @@ before(async () => {
     },
     true,
   );
-  found = faults([join(work, 'operations.ts')]);
+  faults = typeErrors([join(work, 'operations.ts')]);
   app = await import(join(work, 'operations.js'));
 });
 after(() => rmSync(work, { recursive: true }));
@@ -98,7 +98,7 @@ async function walk(ask) {
 }
 
 test('codegen makes types of the schema that an application compiles with', () => {
-  assert.deepEqual(found, []);
+  assert.deepEqual(faults, []);
 });
 
 test('documents that codegen persists are known to the server by their digest once it had them', () =>

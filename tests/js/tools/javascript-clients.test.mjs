@@ -1,4 +1,4 @@
-// The page for JavaScript clients: its programs compile, run against the real server, and fit the schema.
+// docs/how-to/javascript-clients.md: its code compiles, runs against the real server, and its settings fit the schema.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { buildSchema, getNamedType, isListType, isNonNullType, isObjectType } from 'graphql';
 import relay from 'relay-runtime';
 import { serving, withServer } from '../server.mjs';
-import { compilePage, schemaText, workFolder } from './page.mjs';
+import { compilePage, pageText, schemaText, workFolder } from './page.mjs';
 
 const work = workFolder('page');
 const load = (name) => import(join(work, `${name}.js`));
@@ -88,7 +88,7 @@ test('Relay collects pages in its store, which is stale once a catalog changed',
     assert.equal(environment.check(operation).status, 'stale');
   }));
 
-test('the subscription of the page hears of a change', async () => {
+test('the subscription of the page reports a change', async () => {
   const { onChange } = await load('changes');
   const folder = mkdtempSync(join(tmpdir(), 'catalogql-page-watched-'));
   const write = (name) => {
@@ -97,13 +97,13 @@ test('the subscription of the page hears of a change', async () => {
     renameSync(`${folder}.new`, join(folder, 'catalog.json'));
   };
   write('first');
-  await serving([`watched=${folder}`, '--watch'], async (url) => {
+  const subscribe = async (url) => {
     let end;
     const changed = new Promise((resolve) => (end = onChange(url, resolve, () => write('second'))));
     assert.equal(await changed, 'watched');
     end();
-  });
-  rmSync(folder, { recursive: true });
+  };
+  await serving([`watched=${folder}`, '--watch'], subscribe).finally(() => rmSync(folder, { recursive: true }));
 });
 
 const types = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !type.name.startsWith('__'));
@@ -122,6 +122,9 @@ test('the page names every type with an id', () => {
   const text = readFileSync(join(work, 'urql.ts'), 'utf8');
   const [, listed] = /new Set\(\[(.*)\]\)/.exec(text);
   assert.deepEqual(listed.split(', '), expected.map((name) => `'${name}'`));
+  const [, sentence] = /\*\*Select `id` on every object that has one:\*\*([^.]*)\./.exec(pageText);
+  const named = [...sentence.matchAll(/`([A-Z]\w+)`/g)].map(([, name]) => name);
+  assert.deepEqual(named.sort(), expected);
 });
 
 test('the settings of Apollo Client cover every connection with its arguments', async () => {

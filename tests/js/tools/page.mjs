@@ -1,5 +1,5 @@
-// The code of a page of the documentation, compiled as a reader would compile it: each block of TypeScript whose first
-// line names a file.
+// The code of docs/how-to/javascript-clients.md, compiled as a reader would compile it. The first line of each code
+// block names its file.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -11,24 +11,26 @@ import ts from 'typescript';
 
 const here = import.meta.dirname;
 const repository = join(here, '..', '..', '..');
-const page = join(repository, 'docs', 'how-to', 'javascript-clients.md');
-/** The schema as it is released. */
+/** Source of the page. */
+export const pageText = readFileSync(join(repository, 'docs', 'how-to', 'javascript-clients.md'), 'utf8');
+/** The schema as the server has it. */
 export const schemaText = readFileSync(join(repository, 'schema.graphql'), 'utf8');
 
-/** The blocks of the page by their files. */
+/** The code blocks of the page by file name. */
 function blocks() {
-  const found = readFileSync(page, 'utf8').matchAll(/^```ts\n\/\/ (\S+\.ts)\n([\s\S]*?)^```$/gm);
-  return new Map([...found].map(([, file, text]) => [file, text]));
+  const found = [...pageText.matchAll(/^```ts\n\/\/ (\S+\.ts)\n([\s\S]*?)^```$/gm)];
+  assert.equal(pageText.match(/^```/gm).length, 2 * found.length, 'every code block names its file');
+  return new Map(found.map(([, file, text]) => [file, text]));
 }
 
-/** A folder whose programs find the clients. */
+/** Creates a temporary folder whose modules can import the clients. */
 export function workFolder(name) {
   const work = mkdtempSync(join(tmpdir(), `catalogql-${name}-`));
   symlinkSync(join(here, 'node_modules'), join(work, 'node_modules'));
   return work;
 }
 
-/** Runs relay-compiler over the sources in a folder. */
+/** Runs relay-compiler on the sources in `folder`; it writes to `__generated__` there. */
 export function compileRelay(folder, language, schema) {
   writeFileSync(join(folder, 'schema.graphql'), schema);
   writeFileSync(join(folder, 'package.json'), '{}');
@@ -37,15 +39,15 @@ export function compileRelay(folder, language, schema) {
   execFileSync(process.execPath, [compiler, 'relay.config.json'], { cwd: folder, stdio: 'pipe' });
 }
 
-/** Every program of the page, in its order. */
+/** Files of the page, in its order. */
 const programs = ['documents.ts', 'apollo.ts', 'urql.ts', 'relay.ts', 'codegen.ts', 'changes.ts'];
 
-/** Compiles programs of the page in a folder; they are there as JavaScript afterwards. */
+/** Compiles the `wanted` files of the page to JavaScript in the folder `work`, and throws on type errors. */
 export async function compilePage(work, wanted = programs) {
   const files = blocks();
   assert.deepEqual([...files.keys()], programs);
   writeFileSync(join(work, 'package.json'), '{"type": "module"}');
-  // Relay's modules and what its compiler writes are CommonJS, as bundlers take them.
+  // relay-compiler writes imports without extensions, which Node accepts in CommonJS only.
   const relay = join(work, 'relay');
   mkdirSync(relay);
   const pathOf = (file) => join(file === 'relay.ts' ? relay : work, file);
@@ -53,13 +55,13 @@ export async function compilePage(work, wanted = programs) {
   compileRelay(relay, 'typescript', schemaText);
   if (wanted.includes('codegen.ts')) await generateTypes(work);
   const artifacts = readdirSync(join(relay, '__generated__')).map((file) => join(relay, '__generated__', file));
-  assert.deepEqual(faults([...wanted.map(pathOf), ...artifacts]), []);
+  assert.deepEqual(typeErrors([...wanted.map(pathOf), ...artifacts]), []);
   linkRelay(join(relay, 'relay.js'));
 }
 
-/** What codegen makes by the page's settings, with the schema from a file instead of a server. */
+/** Runs codegen with the page's settings, but with the schema from the repository instead of a server. */
 async function generateTypes(work) {
-  assert.deepEqual(faults([join(work, 'codegen.ts')]), []);
+  assert.deepEqual(typeErrors([join(work, 'codegen.ts')]), []);
   const { default: config } = await import(join(work, 'codegen.js'));
   assert.equal(config.schema, 'http://127.0.0.1:8080/schema.graphql');
   const targets = Object.entries(config.generates).map(([folder, target]) => [`${join(work, folder)}/`, target]);
@@ -68,8 +70,8 @@ async function generateTypes(work) {
   await generate({ ...config, schema: schemaText, documents, generates, silent: true }, true);
 }
 
-/** What TypeScript says of files, which it compiles next to them. */
-export function faults(files) {
+/** Type errors of TypeScript files; also compiles each to JavaScript next to it. */
+export function typeErrors(files) {
   const program = ts.createProgram(files, {
     strict: true,
     module: ts.ModuleKind.NodeNext,
@@ -83,7 +85,7 @@ export function faults(files) {
   return found.map((one) => `${one.file?.fileName}: ${text(one)}`);
 }
 
-/** Puts what relay-compiler wrote in the place of the documents, as Relay's plugin for bundlers does. */
+/** Replaces `graphql` tags by imports of what relay-compiler wrote, as Relay's plugins for bundlers do. */
 function linkRelay(file) {
   const text = readFileSync(file, 'utf8');
   const linked = text.replace(
