@@ -42,11 +42,12 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** The query of the tab that was open at the last visit, as GraphiQL keeps it. */
-export function storedQuery(): string | undefined {
+/** What is in the tab that was open at the last visit, as GraphiQL keeps it. */
+export function storedDraft(): Draft | undefined {
   try {
     const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem("catalogql:graphiql:tabState") ?? "{}");
-    return tabs?.[activeTabIndex]?.query ?? undefined;
+    const tab = tabs?.[activeTabIndex];
+    return tab?.query ? { query: tab.query, variables: tab.variables ?? "" } : undefined;
   } catch {
     // Storage may be forbidden, or hold something else.
     return undefined;

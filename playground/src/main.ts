@@ -2,12 +2,12 @@
 
 import "./small.css";
 
-import { type Draft, endpoint, linkedDraft, storedQuery } from "./draft";
+import { type Draft, endpoint, linkedDraft, storedDraft } from "./draft";
 import welcome from "./welcome.graphql?raw";
 
 const root = document.getElementById("playground")!;
 const linked = linkedDraft(location.search);
-const draft: Draft = linked ?? { query: storedQuery() ?? welcome, variables: "" };
+const draft: Draft = linked ?? storedDraft() ?? { query: welcome, variables: "" };
 
 const form = document.createElement("form");
 form.className = "small";
