@@ -11,19 +11,21 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={PLAYGROUND}");
     let out = std::env::var_os("OUT_DIR").expect("cargo names a folder");
-    let out = Path::new(&out).join("playground.rs");
-    fs::write(&out, playground()).unwrap_or_else(|error| panic!("cannot write {}: {error}", out.display()));
+    let (out, table) = (Path::new(&out), Path::new(&out).join("playground.rs"));
+    fs::write(&table, playground(out)).unwrap_or_else(|error| panic!("cannot write {}: {error}", table.display()));
 }
 
-/// The table of the playground's files, as `src/lib.rs` takes it.
-fn playground() -> String {
+/// The table of the playground's files, as `src/lib.rs` takes it. They are copied to the folder that cargo names: another
+/// clone with the same target folder may compile the table, and has its playground elsewhere.
+fn playground(out: &Path) -> String {
     let site = Path::new(PLAYGROUND).join("site");
-    let site = std::path::absolute(&site).expect("there is a current folder");
     let mut text = String::from("const FILES: Files = &[\n");
-    for path in if site.is_dir() { files(&site) } else { Vec::new() } {
+    for (index, path) in if site.is_dir() { files(&site) } else { Vec::new() }.iter().enumerate() {
+        let copy = out.join(index.to_string());
+        fs::copy(path, &copy).unwrap_or_else(|error| panic!("cannot copy {}: {error}", path.display()));
         let name = path.strip_prefix(&site).expect("it is below the folder").with_extension("");
-        let [name, path] = [&name, &path].map(|path| path.to_str().expect("paths of the project are UTF-8"));
-        writeln!(text, "({name:?}, include_bytes!({path:?})),").expect("a string takes all text");
+        let [name, copy] = [&name, &copy].map(|path| path.to_str().expect("paths of the project are UTF-8"));
+        writeln!(text, "({name:?}, include_bytes!({copy:?})),").expect("a string takes all text");
     }
     text + "];\n"
 }
