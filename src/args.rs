@@ -17,14 +17,13 @@ use graphql::StreamLimits;
 use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
 
+pub use observe::{MetricsAuth, ObserveArgs};
 pub use queries::{CatalogArgs, DiffArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs, ShowArgs};
 pub use server::{CertificateArgs, ServerArgs, ServiceName, TlsArgs};
 pub use values::{ByteSize, InstalledArg};
 
 pub(crate) use values::parse_duration;
 use values::{parse_external_address, parse_installed};
-
-pub use observe::{MetricsAuth, ObserveArgs};
 
 /// The version, with the commit that it was built from if that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
@@ -248,7 +247,8 @@ pub struct DocumentArgs {
 }
 
 impl Args {
-    /// Parses the command line, the environment and the configuration file; ends the process with a message if they say something else.
+    /// Parses the command line, the environment and the configuration file; ends the process with a message if one of them
+    /// is wrong.
     pub fn read() -> Self {
         let command = Self::with_variables();
         let line = file::add_members(&command, std::env::args_os().collect()).unwrap_or_else(|error| error.exit());

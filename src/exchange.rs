@@ -1,5 +1,5 @@
-//! What is counted and logged of requests over HTTP: by the handler that answers them, their method, their status, and how long they
-//! took.
+//! What is counted and logged of requests over HTTP: by the handler that answers them, their method, their status, and how
+//! long they took.
 //!
 //! The listener begins an exchange for each request and gives it the response; the body of the response ends it. What an
 //! exchange costs is a few atomics: nothing is allocated, and no text of a request is kept.

@@ -16,7 +16,7 @@ labels! {
         Icon = "icon",
         /// The page for people and its files.
         Page = "page",
-        /// A description: the GraphQL schema, or the `OpenAPI` document.
+        /// A description: the GraphQL schema, the `OpenAPI` document, or the version.
         Schema = "schema",
         /// No route.
         Other = "other",
@@ -35,7 +35,7 @@ impl Handler {
         match path {
             "/graphql" => Self::Graphql,
             "/" => Self::Page,
-            "/schema.graphql" | "/openapi.json" => Self::Schema,
+            "/schema.graphql" | "/openapi.json" | "/version" => Self::Schema,
             _ if is_catalogds(path) => match path.rsplit('/').next() {
                 Some("metas") => Self::Metas,
                 Some("all" | "all.json") => Self::All,

@@ -16,10 +16,10 @@ const READINESS: &str = "/readyz";
 
 /// The readiness that `/readyz` reports. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Ready(Arc<Mutex<State>>);
+pub struct Ready(Arc<Mutex<Readiness>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct Readiness {
     is_ready: bool,
     /// Names of the catalogs that were not loaded yet, not even in vain.
     late: Vec<String>,
@@ -37,13 +37,13 @@ impl Ready {
         self.update(|state| state.late = late);
     }
 
-    fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    fn update<T>(&self, change: impl FnOnce(&mut Readiness) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Responds to the probe, in the format of Kubernetes if it asks for more.
     fn respond(&self, is_verbose: bool) -> (StatusCode, String) {
-        self.update(|State { is_ready, late }| {
+        self.update(|Readiness { is_ready, late }| {
             let status = if *is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
             if !is_verbose {
                 return (status, if *is_ready { "ok\n" } else { "loading\n" }.to_owned());

@@ -21,9 +21,9 @@ use super::connections::StreamPlace;
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// The requests of a connection.
-pub(super) struct Streams(Mutex<State>);
+pub(super) struct Streams(Mutex<OpenStreams>);
 
-struct State {
+struct OpenStreams {
     next_id: u64,
     /// Moment from which on there was no request; meaningless while there is one.
     idle_since: Instant,
@@ -61,7 +61,7 @@ struct Piece {
 
 impl Streams {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self(Mutex::new(State { next_id: 0, idle_since: Instant::now(), open: HashMap::new() })))
+        Arc::new(Self(Mutex::new(OpenStreams { next_id: 0, idle_since: Instant::now(), open: HashMap::new() })))
     }
 
     /// Begins a request.
@@ -85,7 +85,7 @@ impl Streams {
         state.open.values().filter(|unsent| unsent.pieces > 0).map(|unsent| unsent.progress.elapsed()).max()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OpenStreams> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

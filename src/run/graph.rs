@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 
 use super::once;
 use super::output::{ignore_closed_pipe, json, table, warning};
-use super::similar::did_you_mean;
+use super::similar::similar_names;
 use super::sources::SourceReference;
 use crate::args::{GraphArgs, GraphOutput};
 
@@ -97,11 +97,11 @@ fn mermaid(out: &mut impl Write, graph: &UpdateGraph<'_>) -> io::Result<()> {
 /// Finds the package, and checks that it has the channels named by the arguments.
 fn package<'a>(catalog: &'a Catalog, args: &GraphArgs) -> anyhow::Result<Package<'a>> {
     let Some(package) = catalog.package(&args.package) else {
-        let similar = did_you_mean(&args.package, catalog.packages().map(Package::name));
+        let similar = similar_names(&args.package, catalog.packages().map(Package::name));
         bail!("package {:?} not found{similar}", args.package);
     };
     if let Some(channel) = args.channel.iter().find(|name| package.channel(name).is_none()) {
-        let similar = did_you_mean(channel, package.channels().map(Channel::name));
+        let similar = similar_names(channel, package.channels().map(Channel::name));
         bail!("package {:?}, channel {channel:?} not found{similar}", args.package);
     }
     Ok(package)

@@ -13,7 +13,7 @@ use serving::{Served, catalogs};
 
 use super::output::{ignore_closed_pipe, indented, table};
 use super::server::ANSWERS_BUILD;
-use super::similar::did_you_mean;
+use super::similar::similar_names;
 use super::sources::{self, SourceReference};
 use super::{once, output};
 use crate::args::{DiffArgs, ImageArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs};
@@ -62,9 +62,11 @@ pub(super) fn query(args: &QueryArgs) -> anyhow::Result<ExitCode> {
 /// Lists objects of one kind.
 pub(super) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let engine = engine(&args.catalogs.sources, &args.images)?;
-    let packages = package_names(&engine)?;
-    if let Some(name) = args.package.iter().find(|name| !packages.contains(name)) {
-        bail!("package {name:?} not found{}", did_you_mean(name, packages.iter().map(String::as_str)));
+    if !args.package.is_empty() {
+        let packages = package_names(&engine)?;
+        if let Some(name) = args.package.iter().find(|name| !packages.contains(name)) {
+            bail!("package {name:?} not found{}", similar_names(name, packages.iter().map(String::as_str)));
+        }
     }
     let variables = json!({"first": EVERYTHING, "names": args.package});
     match args.kind {

@@ -151,8 +151,7 @@ impl Server {
         self.sources.controller = Some(metrics);
     }
 
-    /// Listens for scrapers, if the arguments say so. `authorizer`
-    /// says who may read metrics where not everybody may.
+    /// Listens for scrapers, if the arguments say so. `authorizer` says who may read metrics where not everybody may.
     pub(super) async fn bind_metrics(
         &mut self,
         args: &ServerArgs,

@@ -8,7 +8,7 @@ use console::style;
 use serde_json::{Value, json};
 
 use super::queries::{EVERYTHING, engine, items, package_names, print_items, text};
-use super::similar::did_you_mean;
+use super::similar::similar_names;
 use crate::args::ShowArgs;
 
 /// Width of the labels with the space behind them, in letters.
@@ -70,7 +70,7 @@ pub(super) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let packages = items(&engine, document, &variables, "/packages/nodes")?;
     if packages.is_empty() {
         let names = package_names(&engine)?;
-        bail!("package {:?} not found{}", args.package, did_you_mean(&args.package, names.iter().map(String::as_str)));
+        bail!("package {:?} not found{}", args.package, similar_names(&args.package, names.iter().map(String::as_str)));
     }
     let Some(bundle) = &args.bundle else {
         return print_items(&packages, args.output, |packages| each(packages, package));
@@ -82,7 +82,7 @@ pub(super) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
         let bundles =
             items(&engine, bundles, &json!({"names": [&args.package], "first": EVERYTHING}), "/bundles/nodes")?;
         let names: Vec<_> = bundles.iter().map(|bundle| text(bundle, "/name")).collect();
-        let similar = did_you_mean(bundle, names.iter().map(String::as_str));
+        let similar = similar_names(bundle, names.iter().map(String::as_str));
         bail!("package {:?}, bundle {bundle:?} not found{similar}", args.package);
     }
     print_items(&with_bundle, args.output, |packages| each(packages, self::bundle))

@@ -8,7 +8,7 @@ const LONG: usize = 5;
 
 /// Returns what to add to the message about a name that was not found; empty if no candidate is similar. Similar are
 /// names that differ in one letter, those of five letters and more in two, and those that begin with the name.
-pub(super) fn did_you_mean<'n>(name: &str, candidates: impl IntoIterator<Item = &'n str>) -> String {
+pub(super) fn similar_names<'n>(name: &str, candidates: impl IntoIterator<Item = &'n str>) -> String {
     let most = if name.chars().count() < LONG { 1 } else { 2 };
     let distance = |candidate: &str| {
         let edits = strsim::osa_distance(&name.to_lowercase(), &candidate.to_lowercase());
@@ -38,8 +38,8 @@ mod tests {
             ("zzz", ""),
             ("", ""),
         ] {
-            assert_eq!(did_you_mean(name, names), expected, "{name}");
+            assert_eq!(similar_names(name, names), expected, "{name}");
         }
-        assert_eq!(did_you_mean("abcde", ["abcd1", "abcd2", "abcd3", "abcd4"]).matches('"').count(), 6);
+        assert_eq!(similar_names("abcde", ["abcd1", "abcd2", "abcd3", "abcd4"]).matches('"').count(), 6);
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Observed<'a> {
 }
 
 /// A condition without its times.
-struct State {
+struct ConditionState {
     kind: &'static str,
     is_true: bool,
     reason: &'static str,
@@ -76,7 +76,7 @@ impl Observed<'_> {
         })
     }
 
-    fn states(&self) -> Option<Vec<State>> {
+    fn states(&self) -> Option<Vec<ConditionState>> {
         if self.object.metadata.deletion_timestamp.is_some() {
             return None;
         }
@@ -85,7 +85,7 @@ impl Observed<'_> {
             return self.report.is_none().then(unavailable);
         }
         if let Some(reason) = self.invalid {
-            let blocked = State::new(conditions::PROGRESSING, false, progressing::BLOCKED, reason);
+            let blocked = ConditionState::new(conditions::PROGRESSING, false, progressing::BLOCKED, reason);
             return Some([blocked].into_iter().chain(self.served()).collect());
         }
         let Some(report) = self.report else {
@@ -97,19 +97,19 @@ impl Observed<'_> {
     }
 
     /// What is said of the content, whether or not it is the desired one.
-    fn served(&self) -> Vec<State> {
+    fn served(&self) -> Vec<ConditionState> {
         let serving = match self.content() {
-            Some(_) => State::new(conditions::SERVING, true, serving::AVAILABLE, serving::SERVING_DESIRED),
-            None => State::new(conditions::SERVING, false, serving::UNAVAILABLE, ""),
+            Some(_) => ConditionState::new(conditions::SERVING, true, serving::AVAILABLE, serving::SERVING_DESIRED),
+            None => ConditionState::new(conditions::SERVING, false, serving::UNAVAILABLE, ""),
         };
         [serving].into_iter().chain(self.validity()).collect()
     }
 
-    fn validity(&self) -> Option<State> {
+    fn validity(&self) -> Option<ConditionState> {
         if let Some(error) = self.report.and_then(Report::error)
             && error.reason() == FailureReason::InvalidCatalog
         {
-            return Some(State::new(conditions::VALID, false, valid::UNREADABLE, &message(error)));
+            return Some(ConditionState::new(conditions::VALID, false, valid::UNREADABLE, &message(error)));
         }
         let content = self.content()?;
         let problems = content.catalog.all_problems();
@@ -122,7 +122,7 @@ impl Observed<'_> {
         let counts = format!("{} and {}", counted(errors, "error"), counted(warnings, "warning"));
         let message = counts + &listed.collect::<String>();
         let reason = if errors == 0 { valid::NO_ERRORS } else { valid::ERRORS_FOUND };
-        Some(State::new(conditions::VALID, errors == 0, reason, &message))
+        Some(ConditionState::new(conditions::VALID, errors == 0, reason, &message))
     }
 
     fn content(&self) -> Option<&Content> {
@@ -142,7 +142,7 @@ impl Observed<'_> {
     }
 }
 
-impl State {
+impl ConditionState {
     fn new(kind: &'static str, is_true: bool, reason: &'static str, message: &str) -> Self {
         Self { kind, is_true, reason, message: shorten(message) }
     }
@@ -171,26 +171,26 @@ impl State {
 }
 
 /// The desired state is that nothing is served, and that is reached.
-fn unavailable() -> Vec<State> {
+fn unavailable() -> Vec<ConditionState> {
     let message = serving::SET_UNAVAILABLE;
     vec![
-        State::new(conditions::PROGRESSING, true, progressing::SUCCEEDED, message),
-        State::new(conditions::SERVING, false, serving::USER_SPECIFIED_UNAVAILABLE, message),
+        ConditionState::new(conditions::PROGRESSING, true, progressing::SUCCEEDED, message),
+        ConditionState::new(conditions::SERVING, false, serving::USER_SPECIFIED_UNAVAILABLE, message),
     ]
 }
 
 /// What an attempt says of the way to the desired state; `None` when it is not over.
-fn progress(report: &Report) -> Option<State> {
+fn progress(report: &Report) -> Option<ConditionState> {
     match &report.status {
         SyncStatus::Pending => None,
         SyncStatus::Synced => {
-            Some(State::new(conditions::PROGRESSING, true, progressing::SUCCEEDED, progressing::UNPACKED))
+            Some(ConditionState::new(conditions::PROGRESSING, true, progressing::SUCCEEDED, progressing::UNPACKED))
         }
         SyncStatus::Failed(error) if is_terminal(error, &report.source) => {
-            Some(State::new(conditions::PROGRESSING, false, progressing::BLOCKED, &message(error)))
+            Some(ConditionState::new(conditions::PROGRESSING, false, progressing::BLOCKED, &message(error)))
         }
         SyncStatus::Failed(error) => {
-            Some(State::new(conditions::PROGRESSING, true, progressing::RETRYING, &message(error)))
+            Some(ConditionState::new(conditions::PROGRESSING, true, progressing::RETRYING, &message(error)))
         }
     }
 }

@@ -48,12 +48,12 @@ pub use find::{
 };
 pub use icon::{FoundIcon, Icon, Icons};
 pub use metadata::{
-    CapabilityLevel, CrdDescription, CsvMetadata, InstallMode, InstallModes, Link, Maintainer, NativeApi,
-    first_sentence, short_name,
+    CapabilityLevel, CrdDescription, CsvMetadata, InstallMode, InstallModes, Link, Maintainer, first_sentence,
+    short_name,
 };
 pub use package::{Channel, ChannelEntry, Deprecation, Head, Package};
 pub use pointer::{JsonPointerError, resolve_pointer};
-pub use property::{GroupVersionKind, PackageRequirement, Property, PropertyKind};
+pub use property::{GroupVersionKind, PackageRequirement, Property, PropertyKind, RawGroupVersionKind};
 pub use requirement::{Requirement, RequirementRule};
 pub use summary::Summary;
 

@@ -1,6 +1,6 @@
 //! Reads the value of an `olm.constraint`: a condition on the other installed bundles.
 
-use super::JsonText;
+use super::{JsonText, RawGroupVersionKind};
 use crate::json::{JsonCursor, JsonError, JsonKind, RawText};
 
 /// A condition on the other installed bundles.
@@ -25,14 +25,7 @@ pub enum ConstraintRule<'a> {
         version_range: JsonText<'a>,
     },
     /// An API that must be provided.
-    Gvk {
-        /// API group.
-        group: JsonText<'a>,
-        /// API version.
-        version: JsonText<'a>,
-        /// Kind.
-        kind: JsonText<'a>,
-    },
+    Gvk(RawGroupVersionKind<'a>),
     /// Every one of these must hold.
     All(Vec<Constraint<'a>>),
     /// At least one of these must hold.
@@ -73,7 +66,7 @@ fn constraint<'a>(cursor: &mut JsonCursor<'a>, depth: usize) -> Result<Constrain
             key if key.is("package") => string_fields(cursor, ["packageName", "versionRange"])
                 .map(|[package, version_range]| ConstraintRule::Package { package, version_range }),
             key if key.is("gvk") => string_fields(cursor, ["group", "version", "kind"])
-                .map(|[group, version, kind]| ConstraintRule::Gvk { group, version, kind }),
+                .map(|[group, version, kind]| ConstraintRule::Gvk(RawGroupVersionKind { group, version, kind })),
             key if key.is("all") => constraints(cursor, depth).map(ConstraintRule::All),
             key if key.is("any") => constraints(cursor, depth).map(ConstraintRule::Any),
             key if key.is("not") => constraints(cursor, depth).map(ConstraintRule::Not),
@@ -129,11 +122,11 @@ mod tests {
             rule: ConstraintRule::Any(vec![
                 Constraint {
                     failure_message: None,
-                    rule: ConstraintRule::Gvk {
+                    rule: ConstraintRule::Gvk(RawGroupVersionKind {
                         group: JsonText(b"\"g\""),
                         version: JsonText(b"\"v1\""),
                         kind: JsonText(b"\"K\""),
-                    },
+                    }),
                 },
                 Constraint {
                     failure_message: None,

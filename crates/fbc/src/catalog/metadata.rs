@@ -21,7 +21,7 @@ pub use kinds::{CapabilityLevel, InstallMode, InstallModes};
 pub(super) use positions::CsvPositions;
 
 use super::record::Payload;
-use super::{Bundle, JsonText, MAX_MANIFEST_DEPTH, Manifests, Property};
+use super::{Bundle, JsonText, MAX_MANIFEST_DEPTH, Manifests, Property, RawGroupVersionKind};
 use crate::json::JsonCursor;
 use crate::manifest::Base64Pattern;
 use crate::read;
@@ -72,17 +72,6 @@ pub struct CrdDescription<'a> {
     pub display_name: Option<JsonText<'a>>,
     /// Description; `None` when missing or empty.
     pub description: Option<JsonText<'a>>,
-}
-
-/// A required built-in API; missing fields are empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NativeApi<'a> {
-    /// API group, empty for the core group.
-    pub group: JsonText<'a>,
-    /// API version, such as `v1`.
-    pub version: JsonText<'a>,
-    /// Kind, such as `ConfigMap`.
-    pub kind: JsonText<'a>,
 }
 
 impl<'a> Bundle<'a> {
@@ -242,10 +231,10 @@ impl CsvMetadata<'_> {
     }
 
     /// Returns the built-in APIs that it requires, in the author's order.
-    pub fn native_apis(&self) -> Vec<NativeApi<'_>> {
+    pub fn native_apis(&self) -> Vec<RawGroupVersionKind<'_>> {
         self.objects(MetadataField::NativeApis, ["group", "version", "kind"], |texts| {
             let [group, version, kind] = texts.map(|text| text.unwrap_or(JsonText::EMPTY));
-            Some(NativeApi { group, version, kind })
+            Some(RawGroupVersionKind { group, version, kind })
         })
     }
 

@@ -6,7 +6,7 @@ use super::constraint::{self, Constraint};
 use super::names::Name;
 use super::package::ids;
 use super::record::{Payload, PropertyRecord};
-use super::{Catalog, JsonValue, go_types};
+use super::{Catalog, JsonText, JsonValue, go_types};
 use crate::json::RawValue;
 
 /// A typed value that a catalog attaches to a package, a channel or a bundle.
@@ -57,6 +57,17 @@ pub struct GroupVersionKind<'a> {
     pub version: &'a str,
     /// Kind, such as `EtcdCluster`.
     pub kind: &'a str,
+}
+
+/// A Kubernetes API in the JSON texts of a value that is decoded when it is read; missing ones are empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawGroupVersionKind<'a> {
+    /// API group, empty for the core group.
+    pub group: JsonText<'a>,
+    /// API version, such as `v1`.
+    pub version: JsonText<'a>,
+    /// Kind, such as `ConfigMap`.
+    pub kind: JsonText<'a>,
 }
 
 /// A package that a bundle requires.

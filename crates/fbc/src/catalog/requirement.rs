@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::constraint::{Constraint, ConstraintRule};
 use super::find::ApiFilter;
-use super::property::{GroupVersionKind, PackageRequirement, Property, PropertyKind};
+use super::property::{GroupVersionKind, PackageRequirement, Property, PropertyKind, RawGroupVersionKind};
 use super::{Bundle, BundleFilter, Catalog, JsonText, Package, id};
 use crate::json::{JsonCursor, JsonError, is_field};
 use crate::range::BlangRange;
@@ -175,7 +175,7 @@ impl Catalog {
             ConstraintRule::Package { package, version_range } => {
                 Some(self.bundles_in_range(&package.decode(), &version_range.decode(), work)?)
             }
-            ConstraintRule::Gvk { group, version, kind } => {
+            ConstraintRule::Gvk(RawGroupVersionKind { group, version, kind }) => {
                 let [group, version, kind] = [group, version, kind].map(|text| text.decode());
                 let api = ApiFilter { group: &group, version: Some(&version), kind: &kind };
                 Some(self.bundles_providing(api, work)?)
@@ -288,7 +288,7 @@ fn write_constraint(f: &mut fmt::Formatter<'_>, constraint: &Constraint<'_>) -> 
             let required = PackageRequirement { package: &package, version_range: &version_range };
             write!(f, "{}", RequirementRule::Package(required))
         }
-        ConstraintRule::Gvk { group, version, kind } => {
+        ConstraintRule::Gvk(RawGroupVersionKind { group, version, kind }) => {
             let [group, version, kind] = [group, version, kind].map(|text| text.decode());
             let api = GroupVersionKind { group: &group, version: &version, kind: &kind };
             write!(f, "{}", RequirementRule::Api(api))

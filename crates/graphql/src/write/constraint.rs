@@ -1,17 +1,9 @@
-//! `Constraint`: the value of an `olm.constraint`.
+//! `Constraint`: the value of an `olm.constraint`, with the APIs and packages that it names.
 
-use fbc::catalog::{Constraint, ConstraintRule, GroupVersionKind, JsonText, PackageRequirement};
+use fbc::catalog::{Constraint, ConstraintRule, GroupVersionKind, JsonText, PackageRequirement, RawGroupVersionKind};
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::{ConstraintField, GroupVersionKindField, PackageRequirementField};
-
-/// The type `GroupVersionKind`, for a constraint.
-#[derive(Clone, Copy)]
-struct GvkConstraint<'a> {
-    group: JsonText<'a>,
-    version: JsonText<'a>,
-    kind: JsonText<'a>,
-}
 
 /// The type `PackageRequirement`, for a constraint.
 #[derive(Clone, Copy)]
@@ -32,9 +24,7 @@ impl<'a> Object<'a> for InCatalog<'a, &Constraint<'_>> {
             (ConstraintField::Package, &ConstraintRule::Package { package, version_range }) => {
                 writer.object(self.with(PackageConstraint { package, version_range }), field)
             }
-            (ConstraintField::Gvk, &ConstraintRule::Gvk { group, version, kind }) => {
-                writer.object(self.with(GvkConstraint { group, version, kind }), field)
-            }
+            (ConstraintField::Gvk, &ConstraintRule::Gvk(api)) => writer.object(self.with(api), field),
             (ConstraintField::All, ConstraintRule::All(list))
             | (ConstraintField::Any, ConstraintRule::Any(list))
             | (ConstraintField::Not, ConstraintRule::Not(list)) => {
@@ -56,7 +46,7 @@ impl<'a> Object<'a> for InCatalog<'a, &Constraint<'_>> {
     }
 }
 
-impl<'a> Object<'a> for InCatalog<'a, GvkConstraint<'_>> {
+impl<'a> Object<'a> for InCatalog<'a, RawGroupVersionKind<'_>> {
     type Field = GroupVersionKindField;
 
     fn write(

@@ -1,18 +1,14 @@
-//! `CsvMetadata`, `Link`, `Maintainer`, `CrdDescription`, and its `GroupVersionKind` and `KeyValue`.
+//! `CsvMetadata`, `Link`, `Maintainer`, `CrdDescription`, and its `KeyValue`.
 
 use fbc::catalog::{
-    Bundle, CapabilityLevel, CrdDescription, CsvMetadata, GroupVersionKind, InstallModes, JsonText, Link, Maintainer,
-    NativeApi, short_name,
+    Bundle, CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, JsonText, Link, Maintainer, short_name,
 };
 use fbc::work::Step;
 use serving::Served;
 
 use super::property::PropertyOwner;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
-use crate::fields::{
-    CrdDescriptionField, CsvMetadataField, GroupVersionKindField, KeyValueField, LinkField, MaintainerField,
-    ProviderField,
-};
+use crate::fields::{CrdDescriptionField, CsvMetadataField, KeyValueField, LinkField, MaintainerField, ProviderField};
 use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODES};
 use crate::opaque_key::KeyTag;
 
@@ -278,28 +274,6 @@ impl<'a> Object<'a> for CrdDescription<'_> {
             CrdDescriptionField::Kind => writer.json(self.kind.raw()),
             CrdDescriptionField::DisplayName => writer.optional_json_string(self.display_name),
             CrdDescriptionField::Description => writer.optional_json_string(self.description),
-        }
-    }
-}
-
-impl<'a> Object<'a> for InCatalog<'a, NativeApi<'_>> {
-    type Field = GroupVersionKindField;
-
-    fn write(
-        self,
-        name: GroupVersionKindField,
-        field: &'a PlannedField<'a>,
-        writer: &mut ResponseWriter<'a>,
-    ) -> WriteResult {
-        match name {
-            GroupVersionKindField::Group => writer.json(self.item.group.raw()),
-            GroupVersionKindField::Version => writer.json(self.item.version.raw()),
-            GroupVersionKindField::Kind => writer.json(self.item.kind.raw()),
-            GroupVersionKindField::Providers => {
-                let [group, version, kind] = [self.item.group, self.item.version, self.item.kind].map(JsonText::decode);
-                let api = GroupVersionKind { group: &group, version: &version, kind: &kind };
-                writer.providers_of_api(self.with(api), field)
-            }
         }
     }
 }
