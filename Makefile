@@ -1,7 +1,7 @@
 # Thin names for what cargo and npm do. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run playground test bench bench-http soak conformance format image regenerate-graphql-js
+.PHONY: help run playground licenses test bench bench-http soak conformance format image regenerate-graphql-js
 
 # Where cargo leaves what it builds.
 BUILT := $(or $(CARGO_TARGET_DIR),target)
@@ -25,7 +25,10 @@ run: ## Serve the example catalog (LISTEN=HOST:PORT says where)
 playground: playground/dist/site/index.html.gz ## Build the page that is served at / (the next build of catalogql has it)
 	@:
 
-test: tests/js/node_modules tests/js/tools/node_modules playground ## Run every test
+licenses: release/dist/third-party.txt.gz ## Collect what `catalogql licenses` prints (the next build of catalogql has it)
+	@:
+
+test: tests/js/node_modules tests/js/tools/node_modules playground licenses ## Run every test
 	tests/setup.sh
 	@mkdir -p $(dir $(SKIPPED)) && : > $(SKIPPED)
 	CATALOGQL_SKIPPED_TESTS=$(SKIPPED) cargo test --workspace --locked
@@ -73,6 +76,10 @@ regenerate-graphql-js: tests/js/node_modules ## Record anew what graphql-js answ
 
 playground/dist/site/index.html.gz: playground/node_modules $(wildcard playground/src/* playground/*.*) examples/operations.graphql
 	npm --prefix playground run build
+
+release/dist/third-party.txt.gz: release/third_party.py Cargo.lock playground/dist/site/index.html.gz
+	release/third_party.py licenses.gz $(or $(MACHINE),$(shell uname -m)) > $@.part
+	@mv $@.part $@
 
 # Exactly what the lock file says, again whenever it changed.
 %/node_modules: %/package-lock.json

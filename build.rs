@@ -23,8 +23,13 @@ const ANSWERS_CODE: [&str; 9] = [
     "schema.graphql",
 ];
 
+/// Where `make licenses` collects the licences of others: always there, so that this program runs again when they change.
+const LICENSES: &str = "release/dist";
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={LICENSES}");
+    copy_licenses();
     println!("cargo::rerun-if-env-changed=GIT_COMMIT");
     let version = env!("CARGO_PKG_VERSION");
     let commit = commit();
@@ -33,6 +38,13 @@ fn main() {
     println!("cargo::rustc-env=CATALOGQL_COMMIT={}", commit.unwrap_or_default());
     println!("cargo::rustc-env=CATALOGQL_CONTENT_BUILD={version}+{}", identity(&CONTENT_CODE));
     println!("cargo::rustc-env=CATALOGQL_ANSWERS_BUILD={version}+{}", identity(&ANSWERS_CODE));
+}
+
+/// Copies the collected licences to where the program embeds them from: nothing where they were not collected.
+fn copy_licenses() {
+    let out = std::env::var_os("OUT_DIR").expect("cargo names a folder");
+    let licenses = fs::read(Path::new(LICENSES).join("third-party.txt.gz")).unwrap_or_default();
+    fs::write(Path::new(&out).join("third-party.txt.gz"), licenses).expect("the folder of cargo can be written to");
 }
 
 /// A hash of these files, and of those below these folders. This program runs again when one of them changes.

@@ -1,9 +1,12 @@
 // Builds the playground into `dist/site`, each file compressed, as the server embeds it.
 
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
+
+/** The packages that are in the page, with the texts of their licences: release/third_party.py reads them. */
+const LICENSES = "licenses.json";
 
 export default defineConfig({
   // Relative, so that the playground works under any path that a proxy puts before it.
@@ -14,6 +17,7 @@ export default defineConfig({
     // The page is at `/`, everything else below `/playground/`.
     assetsDir: "playground",
     assetsInlineLimit: 0,
+    license: { fileName: LICENSES },
     target: "es2022",
     // The editor alone is larger than what Vite warns of.
     chunkSizeWarningLimit: 8000,
@@ -43,7 +47,7 @@ function withoutFonts(): Plugin {
   };
 }
 
-/** Leaves of each file that was written its compressed form only. */
+/** Leaves of each file that was written its compressed form only. The licences are no part of the page. */
 function compressed(): Plugin {
   return {
     name: "compressed",
@@ -51,6 +55,10 @@ function compressed(): Plugin {
     writeBundle({ dir = "" }, bundle) {
       for (const name of Object.keys(bundle)) {
         const path = join(dir, name);
+        if (name === LICENSES) {
+          renameSync(path, join(dir, "..", name));
+          continue;
+        }
         writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }));
         rmSync(path);
       }

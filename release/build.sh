@@ -50,7 +50,7 @@ for folder in "$registry"/*; do
 done
 export RUSTFLAGS="$rust" CFLAGS="$c"
 
-make --no-print-directory playground >&2
+make --no-print-directory --always-make MACHINE="$machine" release/dist/third-party.txt.gz >&2
 cargo build --profile dist --locked --target "$target" --bin catalogql >&2
 program=$built/$target/dist/catalogql
 "${tools}objcopy" --only-keep-debug "$program" "$built/catalogql-$machine.debug"

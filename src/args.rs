@@ -92,6 +92,8 @@ pub enum Command {
         #[arg(long, short, value_enum, default_value_t)]
         output: OutputFormat,
     },
+    /// Print the licences of the program and of what it is made of
+    Licenses,
     /// Print the manual page of the program, or of one of its commands (roff)
     Man {
         /// The command

@@ -41,6 +41,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Resolve(args) => resolve::resolve(&args),
         Command::Certificate(args) => certificate::certificate(&args),
         Command::Version { output } => version::version(output),
+        Command::Licenses => version::licenses(),
         Command::Man { command } => version::man(command.as_deref()),
         Command::Completions { shell } => completions(shell),
     };

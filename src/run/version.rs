@@ -1,14 +1,18 @@
-//! What the program says of itself: its version, and its manual pages.
+//! What the program says of itself: its version, its licences, and its manual pages.
 
 use std::env::consts::{ARCH, OS};
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
+use flate2::read::GzDecoder;
 use serde::Serialize;
 
 use super::output;
 use crate::args::{Args, COMMIT, OutputFormat};
+
+/// The licences of what it is made of, compressed by gzip; empty where they were not collected before it was built.
+const THIRD_PARTY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/third-party.txt.gz"));
 
 /// What the program was built from and for, as JSON.
 #[derive(Serialize)]
@@ -45,6 +49,16 @@ pub(super) fn version(format: OutputFormat) -> anyhow::Result<ExitCode> {
         }
     };
     output::ignore_closed_pipe(printed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the licences of the program and of what it is made of.
+pub(super) fn licenses() -> anyhow::Result<ExitCode> {
+    if THIRD_PARTY.is_empty() {
+        bail!("cannot print licences: this program was built without them; `make licenses` collects them for a build");
+    }
+    let mut text = GzDecoder::new(THIRD_PARTY);
+    output::ignore_closed_pipe(io::copy(&mut text, &mut io::stdout()).map(drop))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,11 +1,15 @@
 //! What a release holds besides the program: the list of its crates, and their licences.
 
 use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::process::Command;
+
+use flate2::read::GzDecoder;
 
 use serde_json::{Value, json};
 
-use crate::support::run;
+use crate::support::{catalogql, report_skipped, run};
 
 /// Runs a program in the folder of the project and returns what it printed.
 fn printed(program: &str, arguments: &[&str]) -> String {
@@ -17,7 +21,7 @@ fn printed(program: &str, arguments: &[&str]) -> String {
 }
 
 fn sbom(machine: &str) -> Value {
-    serde_json::from_str(&printed("python3", &["release/crates.py", "sbom", machine])).expect("it is JSON")
+    serde_json::from_str(&printed("python3", &["release/third_party.py", "sbom", machine])).expect("it is JSON")
 }
 
 fn components(sbom: &Value) -> impl Iterator<Item = &Value> {
@@ -48,11 +52,12 @@ fn the_sbom_names_every_crate_that_is_linked_with_its_licence_and_checksum() {
     let machine = std::env::consts::ARCH;
     let sbom = sbom(machine);
     assert_eq!((&sbom["bomFormat"], &sbom["specVersion"]), (&json!("CycloneDX"), &json!("1.6")));
-    let mut named: BTreeSet<_> = components(&sbom).map(name).collect();
+    let is_crate = |component: &&Value| !component["purl"].as_str().expect("a string").starts_with("pkg:npm/");
+    let mut named: BTreeSet<_> = components(&sbom).filter(is_crate).map(name).collect();
     assert!(named.iter().any(|name| name.starts_with("glibc@")), "{named:?}");
     named.retain(|name| !name.starts_with("glibc@"));
     assert_eq!(named, sources());
-    for component in components(&sbom) {
+    for component in components(&sbom).filter(is_crate) {
         let licence = component["licenses"][0]["expression"].as_str().expect("a string");
         assert!(
             !licence.contains(['/', ' '])
@@ -79,8 +84,33 @@ fn the_same_lock_file_gives_the_same_sbom() {
 
 #[test]
 fn the_licences_of_what_is_linked_come_with_it() {
-    let text = printed("python3", &["release/crates.py", "licenses", std::env::consts::ARCH]);
+    let text = printed("python3", &["release/third_party.py", "licenses", std::env::consts::ARCH]);
     for part in ["tokio ", "aws-lc-sys ", "zstd-sys ", "tikv-jemalloc-sys ", "glibc ", "Apache License", "MIT"] {
         assert!(text.contains(part), "{part}");
+    }
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/playground/dist/licenses.json");
+    let Ok(page) = fs::read_to_string(page) else {
+        return report_skipped("npm licences", "the playground was not built", "make playground builds it");
+    };
+    let components: BTreeSet<_> = components(&sbom(std::env::consts::ARCH)).map(name).collect();
+    for package in serde_json::from_str::<Vec<Value>>(&page).expect("it is JSON") {
+        let [name, version] = ["name", "version"].map(|field| package[field].as_str().expect("a string"));
+        assert!(text.contains(&format!("\n{name} {version} (")), "{name} {version}");
+        assert!(components.contains(&format!("{name}@{version}")), "{name} {version}");
+    }
+}
+
+#[test]
+fn the_program_prints_the_licences_that_were_collected_for_it() {
+    let printed = run(catalogql().arg("licenses"));
+    let collected = concat!(env!("CARGO_MANIFEST_DIR"), "/release/dist/third-party.txt.gz");
+    if let Ok(file) = File::open(collected) {
+        let mut text = String::new();
+        GzDecoder::new(file).read_to_string(&mut text).expect("it was written by gzip");
+        assert_eq!((printed.status, printed.stdout == text), (Some(0), true), "{}", printed.stderr);
+    } else {
+        let message = "error: cannot print licences: this program was built without them; `make licenses` collects \
+                       them for a build\n";
+        assert_eq!((printed.status, printed.stderr.as_str()), (Some(1), message));
     }
 }

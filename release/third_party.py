@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Says which crates are linked into the program, from what cargo resolves for a machine.
+"""Says which crates are linked into the program and which npm packages are in its page, from what cargo resolves for a
+machine and from what was built of the playground.
 
-usage: crates.py sbom|licenses x86_64|aarch64
+usage: third_party.py sbom|licenses|licenses.gz x86_64|aarch64
 
-sbom      a CycloneDX document (JSON) with every crate, its licence and its checksum
-licenses  the texts of their licences, each text once with the crates that it is for
+sbom         a CycloneDX document (JSON) with every crate and package, its licence, and the checksums of crates
+licenses     the texts of their licences, each text once with what it is for
+licenses.gz  the same, compressed, as the program embeds it
 
 Crates that only build scripts, macros or tests use are not linked, and not listed. What C code a crate brings is part
 of that crate; glibc, which is linked statically, is listed besides.
 """
 
+import gzip
 import json
 import os
 import re
@@ -21,6 +24,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# What Vite has put into the page; a program without the playground has none of it.
+PAGE = ROOT / "playground/dist/licenses.json"
 LICENSE = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.IGNORECASE)
 
 
@@ -82,14 +87,32 @@ def glibc():
     }
 
 
+def npm_packages():
+    return json.loads(PAGE.read_text()) if PAGE.exists() else []
+
+
+def npm_component(package):
+    purl = f"pkg:npm/{package['name'].replace('@', '%40')}@{package['version']}"
+    return {
+        "type": "library",
+        "bom-ref": purl,
+        "name": package["name"],
+        "version": package["version"],
+        "purl": purl,
+        "licenses": [{"expression": package.get("identifier") or "NOASSERTION"}],
+    }
+
+
 def sbom(machine):
     packages, needed = linked(machine)
+    page = [npm_component(package) for package in npm_packages()]
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
     checksums = {(package["name"], package["version"]): package.get("checksum") for package in lock["package"]}
     components = sorted((component(package, checksums) for package in packages.values()), key=lambda it: it["bom-ref"])
     root = next(it for it in components if it["name"] == "catalogql")
     needs = {reference(packages[key]): sorted(reference(packages[of]) for of in deps) for key, deps in needed.items()}
     needs[root["bom-ref"]].append(glibc()["bom-ref"])
+    needs[root["bom-ref"]] += [part["bom-ref"] for part in page]
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     moment = {"timestamp": datetime.fromtimestamp(int(epoch), timezone.utc).isoformat()} if epoch else {}
     document = {
@@ -97,7 +120,7 @@ def sbom(machine):
         "specVersion": "1.6",
         "version": 1,
         "metadata": {**moment, "component": root},
-        "components": [it for it in components if it is not root] + [glibc()],
+        "components": [it for it in components if it is not root] + [glibc()] + page,
         "dependencies": [{"ref": ref, "dependsOn": deps} for ref, deps in sorted(needs.items())],
     }
     serial = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(document, sort_keys=True))
@@ -120,8 +143,13 @@ def licenses(machine):
             texts.setdefault(text, []).append(name)
         if not found:
             without.append(name)
+    for package in npm_packages():
+        name = f"{package['name']} {package['version']} ({package['identifier']}, npm)"
+        text = package.get("text")
+        texts.setdefault(text.strip(), []).append(name) if text else without.append(name)
     parts = [
-        "catalogql is licensed under Apache-2.0. What is linked into it has the licences below.\n\n"
+        "catalogql is licensed under Apache-2.0. What is linked into it has the licences below, and so have the npm\n"
+        "packages of the page that it serves. The icons of its editor are Codicons by Microsoft (CC-BY-4.0).\n\n"
         f"glibc {glibc()['version']} is linked statically (LGPL-2.1-or-later; https://www.gnu.org/software/libc).\n"
         "release/build.sh in the source of catalogql links the program again with another glibc."
     ]
@@ -132,6 +160,8 @@ def licenses(machine):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in ("sbom", "licenses") or sys.argv[2] not in ("x86_64", "aarch64"):
+    formats = {"sbom": sbom, "licenses": licenses, "licenses.gz": licenses}
+    if len(sys.argv) != 3 or sys.argv[1] not in formats or sys.argv[2] not in ("x86_64", "aarch64"):
         sys.exit(__doc__)
-    print({"sbom": sbom, "licenses": licenses}[sys.argv[1]](sys.argv[2]))
+    text = formats[sys.argv[1]](sys.argv[2]) + "\n"
+    sys.stdout.buffer.write(gzip.compress(text.encode(), mtime=0) if sys.argv[1].endswith(".gz") else text.encode())
