@@ -52,9 +52,10 @@ bench-http: benches/peers/graphql-js/node_modules benches/peers/mercurius/node_m
 	python3 benches/http/attackers.py $(BUILT)/release/catalogql
 	python3 benches/http/tls.py $(BUILT)/release/catalogql
 
-soak: ## Keep a server busy with good and bad clients for MINUTES=15 and watch memory and descriptors (needs openssl and h2load)
+soak: ## Keep a controller busy with good and bad clients for MINUTES=15 and watch memory and descriptors (needs openssl and h2load)
 	cargo build --release --locked
-	python3 benches/http/soak.py $(BUILT)/release/catalogql $(MINUTES)
+	cargo build --locked --package testing --example cluster
+	python3 benches/http/soak.py $(BUILT)/release/catalogql $(BUILT)/debug/examples/cluster $(MINUTES)
 
 conformance: tests/js/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster, every alert
 	cargo build --locked

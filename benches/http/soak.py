@@ -2,10 +2,12 @@
 """Keeps a server busy for a long while with everything that clients do, good and bad, and watches its memory.
 
     make soak
-    python3 benches/http/soak.py target/release/catalogql [MINUTES [CATALOG]]
+    python3 benches/http/soak.py target/release/catalogql target/debug/examples/cluster [MINUTES [CATALOG]]
 
-Everything is on: TLS with a certificate that is rotated, metrics that are scraped, and a second catalog that is watched
-and changes. Every sample operation is asked in turn over HTTP/1.1, a page and a download over HTTP/2.
+The server is the controller of a real control plane, with images from a real registry: one catalog, and a second one
+that changes. Everything is on: TLS with a certificate that is rotated, a Lease, status, and metrics that are scraped by
+a client that the API server knows. Every sample operation is asked in turn over HTTP/1.1, a page and a download over
+HTTP/2.
 Meanwhile there are subscriptions that come and go, readers that are slow and readers that are gone, requests that are
 half sent, and 2,000 connections on which nothing happens, some not even a handshake.
 
@@ -14,7 +16,6 @@ must not become more. No request of a good client may fail.
 """
 
 import asyncio
-import collections
 import itertools
 import json
 import os
@@ -43,8 +44,6 @@ IDLE = 2000
 WORKERS, SLOW, DEAD, HALF, STREAMS = 4, 4, 4, 4, 8
 # Seconds between two requests of a worker, two contents, two certificates, two scrapes.
 PAUSE, CHURN, ROTATION, SCRAPE = 0.02, 2, 5, 1
-# How many contents are written before it is their turn.
-AHEAD = 2
 # Before it counts, everything was there once.
 WARM = 60
 SAMPLE = 5
@@ -83,7 +82,7 @@ def lead(link, target):
     os.rename(link + ".next", link)
 
 
-def write_churn(link, number):
+def write_churn(work, number):
     """A catalog of 100 packages that say which content they are of; returns its folder."""
     text = ""
     for package in range(100):
@@ -96,7 +95,7 @@ def write_churn(link, number):
             {"schema": "olm.bundle", "package": name, "name": bundle, "image": "x", "properties": [version]},
         ]:
             text += json.dumps(blob) + "\n"
-    folder = f"{link}-{number}"
+    folder = os.path.join(work, f"churn-{number}")
     os.makedirs(folder)
     with open(os.path.join(folder, "catalog.json"), "w", encoding="utf-8") as file:
         file.write(text)
@@ -174,11 +173,37 @@ async def answer(reader):
     return int(head.split(b" ", 2)[1]), body
 
 
+class Cluster:
+    """A control plane and a registry with the catalogs `c` and `churn`, for a while."""
+
+    def __init__(self, program, directory):
+        self.process = subprocess.Popen([program, directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit("the cluster does not start")
+        self.access = json.loads(line)
+
+    def serve(self, folder):
+        """Makes the catalog in a folder the content of `churn`; the folder is not needed any more."""
+        self.process.stdin.write(folder + "\n")
+        self.process.stdin.flush()
+        if not self.process.stdout.readline():
+            sys.exit("the cluster has ended")
+        shutil.rmtree(folder)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+
+
 class Clients:
     """All that goes on at once, each kind counted."""
 
-    def __init__(self, samples, work):
-        self.samples, self.work = samples, work
+    def __init__(self, samples, work, cluster):
+        self.samples, self.work, self.cluster = samples, work, cluster
         self.text, named = operations()
         self.queries = [name for kind, name in named if kind == "query"]
         self.subscriptions = [name for kind, name in named if kind == "subscription"]
@@ -219,7 +244,8 @@ class Clients:
 
     async def scrape(self):
         """The page of metrics every second, over a new connection, and which certificate is used."""
-        request = f"GET /metrics HTTP/1.1\r\nhost: {HOST}:{METRICS_PORT}\r\nconnection: close\r\n\r\n".encode()
+        head = f"GET /metrics HTTP/1.1\r\nhost: {HOST}:{METRICS_PORT}\r\nconnection: close\r\n"
+        request = f"{head}authorization: Bearer {self.cluster.access['token']}\r\n\r\n".encode()
         while True:
             reader, writer = await connect(METRICS_PORT)
             self.certificates.add(writer.get_extra_info("ssl_object").getpeercert(binary_form=True))
@@ -249,17 +275,10 @@ class Clients:
             writer.close()
 
     async def churn(self):
-        """Other contents for the changing catalog; what was just written is not read yet, and waits."""
-        link = os.path.join(self.work, "churn")
-        waiting, former = collections.deque(), []
+        """Other contents for the changing catalog."""
         for number in itertools.count(1):
-            waiting.append(write_churn(link, number))
+            await asyncio.to_thread(self.cluster.serve, write_churn(self.work, number))
             await asyncio.sleep(CHURN)
-            if len(waiting) > AHEAD:
-                former.append(waiting.popleft())
-                lead(link, former[-1])
-            if len(former) > 2:
-                shutil.rmtree(former.pop(0))
 
     async def rotate(self):
         for number in itertools.count(1):
@@ -403,9 +422,9 @@ def sample(pid, clients):
     return Sample(anonymous(pid), descriptors(pid), done, len(clients.faults))
 
 
-async def soak(pid, minutes, work):
+async def soak(pid, minutes, work, cluster):
     """A sample every few seconds, and what the clients did."""
-    clients = Clients(Samples(), work)
+    clients = Clients(Samples(), work, cluster)
     running = clients.all()
     await asyncio.sleep(WARM)
     samples, until = [], time.monotonic() + minutes * 60
@@ -470,38 +489,45 @@ def judge(samples, clients):
     return all(good)
 
 
-def command(server, work, directory):
-    """A server with everything on."""
-    tls, churn = os.path.join(work, "tls"), os.path.join(work, "churn")
-    lead(churn, write_churn(churn, 0))
+def command(server, work, access):
+    """A controller with everything on."""
+    tls = os.path.join(work, "tls")
     write_certificate(tls, 0)
     for name in ("tls.crt", "tls.key"):
         os.symlink(os.path.join("..data", name), os.path.join(tls, name))
-    flags = ["--watch", "--compress-after", "1s", "--store", os.path.join(work, "store")]
+    flags = ["--kubeconfig", access["kubeconfig"], "--namespace", "catalogql", "--service-account", "catalogql"]
+    flags += ["--insecure-registry", access["registry"]]
+    flags += ["--compress-after", "1s", "--store", os.path.join(work, "store")]
     flags += ["--tls-cert-file", os.path.join(tls, "tls.crt"), "--tls-private-key-file", os.path.join(tls, "tls.key")]
     flags += ["--listen", ADDRESS, "--health-probe-bind-address", PROBES]
-    flags += ["--metrics-listen", f"{HOST}:{METRICS_PORT}", "--metrics-auth", "none"]
+    flags += ["--metrics-listen", f"{HOST}:{METRICS_PORT}"]
     # Connections that are not closed must show, and not be kept down by the bound.
     flags += ["--max-peer-connections", str(3 * IDLE // 2)]
-    return [server, "serve", f"c={directory}", f"churn={churn}", *flags]
+    return [server, "controller", *flags]
 
 
 def main():
-    server, minutes = os.path.abspath(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 15
-    directory = corpus(sys.argv[3] if len(sys.argv) > 3 else "community")
+    server, fixture = map(os.path.abspath, sys.argv[1:3])
+    minutes = float(sys.argv[3]) if len(sys.argv) > 3 else 15
+    directory = corpus(sys.argv[4] if len(sys.argv) > 4 else "community")
     for name, package in [("taskset", "util-linux"), ("openssl", "openssl"), ("h2load", "nghttp2-client")]:
         program(name, package)
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if most < 2 * IDLE:
         sys.exit(f"{most} open files are not enough for {IDLE} connections: raise the limit (ulimit -Hn)")
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    with machine.folder() as work, serving(work, *command(server, work, directory), cores="0,1") as process:
+    with (
+        machine.folder() as work,
+        Cluster(fixture, directory) as cluster,
+        serving(work, *command(server, work, cluster.access), cores="0,1") as process,
+    ):
+        cluster.serve(write_churn(work, 0))
         answers(PROBES, "/readyz")
         # Contents are compressed one after the other, and while that goes on no other one is read.
         while sum(name.endswith((".gz", ".zst")) for name in os.listdir(os.path.join(work, "store", "content"))) < 4:
             time.sleep(0.5)
         alone = descriptors(process.pid)
-        samples, clients = asyncio.run(soak(process.pid, minutes, work))
+        samples, clients = asyncio.run(soak(process.pid, minutes, work, cluster))
         lives = process.poll() is None
         # Connections on which nothing happens last no longer than this.
         time.sleep(20)
