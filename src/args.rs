@@ -13,6 +13,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use controller::{LeaseDurations, SecretName};
+use fbc::catalog::PlatformVersion;
 use graphql::StreamLimits;
 use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
@@ -452,6 +453,15 @@ pub struct ResolveArgs {
     /// Bundle that is installed now
     #[arg(long, value_name = "NAME@VERSION", value_parser = parse_installed)]
     pub installed: Option<InstalledArg>,
+    /// Only bundles that run on this version of Kubernetes, such as `1.31`. The controller does not check this
+    #[arg(long, value_name = "VERSION")]
+    pub kubernetes: Option<PlatformVersion>,
+    /// Only bundles that support this version of `OpenShift`, such as `4.18`. The controller does not check this
+    #[arg(long, value_name = "VERSION")]
+    pub openshift: Option<PlatformVersion>,
+    /// Only bundles for this CPU architecture, such as `arm64`. The controller does not check this
+    #[arg(long, value_name = "NAME")]
+    pub architecture: Option<String>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     pub output: OutputFormat,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use console::style;
-use fbc::catalog::Deprecation;
+use fbc::catalog::{Deprecation, Platform};
 use fbc::resolve::{
     Considered, InstalledBundle, MAX_CONSIDERED, Offer, Rejection, Resolution, ResolutionFailure, ResolutionRequest,
     resolve as pick,
@@ -78,6 +78,8 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
         })
         .collect();
     let channels: Vec<_> = args.channel.iter().map(String::as_str).collect();
+    let platform =
+        Platform { kubernetes: args.kubernetes, openshift: args.openshift, architecture: args.architecture.as_deref() };
     let request = ResolutionRequest {
         package: &args.package,
         version: args.version.as_deref().unwrap_or_default(),
@@ -87,6 +89,7 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
             version: &installed.version,
             release: None,
         }),
+        platform: Some(platform).filter(|platform| !platform.is_any()),
         ..ResolutionRequest::default()
     };
     let found = pick(&request, &offers, &Work::unlimited()).expect("an account without limit stops nothing");
@@ -177,6 +180,7 @@ fn why_not(rejection: Rejection) -> &'static str {
         Rejection::Channel => "in none of the channels asked for",
         Rejection::Version => "version not in the range asked for, or malformed",
         Rejection::NotASuccessor => "nothing lets the installed bundle be upgraded to it",
+        Rejection::Incompatible => "does not run on the platform asked for",
         Rejection::Deprecated => "deprecated, and another is not",
         Rejection::LowerVersion => "the catalog has a higher version",
         Rejection::LowerPriority => "another catalog has a higher priority",

@@ -149,6 +149,22 @@ fn a_resolution_that_fails_says_so_in_upstreams_words_and_by_its_status() {
 }
 
 #[test]
+fn a_cluster_rejects_what_does_not_run_on_it() {
+    let folders = Folders::new();
+    folders.catalog("etcd", ETCD);
+    let output = ask(&folders, &["resolve", "@etcd", "etcd", "--kubernetes", "1.30", "--architecture", "arm64"]);
+    assert_eq!(output.status, Some(1));
+    let start = "error: no bundles found for package \"etcd\" compatible with Kubernetes 1.30, architecture arm64\n";
+    assert!(output.stdout.starts_with(start), "{}", output.stdout);
+    assert!(output.stdout.contains("does not run on the platform asked for"), "{}", output.stdout);
+    let output = ask(&folders, &["resolve", "@etcd", "etcd", "--architecture", "amd64"]);
+    assert_eq!(output.status, Some(0), "{}", output.stdout);
+    let output = ask(&folders, &["resolve", "@etcd", "etcd", "--openshift", "four"]);
+    assert_eq!(output.status, Some(2));
+    assert!(output.stderr.contains("expected MAJOR.MINOR"), "{}", output.stderr);
+}
+
+#[test]
 fn what_is_installed_is_a_name_and_a_version() {
     let folders = Folders::new();
     folders.catalog("etcd", ETCD);

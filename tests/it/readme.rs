@@ -118,7 +118,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 13, "commands in the how-to pages");
+    assert_eq!(commands, 14, "commands in the how-to pages");
 }
 
 #[test]

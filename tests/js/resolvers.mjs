@@ -54,6 +54,32 @@ function page(items, kind, key, { first, after, last, before }) {
   };
 }
 
+/** The numbers of a version of a platform, or undefined when it is none. */
+function platformNumbers(text) {
+  const found = /^\s*v?(\d+)\.(\d+)(?:\.(\d+))?(?:[-+].*)?\s*$/s.exec(text ?? '');
+  const numbers = found?.slice(1).filter((number) => number !== undefined).map(Number);
+  return numbers?.some((number) => number > 0xffffffff) ? undefined : numbers;
+}
+
+const isAny = (platform) => Object.values(platform ?? {}).every((value) => value == null);
+
+/** Whether a bundle runs on a cluster: a function, which refuses versions that are none. */
+function runningOn(platform) {
+  const given = (name) => {
+    if (platform?.[name] == null) return undefined;
+    return platformNumbers(platform[name]) ?? fail('BAD_USER_INPUT', `${platform[name]} is no version`);
+  };
+  const [kubernetes, openshift] = [given('kubernetes'), given('openshift')];
+  const compare = (a, b) => a.slice(0, b.length).map((number, at) => number - b[at]).find((order) => order !== 0) ?? 0;
+  const isWithin = (version, min, max) =>
+    version === undefined || ((min === undefined || compare(version, min) >= 0) && (max === undefined || compare(version, max) <= 0));
+  const dual = (numbers) => (numbers?.[0] === 4 && numbers[1] === 23 ? [5, 0, ...numbers.slice(2)] : numbers);
+  return ({ metadata, maxOpenShiftVersion }) =>
+    isWithin(kubernetes, platformNumbers(metadata?.minKubeVersion), platformNumbers(metadata?.maxKubeVersion)) &&
+    isWithin(dual(openshift), undefined, dual(platformNumbers(maxOpenShiftVersion))) &&
+    (platform?.architecture == null || (metadata?.architectures ?? ['amd64']).includes(platform.architecture));
+}
+
 /** The query root over catalogs, each `{ name, digest, model, problems, … }`. */
 export function root(catalogs) {
   const served = [...catalogs].sort((a, b) => b.priority - a.priority || compareBytes(a.name, b.name));
@@ -84,24 +110,28 @@ export function root(catalogs) {
   const ofPackages = (names) => (item) => names == null || names.length === 0 || names.includes(item.package.name);
   const pages = {
     packages(keep, args) {
-      known(args.filter, 'names', 'provides', 'deprecated');
+      known(args.filter, 'names', 'provides', 'deprecated', 'compatibleWith');
       ordered(args.orderBy, 'NAME');
+      const runs = runningOn(args.filter?.compatibleWith);
       const isBackwards = args.orderBy?.direction === 'DESC';
       const all = isBackwards ? [...packages].sort((a, b) => compareBytes(b.name, a.name)) : packages;
       const kept = (item) =>
         keep(item) &&
         named(args.filter)(item) &&
         deprecated(args.filter)(item) &&
+        (isAny(args.filter?.compatibleWith) || item.ownBundles.some(runs)) &&
         (args.filter?.provides == null || providing(args.filter.provides)(item.latest));
       return page({ all, keep: kept }, isBackwards ? 'packages backwards' : 'packages', (item) => [item.name, item.catalog.name], args);
     },
     bundles(keep, args) {
-      known(args.filter, 'names', 'images', 'provides', 'deprecated');
+      known(args.filter, 'names', 'images', 'provides', 'deprecated', 'compatibleWith');
       ordered(args.orderBy);
+      const runs = runningOn(args.filter?.compatibleWith);
       const kept = (item) =>
         keep(item) &&
         named(args.filter)(item) &&
         deprecated(args.filter)(item) &&
+        runs(item) &&
         (!args.filter?.images?.length || args.filter.images.includes(item.image)) &&
         (args.filter?.provides == null || providing(args.filter.provides)(item));
       return page({ all: bundles, keep: kept }, 'bundles', (item) => [item.package.name, item.name, item.catalog.name], args);

@@ -27,6 +27,7 @@ mod link;
 mod metadata;
 mod names;
 mod package;
+mod platform;
 mod pointer;
 mod property;
 mod record;
@@ -52,6 +53,7 @@ pub use metadata::{
     short_name,
 };
 pub use package::{Channel, ChannelEntry, Deprecation, Head, Package};
+pub use platform::{Platform, PlatformVersion, PlatformVersionError};
 pub use pointer::{JsonPointerError, resolve_pointer};
 pub use property::{GroupVersionKind, PackageRequirement, Property, PropertyKind, RawGroupVersionKind};
 pub use requirement::{Requirement, RequirementRule};

@@ -3,14 +3,15 @@
 //! It deliberately differs from the controller in three points. Of bundles with the same version and release in one
 //! catalog it picks the one with the higher given release, then the one with the smaller name, where upstream picks the
 //! one that it read first. It returns the deprecations of the picked bundle, where upstream may return those of another
-//! catalog. Of objects with the same key the first counts, as everywhere in this crate.
+//! catalog. Of objects with the same key the first counts, as everywhere in this crate. Beyond what the controller does, a
+//! request can name the platform that bundles must run on.
 
 mod candidate;
 mod message;
 
 use std::collections::BTreeMap;
 
-use crate::catalog::{Bundle, Catalog, Deprecation, Property};
+use crate::catalog::{Bundle, Catalog, Deprecation, Platform, PlatformVersionError, Property};
 use crate::graph::Releases;
 use crate::range::MastermindsRange;
 use crate::selector::{Selector, SelectorError};
@@ -50,6 +51,8 @@ pub struct ResolutionRequest<'a> {
     pub policy: UpgradePolicy,
     /// Whether given releases of bundles count.
     pub releases: Releases,
+    /// Cluster to install into, which the controller does not look at; `None` considers every bundle.
+    pub platform: Option<Platform<'a>>,
 }
 
 /// The installed bundle as described by a client; it need not be in a catalog any more.
@@ -106,7 +109,7 @@ enum ResolutionError<'a> {
 /// Stable code of a resolution error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureCode {
-    /// The range, the selector or the installed version is malformed.
+    /// The range, the selector, the installed version or the platform is malformed.
     InvalidRequest,
     /// No readable catalog has the package.
     PackageNotFound,
@@ -138,6 +141,8 @@ pub enum Rejection {
     Version,
     /// No edge leads from the installed bundle to it.
     NotASuccessor,
+    /// It does not run on the requested platform.
+    Incompatible,
     /// It is deprecated, and another candidate is not.
     Deprecated,
     /// Another bundle of the same catalog has a higher version, or the same version and precedes it.
@@ -286,6 +291,7 @@ impl Rejection {
             Self::Channel => "CHANNEL",
             Self::Version => "VERSION",
             Self::NotASuccessor => "NOT_A_SUCCESSOR",
+            Self::Incompatible => "INCOMPATIBLE",
             Self::Deprecated => "DEPRECATED",
             Self::LowerVersion => "LOWER_VERSION",
             Self::LowerPriority => "LOWER_PRIORITY",
@@ -304,6 +310,12 @@ impl<'a> From<ResolutionFailure<'a>> for ResolutionError<'a> {
 impl From<WorkStopped> for ResolutionError<'_> {
     fn from(stopped: WorkStopped) -> Self {
         Self::Stopped(stopped)
+    }
+}
+
+impl From<PlatformVersionError> for ResolutionFailure<'_> {
+    fn from(error: PlatformVersionError) -> Self {
+        ResolutionFailure::invalid(format!("desired platform is invalid: {error}"))
     }
 }
 

@@ -1,11 +1,24 @@
 //! Filters: the arguments of a field as conditions on the objects of a catalog.
 
 use fbc::Severity;
-use fbc::catalog::{ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, PackageFilter};
+use fbc::catalog::{
+    ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, PackageFilter, Platform, PlatformVersionError,
+};
 use fbc::range::{MastermindsRange, VersionRangeError};
 use serde_json::{Map, Value};
 
 use super::coercion::Arguments;
+
+/// An error of a condition in an argument. The message begins with the name of the malformed member.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FilterError {
+    /// A range of versions.
+    #[error("`versionRange` is malformed: {0}")]
+    Range(#[from] VersionRangeError),
+    /// A version of a platform.
+    #[error("`compatibleWith` is malformed: {0}")]
+    Platform(#[from] PlatformVersionError),
+}
 
 /// Capability levels with their enum values in the schema.
 pub(super) const CAPABILITY_LEVELS: [(CapabilityLevel, &str); 5] = [
@@ -41,10 +54,15 @@ pub(super) fn word<T: PartialEq>(words: &[(T, &'static str)], value: &T) -> &'st
 }
 
 /// Returns the conditions of the argument `filter` on packages; `None` if there are none.
-pub(super) fn packages(arguments: &Arguments) -> Option<PackageFilter<'_>> {
+///
+/// # Errors
+/// The version of a platform is malformed.
+pub(super) fn packages(arguments: &Arguments) -> Result<Option<PackageFilter<'_>>, FilterError> {
     let filter = arguments.get("filter");
-    filter.as_object().filter(|members| !members.is_empty())?;
-    Some(PackageFilter {
+    if filter.as_object().is_none_or(Map::is_empty) {
+        return Ok(None);
+    }
+    Ok(Some(PackageFilter {
         search: filter["search"].as_str(),
         names: texts(&filter["names"]),
         categories: texts(&filter["categories"]),
@@ -59,15 +77,16 @@ pub(super) fn packages(arguments: &Arguments) -> Option<PackageFilter<'_>> {
         certified: filter["certified"].as_bool(),
         problem_severity: filter["problemSeverity"].as_str().and_then(|word| value(&SEVERITIES, word)),
         provides: api(&filter["provides"]),
+        platform: platform(&filter["compatibleWith"])?,
         deprecated: filter["deprecated"].as_bool(),
-    })
+    }))
 }
 
 /// Returns the conditions of the argument `filter` on bundles, except on their packages; `None` if there are none.
 ///
 /// # Errors
-/// The version range is malformed.
-pub(super) fn bundles(arguments: &Arguments) -> Result<Option<BundleFilter<'_>>, VersionRangeError> {
+/// The version range or the version of a platform is malformed.
+pub(super) fn bundles(arguments: &Arguments) -> Result<Option<BundleFilter<'_>>, FilterError> {
     let filter = arguments.get("filter");
     if filter.as_object().is_none_or(Map::is_empty) {
         return Ok(None);
@@ -82,6 +101,7 @@ pub(super) fn bundles(arguments: &Arguments) -> Result<Option<BundleFilter<'_>>,
         provides: api(&filter["provides"]),
         requires: api(&filter["requires"]),
         requires_package: filter["requiresPackage"].as_str(),
+        platform: platform(&filter["compatibleWith"])?,
         channel_head: filter["channelHead"].as_bool(),
         deprecated: filter["deprecated"].as_bool(),
     }))
@@ -93,6 +113,20 @@ pub(super) fn metas(arguments: &Arguments) -> Option<MetaFilter<'_>> {
     filter.as_object().filter(|members| !members.is_empty())?;
     let [schema, package, name] = ["schema", "package", "name"].map(|member| filter[member].as_str());
     Some(MetaFilter { schema, package, name })
+}
+
+/// Returns the platform of a `PlatformInput`; `None` if it has no condition.
+///
+/// # Errors
+/// A version is malformed.
+pub(super) fn platform(value: &Value) -> Result<Option<Platform<'_>>, PlatformVersionError> {
+    let version = |member: &str| value[member].as_str().map(str::parse).transpose();
+    let platform = Platform {
+        kubernetes: version("kubernetes")?,
+        openshift: version("openshift")?,
+        architecture: value["architecture"].as_str(),
+    };
+    Ok((!platform.is_any()).then_some(platform))
 }
 
 fn texts(value: &Value) -> Vec<&str> {

@@ -138,6 +138,7 @@ pub fn package_filters() -> impl Strategy<Value = PackageFilter<'static>> {
                     valid_subscriptions: Vec::new(),
                     certified,
                     problem_severity,
+                    platform: None,
                 }
             },
         )
@@ -169,6 +170,7 @@ pub fn bundle_filters() -> impl Strategy<Value = (BundleFilter<'static>, Option<
                     requires_package: needs,
                     channel_head: head,
                     deprecated,
+                    platform: None,
                 };
                 (filter, range)
             },

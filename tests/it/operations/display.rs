@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use serde_json::{Value, json};
 
-use super::model::text;
+use super::model::{Bundle, text};
 
 /// Capability levels as authors write them and as the schema does.
 const LEVELS: [(&str, &str); 5] = [
@@ -86,6 +86,30 @@ pub(super) fn supported(metadata: &'static Value, kind: &str, assumed: &str) -> 
         return [assumed.to_owned()].into();
     }
     own.into_iter().filter(|(_, is_supported)| *is_supported).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Whether a bundle runs on a `PlatformInput`: the numbers that both versions have are compared.
+pub(super) fn runs_on(bundle: &Bundle, platform: &Value) -> bool {
+    let metadata = bundle.values("olm.csv.metadata").next().expect("bundles of the corpus have metadata");
+    let numbers = |text: &str| -> Vec<u32> {
+        let numbers = text.trim_start_matches('v').split(['-', '+']).next().unwrap_or_default();
+        numbers.split('.').map(|number| number.parse().expect("a number")).collect()
+    };
+    let compare = |given: &str, stated: &str| {
+        let (given, stated) = (numbers(given), numbers(stated));
+        let both = given.len().min(stated.len());
+        given[..both].cmp(&stated[..both])
+    };
+    let max_kubernetes = trimmed(metadata, "operatorhub.io/ui-metadata-max-k8s-version");
+    let max_openshift = bundle.values("olm.maxOpenShiftVersion").next().and_then(Value::as_str);
+    let is_kubernetes = platform["kubernetes"].as_str().is_none_or(|given| {
+        text(metadata, "minKubeVersion").is_none_or(|min| compare(given, min).is_ge())
+            && max_kubernetes.is_none_or(|max| compare(given, max).is_le())
+    });
+    let given = platform["openshift"].as_str();
+    let is_openshift = given.zip(max_openshift).is_none_or(|(given, max)| compare(given, max).is_le());
+    let architectures = supported(metadata, "arch", "amd64");
+    is_kubernetes && is_openshift && platform["architecture"].as_str().is_none_or(|name| architectures.contains(name))
 }
 
 pub(super) fn subscriptions(metadata: &'static Value) -> BTreeSet<String> {

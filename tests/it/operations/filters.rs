@@ -138,6 +138,11 @@ fn bundle_conditions<'a>(model: &'a Model, random: &mut SeededRandom) -> (Value,
         filter.insert("propertyTypes".into(), json!([kind]));
         tests.push(Box::new(move |bundle| bundle.values(kind).next().is_some()));
     }
+    if one_in_three(random) {
+        let platform = platform(random);
+        filter.insert("compatibleWith".into(), platform.clone());
+        tests.push(Box::new(move |bundle| display::runs_on(bundle, &platform)));
+    }
     if let Some(api) = like.provided().next().filter(|_| one_in_three(random)) {
         filter.insert("provides".into(), json!({ "group": api.0, "version": api.1, "kind": api.2 }));
         tests.push(Box::new(move |bundle| bundle.provided().any(|other| other == api)));
@@ -171,6 +176,9 @@ impl<'a> Values<'a> {
     }
 
     fn meets(&self, condition: &str, wanted: &Value) -> bool {
+        if condition == "compatibleWith" {
+            return self.package.bundles.values().any(|bundle| display::runs_on(bundle, wanted));
+        }
         if let Some(wanted) = wanted.as_bool() {
             return self.of[condition].contains(&wanted.to_string());
         }
@@ -203,9 +211,27 @@ fn conditions(packages: &[Values<'_>], random: &mut SeededRandom) -> Map<String,
         }
     }
     if one_in_three(random) {
+        conditions.insert("compatibleWith".into(), platform(random));
+    }
+    if one_in_three(random) {
         conditions.insert("names".into(), json!([like.package.name, random.choose(packages).package.name]));
     }
     conditions
+}
+
+/// A cluster of some versions and an architecture, each with and without.
+pub(super) fn platform(random: &mut SeededRandom) -> Value {
+    let mut platform = Map::new();
+    for (part, values) in [
+        ("kubernetes", ["1.15", "v1.20.9+k3s1", "1.26.0", "1.34"]),
+        ("openshift", ["4.7", "4.12.30", "4.18", "5.0"]),
+        ("architecture", ["amd64", "arm64", "s390x", "riscv64"]),
+    ] {
+        if one_in_three(random) {
+            platform.insert(part.into(), json!(random.choose(&values)));
+        }
+    }
+    platform.into()
 }
 
 /// The most frequent values of a facet among some packages.

@@ -115,6 +115,21 @@ export default {
   'the last openshift version of each bundle': `{ bundles(catalogs: ["nasty"], first: 100) { nodes { name maxOpenShiftVersion } } }`,
   'a bundle by an image that nobody has': `{ bundles(filter: {images: ["registry.example.com/none:1"]}) { nodes { id } } }`,
   'a bundle by an image with a quote in it': `{ bundles(filter: {images: ["\\"\\\\"]}) { nodes { id } } }`,
+  'bundles and packages that run on a cluster': {
+    query: `query ($old: PlatformInput, $new: PlatformInput = {kubernetes: "v1.31.4+k3s1", openshift: "4.18"}) {
+      old: bundles(filter: {compatibleWith: $old}, first: 100) { totalCount nodes { name } }
+      new: bundles(filter: {compatibleWith: $new}, first: 100) { totalCount nodes { name } }
+      packages(filter: {compatibleWith: $old}) { totalCount nodes { name } }
+      other: packages(filter: {compatibleWith: {architecture: "s390x"}}) { totalCount }
+      any: packages(filter: {compatibleWith: {}}) { totalCount }
+    }`,
+    variables: { old: { kubernetes: '1.30', openshift: '4.9.1', architecture: 'amd64' } },
+  },
+  'a cluster without a version': `{
+    packages(filter: {compatibleWith: {kubernetes: "1"}}) { totalCount }
+    bundles(filter: {compatibleWith: {openshift: "4.x"}}) { totalCount }
+    known: bundles(filter: {compatibleWith: {kubernetes: " v1.20 "}}, first: 1) { nodes { name } }
+  }`,
   'blobs of every schema in catalog order': `{ metas(first: 200) { totalCount nodes { catalog { name } schema name packageName } } }`,
   'blobs of the sound catalog': `{ metas(catalogs: ["example"], first: 100) { nodes { blob } } }`,
   'blobs of the nasty catalog': `{ catalog(name: "nasty") { metas(first: 100) { nodes { schema name packageName blob } } } }`,

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::find::{BundleIndex, BundleRanks, CreationTimes, MetaIndex, SearchIndex};
+use super::find::{BundleFacts, BundleIndex, BundleRanks, MetaIndex, SearchIndex};
 use super::icon::Icons;
 use super::metadata::CsvPositions;
 use super::summary::Summaries;
@@ -18,7 +18,7 @@ pub(super) struct Derived {
     icons: OnceLock<Arc<Icons>>,
     bundles: OnceLock<BundleIndex>,
     ranks: OnceLock<BundleRanks>,
-    times: OnceLock<CreationTimes>,
+    facts: OnceLock<BundleFacts>,
     channels: OnceLock<Box<[u32]>>,
     metas: OnceLock<MetaIndex>,
     search: OnceLock<SearchIndex>,
@@ -33,7 +33,7 @@ impl Catalog {
         self.icons();
         self.bundle_index();
         self.bundle_ranks();
-        self.creation_times();
+        self.bundle_facts();
         self.channel_order();
         self.meta_index();
         self.search_index();
@@ -67,8 +67,8 @@ impl Catalog {
         self.index.derived.ranks.get_or_init(|| BundleRanks::new(self))
     }
 
-    pub(super) fn creation_times(&self) -> &CreationTimes {
-        self.index.derived.times.get_or_init(|| CreationTimes::new(self))
+    pub(super) fn bundle_facts(&self) -> &BundleFacts {
+        self.index.derived.facts.get_or_init(|| BundleFacts::new(self))
     }
 
     /// Returns the ids of all channels, by package, then in the order of their names with numbers.

@@ -7,14 +7,14 @@
 mod apis;
 mod bundles;
 mod facets;
+mod facts;
 mod metas;
 mod packages;
 mod ranks;
 mod search;
 mod tables;
-mod times;
 
-use super::{CapabilityLevel, InstallMode};
+use super::{CapabilityLevel, InstallMode, Platform};
 use crate::problem::Severity;
 use crate::range::MastermindsRange;
 
@@ -23,10 +23,10 @@ pub use packages::FoundPackages;
 pub use search::{MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS};
 
 pub(super) use bundles::BundleIndex;
+pub(super) use facts::BundleFacts;
 pub(super) use metas::MetaIndex;
 pub(super) use ranks::BundleRanks;
 pub(super) use search::{SearchIndex, fold_text};
-pub(super) use times::CreationTimes;
 
 /// Conditions on packages; the default matches every package.
 ///
@@ -78,6 +78,8 @@ pub struct PackageFilter<'f> {
     pub problem_severity: Option<Severity>,
     /// Matches packages whose default channel has exactly one head, and its bundle provides this API.
     pub provides: Option<ApiFilter<'f>>,
+    /// Matches packages with a bundle that runs on this platform, as [`Bundle::runs_on`](super::Bundle::runs_on) says.
+    pub platform: Option<Platform<'f>>,
     /// Matches packages that are (`true`) or are not (`false`) deprecated themselves; deprecations of channels and bundles
     /// do not count.
     pub deprecated: Option<bool>,
@@ -104,6 +106,8 @@ pub struct BundleFilter<'f> {
     pub requires: Option<ApiFilter<'f>>,
     /// Matches bundles that require this package, by a property `olm.package.required`; an `olm.constraint` does not count.
     pub requires_package: Option<&'f str>,
+    /// Matches bundles that run on this platform, as [`Bundle::runs_on`](super::Bundle::runs_on) says.
+    pub platform: Option<Platform<'f>>,
     /// Matches bundles that are (`true`) or are not (`false`) the only head of a channel.
     pub channel_head: Option<bool>,
     /// Matches bundles that are (`true`) or are not (`false`) deprecated themselves; deprecations of packages and channels

@@ -46,12 +46,15 @@ pub(super) fn evaluate_package<'a>(
             (Some(_), Err(_)) => false,
             (None, _) => true,
         };
+        let is_compatible = request.platform.map_or(Ok(true), |platform| bundle.runs_on(&platform, work))?;
         let rejection = if !is_in_channels(&channels, bundle) {
             Some(Rejection::Channel)
         } else if !is_in_range() {
             Some(Rejection::Version)
         } else if successors.as_ref().is_some_and(|successors| !successors[at]) {
             Some(Rejection::NotASuccessor)
+        } else if !is_compatible {
+            Some(Rejection::Incompatible)
         } else {
             None
         };
@@ -108,7 +111,9 @@ impl Candidate<'_> {
             None | Some(Rejection::HasDependencies) => Tier::Best,
             Some(Rejection::Ambiguous) => Tier::Tied,
             Some(Rejection::Deprecated | Rejection::LowerVersion | Rejection::LowerPriority) => Tier::Beaten,
-            Some(Rejection::Channel | Rejection::Version | Rejection::NotASuccessor) => Tier::NotMatching,
+            Some(Rejection::Channel | Rejection::Version | Rejection::NotASuccessor | Rejection::Incompatible) => {
+                Tier::NotMatching
+            }
         }
     }
 

@@ -54,7 +54,8 @@ impl<'a> ResolutionFailure<'a> {
         let catalogs =
             catalogs.map(|names| format!(" in multiple catalogs with the same priority [{}]", names.join(" ")));
         let subject = format!("{found} for package {}", go_quote(request.package));
-        let parts = [installed, Some(subject), version, channels, catalogs];
+        let platform = request.platform.map(|platform| format!(" compatible with {platform}"));
+        let parts = [installed, Some(subject), version, channels, platform, catalogs];
         let message: String = parts.into_iter().flatten().collect();
         let code = if !tied.is_empty() {
             FailureCode::Ambiguous

@@ -3,7 +3,7 @@
 use fbc::Catalog;
 use fbc::catalog::{
     ApiFilter, Bundle, BundleFilter, CapabilityLevel, Facet, FacetCounts, FacetValue, InstallMode, MetaFilter,
-    PackageFilter,
+    PackageFilter, Platform,
 };
 use fbc::range::MastermindsRange;
 use fbc::work::Work;
@@ -105,6 +105,49 @@ fn each_condition_on_packages_selects_what_meets_it() {
     }
 }
 
+const PLATFORMS: &str = r#"
+    package old default=stable
+    channel stable: v1.0.0
+    {"schema":"olm.package","name":"new","defaultChannel":"stable"}
+    {"schema":"olm.channel","package":"new","name":"stable","entries":[{"name":"new.v1"},{"name":"new.v2","replaces":"new.v1"},{"name":"new.v3","replaces":"new.v2"}]}
+    {"schema":"olm.bundle","package":"new","name":"new.v1","image":"a.io/new:1","properties":[{"type":"olm.package","value":{"packageName":"new","version":"1.0.0"}},{"type":"olm.maxOpenShiftVersion","value":4.12},{"type":"olm.csv.metadata","value":{"annotations":{"operatorhub.io/ui-metadata-max-k8s-version":"1.25"},"minKubeVersion":"1.20.0-0"}}]}
+    {"schema":"olm.bundle","package":"new","name":"new.v2","image":"a.io/new:2","properties":[{"type":"olm.package","value":{"packageName":"new","version":"2.0.0"}},{"type":"olm.maxOpenShiftVersion","value":"4.23"},{"type":"olm.csv.metadata","value":{"labels":{"operatorframework.io/arch.arm64":"supported","operatorframework.io/arch.amd64":"no"},"minKubeVersion":"v1.24.3"}}]}
+    {"schema":"olm.bundle","package":"new","name":"new.v3","image":"a.io/new:3","properties":[{"type":"olm.package","value":{"packageName":"new","version":"3.0.0"}},{"type":"olm.maxOpenShiftVersion","value":"latest"},{"type":"olm.csv.metadata","value":{"minKubeVersion":"the newest"}}]}
+"#;
+
+#[test]
+fn a_bundle_runs_on_a_platform_unless_the_catalog_says_otherwise() {
+    let catalog = fixture::catalog(PLATFORMS);
+    let kubernetes = |text: &str| Platform { kubernetes: Some(text.parse().unwrap()), ..Platform::default() };
+    let openshift = |text: &str| Platform { openshift: Some(text.parse().unwrap()), ..Platform::default() };
+    let architecture = |name| Platform { architecture: Some(name), ..Platform::default() };
+    let cases = [
+        (Platform::default(), ["new.v3", "new.v2", "new.v1", "old.v1.0.0"].as_slice()),
+        (kubernetes("1.19.9"), &["new.v3", "old.v1.0.0"]),
+        (kubernetes("1.20"), &["new.v3", "new.v1", "old.v1.0.0"]),
+        (kubernetes("1.24"), &["new.v3", "new.v2", "new.v1", "old.v1.0.0"]),
+        (kubernetes("1.24.2"), &["new.v3", "new.v1", "old.v1.0.0"]),
+        (kubernetes("v1.25.16+k3s1"), &["new.v3", "new.v2", "new.v1", "old.v1.0.0"]),
+        (kubernetes("1.26"), &["new.v3", "new.v2", "old.v1.0.0"]),
+        (openshift("4.12.40"), &["new.v3", "new.v2", "new.v1", "old.v1.0.0"]),
+        (openshift("4.13"), &["new.v3", "new.v2", "old.v1.0.0"]),
+        (openshift("5.0"), &["new.v3", "new.v2", "old.v1.0.0"]),
+        (openshift("5.1"), &["new.v3", "old.v1.0.0"]),
+        (architecture("amd64"), &["new.v3", "new.v1", "old.v1.0.0"]),
+        (architecture("arm64"), &["new.v2"]),
+        (architecture("arm"), &[]),
+        (Platform { architecture: Some("arm64"), ..kubernetes("1.23") }, &[]),
+    ];
+    for (platform, expected) in cases {
+        let filter = BundleFilter { platform: Some(platform), ..BundleFilter::default() };
+        assert_eq!(bundles(&catalog, &filter), expected, "{platform:?}");
+        let filter = PackageFilter { platform: Some(platform), ..PackageFilter::default() };
+        let of = |name: &&str| expected.iter().any(|bundle| bundle.starts_with(name));
+        let with_one: Vec<_> = ["new", "old"].into_iter().filter(of).collect();
+        assert_eq!(packages(&catalog, &filter), with_one, "{platform:?}");
+    }
+}
+
 #[test]
 fn a_package_provides_what_the_head_of_its_default_channel_provides() {
     let catalog = fixture::catalog(CATALOG);
@@ -138,12 +181,17 @@ fn conditions_on_packages_must_all_hold_and_each_facet_ignores_its_own() {
         certified: None,
         problem_severity: None,
         provides: Some(api("etcd.io/Etcd")),
+        platform: Some(Platform { architecture: Some("amd64"), ..Platform::default() }),
         deprecated: Some(true),
     };
     assert_eq!(packages(&catalog, &filter), ["etcd"]);
     for broken in [
         PackageFilter { search: Some("argo"), ..filter.clone() },
         PackageFilter { names: vec!["argo"], ..filter.clone() },
+        PackageFilter {
+            platform: Some(Platform { architecture: Some("arm64"), ..Platform::default() }),
+            ..filter.clone()
+        },
         PackageFilter { categories: vec!["x"], ..filter.clone() },
         PackageFilter { providers: vec!["x"], ..filter.clone() },
         PackageFilter { keywords: vec!["x"], ..filter.clone() },
@@ -258,12 +306,17 @@ fn conditions_on_bundles_must_all_hold() {
         provides: Some(api("etcd.io/Etcd")),
         requires: None,
         requires_package: Some("vault"),
+        platform: Some(Platform { architecture: Some("amd64"), ..Platform::default() }),
         channel_head: Some(true),
         deprecated: Some(false),
     };
     assert_eq!(bundles(&catalog, &filter), ["etcd.v0.9.2"]);
     for broken in [
         BundleFilter { packages: vec!["argo"], ..filter.clone() },
+        BundleFilter {
+            platform: Some(Platform { architecture: Some("arm64"), ..Platform::default() }),
+            ..filter.clone()
+        },
         BundleFilter { names: vec!["etcd.v0.9.0"], ..filter.clone() },
         BundleFilter { property_types: vec!["olm.gvk.required"], ..filter.clone() },
         BundleFilter { channels: vec!["beta"], ..filter.clone() },

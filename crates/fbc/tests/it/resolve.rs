@@ -5,6 +5,7 @@ mod golden;
 use std::collections::BTreeMap;
 
 use fbc::Catalog;
+use fbc::catalog::Platform;
 use fbc::resolve::{
     Considered, FailureCode, InstalledBundle, MAX_CONSIDERED, Offer, ResolutionFailure, ResolutionRequest,
     UpgradePolicy, resolve,
@@ -359,4 +360,31 @@ fn at_most_a_hundred_reasons_are_given() {
     let offers = Offers::new([("a", 0, format!("package P default=x\n{}", bundles.join("\n")).as_str())]);
     let reasons = offers.reasons(&of_version("1.0.0"));
     assert_eq!((reasons.len(), reasons[0].as_str()), (MAX_CONSIDERED, "a P.v1.0.0 chosen"));
+}
+
+#[test]
+fn a_platform_rejects_what_does_not_run_on_it_and_is_named_when_nothing_does() {
+    let offers = Offers::new([(
+        "c",
+        0,
+        r#"
+        {"schema":"olm.package","name":"P","defaultChannel":"stable"}
+        {"schema":"olm.channel","package":"P","name":"stable","entries":[{"name":"P.v1"},{"name":"P.v2","replaces":"P.v1"}]}
+        {"schema":"olm.bundle","package":"P","name":"P.v1","image":"a.io/p:1","properties":[{"type":"olm.package","value":{"packageName":"P","version":"1.0.0"}}]}
+        {"schema":"olm.bundle","package":"P","name":"P.v2","image":"a.io/p:2","properties":[{"type":"olm.package","value":{"packageName":"P","version":"2.0.0"}},{"type":"olm.csv.metadata","value":{"minKubeVersion":"1.30.0"}}]}
+        "#,
+    )]);
+    let on = |kubernetes: &str, architecture| {
+        let kubernetes = Some(kubernetes.parse().unwrap());
+        let platform = Platform { kubernetes, architecture, ..Platform::default() };
+        ResolutionRequest { platform: Some(platform), ..ResolutionRequest::default() }
+    };
+    assert_eq!(offers.answer(&ResolutionRequest::default()), "c P.v2");
+    assert_eq!(offers.answer(&on("1.30", None)), "c P.v2");
+    assert_eq!(offers.answer(&on("1.29", None)), "c P.v1");
+    assert_eq!(offers.reasons(&on("1.29", None)), ["c P.v1 chosen", "c P.v2 Incompatible"]);
+    assert_eq!(
+        offers.answer(&on("1.29", Some("arm64"))),
+        "no bundles found for package \"P\" compatible with Kubernetes 1.29, architecture arm64"
+    );
 }

@@ -233,3 +233,74 @@ fn installed_bundles_have_a_limit_and_well_formed_versions() {
     assert_eq!(ask(201, "1.0.0"), (None, "BAD_USER_INPUT".to_owned()));
     assert_eq!(ask(1, "one"), (None, "BAD_USER_INPUT".to_owned()));
 }
+
+#[test]
+fn upgrades_and_resolutions_look_at_the_cluster_if_it_is_given() {
+    let engine = engine(Limits::default());
+    // `etcd.v1.0.0` has a minimum of 1.30.0; that of its successor is not known.
+    let document = r#"query($cluster: PlatformInput) {
+        package(catalog: "alpha", name: "etcd") {
+            successors(of: {name: "etcd.v1.0.0", version: "1.0.0"}, compatibleWith: $cluster) { toName }
+            bundle(name: "etcd.v1.0.0") { successors(compatibleWith: $cluster) { toName } }
+            bundles(filter: {compatibleWith: $cluster}) { nodes { name } }
+        }
+        packages(filter: {names: ["etcd"], compatibleWith: $cluster}) { totalCount }
+        availableUpgrades(installed: [{packageName: "etcd", bundle: {name: "etcd.v1.0.0", version: "1.0.0"}}]) {
+            successors(compatibleWith: $cluster) { toName }
+        }
+        resolve(request: {packageName: "zoo", compatibleWith: $cluster}) {
+            ... on Resolution { bundle { name } }
+            ... on ResolutionFailure { code message considered { bundle { name } rejection } }
+        }
+    }"#;
+    let answer = |cluster: Value| ask_with(&engine, document, &json!({ "cluster": cluster }));
+    let all = answer(json!({}));
+    assert_eq!(all, answer(Value::Null));
+    assert_eq!(all.get("errors"), None);
+    let edge = json!([{"toName": "etcd.v1.1.0"}]);
+    let of = |successors: &Value, bundles: &[&str]| {
+        let nodes: Vec<_> = bundles.iter().map(|name| json!({ "name": name })).collect();
+        json!({"successors": successors, "bundle": {"successors": successors}, "bundles": {"nodes": nodes}})
+    };
+    assert_eq!(all["data"]["package"], of(&edge, &["etcd.v1.1.0", "etcd.v1.0.0"]));
+    let old = answer(json!({"kubernetes": "1.29"}));
+    assert_eq!(old["data"]["package"], of(&edge, &["etcd.v1.1.0"]));
+    let other = answer(json!({"architecture": "arm64"}));
+    assert_eq!(other["data"]["package"], of(&json!([]), &[]));
+    assert_eq!(other["data"]["packages"]["totalCount"], 0);
+    assert_eq!(other["data"]["availableUpgrades"], json!([{"successors": []}, {"successors": []}]));
+    let failure = json!({
+        "code": "NO_MATCHING_BUNDLE",
+        "message": "no bundles found for package \"zoo\" compatible with architecture arm64",
+        "considered": [{"bundle": {"name": "zoo.v1"}, "rejection": "INCOMPATIBLE"}],
+    });
+    assert_eq!(other["data"]["resolve"], failure);
+}
+
+#[test]
+fn a_cluster_without_a_version_fails_the_field_that_it_is_given_to() {
+    let engine = engine(Limits::default());
+    let document = r#"{
+        package(catalog: "alpha", name: "etcd") {
+            name
+            successors(of: {name: "etcd.v1.0.0", version: "1.0.0"}, compatibleWith: {openshift: "4"}) { toName }
+            bundle(name: "etcd.v1.0.0") { name successors(compatibleWith: {openshift: "4"}) { toName } }
+            bundles(filter: {compatibleWith: {openshift: "4"}}) { totalCount }
+        }
+        packages(filter: {compatibleWith: {kubernetes: ""}}) { totalCount }
+        resolve(request: {packageName: "zoo", compatibleWith: {kubernetes: "x"}}) {
+            ... on ResolutionFailure { code message }
+        }
+    }"#;
+    let answer = ask(&engine, document);
+    let bundle = json!({"name": "etcd.v1.0.0", "successors": null});
+    let package = json!({"name": "etcd", "successors": null, "bundle": bundle, "bundles": null});
+    let expected = "is not a version: expected MAJOR.MINOR or MAJOR.MINOR.PATCH, such as 1.31 or 1.31.4";
+    let message = format!("desired platform is invalid: \"x\" {expected}");
+    let resolve = json!({"code": "INVALID_REQUEST", "message": message});
+    assert_eq!(answer["data"], json!({"package": package, "packages": null, "resolve": resolve}));
+    let errors: Vec<_> = answer["errors"].as_array().unwrap().iter().map(|error| &error["message"]).collect();
+    let malformed = |text: &str| format!("`compatibleWith` is malformed: {text:?} {expected}");
+    assert_eq!(errors, [&malformed("4"), &malformed("4"), &malformed("4"), &malformed("")]);
+    assert_eq!(code(&answer), "BAD_USER_INPUT");
+}

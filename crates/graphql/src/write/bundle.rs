@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fbc::catalog::{Bundle, GroupVersionKind, PackageRequirement, PropertyKind, RelatedImage};
+use fbc::catalog::{Bundle, GroupVersionKind, PackageRequirement, RelatedImage};
 
 use super::catalog::CatalogObject;
 use super::property::PropertyOwner;
@@ -52,13 +52,7 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
                 let places = bundle.required_by(writer.work)?;
                 return writer.bundles_at(self.served, places, field);
             }
-            BundleField::MaxOpenShiftVersion => {
-                let version = bundle.properties().find_map(|property| match property.kind() {
-                    PropertyKind::MaxOpenShiftVersion(version) => Some(version),
-                    _ => None,
-                });
-                writer.optional_string(version);
-            }
+            BundleField::MaxOpenShiftVersion => writer.optional_string(bundle.max_openshift_version()),
             BundleField::RelatedImages => return writer.object_list(bundle.related_images(), field),
             BundleField::Properties => return writer.properties(self.with(PropertyOwner::Bundle(bundle)), field),
             BundleField::Successors => return writer.successors_of_bundle(self, field),

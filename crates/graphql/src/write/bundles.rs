@@ -52,7 +52,7 @@ impl<'a> ResponseWriter<'a> {
         let order = BundleOrder::new(arguments);
         let filter = match filter::bundles(arguments) {
             Ok(filter) => filter,
-            Err(error) => return self.bad_user_input(field, format!("`versionRange` is malformed: {error}")),
+            Err(error) => return self.bad_user_input(field, error.to_string()),
         };
         let filter = match (filter, packages) {
             (Some(filter), packages) => Some(BundleFilter { packages: packages.unwrap_or_default(), ..filter }),

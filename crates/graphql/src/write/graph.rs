@@ -7,6 +7,7 @@ use fbc::work::{Step, WorkStopped};
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::StringSet;
 use crate::fields::{BundleSpanField, SkipRangeField, UpdateEdgeField, UpdateGraphField};
+use crate::filter::{self, FilterError};
 
 /// The type `UpdateGraph`, for a package of a catalog.
 #[derive(Clone, Copy)]
@@ -44,7 +45,7 @@ impl<'a> ResponseWriter<'a> {
         match Installed::parse(name, version, installed["release"].as_str()) {
             Ok(installed) => {
                 let upgrades = upgrades_from(package.item, &installed, &channels(field), self.work)?;
-                self.object_list(upgrades.iter().map(|upgrade| package.with(upgrade)), field)
+                self.compatible_upgrades(package, upgrades, field)
             }
             Err(error) => self.bad_user_input(field, format!("`of` is malformed: {error}")),
         }
@@ -58,7 +59,30 @@ impl<'a> ResponseWriter<'a> {
     ) -> WriteResult {
         let installed = Installed::from_bundle(bundle.item);
         let upgrades = upgrades_from(bundle.item.package(), &installed, &channels(field), self.work)?;
-        self.object_list(upgrades.iter().map(|upgrade| bundle.with(upgrade)), field)
+        self.compatible_upgrades(bundle, upgrades, field)
+    }
+
+    /// Writes upgrades in a catalog: those to bundles that run on the platform of the argument `compatibleWith`.
+    pub(super) fn compatible_upgrades<T: Copy>(
+        &mut self,
+        owner: InCatalog<'a, T>,
+        mut upgrades: Vec<Upgrade<'a>>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        match filter::platform(arguments(field).get("compatibleWith")) {
+            Ok(Some(platform)) => {
+                let mut compatible = Vec::with_capacity(upgrades.len());
+                for upgrade in upgrades {
+                    if upgrade.to_bundle.map_or(Ok(false), |bundle| bundle.runs_on(&platform, self.work))? {
+                        compatible.push(upgrade);
+                    }
+                }
+                upgrades = compatible;
+            }
+            Ok(None) => {}
+            Err(error) => return self.bad_user_input(field, FilterError::from(error).to_string()),
+        }
+        self.object_list(upgrades.iter().map(|upgrade| owner.with(upgrade)), field)
     }
 
     /// `Bundle.predecessors`.

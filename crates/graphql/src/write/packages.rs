@@ -74,7 +74,10 @@ impl<'a> ResponseWriter<'a> {
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
         let arguments = arguments(field);
-        let filter = filter::packages(arguments);
+        let filter = match filter::packages(arguments) {
+            Ok(filter) => filter,
+            Err(error) => return self.bad_user_input(field, error.to_string()),
+        };
         let searches = filter.as_ref().is_some_and(|filter| filter.search.is_some());
         let order = PackageOrder::new(arguments, searches);
         let is_plain =

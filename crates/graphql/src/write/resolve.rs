@@ -11,6 +11,7 @@ use serving::{Served, Snapshot};
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{ConsideredBundleField, ResolutionFailureField, ResolutionField};
+use crate::filter;
 
 /// The type `Resolution`, with the catalogs that were considered.
 #[derive(Clone, Copy)]
@@ -51,6 +52,10 @@ fn resolve_request<'a>(
         Ok(selector) => selector,
         Err(error) => return Ok(Err(error.into())),
     };
+    let platform = match filter::platform(&request["compatibleWith"]) {
+        Ok(platform) => platform,
+        Err(error) => return Ok(Err(error.into())),
+    };
     let installed = Some(&request["installed"]).filter(|installed| installed.is_object());
     let part = |key: &'static str| installed.and_then(|installed| installed[key].as_str());
     let offers: Vec<_> = served
@@ -76,6 +81,7 @@ fn resolve_request<'a>(
             Some("SELF_CERTIFIED") => UpgradePolicy::SelfCertified,
             _ => UpgradePolicy::CatalogProvided,
         },
+        platform,
         ..ResolutionRequest::default()
     };
     resolve(&request, &offers, work)

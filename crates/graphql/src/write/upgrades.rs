@@ -116,7 +116,7 @@ impl<'a> Object<'a> for AvailableUpgrades<'_, 'a> {
                 };
                 let InstalledPackage { installed, channels, .. } = self.installed;
                 let upgrades = upgrades_from(package.item, installed, channels, writer.work)?;
-                return writer.object_list(upgrades.iter().map(|upgrade| package.with(upgrade)), field);
+                return writer.compatible_upgrades(package, upgrades, field);
             }
             AvailableUpgradesField::Deprecations => return writer.object_list(self.deprecations(), field),
         }

@@ -104,6 +104,11 @@ impl Catalog {
         if filter.deprecated.is_some_and(|wanted| (record.deprecation != NONE) != wanted) {
             return Ok(false);
         }
+        if let Some(platform) = &filter.platform
+            && !bundle.runs_on(platform, work)?
+        {
+            return Ok(false);
+        }
         if filter.channel_head == Some(false) {
             work.draw(Step::Edge, record.placements.len())?;
             if self.is_head(place) {

@@ -5,7 +5,7 @@
 
 use super::super::record::{HeadRecord, NONE};
 use super::super::{Catalog, Package, id};
-use super::{ApiFilter, Facet, FacetCounts, FacetValue, PackageFilter};
+use super::{ApiFilter, Facet, FacetCounts, FacetValue, PackageFilter, Platform};
 use crate::work::{CHUNK, Step, Work, WorkStopped, sort_steps};
 
 /// Result of [`Catalog::find_packages`].
@@ -92,6 +92,20 @@ impl Catalog {
             .filter(|&(bundle, package)| self.default_head(package) == Some(bundle))
             .map(|(_, package)| package)
             .collect()
+    }
+
+    /// Returns the packages with a bundle that runs on a platform, ascending.
+    fn packages_running_on(&self, platform: &Platform<'_>, work: &Work<'_>) -> Result<Vec<u32>, WorkStopped> {
+        let mut found = Vec::new();
+        for package in self.packages() {
+            for bundle in package.bundles() {
+                if bundle.runs_on(platform, work)? {
+                    found.push(id(package.place()));
+                    break;
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Returns the bundle at the only head of a package's default channel.
@@ -201,6 +215,10 @@ impl<'c> Filtering<'_, 'c> {
             let providing = self.found.catalog.packages_providing(api);
             self.work.draw(Step::Bundle, providing.len())?;
             self.mark_failing(NOT_A_FACET, |package| providing.binary_search(&id(package.place())).is_ok())?;
+        }
+        if let Some(platform) = filter.platform {
+            let compatible = self.found.catalog.packages_running_on(&platform, self.work)?;
+            self.mark_failing(NOT_A_FACET, |package| compatible.binary_search(&id(package.place())).is_ok())?;
         }
         if let Some(wanted) = filter.deprecated {
             self.mark_failing(Facet::Deprecated.bit(), |package| package.deprecation().is_some() == wanted)?;

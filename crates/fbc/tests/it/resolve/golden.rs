@@ -134,6 +134,7 @@ fn answer(world: &World) -> Result<(String, Vec<String>), String> {
             "SelfCertified" => UpgradePolicy::SelfCertified,
             other => panic!("no policy: {other}"),
         },
+        platform: None,
         releases: match world.feature_gates.as_slice() {
             [] => Releases::FromBuildMetadata,
             [gate] if gate == "BundleReleaseSupport" => Releases::Given,
