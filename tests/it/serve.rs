@@ -142,6 +142,43 @@ fn a_watched_directory_is_served_as_it_is_and_a_broken_change_changes_nothing() 
 }
 
 #[test]
+fn a_stale_catalog_says_so_and_its_former_content_can_be_compared_after_a_restart() {
+    let folders = Folders::new();
+    folders.catalog("etcd", ETCD);
+    let start =
+        || Server::start(&folders, &["--watch", &folders.text("etcd"), &format!("none=dir:{}", folders.text("none"))]);
+    let ask = |server: &Server, query: &str| {
+        serde_json::from_str::<Value>(&graphql(server.address, query)).expect("it is JSON")["data"].take()
+    };
+    let server = start();
+    let status = ask(&server, "{ catalogStatuses { name catalog { name } lastSuccess lastFailure { reason } } }");
+    let [etcd, none] = [0, 1].map(|at| &status["catalogStatuses"][at]);
+    assert_eq!((&etcd["catalog"]["name"], &etcd["lastFailure"]), (&json!("etcd"), &Value::Null));
+    assert!(etcd["lastSuccess"].is_string(), "{status}");
+    let failed =
+        json!({"name": "none", "catalog": null, "lastSuccess": null, "lastFailure": {"reason": "SOURCE_UNREADABLE"}});
+    assert_eq!(none, &failed);
+    let before = ask(&server, "{ catalogs { contents { digest unpackedAt } } }")["catalogs"][0]["contents"][0].take();
+    folders.catalog("etcd", ARGO);
+    server.answers_in_time(PACKAGES, &packages(&[("etcd", &["argo"])]));
+    folders.write("etcd/catalog.json", "{");
+    let stale = r#"{"data":{"catalogs":[{"status":{"lastFailure":{"reason":"INVALID_CATALOG"}}}]}}"#;
+    server.answers_in_time("{ catalogs { status { lastFailure { reason } } } }", stale);
+    server.signal("TERM");
+    server.ended();
+
+    folders.catalog("etcd", ARGO);
+    let server = start();
+    let remembered = r#"{"data":{"catalogs":[{"contents":[{"isServed":true},{"isServed":false}]}]}}"#;
+    server.answers_in_time("{ catalogs { contents { isServed } } }", remembered);
+    let contents = ask(&server, "{ catalogs { contents { digest unpackedAt } } }")["catalogs"][0]["contents"].take();
+    assert_eq!(contents[1], before);
+    let query =
+        format!("{{ diff(from: {{digest: {}}}, to: {{name: \"etcd\"}}) {{ packages {{ name }} }} }}", before["digest"]);
+    assert_eq!(ask(&server, &query), json!({"diff": {"packages": [{"name": "argo"}, {"name": "etcd"}]}}));
+}
+
+#[test]
 fn fifty_catalogs_are_served_at_once_and_a_bad_one_harms_none() {
     let folders = Folders::new();
     let names: Vec<_> = (0..50).map(|number| format!("catalog-{number:02}")).collect();

@@ -76,6 +76,9 @@ export function oracle(catalogs) {
 const unmodelled = new Set([
   'Query.resolve',
   'Query.availableUpgrades',
+  'CatalogStatus.lastSuccess',
+  'CatalogStatus.lastFailure',
+  'CatalogStatus.nextCheck',
   'Package.icon',
   'Package.requiredBy',
   'Bundle.requirements',

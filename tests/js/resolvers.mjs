@@ -176,6 +176,7 @@ export function root(catalogs) {
 
   return {
     catalogs: all,
+    catalogStatuses: [...all].sort((a, b) => compareBytes(a.name, b.name)).map(({ status }) => status),
     catalog({ name, digest }) {
       const found = catalogNamed(name);
       if (found && digest != null && found.digest !== digest) fail('CATALOG_CHANGED', `${name} is now ${found.digest}`);
@@ -278,7 +279,10 @@ function view(catalog) {
     ownBundles: model.bundles,
     ownMetas: model.metas,
     package: ({ name }) => model.packages.find((item) => item.name === name),
+    // It has been served nothing else.
+    contents: [{ digest: catalog.digest, isServed: true, image: catalog.image, unpackedAt: catalog.lastUnpacked }],
   };
+  made.status = { name: made.name, catalog: made };
   for (const meta of model.metas) Object.assign(meta, { catalog: made, blob: picked(meta.blob) });
   for (const item of model.packages) {
     Object.assign(item, { __typename: 'Package', id: id('Package', made.name, item.name), catalog: made, ownBundles: item.bundles });

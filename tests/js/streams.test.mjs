@@ -126,6 +126,10 @@ test('every change arrives over a websocket, and is remembered', async () => {
   const query = `{ diff(from: {digest: "${before}"}, to: {name: "watched"}) { packages { name change } } }`;
   const found = await once(client, query);
   assert.deepEqual(found, { data: { diff: { packages: [{ name: 'p', change: 'CHANGED' }] } } });
+  const { data } = await once(client, '{ catalog(name: "watched") { digest contents { digest isServed } } }');
+  const [now, ...former] = data.catalog.contents;
+  assert.deepEqual(now, { digest: data.catalog.digest, isServed: true });
+  assert.ok(former.some((content) => content.digest === before && !content.isServed));
   await client.dispose();
 });
 

@@ -202,6 +202,7 @@ impl<'d> DependencyWalk<'d> {
                         (FieldId::Query(name), _) => self.root(name, field),
                         (FieldId::Other, _) if field.name == "__schema" || field.name == "__type" => self.pins = None,
                         (_, FieldScope::Metadata) => self.pins = None,
+                        (_, FieldScope::Volatile) => self.scope = CacheScope::Volatile,
                         (_, FieldScope::EveryCatalog) => self.counts_catalogs = true,
                         _ => {}
                     }

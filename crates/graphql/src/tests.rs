@@ -9,4 +9,5 @@ pub(crate) mod fixture;
 mod hostile;
 mod odd;
 mod paging;
+mod statuses;
 mod upgrades;

@@ -26,6 +26,7 @@ mod query;
 mod requirement;
 mod resolve;
 mod scans;
+mod status;
 mod summary;
 mod upgrades;
 

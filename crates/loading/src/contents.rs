@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use fbc::catalog::IndexError;
-use fbc::{Catalog, Digest, Origins, Outline};
+use fbc::{Catalog, Digest, Origins};
 use http_facts::coding::{Coding, MIN_ENCODED_BYTES};
-use serving::{Content, Encodings};
-use store::{Analysis, Record, SourceState, Store, StoreError, StoredContent, WrittenContent};
+use serving::{Content, Encodings, RememberedContent};
+use store::{Analysis, PreviousContent, Record, SourceState, Store, StoreError, StoredContent, WrittenContent};
 
 use crate::LoadError;
 
@@ -116,12 +116,20 @@ impl Contents {
         }
     }
 
-    /// Stores the outline of a content. Returns the outlines of the contents that its source gave, the latest first.
-    pub(crate) fn outlines(&self, key: &str, content: &Content) -> Vec<(Digest, Outline)> {
+    /// Stores the outline of a content. Returns the contents that its source gave, as far as they are remembered, the
+    /// latest first.
+    pub(crate) fn outlines(&self, key: &str, content: &Content) -> Vec<RememberedContent> {
         if let Err(error) = self.store.save_outline(&content.digest, content.catalog.outline()) {
             tracing::warn!(digest = %content.digest, %error, "cannot store the outline of a content");
         }
-        self.store.outlines(key)
+        let stored = self.store.outlines(key).into_iter();
+        let remembered = stored.map(|(PreviousContent { digest, image, first_read_at }, outline)| RememberedContent {
+            digest,
+            image: image.map(Arc::from),
+            last_unpacked: first_read_at,
+            outline,
+        });
+        remembered.collect()
     }
 
     fn encodings(&self, digest: Digest) -> Arc<Encodings> {

@@ -25,10 +25,11 @@ pub use loader::{COMPRESS_AFTER, Event, Loader, LoaderTask, READY_AFTER, Report}
 pub use metrics::{CatalogLoads, LoadResult, LoadStatistics, SourceKind, Stage};
 pub use read::{FREE_GROWTH_BYTES, MAX_GROWTH, READERS, ReadFailure};
 pub use refresh::{JITTER, POLL, PollPolicy, RETRY, RefreshPolicy, WatchInterval};
+pub use serving::FailureReason;
 pub use source::{InvalidSource, Source};
 pub use source_task::{Step, load_once};
 pub use spec::{CatalogSpec, SourceSpec};
-pub use status::{FailureReason, LoadError, SyncStatus};
+pub use status::{LoadError, SyncStatus};
 
 #[cfg(test)]
 mod tests;

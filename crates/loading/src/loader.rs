@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serving::{CatalogMetadata, CatalogName, CatalogsWriter, Content, History, Served};
+use serving::{CatalogMetadata, CatalogName, CatalogsWriter, Content, History, LoadStatus, Served};
 use store::Store;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
@@ -107,6 +107,7 @@ struct RunningSource {
     abort: AbortHandle,
     started: Instant,
     last_attempt: Option<Attempt>,
+    load_status: LoadStatus,
 }
 
 /// One wanted catalog.
@@ -247,6 +248,9 @@ impl LoaderTask {
                     self.update(spec, attempt, observe);
                 }
             }
+            for spec in &running.catalogs {
+                self.writer.statuses().set(spec.name.as_str(), running.load_status.clone());
+            }
             self.sources.push(running);
         }
         for (key, former) in former {
@@ -274,12 +278,14 @@ impl LoaderTask {
         let task = SourceTask { id, name, spec: spec.clone(), stages: Arc::clone(&self.stages) };
         self.stages.contents.store.hold(&spec.key());
         let abort = self.tasks.spawn(task.run(attempts.clone(), observe.clone()));
-        RunningSource { task: id, spec, catalogs, abort, started: Instant::now(), last_attempt: None }
+        let (last_attempt, load_status) = (None, LoadStatus::default());
+        RunningSource { task: id, spec, catalogs, abort, started: Instant::now(), last_attempt, load_status }
     }
 
     fn withdraw(&mut self, name: &CatalogName, observe: &impl Fn(Event)) {
         let Some(state) = self.catalogs.remove(name) else { return };
         self.stages.metrics.forget(name);
+        self.writer.statuses().forget(name.as_str());
         state.finishing.inspect(AbortHandle::abort);
         if state.published.is_some() {
             self.writer.withdraw(name.as_str());
@@ -292,9 +298,12 @@ impl LoaderTask {
         // A task that was aborted may have sent its last attempt before.
         let Some(running) = self.sources.iter_mut().find(|running| running.task == attempt.task) else { return };
         running.last_attempt = Some(attempt.clone());
-        for spec in running.catalogs.clone() {
+        running.load_status = attempt.load_status(&running.load_status);
+        let (catalogs, load_status) = (running.catalogs.clone(), running.load_status.clone());
+        for spec in catalogs {
             self.count(&spec.name, attempt);
             self.update(&spec, attempt, observe);
+            self.writer.statuses().set(spec.name.as_str(), load_status.clone());
         }
         self.settle(observe);
     }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use fbc::Origins;
 use futures_util::FutureExt;
-use serving::{CatalogName, Content};
+use jiff::Timestamp;
+use serving::{CatalogName, Content, LoadFailure, LoadStatus};
 use store::{SourceState, Store, WrittenContent};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::sleep;
@@ -77,6 +78,12 @@ pub(crate) struct Attempt {
     pub(crate) content: Option<Content>,
     pub(crate) status: SyncStatus,
     pub(crate) duration: Duration,
+    /// Number of failed attempts in a row, this one included.
+    pub(crate) failures: u32,
+    /// When it ended.
+    pub(crate) at: Timestamp,
+    /// When the source is polled next; `None` if it is not, or if it is watched all the time.
+    pub(crate) next_check: Option<Timestamp>,
 }
 
 /// The loader does not listen any more.
@@ -234,6 +241,22 @@ impl Fetched {
     }
 }
 
+impl Attempt {
+    /// The load status after this attempt.
+    pub(crate) fn load_status(&self, before: &LoadStatus) -> LoadStatus {
+        let (last_success, last_failure) = match &self.status {
+            SyncStatus::Pending => (before.last_success, before.last_failure.clone()),
+            SyncStatus::Synced => (Some(self.at), None),
+            SyncStatus::Failed(error) => {
+                let (reason, message) = (error.reason(), error.chain());
+                let failure = LoadFailure { at: self.at, reason, message, attempts: self.failures };
+                (before.last_success, Some(failure))
+            }
+        };
+        LoadStatus { last_success, last_failure, next_check: self.next_check }
+    }
+}
+
 impl SourceTask {
     /// Works until nobody receives its attempts, or nothing can change any more.
     pub(crate) async fn run(
@@ -258,7 +281,7 @@ impl SourceTask {
                 let is_current = image.is_pinned() && is_analyzed;
                 let status = if is_current { SyncStatus::Synced } else { SyncStatus::Pending };
                 served = Some(content.clone());
-                self.send(attempts, Some(content), status, begun.elapsed()).await?;
+                self.send(attempts, self.ended(Some(content), status, begun)).await?;
                 if is_current {
                     return Ok(());
                 }
@@ -282,8 +305,11 @@ impl SourceTask {
             failures = if failed { failures.saturating_add(1) } else { 0 };
             self.prepare(served.as_ref(), content.as_ref()).await;
             served.clone_from(&content);
-            self.send(attempts, content, status, begun.elapsed()).await?;
-            if !self.wait(before, failures).await {
+            let delay = self.delay(failures);
+            let next_check = delay.and_then(|delay| Timestamp::now().checked_add(delay).ok());
+            let attempt = Attempt { failures, next_check, ..self.ended(content, status, begun) };
+            self.send(attempts, attempt).await?;
+            if !self.wait(before, delay, failures > 0).await {
                 return Ok(());
             }
         }
@@ -318,17 +344,23 @@ impl SourceTask {
         directory::look(&self.spec.source).await
     }
 
+    /// The delay until an image is polled again; `None` if it never is. Directories are watched instead.
+    fn delay(&self, failures: u32) -> Option<Duration> {
+        let Source::Image(image) = &self.spec.source else { return None };
+        let delay = self.spec.refresh.images.and_then(|policy| policy.delay(failures, image.is_pinned()));
+        delay.map(|delay| jittered(delay, fastrand::f64()))
+    }
+
     /// Waits until the source is worth another attempt. Returns whether it ever will be.
-    async fn wait(&self, before: Option<directory::Look>, failures: u32) -> bool {
+    async fn wait(&self, before: Option<directory::Look>, delay: Option<Duration>, failed: bool) -> bool {
         match &self.spec.source {
             Source::Directory(root) => {
                 let Some(interval) = self.spec.refresh.directories else { return false };
-                directory::changed(root, interval, before.as_ref(), failures > 0).await;
+                directory::changed(root, interval, before.as_ref(), failed).await;
             }
-            Source::Image(image) => {
-                let delay = self.spec.refresh.images.and_then(|policy| policy.delay(failures, image.is_pinned()));
+            Source::Image(_) => {
                 let Some(delay) = delay else { return false };
-                sleep(jittered(delay, fastrand::f64())).await;
+                sleep(delay).await;
             }
         }
         true
@@ -340,13 +372,13 @@ impl SourceTask {
         self.stages.run_exclusive(move |stages| Ok(stages.contents.last(&key))).await.ok().flatten()
     }
 
-    async fn send(
-        &self,
-        attempts: &mpsc::Sender<Attempt>,
-        content: Option<Content>,
-        status: SyncStatus,
-        duration: Duration,
-    ) -> Result<(), Closed> {
-        attempts.send(Attempt { task: self.id, content, status, duration }).await.map_err(|_| Closed)
+    /// An attempt that began at this moment and ends now.
+    fn ended(&self, content: Option<Content>, status: SyncStatus, begun: Instant) -> Attempt {
+        let (duration, at) = (begun.elapsed(), Timestamp::now());
+        Attempt { task: self.id, content, status, duration, failures: 0, at, next_check: None }
+    }
+
+    async fn send(&self, attempts: &mpsc::Sender<Attempt>, attempt: Attempt) -> Result<(), Closed> {
+        attempts.send(attempt).await.map_err(|_| Closed)
     }
 }

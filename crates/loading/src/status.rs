@@ -9,6 +9,7 @@ use std::sync::Arc;
 use fbc::catalog::IndexError;
 use images::ImageError;
 use images::unpack::UnpackError;
+use serving::FailureReason;
 use store::StoreError;
 
 use crate::directory::DirectoryError;
@@ -23,31 +24,6 @@ pub enum SyncStatus {
     Pending,
     /// The last attempt to load the source failed. What is served, if anything is, is an earlier content.
     Failed(Arc<LoadError>),
-}
-
-/// Why an attempt to load a source failed, in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FailureReason {
-    /// The directory, or something in it, cannot be read.
-    SourceUnreadable,
-    /// The directory changed each time it was read.
-    SourceUnstable,
-    /// The registry cannot be reached, does not answer in time, or has too many requests.
-    RegistryUnavailable,
-    /// The registry refuses the credentials, or wants some.
-    Unauthorized,
-    /// The image, or a part of it, does not exist.
-    ImageNotFound,
-    /// The image is damaged, hostile, too large, or of an unknown form.
-    InvalidImage,
-    /// The image does not say where its catalog is, or has no file there.
-    NoCatalog,
-    /// A file of the catalog does not parse.
-    InvalidCatalog,
-    /// The content cannot be stored.
-    StorageFailed,
-    /// A fault of this program.
-    Internal,
 }
 
 /// Why a content could not be loaded.
@@ -153,21 +129,6 @@ impl LoadError {
     pub fn chain(&self) -> String {
         let causes = iter::successors(Some(self as &dyn Error), |&error| error.source());
         causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-    }
-}
-
-impl FailureReason {
-    /// Whether the next attempt may succeed although neither the configuration nor the source changes.
-    pub fn is_transient(self) -> bool {
-        matches!(
-            self,
-            Self::SourceUnreadable
-                | Self::SourceUnstable
-                | Self::RegistryUnavailable
-                | Self::Unauthorized
-                | Self::StorageFailed
-                | Self::Internal
-        )
     }
 }
 

@@ -7,37 +7,59 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fbc::outline::REMEMBERED;
 use fbc::{Digest, Outline};
+use jiff::Timestamp;
 
 /// The outlines of each catalog; clones see the same.
 #[derive(Clone, Debug, Default)]
-pub struct History(Arc<Mutex<BTreeMap<String, Outlines>>>);
+pub struct History(Arc<Mutex<BTreeMap<String, Vec<RememberedContent>>>>);
 
-/// Contents with their outlines, the latest first.
-type Outlines = Vec<(Digest, Outline)>;
+/// A content that a catalog has or had, as far as it is remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RememberedContent {
+    /// SHA-256 of its canonical lines.
+    pub digest: Digest,
+    /// The image that it was unpacked from, by digest; `None` for a directory, or if that is no longer known.
+    pub image: Option<Arc<str>>,
+    /// When it was first read from its source; `None` if that is unknown.
+    pub last_unpacked: Option<Timestamp>,
+    /// Names and hashes of its objects.
+    pub outline: Outline,
+}
 
 impl History {
     /// Remembers contents of a catalog, the latest first, before those that are known already.
-    pub fn remember(&self, name: &str, mut outlines: Outlines) {
+    pub fn remember(&self, name: &str, mut contents: Vec<RememberedContent>) {
         let mut all = self.lock();
-        for (digest, outline) in &mut outlines {
+        for content in &mut contents {
             // Mapped once, however many catalogs have had the content.
-            if let Some((_, shared)) = all.values().flatten().find(|(other, _)| other == digest) {
-                *outline = shared.clone();
+            if let Some(shared) = all.values().flatten().find(|other| other.digest == content.digest) {
+                content.outline = shared.outline.clone();
             }
         }
         let known = all.entry(name.to_owned()).or_default();
-        known.retain(|(digest, _)| outlines.iter().all(|(other, _)| other != digest));
-        outlines.append(known);
+        for content in &mut contents {
+            if let Some(former) = known.iter().find(|former| former.digest == content.digest) {
+                content.image = content.image.take().or_else(|| former.image.clone());
+                content.last_unpacked = content.last_unpacked.or(former.last_unpacked);
+            }
+        }
+        known.retain(|former| contents.iter().all(|content| content.digest != former.digest));
+        contents.append(known);
         // The content that is served may be among them.
-        outlines.truncate(REMEMBERED + 1);
-        *known = outlines;
+        contents.truncate(REMEMBERED + 1);
+        *known = contents;
     }
 
     /// The outline of a content of a catalog whose name is visible.
     pub(super) fn find(&self, digest: &Digest, is_visible: impl Fn(&str) -> bool) -> Option<Outline> {
         let known = self.lock();
-        let visible = known.iter().filter(|(name, _)| is_visible(name)).flat_map(|(_, outlines)| outlines);
-        visible.into_iter().find(|(other, _)| other == digest).map(|(_, outline)| outline.clone())
+        let visible = known.iter().filter(|(name, _)| is_visible(name)).flat_map(|(_, contents)| contents);
+        visible.into_iter().find(|content| content.digest == *digest).map(|content| content.outline.clone())
+    }
+
+    /// The contents that are remembered of a catalog, the latest first.
+    pub(super) fn contents(&self, name: &str) -> Vec<RememberedContent> {
+        self.lock().get(name).cloned().unwrap_or_default()
     }
 
     /// Forgets what a catalog was.
@@ -45,7 +67,7 @@ impl History {
         self.lock().remove(name);
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Outlines>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Vec<RememberedContent>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -55,14 +77,29 @@ mod tests {
     use super::*;
     use testing::fixture::catalog;
 
+    fn content(digest: u8) -> RememberedContent {
+        let outline = Outline::from_catalog(&catalog("package etcd default=stable"));
+        RememberedContent { digest: Digest::new([digest; 32]), image: None, last_unpacked: None, outline }
+    }
+
     #[test]
     fn an_outline_is_held_once_however_many_catalogs_have_had_its_content() {
         let history = History::default();
-        let digest = Digest::new([7; 32]);
         for name in ["one", "two"] {
-            history.remember(name, vec![(digest, Outline::from_catalog(&catalog("package etcd default=stable")))]);
+            history.remember(name, vec![content(7)]);
         }
-        let of = |wanted: &str| history.find(&digest, |name| name == wanted).unwrap().as_bytes().as_ptr();
+        let of = |wanted: &str| history.find(&content(7).digest, |name| name == wanted).unwrap().as_bytes().as_ptr();
         assert_eq!(of("one"), of("two"));
+    }
+
+    #[test]
+    fn what_was_known_of_a_content_is_not_forgotten_when_less_is_reported() {
+        let history = History::default();
+        let known =
+            RememberedContent { image: Some("i".into()), last_unpacked: Some(Timestamp::UNIX_EPOCH), ..content(7) };
+        history.remember("a", vec![known.clone()]);
+        history.remember("a", vec![content(8), content(7)]);
+        assert_eq!(history.contents("a"), [content(8), known]);
+        assert_eq!(history.contents("b"), []);
     }
 }

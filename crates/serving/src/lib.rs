@@ -5,6 +5,7 @@
 
 mod history;
 mod name;
+mod status;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,8 +19,9 @@ use http_facts::coding::Coding;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
-pub use history::History;
+pub use history::{History, RememberedContent};
 pub use name::{CatalogName, InvalidName};
+pub use status::{FailureReason, LoadFailure, LoadStatus, LoadStatuses};
 
 /// Where icons are served, each by the digest of its image.
 pub const ICONS: &str = "/icons/";
@@ -83,7 +85,14 @@ pub struct Snapshot {
     /// Indexes into `slots`: highest priority first, then by name.
     by_priority: Vec<usize>,
     revision: Revision,
+    beside: Beside,
+}
+
+/// State that changes beside the snapshots and that no revision tells of.
+#[derive(Clone, Default)]
+struct Beside {
     history: History,
+    statuses: LoadStatuses,
 }
 
 /// The place of one catalog in a snapshot.
@@ -181,7 +190,7 @@ impl CatalogsWriter {
     /// Serves a catalog, in place of the one of the same name.
     pub fn publish(&mut self, served: Served) {
         let now = self.current.load();
-        let (mut slots, history) = (now.slots.clone(), now.history.clone());
+        let (mut slots, beside) = (now.slots.clone(), now.beside.clone());
         let mut slot = Slot { served: Arc::new(served), former_icons: Vec::new() };
         match now.position(&slot.served.name) {
             Ok(at) => {
@@ -189,7 +198,9 @@ impl CatalogsWriter {
                 slot.former_icons = std::mem::take(&mut slots[at].former_icons);
                 if before.content.digest != slot.served.content.digest {
                     if let Some(outline) = before.content.catalog.known_outline() {
-                        history.remember(&before.name, vec![(before.content.digest, outline.clone())]);
+                        let Content { digest, image, last_unpacked, .. } = before.content.clone();
+                        let former = RememberedContent { digest, image, last_unpacked, outline: outline.clone() };
+                        beside.history.remember(&before.name, vec![former]);
                     }
                     slot.former_icons.insert(0, Arc::clone(before.content.catalog.icons()));
                     slot.former_icons.truncate(FORMER_ICONS);
@@ -198,16 +209,16 @@ impl CatalogsWriter {
             }
             Err(at) => slots.insert(at, slot),
         }
-        self.swap(Snapshot::new(slots, history));
+        self.swap(Snapshot::new(slots, beside));
     }
 
     /// Stops serving the catalog of this name, if there is one.
     pub fn withdraw(&mut self, name: &str) {
         let now = self.current.load();
-        let (mut slots, history) = (now.slots.clone(), now.history.clone());
+        let (mut slots, beside) = (now.slots.clone(), now.beside.clone());
         slots.retain(|slot| slot.served.name != name);
-        history.forget(name);
-        self.swap(Snapshot::new(slots, history));
+        beside.history.forget(name);
+        self.swap(Snapshot::new(slots, beside));
     }
 
     /// What is served now.
@@ -217,7 +228,12 @@ impl CatalogsWriter {
 
     /// Where the outlines of former contents are remembered.
     pub fn history(&self) -> History {
-        self.current.load().history.clone()
+        self.current.load().beside.history.clone()
+    }
+
+    /// Where the outcomes of attempts to load catalogs are reported.
+    pub fn statuses(&self) -> LoadStatuses {
+        self.current.load().beside.statuses.clone()
     }
 
     fn swap(&self, next: Snapshot) {
@@ -228,19 +244,23 @@ impl CatalogsWriter {
 
 impl Snapshot {
     /// A snapshot of catalogs, which are in the order of their names.
-    fn new(slots: Vec<Slot>, history: History) -> Self {
+    fn new(slots: Vec<Slot>, beside: Beside) -> Self {
         let mut by_priority: Vec<_> = (0..slots.len()).collect();
         by_priority.sort_by_key(|&at| std::cmp::Reverse(slots[at].served.metadata.priority));
         let revision = Revision::of_all(slots.iter().map(|slot| slot.served.revision));
-        Self { slots, by_priority, revision, history }
+        Self { slots, by_priority, revision, beside }
     }
 
     /// The same snapshot without the catalogs that a caller may not see. To the caller it is as if those were not
-    /// served: names, counts, revisions, icons and remembered contents tell nothing of them.
+    /// served: names, counts, revisions, icons, remembered contents and load statuses tell nothing of them.
     #[must_use]
-    pub fn visible_to(&self, may_see: impl Fn(&Served) -> bool) -> Self {
-        let slots = self.slots.iter().filter(|slot| may_see(&slot.served)).cloned().collect();
-        Self::new(slots, self.history.clone())
+    pub fn visible_to(&self, may_see: impl Fn(&str) -> bool) -> Self {
+        let slots = self.slots.iter().filter(|slot| may_see(&slot.served.name)).cloned().collect();
+        let statuses = LoadStatuses::default();
+        for (name, status) in self.beside.statuses.all().into_iter().filter(|(name, _)| may_see(name)) {
+            statuses.set(&name, status);
+        }
+        Self::new(slots, Beside { history: self.beside.history.clone(), statuses })
     }
 
     /// Every catalog, by name.
@@ -277,8 +297,30 @@ impl Snapshot {
     /// of the snapshot: they may be forgotten at any time.
     pub fn outline(&self, digest: &Digest) -> Option<Outline> {
         let served = self.by_name().find(|served| served.content.digest == *digest);
-        let former = || self.history.find(digest, |name| self.get(name).is_some());
+        let former = || self.beside.history.find(digest, |name| self.get(name).is_some());
         served.map(|served| served.content.catalog.outline().clone()).or_else(former)
+    }
+
+    /// The contents that a catalog had before the one that it serves, as far as they are remembered, the latest first; at
+    /// most [`fbc::outline::REMEMBERED`]. Like outlines, they are no part of the snapshot.
+    pub fn former_contents(&self, served: &Served) -> Vec<RememberedContent> {
+        let contents = self.beside.history.contents(&served.name).into_iter();
+        let former = contents.filter(|content| content.digest != served.content.digest);
+        former.take(fbc::outline::REMEMBERED).collect()
+    }
+
+    /// The load status of a catalog. Statuses are no part of the snapshot: they change with each attempt.
+    pub fn status(&self, name: &str) -> LoadStatus {
+        self.beside.statuses.get(name)
+    }
+
+    /// The load statuses of all catalogs that are configured or served, by name.
+    pub fn statuses(&self) -> BTreeMap<String, LoadStatus> {
+        let mut all = self.beside.statuses.all();
+        for served in self.by_name() {
+            all.entry(served.name.clone()).or_default();
+        }
+        all
     }
 
     /// The icon whose image has this digest, of a catalog that is served or of its [`FORMER_ICONS`] contents before.

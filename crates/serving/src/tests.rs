@@ -162,7 +162,7 @@ fn a_content_can_be_compared_with_those_that_were_compared_or_remembered_before(
     writer.publish(with_package("a", "three", 3));
     writer.publish(with_package("a", "four", 4));
     assert!(outline(2).is_some() && outline(3).is_none(), "nobody asked for the third while it was served");
-    writer.history().remember("a", vec![(Digest::new([3; 32]), one.clone())]);
+    writer.history().remember("a", vec![remembered(3, one.clone())]);
     assert_eq!(outline(3), Some(one));
     writer.withdraw("a");
     assert_eq!([1, 2, 3, 4].map(|digest| outline(digest).is_some()), [false; 4]);
@@ -190,24 +190,73 @@ fn what_a_caller_may_not_see_is_as_if_it_were_not_served() {
     let (mut all, catalogs_of_all) = catalogs();
     let (mut visible, visible_catalogs) = catalogs();
     for (name, digest) in [("a", 1), ("hidden", 2), ("c", 3)] {
+        all.statuses().set(&format!("{name}-of-a-slow-source"), LoadStatus::default());
         all.publish(served(name, 0, digest));
-        all.history().remember(name, vec![(Digest::new([digest + 10; 32]), outline())]);
+        all.history().remember(name, vec![remembered(digest + 10, outline())]);
         if name != "hidden" {
+            visible.statuses().set(&format!("{name}-of-a-slow-source"), LoadStatus::default());
             visible.publish(served(name, 0, digest));
-            visible.history().remember(name, vec![(Digest::new([digest + 10; 32]), outline())]);
+            visible.history().remember(name, vec![remembered(digest + 10, outline())]);
         }
     }
     let (seen, expected) =
-        (catalogs_of_all.snapshot().visible_to(|served| served.name != "hidden"), visible_catalogs.snapshot());
+        (catalogs_of_all.snapshot().visible_to(|name| !name.starts_with("hidden")), visible_catalogs.snapshot());
     assert_eq!(contents(&seen), contents(&expected));
     let priorities = |snapshot: &Snapshot| snapshot.by_priority().map(|served| served.name.clone()).collect::<Vec<_>>();
     assert_eq!(priorities(&seen), priorities(&expected));
     assert_eq!((seen.revision(), seen.revision_of("hidden")), (expected.revision(), None));
+    assert_eq!((seen.statuses(), seen.statuses().len()), (expected.statuses(), 4));
     assert!(!seen.has(&catalogs_of_all.snapshot().revision()));
     for digest in 0..20 {
         let digest = Digest::new([digest; 32]);
         assert_eq!(seen.outline(&digest).is_some(), expected.outline(&digest).is_some(), "{digest}");
     }
+}
+
+#[test]
+fn a_status_is_shown_at_once_and_changes_no_revision() {
+    let (mut writer, catalogs) = catalogs();
+    writer.publish(served("a", 0, 1));
+    let before = catalogs.snapshot();
+    let revision = before.revision();
+    assert_eq!(before.status("a"), LoadStatus::default());
+    let status = LoadStatus { last_success: Some(jiff::Timestamp::UNIX_EPOCH), ..LoadStatus::default() };
+    writer.statuses().set("a", status.clone());
+    writer.statuses().set("b", LoadStatus::default());
+    assert_eq!(before.status("a"), status);
+    let names = |snapshot: &Snapshot| snapshot.statuses().into_keys().collect::<Vec<_>>();
+    assert_eq!((names(&before), catalogs.snapshot().revision()), (vec!["a".to_owned(), "b".to_owned()], revision));
+    writer.statuses().forget("a");
+    writer.statuses().forget("b");
+    assert_eq!(names(&before), ["a"], "it is served, whatever is known of its source");
+}
+
+#[test]
+fn the_former_contents_of_a_catalog_are_those_that_it_served_last_without_the_one_that_it_serves() {
+    let (mut writer, catalogs) = catalogs();
+    let former = |name: &str| {
+        let snapshot = catalogs.snapshot();
+        let served = snapshot.get(name).unwrap();
+        served.content.catalog.outline();
+        snapshot.former_contents(served).iter().map(|content| content.digest).collect::<Vec<_>>()
+    };
+    let digests = |all: &[u8]| all.iter().map(|digest| Digest::new([*digest; 32])).collect::<Vec<_>>();
+    for digest in [1, 2, 1, 3] {
+        writer.publish(served("a", 0, digest));
+        former("a");
+    }
+    writer.publish(served("b", 0, 9));
+    assert_eq!((former("a"), former("b")), (digests(&[1, 2]), digests(&[])));
+    for digest in 4..=20 {
+        writer.publish(served("a", 0, digest));
+        former("a");
+    }
+    let last: Vec<_> = (1..=fbc::outline::REMEMBERED).map(|back| 20 - u8::try_from(back).unwrap()).collect();
+    assert_eq!(former("a"), digests(&last));
+}
+
+fn remembered(digest: u8, outline: Outline) -> RememberedContent {
+    RememberedContent { digest: Digest::new([digest; 32]), image: None, last_unpacked: None, outline }
 }
 
 fn outline() -> Outline {

@@ -38,7 +38,7 @@ use fbc::Digest;
 use tempfile::TempDir;
 
 pub use analysis::Analysis;
-pub use record::{Record, SourceState};
+pub use record::{PreviousContent, Record, SourceState};
 pub use scratch::ScratchFolder;
 pub use writer::{ContentWriter, WrittenContent};
 

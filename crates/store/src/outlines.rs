@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use fbc::{Digest, Outline};
 
 use super::file::{self, FileKind};
+use super::record::PreviousContent;
 use super::{OUTLINES, Store, StoreError, lock_mutex};
 
 impl Store {
@@ -24,10 +25,11 @@ impl Store {
         self.write_file(&self.outline_path(digest), bytes, FileKind::Outline)
     }
 
-    /// Returns the stored outlines of the contents that a source provided, latest first.
-    pub fn outlines(&self, key: &str) -> Vec<(Digest, Outline)> {
-        let contents = self.record(key).into_iter().flat_map(|record| [vec![record.content], record.previous].concat());
-        contents.filter_map(|digest| Some((digest, self.outline(&digest)?))).collect()
+    /// Returns the contents that a source provided, with their stored outlines, latest first. Contents without a stored
+    /// outline are left out.
+    pub fn outlines(&self, key: &str) -> Vec<(PreviousContent, Outline)> {
+        let contents = self.record(key).into_iter().flat_map(|record| record.contents().collect::<Vec<_>>());
+        contents.filter_map(|content| Some((content.clone(), self.outline(&content.digest)?))).collect()
     }
 
     /// Reads the outline of a content.

@@ -28,8 +28,20 @@ pub struct Record {
     pub analysis: Digest,
     /// Time at which this content was first read from this source.
     pub first_read_at: Timestamp,
-    /// Digests of the contents that the source provided before, latest first, at most [`REMEMBERED`].
-    pub previous: Vec<Digest>,
+    /// Contents that the source provided before, latest first, at most [`REMEMBERED`].
+    pub previous: Vec<PreviousContent>,
+}
+
+/// A content that a source provided before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreviousContent {
+    /// Digest of the content.
+    pub digest: Digest,
+    /// Reference by digest to the image that was read; `None` if the source is not an image, or if this is unknown.
+    pub image: Option<String>,
+    /// Time at which the content was first read from the source; `None` if it was recorded by a build that did not keep
+    /// it.
+    pub first_read_at: Option<Timestamp>,
 }
 
 /// The state of a source at the time of reading it.
@@ -57,7 +69,20 @@ struct RecordFile {
     #[serde(rename = "at")]
     first_read_at: String,
     #[serde(default, rename = "former")]
-    previous: Vec<String>,
+    previous: Vec<PreviousFile>,
+}
+
+/// The file format of a previous content.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum PreviousFile {
+    /// As earlier builds wrote it.
+    Digest(String),
+    Content {
+        content: String,
+        image: Option<String>,
+        at: Option<String>,
+    },
 }
 
 impl Record {
@@ -94,9 +119,18 @@ impl Record {
     }
 
     /// Returns the previous contents of a record that replaces this one with the content `next`.
-    fn previous_before(&self, next: Digest) -> Vec<Digest> {
-        let all = std::iter::once(self.content).chain(self.previous.iter().copied());
-        all.filter(|digest| *digest != next).take(REMEMBERED).collect()
+    fn previous_before(&self, next: Digest) -> Vec<PreviousContent> {
+        self.contents().filter(|content| content.digest != next).take(REMEMBERED).collect()
+    }
+
+    /// The content that the source provided last, and then those before, latest first.
+    pub(super) fn contents(&self) -> impl Iterator<Item = PreviousContent> {
+        let last = PreviousContent {
+            digest: self.content,
+            image: self.image.clone(),
+            first_read_at: Some(self.first_read_at),
+        };
+        std::iter::once(last).chain(self.previous.iter().cloned())
     }
 
     /// Reads a record; `None` if the file is missing, damaged or of another format.
@@ -113,7 +147,7 @@ impl Record {
             bytes: file.bytes,
             analysis: Digest::parse(&file.analysis)?,
             first_read_at: file.first_read_at.parse().ok()?,
-            previous: file.previous.iter().filter_map(|digest| Digest::parse(digest)).collect(),
+            previous: file.previous.into_iter().filter_map(PreviousFile::into_content).collect(),
         })
     }
 
@@ -128,9 +162,28 @@ impl Record {
             bytes: self.bytes,
             analysis: self.analysis.to_string(),
             first_read_at: self.first_read_at.to_string(),
-            previous: self.previous.iter().map(Digest::to_string).collect(),
+            previous: self.previous.iter().map(PreviousFile::from_content).collect(),
         };
         serde_json::to_vec_pretty(&file).expect("numbers and strings serialize to JSON")
+    }
+}
+
+impl PreviousFile {
+    fn from_content(content: &PreviousContent) -> Self {
+        Self::Content {
+            content: content.digest.to_string(),
+            image: content.image.clone(),
+            at: content.first_read_at.map(|at| at.to_string()),
+        }
+    }
+
+    fn into_content(self) -> Option<PreviousContent> {
+        let (digest, image, at) = match self {
+            Self::Digest(digest) => (digest, None, None),
+            Self::Content { content, image, at } => (content, image, at),
+        };
+        let first_read_at = at.and_then(|at| at.parse().ok());
+        Some(PreviousContent { digest: Digest::parse(&digest)?, image, first_read_at })
     }
 }
 

@@ -32,8 +32,7 @@ impl Store {
                     referenced.insert(self.content_path(&record.content));
                     referenced.extend(Coding::ALL.map(|coding| self.encoded_path(&record.content, coding)));
                     referenced.insert(self.analysis_path(&record.analysis));
-                    let contents = record.previous.iter().chain([&record.content]);
-                    referenced.extend(contents.map(|digest| self.outline_path(digest)));
+                    referenced.extend(record.contents().map(|content| self.outline_path(&content.digest)));
                 }
                 None => file::remove(&path)?,
             }

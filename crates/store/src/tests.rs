@@ -131,7 +131,12 @@ fn what_one_source_gave_is_given_for_another_in_the_same_state() {
 
     let kept = store.reuse("b", &state("1")).unwrap().unwrap();
     let image = Some("image@sha256:1".to_owned());
-    let (first_read_at, previous) = (kept.record.first_read_at, vec![before.content]);
+    let former = PreviousContent {
+        digest: before.content,
+        image: before.image.clone(),
+        first_read_at: Some(before.first_read_at),
+    };
+    let (first_read_at, previous) = (kept.record.first_read_at, vec![former]);
     let expected = Record { key: "b".to_owned(), image, first_read_at, previous, ..first.clone() };
     assert_eq!((&kept.record, kept.analysis), (&expected, notes(7)));
     assert!(kept.record.first_read_at > before.first_read_at);

@@ -25,6 +25,10 @@ export default {
       schemas { schema count known }
     }
   }`,
+  'what is known of catalogs beside what they serve': `{
+    catalogStatuses { name catalog { id name } }
+    catalogs { status { name catalog { id } } contents { digest isServed image unpackedAt } }
+  }`,
   'packages of every catalog by name then by catalog': `{
     packages { totalCount nodes { id name description catalog { name } } }
   }`,

@@ -42,6 +42,19 @@ fn names_are_found_wherever_they_are_written() {
 }
 
 #[test]
+fn what_changes_beside_the_snapshot_depends_on_more_wherever_it_is_selected() {
+    for text in [
+        "{ catalogStatuses { name } }",
+        "{ catalog(name: \"a\") { status { lastSuccess } } }",
+        "{ catalog(name: \"a\") { contents { digest } } catalogs { name } }",
+        "{ packages { nodes { catalog { ...f } } } } fragment f on Catalog { contents { digest } }",
+        "{ diff(from: {name: \"a\"}, to: {name: \"b\"}) { fromDigest } }",
+    ] {
+        assert_eq!(catalogs(text, json!({})), "more", "{text}");
+    }
+}
+
+#[test]
 fn what_names_no_catalogs_asks_for_all() {
     for text in [
         "{ catalogs { name } }",

@@ -1,9 +1,12 @@
 //! Two small catalogs that have something of every kind, and how to ask them.
 
 use fbc::origin::{FileOrigin, Origins};
-use fbc::{Catalog, Digest};
+use fbc::{Catalog, Digest, Outline};
 use serde_json::{Map, Value};
-use serving::{CatalogMetadata, Content, Served, catalogs};
+use serving::{
+    CatalogMetadata, Catalogs, CatalogsWriter, Content, FailureReason, LoadFailure, LoadStatus, RememberedContent,
+    Served, catalogs,
+};
 
 use crate::errors::Outcome;
 use crate::limits::Limits;
@@ -76,16 +79,44 @@ pub(crate) fn engine(limits: Limits) -> Engine {
     };
     let priority = CatalogMetadata { priority: 5, ..CatalogMetadata::default() };
     let beta = Served::new("beta", served("beta", BETA, 2).content, priority);
-    engine_of([Served::new("alpha", alpha, metadata), beta], limits)
+    let (writer, reader) = publish([Served::new("alpha", alpha, metadata), beta]);
+    let (former, outline) = (Digest::new([9; 32]), beta_outline());
+    let former = RememberedContent { digest: former, image: None, last_unpacked: None, outline };
+    writer.history().remember("alpha", vec![former]);
+    writer.statuses().set("alpha", status(None, Some("2026-11-21T02:20:00Z")));
+    writer.statuses().set("beta", status(Some(FailureReason::RegistryUnavailable), Some("2026-11-21T02:20:00Z")));
+    writer.statuses().set("gamma", status(Some(FailureReason::InvalidCatalog), None));
+    Engine::new(reader, "test", limits)
+}
+
+fn beta_outline() -> Outline {
+    served("beta", BETA, 2).content.catalog.outline().clone()
+}
+
+/// The load status of a source that is polled again an hour after it was loaded.
+fn status(failure: Option<FailureReason>, success: Option<&str>) -> LoadStatus {
+    let last_success = success.map(|at| at.parse().unwrap());
+    let failed = |reason| LoadFailure {
+        at: "2026-11-21T02:50:00Z".parse().unwrap(),
+        reason,
+        message: "it \"failed\"".to_owned(),
+        attempts: 2,
+    };
+    let next_check = Some("2026-11-21T03:20:00Z".parse().unwrap());
+    LoadStatus { last_success, last_failure: failure.map(failed), next_check }
 }
 
 /// An engine over some catalogs.
 pub(crate) fn engine_of(all: impl IntoIterator<Item = Served>, limits: Limits) -> Engine {
+    Engine::new(publish(all).1, "test", limits)
+}
+
+fn publish(all: impl IntoIterator<Item = Served>) -> (CatalogsWriter, Catalogs) {
     let (mut writer, reader) = catalogs();
     for served in all {
         writer.publish(served);
     }
-    Engine::new(reader, "test", limits)
+    (writer, reader)
 }
 
 /// A catalog of some lines, which stand in one file.

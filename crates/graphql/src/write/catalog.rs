@@ -40,6 +40,8 @@ impl<'a> Object<'a> for CatalogObject<'a> {
             CatalogField::LastUnpacked => {
                 writer.optional_string(served.content.last_unpacked.map(|at| at.to_string()).as_deref());
             }
+            CatalogField::Status => return writer.catalog_status(served, field),
+            CatalogField::Contents => return writer.catalog_contents(served, field),
             CatalogField::PackageCount => writer.count(served.content.catalog.packages().len()),
             CatalogField::BundleCount => writer.count(served.content.catalog.bundles().len()),
             CatalogField::Schemas => return writer.object_list(served.content.catalog.schemas(), field),

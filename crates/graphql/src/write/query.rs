@@ -22,6 +22,7 @@ impl<'a> Object<'a> for QueryObject<'a> {
                 writer.object_list(snapshot.by_priority().map(|served| CatalogObject(served)), field)
             }
             QueryField::Catalog => self.catalog(field, writer),
+            QueryField::CatalogStatuses => writer.catalog_statuses(field),
             QueryField::Packages => {
                 let (catalogs, others) = self.catalogs(field);
                 writer.packages(catalogs, others, field)

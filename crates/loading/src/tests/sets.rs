@@ -1,5 +1,7 @@
 //! Catalogs come, change and go while the loader runs.
 
+use jiff::Timestamp;
+use serving::LoadStatus;
 use testing::eventually;
 
 use super::images::wanted as image;
@@ -167,4 +169,52 @@ async fn a_source_whose_first_attempt_takes_long_is_named_and_does_not_hold_up_t
     loader.set(vec![folders.wanted("one", "a")]);
     assert_eq!(settled().await, [""; 0]);
     task.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_status_of_a_source_follows_its_attempts_and_is_that_of_each_of_its_catalogs() {
+    let folders = Folders::new(&[("a", ETCD)]);
+    let watching = Watching::start(&folders, Vec::new());
+    let statuses = || watching.catalogs.snapshot().statuses();
+    let until = |name: &'static str, is: fn(&LoadStatus) -> bool| eventually(|| statuses().remove(name).filter(is));
+    let failed = |status: &LoadStatus| status.last_failure.as_ref().is_some_and(|failure| failure.attempts > 1);
+    watching.set(vec![folders.wanted("one", "a"), folders.wanted("two", "missing")]);
+    let first = until("one", |status| status.last_success.is_some());
+    assert_eq!((first.last_failure, first.next_check), (None, None), "a directory is watched");
+    let never = until("two", failed);
+    let failure = never.last_failure.unwrap();
+    assert_eq!((never.last_success, failure.reason), (None, FailureReason::SourceUnreadable));
+    assert!(failure.message.starts_with("cannot read the source: "), "{}", failure.message);
+    // What is served is served on while its source fails.
+    folders.write("a", "{");
+    let broken = until("one", failed);
+    assert_eq!(broken.last_success, first.last_success);
+    assert_eq!(broken.last_failure.unwrap().reason, FailureReason::InvalidCatalog);
+    watching.set(vec![folders.wanted("one", "a"), folders.wanted("three", "a")]);
+    until("three", failed);
+    assert_eq!(statuses().into_keys().collect::<Vec<_>>(), ["one", "three"]);
+    folders.write("a", ARGO);
+    for name in ["one", "three"] {
+        until(name, |status| status.last_failure.is_none() && status.last_success.is_some());
+    }
+    // Nothing is known of another source yet.
+    folders.write("b", "{");
+    watching.set(vec![folders.wanted("one", "b")]);
+    assert_eq!(until("one", failed).last_success, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_status_of_an_image_says_when_it_is_polled_next() {
+    let folders = Folders::new(&[]);
+    let layout = folders.layout();
+    layout.image("v1", &[testing::CONFIGS], &[("configs/catalog.json", ETCD)]);
+    let watching = Watching::start(&folders, vec![image("one", &layout.source("v1"))]);
+    let polled = |after: Option<Timestamp>| {
+        let of = || watching.catalogs.snapshot().status("one");
+        eventually(|| Some(of()).filter(|status| status.next_check.is_some() && status.next_check > after))
+    };
+    let first = polled(None);
+    let second = polled(first.next_check);
+    assert!(first.last_success < first.next_check, "{first:?}");
+    assert!(first.last_success < second.last_success, "an unchanged image is a success too");
 }

@@ -7,7 +7,7 @@ use fbc::outline::REMEMBERED;
 use fbc::{Catalog, Digest, Origins, Outline};
 
 use super::super::tests::{keep_text, open, open_with};
-use super::super::{OUTLINES, Store};
+use super::super::{OUTLINES, PreviousContent, Store};
 
 /// Keeps a content whose text is this, with an outline.
 fn keep(store: &Store, key: &str, text: &str) -> Digest {
@@ -22,7 +22,7 @@ fn outline() -> Outline {
 }
 
 fn digests(store: &Store, key: &str) -> Vec<Digest> {
-    store.outlines(key).into_iter().map(|(digest, _)| digest).collect()
+    store.outlines(key).into_iter().map(|(content, _)| content.digest).collect()
 }
 
 fn files(folder: &Path) -> usize {
@@ -67,7 +67,7 @@ fn a_damaged_outline_is_as_if_not_there_and_is_made_anew() {
     fs::write(store.outline_path(&digest), "damaged").unwrap();
     assert_eq!(digests(&store, "a"), []);
     store.save_outline(&digest, &outline()).unwrap();
-    assert_eq!(store.outlines("a"), [(digest, outline())]);
+    assert_eq!(digests(&store, "a"), [digest]);
 }
 
 #[test]
@@ -86,4 +86,23 @@ fn an_outline_is_kept_only_where_there_is_room() {
         store.save_outline(&digest, &outline()).unwrap();
         assert_eq!(digests(&store, "a").len(), expected, "{quota}");
     }
+}
+
+#[test]
+fn image_and_time_of_a_former_content_are_remembered_across_restarts() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    keep(&store, "a", "1\n");
+    let first = store.record("a").unwrap();
+    keep(&store, "a", "2\n");
+    drop(store);
+    let store = open(folder.path());
+    let former = PreviousContent { digest: first.content, image: None, first_read_at: Some(first.first_read_at) };
+    assert_eq!(store.outlines("a")[1].0, former);
+    // An earlier build knew only the digests.
+    let path = store.record_path("a");
+    let mut record: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    record["former"] = serde_json::json!([first.content.to_string()]);
+    fs::write(&path, record.to_string()).unwrap();
+    assert_eq!(store.outlines("a")[1].0, PreviousContent { first_read_at: None, ..former });
 }
