@@ -1,6 +1,7 @@
 //! Flags of the commands that are one GraphQL request over catalogs which are loaded for it.
 
 use clap::{ValueEnum, ValueHint};
+use serde::Serialize;
 
 use super::ImageArgs;
 
@@ -40,6 +41,9 @@ pub struct ListArgs {
     /// Only this package, its channels or its bundles. May be repeated
     #[arg(long, value_name = "NAME")]
     pub package: Vec<String>,
+    /// Only packages whose default channel provides this API at its head, or bundles that provide it
+    #[arg(long, value_name = "GROUP/KIND", value_parser = parse_api)]
+    pub provides: Option<ApiArg>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     pub output: OutputFormat,
@@ -47,12 +51,26 @@ pub struct ListArgs {
     pub images: ImageArgs,
 }
 
+/// An API of Kubernetes in any version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ApiArg {
+    /// Its group; empty for the core group.
+    pub group: String,
+    /// Its kind.
+    pub kind: String,
+}
+
+fn parse_api(text: &str) -> Result<ApiArg, String> {
+    let (group, kind) = text.split_once('/').ok_or("write GROUP/KIND, such as monitoring.coreos.com/Prometheus")?;
+    Ok(ApiArg { group: group.to_owned(), kind: kind.to_owned() })
+}
+
 /// Kind of objects that `list` lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ListKind {
     /// The catalogs themselves
     Catalogs,
-    /// Packages with their latest versions
+    /// Packages with the heads of their default channels
     Packages,
     /// Channels with their heads
     Channels,

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
+use fbc::version::Version;
 use jiff::SignedDuration;
 
 /// The address that a port alone stands for.
@@ -129,6 +130,7 @@ pub(super) fn parse_external_address(text: &str) -> Result<String, String> {
 
 pub(super) fn parse_installed(text: &str) -> Result<InstalledArg, String> {
     let (name, version) = text.rsplit_once('@').ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
+    Version::parse(version).map_err(|_| format!("`{version}` is not a semantic version, such as 0.9.4"))?;
     Ok(InstalledArg { name: name.to_owned(), version: version.to_owned() })
 }
 

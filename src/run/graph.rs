@@ -158,9 +158,9 @@ fn tables(out: &mut impl Write, package: Package<'_>, graph: &UpdateGraph<'_>) -
             let version = entry.bundle().and_then(Bundle::version).unwrap_or_default();
             let replaces = entry.replaces().unwrap_or_default();
             let range = entry.skip_range().unwrap_or_default();
-            [entry.name(), version, replaces, &skips(entry), range, &marks(entry)].map(str::to_owned)
+            [entry.name(), version, &marks(entry), replaces, range, &skips(entry)].map(str::to_owned)
         });
-        writeln!(out, "{}", table(["BUNDLE", "VERSION", "REPLACES", "SKIPS", "SKIP RANGE", "MARKS"], rows).trim_fmt())?;
+        write!(out, "{}", table(["BUNDLE", "VERSION", "MARKS", "REPLACES", "SKIP RANGE", "SKIPS"], rows))?;
     }
     Ok(())
 }
@@ -176,11 +176,11 @@ fn skips(entry: ChannelEntry<'_>) -> String {
 fn marks(entry: ChannelEntry<'_>, heads: &HashSet<&str>, stranded: &HashSet<&str>) -> String {
     let is_deprecated = entry.bundle().is_some_and(|bundle| bundle.deprecation().is_some());
     let marks = [
-        (style("head").green(), heads.contains(entry.name())),
-        (style("deprecated").yellow(), is_deprecated),
-        (style("stranded").red(), stranded.contains(entry.name())),
-        (style("no bundle").red(), entry.bundle().is_none()),
+        ("head", heads.contains(entry.name())),
+        ("deprecated", is_deprecated),
+        ("stranded", stranded.contains(entry.name())),
+        ("no bundle", entry.bundle().is_none()),
     ];
-    let marks: Vec<_> = marks.into_iter().filter_map(|(mark, holds)| holds.then(|| mark.to_string())).collect();
+    let marks: Vec<_> = marks.into_iter().filter_map(|(mark, holds)| holds.then_some(mark)).collect();
     marks.join(", ")
 }

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
-use console::{StyledObject, Term, style};
+use comfy_table::{CellAlignment, Row, Table, presets};
+use console::{StyledObject, Term, style, truncate_str};
 use fbc::{Catalog, Severity};
 use loading::{Report, SyncStatus};
 use serde::Serialize;
@@ -85,19 +85,18 @@ pub(super) fn count(catalog: &Catalog, severity: Severity) -> u64 {
     catalog.all_problems().counts.of_severity(severity)
 }
 
-/// Creates a table without lines. On a terminal it fits: cells are shortened, but not those of the first and the last
-/// column. Only the last one may hold colours, whose escape sequences count as letters.
-pub(super) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Table {
-    let stdout = Term::stdout();
-    table_within(header, rows, stdout.size_checked().filter(|_| stdout.is_term()).map(|(_, width)| width))
+/// Returns a table without lines, whose columns are in the order of their weight: on a terminal, what does not fit is cut
+/// off at the end of each line. Only the last column may hold colours, whose escape sequences count as letters.
+pub(super) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    counted_table(header, rows, 0..0)
 }
 
-/// Creates a table of at most this width in letters, if it is given and can be kept.
-fn table_within<const N: usize>(
+/// Returns such a table in which some columns hold counts, which are aligned to the right.
+fn counted_table<const N: usize>(
     header: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
-    width: Option<u16>,
-) -> Table {
+    counts: Range<usize>,
+) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(header);
@@ -106,28 +105,36 @@ fn table_within<const N: usize>(
         row.max_height(1);
         row
     }));
-    if let Some(width) = width {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width).set_truncation_indicator("…");
-    }
-    for column in table.column_iter_mut() {
+    for (at, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 2));
-        if column.index == 0 || column.index == N - 1 {
-            column.set_constraint(ColumnConstraint::ContentWidth);
+        if counts.contains(&at) {
+            column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    table
+    let stdout = Term::stdout();
+    let width = stdout.size_checked().filter(|_| stdout.is_term()).map(|(_, width)| width);
+    cut(&(table.trim_fmt() + "\n"), width)
+}
+
+/// Cuts each line to this width in letters, if it is given.
+fn cut(lines: &str, width: Option<u16>) -> String {
+    let Some(width) = width else { return lines.to_owned() };
+    lines.lines().flat_map(|line| [truncate_str(line, width.into(), "…"), "\n".into()]).collect()
 }
 
 /// Prints the catalogs that are served, and those that are not with their errors, in the order of the reports.
 pub(super) fn served<'a>(out: &mut impl Write, reports: impl Iterator<Item = &'a Report> + Clone) -> io::Result<()> {
     let header = ["CATALOG", "PACKAGES", "BUNDLES", "ERRORS", "WARNINGS", "CONTENT", "TOOK"];
     let rows = reports.clone().filter_map(|report| Some(row(report, report.content.as_ref()?)));
-    let mut table = table(header, rows);
-    for column in table.column_iter_mut().enumerate().filter(|(at, _)| COUNTS.contains(at)).map(|(_, column)| column) {
-        column.set_cell_alignment(CellAlignment::Right);
+    if reports.clone().any(|report| report.content.is_some()) {
+        write!(out, "{}", counted_table(header, rows, COUNTS))?;
     }
-    if table.row_count() > 0 {
-        writeln!(out, "{}", table.trim_fmt())?;
+    let has_problems = |content: &Content| {
+        let counts = &content.catalog.all_problems().counts;
+        [Severity::Error, Severity::Warning].iter().any(|severity| counts.of_severity(*severity) > 0)
+    };
+    if reports.clone().any(|report| report.content.as_ref().is_some_and(has_problems)) {
+        writeln!(out, "`catalogql validate` lists the errors and warnings of a catalog")?;
     }
     for report in reports.clone() {
         if let Some(image) = report.content.as_ref().and_then(|content| content.image.as_ref()) {
@@ -135,14 +142,14 @@ pub(super) fn served<'a>(out: &mut impl Write, reports: impl Iterator<Item = &'a
         }
     }
     for report in reports {
-        let (name, ago) = (&report.name, report.age().map(|age| format!(" {age:#} ago")));
+        let (name, read) = (&report.name, report.age().map(|age| format!(", read {age:#} ago")));
         match &report.status {
             SyncStatus::Synced => {}
             SyncStatus::Pending => {
-                writeln!(out, "{name} is served as it was{} until its source answers", ago.unwrap_or_default())?;
+                writeln!(out, "{name} serves its stored content{} until its source answers", read.unwrap_or_default())?;
             }
-            SyncStatus::Failed(error) => match ago {
-                Some(ago) => writeln!(out, "{name} is served as it was{ago}: {}", error.chain())?,
+            SyncStatus::Failed(error) => match read {
+                Some(read) => writeln!(out, "{name} serves its former content{read}: {}", error.chain())?,
                 None => writeln!(out, "{name} is not served: {}", error.chain())?,
             },
         }
@@ -177,10 +184,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_that_is_too_wide_is_shortened_in_the_middle() {
-        let rows = [["etcd".to_owned(), "a, b, c, d, e, f, g, h, i, j".to_owned(), "old".to_owned()]];
-        let shown = |width| table_within(["NAME", "CHANNELS", "CATALOG"], rows.clone(), width).trim_fmt();
-        assert_eq!(shown(None), "NAME  CHANNELS                      CATALOG\netcd  a, b, c, d, e, f, g, h, i, j  old");
-        assert_eq!(shown(Some(30)), "NAME  CHANNELS       CATALOG\netcd  a, b, c, d,…   old");
+    fn lines_that_are_too_wide_are_cut_at_their_end() {
+        let rows = [["etcd".to_owned(), "old".to_owned(), "a, b, c, d, e, f, g, h".to_owned()]];
+        let whole = table(["NAME", "CATALOG", "CHANNELS"], rows);
+        assert_eq!(whole, "NAME  CATALOG  CHANNELS\netcd  old      a, b, c, d, e, f, g, h\n");
+        assert_eq!(cut(&whole, Some(25)), "NAME  CATALOG  CHANNELS\netcd  old      a, b, c, …\n");
+        assert_eq!(cut(&whole, None), whole);
     }
 }

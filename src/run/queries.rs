@@ -26,8 +26,8 @@ const STDIN: &str = "-";
 
 const CATALOGS: &str = "{ catalogs { name displayName priority digest image packageCount bundleCount } }";
 
-const PACKAGES: &str = "query($first: Int, $names: [String!], $search: String) {
-    packages(first: $first, filter: {names: $names, search: $search}) {
+const PACKAGES: &str = "query($first: Int, $names: [String!], $search: String, $provides: GroupVersionKindInput) {
+    packages(first: $first, filter: {names: $names, search: $search, provides: $provides}) {
         nodes { name displayName summary catalog { name } defaultChannel { name } latest { version } deprecation { message } }
     } }";
 
@@ -37,8 +37,8 @@ const CHANNELS: &str = "query($first: Int, $names: [String!]) {
             channels { name isDefault entryCount head { name bundle { version } } deprecation { message } } }
     } }";
 
-const BUNDLES: &str = "query($first: Int, $names: [String!]) {
-    bundles(first: $first, packages: $names) {
+const BUNDLES: &str = "query($first: Int, $names: [String!], $provides: GroupVersionKindInput) {
+    bundles(first: $first, packages: $names, filter: {provides: $provides}) {
         nodes { name version package { name } catalog { name } channelNames image deprecation { message } }
     } }";
 
@@ -68,7 +68,10 @@ pub(super) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
             bail!("package {name:?} not found{}", similar_names(name, packages.iter().map(String::as_str)));
         }
     }
-    let variables = json!({"first": EVERYTHING, "names": args.package});
+    if args.provides.is_some() && !matches!(args.kind, ListKind::Packages | ListKind::Bundles) {
+        bail!("--provides selects packages or bundles: list one of these");
+    }
+    let variables = json!({"first": EVERYTHING, "names": args.package, "provides": args.provides});
     match args.kind {
         ListKind::Catalogs => {
             print_items(&items(&engine, CATALOGS, &json!({}), "/catalogs")?, args.output, catalogs_table)
@@ -97,7 +100,12 @@ pub(super) fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     let sides = [("from", &args.from), ("to", &args.to)];
     let sides = sides.map(|(name, source)| format!("{name}={source}"));
     let engine = engine(&sides, &args.images)?;
-    print_items(&items(&engine, DIFF, &json!({}), "/diff/packages")?, args.output, diff_table)
+    let packages = items(&engine, DIFF, &json!({}), "/diff/packages")?;
+    if packages.is_empty() && args.output == OutputFormat::Table {
+        print(b"no differences\n")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    print_items(&packages, args.output, diff_table)
 }
 
 /// Loads catalogs into an engine. Nobody else waits for it, so that its limits are those of the machine.
@@ -151,7 +159,13 @@ pub(super) fn print_items(
 ) -> anyhow::Result<ExitCode> {
     match output {
         OutputFormat::Json => ignore_closed_pipe(output::json(&mut io::stdout().lock(), &items))?,
-        OutputFormat::Table => print(tabulate(items).as_bytes())?,
+        OutputFormat::Table => {
+            print(tabulate(items).as_bytes())?;
+            if items.is_empty() {
+                // A hint, not data; and nothing is left to do when it cannot be printed.
+                let _ = writeln!(io::stderr(), "nothing found");
+            }
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -166,7 +180,7 @@ fn packages_table(items: &[Value]) -> String {
         let columns = ["/name", "/latest/version", "/defaultChannel/name", "/catalog/name", "/displayName"];
         columns.map(|at| text(item, at))
     };
-    lines(["NAME", "LATEST", "CHANNEL", "CATALOG", "DISPLAY NAME"], items.iter().map(row))
+    lines(["NAME", "HEAD", "CHANNEL", "CATALOG", "DISPLAY NAME"], items.iter().map(row))
 }
 
 fn channels_table(packages: &[Value]) -> String {
@@ -196,9 +210,6 @@ fn bundles_table(items: &[Value]) -> String {
 }
 
 fn diff_table(packages: &[Value]) -> String {
-    if packages.is_empty() {
-        return "no differences\n".to_owned();
-    }
     let rows = packages.iter().flat_map(|package| {
         let row = |kind: &str, item: &Value| {
             let heads = [text(item, "/fromHead"), text(item, "/toHead")];
@@ -215,7 +226,7 @@ fn diff_table(packages: &[Value]) -> String {
 }
 
 fn lines<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    table(header, rows).trim_fmt() + "\n"
+    table(header, rows)
 }
 
 /// The value at a pointer as text; empty where it is `null`.

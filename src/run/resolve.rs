@@ -97,7 +97,10 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
     let mut out = stdout.lock();
     let printed = match args.output {
         OutputFormat::Json => json(&mut out, &json_outcome(&found, &offers)),
-        OutputFormat::Table => text(&mut out, &found, &offers),
+        OutputFormat::Table => {
+            let installed = args.installed.as_ref().map(|installed| installed.name.as_str());
+            text(&mut out, &found, &offers, installed)
+        }
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
     Ok(if found.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -147,9 +150,13 @@ fn text(
     out: &mut impl Write,
     found: &Result<Resolution<'_>, ResolutionFailure<'_>>,
     offers: &[Offer<'_>],
+    installed: Option<&str>,
 ) -> io::Result<()> {
     match found {
         Ok(Resolution { offer, bundle, deprecations, .. }) => {
+            if installed == Some(bundle.name()) {
+                writeln!(out, "no upgrade: the installed bundle is the one that would be chosen")?;
+            }
             writeln!(out, "{} of catalog {}", style(bundle.name()).bold(), offers[*offer].name)?;
             writeln!(out, "{}", bundle.image().decode())?;
             for deprecation in deprecations {
@@ -164,11 +171,17 @@ fn text(
         return Ok(());
     }
     let rows = considered.iter().map(|&Considered { offer, bundle, rejection }| {
-        let why = rejection.map_or(style("chosen").green(), |rejection| style(why_not(rejection)));
+        let is_installed = installed == Some(bundle.name());
+        let result = match rejection {
+            None if is_installed => style("chosen: installed already").green(),
+            None => style("chosen").green(),
+            Some(_) if is_installed => style("installed now"),
+            Some(rejection) => style(why_not(rejection)),
+        };
         let version = bundle.version().unwrap_or_default();
-        [offers[offer].name, bundle.name(), version, &why.to_string()].map(str::to_owned)
+        [bundle.name(), version, offers[offer].name, &result.to_string()].map(str::to_owned)
     });
-    writeln!(out, "\n{}", table(["CATALOG", "BUNDLE", "VERSION", "WHY NOT"], rows).trim_fmt())?;
+    write!(out, "\n{}", table(["BUNDLE", "VERSION", "CATALOG", "RESULT"], rows))?;
     if considered.len() == MAX_CONSIDERED {
         writeln!(out, "These are the {MAX_CONSIDERED} best.")?;
     }
@@ -177,14 +190,14 @@ fn text(
 
 fn why_not(rejection: Rejection) -> &'static str {
     match rejection {
-        Rejection::Channel => "in none of the channels asked for",
-        Rejection::Version => "version not in the range asked for, or malformed",
-        Rejection::NotASuccessor => "nothing lets the installed bundle be upgraded to it",
-        Rejection::Incompatible => "does not run on the platform asked for",
-        Rejection::Deprecated => "deprecated, and another is not",
-        Rejection::LowerVersion => "the catalog has a higher version",
-        Rejection::LowerPriority => "another catalog has a higher priority",
-        Rejection::Ambiguous => "another catalog of the same priority has one that is equally good",
-        Rejection::HasDependencies => "needs other bundles, which cannot be installed with it",
+        Rejection::Channel => "in none of these channels",
+        Rejection::Version => "version out of range, or malformed",
+        Rejection::NotASuccessor => "no upgrade from the installed bundle",
+        Rejection::Incompatible => "does not run on this platform",
+        Rejection::Deprecated => "deprecated: one that is not is preferred",
+        Rejection::LowerVersion => "lower version",
+        Rejection::LowerPriority => "catalog of lower priority",
+        Rejection::Ambiguous => "as good as one in another catalog",
+        Rejection::HasDependencies => "has dependencies, which OLM v1 does not support",
     }
 }

@@ -34,13 +34,13 @@ const BUNDLE: &str = "query($names: [String!], $bundle: String!) { packages(filt
 
 /// Rows of a description: a label and the pointer of its value.
 const PACKAGE_ROWS: [(&str, &str); 12] = [
-    ("Latest", "/latest/version"),
-    ("Bundle", "/latest/name"),
     ("Default channel", "/defaultChannel/name"),
+    ("Its head", "/latest/name"),
+    ("Version", "/latest/version"),
     ("Provider", "/latest/metadata/provider/name"),
     ("Capability level", "/latest/metadata/capabilityLevel"),
     ("Categories", "/latest/metadata/categories"),
-    ("Kubernetes from", "/latest/metadata/minKubeVersion"),
+    ("Min. Kubernetes", "/latest/metadata/minKubeVersion"),
     ("Install modes", "/latest/metadata/installModes"),
     ("Architectures", "/latest/metadata/architectures"),
     ("Namespace", "/latest/metadata/suggestedNamespace"),
@@ -54,8 +54,8 @@ const BUNDLE_ROWS: [(&str, &str); 11] = [
     ("Channels", "/channelNames"),
     ("Created", "/metadata/createdAt"),
     ("Provider", "/metadata/provider/name"),
-    ("Kubernetes from", "/metadata/minKubeVersion"),
-    ("Kubernetes to", "/metadata/maxKubeVersion"),
+    ("Min. Kubernetes", "/metadata/minKubeVersion"),
+    ("Max. Kubernetes", "/metadata/maxKubeVersion"),
     ("Install modes", "/metadata/installModes"),
     ("Architectures", "/metadata/architectures"),
     ("Repository", "/metadata/repository"),
@@ -145,8 +145,21 @@ fn deprecation(item: &Value) -> String {
 
 /// The rows that have a value.
 fn rows(item: &Value, rows: &[(&str, &str)]) -> String {
-    let rows = rows.iter().map(|(label, pointer)| (label, text(item, pointer))).filter(|(_, value)| !value.is_empty());
+    let shown = |pointer: &str| match pointer.rsplit('/').next() {
+        Some("installModes") => words(&text(item, pointer), ""),
+        Some("capabilityLevel") => words(&text(item, pointer), " "),
+        _ => text(item, pointer),
+    };
+    let rows = rows.iter().map(|(label, pointer)| (label, shown(pointer))).filter(|(_, value)| !value.is_empty());
     rows.map(|(label, value)| row(label, label.len(), &value)).collect()
+}
+
+/// Values of enums as Kubernetes and OLM write them: `OWN_NAMESPACE` becomes `OwnNamespace`, `DEEP_INSIGHTS` becomes `Deep
+/// Insights`.
+fn words(values: &str, between: &str) -> String {
+    let word = |word: &str| word[..1].to_owned() + &word[1..].to_lowercase();
+    let value = |value: &str| value.split('_').map(word).collect::<Vec<_>>().join(between);
+    values.split(", ").filter(|text| !text.is_empty()).map(value).collect::<Vec<_>>().join(", ")
 }
 
 /// A label of this width, which excludes escape sequences, and a value.

@@ -221,15 +221,15 @@ mod tests {
             (&["ONE=@/one"], "`ONE` cannot name a catalog"),
             (
                 &["@/nowhere"],
-                "`@/nowhere` is no source: write the path of a directory that exists, dir:PATH, oci:PATH, or an",
+                "`@/nowhere` is not a source: write the path of a directory that exists, dir:PATH, oci:PATH, or an",
             ),
             (
                 &["operators"],
-                "`operators` is no source: write the path of a directory that exists, dir:PATH, oci:PATH, or an",
+                "`operators` is not a source: write the path of a directory that exists, dir:PATH, oci:PATH, or an",
             ),
             (&["quay.io/ns/my_catalog"], "`quay.io/ns/my_catalog` needs a name: write NAME=quay.io/ns/my_catalog: "),
-            (&["dir:"], "`dir:` is no source"),
-            (&["a="], "`` is no source"),
+            (&["dir:"], "`dir:` is not a source"),
+            (&["a="], "`` is not a source"),
             (&["@/one", "one=@/One"], "two catalogs are called `one`: write NAME=SOURCE"),
         ] {
             let refused = catalogs_in(folder.path(), arguments, None).unwrap_err();

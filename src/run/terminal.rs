@@ -32,7 +32,7 @@ impl Terminal {
     pub(super) fn progress(&self, name: &str, step: Step, done: u64, total: u64) {
         let mut by_name = self.by_name.lock().expect("no holder of this lock panics");
         let bar = by_name.entry(name.to_owned()).or_insert_with(|| {
-            let template = "{prefix:24} {msg:9} {bar:32} {bytes:>10} of {total_bytes}";
+            let template = "{prefix:16} {msg:9} {bar:20} {bytes:>10} of {total_bytes}";
             let style = ProgressStyle::with_template(template).expect("the template is well-formed");
             self.bars.add(ProgressBar::new(total).with_style(style).with_prefix(name.to_owned()))
         });

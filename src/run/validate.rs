@@ -103,9 +103,13 @@ fn print_problem(out: &mut impl Write, problem: &Problem) -> io::Result<()> {
         (Some(file), None) => format!("{file}: "),
         _ => String::new(),
     };
+    // A line may be one blob with all entries of a channel.
+    let owner = [("channel", &problem.channel), ("bundle", &problem.bundle)];
+    let owner =
+        owner.map(|(kind, name)| name.as_ref().map_or(String::new(), |name| format!("{kind} {name}: "))).concat();
     let message = problem.message.replace('\n', "\n    ");
     let code = Style::new().dim().apply_to(problem.code.as_str());
-    writeln!(out, "  {} {place}{message} {code}", severity_word(problem.severity()))
+    writeln!(out, "  {} {place}{owner}{message} {code}", severity_word(problem.severity()))
 }
 
 fn severity_word(severity: Severity) -> StyledObject<&'static str> {

@@ -49,10 +49,10 @@ old   2         3        0
     prints(
         &list("packages", &[]),
         "\
-NAME  LATEST  CHANNEL  CATALOG  DISPLAY NAME
-etcd  1.2.0   stable   new      etcd
-etcd  1.1.0   stable   old      etcd
-zoo   0.1.0   beta     old      zoo
+NAME  HEAD   CHANNEL  CATALOG  DISPLAY NAME
+etcd  1.2.0  stable   new      etcd
+etcd  1.1.0  stable   old      etcd
+zoo   0.1.0  beta     old      zoo
 ",
     );
     prints(
@@ -82,17 +82,17 @@ fn a_package_and_a_bundle_are_shown_for_each_catalog_that_has_them() {
     let output = ask(&["show", "@old", "@new", "etcd"]);
     let expected = "\
 etcd (package etcd of catalog new)
-Latest:             1.2.0
-Bundle:             etcd.v1.2.0
 Default channel:    stable
+Its head:           etcd.v1.2.0
+Version:            1.2.0
 Image:              quay.io/example/etcd:v1.2.0
 Channels:           candidate 1.2.0
                     stable 1.2.0 (default)
 
 etcd (package etcd of catalog old)
-Latest:             1.1.0
-Bundle:             etcd.v1.1.0
 Default channel:    stable
+Its head:           etcd.v1.1.0
+Version:            1.1.0
 Image:              quay.io/example/etcd:v1.1.0
 Channels:           stable 1.1.0 (default)
 ";

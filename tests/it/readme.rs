@@ -106,8 +106,10 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
     // A shell reads them as it reads what a user writes.
     let program = Path::new(env!("CARGO_BIN_EXE_catalogql")).parent().expect("a program is in a folder");
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
-    for page in ["docs/how-to/plan-an-upgrade.md", "docs/how-to/look-into-a-catalog.md"] {
-        holds(page, |text| {
+    for page in
+        ["find-providers", "look-into-a-catalog", "plan-an-upgrade"].map(|name| format!("docs/how-to/{name}.md"))
+    {
+        holds(&page, |text| {
             rewrite_blocks(text, "sh", "text", |command, _| {
                 commands += 1;
                 let mut shell = Command::new("sh");
@@ -118,7 +120,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 14, "commands in the how-to pages");
+    assert_eq!(commands, 16, "commands in the how-to pages");
 }
 
 #[test]

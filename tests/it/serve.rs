@@ -113,7 +113,7 @@ fn a_restart_serves_what_was_stored_when_the_directory_is_gone() {
     assert_eq!(rows(&server)[1], "etcd 1 3 0 0");
     let said = folders.shown(&server.table[2]);
     assert!(
-        said.starts_with("etcd is served as it was ")
+        said.starts_with("etcd serves its former content, read ")
             && said.ends_with(
                 " ago: cannot read the source: cannot open `@/etcd`: No such file or directory (os error 2)"
             ),

@@ -91,7 +91,7 @@ fn a_start_without_the_source_serves_what_is_kept_and_says_how_old_it_is() {
     let server = Server::start(&folders, &["--poll", "50ms", &source]);
     let said = server.table.last().unwrap();
     assert!(
-        said.starts_with("layout is served as it was ") && said.ends_with(" ago until its source answers"),
+        said.starts_with("layout serves its stored content, read ") && said.ends_with(" ago until its source answers"),
         "{said}"
     );
     assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]));

@@ -39,9 +39,9 @@ fn problems_are_printed_by_package_with_their_places() {
     let expected = "(no package)\n  \
           warning: catalog.json:7: schema \"olm.unknown\" is not known here, and names that begin with \"olm.\" are reserved SCHEMA_RESERVED\n\n\
         etcd\n  \
-          error: catalog.json:2: multiple channel heads found in graph: etcd.v0.9.0, etcd.v0.9.2 CHANNEL_MULTIPLE_HEADS\n\n\
+          error: catalog.json:2: channel stable: multiple channel heads found in graph: etcd.v0.9.0, etcd.v0.9.2 CHANNEL_MULTIPLE_HEADS\n\n\
         vault\n  \
-          error: catalog.json:6: no olm.bundle blobs found in package \"vault\" for olm.channel entries [vault.v1.0.0] CHANNEL_ENTRY_BUNDLE_MISSING\n\n\
+          error: catalog.json:6: channel alpha: no olm.bundle blobs found in package \"vault\" for olm.channel entries [vault.v1.0.0] CHANNEL_ENTRY_BUNDLE_MISSING\n\n\
         2 errors and 1 warning in 2 packages\n";
     assert_eq!(output.stdout, expected);
 }
@@ -100,7 +100,7 @@ fn a_catalog_that_cannot_be_read_is_not_valid() {
     assert!(answer["error"]["line"].is_u64(), "{answer}");
 
     let output = validate(&folders, &[&folders.text("nowhere")]);
-    let expected = "error: `@/nowhere` is no source: write the path of a directory that exists, dir:PATH, oci:PATH, or an \
+    let expected = "error: `@/nowhere` is not a source: write the path of a directory that exists, dir:PATH, oci:PATH, or an \
                     image with its registry such as quay.io/operatorhubio/catalog:latest\n";
     assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(1), "", expected));
 }

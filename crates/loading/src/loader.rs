@@ -443,7 +443,9 @@ impl Report {
             SyncStatus::Synced if is_new => {
                 tracing::info!(%catalog, digest, image, duration_seconds, "serving new content");
             }
-            SyncStatus::Synced => tracing::info!(%catalog, digest, image, "source unchanged"),
+            SyncStatus::Synced => {
+                tracing::info!(%catalog, digest, image, "the source answers, its content is unchanged")
+            }
             SyncStatus::Pending => {
                 let message = "serving stored content while the source is being contacted";
                 tracing::info!(%catalog, digest, image, age_seconds, "{message}");

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use images::{ImageError, ImageSource, LayoutReference, RegistryReference};
 
+/// Name of the file that every OCI layout has.
+const LAYOUT: &str = "oci-layout";
+
 /// A reference to a catalog.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
@@ -21,9 +24,12 @@ pub enum Source {
 pub enum InvalidSource {
     /// It is neither a path nor a reference.
     #[error(
-        "`{0}` is no source: write the path of a directory that exists, dir:PATH, oci:PATH, or an image with its registry such as quay.io/operatorhubio/catalog:latest"
+        "`{0}` is not a source: write the path of a directory that exists, dir:PATH, oci:PATH, or an image with its registry such as quay.io/operatorhubio/catalog:latest"
     )]
     Unknown(String),
+    /// It is the folder of an OCI layout, and not of a catalog.
+    #[error("`{0}` is an OCI layout, not a directory with a catalog: write oci:{0}")]
+    Layout(String),
     /// It should name an image and does not.
     #[error(transparent)]
     Image(#[from] ImageError),
@@ -54,7 +60,8 @@ impl Source {
         let path = base.join(text);
         let exists = path.try_exists().map_err(|source| InvalidSource::Io { path: path.clone(), source })?;
         if exists && !text.is_empty() {
-            return directory(&path);
+            let is_layout = path.join(LAYOUT).exists();
+            return if is_layout { Err(InvalidSource::Layout(text.to_owned())) } else { directory(&path) };
         }
         if names_registry(text) { Ok(RegistryReference::parse(text)?.into()) } else { Err(unknown()) }
     }

@@ -248,7 +248,10 @@ fn a_restart_while_the_registry_is_down_serves_the_former_content_at_once_and_go
 
     let server = start(&registry);
     let said = server.table.last().expect("it says what it serves");
-    assert!(said.starts_with("a is served as it was ") && said.ends_with(" ago until its source answers"), "{said}");
+    assert!(
+        said.starts_with("a serves its stored content, read ") && said.ends_with(" ago until its source answers"),
+        "{said}"
+    );
     assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]));
     let error = failure(&server);
     assert!(error.starts_with(&format!("cannot read the source: cannot reach `{}`: ", registry.address)), "{error}");

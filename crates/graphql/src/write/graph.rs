@@ -1,6 +1,6 @@
 //! `UpdateGraph`, `UpdateEdge`, `SkipRange`, and the fields about upgrades of `Package` and `Bundle`.
 
-use fbc::catalog::{Bundle, Head, Package};
+use fbc::catalog::{Bundle, Channel, Head, Package};
 use fbc::graph::{BundleSpan, Installed, Reason, SkipRange, UpdateGraph, Upgrade, upgrades_from};
 use fbc::work::{Step, WorkStopped};
 
@@ -103,12 +103,14 @@ impl<'a> ResponseWriter<'a> {
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
         let package = bundle.item.package();
-        let target = match arguments(field).string("to") {
-            Some(name) => package.bundle(name),
-            None => default_head(package),
+        let channels = channels(field);
+        let target = match (arguments(field).string("to"), &*channels) {
+            (Some(name), _) => package.bundle(name),
+            (None, [channel]) => package.channel(channel).and_then(head),
+            (None, _) => default_head(package),
         };
         let path = match target {
-            Some(target) => self.find_path(bundle.item, target, &channels(field))?,
+            Some(target) => self.find_path(bundle.item, target, &channels)?,
             None => None,
         };
         let Some(path) = path else {
@@ -132,7 +134,12 @@ impl<'a> ResponseWriter<'a> {
 
 /// Returns the bundle at the head of the default channel.
 pub(super) fn default_head(package: Package<'_>) -> Option<Bundle<'_>> {
-    match package.default_channel()?.head() {
+    head(package.default_channel()?)
+}
+
+/// Returns the bundle at the head of a channel.
+fn head(channel: Channel<'_>) -> Option<Bundle<'_>> {
+    match channel.head() {
         Head::One(entry) => entry.bundle(),
         Head::None | Head::Several => None,
     }

@@ -58,7 +58,7 @@ fn a_source_is_a_directory_an_image_or_a_layout() {
 fn what_is_neither_there_nor_names_a_registry_is_refused_with_what_to_write() {
     for text in ["", "operators", "ns/name", "./nowhere", "../a.b/c", "dir:", "oci:", "docker.io", "name:v1"] {
         let error = parsed(text).unwrap_err();
-        assert!(error.starts_with(&format!("`{text}` is no source: write ")), "{error}");
+        assert!(error.starts_with(&format!("`{text}` is not a source: write ")), "{error}");
     }
     let error = |text: &str, cause: &str| Err(format!("`{text}` is not a valid image reference: {cause}"));
     assert_eq!(parsed("quay.io/A"), error("quay.io/A", "invalid reference format: repository name must be lowercase"));
