@@ -1,12 +1,14 @@
-//! What is counted and logged of requests over HTTP: by the handler that answers them, their method, their status, and how
-//! long they took.
+//! What is counted, logged and traced of requests over HTTP: the handler that answers them, their method, their status, and
+//! how long they took.
 //!
 //! The listener begins an exchange for each request and gives it the response; the body of the response ends it. What an
-//! exchange costs is a few atomics: nothing is allocated, and no text of a request is kept.
+//! exchange costs is a few atomics: nothing is allocated unless requests are logged or traced, and no text of a request is
+//! kept.
 
 mod access_log;
 mod codes;
 mod handler;
+mod span;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,10 +19,14 @@ use ::metrics::{Counter, Family, Gauge, Histogram, Label as _, MILLISECOND, labe
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{self, Request, Response, StatusCode};
+use graphql::metrics::{OperationKind, RequestResult};
 use http_facts::peer::Peer;
 use hyper::body::{Frame, SizeHint};
+use opentelemetry::trace::TraceId;
+use opentelemetry_sdk::trace::SdkTracer;
 
-use access_log::{LoggedRequest, trace_id};
+use access_log::LoggedRequest;
+use span::RequestSpan;
 
 pub use access_log::{AccessLog, WAITING_LINES};
 pub use codes::ByCode;
@@ -100,6 +106,8 @@ pub struct Exchanges {
     pub response_bytes: Counter,
     /// Where each request is logged; `None` logs none.
     pub access_log: Option<AccessLog>,
+    /// What begins a span for each request; `None` begins none.
+    pub tracer: Option<SdkTracer>,
 }
 
 /// A request, from its headers to the end of its response.
@@ -113,6 +121,10 @@ pub struct Exchange {
     status: Option<StatusCode>,
     /// Whether the duration is counted already.
     is_timed: bool,
+    /// Bytes of the body of the response until now.
+    bytes: u64,
+    /// The span, if the request is sampled.
+    span: Option<RequestSpan>,
     /// What is logged at the end besides, if there is a log.
     logged: Option<Box<Logged>>,
 }
@@ -120,9 +132,8 @@ pub struct Exchange {
 /// What only the access log needs of an exchange.
 struct Logged {
     log: AccessLog,
-    trace_id: Option<String>,
+    trace_id: Option<TraceId>,
     peer: Peer,
-    bytes: u64,
 }
 
 /// The body of a response, which ends its exchange.
@@ -140,6 +151,7 @@ impl Default for Exchanges {
             in_flight: Family::default(),
             response_bytes: Counter::default(),
             access_log: None,
+            tracer: None,
         }
     }
 }
@@ -149,25 +161,41 @@ impl Exchanges {
     pub fn begin<B>(self: &Arc<Self>, request: &Request<B>) -> Exchange {
         let path = request.uri().path();
         let handler = Handler::of_path(path);
+        let (method, headers) = (Method::of(request.method()), request.headers());
         self.in_flight[handler].increment();
+        let span = self.tracer.as_ref().and_then(|tracer| RequestSpan::begin(tracer, headers, handler, method));
         let logged = self.access_log.as_ref().map(|log| {
             let peer = request.extensions().get().copied().unwrap_or_default();
-            Box::new(Logged { log: log.clone(), trace_id: trace_id(request.headers()), peer, bytes: 0 })
+            let trace_id = span.as_ref().map(RequestSpan::trace_id);
+            let trace_id = trace_id.or_else(|| span::parent(headers).map(|parent| parent.trace_id()));
+            Box::new(Logged { log: log.clone(), trace_id, peer })
         });
         Exchange {
             counters: Arc::clone(self),
             handler,
-            method: Method::of(request.method()),
+            method,
             is_catalogd: handler::is_catalogds(path),
             begun: Instant::now(),
             status: None,
             is_timed: false,
+            bytes: 0,
+            span,
             logged,
         }
     }
 }
 
 impl Exchange {
+    /// Runs what responds to a request in the context of its span, if it has one.
+    pub fn run<F: Future>(exchange: Option<&Self>, response: F) -> impl Future<Output = F::Output> + use<F> {
+        RequestSpan::run(exchange.and_then(|exchange| exchange.span.as_ref()), response)
+    }
+
+    /// Adds the outcome of a GraphQL request to the span of the request that runs it, if it has one.
+    pub fn add_graphql_result(kind: OperationKind, result: RequestResult) {
+        span::add_graphql_result(kind, result);
+    }
+
     /// Gives the response to an exchange; `None` counts nothing.
     pub fn respond(exchange: Option<Self>, response: Response<Body>) -> Response<ExchangeBody> {
         let exchange = exchange.map(|mut exchange| {
@@ -207,7 +235,11 @@ impl Drop for Exchange {
             Some(status) => by_code.of(status).increment(),
             None => by_code.client_left().increment(),
         }
-        if let Some(Logged { log, trace_id, peer, bytes }) = self.logged.take().map(|logged| *logged) {
+        let bytes = self.bytes;
+        if let Some(span) = self.span.take() {
+            span.end(self.status, bytes);
+        }
+        if let Some(Logged { log, trace_id, peer }) = self.logged.take().map(|logged| *logged) {
             let (method, handler) = (self.method.as_str(), self.handler.as_str());
             let (status, duration) = (self.status, self.begun.elapsed());
             log.log(LoggedRequest { method, handler, status, bytes, duration, trace_id, peer });
@@ -227,9 +259,7 @@ impl HttpBody for ExchangeBody {
         if let (Poll::Ready(Some(Ok(frame))), Some(exchange)) = (&frame, &mut self.exchange) {
             let bytes = frame.data_ref().map_or(0, Bytes::len) as u64;
             exchange.counters.response_bytes.add(bytes);
-            if let Some(logged) = &mut exchange.logged {
-                logged.bytes += bytes;
-            }
+            exchange.bytes += bytes;
         }
         frame
     }

@@ -28,6 +28,7 @@ use serving::Catalogs;
 
 use crate::exchange::Exchanges;
 use crate::listen::{OpenConnections, Tls};
+use crate::traces::SpanCounts;
 
 use page::Page;
 
@@ -36,6 +37,8 @@ use page::Page;
 pub struct Sources {
     /// Requests over HTTP.
     pub exchanges: Arc<Exchanges>,
+    /// Spans of traces.
+    pub spans: Arc<SpanCounts>,
     /// Connections of the listener that they come to.
     pub open: OpenConnections,
     /// GraphQL requests and the response cache.
@@ -117,6 +120,7 @@ impl Collector for Sources {
         requests::graphql(page, self)?;
         requests::cache(page, self)?;
         requests::streams(page, self)?;
+        requests::traces(page, self)?;
         catalogs::catalogs(page, self)?;
         catalogs::registries(page)?;
         catalogs::store(page, self)?;

@@ -8,3 +8,4 @@ pub mod exposition;
 pub mod listen;
 pub mod run;
 pub mod telemetry;
+pub mod traces;

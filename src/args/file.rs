@@ -37,6 +37,7 @@ enum Value {
 enum Scalar {
     Bool(bool),
     Number(i64),
+    Fraction(f64),
     Text(String),
 }
 
@@ -109,6 +110,7 @@ fn of_member(arg: &Arg, value: Value, folder: &Path) -> Result<Vec<OsString>, St
         }
         (Scalar::Text(text), _) => Some(Ok(format!("--{long}={text}").into())),
         (Scalar::Bool(value), _) => Some(Ok(format!("--{long}={value}").into())),
+        (Scalar::Fraction(value), _) => Some(Ok(format!("--{long}={value}").into())),
         (Scalar::Number(value), _) => Some(Ok(format!("--{long}={value}").into())),
     });
     flags.collect()
@@ -153,7 +155,7 @@ mod tests {
     #[test]
     fn a_file_sets_every_flag_that_the_command_line_does_not_set() {
         let folders = Folders::new();
-        let file = "watch: true\nlisten: ':8443'\nstoreQuota: 1Gi\nmaxDepth: 20\ntlsCertFile: tls.crt\n\
+        let file = "watch: true\nlisten: ':8443'\nstoreQuota: 1Gi\nmaxDepth: 20\notlpSamplingRatio: 0.25\ntlsCertFile: tls.crt\n\
                     tlsPrivateKeyFile: /keys/tls.key\nallowedHost: [a.example.com, b.example.com]\nsources:\n- source: a\n";
         let args = serve(&folders, file, "catalogql serve --config @config.yaml");
         assert!(args.watch && args.sources.is_empty());
@@ -162,6 +164,7 @@ mod tests {
             ("[::]:8443", 1 << 30, 20)
         );
         assert_eq!(args.server.allowed_host, ["a.example.com", "b.example.com"]);
+        assert!((args.server.observe.otlp_sampling_ratio - 0.25).abs() < f64::EPSILON);
         let files = args.server.tls.files().unwrap();
         assert_eq!((files.certificate, files.private_key), (folders.path("tls.crt"), "/keys/tls.key".into()));
         let args = serve(&folders, file, "catalogql serve --config @config.yaml --listen 80 --max-depth=3 b");

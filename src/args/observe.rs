@@ -1,10 +1,12 @@
 //! Flags that say how a server is observed: metrics, traces and the access log.
 
+use axum::http::Uri;
 use clap::ValueEnum;
 
-use super::values::parse_listen;
+use super::values::{parse_listen, parse_ratio};
+use crate::traces::{TraceOptions, parse_endpoint};
 
-/// Metrics and the access log of a server.
+/// Metrics, traces and the access log of a server.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Metrics")]
 pub struct ObserveArgs {
@@ -18,6 +20,20 @@ pub struct ObserveArgs {
     /// Write a line of JSON to the standard error output for each request, when its response has ended
     #[arg(long, help_heading = "Logs")]
     pub access_log: bool,
+    /// Collector to send traces to by OTLP over HTTP, such as `http://collector:4318`, which receives them at the path
+    /// `/v1/traces` [default: none]
+    #[arg(long, value_name = "URL", value_parser = parse_endpoint, help_heading = "Traces")]
+    pub otlp_endpoint: Option<Uri>,
+    /// Part of the traces to send, from 0 to 1, of those that begin here; whether others are sent, their client has decided
+    #[arg(long, value_name = "RATIO", default_value_t = 1.0, value_parser = parse_ratio, help_heading = "Traces")]
+    pub otlp_sampling_ratio: f64,
+}
+
+impl ObserveArgs {
+    /// Returns where traces are sent, if they are.
+    pub fn traces(&self) -> Option<TraceOptions> {
+        Some(TraceOptions { endpoint: self.otlp_endpoint.clone()?, sampling_ratio: self.otlp_sampling_ratio })
+    }
 }
 
 /// Who may read metrics.

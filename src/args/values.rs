@@ -99,6 +99,12 @@ pub(super) fn parse_listen(text: &str) -> Result<String, String> {
     }
 }
 
+/// Parses a part of a whole.
+pub(super) fn parse_ratio(text: &str) -> Result<f64, String> {
+    let ratio = text.parse().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
+    ratio.ok_or_else(|| "write a number from 0 to 1, such as 0.1".to_owned())
+}
+
 /// Checks that this is a host without its scheme and port.
 pub(super) fn parse_host(text: &str) -> Result<String, String> {
     let is_address = text.parse::<IpAddr>().is_ok();

@@ -11,16 +11,14 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use http_facts::peer::Peer;
 use jiff::Timestamp;
+use opentelemetry::trace::TraceId;
 use serde::Serialize;
 
 /// Maximum number of requests whose lines wait to be written.
 pub const WAITING_LINES: usize = 1_024;
-
-/// Length in digits of a trace id.
-const TRACE_ID_DIGITS: usize = 32;
 
 /// Writes lines about requests. Clones write to the same log.
 #[derive(Clone, Debug)]
@@ -40,8 +38,8 @@ pub(super) struct LoggedRequest {
     pub(super) bytes: u64,
     /// From the headers of the request to the end of the response.
     pub(super) duration: Duration,
-    /// The id of the trace that the request is a part of, in hexadecimal, if its client says so.
-    pub(super) trace_id: Option<String>,
+    /// The trace that the request is a part of, if its client names one or the request is sampled.
+    pub(super) trace_id: Option<TraceId>,
     pub(super) peer: Peer,
 }
 
@@ -58,7 +56,7 @@ struct Line<'a> {
     bytes: u64,
     duration_seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    trace_id: Option<&'a str>,
+    trace_id: Option<String>,
     peer: String,
 }
 
@@ -115,7 +113,7 @@ fn line(request: &LoggedRequest, timestamp: Timestamp) -> String {
         status: status.map(|status| status.as_u16()),
         bytes: *bytes,
         duration_seconds: duration.as_secs_f64(),
-        trace_id: trace_id.as_deref(),
+        trace_id: trace_id.map(|id| id.to_string()),
         peer: peer.to_string(),
     })
 }
@@ -126,26 +124,14 @@ fn json(line: &impl Serialize) -> String {
     text
 }
 
-/// Returns the id of the trace that a request is a part of, by its header `traceparent` (W3C Trace Context §3.2).
-pub(super) fn trace_id(headers: &HeaderMap) -> Option<String> {
-    let mut parts = headers.get("traceparent")?.to_str().ok()?.split('-');
-    let (version, id) = (parts.next()?, parts.next()?);
-    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    let is_version = version.len() == 2 && is_hex(version) && version != "ff";
-    let is_id = id.len() == TRACE_ID_DIGITS && is_hex(id) && id.bytes().any(|byte| byte != b'0');
-    (is_version && is_id).then(|| id.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
-
     use super::*;
 
     const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
     fn request(status: Option<StatusCode>, trace_id: Option<&str>) -> LoggedRequest {
-        let (duration, trace_id) = (Duration::from_millis(1_500), trace_id.map(str::to_owned));
+        let (duration, trace_id) = (Duration::from_millis(1_500), trace_id.map(|id| TraceId::from_hex(id).unwrap()));
         let peer = Peer::new("192.0.2.1".parse().unwrap());
         LoggedRequest { method: "GET", handler: "graphql", status, bytes: 12, duration, trace_id, peer }
     }
@@ -163,25 +149,6 @@ mod tests {
         );
         let left = line(&request(None, None), at);
         assert!(!left.contains("status") && !left.contains("trace_id"), "{left}");
-    }
-
-    #[test]
-    fn a_trace_is_named_by_a_header_that_is_well_formed() {
-        let id = |value: &str| {
-            trace_id(&HeaderMap::from_iter([("traceparent".parse().unwrap(), HeaderValue::from_str(value).unwrap())]))
-        };
-        assert_eq!(id(&format!("00-{TRACE}-b7ad6b7169203331-01")).as_deref(), Some(TRACE));
-        assert_eq!(id(&format!("cc-{TRACE}-b7ad6b7169203331-01-later")).as_deref(), Some(TRACE));
-        for value in [
-            "",
-            "00",
-            "00-abc-1-01",
-            &format!("ff-{TRACE}-b7ad6b7169203331-01"),
-            &format!("00-{}-1-01", "0".repeat(32)),
-        ] {
-            assert_eq!(id(value), None, "{value}");
-        }
-        assert_eq!(id(&format!("00-{}-1-01", TRACE.to_uppercase())), None);
     }
 
     #[test]

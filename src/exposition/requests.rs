@@ -39,6 +39,13 @@ pub(super) fn http(page: &mut Page<'_>, Sources { exchanges, open, .. }: &Source
     )
 }
 
+/// Writes what became of the spans of traces.
+pub(super) fn traces(page: &mut Page<'_>, Sources { spans, .. }: &Sources) -> fmt::Result {
+    let results = spans.iter().map(|(result, count)| ([("result", result.as_str())], count.get()));
+    let help = "Spans by what became of them: sent to the collector, failed to be, or dropped because too many waited.";
+    page.counter("catalogql_trace_spans", help, results)
+}
+
 /// Writes the metrics of GraphQL requests.
 pub(super) fn graphql(page: &mut Page<'_>, Sources { engine, .. }: &Sources) -> fmt::Result {
     let metrics = engine.metrics();

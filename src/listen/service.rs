@@ -113,7 +113,7 @@ impl Services {
             PlaceKind::Ordinary => &self.ordinary,
             PlaceKind::Reserved => &self.reserved,
         };
-        let response = timeout(self.request_timeout, routes.call(request));
+        let response = timeout(self.request_timeout, Exchange::run(exchange.as_ref(), routes.call(request)));
         async move {
             let response = match refusal {
                 Some(refusal) => refusal.respond(&format),

@@ -33,9 +33,10 @@ use tokio::time::timeout;
 use super::metrics;
 use super::version::build_info;
 use crate::args::{DocumentArgs, LimitArgs, MetricsAuth, ObserveArgs, ServerArgs, VERSION};
-use crate::exchange::{AccessLog, Exchanges};
+use crate::exchange::{AccessLog, Exchange, Exchanges};
 use crate::exposition::{Reloads, Sources};
 use crate::listen::{AllowedHosts, ConnectionLimits, ListenOptions, Listener, RELOAD_INTERVAL, Ready, Tls, cors};
+use crate::traces::{SpanCounts, Traces};
 
 /// Identifies the code that reads catalogs: what another build stored is read again.
 const CONTENT_BUILD: &str = env!("CATALOGQL_CONTENT_BUILD");
@@ -61,6 +62,7 @@ pub(super) struct Server {
     sources: Sources,
     /// The listener of metrics, with its route.
     metrics: Option<(Listener, Router)>,
+    traces: Option<Traces>,
 }
 
 /// The folder of the store.
@@ -121,11 +123,18 @@ impl Server {
             None => None,
         };
         let options = listen_options(args, listener.address(), tls);
-        let engine = Arc::new(engine(catalogs.clone(), documents, limits)?);
+        let spans = Arc::<SpanCounts>::default();
+        let traces = args.observe.traces().map(|options| Traces::start(&options, Arc::clone(&spans))).transpose()?;
+        let mut engine = engine(catalogs.clone(), documents, limits)?;
+        if traces.is_some() {
+            engine.observe_results(Exchange::add_graphql_result);
+        }
+        let engine = Arc::new(engine);
         let playground = if documents.trusted_only { playground::closed() } else { playground::router() };
         let graphql = GraphqlHttp::new(Arc::clone(&engine), &args.cors_origin);
         let sources = Sources {
-            exchanges: Arc::new(exchanges(&args.observe)?),
+            exchanges: Arc::new(exchanges(&args.observe, traces.as_ref())?),
+            spans,
             open: options.open.clone(),
             engine: Arc::clone(&engine),
             transport: graphql.metrics(),
@@ -143,7 +152,7 @@ impl Server {
         let routes = if args.cors_origin.is_empty() { routes } else { routes.layer(cors(&args.cors_origin)) };
         let routes = routes.merge(playground);
         let has_playground = playground::is_built() && !documents.trusted_only;
-        Ok(Self { listener, probes, options, routes, engine, has_playground, sources, metrics: None })
+        Ok(Self { listener, probes, options, routes, engine, has_playground, sources, metrics: None, traces })
     }
 
     /// Adds the counters of a controller to the metrics.
@@ -192,7 +201,7 @@ impl Server {
     /// Serves until a signal ends it, and `ending` has been called then.
     pub(super) async fn run(self, ending: impl FnOnce()) -> anyhow::Result<()> {
         tracing::info!(version = VERSION, url = self.url(), "listening");
-        let Self { listener, probes, options, routes, engine, metrics, .. } = self;
+        let Self { listener, probes, options, routes, engine, metrics, traces, .. } = self;
         let (signal, streams) = (end()?, Arc::clone(&engine));
         let end = async move {
             signal.await;
@@ -218,6 +227,9 @@ impl Server {
         metrics.inspect(JoinHandle::abort);
         // A WebSocket is no connection of the listener any more; each says goodbye.
         let _ = timeout(GOODBYE, engine.streams_ended()).await;
+        if let Some(traces) = traces {
+            traces.end().await;
+        }
         drop(ended);
         if let Some(probing) = probing {
             probing.await?;
@@ -244,11 +256,11 @@ fn refuse_unintended_plain_http(args: &ServerArgs, address: SocketAddr) -> anyho
     )
 }
 
-/// Counts requests, and logs them if the arguments say so.
-fn exchanges(args: &ObserveArgs) -> anyhow::Result<Exchanges> {
+/// Counts requests, and logs and traces them if the arguments say so.
+fn exchanges(args: &ObserveArgs, traces: Option<&Traces>) -> anyhow::Result<Exchanges> {
     let access_log = args.access_log.then(|| AccessLog::start(io::stderr())).transpose();
     let access_log = access_log.context("cannot start the access log")?;
-    Ok(Exchanges { access_log, ..Exchanges::default() })
+    Ok(Exchanges { access_log, tracer: traces.map(Traces::tracer), ..Exchanges::default() })
 }
 
 fn listen_options(args: &ServerArgs, address: SocketAddr, tls: Option<Tls>) -> ListenOptions {

@@ -35,6 +35,7 @@ mod streams;
 mod support;
 mod swaps;
 mod tls;
+mod traces;
 mod upstream_links;
 mod validate;
 mod walks;

@@ -62,7 +62,7 @@ fn series(page: &str) -> BTreeMap<&str, f64> {
 }
 
 /// The value of a series, 0 if it is not there.
-fn value(metrics: SocketAddr, name: &str) -> f64 {
+pub(crate) fn value(metrics: SocketAddr, name: &str) -> f64 {
     let page = page(metrics, Format::Prometheus);
     series(&page).get(name).copied().unwrap_or_default()
 }

@@ -433,6 +433,11 @@ fn auth_limits() -> Vec<(&'static str, String)> {
         ("question about a caller", seconds(auth::QUESTION_TIMEOUT)),
         ("token", auth::MAX_TOKEN_BYTES.to_string()),
         ("waiting lines", catalogql::exchange::WAITING_LINES.to_string()),
+        ("waiting spans", catalogql::traces::WAITING_SPANS.to_string()),
+        ("spans of a batch", catalogql::traces::BATCH_SPANS.to_string()),
+        ("batch delay", seconds(catalogql::traces::BATCH_DELAY)),
+        ("export", seconds(catalogql::traces::EXPORT_TIMEOUT)),
+        ("last export", seconds(catalogql::traces::LAST_EXPORT_TIMEOUT)),
     ]
 }
 

@@ -1,7 +1,9 @@
 //! What several modules need: catalogs from one string, the program as a child process, and a client for it.
 
+mod collector;
 mod process;
 
+pub(crate) use collector::{Collector, ReceivedSpan};
 pub(crate) use process::{Output, Server, catalogql, get, graphql, run};
 pub(crate) use testing::fixture::lines;
 pub(crate) use testing::{

@@ -59,7 +59,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use serving::Catalogs;
 
-use self::metrics::{EngineMetrics, OperationKind};
+use self::metrics::{EngineMetrics, OperationKind, ResultObserver};
 use budget::Cancellation;
 use document::Schema;
 use documents::{DocumentPolicy, Documents, UntrustedError};
@@ -142,6 +142,11 @@ impl Engine {
     /// Sets which documents are executed from now on.
     pub fn set_policy(&mut self, policy: DocumentPolicy) {
         self.documents.set_policy(policy);
+    }
+
+    /// Calls this with the outcome of each request, in the task that executes it.
+    pub fn observe_results(&mut self, observer: ResultObserver) {
+        self.metrics.observer = Some(observer);
     }
 
     /// Limits of requests.

@@ -62,7 +62,12 @@ pub struct EngineMetrics {
     pub cache_hits: Counter,
     /// Requests whose response could have been in the response cache and was not.
     pub cache_misses: Counter,
+    /// Called with what is counted in `requests`, by the task that executes the request.
+    pub(super) observer: Option<ResultObserver>,
 }
+
+/// Observes how requests end.
+pub type ResultObserver = fn(OperationKind, RequestResult);
 
 /// Creates an empty histogram of the duration of a phase.
 pub(super) fn phase() -> Histogram {
@@ -79,6 +84,7 @@ impl Default for EngineMetrics {
             work: Histogram::new(WORK_BOUNDS),
             cache_hits: Counter::default(),
             cache_misses: Counter::default(),
+            observer: None,
         }
     }
 }
@@ -87,6 +93,9 @@ impl EngineMetrics {
     /// Counts a request.
     pub fn count(&self, kind: OperationKind, result: RequestResult) {
         self.requests[kind][result].increment();
+        if let Some(observe) = self.observer {
+            observe(kind, result);
+        }
     }
 
     /// Counts a request that was refused with this code.

@@ -16,6 +16,7 @@ mod read;
 mod refresh;
 mod source;
 mod source_task;
+mod span;
 mod spec;
 mod status;
 

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use images::ImageSource;
 use jiff::Timestamp;
 use metrics::{Family, Histogram, MILLISECOND, labels};
+use opentelemetry::context::FutureExt as _;
 use serving::CatalogName;
 use store::{StoreError, StoreUsage};
 
 use crate::source_task::Stages;
-use crate::{Source, SourceSpec};
+use crate::{Source, SourceSpec, span};
 
 labels! {
     /// A stage of a load.
@@ -98,18 +99,19 @@ impl Default for LoadMetrics {
 }
 
 impl LoadMetrics {
-    /// Runs a stage and counts its duration, also where it fails.
+    /// Runs a stage in a span of its own, and counts its duration, also where it fails.
     pub(crate) fn time<T>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
+        let _span = span::stage(stage).attach();
         let begun = Instant::now();
         let done = work();
         self.stages[stage].observe_duration(begun.elapsed());
         done
     }
 
-    /// Waits for a stage and counts its duration, also where it fails.
+    /// Waits for a stage in a span of its own, and counts its duration, also where it fails.
     pub(crate) async fn time_async<T>(&self, stage: Stage, work: impl Future<Output = T>) -> T {
         let begun = Instant::now();
-        let done = work.await;
+        let done = work.with_context(span::stage(stage)).await;
         self.stages[stage].observe_duration(begun.elapsed());
         done
     }
@@ -166,7 +168,7 @@ impl LoadStatistics {
 }
 
 impl SourceKind {
-    fn of(source: &Source) -> Self {
+    pub(crate) fn of(source: &Source) -> Self {
         match source {
             Source::Directory(_) => Self::Directory,
             Source::Image(ImageSource::Registry(_)) => Self::Registry,

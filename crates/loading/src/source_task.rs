@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use fbc::Origins;
 use futures_util::FutureExt;
 use jiff::Timestamp;
+use opentelemetry::Context;
 use serving::{CatalogName, Content, LoadFailure, LoadStatus};
 use store::{SourceState, Store, WrittenContent};
 use tokio::sync::{Semaphore, mpsc};
@@ -22,6 +23,7 @@ use crate::low_priority::{panic_message, spawn_low_priority};
 use crate::metrics::{LoadMetrics, Stage};
 use crate::read::read;
 use crate::refresh::jittered;
+use crate::span::LoadSpan;
 use crate::{LoadError, Source, SourceSpec, SyncStatus};
 
 /// What happens to the bytes of a source, in this order. Only images are fetched and unpacked.
@@ -133,9 +135,9 @@ impl Stages {
         work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
     ) -> Result<T, LoadError> {
         let permit = Arc::clone(semaphore).acquire_owned().await;
-        let stages = Arc::clone(self);
+        let (stages, context) = (Arc::clone(self), Context::current());
         let done = spawn_low_priority(move || {
-            let _permit = permit;
+            let (_permit, _context) = (permit, context.attach());
             work(&stages)
         });
         done.await?
@@ -291,7 +293,7 @@ impl SourceTask {
         loop {
             let before = self.look().await;
             let begun = Instant::now();
-            let (content, status) = match self.attempt(observe).await {
+            let (content, status) = match self.attempt(served.as_ref(), observe).await {
                 Ok(content) => (Some(content), SyncStatus::Synced),
                 Err(error) => {
                     let former = match &served {
@@ -315,12 +317,20 @@ impl SourceTask {
         }
     }
 
-    /// Loads the source. A panic in the program's own code is an error like others.
-    async fn attempt(&self, observe: &(impl Fn(Event) + Clone + Send + Sync + 'static)) -> Result<Content, LoadError> {
+    /// Loads the source. A panic in the program's own code is an error like others. `served` is the content of the last
+    /// attempt.
+    async fn attempt(
+        &self,
+        served: Option<&Content>,
+        observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
+    ) -> Result<Content, LoadError> {
         let (name, observe) = (self.name.clone(), observe.clone());
         let progress = move |step, done, total| observe(Event::Progress { name: name.clone(), step, done, total });
+        let span = LoadSpan::begin(&self.name, &self.spec.source);
         let sync = AssertUnwindSafe(self.stages.sync(&self.spec, progress)).catch_unwind();
-        sync.await.unwrap_or_else(|panic| Err(LoadError::Panicked(panic_message(&*panic))))
+        let done = span.run(sync).await.unwrap_or_else(|panic| Err(LoadError::Panicked(panic_message(&*panic))));
+        span.end(served, &done);
+        done
     }
 
     /// Makes what queries need beyond the index before a content replaces another: requests that arrive just after the

@@ -147,7 +147,12 @@ impl RecordedRequest {
 
     /// Returns the value of `Host`: the name of the host, with its port; empty when the request has none.
     pub fn host(&self) -> &str {
-        self.headers.iter().find(|(name, _)| name == "host").map_or("", |(_, value)| value)
+        self.header("host").unwrap_or_default()
+    }
+
+    /// Returns the value of a header field by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| &**value)
     }
 
     /// Returns whether the request is for a blob.

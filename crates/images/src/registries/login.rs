@@ -12,7 +12,7 @@ use super::backoff::Failure;
 use super::conf::RepositoryLocation;
 use super::credentials::RegistrySecret;
 use super::session::{read, retry_after};
-use super::transport::{Transport, Trust, unreachable};
+use super::transport::{Transport, Trust, continue_trace, unreachable};
 use crate::ImageError;
 
 /// Maximum length in bytes of the response of a token service.
@@ -105,7 +105,7 @@ impl TokenRequest<'_> {
         };
         let retry = self.transport.settings.retry;
         let request = request.timeout(retry.request_timeout(MAX_TOKEN_RESPONSE_BYTES));
-        let response = request.send().await.map_err(|error| unreachable(&host, error))?;
+        let response = continue_trace(request).send().await.map_err(|error| unreachable(&host, error))?;
         let (status, wait) = (response.status(), retry_after(response.headers()));
         if !status.is_success() {
             return Err(self.error_for_status(host, status, wait));

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::backoff::{Backoff, Failure};
 use super::conf::RepositoryLocation;
 use super::login::log_in;
-use super::transport::{Transport, Trust, unreachable};
+use super::transport::{Transport, Trust, continue_trace, unreachable};
 use crate::manifest::{self, BlobDescriptor, MEDIA_TYPES};
 use crate::metrics::METRICS;
 use crate::{ImageError, RegistryReference};
@@ -227,7 +227,7 @@ impl Session {
         if let Some(authorization) = &self.state().authorization {
             builder = builder.header(AUTHORIZATION, authorization);
         }
-        Ok(builder.send())
+        Ok(continue_trace(builder).send())
     }
 
     /// Returns whether a response is from this registry, and not from the target of a redirect.

@@ -3,8 +3,10 @@
 use std::io;
 use std::sync::OnceLock;
 
+use opentelemetry::Context;
+use opentelemetry::trace::TraceContextExt as _;
 use reqwest::redirect::{Attempt, Policy};
-use reqwest::{Certificate, Client};
+use reqwest::{Certificate, Client, RequestBuilder};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{CertificateError, RootCertStore};
@@ -97,6 +99,17 @@ impl Transport {
             .build()
             .map_err(ImageError::TlsSetup)
     }
+}
+
+/// Adds the header by which a registry continues the current trace (W3C Trace Context §3.2), if there is one.
+pub(super) fn continue_trace(request: RequestBuilder) -> RequestBuilder {
+    let context = Context::current();
+    let span = context.span().span_context().clone();
+    if !span.is_valid() {
+        return request;
+    }
+    let (trace, parent, flags) = (span.trace_id(), span.span_id(), span.trace_flags().to_u8());
+    request.header("traceparent", format!("00-{trace}-{parent}-{flags:02x}"))
 }
 
 /// Parses certificates of authorities in PEM.

@@ -1,0 +1,58 @@
+//! Spans of loads and of their stages, for whoever collects traces. Where nobody does, they are nothing.
+
+use metrics::Label as _;
+use opentelemetry::trace::{FutureExt as _, Status, TraceContextExt as _, Tracer as _};
+use opentelemetry::{Context, KeyValue, global};
+use serving::{CatalogName, Content};
+
+use crate::metrics::{LoadResult, SourceKind, Stage};
+use crate::{LoadError, Source};
+
+/// Name of the tracer that spans come from.
+const TRACER: &str = "catalogql";
+
+/// The span of an attempt to load a source. Stages that run in its context are its children.
+pub(crate) struct LoadSpan(Context);
+
+impl LoadSpan {
+    /// Begins the span of a load for a catalog.
+    pub(crate) fn begin(catalog: &CatalogName, source: &Source) -> Self {
+        let attributes = [
+            KeyValue::new("catalogql.catalog", catalog.as_str().to_owned()),
+            KeyValue::new("catalogql.source_kind", SourceKind::of(source).as_str()),
+        ];
+        let tracer = global::tracer(TRACER);
+        Self(Context::current_with_span(tracer.span_builder("load").with_attributes(attributes).start(&tracer)))
+    }
+
+    /// Runs the load in the context of its span.
+    pub(crate) fn run<F: Future>(&self, load: F) -> impl Future<Output = F::Output> + use<F> {
+        load.with_context(self.0.clone())
+    }
+
+    /// Ends the span with the outcome of the load. `before` is what was served.
+    pub(crate) fn end(self, before: Option<&Content>, loaded: &Result<Content, LoadError>) {
+        let result = match loaded {
+            Ok(content) if before.is_some_and(|before| before.digest == content.digest) => LoadResult::Unchanged,
+            Ok(_) => LoadResult::Loaded,
+            Err(_) => LoadResult::Failed,
+        };
+        let span = self.0.span();
+        span.set_attribute(KeyValue::new("catalogql.result", result.as_str()));
+        if let Err(error) = loaded {
+            // The text of an error names references and files.
+            span.set_status(Status::error(format!("{:?}", error.reason())));
+        }
+        span.end();
+    }
+}
+
+/// Returns the context of a stage of the load in whose context this is called: that of a span, which ends with it.
+pub(crate) fn stage(stage: Stage) -> Context {
+    let load = Context::current();
+    if !load.span().span_context().is_valid() {
+        return load;
+    }
+    let tracer = global::tracer(TRACER);
+    load.with_span(tracer.start_with_context(stage.as_str(), &load))
+}
