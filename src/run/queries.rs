@@ -43,7 +43,9 @@ const BUNDLES: &str = "query($first: Int, $names: [String!], $provides: GroupVer
     } }";
 
 const DIFF: &str = "{ diff(from: {name: \"from\"}, to: {name: \"to\"}) {
-        packages { name change channels { name change fromHead toHead } bundles { name change } } } }";
+        packages { name change fields fromDefaultChannel toDefaultChannel
+            channels { name change fromHead toHead entriesAdded entriesRemoved entriesChanged }
+            bundles { name change fields } } } }";
 
 /// Executes a GraphQL request and prints its response.
 pub(super) fn query(args: &QueryArgs) -> anyhow::Result<ExitCode> {

@@ -5,6 +5,7 @@
 
 mod bundles;
 mod console;
+mod diffs;
 mod display;
 mod filters;
 mod model;

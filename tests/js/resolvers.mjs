@@ -5,7 +5,7 @@
 // placeholder against what stands in its place, and the same placeholder must always stand for the same text.
 
 import { GraphQLError } from 'graphql';
-import { difference, outline } from './diff.mjs';
+import { bundlesOf, difference, outline } from './diff.mjs';
 import { compareBytes } from './json.mjs';
 import { part } from './metadata.mjs';
 import { compareBundles } from './model.mjs';
@@ -195,8 +195,15 @@ export function root(catalogs) {
       const meant = ({ name, digest }) => served.find((catalog) => (name == null ? catalog.digest === digest : catalog.name === name));
       const [before, after] = [meant(from), meant(to)];
       if (!before || !after) return null;
-      const packages = difference(outlines.get(before), outlines.get(after));
-      return { fromDigest: before.digest, toDigest: after.digest, packages };
+      const all = difference(outlines.get(before), outlines.get(after));
+      return {
+        fromDigest: before.digest,
+        toDigest: after.digest,
+        bundlesAdded: bundlesOf(all, 'ADDED'),
+        bundlesRemoved: bundlesOf(all, 'REMOVED'),
+        bundlesChanged: bundlesOf(all, 'CHANGED'),
+        packages: ({ names }) => all.filter(({ name }) => !names?.length || names.includes(name)),
+      };
     },
     node: (args) => nodes.get(args.id),
     nodes({ ids }) {

@@ -3,24 +3,30 @@
 //! An outline is a byte string that is read in place, from memory or from a mapped file. It has a hash for each object,
 //! over all blobs that belong to it: objects of one name are equal when their hashes are. A package includes every blob
 //! that names it; a channel or bundle includes its own blob and its deprecation. The order and the files of blobs do not
-//! matter.
+//! matter. Shorter hashes of parts say what differs in a package or a bundle.
 
 mod diff;
 mod layout;
+mod parts;
 
 use std::fmt;
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-use crate::catalog::{Catalog, Deprecation, Head, JsonText, Meta, Package};
+use crate::catalog::{Catalog, Channel, Deprecation, Head, JsonText, Meta, Package};
 use layout::{HASH_BYTES, OutlineBuilder, TruncatedHash};
+use parts::{bundle_parts, entry_hashes, package_parts};
 
-pub use diff::{BundleDiff, Change, ChannelDiff, Diff, PackageDiff};
+pub use diff::{BundleDiff, Change, ChannelDiff, Diff, EntryDiff, PackageDiff};
+pub use parts::{BundlePart, PackagePart};
 
 /// Number of previous contents of a catalog whose outlines are kept. A client that looks once a day finds the changes of
 /// a catalog that changes every few hours.
 pub const REMEMBERED: usize = 8;
+
+/// Schema of the blobs that list deprecations.
+const DEPRECATIONS: &str = "olm.deprecations";
 
 /// Names and hashes of the objects of a catalog.
 #[derive(Clone, PartialEq, Eq)]
@@ -54,9 +60,12 @@ impl fmt::Debug for Outline {
     }
 }
 
-/// Returns the hashes of blobs that belong to a package but are not among its typed objects, with the index of the
-/// package, sorted.
-fn untyped_blobs(catalog: &Catalog) -> Vec<(usize, TruncatedHash)> {
+/// A blob that belongs to a package and is none of its typed objects: the index of the package, its hash, and whether it
+/// lists deprecations.
+type UntypedBlob = (usize, TruncatedHash, bool);
+
+/// Returns the blobs that belong to a package but are not among its typed objects, sorted.
+fn untyped_blobs(catalog: &Catalog) -> Vec<UntypedBlob> {
     let mut typed: Vec<usize> = catalog
         .packages()
         .flat_map(|package| {
@@ -71,7 +80,8 @@ fn untyped_blobs(catalog: &Catalog) -> Vec<(usize, TruncatedHash)> {
         .filter(|meta| typed.binary_search(&start(*meta)).is_err())
         .filter_map(|meta| {
             let owner = if meta.schema() == "olm.package" { meta.name() } else { meta.package_name() };
-            Some((catalog.package_position(owner?).ok()?, truncate(&Sha256::new_with_prefix(meta.blob().raw()))))
+            let hash = truncate(&Sha256::new_with_prefix(meta.blob().raw()));
+            Some((catalog.package_position(owner?).ok()?, hash, meta.schema() == DEPRECATIONS))
         })
         .collect();
     untyped.sort_unstable();
@@ -83,27 +93,40 @@ fn start(meta: Meta<'_>) -> usize {
     meta.line_span().start
 }
 
-fn add_package(builder: &mut OutlineBuilder, package: Package<'_>, untyped: &[(usize, TruncatedHash)]) {
+fn add_package<'a>(builder: &mut OutlineBuilder<'a>, package: Package<'a>, untyped: &[UntypedBlob]) {
     let mut whole = Sha256::new_with_prefix(package.meta().blob().raw());
-    let from = untyped.partition_point(|(place, _)| *place < package.place());
-    untyped[from..].iter().take_while(|(place, _)| *place == package.place()).for_each(|(_, hash)| whole.update(hash));
+    let from = untyped.partition_point(|(place, ..)| *place < package.place());
+    let own = untyped[from..].iter().take_while(|(place, ..)| *place == package.place());
+    own.clone().for_each(|(_, hash, _)| whole.update(hash));
+    // What a deprecation says belongs to what is deprecated.
+    let others = own.filter(|(.., is_deprecations)| !is_deprecations).map(|(_, hash, _)| &hash[..]);
+    let parts = package_parts(package, others);
     for channel in package.channels() {
-        let hash = hash_object(channel.meta(), channel.deprecation());
-        let head = match channel.head() {
-            Head::One(entry) => Some(entry.name()),
-            Head::None | Head::Several => None,
-        };
-        whole.update(hash);
-        builder.channel(channel.name(), head, hash);
+        whole.update(add_channel(builder, channel));
     }
     let mut bundles: Vec<_> = package.bundles().collect();
     bundles.sort_unstable_by_key(|bundle| bundle.name());
     for bundle in bundles {
         let hash = hash_object(bundle.meta(), bundle.deprecation());
         whole.update(hash);
-        builder.bundle(bundle.name(), hash);
+        builder.bundle(bundle.name(), hash, &bundle_parts(bundle));
     }
-    builder.package(package.name(), truncate(&whole));
+    let default_channel = Some(package.default_channel_name()).filter(|name| !name.is_empty());
+    builder.package(package.name(), truncate(&whole), default_channel, &parts);
+}
+
+/// Returns the hash of the channel.
+fn add_channel<'a>(builder: &mut OutlineBuilder<'a>, channel: Channel<'a>) -> TruncatedHash {
+    let head = match channel.head() {
+        Head::One(entry) => Some(entry.name()),
+        Head::None | Head::Several => None,
+    };
+    for (name, hash) in entry_hashes(channel) {
+        builder.entry(name, hash);
+    }
+    let hash = hash_object(channel.meta(), channel.deprecation());
+    builder.channel(channel.name(), head, hash);
+    hash
 }
 
 /// Hashes a channel or a bundle with its deprecation.

@@ -1,11 +1,21 @@
 // What differs between contents, and which subscriptions there are.
 
-const everything = 'fromDigest toDigest packages { name change channels { name change fromHead toHead } bundles { name change } }';
+const everything = `fromDigest toDigest bundlesAdded bundlesRemoved bundlesChanged packages {
+  name change fields fromDefaultChannel toDefaultChannel
+  channels { name change fromHead toHead entriesAdded entriesRemoved entriesChanged }
+  bundles { name change fields }
+}`;
 
 export default {
   'two catalogs': `{ diff(from: {name: "example"}, to: {name: "nasty"}) { ${everything} } }`,
   'two catalogs the other way around': `{ diff(from: {name: "nasty"}, to: {name: "example"}) { ${everything} } }`,
   'a catalog and itself': `{ diff(from: {name: "nasty"}, to: {name: "nasty"}) { ${everything} } }`,
+  'some packages of two catalogs': {
+    query: `query ($names: [String!]) { diff(from: {name: "example"}, to: {name: "nasty"}) {
+      bundlesAdded all: packages { name } none: packages(names: []) { name } packages(names: $names) { name }
+    } }`,
+    variables: { names: ['etcd', 'nowhere', 'broken'] },
+  },
   'a digest and a name': `{ diff(from: {digest: "{digest nasty}"}, to: {name: "example"}) { fromDigest packages { change name } } }`,
   'two digests': `{ diff(from: {digest: "{digest example}"}, to: {digest: "{digest nasty}"}) { toDigest } }`,
   'a digest that nobody has': `{ diff(from: {digest: "sha256:00"}, to: {name: "example"}) { fromDigest } }`,

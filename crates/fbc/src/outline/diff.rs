@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::iter::Peekable;
 
 use super::Outline;
-use super::layout::{OutlineBundle, OutlineChannel, OutlinePackage, OutlineReader};
+use super::layout::{OutlineBundle, OutlineChannel, OutlineEntry, OutlinePackage, OutlineReader};
+use super::parts::{BundlePart, PART_HASH_BYTES, PackagePart};
 use crate::work::{Step, Work, WorkStopped};
 
 /// Differences between two contents.
@@ -21,6 +22,12 @@ pub struct PackageDiff<'a> {
     pub name: &'a str,
     /// Kind of the change.
     pub change: Change,
+    /// What differs in the package itself; empty if it was added or removed, or if only its channels or bundles differ.
+    pub parts: Vec<PackagePart>,
+    /// Name of its default channel in the earlier content, which there need not be.
+    pub from_default_channel: Option<&'a str>,
+    /// Name of its default channel in the later content, which there need not be.
+    pub to_default_channel: Option<&'a str>,
     /// Channels that differ, sorted by name.
     pub channels: Vec<ChannelDiff<'a>>,
     /// Bundles that differ, sorted by name.
@@ -28,7 +35,7 @@ pub struct PackageDiff<'a> {
 }
 
 /// Difference of one channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelDiff<'a> {
     /// Name of the channel.
     pub name: &'a str,
@@ -38,15 +45,28 @@ pub struct ChannelDiff<'a> {
     pub from_head: Option<&'a str>,
     /// Name of its head in the later content, if it has exactly one.
     pub to_head: Option<&'a str>,
+    /// Entries that differ, sorted by name.
+    pub entries: Vec<EntryDiff<'a>>,
+}
+
+/// Difference of the entries of one name in a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryDiff<'a> {
+    /// Name of the entry.
+    pub name: &'a str,
+    /// Kind of the change.
+    pub change: Change,
 }
 
 /// Difference of one bundle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundleDiff<'a> {
     /// Name of the bundle.
     pub name: &'a str,
     /// Kind of the change.
     pub change: Change,
+    /// What differs; empty if the bundle was added or removed.
+    pub parts: Vec<BundlePart>,
 }
 
 /// Kind of a change.
@@ -120,27 +140,66 @@ fn package<'a>(
         after.into_iter().flat_map(|package| to.bundles(package)),
         |bundle| bundle.name,
     );
+    let channels: Vec<_> = channels.filter_map(|(before, after)| channel((from, before), (to, after))).collect();
+    let bundles: Vec<_> = bundles.filter_map(|(before, after)| bundle(before, after)).collect();
+    let mut parts =
+        changed_parts(&PackagePart::ALL, before.map(|package| package.parts), after.map(|package| package.parts));
+    if change == Change::Changed && parts.is_empty() && channels.is_empty() && bundles.is_empty() {
+        parts.push(PackagePart::Other);
+    }
     Some(PackageDiff {
         name: before.or(after)?.name,
         change,
-        channels: channels.filter_map(|(before, after)| channel(before, after)).collect(),
-        bundles: bundles.filter_map(|(before, after)| bundle(before, after)).collect(),
+        parts,
+        from_default_channel: before.and_then(|package| package.default_channel),
+        to_default_channel: after.and_then(|package| package.default_channel),
+        channels,
+        bundles,
     })
 }
 
-fn channel<'a>(before: Option<OutlineChannel<'a>>, after: Option<OutlineChannel<'a>>) -> Option<ChannelDiff<'a>> {
+fn channel<'a>(
+    (from, before): (OutlineReader<'a>, Option<OutlineChannel<'a>>),
+    (to, after): (OutlineReader<'a>, Option<OutlineChannel<'a>>),
+) -> Option<ChannelDiff<'a>> {
+    let (before, after) = (before.as_ref(), after.as_ref());
     let change = Change::between(before.map(|channel| channel.hash), after.map(|channel| channel.hash))?;
+    let entries = Pairs::new(
+        before.into_iter().flat_map(|channel| from.entries(channel)),
+        after.into_iter().flat_map(|channel| to.entries(channel)),
+        |entry| entry.name,
+    );
     Some(ChannelDiff {
         name: before.or(after)?.name,
         change,
         from_head: before.and_then(|channel| channel.head),
         to_head: after.and_then(|channel| channel.head),
+        entries: entries.filter_map(|(before, after)| entry(before, after)).collect(),
     })
+}
+
+fn entry<'a>(before: Option<OutlineEntry<'a>>, after: Option<OutlineEntry<'a>>) -> Option<EntryDiff<'a>> {
+    let change = Change::between(before.map(|entry| entry.hash), after.map(|entry| entry.hash))?;
+    Some(EntryDiff { name: before.or(after)?.name, change })
 }
 
 fn bundle<'a>(before: Option<OutlineBundle<'a>>, after: Option<OutlineBundle<'a>>) -> Option<BundleDiff<'a>> {
     let change = Change::between(before.map(|bundle| bundle.hash), after.map(|bundle| bundle.hash))?;
-    Some(BundleDiff { name: before.or(after)?.name, change })
+    let mut parts =
+        changed_parts(&BundlePart::ALL, before.map(|bundle| bundle.parts), after.map(|bundle| bundle.parts));
+    if change == Change::Changed && parts.is_empty() {
+        // Such as the order of properties of several parts.
+        parts.push(BundlePart::Other);
+    }
+    Some(BundleDiff { name: before.or(after)?.name, change, parts })
+}
+
+/// Returns the parts whose hashes differ; none unless both sides are there.
+fn changed_parts<P: Copy>(all: &[P], before: Option<&[u8]>, after: Option<&[u8]>) -> Vec<P> {
+    let Some((before, after)) = before.zip(after) else { return Vec::new() };
+    let hashes = before.chunks_exact(PART_HASH_BYTES).zip(after.chunks_exact(PART_HASH_BYTES));
+    let changed = all.iter().zip(hashes).filter(|(_, (before, after))| before != after);
+    changed.map(|(part, _)| *part).collect()
 }
 
 /// Merges two lists that are sorted by name, pairing elements of equal names.

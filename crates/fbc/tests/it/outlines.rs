@@ -1,10 +1,11 @@
 //! Outlines: what counts as a difference, and what their bytes say.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use bytes::Bytes;
 use fbc::Outline;
-use fbc::outline::{BundleDiff, Change, ChannelDiff, Diff, PackageDiff};
+use fbc::outline::{BundleDiff, BundlePart, Change, ChannelDiff, Diff, EntryDiff, PackageDiff, PackagePart};
 use fbc::work::Work;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
@@ -115,6 +116,110 @@ fn the_order_of_blobs_counts_only_where_it_decides_which_of_two_is_served() {
     assert_eq!(shown(&of(two).diff(&of([two[1], two[0]]), &Work::unlimited()).unwrap()), "~p");
 }
 
+/// What differs in packages and bundles, and the entries that differ, as short text.
+fn shown_parts(from: &str, to: &str) -> String {
+    let (from, to) = (outline(from), outline(to));
+    let diff = from.diff(&to, &Work::unlimited()).unwrap();
+    let package = &diff.packages[0];
+    let mut shown = format!("{:?}", package.parts);
+    for bundle in &package.bundles {
+        write!(shown, " {} {:?}", bundle.name, bundle.parts).unwrap();
+    }
+    for entry in package.channels.iter().flat_map(|channel| &channel.entries) {
+        write!(shown, " {} {}", entry.name, entry.change.as_str()).unwrap();
+    }
+    shown
+}
+
+#[test]
+fn the_parts_of_a_package_that_differ_are_named() {
+    let whole = r#"{"defaultChannel":"a","description":"d","icon":{"base64data":"aQ=="},"name":"p","properties":[],"schema":"olm.package","x":1}"#;
+    let of = |from: &str, to: &str| shown_parts(whole, &whole.replace(from, to));
+    assert_eq!(of("\"d\"", "\"e\""), "[Description]");
+    assert_eq!(of("\"d\"", "null"), "[Description]");
+    assert_eq!(of("aQ==", "aA=="), "[Icon]");
+    assert_eq!(of("\"a\"", "\"b\""), "[DefaultChannel]");
+    assert_eq!(of("[]", r#"[{"type":"t","value":1}]"#), "[Properties]");
+    assert_eq!(of(":1}", ":2}"), "[Other]");
+    assert_eq!(of("\"description\":\"d\",\"icon\"", "\"icon\""), "[Description]");
+    assert_eq!(of("\"a\",\"description\":\"d\"", "\"b\",\"description\":\"e\""), "[Description, DefaultChannel]");
+    let with = |blob: &str| shown_parts(whole, &format!("{whole}\n{blob}"));
+    assert_eq!(with(r#"{"package":"p","schema":"example.com.x"}"#), "[Other]");
+    let deprecated = |reference: &str| {
+        with(&format!(
+            r#"{{"entries":[{{"message":"m","reference":{reference}}}],"package":"p","schema":"olm.deprecations"}}"#
+        ))
+    };
+    assert_eq!(deprecated(r#"{"schema":"olm.package"}"#), "[Deprecation]");
+    // A deprecation of nothing is the only difference there is.
+    assert_eq!(deprecated(r#"{"name":"none","schema":"olm.bundle"}"#), "[Other]");
+}
+
+#[test]
+fn the_parts_of_a_bundle_that_differ_are_named() {
+    let package = r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}"#;
+    let property = |type_name: &str, value: &str| format!(r#"{{"type":"{type_name}","value":{value}}}"#);
+    let [version, metadata, other] = [
+        property("olm.package", r#"{"packageName":"p","version":"1.0.0"}"#),
+        property("olm.csv.metadata", r#"{"displayName":"P"}"#),
+        property("other", "1"),
+    ];
+    let whole = format!(
+        r#"{{"image":"i","name":"b","package":"p","properties":[{version},{metadata},{other}],"relatedImages":[],"schema":"olm.bundle","x":1}}"#
+    );
+    let pair = |to: &str| shown_parts(&format!("{package}\n{whole}"), &format!("{package}\n{to}"));
+    let of = |from: &str, to: &str| pair(&whole.replace(from, to));
+    assert_eq!(of("\"i\"", "\"j\""), "[] b [Image]");
+    assert_eq!(of("1.0.0", "1.0.1"), "[] b [Version]");
+    assert_eq!(of("\"P\"", "\"Q\""), "[] b [Metadata]");
+    assert_eq!(of("other", "another"), "[] b [Properties]");
+    assert_eq!(of("\"relatedImages\":[]", "\"relatedImages\":[{}]"), "[] b [RelatedImages]");
+    assert_eq!(of("\"x\":1", "\"x\":2"), "[] b [Other]");
+    let moved = format!("{other},{metadata},{version}");
+    assert_eq!(of(&format!("{version},{metadata},{other}"), &moved), "[] b [Other]", "the order alone");
+    assert_eq!(of(&metadata, &property("olm.bundle.object", r#"{"data":"e30="}"#)), "[] b [Metadata]");
+    let deprecation = r#"{"entries":[{"message":"m","reference":{"name":"b","schema":"olm.bundle"}}],"package":"p","schema":"olm.deprecations"}"#;
+    assert_eq!(pair(&format!("{whole}\n{deprecation}")), "[] b [Deprecation]");
+    assert_eq!(pair(""), "[] b []", "it was removed");
+}
+
+#[test]
+fn the_entries_of_a_channel_that_differ_are_named() {
+    let with = |entries: &str| {
+        let channel = format!(r#"{{"entries":[{entries}],"name":"a","package":"p","schema":"olm.channel"}}"#);
+        format!("{}\n{channel}", r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}"#)
+    };
+    let [one, two] = [r#"{"name":"one"}"#, r#"{"name":"two","replaces":"one"}"#];
+    let both = with(&format!("{one},{two}"));
+    assert_eq!(shown_parts(&with(one), &both), "[] two ADDED");
+    assert_eq!(shown_parts(&both, &with(two)), "[] one REMOVED");
+    for changed in [r#""skips":["one"]"#, r#""skipRange":"one""#, r#""replaces":"zero""#] {
+        let changed = with(&format!(r#"{one},{{"name":"two",{changed}}}"#));
+        assert_eq!(shown_parts(&both, &changed), "[] two CHANGED");
+    }
+    assert_eq!(shown_parts(&both, &with(&format!("{one},{one},{two}"))), "[] one CHANGED", "there is another one");
+    assert_eq!(shown_parts(&both, &with(&format!("{two},{one}"))), "[]", "the order alone");
+    assert_eq!(shown_parts(&with(one), r#"{"name":"p","schema":"olm.package"}"#), "[DefaultChannel] one REMOVED");
+}
+
+#[test]
+fn default_channels_are_named_whether_or_not_there_are_such() {
+    let package = |default: &str| format!(r#"{{"defaultChannel":"{default}","name":"p","schema":"olm.package"}}"#);
+    let (from, to) = (outline(&package("")), outline(&package("none")));
+    let changed = from.diff(&to, &Work::unlimited()).unwrap();
+    let package = &changed.packages[0];
+    assert_eq!((package.from_default_channel, package.to_default_channel), (None, Some("none")));
+}
+
+#[test]
+fn an_outline_of_another_format_is_not_read() {
+    let bytes = outline(ETCD).as_bytes().to_vec();
+    assert_eq!(bytes[7], 2, "the version of the format");
+    // The checksum is over what follows it.
+    let former = [&b"fbcout\0\x01"[..], &bytes[8..]].concat();
+    assert_eq!(Outline::from_bytes(former.into()), None);
+}
+
 #[test]
 fn an_outline_is_read_back_from_its_bytes_and_from_no_others() {
     let outline = outline(&format!("{ETCD}\n{VAULT}"));
@@ -130,24 +235,38 @@ fn an_outline_is_read_back_from_its_bytes_and_from_no_others() {
     assert_eq!(Outline::from_bytes(longer), None);
 }
 
-/// A catalog as JSON values: the blobs of each package, and of its objects the blob with the deprecation.
+/// A package as JSON values.
 #[derive(Default, PartialEq)]
 struct Naive {
+    own: Value,
+    deprecation: Option<String>,
+    /// Every blob of the package.
     blobs: Vec<String>,
+    /// Those that are neither typed nor deprecations.
+    others: Vec<String>,
     channels: BTreeMap<String, NaiveChannel>,
-    bundles: BTreeMap<String, (String, Option<String>)>,
+    bundles: BTreeMap<String, NaiveBundle>,
 }
 
-/// The blob of a channel, why it is deprecated, and its head.
-type NaiveChannel = (String, Option<String>, Option<String>);
+#[derive(PartialEq)]
+struct NaiveChannel {
+    blob: Value,
+    deprecation: Option<String>,
+    head: Option<String>,
+    /// The entries of each name.
+    entries: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(PartialEq)]
+struct NaiveBundle {
+    blob: Value,
+    deprecation: Option<String>,
+}
 
 fn naive(lines: &str) -> BTreeMap<String, Naive> {
     let blobs: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of = |blob: &Value, key: &str| blob[key].as_str().unwrap_or_default().to_owned();
     let schema = |wanted: &'static str| blobs.iter().filter(move |blob| blob["schema"] == wanted);
-    let mut packages: BTreeMap<_, _> = schema("olm.package")
-        .map(|blob| (of(blob, "name"), Naive { blobs: vec![blob.to_string()], ..Naive::default() }))
-        .collect();
     let mut deprecations = BTreeMap::new();
     for blob in schema("olm.deprecations") {
         for entry in blob["entries"].as_array().unwrap() {
@@ -155,26 +274,109 @@ fn naive(lines: &str) -> BTreeMap<String, Naive> {
             deprecations.insert((of(blob, "package"), kind, name), of(entry, "message"));
         }
     }
+    let mut packages = BTreeMap::new();
+    for blob in schema("olm.package") {
+        let name = of(blob, "name");
+        let deprecation = deprecations.get(&(name.clone(), "olm.package".to_owned(), String::new())).cloned();
+        packages.insert(name, Naive { own: blob.clone(), deprecation, ..Naive::default() });
+    }
     for blob in blobs.iter().filter(|blob| blob["schema"] != "olm.package") {
-        let (package, name) = (of(blob, "package"), of(blob, "name"));
+        let (package, name, schema) = (of(blob, "package"), of(blob, "name"), of(blob, "schema"));
         let Some(into) = packages.get_mut(&package) else { continue };
         into.blobs.push(blob.to_string());
-        let deprecation = |kind: &str| deprecations.get(&(package.clone(), kind.to_owned(), name.clone())).cloned();
-        match of(blob, "schema").as_str() {
-            "olm.channel" => {
-                let value = (blob.to_string(), deprecation("olm.channel"), naive_head(blob));
-                into.channels.entry(name.clone()).or_insert(value);
+        let deprecation = deprecations.get(&(package, schema.clone(), name.clone())).cloned();
+        let (blob, is_new_channel) = (blob.clone(), !into.channels.contains_key(&name));
+        match schema.as_str() {
+            "olm.channel" if is_new_channel => {
+                let (head, entries) = (naive_head(&blob), naive_entries(&blob));
+                into.channels.insert(name, NaiveChannel { blob, deprecation, head, entries });
             }
-            "olm.bundle" => {
-                into.bundles.entry(name.clone()).or_insert((blob.to_string(), deprecation("olm.bundle")));
+            "olm.bundle" if !into.bundles.contains_key(&name) => {
+                into.bundles.insert(name, NaiveBundle { blob, deprecation });
             }
-            _ => {}
+            "olm.deprecations" => {}
+            _ => into.others.push(blob.to_string()),
         }
     }
     for package in packages.values_mut() {
         package.blobs.sort();
+        package.others.sort();
     }
     packages
+}
+
+fn naive_entries(channel: &Value) -> BTreeMap<String, Vec<String>> {
+    let mut entries = BTreeMap::<_, Vec<_>>::new();
+    for entry in channel["entries"].as_array().unwrap() {
+        let edges = ["replaces", "skips", "skipRange"].map(|key| entry.get(key));
+        entries.entry(entry["name"].as_str().unwrap().to_owned()).or_default().push(format!("{edges:?}"));
+    }
+    for of_name in entries.values_mut() {
+        of_name.sort();
+    }
+    entries
+}
+
+/// The members of a blob but these.
+fn without(blob: &Value, keys: &[&str]) -> Vec<String> {
+    let members = blob.as_object().unwrap().iter().filter(|(key, _)| !keys.contains(&key.as_str()));
+    members.map(|(key, value)| format!("{key}{value}")).collect()
+}
+
+fn naive_package_parts(before: Option<&Naive>, after: Option<&Naive>) -> Vec<PackagePart> {
+    let Some((before, after)) = before.zip(after) else { return Vec::new() };
+    let names = ["description", "icon", "defaultChannel", "properties"];
+    let members = [before, after].map(|side| names.map(|name| side.own.get(name)));
+    let others = [before, after].map(|side| (without(&side.own, &names), &side.others));
+    let differ = [
+        members[0][0] != members[1][0],
+        members[0][1] != members[1][1],
+        members[0][2] != members[1][2],
+        members[0][3] != members[1][3],
+        before.deprecation != after.deprecation,
+        others[0] != others[1],
+    ];
+    PackagePart::ALL.into_iter().zip(differ).filter(|(_, differs)| *differs).map(|(part, _)| part).collect()
+}
+
+fn naive_bundle_parts(before: Option<&NaiveBundle>, after: Option<&NaiveBundle>) -> Vec<BundlePart> {
+    let Some((before, after)) = before.zip(after) else { return Vec::new() };
+    let kind = |property: &Value| match property["type"].as_str().unwrap() {
+        "olm.package" => 0,
+        "olm.csv.metadata" | "olm.bundle.object" => 1,
+        _ => 2,
+    };
+    let properties = |side: &NaiveBundle, wanted: i32| -> Vec<Value> {
+        let all = side.blob["properties"].as_array().into_iter().flatten();
+        all.filter(|property| kind(property) == wanted).cloned().collect()
+    };
+    let of_kind = |wanted| properties(before, wanted) != properties(after, wanted);
+    let of_member = |name| before.blob.get(name) != after.blob.get(name);
+    let named = ["image", "relatedImages", "properties"];
+    let differ = [
+        of_member("image"),
+        of_kind(0),
+        of_member("relatedImages"),
+        of_kind(2),
+        of_kind(1),
+        before.deprecation != after.deprecation,
+        without(&before.blob, &named) != without(&after.blob, &named),
+    ];
+    let parts: Vec<_> =
+        BundlePart::ALL.into_iter().zip(differ).filter(|(_, differs)| *differs).map(|(part, _)| part).collect();
+    if parts.is_empty() { vec![BundlePart::Other] } else { parts }
+}
+
+fn naive_entry_diffs<'n>(before: Option<&'n NaiveChannel>, after: Option<&'n NaiveChannel>) -> Vec<EntryDiff<'n>> {
+    let none = BTreeMap::new();
+    let [before, after] = [before, after].map(|side| side.map(|side| &side.entries));
+    let names: BTreeSet<&'n str> =
+        before.into_iter().chain(after).flat_map(|entries| entries.keys().map(String::as_str)).collect();
+    let (before, after) = (before.unwrap_or(&none), after.unwrap_or(&none));
+    let differ = names
+        .into_iter()
+        .filter_map(|name| Some(EntryDiff { name, change: Change::between(before.get(name), after.get(name))? }));
+    differ.collect()
 }
 
 fn naive_head(channel: &Value) -> Option<String> {
@@ -209,17 +411,27 @@ fn naive_diff<'n>(from: &'n BTreeMap<String, Naive>, to: &'n BTreeMap<String, Na
         let channels = channel_names.iter().filter_map(|name| {
             let [before, after] = [before, after].map(|side| side.and_then(|side| side.channels.get_key_value(name)));
             let change = Change::between(before.map(|(_, value)| value), after.map(|(_, value)| value))?;
-            let head =
-                |side: Option<(&'n String, &'n NaiveChannel)>| side.and_then(|(_, (_, _, head))| head.as_deref());
+            let head = |side: Option<(&'n String, &'n NaiveChannel)>| side.and_then(|(_, side)| side.head.as_deref());
             let name = before.or(after)?.0;
-            Some(ChannelDiff { name, change, from_head: head(before), to_head: head(after) })
+            let entries = naive_entry_diffs(before.map(|(_, side)| side), after.map(|(_, side)| side));
+            Some(ChannelDiff { name, change, from_head: head(before), to_head: head(after), entries })
         });
         let bundles = bundle_names.iter().filter_map(|name| {
             let [before, after] = [before, after].map(|side| side.and_then(|side| side.bundles.get_key_value(name)));
             let change = Change::between(before.map(|(_, value)| value), after.map(|(_, value)| value))?;
-            Some(BundleDiff { name: before.or(after)?.0, change })
+            let parts = naive_bundle_parts(before.map(|(_, side)| side), after.map(|(_, side)| side));
+            Some(BundleDiff { name: before.or(after)?.0, change, parts })
         });
-        PackageDiff { name, change, channels: channels.collect(), bundles: bundles.collect() }
+        let (channels, bundles): (Vec<_>, Vec<_>) = (channels.collect(), bundles.collect());
+        let mut parts = naive_package_parts(before, after);
+        if change == Change::Changed && parts.is_empty() && channels.is_empty() && bundles.is_empty() {
+            parts.push(PackagePart::Other);
+        }
+        let default = |side: Option<&'n Naive>| {
+            side.and_then(|side| side.own["defaultChannel"].as_str()).filter(|name| !name.is_empty())
+        };
+        let (from_default_channel, to_default_channel) = (default(before), default(after));
+        PackageDiff { name, change, parts, from_default_channel, to_default_channel, channels, bundles }
     });
     Diff { packages: packages.collect() }
 }

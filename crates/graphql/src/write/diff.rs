@@ -109,6 +109,14 @@ impl<'a> Object<'a> for CatalogChange<'a> {
     }
 }
 
+impl CatalogDiff<'_> {
+    /// Number of bundles that changed in one way. The work for each of them was drawn when they were compared.
+    fn bundles(self, change: Change) -> usize {
+        let bundles = self.diff.packages.iter().flat_map(|package| &package.bundles);
+        bundles.filter(|bundle| bundle.change == change).count()
+    }
+}
+
 impl<'a> Object<'a> for CatalogDiff<'_> {
     type Field = CatalogDiffField;
 
@@ -121,7 +129,15 @@ impl<'a> Object<'a> for CatalogDiff<'_> {
         match name {
             CatalogDiffField::FromDigest => writer.string(&self.from.to_string()),
             CatalogDiffField::ToDigest => writer.string(&self.to.to_string()),
-            CatalogDiffField::Packages => return writer.object_list(&self.diff.packages, field),
+            CatalogDiffField::BundlesAdded => writer.count(self.bundles(Change::Added)),
+            CatalogDiffField::BundlesRemoved => writer.count(self.bundles(Change::Removed)),
+            CatalogDiffField::BundlesChanged => writer.count(self.bundles(Change::Changed)),
+            CatalogDiffField::Packages => {
+                let names = arguments(field).strings("names");
+                let packages = self.diff.packages.iter();
+                let packages = packages.filter(|package| names.is_none_or(|names| names.contains(package.name)));
+                return writer.object_list(packages, field);
+            }
         }
         Ok(())
     }
@@ -139,6 +155,9 @@ impl<'a> Object<'a> for &PackageDiff<'_> {
         match name {
             PackageDiffField::Name => writer.string(self.name),
             PackageDiffField::Change => writer.static_string(self.change.as_str()),
+            PackageDiffField::Fields => writer.strings(self.parts.iter().map(|part| part.as_str())),
+            PackageDiffField::FromDefaultChannel => writer.optional_string(self.from_default_channel),
+            PackageDiffField::ToDefaultChannel => writer.optional_string(self.to_default_channel),
             PackageDiffField::Channels => return writer.object_list(&self.channels, field),
             PackageDiffField::Bundles => return writer.object_list(&self.bundles, field),
         }
@@ -155,6 +174,9 @@ impl<'a> Object<'a> for &ChannelDiff<'_> {
             ChannelDiffField::Change => writer.static_string(self.change.as_str()),
             ChannelDiffField::FromHead => writer.optional_string(self.from_head),
             ChannelDiffField::ToHead => writer.optional_string(self.to_head),
+            ChannelDiffField::EntriesAdded => writer.strings(entries(self, Change::Added)),
+            ChannelDiffField::EntriesRemoved => writer.strings(entries(self, Change::Removed)),
+            ChannelDiffField::EntriesChanged => writer.strings(entries(self, Change::Changed)),
         }
         Ok(())
     }
@@ -167,7 +189,13 @@ impl<'a> Object<'a> for &BundleDiff<'_> {
         match name {
             BundleDiffField::Name => writer.string(self.name),
             BundleDiffField::Change => writer.static_string(self.change.as_str()),
+            BundleDiffField::Fields => writer.strings(self.parts.iter().map(|part| part.as_str())),
         }
         Ok(())
     }
+}
+
+/// Names of the entries of a channel that changed in one way.
+fn entries<'d>(channel: &'d ChannelDiff<'_>, change: Change) -> impl Iterator<Item = &'d str> {
+    channel.entries.iter().filter(move |entry| entry.change == change).map(|entry| entry.name)
 }

@@ -60,14 +60,18 @@ fn an_outline_goes_with_the_last_source_that_gave_its_content() {
 }
 
 #[test]
-fn a_damaged_outline_is_as_if_not_there_and_is_made_anew() {
+fn an_outline_that_is_damaged_or_of_another_format_is_as_if_not_there_and_is_made_anew() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let digest = keep(&store, "a", "1\n");
-    fs::write(store.outline_path(&digest), "damaged").unwrap();
-    assert_eq!(digests(&store, "a"), []);
-    store.save_outline(&digest, &outline()).unwrap();
-    assert_eq!(digests(&store, "a"), [digest]);
+    let mut former = outline().as_bytes().to_vec();
+    former[7] -= 1;
+    for unusable in [&b"damaged"[..], &former] {
+        fs::write(store.outline_path(&digest), unusable).unwrap();
+        assert_eq!(digests(&store, "a"), []);
+        store.save_outline(&digest, &outline()).unwrap();
+        assert_eq!(digests(&store, "a"), [digest]);
+    }
 }
 
 #[test]
