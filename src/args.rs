@@ -67,7 +67,7 @@ pub enum Command {
     Query(QueryArgs),
     /// List the catalogs, packages, channels or bundles of sources
     List(ListArgs),
-    /// Show what catalogs say of a package or a bundle
+    /// Show a package or a bundle
     Show(ShowArgs),
     /// Find packages by words in their names, descriptions and keywords
     Search(SearchArgs),
@@ -82,7 +82,7 @@ pub enum Command {
     ///
     /// The rules are those of the OLM v1 controller. The exit status is 1 if no bundle would be chosen.
     Resolve(ResolveArgs),
-    /// Print a Secret with a new certificate for the server, where nothing else issues one
+    /// Print a Secret with a new certificate for the server, for clusters without cert-manager
     ///
     /// The Secret is of the type `kubernetes.io/tls`. Its certificate is valid for a year, for the names of the Service in
     /// its cluster. It is issued by an authority that is made for it alone: clients trust `ca.crt` of the Secret.

@@ -18,7 +18,7 @@ pub struct ServerArgs {
     /// Address to listen on; `:PORT` is every address, `PORT` the loopback address, and port 0 any that is free
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
     pub listen: String,
-    /// Address to answer `/healthz` and `/readyz` on besides, always over plain HTTP, such as `:8081`
+    /// Second address for `/healthz` and `/readyz`, always over plain HTTP, such as `:8081`
     #[arg(long, value_name = "HOST:PORT", value_parser = parse_listen)]
     pub health_probe_bind_address: Option<String>,
     /// Host that requests may name, besides the names of the loopback address if the server listens on one; `*` allows every
