@@ -4,7 +4,7 @@
 //! It is computed once per document, from `@cacheScope` and the arguments: names are literals or in variables. In doubt
 //! the scope is every catalog. A catalog too many makes a validator change too often; one too few would make it wrong.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use apollo_compiler::ast;
 use apollo_compiler::executable::{Field, Operation, Selection, SelectionSet};
@@ -14,9 +14,11 @@ use serving::Snapshot;
 
 use super::fields::{FieldId, FieldScope, QueryField, facts};
 
-/// What the responses to an operation depend on besides its document and its variables.
+/// What the responses to an operation depend on besides its document.
 #[derive(Debug, PartialEq)]
 pub(super) struct Dependencies {
+    /// Names of the variables that the operation declares; it ignores others.
+    variables: Box<[Box<str>]>,
     scope: CacheScope,
     /// Digests that pin each field at the root, if nothing else than the content is selected.
     pins: Option<Vec<CatalogNames>>,
@@ -80,7 +82,15 @@ impl Dependencies {
             walk.widen();
         }
         let pins = walk.pins.filter(|pins| !pins.is_empty());
-        Self { scope: walk.scope, pins, conditions: walk.conditions }
+        let variables = operation.variables.iter().map(|definition| definition.name.as_str().into()).collect();
+        Self { variables, scope: walk.scope, pins, conditions: walk.conditions }
+    }
+
+    /// Returns those of the variables of a request that the operation declares.
+    pub(super) fn declared<'v>(&self, variables: &'v Map<String, Value>) -> BTreeMap<&'v str, &'v Value> {
+        let is_declared = |name: &str| self.variables.iter().any(|declared| **declared == *name);
+        let pairs = variables.iter().map(|(name, value)| (name.as_str(), value));
+        pairs.filter(|(name, _)| is_declared(name)).collect()
     }
 
     /// Returns the cache scope with these variables; `None` if responses depend on more than what is served now.

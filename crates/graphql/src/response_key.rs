@@ -140,7 +140,7 @@ impl ResponseKeys {
             }
         }
         // Members of objects are sorted.
-        serde_json::to_writer(&mut text, variables).ok()?;
+        serde_json::to_writer(&mut text, &dependencies.declared(variables)).ok()?;
         let mut hash = [0; KEY_BYTES];
         hash.copy_from_slice(&Sha256::digest(&text)[..KEY_BYTES]);
         let is_immutable = dependencies.is_immutable(variables, snapshot);

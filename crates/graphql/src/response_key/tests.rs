@@ -103,6 +103,28 @@ fn publishing_a_catalog_changes_the_tags_of_answers_about_it_and_no_others() {
 }
 
 #[test]
+fn variables_that_the_operation_does_not_declare_change_no_tag() {
+    let (mut writer, engine) = replaceable();
+    writer.publish(served("alpha", ALPHA, 1));
+    let query = "query A($first: Int) { packages(first: $first) { totalCount } } query B($n: Int) { packages(first: $n) { totalCount } }";
+    let tag =
+        |operation, variables| Question { query: query.into(), operation: Some(operation), variables }.tag(&engine);
+    let expected = tag("A", json!({"first": 1}));
+    assert_eq!(
+        tag("A", json!({"first": 1, "n": 2, "other": {"a": [1]}})),
+        expected,
+        "of another operation, and of none"
+    );
+    assert_ne!(tag("A", json!({"first": 2})), expected, "another value");
+    assert_ne!(
+        tag("A", json!({"first": null})),
+        tag("A", json!({})),
+        "an argument that is null is not one that is absent"
+    );
+    assert_ne!(tag("B", json!({"n": 1})), tag("B", json!({"n": 2})));
+}
+
+#[test]
 fn a_url_is_remembered_until_something_else_is_served() {
     let (mut writer, engine) = replaceable();
     let validator = Validator { key: ResponseKey::from_hash([1; KEY_BYTES]), is_immutable: false };
