@@ -36,7 +36,7 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
     let observe = move |event| match event {
         Event::Attempted(report) => assert!(report.error().is_none(), "{:?}", report.error()),
         Event::AllAttempted => drop(seen.set(process_cpu())),
-        Event::Progress { .. } | Event::Withdrawn(_) | Event::FirstAttemptsLate(_) => {}
+        Event::Progress { .. } | Event::Withdrawn(_) | Event::Waiting(_) | Event::FirstAttemptsLate(_) => {}
     };
     let (loader, task) = Loader::new(store, writer);
     loader.set(vec![spec]);

@@ -1,13 +1,13 @@
 //! `catalogql serve`: loads catalogs, listens, and shows how it goes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use auth::Authorizer;
 use controller::connect;
-use loading::{CatalogSpec, Event, Loader, LoaderTask, Report};
+use loading::{Event, Loader, LoaderTask, Report};
 use serving::{CatalogName, Catalogs};
 use tokio::sync::mpsc;
 
@@ -16,7 +16,6 @@ use super::output;
 use super::server::{self, Server};
 use super::terminal::Terminal;
 use crate::args::ServeArgs;
-use crate::listen::Ready;
 use crate::telemetry;
 
 /// Serves until a signal ends it.
@@ -33,14 +32,12 @@ async fn start(args: ServeArgs, terminal: Terminal) -> anyhow::Result<()> {
     let mut configuration = Configuration::new(args, folder.path.clone());
     let specs = configuration.read()?;
     let (loader, task, catalogs) = server::open(&configuration.args().server, &folder.path)?;
-    let wanted = names(&specs);
     loader.set(specs);
-    serve_catalogs((configuration, reload), wanted, (loader, task, catalogs), terminal).await
+    serve_catalogs((configuration, reload), (loader, task, catalogs), terminal).await
 }
 
 async fn serve_catalogs(
     (mut configuration, mut reload): (Configuration, ReloadTrigger),
-    wanted: BTreeSet<CatalogName>,
     (loader, task, catalogs): (Loader, LoaderTask, Catalogs),
     terminal: Terminal,
 ) -> anyhow::Result<()> {
@@ -55,7 +52,6 @@ async fn serve_catalogs(
     // Nobody receives events any more when the process ends.
     let loading = tokio::spawn(task.run(move |event| drop(events.send(event))));
 
-    let mut first_attempts = FirstAttempts::new(ready.clone(), wanted);
     // By name, until every catalog was attempted or had its time.
     let mut reports = Some(BTreeMap::new());
     let mut serving = std::pin::pin!(server.run(|| ()));
@@ -63,13 +59,10 @@ async fn serve_catalogs(
         tokio::select! {
             Some(event) = received.recv() => match event {
                 Event::Progress { name, step, done, total } => terminal.progress(name.as_str(), step, done, total),
-                Event::Withdrawn(name) => {
-                    terminal.done(name.as_str());
-                    first_attempts.withdrawn(&name);
-                }
+                Event::Withdrawn(name) => terminal.done(name.as_str()),
+                Event::Waiting(names) => ready.set_late(names.iter().map(ToString::to_string)),
                 Event::Attempted(report) => {
                     terminal.done(report.name.as_str());
-                    first_attempts.attempted(&report.name);
                     reports.as_mut().map(|reports| reports.insert(report.name.clone(), report));
                 }
                 Event::AllAttempted | Event::FirstAttemptsLate(_) => if let Some(reports) = reports.take() {
@@ -83,7 +76,6 @@ async fn serve_catalogs(
                 Ok(specs) => {
                     reloads.ok.increment();
                     tracing::info!(catalogs = specs.len(), "configuration reloaded");
-                    first_attempts.wanted(&specs);
                     loader.set(specs);
                 }
                 Err(error) => {
@@ -96,44 +88,6 @@ async fn serve_catalogs(
     };
     loading.abort();
     ended
-}
-
-/// The catalogs that were attempted, and those that were not, which the probes report.
-struct FirstAttempts {
-    ready: Ready,
-    wanted: BTreeSet<CatalogName>,
-    attempted: BTreeSet<CatalogName>,
-}
-
-impl FirstAttempts {
-    fn new(ready: Ready, wanted: BTreeSet<CatalogName>) -> Self {
-        let attempts = Self { ready, wanted, attempted: BTreeSet::new() };
-        attempts.report();
-        attempts
-    }
-
-    fn wanted(&mut self, specs: &[CatalogSpec]) {
-        self.wanted = names(specs);
-        self.report();
-    }
-
-    fn attempted(&mut self, name: &CatalogName) {
-        self.attempted.insert(name.clone());
-        self.report();
-    }
-
-    fn withdrawn(&mut self, name: &CatalogName) {
-        self.attempted.remove(name);
-        self.report();
-    }
-
-    fn report(&self) {
-        self.ready.set_late(self.wanted.difference(&self.attempted).map(ToString::to_string));
-    }
-}
-
-fn names(specs: &[CatalogSpec]) -> BTreeSet<CatalogName> {
-    specs.iter().map(|spec| spec.name.clone()).collect()
 }
 
 /// Asks the API server that KUBECONFIG names, or that of the pod, who may read metrics.

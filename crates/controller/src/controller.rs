@@ -270,7 +270,7 @@ impl Controller {
                 self.reports.remove(&name);
                 name
             }
-            Event::Progress { .. } | Event::AllAttempted | Event::FirstAttemptsLate(_) => return,
+            Event::Progress { .. } | Event::Waiting(_) | Event::AllAttempted | Event::FirstAttemptsLate(_) => return,
         };
         self.status.dirty.insert(name.to_string());
     }

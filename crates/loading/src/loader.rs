@@ -50,6 +50,8 @@ pub struct LoaderTask {
     is_overdue: bool,
     /// Whether [`Event::FirstAttemptsLate`] was sent since the wanted catalogs changed.
     is_late_reported: bool,
+    /// The catalogs of the last [`Event::Waiting`].
+    waiting: Vec<CatalogName>,
 }
 
 /// An event of a loader.
@@ -70,6 +72,8 @@ pub enum Event {
     Attempted(Report),
     /// A catalog is no longer wanted and was withdrawn.
     Withdrawn(CatalogName),
+    /// Other catalogs than before are wanted and were never attempted: these, by name.
+    Waiting(Vec<CatalogName>),
     /// Every wanted catalog was attempted since the set of wanted catalogs changed.
     AllAttempted,
     /// These catalogs were not attempted in [`READY_AFTER`], while all others were and at least one is served. Sent once
@@ -138,6 +142,7 @@ impl Loader {
             is_settled: true,
             is_overdue: false,
             is_late_reported: false,
+            waiting: Vec::new(),
         };
         (Self { specs: sender }, task)
     }
@@ -263,6 +268,7 @@ impl LoaderTask {
         }
         while self.tasks.try_join_next().is_some() {}
         (self.is_settled, self.is_overdue, self.is_late_reported) = (false, false, false);
+        self.report_waiting(observe);
         self.settle(observe);
     }
 
@@ -305,7 +311,18 @@ impl LoaderTask {
             self.update(&spec, attempt, observe);
             self.writer.statuses().set(spec.name.as_str(), load_status.clone());
         }
+        self.report_waiting(observe);
         self.settle(observe);
+    }
+
+    /// Sends [`Event::Waiting`] if it says something else than the last one.
+    fn report_waiting(&mut self, observe: &impl Fn(Event)) {
+        let waiting = self.catalogs.iter().filter(|(_, state)| state.reported.is_none());
+        let waiting: Vec<_> = waiting.map(|(name, _)| name.clone()).collect();
+        if waiting != self.waiting {
+            self.waiting.clone_from(&waiting);
+            observe(Event::Waiting(waiting));
+        }
     }
 
     /// Counts a load of a catalog. Serving a stored content until its source answers is none.
@@ -411,11 +428,7 @@ async fn finish(stages: Arc<Stages>, content: Content, spec: CatalogSpec, histor
     // Not in the background thread, which goes on when the catalog is withdrawn: nobody would forget it again.
     let outlined = outlined.await.map(|outlines| history.remember(spec.name.as_str(), outlines));
     sleep(compress_after).await;
-    let compressed = stages.run_exclusive(move |stages| {
-        stages.contents.compress(&content);
-        Ok(())
-    });
-    if let Err(error) = outlined.and(compressed.await) {
+    if let Err(error) = outlined.and(stages.compress(content).await) {
         tracing::error!(error = error.chain(), "cannot finish a content that is served");
     }
 }

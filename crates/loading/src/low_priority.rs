@@ -9,16 +9,20 @@ use tokio::sync::oneshot;
 use crate::LoadError;
 
 /// How much less of a processor loading gets than answering where both want it, as nice(2) counts: about a tenth.
-const NICENESS: i32 = 10;
+pub(crate) const LOADING: i32 = 10;
 
-/// Runs work on a thread of its own, with low priority. The thread ends with the work, because a priority that was given
+/// The same of compressing contents, which gets an eighth of what loading gets.
+pub(crate) const COMPRESSING: i32 = 19;
+
+/// Runs work on a thread of its own, with low priority: that of nice(2) plus `niceness`. The thread ends with the work, because a priority that was given
 /// up cannot be taken back. Work goes on when nobody waits for it any more.
 pub(crate) async fn spawn_low_priority<T: Send + 'static>(
+    niceness: i32,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, LoadError> {
     let (sender, receiver) = oneshot::channel();
     let run = move || {
-        if let Err(error) = rustix::process::nice(NICENESS) {
+        if let Err(error) = rustix::process::nice(niceness) {
             tracing::debug!(%error, "cannot lower the priority of loading");
         }
         // Nobody waits any more when the catalog was withdrawn meanwhile.

@@ -19,7 +19,7 @@ use crate::contents::Contents;
 use crate::directory::{self, Listing};
 use crate::image::{FetchedImage, ImageState, Pulls};
 use crate::loader::Event;
-use crate::low_priority::{panic_message, spawn_low_priority};
+use crate::low_priority::{COMPRESSING, LOADING, panic_message, spawn_low_priority};
 use crate::metrics::{LoadMetrics, Stage};
 use crate::read::read;
 use crate::refresh::jittered;
@@ -47,6 +47,8 @@ pub(crate) struct Stages {
     exclusive: Arc<Semaphore>,
     /// Held while a content that is served already is made faster to query.
     background: Arc<Semaphore>,
+    /// Held while a content is compressed, which takes a minute for a large one and few megabytes of memory.
+    compression: Arc<Semaphore>,
 }
 
 /// The state of a source at one moment.
@@ -103,13 +105,14 @@ pub async fn load_once(
 
 impl Stages {
     pub(crate) fn new(store: Store) -> Self {
-        let [exclusive, background] = [(), ()].map(|()| Arc::new(Semaphore::new(1)));
+        let [exclusive, background, compression] = [(); 3].map(|()| Arc::new(Semaphore::new(1)));
         Self {
             contents: Contents::new(store),
             pulls: Pulls::default(),
             metrics: LoadMetrics::default(),
             exclusive,
             background,
+            compression,
         }
     }
 
@@ -118,7 +121,7 @@ impl Stages {
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
     ) -> Result<T, LoadError> {
-        self.run_one(&self.exclusive, work).await
+        self.run_one(&self.exclusive, LOADING, work).await
     }
 
     /// Runs work on a content that is served already, one at a time and with low priority. Loading does not wait for it.
@@ -126,17 +129,27 @@ impl Stages {
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
     ) -> Result<T, LoadError> {
-        self.run_one(&self.background, work).await
+        self.run_one(&self.background, LOADING, work).await
+    }
+
+    /// Compresses a content. Neither loading nor other work waits for it, and both have a higher priority.
+    pub(crate) async fn compress(self: &Arc<Self>, content: Content) -> Result<(), LoadError> {
+        let compress = move |stages: &Self| {
+            stages.contents.compress(&content);
+            Ok(())
+        };
+        self.run_one(&self.compression, COMPRESSING, compress).await
     }
 
     async fn run_one<T: Send + 'static>(
         self: &Arc<Self>,
         semaphore: &Arc<Semaphore>,
+        niceness: i32,
         work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
     ) -> Result<T, LoadError> {
         let permit = Arc::clone(semaphore).acquire_owned().await;
         let (stages, context) = (Arc::clone(self), Context::current());
-        let done = spawn_low_priority(move || {
+        let done = spawn_low_priority(niceness, move || {
             let (_permit, _context) = (permit, context.attach());
             work(&stages)
         });

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ::images::{Registries, RegistrySettings};
+use http_facts::coding::Coding;
 use serving::{CatalogMetadata, CatalogName, Catalogs, CatalogsWriter, Content, catalogs};
 use store::{DEFAULT_QUOTA_BYTES, Store};
 use tempfile::TempDir;
@@ -375,4 +376,39 @@ async fn files_are_written_in_catalog_order_however_long_each_takes_to_read() {
 
 fn fs_len(path: &Path) -> usize {
     fs::metadata(path).unwrap().len().try_into().unwrap()
+}
+
+#[tokio::test]
+async fn no_load_waits_for_the_compression_of_a_content_and_no_compression_for_a_load() {
+    let large = "{\"schema\":\"x\"}\n".repeat(100);
+    let folders = Folders::new(&[("a", &large)]);
+    let (writer, catalogs) = catalogs();
+    let (loader, task) = Loader::new(folders.store(), writer);
+    let stages = task.statistics().0;
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let (runtime, ended) = (tokio::runtime::Handle::current(), Arc::new(Mutex::new(Some(ended))));
+    // The next load begins while the first one still reads, and lasts until the compression is over.
+    let observe = move |event| {
+        if let Event::Progress { .. } = event
+            && let Some(ended) = ended.lock().unwrap().take()
+        {
+            let stages = Arc::clone(&stages);
+            runtime.spawn(async move { stages.run_exclusive(move |_| Ok(ended.recv().is_ok())).await });
+        }
+    };
+    let task = tokio::spawn(task.compress_after(Duration::ZERO).run(observe));
+    loader.set(vec![folders.wanted("a", "a")]);
+    let compressed = async {
+        loop {
+            let snapshot = catalogs.snapshot();
+            if snapshot.get("a").is_some_and(|served| served.content.encodings.get(Coding::Zstd).is_some()) {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(TOO_LONG, compressed).await.unwrap();
+    end.send(()).unwrap();
+    drop(loader);
+    timeout(TOO_LONG, task).await.unwrap().unwrap();
 }

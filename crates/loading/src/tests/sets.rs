@@ -158,7 +158,7 @@ async fn a_source_whose_first_attempt_takes_long_is_named_and_does_not_hold_up_t
             match timeout(TOO_LONG, events.recv()).await.unwrap().unwrap() {
                 Event::FirstAttemptsLate(late) => return late.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 Event::AllAttempted => return Vec::new(),
-                Event::Attempted(_) | Event::Progress { .. } | Event::Withdrawn(_) => {}
+                Event::Attempted(_) | Event::Progress { .. } | Event::Withdrawn(_) | Event::Waiting(_) => {}
             }
         }
     };
