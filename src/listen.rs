@@ -6,6 +6,7 @@
 mod connection;
 mod connections;
 mod cors;
+mod gathered;
 mod hosts;
 mod probes;
 mod refusal;

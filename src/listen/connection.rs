@@ -1,5 +1,6 @@
 //! One connection: its TLS handshake, the protocol that it settles on, and its end.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 
 use hyper::server::conn::{http1, http2};
@@ -11,6 +12,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_rustls::server::TlsStream;
 
 use super::connections::{Connections, Place, PlaceKind};
+use super::gathered::GatheredWrites;
 use super::service::Services;
 use super::streams::Streams;
 use super::tls::{HTTP2, Protocols};
@@ -110,21 +112,19 @@ impl Acceptor {
         log_error(ended);
     }
 
-    async fn serve_http2<S>(self, stream: S, place: Arc<Place>, mut closing: watch::Receiver<()>)
-    where
-        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    {
+    async fn serve_http2(self, stream: TlsStream<TcpStream>, place: Arc<Place>, mut closing: watch::Receiver<()>) {
         let ConnectionLimits { header_timeout, write_timeout, http2: Http2Limits { goodbye, .. }, .. } = self.limits;
         let streams = Streams::new();
         let service = self.services.http2(&place, &streams);
-        let mut connection = std::pin::pin!(self.http2.serve_connection(TokioIo::new(stream), service));
+        let stream = GatheredWrites::new(stream);
+        let mut connection = std::pin::pin!(self.http2.serve_connection(TokioIo::new(stream.clone()), service));
         let mut checks = interval(header_timeout.min(write_timeout).min(goodbye) / CHECKS);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut is_ending = false;
         loop {
             let allowed_idle = if is_ending { goodbye } else { header_timeout };
             tokio::select! {
-                ended = &mut connection => return log_error(ended),
+                ended = poll_fn(|context| stream.poll(connection.as_mut(), context)) => return log_error(ended),
                 () = place.evicted() => return,
                 _ = closing.changed(), if !is_ending => {}
                 _ = checks.tick() => {

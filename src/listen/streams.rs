@@ -17,8 +17,9 @@ use crate::exchange::ExchangeBody;
 
 use super::connections::StreamPlace;
 
-/// Maximum length in bytes of a piece of a response body: progress is seen when one is sent.
-const PIECE_BYTES: usize = 64 * 1024;
+/// Maximum length in bytes of a piece of a response body: progress is seen when one is sent. With the head of its frame, it
+/// fills the record of TLS that it is sent in.
+const PIECE_BYTES: usize = 16 * 1024 - 9;
 
 /// The requests of a connection.
 pub(super) struct Streams(Mutex<OpenStreams>);
