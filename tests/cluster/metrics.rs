@@ -4,22 +4,20 @@ use std::net::SocketAddr;
 
 use testing::{HttpResponse, eventually, send_request};
 
-use crate::support::{Cluster, NAMESPACE, Replica, SERVICE_ACCOUNT, catalog, package};
+use crate::support::{Cluster, Replica, catalog, package};
 
 /// Flags of a replica that serves metrics to those who may read them.
-const METRICS: &str = "--metrics-listen=127.0.0.1:0";
+pub(crate) const METRICS: &str = "--metrics-listen=127.0.0.1:0";
 
 /// Lets the controller ask about callers, and a service account read metrics. Another one may read nothing.
-fn grant(cluster: &Cluster) {
+pub(crate) fn grant(cluster: &Cluster) {
+    cluster.add_access();
     let plane = &cluster.plane;
-    let own = format!("--serviceaccount={NAMESPACE}:{SERVICE_ACCOUNT}");
-    plane.kubectl(&["create", "clusterrolebinding", "asks", "--clusterrole=system:auth-delegator", &own]);
-    plane.kubectl(&["create", "clusterrole", "metrics-reader", "--verb=get", "--non-resource-url=/metrics"]);
     plane.kubectl(&[
         "create",
         "clusterrolebinding",
         "reads",
-        "--clusterrole=metrics-reader",
+        "--clusterrole=catalogql-metrics-reader",
         "--serviceaccount=default:reader",
     ]);
     for name in ["reader", "stranger"] {
@@ -27,7 +25,13 @@ fn grant(cluster: &Cluster) {
     }
 }
 
-fn metrics_address(replica: &Replica) -> SocketAddr {
+/// A token of a service account, which lives no longer than what it is bound to.
+pub(crate) fn token(cluster: &Cluster, name: &str, bound: &[&str]) -> String {
+    let arguments = [&["create", "token", name, "--namespace=default"], bound].concat();
+    cluster.plane.kubectl(&arguments).trim().to_owned()
+}
+
+pub(crate) fn metrics_address(replica: &Replica) -> SocketAddr {
     eventually(|| {
         let log = replica.log();
         let line = log.lines().find(|line| line.contains("serving metrics"))?;
@@ -35,7 +39,7 @@ fn metrics_address(replica: &Replica) -> SocketAddr {
     })
 }
 
-fn scrape(address: SocketAddr, token: Option<&str>) -> HttpResponse {
+pub(crate) fn scrape(address: SocketAddr, token: Option<&str>) -> HttpResponse {
     let header = token.map(|token| format!("Bearer {token}"));
     let headers: Vec<_> = header.iter().map(|value| ("Authorization", value.as_str())).collect();
     send_request(address, "GET", "/metrics", &headers)
@@ -49,10 +53,6 @@ fn text(response: &HttpResponse) -> (u16, String) {
 fn metrics_are_for_those_whom_the_api_server_lets_read_them() {
     let Some(mut cluster) = Cluster::start() else { return };
     grant(&cluster);
-    let token = |cluster: &Cluster, name: &str, bound: &[&str]| {
-        let arguments = [&["create", "token", name, "--namespace=default"], bound].concat();
-        cluster.plane.kubectl(&arguments).trim().to_owned()
-    };
     // A token that dies with an object is one that can be revoked.
     cluster.plane.kubectl(&["create", "secret", "generic", "lives", "--namespace=default"]);
     let revocable = token(&cluster, "reader", &["--bound-object-kind=Secret", "--bound-object-name=lives"]);

@@ -6,6 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 use testing::{Proxy, ProxyAction, RecordedRequest, digest, eventually};
 
+use crate::metrics::{METRICS, grant, metrics_address, scrape, token};
 use crate::support::{Cluster, NAMESPACE, Replica, SERVICE_ACCOUNT, catalog, image, package, with};
 
 /// The rights that are named and not used here, with the reason.
@@ -115,8 +116,10 @@ fn do_everything(cluster: &Cluster) {
         "spec": { "sourceType": "grpc", "image": cluster.push("ns/argo", "v1", &package("argo")) },
     });
     cluster.plane.apply(&[object, source]);
-    let replica = Replica::start(cluster, "one", &["--catalog-sources"]).ready();
+    let replica = Replica::start(cluster, "one", &["--catalog-sources", METRICS]).ready();
     cluster.wait_for("etcd", "Serving", "Available");
+    let (address, reader) = (metrics_address(&replica), token(cluster, "reader", &[]));
+    eventually(|| (scrape(address, Some(&reader)).status == 200).then_some(()));
     let patch = r#"{"metadata":{"finalizers":["olm.operatorframework.io/delete-server-cache"]}}"#;
     cluster.plane.kubectl(&["patch", "clustercatalog", "etcd", "--type=merge", "-p", patch]);
     cluster.plane.kubectl(&["delete", "clustercatalog", "etcd", "--timeout=60s"]);
@@ -127,6 +130,7 @@ fn do_everything(cluster: &Cluster) {
 fn the_controller_asks_for_what_its_roles_name_and_for_nothing_else() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.add_catalog_sources();
+    grant(&cluster);
     do_everything(&cluster);
     let ((asked, denied), named) = (asked(&cluster), named(&cluster));
     assert_eq!(denied, Vec::<Value>::new());

@@ -64,6 +64,12 @@ impl Cluster {
         may(&self.plane, &["watch", "catalogsources.operators.coreos.com", "--all-namespaces"]);
     }
 
+    /// Adds the roles of who reads metrics, and lets the controller ask about them.
+    pub(crate) fn add_access(&self) {
+        self.plane.kubectl(&["apply", "--server-side", "-f", &format!("{DEPLOY}/base/access.yaml")]);
+        may(&self.plane, &["create", "subjectaccessreviews.authorization.k8s.io", "--all-namespaces"]);
+    }
+
     /// Pushes an image with this catalog, and returns the reference that names it.
     pub(crate) fn push(&self, repository: &str, tag: &str, fixture: &str) -> String {
         self.push_image(repository, tag, &image(fixture))
