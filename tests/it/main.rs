@@ -9,6 +9,7 @@ mod catalogd;
 mod closed_output;
 mod corpus;
 mod deploy;
+mod descriptions;
 mod documents;
 mod forward_compat;
 mod fuzz;

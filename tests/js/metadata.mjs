@@ -35,12 +35,55 @@ const shortName = (name) => {
   const found = /^(.*?\S)[ ,]+(inc|llc|ltd|gmbh|corp|co|ag|sa|limited|corporation)$/i.exec(name.trim().replace(/\.+$/, '').replace(/S\.A$/i, 'SA'));
   return found && !found[1].endsWith('&') ? shortName(found[1].replace(/[ ,]+$/, '')) : name.trim();
 };
-const crd = (object) => ({
+const crd = (internal) => (object) => ({
   name: text(object, 'name') ?? '',
   version: text(object, 'version') ?? '',
   kind: text(object, 'kind') ?? '',
   displayName: text(object, 'displayName'),
   description: text(object, 'description'),
+  isInternal: internal.includes(text(object, 'name') ?? ''),
+  resources: objects(object, 'resources').map((item) => ({ name: text(item, 'name') ?? '', version: text(item, 'version') ?? '', kind: text(item, 'kind') ?? '' })),
+  specDescriptors: objects(object, 'specDescriptors').map(descriptor),
+  statusDescriptors: objects(object, 'statusDescriptors').map(descriptor),
+});
+const strings = (object, name) => items(object, name).filter((item) => typeof item === 'string');
+const descriptor = (object) => ({
+  path: text(object, 'path') ?? '',
+  displayName: text(object, 'displayName'),
+  description: text(object, 'description'),
+  xDescriptors: strings(object, 'x-descriptors'),
+});
+const apiService = (object) => ({
+  ...api(object),
+  name: text(object, 'name') ?? '',
+  displayName: text(object, 'displayName'),
+  description: text(object, 'description'),
+  deploymentName: text(object, 'deploymentName'),
+});
+const account = (object) => ({
+  serviceAccountName: text(object, 'serviceAccountName') ?? '',
+  rules: objects(object, 'rules').map((rule) => ({
+    apiGroups: strings(rule, 'apiGroups'),
+    resources: strings(rule, 'resources'),
+    resourceNames: strings(rule, 'resourceNames'),
+    verbs: strings(rule, 'verbs'),
+    nonResourceUrls: strings(rule, 'nonResourceURLs'),
+  })),
+});
+const webhookTypes = { ValidatingAdmissionWebhook: 'VALIDATING', MutatingAdmissionWebhook: 'MUTATING', ConversionWebhook: 'CONVERSION' };
+const webhook = (object) => ({
+  name: text(object, 'generateName') ?? '',
+  type: webhookTypes[text(object, 'type')],
+  deploymentName: text(object, 'deploymentName'),
+  path: text(object, 'webhookPath'),
+  failurePolicy: text(object, 'failurePolicy'),
+  rules: objects(object, 'rules').map((rule) => ({
+    apiGroups: strings(rule, 'apiGroups'),
+    apiVersions: strings(rule, 'apiVersions'),
+    resources: strings(rule, 'resources'),
+    operations: strings(rule, 'operations'),
+  })),
+  conversionCrds: strings(object, 'conversionCRDs'),
 });
 const api = (object) => ({ group: text(object, 'group') ?? '', version: text(object, 'version') ?? '', kind: text(object, 'kind') ?? '' });
 
@@ -73,12 +116,14 @@ function shortened(value) {
   return `${cut}…`;
 }
 
-/** The metadata of an `olm.csv.metadata`, without what takes a table to read. */
-export function metadataOf(value) {
+/** The metadata of an `olm.csv.metadata`, or of a manifest that says the same, without what takes a table to read. */
+export function metadataOf(value, manifest) {
   const annotations = member(value, 'annotations');
   const annotation = (name) => trimmed(text(annotations, name));
   const provider = link(member(value, 'provider'));
   const crds = member(value, 'crdDescriptions');
+  const internal = texts(annotation('operators.operatorframework.io/internal-objects'));
+  const install = manifest && member(member(member(manifest, 'spec'), 'install'), 'spec');
   return {
     displayName: text(value, 'displayName'),
     description: text(value, 'description'),
@@ -100,7 +145,7 @@ export function metadataOf(value) {
     validSubscriptions: texts(annotation('operators.openshift.io/valid-subscription')),
     clusterMonitoring: { true: true, false: false }[annotation('operatorframework.io/cluster-monitoring')?.toLowerCase()],
     consolePlugins: texts(annotation('console.openshift.io/plugins')),
-    internalObjects: texts(annotation('operators.operatorframework.io/internal-objects')),
+    internalObjects: internal,
     isStandalone: annotation('operators.operatorframework.io/operator-type') !== 'non-standalone',
     actionText: annotation('marketplace.openshift.io/action-text'),
     remoteWorkflow: annotation('marketplace.openshift.io/remote-workflow'),
@@ -109,8 +154,13 @@ export function metadataOf(value) {
     containerImage: annotation('containerImage'),
     repository: annotation('repository'),
     support: annotation('support'),
-    ownedCrds: objects(crds, 'owned').map(crd),
-    requiredCrds: objects(crds, 'required').map(crd),
+    ownedCrds: objects(crds, 'owned').map(crd(internal)),
+    requiredCrds: objects(crds, 'required').map(crd(internal)),
+    ownedApiServices: objects(member(value, 'apiServiceDefinitions'), 'owned').map(apiService),
+    requiredApiServices: objects(member(value, 'apiServiceDefinitions'), 'required').map(apiService),
+    permissions: install && objects(install, 'permissions').map(account),
+    clusterPermissions: install && objects(install, 'clusterPermissions').map(account),
+    webhooks: install && objects(value, 'webhookdefinitions').map(webhook),
     nativeApis: objects(value, 'nativeAPIs').map(api),
     label: ({ key }) => pairs(member(value, 'labels')).find((pair) => pair.key === key)?.value,
     labels: pairs(member(value, 'labels')),
@@ -130,4 +180,33 @@ export function valueOfManifest(manifest) {
     ['crdDescriptions', member(spec, 'customresourcedefinitions')],
     ['apiServiceDefinitions', member(spec, 'apiservicedefinitions')],
   ]);
+}
+
+/** The numbers and letters of a day, or undefined when it is none. */
+const day = (value) => {
+  const is = typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(`${value}T00:00:00Z`));
+  return is && new Date(`${value}T00:00:00Z`).toISOString().startsWith(value) ? value : undefined;
+};
+
+/** The life cycles of the versions of a package that a blob has; `fail` is called for a day that is none. */
+export function lifecyclesOf(blob, fail) {
+  return objects(blob, 'versions').map((version) => {
+    const phases = objects(version, 'phases').map((phase) => ({
+      name: text(phase, 'name') ?? '',
+      startDate: day(text(phase, 'startDate')),
+      endDate: day(text(phase, 'endDate')),
+    }));
+    const isIn = (on) => ({ startDate, endDate }) =>
+      (startDate !== undefined || endDate !== undefined) && (startDate ?? on) <= on && on <= (endDate ?? on);
+    return {
+      version: text(version, 'name') ?? '',
+      phases,
+      phase: ({ on }) => phases.find(isIn(day(on) ?? fail(`${on} is no day`))),
+      supportEndDate: phases.map(({ endDate }) => endDate).filter((end) => end !== undefined).sort().at(-1),
+      platforms: objects(version, 'platformCompatibility').map((platform) => ({
+        name: text(platform, 'name') ?? '',
+        versions: strings(platform, 'versions'),
+      })),
+    };
+  });
 }

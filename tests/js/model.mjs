@@ -5,7 +5,8 @@ import { compareBytes, Num, parseAt, sorted } from './json.mjs';
 import { metadataOf, valueOfManifest } from './metadata.mjs';
 import { readYamlDocument } from './read.mjs';
 
-const schemas = ['olm.package', 'olm.channel', 'olm.bundle', 'olm.deprecations'];
+export const lifecycleSchema = 'io.openshift.operators.lifecycles.v1alpha1';
+const schemas = ['olm.package', 'olm.channel', 'olm.bundle', 'olm.deprecations', lifecycleSchema];
 
 /** The value of a field; its key may be written in any case, and null is as good as absent. */
 function field(object, name) {
@@ -158,8 +159,8 @@ function metadata(own) {
   const typed = own.find((item) => item.__typename === 'CsvMetadataProperty');
   if (typed) return typed.metadata;
   const manifests = own.filter((item) => item.__typename === 'BundleObjectProperty' && item.object instanceof Map);
-  const value = manifests.map((item) => valueOfManifest(item.object)).find((item) => item !== undefined);
-  return value && metadataOf(value);
+  const found = manifests.find((item) => valueOfManifest(item.object) !== undefined);
+  return found && metadataOf(valueOfManifest(found.object), found.object);
 }
 
 const properties = (blob) => list(blob, 'properties').map(property);

@@ -7,8 +7,8 @@
 import { GraphQLError } from 'graphql';
 import { bundlesOf, difference, outline } from './diff.mjs';
 import { compareBytes } from './json.mjs';
-import { part } from './metadata.mjs';
-import { compareBundles } from './model.mjs';
+import { lifecyclesOf, part } from './metadata.mjs';
+import { compareBundles, lifecycleSchema, parseVersion } from './model.mjs';
 
 const maximumPage = 500;
 const defaultPage = 50;
@@ -73,10 +73,16 @@ function runningOn(platform) {
   const compare = (a, b) => a.slice(0, b.length).map((number, at) => number - b[at]).find((order) => order !== 0) ?? 0;
   const isWithin = (version, min, max) =>
     version === undefined || ((min === undefined || compare(version, min) >= 0) && (max === undefined || compare(version, max) <= 0));
+  const isListed = (version, lifecycle) => {
+    const platforms = (lifecycle?.platforms ?? []).filter(({ name }) => name === 'openshift');
+    const listed = platforms.flatMap(({ versions }) => versions.map(platformNumbers)).filter((numbers) => numbers !== undefined);
+    return version === undefined || listed.length === 0 || listed.some((numbers) => compare(version, dual(numbers)) === 0);
+  };
   const dual = (numbers) => (numbers?.[0] === 4 && numbers[1] === 23 ? [5, 0, ...numbers.slice(2)] : numbers);
-  return ({ metadata, maxOpenShiftVersion }) =>
+  return ({ metadata, maxOpenShiftVersion, lifecycle }) =>
     isWithin(kubernetes, platformNumbers(metadata?.minKubeVersion), platformNumbers(metadata?.maxKubeVersion)) &&
     isWithin(dual(openshift), undefined, dual(platformNumbers(maxOpenShiftVersion))) &&
+    isListed(dual(openshift), lifecycle) &&
     (platform?.architecture == null || (metadata?.architectures ?? ['amd64']).includes(platform.architecture));
 }
 
@@ -290,6 +296,14 @@ function view(catalog) {
     contents: [{ digest: catalog.digest, isServed: true, image: catalog.image, unpackedAt: catalog.lastUnpacked }],
   };
   made.status = { name: made.name, catalog: made };
+  for (const item of model.packages) {
+    const blob = model.metas.find(({ schema, packageName }) => schema === lifecycleSchema && packageName === item.name)?.blob;
+    item.lifecycle = lifecyclesOf(blob, (message) => fail('BAD_USER_INPUT', message));
+    for (const bundle of item.bundles) {
+      const minor = parseVersion(bundle.version)?.numbers.slice(0, 2).join('.');
+      bundle.lifecycle = item.lifecycle.find(({ version }) => version === minor);
+    }
+  }
   for (const meta of model.metas) Object.assign(meta, { catalog: made, blob: picked(meta.blob) });
   for (const item of model.packages) {
     Object.assign(item, { __typename: 'Package', id: id('Package', made.name, item.name), catalog: made, ownBundles: item.bundles });

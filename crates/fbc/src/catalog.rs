@@ -23,6 +23,7 @@ mod derived;
 mod find;
 mod go_types;
 mod icon;
+mod lifecycle;
 mod link;
 mod metadata;
 mod names;
@@ -48,9 +49,11 @@ pub use find::{
     MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, MetaFilter, PackageFilter,
 };
 pub use icon::{FoundIcon, Icon, Icons};
+pub use lifecycle::{LIFECYCLE_SCHEMA, PlatformSupport, SupportPhase, VersionLifecycle, parse_date};
 pub use metadata::{
-    CapabilityLevel, CrdDescription, CsvMetadata, InstallMode, InstallModes, Link, Maintainer, first_sentence,
-    short_name,
+    ApiServiceDescription, CapabilityLevel, CrdDescription, CsvMetadata, FieldDescriptor, InstallMode, InstallModes,
+    Link, Maintainer, PolicyRule, ResourceReference, ServiceAccountPermissions, WebhookDescription, WebhookRule,
+    WebhookType, first_sentence, short_name,
 };
 pub use package::{Channel, ChannelEntry, Deprecation, Head, Package};
 pub use platform::{Platform, PlatformVersion, PlatformVersionError};

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bounds;
+mod console;
 mod diffs;
 mod every_field;
 mod finding;

@@ -11,6 +11,36 @@ export default {
   'metadata of every bundle of the example': `{ catalog(name: "example") { bundles { nodes { name metadata { ...M } } } } } ${FIELDS}`,
   'metadata of every odd bundle': `{ catalog(name: "nasty") { bundles { nodes { name metadata { ...M } } } } } ${FIELDS}`,
   'metadata of every package': `{ packages { nodes { name metadata { displayName provider { name } categories } } } }`,
+  'how custom resources are shown': `{
+    bundles(first: 30) { nodes { name metadata { ownedCrds { ...C } requiredCrds { ...C } } } }
+  }
+  fragment C on CrdDescription { name isInternal resources { name version kind } specDescriptors { ...D } statusDescriptors { ...D } }
+  fragment D on FieldDescriptor { path displayName description xDescriptors }`,
+  'aggregated APIs': `{
+    bundles(first: 500) { nodes { name metadata { ownedApiServices { ...A } requiredApiServices { ...A } } } }
+  }
+  fragment A on ApiServiceDescription { name group version kind displayName description deploymentName }`,
+  'permissions and webhooks of manifests': `{
+    bundles(first: 100) { nodes { name metadata {
+      permissions { ...P } clusterPermissions { ...P }
+      webhooks { name type deploymentName path failurePolicy rules { apiGroups apiVersions resources operations } conversionCrds }
+    } } }
+  }
+  fragment P on ServiceAccountPermissions { serviceAccountName rules { apiGroups resources resourceNames verbs nonResourceUrls } }`,
+  'life cycles of packages and bundles': {
+    query: `query ($day: String!) {
+    packages(first: 20) { nodes { name lifecycle { ...L } bundles(first: 20) { nodes { name lifecycle { ...L phase(on: $day) { name } } } } } }
+  }
+  fragment L on VersionLifecycle { version phases { name startDate endDate } supportEndDate platforms { name versions } }`,
+    variables: { day: '2025-05-26' },
+  },
+  'life cycles on a day that is none': `{
+    package(catalog: "nasty", name: "twisted") { lifecycle { version phase(on: "2026-02-30") { name } late: phase(on: "2026-04-02") { name } } }
+  }`,
+  'what a life cycle says is compatible': `{
+    bundles(packages: ["twisted"], filter: {compatibleWith: {openshift: "4.18.9"}}) { nodes { name } }
+    other: bundles(packages: ["twisted"], filter: {compatibleWith: {openshift: "4.19"}}) { nodes { name } }
+  }`,
   'metadata as a property': `{
     bundles(first: 500) { nodes { properties(types: ["olm.csv.metadata"]) { __typename type ... on CsvMetadataProperty { value metadata { displayName } } } } }
   }`,

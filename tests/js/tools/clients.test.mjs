@@ -44,7 +44,7 @@ before(async () => {
           config: {
             strictScalars: true,
             useTypeImports: true,
-            scalars: { Base64: 'string', DateTime: 'string', JSON: 'unknown', URL: 'string' },
+            scalars: { Base64: 'string', Date: 'string', DateTime: 'string', JSON: 'unknown', URL: 'string' },
           },
         },
       },

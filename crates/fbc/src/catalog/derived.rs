@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::find::{BundleFacts, BundleIndex, BundleRanks, MetaIndex, SearchIndex};
 use super::icon::Icons;
+use super::lifecycle::LifecycleBlobs;
 use super::metadata::CsvPositions;
 use super::summary::Summaries;
 use super::{Catalog, channel};
@@ -20,6 +21,7 @@ pub(super) struct Derived {
     ranks: OnceLock<BundleRanks>,
     facts: OnceLock<BundleFacts>,
     channels: OnceLock<Box<[u32]>>,
+    lifecycles: OnceLock<LifecycleBlobs>,
     metas: OnceLock<MetaIndex>,
     search: OnceLock<SearchIndex>,
     manifests: OnceLock<CsvPositions>,
@@ -74,6 +76,10 @@ impl Catalog {
     /// Returns the ids of all channels, by package, then in the order of their names with numbers.
     pub(super) fn channel_order(&self) -> &[u32] {
         self.index.derived.channels.get_or_init(|| channel::order(self))
+    }
+
+    pub(super) fn lifecycle_blobs(&self) -> &LifecycleBlobs {
+        self.index.derived.lifecycles.get_or_init(|| LifecycleBlobs::new(self))
     }
 
     pub(super) fn meta_index(&self) -> &MetaIndex {

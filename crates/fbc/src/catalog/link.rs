@@ -12,7 +12,7 @@ use super::names::{Name, NameTable};
 use super::record::{
     BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord, Payload,
 };
-use super::{BundleKey, ContentIndex, SchemaCount, id};
+use super::{BundleKey, ContentIndex, LIFECYCLE_SCHEMA, SchemaCount, id};
 use crate::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
 use crate::quote::go_quote;
 use crate::version::{Release, Version};
@@ -40,7 +40,10 @@ impl<'l> Linker<'l> {
         let names = decoder.names.finish();
         let mut schemas: Vec<SchemaCount> = counts
             .into_iter()
-            .map(|(schema, count, known)| SchemaCount { schema: names.get(schema).into(), count, known })
+            .map(|(schema, count, known)| {
+                let schema = names.get(schema);
+                SchemaCount { schema: schema.into(), count, known: known || schema == LIFECYCLE_SCHEMA }
+            })
             .collect();
         schemas.sort_unstable_by(|a, b| a.schema.cmp(&b.schema));
         let index = ContentIndex {

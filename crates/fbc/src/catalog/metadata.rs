@@ -6,9 +6,11 @@
 mod annotation;
 mod console;
 mod created;
+mod descriptions;
+mod install;
 mod kinds;
 mod layout;
-mod lists;
+pub(super) mod lists;
 mod positions;
 
 use std::borrow::Cow;
@@ -17,6 +19,8 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 
 pub use console::{first_sentence, short_name};
+pub use descriptions::{ApiServiceDescription, CrdDescription, FieldDescriptor, ResourceReference};
+pub use install::{PolicyRule, ServiceAccountPermissions, WebhookDescription, WebhookRule, WebhookType};
 pub use kinds::{CapabilityLevel, InstallMode, InstallModes};
 pub(super) use positions::CsvPositions;
 
@@ -25,7 +29,7 @@ use super::{Bundle, JsonText, MAX_MANIFEST_DEPTH, Manifests, Property, RawGroupV
 use crate::json::JsonCursor;
 use crate::manifest::Base64Pattern;
 use crate::read;
-use layout::{FieldLayout, MetadataField, MetadataFields};
+use layout::{MetadataField, MetadataFields};
 
 /// Kind of the manifest with the metadata.
 const KIND: &str = "ClusterServiceVersion";
@@ -39,6 +43,8 @@ pub struct CsvMetadata<'a> {
     /// A JSON object in canonical form.
     text: Cow<'a, [u8]>,
     fields: MetadataFields,
+    /// Whether the text is a `ClusterServiceVersion`.
+    is_manifest: bool,
 }
 
 /// A named link.
@@ -57,21 +63,6 @@ pub struct Maintainer<'a> {
     pub name: Option<JsonText<'a>>,
     /// Email address; `None` when missing or empty.
     pub email: Option<JsonText<'a>>,
-}
-
-/// Description of a custom resource for users.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CrdDescription<'a> {
-    /// Name of the definition, such as `etcdclusters.etcd.database.coreos.com`; empty when it is missing.
-    pub name: JsonText<'a>,
-    /// API version; empty when it is missing.
-    pub version: JsonText<'a>,
-    /// Kind; empty when it is missing.
-    pub kind: JsonText<'a>,
-    /// Display name; `None` when missing or empty.
-    pub display_name: Option<JsonText<'a>>,
-    /// Description; `None` when missing or empty.
-    pub description: Option<JsonText<'a>>,
 }
 
 impl<'a> Bundle<'a> {
@@ -94,7 +85,7 @@ impl<'a> Property<'a> {
     /// Reads the value of an `olm.csv.metadata`; `None` for other properties, and when the value is not an object.
     pub fn metadata(self) -> Option<CsvMetadata<'a>> {
         match self.payload() {
-            Payload::CsvMetadata => CsvMetadata::read(Cow::Borrowed(self.value()?.raw()), layout::PROPERTY),
+            Payload::CsvMetadata => CsvMetadata::read(Cow::Borrowed(self.value()?.raw()), false),
             _ => None,
         }
     }
@@ -109,14 +100,15 @@ impl<'a> Property<'a> {
         if kind[0].is_none_or(|kind| kind.decode() != KIND) {
             return None;
         }
-        CsvMetadata::read(Cow::Owned(manifest), layout::MANIFEST)
+        CsvMetadata::read(Cow::Owned(manifest), true)
     }
 }
 
 impl<'a> CsvMetadata<'a> {
-    fn read(text: Cow<'a, [u8]>, layout: FieldLayout) -> Option<Self> {
+    fn read(text: Cow<'a, [u8]>, is_manifest: bool) -> Option<Self> {
+        let layout = if is_manifest { layout::MANIFEST } else { layout::PROPERTY };
         let fields = MetadataFields::find(&text, layout).ok()?;
-        Some(Self { text, fields })
+        Some(Self { text, fields, is_manifest })
     }
 }
 
@@ -220,16 +212,6 @@ impl CsvMetadata<'_> {
         annotation::trimmed(self.known_annotation(MetadataField::Support)?)
     }
 
-    /// Returns the custom resources that it defines, in the author's order.
-    pub fn owned_crds(&self) -> Vec<CrdDescription<'_>> {
-        self.crds(MetadataField::OwnedCrds)
-    }
-
-    /// Returns the custom resources that it requires, in the author's order.
-    pub fn required_crds(&self) -> Vec<CrdDescription<'_>> {
-        self.crds(MetadataField::RequiredCrds)
-    }
-
     /// Returns the built-in APIs that it requires, in the author's order.
     pub fn native_apis(&self) -> Vec<RawGroupVersionKind<'_>> {
         self.objects(MetadataField::NativeApis, ["group", "version", "kind"], |texts| {
@@ -252,14 +234,6 @@ impl CsvMetadata<'_> {
     /// Returns the annotations with string values, sorted by key.
     pub fn annotations(&self) -> Vec<(JsonText<'_>, JsonText<'_>)> {
         self.value(MetadataField::Annotations).map(lists::pairs).unwrap_or_default()
-    }
-
-    fn crds(&self, field: MetadataField) -> Vec<CrdDescription<'_>> {
-        let fields = ["name", "version", "kind", "displayName", "description"];
-        self.objects(field, fields, |[name, version, kind, display_name, description]| {
-            let [name, version, kind] = [name, version, kind].map(|text| text.unwrap_or(JsonText::EMPTY));
-            Some(CrdDescription { name, version, kind, display_name, description })
-        })
     }
 
     fn objects<'t, T, const N: usize>(

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use hashbrown::HashMap;
 
-use super::{Bundle, CsvMetadata, PropertyKind, id};
+use super::{Bundle, CsvMetadata, PropertyKind, VersionLifecycle, id};
 use crate::work::{Step, Work, WorkStopped};
 
 /// A cluster that bundles are to run on; a part that is `None` is no condition.
@@ -58,6 +58,8 @@ pub(super) struct PlatformStatement {
     max_kubernetes: Option<PlatformVersion>,
     max_openshift: Option<PlatformVersion>,
     architectures: Box<[Box<str>]>,
+    /// Versions of `OpenShift` that the life cycle of its package lists; empty when that lists none.
+    openshift: Box<[PlatformVersion]>,
 }
 
 /// Collects the statements of bundles, in their order.
@@ -132,7 +134,8 @@ impl<'a> Bundle<'a> {
     }
 
     /// Returns whether the catalog allows the bundle on a platform: Kubernetes within `minKubeVersion` and the maximum of
-    /// its metadata, `OpenShift` up to [`Bundle::max_openshift_version`], and one of the architectures of its metadata.
+    /// its metadata, `OpenShift` up to [`Bundle::max_openshift_version`] and among the versions that [`Bundle::lifecycle`]
+    /// lists, and one of the architectures of its metadata.
     /// What is missing or malformed is no limit; without labels, the architecture is `amd64`.
     ///
     /// The first call on a catalog decodes the metadata of all bundles.
@@ -142,16 +145,20 @@ impl<'a> Bundle<'a> {
     pub fn runs_on(self, platform: &Platform<'_>, work: &Work<'_>) -> Result<bool, WorkStopped> {
         let platforms = self.catalog().platforms();
         let statement = &platforms.statements[platforms.of_bundles[self.place()] as usize];
-        work.draw(Step::Comparison, 1 + statement.architectures.len())?;
+        work.draw(Step::Comparison, 1 + statement.architectures.len() + statement.openshift.len())?;
         Ok(statement.allows(platform))
     }
 }
 
 impl PlatformStatement {
-    fn new(bundle: Bundle<'_>, metadata: Option<&CsvMetadata<'_>>) -> Self {
+    fn new(bundle: Bundle<'_>, metadata: Option<&CsvMetadata<'_>>, lifecycles: &[VersionLifecycle<'_>]) -> Self {
         let architectures = metadata.map_or_else(|| vec!["amd64".to_owned()], CsvMetadata::architectures);
-        let parse = |text: &str| text.parse().ok();
+        let parse = |text: &str| text.parse::<PlatformVersion>().ok();
+        let platforms = bundle.lifecycle_of(lifecycles).into_iter().flat_map(|lifecycle| &lifecycle.platforms);
+        let openshift = platforms.filter(|platform| platform.name.decode() == "openshift");
+        let openshift = openshift.flat_map(|platform| &platform.versions).filter_map(|text| parse(&text.decode()));
         Self {
+            openshift: openshift.map(PlatformVersion::of_openshift).collect(),
             min_kubernetes: metadata.and_then(|metadata| parse(&metadata.min_kube_version()?.decode())),
             max_kubernetes: metadata.and_then(|metadata| parse(&metadata.max_kube_version()?)),
             max_openshift: bundle.max_openshift_version().and_then(parse),
@@ -165,17 +172,24 @@ impl PlatformStatement {
         platform.kubernetes.is_none_or(|version| {
             self.min_kubernetes.is_none_or(|min| version.compare(min).is_ge())
                 && is_at_most(version, self.max_kubernetes)
-        }) && platform.openshift.is_none_or(|version| {
-            is_at_most(version.of_openshift(), self.max_openshift.map(PlatformVersion::of_openshift))
+        }) && platform.openshift.map(PlatformVersion::of_openshift).is_none_or(|version| {
+            is_at_most(version, self.max_openshift.map(PlatformVersion::of_openshift))
+                && (self.openshift.is_empty() || self.openshift.iter().any(|listed| version.compare(*listed).is_eq()))
         }) && platform.architecture.is_none_or(|name| self.architectures.iter().any(|own| **own == *name))
     }
 }
 
 impl PlatformsBuilder {
-    /// Adds what a catalog says of its next bundle.
-    pub(super) fn add(&mut self, bundle: Bundle<'_>, metadata: Option<&CsvMetadata<'_>>) {
+    /// Adds what a catalog says of its next bundle, with the life cycles of its package.
+    pub(super) fn add(
+        &mut self,
+        bundle: Bundle<'_>,
+        metadata: Option<&CsvMetadata<'_>>,
+        lifecycles: &[VersionLifecycle<'_>],
+    ) {
         let next = id(self.statements.len());
-        self.of_bundles.push(*self.statements.entry(PlatformStatement::new(bundle, metadata)).or_insert(next));
+        self.of_bundles
+            .push(*self.statements.entry(PlatformStatement::new(bundle, metadata, lifecycles)).or_insert(next));
     }
 
     pub(super) fn finish(self) -> Platforms {

@@ -9,6 +9,7 @@ mod finding_properties;
 mod graph;
 mod icons;
 mod index;
+mod lifecycles;
 mod metadata;
 mod outlines;
 mod pointers;

@@ -1,7 +1,10 @@
 //! What metadata says, in either of its forms, and what it says where it is odd.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use fbc::catalog::{CapabilityLevel, CrdDescription, CsvMetadata, InstallMode, JsonText, Link};
+use fbc::catalog::{
+    ApiServiceDescription, CapabilityLevel, CrdDescription, CsvMetadata, FieldDescriptor, InstallMode, JsonText, Link,
+    ServiceAccountPermissions, WebhookDescription, WebhookType,
+};
 use fbc::{Catalog, ProblemCode};
 use serde_json::{Value, json};
 use testing::fixture;
@@ -22,8 +25,23 @@ fn full() -> Value {
             "support": "A, Inc.",
         },
         "crdDescriptions": {
-            "owned": [{"description": "d", "displayName": "A", "kind": "A", "name": "as.a.io", "version": "v1"}],
+            "owned": [{
+                "description": "d", "displayName": "A", "kind": "A", "name": "as.a.io", "version": "v1",
+                "resources": [{"kind": "Pod", "name": "a-pod", "version": "v1"}],
+                "specDescriptors": [{
+                    "description": "how many", "displayName": "Size", "path": "size",
+                    "x-descriptors": ["urn:alm:descriptor:com.tectonic.ui:podCount", "urn:x"],
+                }],
+                "statusDescriptors": [{"path": "phase"}],
+            }],
             "required": [{"kind": "B", "name": "bs.b.io", "version": "v2"}],
+        },
+        "apiServiceDefinitions": {
+            "owned": [{
+                "deploymentName": "server", "description": "m", "displayName": "Metric", "group": "metrics.a.io",
+                "kind": "Metric", "name": "v1.metrics.a.io", "version": "v1",
+            }],
+            "required": [{"group": "b.io", "kind": "B", "name": "v1.b.io", "version": "v1"}],
         },
         "description": "# A \"b\"",
         "displayName": "An operator",
@@ -50,6 +68,7 @@ fn cluster_service_version(metadata: &Value) -> Value {
         match key.as_str() {
             "annotations" | "labels" => meta[key] = value.clone(),
             "crdDescriptions" => spec["customresourcedefinitions"] = value.clone(),
+            "apiServiceDefinitions" => spec["apiservicedefinitions"] = value.clone(),
             _ => spec[key] = value.clone(),
         }
     }
@@ -89,8 +108,23 @@ fn link(link: &Link<'_>) -> Value {
 }
 
 fn crd(crd: &CrdDescription<'_>) -> Value {
-    let CrdDescription { name, version, kind, display_name, description } = *crd;
-    json!([text(name), text(version), text(kind), display_name.map(text), description.map(text)])
+    let CrdDescription { name, version, kind, display_name, description, .. } = *crd;
+    let resources = crd.resources().into_iter().map(|it| json!([text(it.name), text(it.version), text(it.kind)]));
+    let descriptors =
+        [crd.spec_descriptors(), crd.status_descriptors()].map(|list| list.iter().map(descriptor).collect::<Vec<_>>());
+    let plain = json!([text(name), text(version), text(kind), display_name.map(text), description.map(text)]);
+    json!([plain, resources.collect::<Vec<_>>(), descriptors[0], descriptors[1]])
+}
+
+fn descriptor(descriptor: &FieldDescriptor<'_>) -> Value {
+    let FieldDescriptor { path, display_name, description, x_descriptors } = descriptor;
+    let hints: Vec<_> = x_descriptors.iter().copied().map(text).collect();
+    json!([text(*path), display_name.map(text), description.map(text), hints])
+}
+
+fn api_service(api: &ApiServiceDescription<'_>) -> Value {
+    let required = [api.name, api.group, api.version, api.kind].map(text);
+    json!([required, api.display_name.map(text), api.description.map(text), api.deployment_name.map(text)])
 }
 
 fn everything(metadata: &CsvMetadata<'_>) -> Value {
@@ -120,6 +154,8 @@ fn everything(metadata: &CsvMetadata<'_>) -> Value {
         "support": metadata.support(),
         "ownedCrds": metadata.owned_crds().iter().map(crd).collect::<Vec<_>>(),
         "requiredCrds": metadata.required_crds().iter().map(crd).collect::<Vec<_>>(),
+        "ownedApiServices": metadata.owned_api_services().iter().map(api_service).collect::<Vec<_>>(),
+        "requiredApiServices": metadata.required_api_services().iter().map(api_service).collect::<Vec<_>>(),
         "nativeApis": native.map(|it| json!([text(it.group), text(it.version), text(it.kind)])).collect::<Vec<_>>(),
         "examples": examples,
         "labels": pairs(metadata.labels()),
@@ -147,8 +183,15 @@ fn told_in_full() -> Value {
         "containerImage": "quay.io/a/b:1",
         "repository": "https://a.io",
         "support": "A, Inc.",
-        "ownedCrds": [["as.a.io", "v1", "A", "A", "d"]],
-        "requiredCrds": [["bs.b.io", "v2", "B", null, null]],
+        "ownedCrds": [[
+            ["as.a.io", "v1", "A", "A", "d"],
+            [["a-pod", "v1", "Pod"]],
+            [["size", "Size", "how many", ["urn:alm:descriptor:com.tectonic.ui:podCount", "urn:x"]]],
+            [["phase", null, null, []]],
+        ]],
+        "requiredCrds": [[["bs.b.io", "v2", "B", null, null], [], [], []]],
+        "ownedApiServices": [[["v1.metrics.a.io", "metrics.a.io", "v1", "Metric"], "Metric", "m", "server"]],
+        "requiredApiServices": [[["v1.b.io", "b.io", "v1", "B"], null, null, null]],
         "nativeApis": [["apps", "v1", "Deployment"]],
         "examples": "[{\"a\":\"é\",\"b\":1.50}]",
         "labels": [["x", "y"]],
@@ -190,6 +233,85 @@ fn the_first_metadata_counts_and_a_manifest_only_without_it() {
     assert_eq!(of_each, [false, false, true]);
 }
 
+/// What a `ClusterServiceVersion` says of permissions and webhooks.
+fn installed(properties: &[Value]) -> Value {
+    let catalog = catalog(properties);
+    let metadata = catalog.bundle_at(0).metadata().unwrap();
+    let texts = |list: Vec<JsonText<'_>>| list.into_iter().map(text).collect::<Vec<_>>();
+    let accounts = [metadata.permissions(), metadata.cluster_permissions()].map(|accounts| {
+        let account = |account: ServiceAccountPermissions<'_>| {
+            let rules = account.rules().into_iter().map(|rule| {
+                let urls = rule.non_resource_urls();
+                json!([rule.api_groups(), rule.resources(), rule.resource_names(), rule.verbs(), urls].map(texts))
+            });
+            json!([text(account.service_account_name), rules.collect::<Vec<_>>()])
+        };
+        accounts.map(|accounts| accounts.into_iter().map(account).collect::<Vec<_>>())
+    });
+    let webhooks = metadata.webhooks().map(|webhooks| {
+        let webhook = |webhook: WebhookDescription<'_>| {
+            let rules = webhook.rules().into_iter().map(|rule| {
+                json!([rule.api_groups(), rule.api_versions(), rule.resources(), rule.operations()].map(texts))
+            });
+            let optional = [webhook.deployment_name, webhook.path, webhook.failure_policy].map(|it| it.map(text));
+            let kind = webhook.kind.map(WebhookType::as_str);
+            json!([
+                text(webhook.generate_name),
+                kind,
+                optional,
+                rules.collect::<Vec<_>>(),
+                texts(webhook.conversion_crds())
+            ])
+        };
+        webhooks.into_iter().map(webhook).collect::<Vec<_>>()
+    });
+    json!({"permissions": accounts[0], "clusterPermissions": accounts[1], "webhooks": webhooks})
+}
+
+#[test]
+fn permissions_and_webhooks_are_those_of_a_manifest_and_nothing_else_says_so() {
+    let csv = |install: Value, webhooks: Value| {
+        let spec = json!({"install": {"spec": install}, "webhookdefinitions": webhooks});
+        manifest(&json!({"kind": "ClusterServiceVersion", "spec": spec}).to_string())
+    };
+    let rule = json!({"apiGroups": ["", "apps"], "resources": ["pods"], "resourceNames": ["a"], "verbs": ["get", "*"]});
+    let other = json!({"nonResourceURLs": ["/metrics"], "verbs": ["get"]});
+    let install = json!({
+        "permissions": [{"rules": [rule], "serviceAccountName": "a"}, {"serviceAccountName": "b"}],
+        "clusterPermissions": [{"rules": [other, 1], "serviceAccountName": "a"}],
+        "deployments": [{"name": "server"}],
+    });
+    let webhooks = json!([
+        {
+            "admissionReviewVersions": ["v1"], "deploymentName": "server", "failurePolicy": "Fail", "generateName": "v.a.io",
+            "rules": [{"apiGroups": ["a.io"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["as"]}],
+            "type": "ValidatingAdmissionWebhook", "webhookPath": "/validate",
+        },
+        {"type": "MutatingAdmissionWebhook"},
+        {"conversionCRDs": ["as.a.io"], "type": "ConversionWebhook"},
+        {"type": "Webhook"},
+    ]);
+    let none = [Value::Null, Value::Null, Value::Null];
+    let expected = json!({
+        "permissions": [["a", [[["", "apps"], ["pods"], ["a"], ["get", "*"], []]]], ["b", []]],
+        "clusterPermissions": [["a", [[[], [], [], ["get"], ["/metrics"]]]]],
+        "webhooks": [
+            ["v.a.io", "VALIDATING", ["server", "/validate", "Fail"], [[["a.io"], ["v1"], ["as"], ["CREATE"]]], []],
+            ["", "MUTATING", none, [], []],
+            ["", "CONVERSION", none, [], ["as.a.io"]],
+            ["", null, none, [], []],
+        ],
+    });
+    assert_eq!(installed(&[csv(install, webhooks)]), expected);
+    let empty = json!({"permissions": [], "clusterPermissions": [], "webhooks": []});
+    assert_eq!(installed(&[csv(json!({}), json!(null))]), empty);
+    assert_eq!(installed(&[csv(json!({"permissions": {}, "clusterPermissions": "all"}), json!({}))]), empty);
+    let null = json!({"permissions": null, "clusterPermissions": null, "webhooks": null});
+    assert_eq!(installed(&[property(&full())]), null);
+    let disguised = json!({"install": {"spec": {"permissions": []}}, "webhookdefinitions": []});
+    assert_eq!(installed(&[property(&disguised)]), null);
+}
+
 #[test]
 fn a_member_of_the_wrong_type_is_as_good_as_absent() {
     let values = [json!(null), json!(true), json!(1.5), json!("x"), json!([]), json!({})];
@@ -213,7 +335,7 @@ fn a_member_of_the_wrong_type_is_as_good_as_absent() {
             tried += 1;
         }
     }
-    assert_eq!(tried, 5 * 59);
+    assert_eq!(tried, 5 * 91);
 }
 
 /// Where every value below this one is.
@@ -261,7 +383,7 @@ fn an_empty_text_is_as_good_as_absent() {
         "nativeAPIs": [{"kind": "Pod"}], "provider": {"url": "u"},
     });
     let mut expected = told_of_nothing();
-    expected["ownedCrds"] = json!([["", "", "", null, null]]);
+    expected["ownedCrds"] = json!([[["", "", "", null, null], [], [], []]]);
     expected["links"] = json!([[null, "u"]]);
     expected["maintainers"] = json!([["n", null]]);
     expected["nativeApis"] = json!([["", "", "Pod"]]);
@@ -279,7 +401,7 @@ fn the_letter_case_of_keys_does_not_count_but_in_annotations() {
     expected["annotations"] = json!(2);
     expected["createdAt"] = json!("2020-11-02T00:00:00Z");
     expected["displayName"] = json!("A");
-    expected["ownedCrds"] = json!([["", "", "A", null, null]]);
+    expected["ownedCrds"] = json!([[["", "", "A", null, null], [], [], []]]);
     expected["installModes"] = json!(["OwnNamespace"]);
     assert_eq!(told(&[property(&odd)]).unwrap(), expected);
 }

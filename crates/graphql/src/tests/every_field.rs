@@ -7,7 +7,7 @@ use apollo_compiler::Schema;
 use apollo_compiler::schema::{ExtendedType, FieldDefinition};
 use serde_json::Value;
 
-use super::fixture::{ask, engine};
+use super::fixture::{ask, delta, engine_with};
 use crate::SDL;
 use crate::fields::FieldId;
 use crate::limits::Limits;
@@ -85,6 +85,7 @@ fn select(schema: &Schema, type_name: &str, name: &str, field: &FieldDefinition,
         ("Package", "bundle") => r#"(name: "etcd.v1.0.0")"#,
         ("CsvMetadata", "label") => r#"(key: "operatorframework.io/arch.arm64")"#,
         ("CsvMetadata", "annotation") => r#"(key: "capabilities")"#,
+        ("VersionLifecycle", "phase") => r#"(on: "2026-11-21")"#,
         ("Package", "channel") => r#"(name: "stable")"#,
         ("Query", "diff") => r#"(from: {name: "alpha"}, to: {name: "beta"})"#,
         _ => "",
@@ -122,7 +123,7 @@ fn every_field_of_every_type_is_written() {
     let schema = schema();
     let failed = r#"failed: resolve(request: {packageName: "none"}) { __typename }"#;
     let selection = everything(&schema, "Query", 6).replacen('{', &format!("{{ {failed}"), 1);
-    let body = ask(&engine(limits), &selection);
+    let body = ask(&engine_with(Some(delta()), limits), &selection);
     assert_eq!(body.get("errors"), None);
     let mut seen = Names::new();
     type_names(&body["data"], &mut seen);

@@ -1,8 +1,9 @@
 //! Two small catalogs that have something of every kind, and how to ask them.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest, Outline};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use serving::{
     CatalogMetadata, Catalogs, CatalogsWriter, Content, FailureReason, LoadFailure, LoadStatus, RememberedContent,
     Served, catalogs,
@@ -61,11 +62,53 @@ pub(crate) const BETA: &[&str] = &[
     r#"{"image":"quay.io/minio@sha256:4","name":"minio.v1","package":"minio","properties":[{"type":"olm.package","value":{"packageName":"minio","version":"1.0.0"}}],"schema":"olm.bundle"}"#,
 ];
 
+/// A package with a life cycle, whose bundle brings its `ClusterServiceVersion`.
+pub(crate) fn delta() -> Served {
+    let manifest = r#"{"kind":"ClusterServiceVersion","metadata":{"annotations":{"operators.operatorframework.io/internal-objects":"[\"parts.lens.io\"]"}},"spec":{
+        "customresourcedefinitions":{"owned":[{"kind":"Lens","name":"lenses.lens.io","version":"v1",
+            "resources":[{"kind":"Pod","name":"","version":"v1"}],
+            "specDescriptors":[{"displayName":"Size","path":"size","x-descriptors":["urn:alm:descriptor:com.tectonic.ui:podCount"]}],
+            "statusDescriptors":[{"description":"State","path":"phase"}]},
+            {"kind":"Part","name":"parts.lens.io","version":"v1"}]},
+        "apiservicedefinitions":{"owned":[{"deploymentName":"lens","group":"focus.io","kind":"Focus","name":"v1.focus.io","version":"v1"}]},
+        "install":{"spec":{
+            "permissions":[{"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get","list"]}],"serviceAccountName":"lens"}],
+            "clusterPermissions":[{"rules":[{"nonResourceURLs":["/metrics"],"verbs":["get"]}],"serviceAccountName":"lens"}]}},
+        "webhookdefinitions":[{"conversionCRDs":[],"deploymentName":"lens","failurePolicy":"Fail","generateName":"vlens.io",
+            "rules":[{"apiGroups":["lens.io"],"apiVersions":["v1"],"operations":["CREATE"],"resources":["lenses"]}],
+            "type":"ValidatingAdmissionWebhook","webhookPath":"/validate"}]}}"#;
+    let bundle = json!({
+        "image": "quay.io/lens@sha256:5", "name": "lens.v1.2.3", "package": "lens", "schema": "olm.bundle",
+        "properties": [
+            {"type": "olm.package", "value": {"packageName": "lens", "version": "1.2.3"}},
+            {"type": "olm.bundle.object", "value": {"data": BASE64_STANDARD.encode(manifest)}},
+        ],
+    });
+    let lines = [
+        r#"{"defaultChannel":"stable","name":"lens","schema":"olm.package"}"#.to_owned(),
+        r#"{"entries":[{"name":"lens.v1.2.3"}],"name":"stable","package":"lens","schema":"olm.channel"}"#.to_owned(),
+        bundle.to_string(),
+        concat!(
+            r#"{"package":"lens","schema":"io.openshift.operators.lifecycles.v1alpha1","versions":[{"name":"1.2","#,
+            r#""phases":[{"endDate":"2026-05-25","name":"Full support","startDate":"2025-10-01"},"#,
+            r#"{"endDate":"2027-04-01","name":"Maintenance support","startDate":"2026-05-26"}],"#,
+            r#""platformCompatibility":[{"name":"openshift","versions":["4.19","4.20"]}]},{"name":"1.3","phases":[]}]}"#,
+        )
+        .to_owned(),
+    ];
+    served("delta", &lines, 3)
+}
+
 /// Digest of the content of the first catalog.
 pub(crate) const ALPHA_DIGEST: &str = "sha256:0101010101010101010101010101010101010101010101010101010101010101";
 
-/// An engine over both catalogs; the second one has the higher priority.
+/// An engine over the first two catalogs; the second one has the higher priority.
 pub(crate) fn engine(limits: Limits) -> Engine {
+    engine_with(None, limits)
+}
+
+/// An engine over the first two catalogs and perhaps another.
+pub(crate) fn engine_with(other: Option<Served>, limits: Limits) -> Engine {
     let metadata = CatalogMetadata {
         display_name: Some("The first".into()),
         publisher: Some("Us".into()),
@@ -79,7 +122,7 @@ pub(crate) fn engine(limits: Limits) -> Engine {
     };
     let priority = CatalogMetadata { priority: 5, ..CatalogMetadata::default() };
     let beta = Served::new("beta", served("beta", BETA, 2).content, priority);
-    let (writer, reader) = publish([Served::new("alpha", alpha, metadata), beta]);
+    let (writer, reader) = publish([Served::new("alpha", alpha, metadata), beta].into_iter().chain(other));
     let (former, outline) = (Digest::new([9; 32]), beta_outline());
     let former = RememberedContent { digest: former, image: None, last_unpacked: None, outline };
     writer.history().remember("alpha", vec![former]);

@@ -53,6 +53,10 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
                 return writer.bundles_at(self.served, places, field);
             }
             BundleField::MaxOpenShiftVersion => writer.optional_string(bundle.max_openshift_version()),
+            BundleField::Lifecycle => {
+                let lifecycle = bundle.lifecycle(writer.work)?;
+                return writer.optional_object(lifecycle.as_ref(), field);
+            }
             BundleField::RelatedImages => return writer.object_list(bundle.related_images(), field),
             BundleField::Properties => return writer.properties(self.with(PropertyOwner::Bundle(bundle)), field),
             BundleField::Successors => return writer.successors_of_bundle(self, field),

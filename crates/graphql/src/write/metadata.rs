@@ -1,4 +1,4 @@
-//! `CsvMetadata`, `Link`, `Maintainer`, `CrdDescription`, and its `KeyValue`.
+//! `CsvMetadata`, `Link`, `Maintainer`, and its `KeyValue`.
 
 use fbc::catalog::{
     Bundle, CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, JsonText, Link, Maintainer, short_name,
@@ -6,9 +6,10 @@ use fbc::catalog::{
 use fbc::work::Step;
 use serving::Served;
 
+use super::descriptions::CrdObject;
 use super::property::PropertyOwner;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
-use crate::fields::{CrdDescriptionField, CsvMetadataField, KeyValueField, LinkField, MaintainerField, ProviderField};
+use crate::fields::{CsvMetadataField, KeyValueField, LinkField, MaintainerField, ProviderField};
 use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODES};
 use crate::opaque_key::KeyTag;
 
@@ -124,8 +125,19 @@ impl<'a> Object<'a> for InCatalog<'a, (&CsvMetadata<'_>, MetadataId<'a>)> {
             CsvMetadataField::RemoteWorkflow => writer.optional_string(metadata.remote_workflow().as_deref()),
             CsvMetadataField::SupportWorkflow => writer.optional_string(metadata.support_workflow().as_deref()),
             CsvMetadataField::UninstallMessage => writer.optional_string(metadata.uninstall_message().as_deref()),
-            CsvMetadataField::OwnedCrds => return writer.object_list(metadata.owned_crds(), field),
-            CsvMetadataField::RequiredCrds => return writer.object_list(metadata.required_crds(), field),
+            CsvMetadataField::OwnedCrds => return writer.crds(metadata, metadata.owned_crds(), field),
+            CsvMetadataField::RequiredCrds => return writer.crds(metadata, metadata.required_crds(), field),
+            CsvMetadataField::OwnedApiServices => return writer.object_list(metadata.owned_api_services(), field),
+            CsvMetadataField::RequiredApiServices => {
+                return writer.object_list(metadata.required_api_services(), field);
+            }
+            CsvMetadataField::Permissions => {
+                return writer.install_list(metadata, metadata.permissions(), field);
+            }
+            CsvMetadataField::ClusterPermissions => {
+                return writer.install_list(metadata, metadata.cluster_permissions(), field);
+            }
+            CsvMetadataField::Webhooks => return writer.install_list(metadata, metadata.webhooks(), field),
             CsvMetadataField::NativeApis => {
                 return writer.object_list(metadata.native_apis().into_iter().map(|api| self.with(api)), field);
             }
@@ -169,8 +181,25 @@ fn reads_labels(field: CsvMetadataField) -> bool {
             | CsvMetadataField::InstallModes
             | CsvMetadataField::OwnedCrds
             | CsvMetadataField::RequiredCrds
+            | CsvMetadataField::OwnedApiServices
+            | CsvMetadataField::RequiredApiServices
+            | CsvMetadataField::Permissions
+            | CsvMetadataField::ClusterPermissions
+            | CsvMetadataField::Webhooks
             | CsvMetadataField::NativeApis
     )
+}
+
+impl<'a> ResponseWriter<'a> {
+    /// Writes descriptions of custom resources.
+    fn crds(
+        &mut self,
+        metadata: &CsvMetadata<'_>,
+        crds: Vec<CrdDescription<'_>>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        self.object_list(crds.into_iter().map(|crd| CrdObject { metadata, crd }), field)
+    }
 }
 
 fn texts(texts: &[String]) -> impl Iterator<Item = &str> {
@@ -196,11 +225,11 @@ impl ResponseWriter<'_> {
         }
     }
 
-    fn optional_json_string(&mut self, text: Option<JsonText<'_>>) -> WriteResult {
+    pub(super) fn optional_json_string(&mut self, text: Option<JsonText<'_>>) -> WriteResult {
         self.optional_json(text.map(JsonText::raw))
     }
 
-    fn json_strings(&mut self, texts: Vec<JsonText<'_>>) -> WriteResult {
+    pub(super) fn json_strings<'t>(&mut self, texts: impl IntoIterator<Item = JsonText<'t>>) -> WriteResult {
         self.out.push(b'[');
         for (at, text) in texts.into_iter().enumerate() {
             if at > 0 {
@@ -260,20 +289,6 @@ impl<'a> Object<'a> for Maintainer<'_> {
         match name {
             MaintainerField::Name => writer.optional_json_string(self.name),
             MaintainerField::Email => writer.optional_json_string(self.email),
-        }
-    }
-}
-
-impl<'a> Object<'a> for CrdDescription<'_> {
-    type Field = CrdDescriptionField;
-
-    fn write(self, name: CrdDescriptionField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
-        match name {
-            CrdDescriptionField::Name => writer.json(self.name.raw()),
-            CrdDescriptionField::Version => writer.json(self.version.raw()),
-            CrdDescriptionField::Kind => writer.json(self.kind.raw()),
-            CrdDescriptionField::DisplayName => writer.optional_json_string(self.display_name),
-            CrdDescriptionField::Description => writer.optional_json_string(self.description),
         }
     }
 }

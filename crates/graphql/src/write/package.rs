@@ -50,6 +50,10 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
                 return writer.problem_counts(|severity| counts.of_severity(severity).into(), field);
             }
             PackageField::Deprecation => return writer.optional_object(package.deprecation(), field),
+            PackageField::Lifecycle => {
+                let versions = package.lifecycle(writer.work)?;
+                return writer.object_list(&versions, field);
+            }
             PackageField::Properties => return writer.properties(self.with(PropertyOwner::Package(package)), field),
             PackageField::Bundles => {
                 return writer.bundles(vec![self.served], Some(vec![package.name()]), field);

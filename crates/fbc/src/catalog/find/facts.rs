@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::super::platform::{Platforms, PlatformsBuilder};
 use super::super::{Catalog, Manifests};
+use crate::work::Work;
 
 /// Facts about all bundles, by bundle id.
 pub(in crate::catalog) struct BundleFacts {
@@ -31,12 +32,16 @@ impl Catalog {
 impl BundleFacts {
     pub(in crate::catalog) fn new(catalog: &Catalog) -> Self {
         let (mut manifests, mut platforms) = (Manifests::default(), PlatformsBuilder::default());
-        let times = catalog.bundles().map(|bundle| {
-            let metadata = bundle.metadata_by(&mut manifests);
-            platforms.add(bundle, metadata.as_ref());
-            metadata.and_then(|metadata| metadata.created_at()).map_or(UNKNOWN, Timestamp::as_microsecond)
-        });
-        let times = times.collect();
-        Self { times, platforms: platforms.finish() }
+        let mut times = Vec::with_capacity(catalog.bundles().len());
+        for package in catalog.packages() {
+            let lifecycles = package.lifecycle(&Work::unlimited()).unwrap_or_default();
+            for bundle in package.bundles() {
+                let metadata = bundle.metadata_by(&mut manifests);
+                platforms.add(bundle, metadata.as_ref(), &lifecycles);
+                let created_at = metadata.and_then(|metadata| metadata.created_at());
+                times.push(created_at.map_or(UNKNOWN, Timestamp::as_microsecond));
+            }
+        }
+        Self { times: times.into_boxed_slice(), platforms: platforms.finish() }
     }
 }

@@ -21,9 +21,15 @@ pub(super) enum MetadataField {
     Maturity,
     MinKubeVersion,
     NativeApis,
+    OwnedApiServices,
     OwnedCrds,
     Provider,
+    RequiredApiServices,
     RequiredCrds,
+    // Only in a `ClusterServiceVersion`.
+    ClusterPermissions,
+    Permissions,
+    Webhooks,
     // Annotations.
     AlmExamples,
     Capabilities,
@@ -54,13 +60,28 @@ pub(super) enum FieldLayout {
 type Field = (&'static str, FieldLayout);
 
 /// Layout of the value of an `olm.csv.metadata`.
-pub(super) const PROPERTY: FieldLayout =
-    FieldLayout::Object(&[SPEC_FIELDS, METADATA_FIELDS, &[("crdDescriptions", CRDS)]]);
+pub(super) const PROPERTY: FieldLayout = FieldLayout::Object(&[
+    SPEC_FIELDS,
+    METADATA_FIELDS,
+    &[("crdDescriptions", CRDS), ("apiServiceDefinitions", API_SERVICES)],
+]);
 
 /// Layout of a `ClusterServiceVersion`.
 pub(super) const MANIFEST: FieldLayout = FieldLayout::Object(&[&[
     ("metadata", FieldLayout::Object(&[METADATA_FIELDS])),
-    ("spec", FieldLayout::Object(&[SPEC_FIELDS, &[("customresourcedefinitions", CRDS)]])),
+    ("spec", FieldLayout::Object(&[SPEC_FIELDS, MANIFEST_SPEC_FIELDS])),
+]]);
+
+const MANIFEST_SPEC_FIELDS: &[Field] = &[
+    ("customresourcedefinitions", CRDS),
+    ("apiservicedefinitions", API_SERVICES),
+    ("install", FieldLayout::Object(&[&[("spec", INSTALL_SPEC)]])),
+    ("webhookdefinitions", FieldLayout::Leaf(MetadataField::Webhooks, JsonKind::Array)),
+];
+
+const INSTALL_SPEC: FieldLayout = FieldLayout::Object(&[&[
+    ("clusterPermissions", FieldLayout::Leaf(MetadataField::ClusterPermissions, JsonKind::Array)),
+    ("permissions", FieldLayout::Leaf(MetadataField::Permissions, JsonKind::Array)),
 ]]);
 
 const METADATA_FIELDS: &[Field] = &[
@@ -84,6 +105,11 @@ const SPEC_FIELDS: &[Field] = &[
 const CRDS: FieldLayout = FieldLayout::Object(&[&[
     ("owned", FieldLayout::Leaf(MetadataField::OwnedCrds, JsonKind::Array)),
     ("required", FieldLayout::Leaf(MetadataField::RequiredCrds, JsonKind::Array)),
+]]);
+
+const API_SERVICES: FieldLayout = FieldLayout::Object(&[&[
+    ("owned", FieldLayout::Leaf(MetadataField::OwnedApiServices, JsonKind::Array)),
+    ("required", FieldLayout::Leaf(MetadataField::RequiredApiServices, JsonKind::Array)),
 ]]);
 
 const ANNOTATIONS: &[(&str, MetadataField)] = &[

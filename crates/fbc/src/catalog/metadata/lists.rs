@@ -5,7 +5,7 @@ use crate::catalog::JsonText;
 use crate::json::{JsonCursor, JsonError, JsonKind, is_field};
 
 /// Returns the strings of an array.
-pub(super) fn strings(array: &[u8]) -> Vec<JsonText<'_>> {
+pub(in crate::catalog) fn strings(array: &[u8]) -> Vec<JsonText<'_>> {
     let mut strings = Vec::new();
     each(array, |cursor| {
         let value = text(cursor)?;
@@ -16,7 +16,7 @@ pub(super) fn strings(array: &[u8]) -> Vec<JsonText<'_>> {
 }
 
 /// Returns the elements of an array of strings; `None` for any other value.
-pub(super) fn only_strings(value: &[u8]) -> Option<Vec<JsonText<'_>>> {
+pub(in crate::catalog) fn only_strings(value: &[u8]) -> Option<Vec<JsonText<'_>>> {
     let mut strings = Vec::new();
     JsonCursor::new(value)
         .array(|cursor| {
@@ -28,15 +28,26 @@ pub(super) fn only_strings(value: &[u8]) -> Option<Vec<JsonText<'_>>> {
 }
 
 /// Reads string fields of each object of an array and passes them to `make`; skips objects for which it returns `None`.
-pub(super) fn objects<'t, T, const N: usize>(
+pub(in crate::catalog) fn objects<'t, T, const N: usize>(
     array: &'t [u8],
     fields: [&str; N],
     make: impl Fn([Option<JsonText<'t>>; N]) -> Option<T>,
 ) -> Vec<T> {
+    objects_with_text(array, fields, |_, texts| make(texts))
+}
+
+/// Reads string fields of each object of an array as [`objects`] does, and passes the text of the object, too.
+pub(in crate::catalog) fn objects_with_text<'t, T, const N: usize>(
+    array: &'t [u8],
+    fields: [&str; N],
+    make: impl Fn(&'t [u8], [Option<JsonText<'t>>; N]) -> Option<T>,
+) -> Vec<T> {
     let mut objects = Vec::new();
     each(array, |cursor| {
         if cursor.kind()? == JsonKind::Object {
-            objects.extend(make(texts(cursor, fields)?));
+            let start = cursor.clone();
+            let texts = texts(cursor, fields)?;
+            objects.extend(make(start.until(cursor).0, texts));
             return Ok(());
         }
         cursor.value().map(drop)
@@ -44,8 +55,21 @@ pub(super) fn objects<'t, T, const N: usize>(
     objects
 }
 
+/// Returns the array that is a field of an object; `None` when it is missing or another value.
+pub(in crate::catalog) fn array_member<'t>(object: &'t [u8], field: &str) -> Option<&'t [u8]> {
+    let mut array = None;
+    // A damaged line ends the search.
+    let _ = JsonCursor::new(object).object(|cursor, key| {
+        let is_array = cursor.kind()? == JsonKind::Array && is_field(key, field);
+        let value = cursor.value()?;
+        array = if is_array { Some(value.0) } else { array };
+        Ok::<_, JsonError>(())
+    });
+    array
+}
+
 /// Reads string fields of an object; missing, empty and other values give `None`.
-pub(super) fn texts<'t, const N: usize>(
+pub(in crate::catalog) fn texts<'t, const N: usize>(
     cursor: &mut JsonCursor<'t>,
     fields: [&str; N],
 ) -> Result<[Option<JsonText<'t>>; N], JsonError> {
@@ -61,7 +85,7 @@ pub(super) fn texts<'t, const N: usize>(
 }
 
 /// Returns the pairs of an object with string values.
-pub(super) fn pairs(object: &[u8]) -> Vec<(JsonText<'_>, JsonText<'_>)> {
+pub(in crate::catalog) fn pairs(object: &[u8]) -> Vec<(JsonText<'_>, JsonText<'_>)> {
     let mut pairs = Vec::new();
     // A damaged line ends the list.
     let _ = JsonCursor::new(object).object(|cursor, key| {
@@ -73,7 +97,7 @@ pub(super) fn pairs(object: &[u8]) -> Vec<(JsonText<'_>, JsonText<'_>)> {
 }
 
 /// Returns the known install modes that are marked as supported.
-pub(super) fn install_modes(array: &[u8]) -> InstallModes {
+pub(in crate::catalog) fn install_modes(array: &[u8]) -> InstallModes {
     let mut modes = InstallModes::default();
     each(array, |cursor| {
         if cursor.kind()? != JsonKind::Object {
