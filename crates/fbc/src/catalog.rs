@@ -34,6 +34,7 @@ mod property;
 mod record;
 mod requirement;
 mod summary;
+mod value;
 mod values;
 
 use std::fmt;
@@ -48,7 +49,7 @@ pub use find::{
     ApiFilter, BundleFilter, Facet, FacetCounts, FacetValue, FoundPackages, MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS,
     MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, MetaFilter, PackageFilter,
 };
-pub use icon::{FoundIcon, Icon, Icons};
+pub use icon::{FoundIcon, Icon, Icons, detect_media_type};
 pub use lifecycle::{LIFECYCLE_SCHEMA, PlatformSupport, SupportPhase, VersionLifecycle, parse_date};
 pub use metadata::{
     ApiServiceDescription, CapabilityLevel, CrdDescription, CsvMetadata, FieldDescriptor, InstallMode, InstallModes,
@@ -61,6 +62,7 @@ pub use pointer::{JsonPointerError, resolve_pointer};
 pub use property::{GroupVersionKind, PackageRequirement, Property, PropertyKind, RawGroupVersionKind};
 pub use requirement::{Requirement, RequirementRule};
 pub use summary::Summary;
+pub use value::WrongType;
 
 pub use crate::manifest::{MAX_MANIFEST_BYTES, MAX_MANIFEST_DEPTH, Manifests, read_manifest};
 

@@ -15,6 +15,7 @@ use super::{Catalog, Package};
 use crate::Digest;
 use crate::json::{JsonCursor, JsonError, JsonKind, is_field};
 use crate::manifest::EncodedBytes;
+pub use media::detect_media_type;
 
 /// The icon of a package: an image of a known type. An SVG may contain scripts; a server must prevent them from running.
 #[derive(Clone, Copy)]
@@ -145,7 +146,7 @@ impl IconRecord {
     fn new(content: &[u8], value: &[u8], image: &mut Vec<u8>) -> Option<Self> {
         image.clear();
         let is_standard = decode(value, image)?;
-        let media_type = media::sniff_type(image)?;
+        let media_type = detect_media_type(image)?;
         Some(Self {
             digest: Digest::new(Sha256::digest(image).into()),
             media_type,

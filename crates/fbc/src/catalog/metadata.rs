@@ -79,6 +79,12 @@ impl<'a> Bundle<'a> {
             positions.read_or_find(self.place(), self.properties(), |property| property.manifest_metadata(manifests))
         })
     }
+
+    /// Decodes its first inline manifest that is a `ClusterServiceVersion`, as canonical JSON.
+    pub fn csv_manifest(self, manifests: &mut Manifests) -> Option<Vec<u8>> {
+        let positions = self.catalog().csv_positions();
+        positions.read_or_find(self.place(), self.properties(), |property| property.csv_manifest(manifests))
+    }
 }
 
 impl<'a> Property<'a> {
@@ -90,8 +96,12 @@ impl<'a> Property<'a> {
         }
     }
 
-    /// Decodes the value of an `olm.bundle.object`, if it is a `ClusterServiceVersion`.
     fn manifest_metadata(self, manifests: &mut Manifests) -> Option<CsvMetadata<'a>> {
+        CsvMetadata::read(Cow::Owned(self.csv_manifest(manifests)?), true)
+    }
+
+    /// Decodes the value of an `olm.bundle.object`, if it is a `ClusterServiceVersion`.
+    fn csv_manifest(self, manifests: &mut Manifests) -> Option<Vec<u8>> {
         if self.payload() != Payload::BundleObject {
             return None;
         }
@@ -100,7 +110,7 @@ impl<'a> Property<'a> {
         if kind[0].is_none_or(|kind| kind.decode() != KIND) {
             return None;
         }
-        CsvMetadata::read(Cow::Owned(manifest), true)
+        Some(manifest)
     }
 }
 

@@ -13,7 +13,7 @@ const SIGNATURES: [(&[u8], &str); 5] = [
 ];
 
 /// Detects the media type of an image that browsers show; `None` for anything else.
-pub(super) fn sniff_type(bytes: &[u8]) -> Option<&'static str> {
+pub fn detect_media_type(bytes: &[u8]) -> Option<&'static str> {
     let signature = SIGNATURES.iter().find(|(signature, _)| bytes.starts_with(signature));
     match signature {
         Some((_, name)) => Some(name),
