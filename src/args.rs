@@ -1,6 +1,7 @@
 //! Subcommands and flags: what a user may write, and what its help says. Nothing is opened or checked here beyond form.
 
 mod file;
+mod kube_api;
 mod observe;
 mod queries;
 mod server;
@@ -18,6 +19,7 @@ use graphql::StreamLimits;
 use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
 
+pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use observe::{MetricsAuth, ObserveArgs};
 pub use queries::{CatalogArgs, DiffArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs, ShowArgs};
 pub use server::{CertificateArgs, ServerArgs, ServiceName, TlsArgs};

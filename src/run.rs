@@ -4,6 +4,7 @@ mod certificate;
 mod configuration;
 mod controller;
 mod graph;
+mod kube_api;
 mod metrics;
 mod once;
 mod output;

@@ -7,6 +7,7 @@ use axum::http::HeaderValue;
 use clap::ValueHint;
 use store::DEFAULT_QUOTA_BYTES;
 
+use super::kube_api::KubeApiArgs;
 use super::observe::ObserveArgs;
 use super::values::{ByteSize, parse_duration, parse_host, parse_listen, parse_origin};
 use crate::listen::{ConnectionLimits, TlsFiles, TlsVersion};
@@ -53,6 +54,8 @@ pub struct ServerArgs {
     pub tls: TlsArgs,
     #[command(flatten)]
     pub observe: ObserveArgs,
+    #[command(flatten)]
+    pub kube_api: KubeApiArgs,
 }
 
 /// TLS of the server, or plain HTTP.

@@ -30,6 +30,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::kube_api::{KubeApiListener, RunningKubeApi};
 use super::metrics;
 use super::version::build_info;
 use crate::args::{DocumentArgs, LimitArgs, MetricsAuth, ObserveArgs, ServerArgs, VERSION};
@@ -63,6 +64,8 @@ pub(super) struct Server {
     /// The listener of metrics, with its route.
     metrics: Option<(Listener, Router)>,
     traces: Option<Traces>,
+    /// The listener of the Kubernetes API.
+    kube_api: Option<KubeApiListener>,
 }
 
 /// The folder of the store.
@@ -146,13 +149,19 @@ impl Server {
             started: Timestamp::now(),
         };
         let options = ListenOptions { exchanges: Some(Arc::clone(&sources.exchanges)), ..options };
+        let tls = (options.ready.clone(), options.tls.clone());
+        let kube_api = KubeApiListener::bind(&args.kube_api, &args.allowed_host, catalogs.clone(), tls).await?;
+        if let Some(kube_api) = &kube_api {
+            refuse_unintended_plain_http(args, kube_api.listener().address())?;
+        }
         let routes = graphql.router().merge(catalogd_http::router(catalogs, ANSWERS_BUILD));
         let routes = routes.route("/version", get(version_response));
         // Without the layer, responses need not vary by origin.
         let routes = if args.cors_origin.is_empty() { routes } else { routes.layer(cors(&args.cors_origin)) };
         let routes = routes.merge(playground);
         let has_playground = playground::is_built() && !documents.trusted_only;
-        Ok(Self { listener, probes, options, routes, engine, has_playground, sources, metrics: None, traces })
+        let metrics = None;
+        Ok(Self { listener, probes, options, routes, engine, has_playground, sources, metrics, traces, kube_api })
     }
 
     /// Adds the counters of a controller to the metrics.
@@ -201,7 +210,7 @@ impl Server {
     /// Serves until a signal ends it, and `ending` has been called then.
     pub(super) async fn run(self, ending: impl FnOnce()) -> anyhow::Result<()> {
         tracing::info!(version = VERSION, url = self.url(), "listening");
-        let Self { listener, probes, options, routes, engine, metrics, traces, .. } = self;
+        let Self { listener, probes, options, routes, engine, metrics, traces, kube_api, .. } = self;
         let (signal, streams) = (end()?, Arc::clone(&engine));
         let end = async move {
             signal.await;
@@ -223,7 +232,11 @@ impl Server {
             // They can be read until the last request has ended.
             tokio::spawn(listener.serve(routes, options, std::future::pending()))
         });
+        let kube_api = kube_api.map(KubeApiListener::run);
         listener.serve(routes, options, end).await;
+        if let Some(kube_api) = kube_api {
+            RunningKubeApi::end(kube_api).await;
+        }
         metrics.inspect(JoinHandle::abort);
         // A WebSocket is no connection of the listener any more; each says goodbye.
         let _ = timeout(GOODBYE, engine.streams_ended()).await;

@@ -38,6 +38,10 @@ struct ConfigSource {
     publisher: Option<String>,
     #[serde(default)]
     labels: BTreeMap<String, String>,
+    /// Namespace that the Kubernetes API shows its packages in; the global one, when absent.
+    namespace: Option<String>,
+    /// When the Kubernetes API says that its packages were created.
+    creation_timestamp: Option<String>,
 }
 
 /// A source as a user wrote it.
@@ -117,11 +121,15 @@ fn read_config(path: &Path) -> anyhow::Result<Vec<CatalogEntry>> {
         }
         let interval = source.poll_interval.as_deref().map(parse_duration).transpose();
         let poll_interval = interval.map_err(|error| anyhow!("`pollInterval` of `{}`: {error}", source.source))?;
+        let created = source.creation_timestamp.as_deref().map(str::parse).transpose();
+        let created = created.map_err(|error| anyhow!("`creationTimestamp` of `{}`: {error}", source.source))?;
         let metadata = CatalogMetadata {
             priority: source.priority,
             display_name: source.display_name,
             publisher: source.publisher,
             labels: source.labels,
+            namespace: source.namespace,
+            created,
         };
         let reference = SourceReference { source: parsed, configs_dir: source.configs_dir };
         Ok(CatalogEntry { metadata, poll_interval, ..entry(source.name.as_deref(), &source.source, reference)? })
@@ -241,12 +249,15 @@ mod tests {
     fn a_configuration_says_everything_about_a_catalog() {
         let folder = folder(&["one"]);
         let config = "sources:\n- name: first\n  source: dir:one\n  priority: -5\n  displayName: First\n  \
-                      publisher: Somebody\n  labels: {tier: gold}\n- source: one\n";
+                      publisher: Somebody\n  labels: {tier: gold}\n  \
+                      namespace: team\n  creationTimestamp: 2026-02-03T04:05:06Z\n- source: one\n";
         let metadata = CatalogMetadata {
             priority: -5,
             display_name: Some("First".to_owned()),
             publisher: Some("Somebody".to_owned()),
             labels: BTreeMap::from([("tier".to_owned(), "gold".to_owned())]),
+            namespace: Some("team".to_owned()),
+            created: Some("2026-02-03T04:05:06Z".parse().unwrap()),
         };
         let one = folder.path().join("one");
         let expected = vec![catalog("first", &one, metadata), catalog("one", &one, CatalogMetadata::default())];
@@ -264,7 +275,8 @@ mod tests {
         let folder = folder(&["one"]);
         let error = catalogs_in(folder.path(), &[], Some("sources:\n- source: one\n  prio: 1\n")).unwrap_err();
         let expected = "cannot use the configuration `@/catalogs.yaml`: unknown field `prio`, expected one of name, source, \
-                        configsDir, pollInterval, priority, displayName, publisher, labels at line 3, column 3";
+                        configsDir, pollInterval, priority, displayName, publisher, labels, namespace, \
+                        creationTimestamp at line 3, column 3";
         assert_eq!(error, expected);
     }
 }

@@ -17,11 +17,11 @@ const THIRD_PARTY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/third-party
 /// What the program was built from and for, as JSON.
 #[derive(Serialize)]
 pub(super) struct BuildInfo {
-    version: &'static str,
+    pub(super) version: &'static str,
     /// In 12 hexadecimal digits; `None` if it is not known.
-    commit: Option<&'static str>,
+    pub(super) commit: Option<&'static str>,
     /// Operating system and architecture, as images name them, such as `linux/amd64`.
-    platform: String,
+    pub(super) platform: String,
 }
 
 /// Returns what this program was built from and for.

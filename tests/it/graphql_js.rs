@@ -170,6 +170,7 @@ fn engine() -> Engine {
             display_name: case.display_name,
             publisher: case.publisher,
             labels: case.labels,
+            ..CatalogMetadata::default()
         };
         let last_unpacked = case.last_unpacked.map(|text| text.parse().expect("a time"));
         let read = served::directory(&case.name, &case.directory).content;

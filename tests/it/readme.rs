@@ -157,6 +157,7 @@ fn limits() -> Vec<(&'static str, String)> {
     all.extend(pull_limits());
     all.extend(controller_limits());
     all.extend(auth_limits());
+    all.extend(kube_api_limits());
     all
 }
 
@@ -438,6 +439,18 @@ fn auth_limits() -> Vec<(&'static str, String)> {
         ("batch delay", seconds(catalogql::traces::BATCH_DELAY)),
         ("export", seconds(catalogql::traces::EXPORT_TIMEOUT)),
         ("last export", seconds(catalogql::traces::LAST_EXPORT_TIMEOUT)),
+    ]
+}
+
+fn kube_api_limits() -> Vec<(&'static str, String)> {
+    let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
+    vec![
+        ("chunk of a list", kube_api::CHUNK_BYTES.to_string()),
+        ("lists being sent", kube_api::MAX_STREAMED_LISTS.to_string()),
+        ("watches", kube_api::MAX_WATCHES.to_string()),
+        ("former states", kube_api::FORMER_STATES.to_string()),
+        ("bookmark interval", seconds(kube_api::BOOKMARK_INTERVAL)),
+        ("later state", seconds(kube_api::RESOURCE_VERSION_WAIT)),
     ]
 }
 

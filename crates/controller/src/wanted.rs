@@ -180,6 +180,8 @@ fn metadata(object: &ClusterCatalog) -> CatalogMetadata {
         display_name: annotation(object, DISPLAY_NAME_ANNOTATION).map(str::to_owned),
         publisher: annotation(object, PUBLISHER_ANNOTATION).map(str::to_owned),
         labels,
+        namespace: None,
+        created: object.metadata.creation_timestamp.as_ref().map(|time| time.0),
     }
 }
 
@@ -195,7 +197,9 @@ fn catalog_source_metadata(object: &CatalogSource, namespace: &str, name: &str) 
     labels.insert(CATALOG_SOURCE_NAMESPACE_LABEL.to_owned(), namespace.to_owned());
     let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let (display_name, publisher) = (given(&object.spec.display_name), given(&object.spec.publisher));
-    CatalogMetadata { priority: object.spec.priority, display_name, publisher, labels }
+    let created = object.metadata.creation_timestamp.as_ref().map(|time| time.0);
+    let namespace = Some(namespace.to_owned());
+    CatalogMetadata { priority: object.spec.priority, display_name, publisher, labels, namespace, created }
 }
 
 /// Parses a duration of Go, at least [`MIN_POLL`].

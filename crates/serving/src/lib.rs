@@ -71,6 +71,10 @@ pub struct CatalogMetadata {
     pub publisher: Option<String>,
     /// Labels, by key.
     pub labels: BTreeMap<String, String>,
+    /// Namespace of the object that it comes from, if that has one.
+    pub namespace: Option<String>,
+    /// When the object that it comes from was created, if that is known.
+    pub created: Option<jiff::Timestamp>,
 }
 
 /// Number of former contents of each catalog whose icons stay available: a client that was given an icon's URL a moment

@@ -49,6 +49,7 @@ fn an_object_says_what_is_loaded_and_how_it_is_shown() {
         display_name: Some("A".to_owned()),
         publisher: Some("P".to_owned()),
         labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+        ..CatalogMetadata::default()
     };
     assert_eq!(spec.metadata, expected);
 }

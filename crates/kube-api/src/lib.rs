@@ -1,0 +1,247 @@
+//! Catalogs as an aggregated API of Kubernetes: what kube-apiserver proxies to, and what `kubectl` shows.
+//!
+//! `packages.operators.coreos.com/v1` is that of OLM v0's packageserver, so that its clients need no change; where this
+//! one differs, `docs/reference/kube-api.md` says why. It is read-only: nothing here creates, changes or deletes.
+//!
+//! This crate knows neither where catalogs come from nor who callers are: [`Authorize`] decides what they may do.
+
+mod access;
+mod age;
+mod chunks;
+mod collection;
+mod continuation;
+mod documents;
+mod fields;
+mod icon;
+mod item;
+mod json;
+mod kind;
+mod manifest;
+mod negotiation;
+mod openapi;
+mod options;
+mod published;
+mod request;
+mod response;
+mod status;
+mod watching;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::Method;
+use axum::response::Response;
+use serde_json::Value;
+use serving::Catalogs;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
+
+pub use access::{Attributes, Authorize, Decision, ResourceAttributes};
+pub use chunks::{CHUNK_BYTES, MAX_STREAMED_LISTS};
+pub use published::FORMER_STATES;
+pub use watching::{BOOKMARK_INTERVAL, MAX_WATCHES};
+
+use collection::Collection;
+use negotiation::{Format, Shape, Target};
+use options::Options;
+use published::Published;
+use request::{Object, Route};
+use status::Status;
+
+/// How long a request waits for a resource version that is not there yet.
+pub const RESOURCE_VERSION_WAIT: Duration = Duration::from_secs(3);
+
+/// How long a request waits for the first state after the start.
+const FIRST_STATE_WAIT: Duration = Duration::from_secs(10);
+
+/// What the API needs to know beside the catalogs.
+#[derive(Clone)]
+pub struct KubeApiOptions {
+    /// Namespace whose packages are seen in all namespaces, and of catalogs that have no namespace of their own.
+    pub global_namespace: String,
+    /// The answer at `/version`, a JSON object.
+    pub version: Value,
+    /// Decides what callers may do; `None` allows everything.
+    pub authorize: Option<Authorize>,
+    /// Interval of bookmarks, usually [`BOOKMARK_INTERVAL`].
+    pub bookmark_interval: Duration,
+}
+
+/// The API over the published set. Clones are cheap and see the same.
+#[derive(Clone)]
+pub struct KubeApi(Arc<Shared>);
+
+struct Shared {
+    catalogs: Catalogs,
+    global_namespace: Arc<str>,
+    version: Value,
+    authorize: Option<Authorize>,
+    bookmark_interval: Duration,
+    states: watch::Receiver<Arc<Published>>,
+    /// Bounds the lists that are sent in several chunks.
+    lists: Arc<Semaphore>,
+    watches: Arc<Semaphore>,
+}
+
+/// Makes the states of an API; watches end when it is dropped.
+pub struct KubeApiTask {
+    api: KubeApi,
+    states: watch::Sender<Arc<Published>>,
+}
+
+impl KubeApi {
+    /// Creates an API, and the task without which it has no objects.
+    pub fn new(catalogs: Catalogs, options: KubeApiOptions) -> (Self, KubeApiTask) {
+        let (sender, states) = watch::channel(Arc::default());
+        let KubeApiOptions { global_namespace, version, authorize, bookmark_interval } = options;
+        let api = Self(Arc::new(Shared {
+            catalogs,
+            global_namespace: global_namespace.into(),
+            version,
+            authorize,
+            bookmark_interval,
+            states,
+            lists: Arc::new(Semaphore::new(MAX_STREAMED_LISTS)),
+            watches: Arc::new(Semaphore::new(MAX_WATCHES)),
+        }));
+        (api.clone(), KubeApiTask { api, states: sender })
+    }
+
+    /// Returns the routes: all paths, so that unknown ones get the answers of an API server.
+    pub fn router(&self) -> Router {
+        Router::new().fallback(respond).with_state(self.clone())
+    }
+
+    async fn respond(&self, request: Request) -> Response {
+        let (head, _) = request.into_parts();
+        let format = Format::of_errors(&head.headers);
+        let route = Route::parse(head.uri.path());
+        let options = Options::parse(head.uri.query().unwrap_or_default());
+        if let Err(refusal) = self.authorize(&head, &route, &options).await {
+            return refusal.respond(format);
+        }
+        let response = match route {
+            Route::Object(object) => self.object(&head, object, &options).await,
+            route => documents::respond(&head, &route, &self.0),
+        };
+        response.unwrap_or_else(|error| error.respond(format))
+    }
+
+    /// Responds to a request for objects.
+    async fn object(
+        &self,
+        head: &axum::http::request::Parts,
+        object: Object,
+        options: &Options,
+    ) -> Result<Response, Status> {
+        let (kind, object) = object.resolve()?;
+        if head.method != Method::GET {
+            return Err(Status::method_not_allowed());
+        }
+        let state = self.state(kind).await?;
+        if let Some(name) = &object.name {
+            let collection = Collection::new(kind, object.namespace.as_deref(), &self.0.global_namespace);
+            if object.subresource.is_some() {
+                return Ok(icon::respond(head, &collection, &state, name));
+            }
+            let (format, shape) = negotiation::negotiate(&head.headers, Target::Object)?;
+            return collection.get(&state, name, options.format(format), shape, options);
+        }
+        let target = if options.is_watch() { Target::Object } else { Target::List };
+        let (format, shape) = match negotiation::negotiate(&head.headers, target) {
+            // A watch shows single objects, and clients name the kind of either.
+            Err(_) if options.is_watch() => negotiation::negotiate(&head.headers, Target::List)?,
+            negotiated => negotiated?,
+        };
+        self.list(head, kind, object, options, (options.format(format), shape)).await
+    }
+
+    /// Responds to a list or a watch.
+    async fn list(
+        &self,
+        head: &axum::http::request::Parts,
+        kind: kind::Kind,
+        object: Object,
+        options: &Options,
+        (format, shape): (Format, Shape),
+    ) -> Result<Response, Status> {
+        let selection = options.selection(kind)?;
+        options.validate()?;
+        let collection = Collection::new(kind, object.namespace.as_deref(), &self.0.global_namespace);
+        let collection = collection.select(selection);
+        let wanted = options.resource_version()?;
+        let state = self.state_since(kind, wanted).await?;
+        if options.is_watch() {
+            let permit = Arc::clone(&self.0.watches).try_acquire_owned().map_err(|_| chunks::overloaded())?;
+            return watching::respond(
+                collection,
+                (self.0.states.clone(), state),
+                options,
+                (shape, self.0.bookmark_interval),
+                permit,
+            );
+        }
+        collection.list(&state, options, (format, shape), &head.headers, &self.0.lists)
+    }
+
+    /// Asks whether the caller may do what it asks for.
+    async fn authorize(
+        &self,
+        head: &axum::http::request::Parts,
+        route: &Route,
+        options: &Options,
+    ) -> Result<(), Status> {
+        let Some(authorize) = self.0.authorize.as_ref().filter(|_| !route.is_public()) else { return Ok(()) };
+        let attributes = Attributes::new(&head.method, head.uri.path(), route, options);
+        access::status(authorize(head, attributes.clone()).await, &attributes)
+    }
+
+    /// Returns the current state, with the objects of a kind listed.
+    async fn state(&self, kind: kind::Kind) -> Result<Arc<Published>, Status> {
+        self.state_since(kind, 1).await
+    }
+
+    /// Waits for a state of at least this resource version.
+    async fn state_since(&self, kind: kind::Kind, revision: u64) -> Result<Arc<Published>, Status> {
+        let mut states = self.0.states.clone();
+        let is_first = states.borrow().revision == 0;
+        let wait = if is_first { FIRST_STATE_WAIT } else { RESOURCE_VERSION_WAIT };
+        let state = timeout(wait, states.wait_for(|state| state.revision >= revision.max(1))).await;
+        let state = state.ok().and_then(Result::ok).map(|state| Arc::clone(&state));
+        match state {
+            Some(state) => Ok(prepared(state, kind).await),
+            None => Err(Status::too_large_version(revision, self.0.states.borrow().revision)),
+        }
+    }
+}
+
+async fn respond(State(api): State<KubeApi>, request: Request) -> Response {
+    api.respond(request).await
+}
+
+/// Lists the objects of a kind, where that has not been done: it takes long for a large catalog.
+async fn prepared(state: Arc<Published>, kind: kind::Kind) -> Arc<Published> {
+    if state.is_prepared(kind) {
+        return state;
+    }
+    let listed = Arc::clone(&state);
+    let _ = tokio::task::spawn_blocking(move || listed.prepare(kind)).await;
+    state
+}
+
+impl KubeApiTask {
+    /// Publishes a state for each change of what is served, until the published set has no writer any more.
+    pub async fn run(self) {
+        let shared = &self.api.0;
+        published::follow(shared.catalogs.clone(), Arc::clone(&shared.global_namespace), self.states).await;
+    }
+}
+
+impl fmt::Debug for KubeApi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KubeApi").field("global_namespace", &self.0.global_namespace).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,191 @@
+//! The `PackageManifest` of a package: what OLM v0 tells clients about it, for one `CatalogSource`.
+//!
+//! It is cut from the canonical lines when it is needed. A channel whose head has no readable `ClusterServiceVersion` is
+//! left out, and so is a package without any other channel, as upstream does: clients depend on the version of each channel.
+
+mod csv;
+mod icon;
+mod version;
+
+use std::collections::BTreeMap;
+
+use fbc::catalog::{Bundle, Channel, ChannelEntry, Deprecation, Head, Manifests, Package, PropertyKind};
+use fbc::version::Version;
+use jiff::Timestamp;
+
+use crate::json::JsonWriter;
+use csv::Csv;
+
+pub(crate) use icon::icon;
+
+/// The object that a catalog comes from, as manifests show it: a `CatalogSource`, or what stands for one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CatalogSource {
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    pub(crate) display_name: String,
+    pub(crate) publisher: String,
+    pub(crate) labels: BTreeMap<String, String>,
+    /// When the object was created; `None` if that is unknown.
+    pub(crate) created: Option<Timestamp>,
+}
+
+/// A `PackageManifest` without what depends on the request.
+#[derive(Debug)]
+pub(crate) struct Manifest {
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) annotations: BTreeMap<String, String>,
+    /// JSON text of `status`.
+    pub(crate) status: Vec<u8>,
+}
+
+/// Labels that say which catalog a package is from. A package that declares them has annotations of these names instead.
+const CATALOG_LABELS: [(&str, &str); 2] =
+    [("catalog", "catalogql.io/declared-catalog"), ("catalog-namespace", "catalogql.io/declared-catalog-namespace")];
+
+/// What a package without labels for operating systems and architectures supports: upstream adds one of each kind
+/// unless a label begins so.
+const PLATFORM_LABELS: [(&str, &str); 2] = [
+    ("operatorframework.io/os", "operatorframework.io/os.linux"),
+    ("operatorframework.io/arch", "operatorframework.io/arch.amd64"),
+];
+
+/// A channel with its head's `ClusterServiceVersion`.
+struct ShownChannel<'a> {
+    channel: Channel<'a>,
+    head: Bundle<'a>,
+    csv: Csv,
+}
+
+impl Manifest {
+    /// Reads the manifest of a package; `None` if no channel can be shown.
+    pub(crate) fn read(package: Package<'_>, source: &CatalogSource, manifests: &mut Manifests) -> Option<Self> {
+        let mut channels = shown_channels(package, manifests);
+        let default = default_channel(package, &channels)?;
+        let Csv { labels, provider, provider_texts, .. } = &mut channels[default].csv;
+        let (labels, provider) = (std::mem::take(labels), std::mem::take(provider));
+        let (labels, annotations) = all_labels(source, std::mem::take(provider_texts), labels);
+        let mut out = JsonWriter::default();
+        out.open(b'{');
+        out.text_member("catalogSource", &source.name);
+        out.text_member("catalogSourceDisplayName", &source.display_name);
+        out.text_member("catalogSourcePublisher", &source.publisher);
+        out.text_member("catalogSourceNamespace", &source.namespace);
+        out.key("provider");
+        out.raw(&provider);
+        out.text_member("packageName", package.name());
+        write_deprecation(package.deprecation(), &mut out);
+        out.key("channels");
+        out.open(b'[');
+        for channel in &channels {
+            channel.write(&mut out);
+        }
+        out.close(b']');
+        out.text_member("defaultChannel", channels[default].channel.name());
+        out.close(b'}');
+        Some(Self { labels, annotations, status: out.into_bytes() })
+    }
+}
+
+/// Returns the channels whose heads have readable `ClusterServiceVersion`s, sorted by name.
+fn shown_channels<'a>(package: Package<'a>, manifests: &mut Manifests) -> Vec<ShownChannel<'a>> {
+    let shown = |channel: Channel<'a>| {
+        let Head::One(entry) = channel.head() else { return None };
+        let head = entry.bundle()?;
+        Some(ShownChannel { channel, head, csv: Csv::read(head, manifests)? })
+    };
+    package.channels().filter_map(shown).collect()
+}
+
+/// Returns the position of the default channel, or else of the first; `None` if there is none.
+fn default_channel(package: Package<'_>, channels: &[ShownChannel<'_>]) -> Option<usize> {
+    let default = channels.iter().position(|shown| shown.channel.name() == package.default_channel_name());
+    default.or_else(|| (!channels.is_empty()).then_some(0))
+}
+
+/// Returns the labels of a manifest: those of the catalog, ours, and those that the package declares, of which later ones
+/// replace earlier ones; and the annotations with the labels that it may not declare.
+fn all_labels(
+    source: &CatalogSource,
+    provider: [String; 2],
+    declared: Vec<(String, String)>,
+) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+    let (mut labels, mut annotations) = (source.labels.clone(), BTreeMap::new());
+    let [provider, url] = provider;
+    let own = [("catalog", source.name.clone()), ("catalog-namespace", source.namespace.clone())];
+    let own = own.into_iter().chain([("provider", provider), ("provider-url", url)]);
+    labels.extend(own.map(|(key, value)| (key.to_owned(), value)));
+    for (key, value) in declared {
+        match CATALOG_LABELS.iter().find(|(label, _)| *label == key) {
+            Some((_, annotation)) => annotations.insert((*annotation).to_owned(), value),
+            None => labels.insert(key, value),
+        };
+    }
+    for (prefix, label) in PLATFORM_LABELS {
+        if !labels.keys().any(|key| key.starts_with(prefix)) {
+            labels.insert(label.to_owned(), "supported".to_owned());
+        }
+    }
+    (labels, annotations)
+}
+
+impl ShownChannel<'_> {
+    fn write(&self, out: &mut JsonWriter) {
+        out.open(b'{');
+        out.text_member("name", self.channel.name());
+        out.key("currentCSV");
+        out.raw(&self.csv.name);
+        out.key("currentCSVDesc");
+        out.raw(&self.csv.description);
+        write_deprecation(self.channel.deprecation(), out);
+        out.key("entries");
+        write_entries(self.channel, out);
+        out.close(b'}');
+    }
+}
+
+/// Writes the bundles of a channel, highest version first, without those that have the property `olm.deprecated`.
+fn write_entries(channel: Channel<'_>, out: &mut JsonWriter) {
+    let is_shown = |bundle: &Bundle<'_>| bundle.properties().all(|property| property.type_name() != "olm.deprecated");
+    let mut bundles: Vec<_> = channel.entries().filter_map(ChannelEntry::bundle).filter(is_shown).collect();
+    if bundles.is_empty() {
+        return out.raw(b"null");
+    }
+    bundles.sort_by(|a, b| match (version_or_zero(*a), version_or_zero(*b)) {
+        (Some(a), Some(b)) => b.precedence(&a),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    });
+    out.open(b'[');
+    for bundle in bundles {
+        out.open(b'{');
+        out.text_member("name", bundle.name());
+        if let Some(version) = written_version(bundle) {
+            out.text_member("version", version);
+        }
+        write_deprecation(bundle.deprecation(), out);
+        out.close(b'}');
+    }
+    out.close(b']');
+}
+
+/// Returns the version by which bundles are sorted.
+fn version_or_zero(bundle: Bundle<'_>) -> Option<Version<'_>> {
+    Version::parse(bundle.version().unwrap_or("0.0.0")).ok()
+}
+
+/// Returns the version of a bundle as its author wrote it.
+fn written_version(bundle: Bundle<'_>) -> Option<&str> {
+    bundle.properties().find_map(|property| match property.kind() {
+        PropertyKind::Package { version, .. } => Some(version),
+        _ => None,
+    })
+}
+
+fn write_deprecation(deprecation: Option<Deprecation<'_>>, out: &mut JsonWriter) {
+    let Some(deprecation) = deprecation else { return };
+    out.key("deprecation");
+    out.open(b'{');
+    out.key("message");
+    out.raw(deprecation.message().map_or(b"\"\"", |message| message.raw()));
+    out.close(b'}');
+}

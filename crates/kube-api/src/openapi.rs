@@ -1,0 +1,155 @@
+//! `OpenAPI` 3.0 documents, one for each version of a group: what `kubectl explain` shows, and what clients are made from.
+//!
+//! The schemas are in `openapi/schemas.json`; the paths are made from the kinds.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::documents::groups;
+use crate::kind::Kind;
+
+/// A document and the hash of its text, which URLs name so that its responses can be cached for good.
+pub(crate) struct Document {
+    /// Path of the version of the group, without a slash in front.
+    path: String,
+    pub(crate) text: String,
+    pub(crate) hash: String,
+}
+
+/// The schemas of all kinds, by name.
+static SCHEMAS: LazyLock<Map<String, Value>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("openapi/schemas.json")).expect("the file is a JSON object"));
+
+static DOCUMENTS: LazyLock<Vec<Document>> = LazyLock::new(|| {
+    let documents = groups().map(|(group, version)| {
+        let text = document_of(group, version).to_string();
+        Document { path: format!("apis/{group}/{version}"), hash: hash(&text), text }
+    });
+    documents.collect()
+});
+
+/// Returns the index of all documents.
+pub(crate) fn index() -> Value {
+    let entries = DOCUMENTS.iter().map(|Document { path, hash, .. }| {
+        (path.clone(), json!({ "serverRelativeURL": format!("/openapi/v3/{path}?hash={hash}") }))
+    });
+    json!({ "paths": entries.collect::<Map<_, _>>() })
+}
+
+/// Returns the document at a path such as `apis/GROUP/VERSION`.
+pub(crate) fn document(path: &str) -> Option<&'static Document> {
+    DOCUMENTS.iter().find(|document| document.path == path)
+}
+
+/// Returns the SHA-256 of a text in upper-case hexadecimal digits.
+pub(crate) fn hash(text: &str) -> String {
+    fbc::Digest::new(Sha256::digest(text).into()).to_string().trim_start_matches("sha256:").to_uppercase()
+}
+
+fn document_of(group: &str, version: &str) -> Value {
+    let kinds = Kind::ALL.into_iter().filter(|kind| kind.group() == group && kind.version() == version);
+    let (mut paths, mut schemas) = (Map::new(), Map::new());
+    for kind in kinds {
+        add_paths(kind, &mut paths);
+        for name in [schema_name(kind), format!("{}List", schema_name(kind))] {
+            add_schema(&name, &mut schemas);
+        }
+    }
+    json!({
+        "openapi": "3.0.0",
+        "info": { "title": "catalogql", "version": version },
+        "paths": paths,
+        "components": { "schemas": schemas },
+    })
+}
+
+/// Returns the name of the schema of a kind.
+fn schema_name(kind: Kind) -> String {
+    let domain: Vec<_> = kind.group().split('.').rev().collect();
+    format!("{}.{}.{}", domain.join("."), kind.version(), kind.name())
+}
+
+/// Adds a schema and those that it refers to.
+fn add_schema(name: &str, schemas: &mut Map<String, Value>) {
+    let Some(schema) = SCHEMAS.get(name).filter(|_| !schemas.contains_key(name)) else { return };
+    schemas.insert(name.to_owned(), schema.clone());
+    for reference in references(schema) {
+        add_schema(&reference, schemas);
+    }
+}
+
+/// Returns the names of the schemas that a value refers to.
+fn references(value: &Value) -> Vec<String> {
+    match value {
+        Value::Object(members) => {
+            let own = members.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
+            own.map(str::to_owned).into_iter().chain(members.values().flat_map(references)).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(references).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn add_paths(kind: Kind, paths: &mut Map<String, Value>) {
+    let (base, plural) = (format!("/apis/{}", kind.api_version()), kind.plural());
+    let namespaces = if kind.is_namespaced() { "/namespaces/{namespace}" } else { "" };
+    let (one, list) = (schema_name(kind), format!("{}List", schema_name(kind)));
+    let namespace = kind.is_namespaced().then(|| path_parameter("namespace", "Namespace of the objects"));
+    let with = |further: Option<Value>| namespace.iter().cloned().chain(further).collect::<Vec<_>>();
+    if kind.is_namespaced() {
+        let listed = operation(kind, "list", "objects in all namespaces", &list);
+        paths.insert(format!("{base}/{plural}"), json!({ "get": listed, "parameters": list_parameters() }));
+    }
+    let listed = operation(kind, "list", "objects", &list);
+    let parameters: Vec<_> = with(None).into_iter().chain(list_parameters()).collect();
+    paths.insert(format!("{base}{namespaces}/{plural}"), json!({ "get": listed, "parameters": parameters }));
+    let name = || with(Some(path_parameter("name", "Name of the object")));
+    let got = operation(kind, "get", "one object", &one);
+    paths.insert(format!("{base}{namespaces}/{plural}/{{name}}"), json!({ "get": got, "parameters": name() }));
+    for part in kind.subresources() {
+        let mut got = operation(kind, "get", &format!("the {part} of one object"), &one);
+        got["responses"]["200"] = json!({ "description": "OK", "content": { "*/*": { "schema": { "type": "string", "format": "binary" } } } });
+        let path = format!("{base}{namespaces}/{plural}/{{name}}/{part}");
+        paths.insert(path, json!({ "get": got, "parameters": name() }));
+    }
+}
+
+fn operation(kind: Kind, action: &str, what: &str, schema: &str) -> Value {
+    let reference = json!({ "schema": { "$ref": format!("#/components/schemas/{schema}") } });
+    json!({
+        "description": format!("{action} {what} of kind {}", kind.name()),
+        "responses": {
+            "200": { "description": "OK", "content": { "application/json": reference, "application/yaml": reference } },
+        },
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": { "group": kind.group(), "version": kind.version(), "kind": kind.name() },
+    })
+}
+
+fn path_parameter(name: &str, description: &str) -> Value {
+    json!({
+        "name": name, "in": "path", "required": true, "description": description,
+        "schema": { "type": "string", "uniqueItems": true },
+    })
+}
+
+/// Returns the parameters of lists and watches.
+fn list_parameters() -> Vec<Value> {
+    let parameters = [
+        ("allowWatchBookmarks", "boolean", "Whether a watch tells the current resource version from time to time."),
+        ("continue", "string", "Token of the page before."),
+        ("fieldSelector", "string", "Fields that the objects must have."),
+        ("labelSelector", "string", "Labels that the objects must have."),
+        ("limit", "integer", "Maximum number of objects of a page."),
+        ("resourceVersion", "string", "Resource version that the response must have at least."),
+        ("resourceVersionMatch", "string", "How the resource version is compared."),
+        ("timeoutSeconds", "integer", "Seconds after which a watch ends."),
+        ("watch", "boolean", "Whether changes are sent as they happen."),
+    ];
+    let parameters = parameters.map(|(name, kind, description)| {
+        json!({ "name": name, "in": "query", "description": description, "schema": { "type": kind } })
+    });
+    parameters.into()
+}

@@ -1,0 +1,157 @@
+//! The parameters of lists and watches (`ListOptions` of meta.k8s.io).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fbc::selector::Selector;
+
+use crate::continuation::Continuation;
+use crate::fields::FieldSelector;
+use crate::kind::Kind;
+use crate::negotiation::Format;
+use crate::status::Status;
+
+/// The parameters of a request. Unknown ones are ignored.
+#[derive(Debug)]
+pub(crate) struct Options(BTreeMap<String, String>);
+
+/// Which objects a request selects.
+#[derive(Debug, Default)]
+pub(crate) struct Selection {
+    pub(crate) labels: Selector,
+    pub(crate) fields: FieldSelector,
+    /// Whether there is a selector at all.
+    pub(crate) is_partial: bool,
+}
+
+/// Which part of a row of a table stands for its object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IncludeObject {
+    None,
+    Metadata,
+    Object,
+}
+
+impl Options {
+    /// Parses the query of a URL; of a parameter with several values, the first counts.
+    pub(crate) fn parse(query: &str) -> Self {
+        let mut parameters = BTreeMap::new();
+        for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+            parameters.entry(key.into_owned()).or_insert(value.into_owned());
+        }
+        Self(parameters)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Returns a parameter that is there and not empty.
+    fn given(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// Returns whether a parameter is there and neither `false` nor `0`.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| !value.eq_ignore_ascii_case("false") && value != "0")
+    }
+
+    pub(crate) fn is_watch(&self) -> bool {
+        self.is_set("watch")
+    }
+
+    /// Returns the format with line breaks, if the request asks for them.
+    pub(crate) fn format(&self, format: Format) -> Format {
+        if format == Format::Json && self.is_set("pretty") { Format::PrettyJson } else { format }
+    }
+
+    /// Returns the name that a field selector demands, as authorization sees it.
+    pub(crate) fn selected_name(&self) -> Option<String> {
+        FieldSelector::parse(self.get("fieldSelector")?).ok()?.exact("metadata.name").map(str::to_owned)
+    }
+
+    /// Returns which objects of a kind are selected.
+    pub(crate) fn selection(&self, kind: Kind) -> Result<Selection, Status> {
+        self.limit()?;
+        self.timeout()?;
+        let labels = Selector::parse(self.get("labelSelector").unwrap_or_default());
+        let labels = labels.map_err(|error| Status::bad_request(error.to_string()))?;
+        let fields = FieldSelector::parse(self.get("fieldSelector").unwrap_or_default())?;
+        fields.validate(kind)?;
+        let is_partial = ["labelSelector", "fieldSelector"].iter().any(|name| self.given(name).is_some());
+        Ok(Selection { labels, fields, is_partial })
+    }
+
+    /// Refuses combinations that mean nothing.
+    pub(crate) fn validate(&self) -> Result<(), Status> {
+        let (version, rule) = (self.given("resourceVersion"), self.given("resourceVersionMatch"));
+        let forbidden = |field: &str, message: &str| {
+            Err(Status::invalid_parameter(field, "FieldValueForbidden", &format!("Forbidden: {message}")))
+        };
+        if self.get("sendInitialEvents").is_some() {
+            let verb = if self.is_watch() { "not supported for watch" } else { "forbidden for list" };
+            return forbidden("sendInitialEvents", &format!("sendInitialEvents is {verb}"));
+        }
+        if rule.is_some() && self.is_watch() {
+            return forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden for watch");
+        }
+        if rule.is_some() && version.is_none() {
+            let message = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+            return forbidden("resourceVersionMatch", message);
+        }
+        if let Some(rule) = rule.filter(|rule| !["Exact", "NotOlderThan"].contains(rule)) {
+            let message = format!("Unsupported value: \"{rule}\": supported values: \"Exact\", \"NotOlderThan\", \"\"");
+            return Err(Status::invalid_parameter("resourceVersionMatch", "FieldValueNotSupported", &message));
+        }
+        if self.given("continue").is_some() && version.is_some_and(|version| version != "0") {
+            return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+        }
+        Ok(())
+    }
+
+    /// Returns the resource version that the state must have at least; 0 for any.
+    pub(crate) fn resource_version(&self) -> Result<u64, Status> {
+        let Some(text) = self.given("resourceVersion") else { return Ok(0) };
+        text.parse().map_err(|_| {
+            Status::bad_request(format!("resourceVersion: Invalid value: \"{text}\": must be a decimal number"))
+        })
+    }
+
+    /// Returns whether the state must have exactly the resource version.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.get("resourceVersionMatch") == Some("Exact")
+    }
+
+    /// Returns the maximum number of objects; `None` for all.
+    pub(crate) fn limit(&self) -> Result<Option<usize>, Status> {
+        Ok(usize::try_from(self.integer("limit")?).ok().filter(|limit| *limit > 0))
+    }
+
+    /// Returns how long a watch lasts, if the request says so.
+    pub(crate) fn timeout(&self) -> Result<Option<Duration>, Status> {
+        let seconds = u64::try_from(self.integer("timeoutSeconds")?).ok().filter(|seconds| *seconds > 0);
+        Ok(seconds.map(Duration::from_secs))
+    }
+
+    /// Returns where the list goes on.
+    pub(crate) fn continuation(&self) -> Result<Option<Continuation>, Status> {
+        self.given("continue").map(Continuation::parse).transpose()
+    }
+
+    pub(crate) fn include_object(&self) -> Result<IncludeObject, Status> {
+        match self.get("includeObject").unwrap_or_default() {
+            "" | "Metadata" => Ok(IncludeObject::Metadata),
+            "Object" => Ok(IncludeObject::Object),
+            "None" => Ok(IncludeObject::None),
+            other => Err(Status::bad_request(format!(
+                "Unable to convert to Table as requested: includeObject: Invalid value: \"{other}\": must be 'Metadata', \
+                 'Object', 'None', or empty"
+            ))),
+        }
+    }
+
+    fn integer(&self, name: &str) -> Result<i64, Status> {
+        let Some(text) = self.given(name) else { return Ok(0) };
+        text.parse().map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing \"{text}\": invalid syntax")))
+    }
+}

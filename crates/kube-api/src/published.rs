@@ -1,0 +1,230 @@
+//! The published set as objects of the API: which there are, and the resource version at which each last changed.
+//!
+//! One task follows what is served ([`follow`]) and alone makes resource versions. Requests take a state, which never
+//! changes. The objects of a kind are listed when somebody first asks for them, and compared at each change from then on.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use jiff::Timestamp;
+use serving::{Catalogs, Served, Snapshot};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::watch;
+
+use crate::kind::Kind;
+use crate::manifest::CatalogSource;
+
+/// Number of former states that a watch can begin at. An older one is answered with 410, and the client lists again.
+pub const FORMER_STATES: usize = 16;
+
+/// All objects at one moment.
+#[derive(Debug, Default)]
+pub(crate) struct Published {
+    /// Resource version of the state: microseconds since 1970 or one more than the last, whichever is greater.
+    pub(crate) revision: u64,
+    /// By name.
+    pub(crate) catalogs: Vec<PublishedCatalog>,
+    /// States before this one, latest first.
+    former: Vec<FormerState>,
+}
+
+/// A catalog with its objects.
+#[derive(Clone, Debug)]
+pub(crate) struct PublishedCatalog {
+    pub(crate) served: Arc<Served>,
+    pub(crate) objects: Arc<CatalogObjects>,
+}
+
+/// The objects of a former state: their names, labels and hashes, without the content.
+#[derive(Clone, Debug)]
+pub(crate) struct FormerState {
+    pub(crate) revision: u64,
+    pub(crate) catalogs: Vec<Arc<CatalogObjects>>,
+}
+
+/// The objects of a catalog, by kind.
+#[derive(Debug)]
+pub(crate) struct CatalogObjects {
+    pub(crate) source: CatalogSource,
+    pub(crate) priority: i32,
+    /// Name under which the catalog is served.
+    pub(crate) catalog: String,
+    /// Resource version at which the catalog last changed.
+    revision: u64,
+    kinds: [OnceLock<Vec<Listed>>; Kind::ALL.len()],
+}
+
+/// An object in the list of its kind, which is sorted by name.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    /// Index of what the object is about among the packages, bundles or blobs of its catalog.
+    pub(crate) place: usize,
+    pub(crate) object: Arc<Object>,
+}
+
+/// What is known of an object beside its text.
+#[derive(Debug)]
+pub(crate) struct Object {
+    pub(crate) name: String,
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) annotations: BTreeMap<String, String>,
+    /// The first bytes of the SHA-256 of everything that the object shows.
+    pub(crate) hash: u64,
+    /// Resource version at which it last changed.
+    pub(crate) revision: u64,
+}
+
+/// Publishes a state for each change of what is served, until the program ends.
+pub(crate) async fn follow(catalogs: Catalogs, global_namespace: Arc<str>, states: watch::Sender<Arc<Published>>) {
+    let mut changes = catalogs.changes();
+    loop {
+        changes.borrow_and_update();
+        let (snapshot, before) = (catalogs.snapshot(), states.borrow().clone());
+        let namespace = Arc::clone(&global_namespace);
+        // Objects of a large catalog take a while to compare.
+        let next = tokio::task::spawn_blocking(move || before.next(&snapshot, &namespace)).await;
+        if let Ok(next) = next {
+            states.send_replace(Arc::new(next));
+        }
+        if changes.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+impl Published {
+    /// Returns the state of a snapshot. Its revision is that of `self` if no object changed.
+    fn next(&self, snapshot: &Snapshot, global_namespace: &str) -> Self {
+        let now = u64::try_from(Timestamp::now().as_microsecond()).unwrap_or_default();
+        let revision = now.max(self.revision + 1);
+        let catalogs: Vec<_> = snapshot
+            .by_name()
+            .map(|served| {
+                let before = self.catalogs.iter().find(|catalog| catalog.served.name == served.name);
+                if let Some(before) = before.filter(|before| before.served.revision() == served.revision()) {
+                    return PublishedCatalog { served: Arc::clone(served), objects: Arc::clone(&before.objects) };
+                }
+                let objects = CatalogObjects::new(served, global_namespace, revision, before);
+                PublishedCatalog { served: Arc::clone(served), objects: Arc::new(objects) }
+            })
+            .collect();
+        let objects = |catalogs: &[PublishedCatalog]| -> Vec<_> {
+            catalogs.iter().map(|catalog| Arc::clone(&catalog.objects)).collect()
+        };
+        let (old, new) = (objects(&self.catalogs), objects(&catalogs));
+        let is_same = old.len() == new.len() && old.iter().zip(&new).all(|(old, new)| Arc::ptr_eq(old, new));
+        if is_same && self.revision > 0 {
+            return Self { revision: self.revision, catalogs, former: self.former.clone() };
+        }
+        let mut former = self.former.clone();
+        if self.revision > 0 {
+            former.insert(0, FormerState { revision: self.revision, catalogs: old });
+            former.truncate(FORMER_STATES);
+        }
+        Self { revision, catalogs, former }
+    }
+
+    /// Returns the former state in effect at a revision; `None` if it is too old.
+    pub(crate) fn former_at(&self, revision: u64) -> Option<&FormerState> {
+        self.former.iter().find(|former| former.revision <= revision)
+    }
+
+    /// Returns the oldest revision at which a watch can begin.
+    pub(crate) fn oldest(&self) -> u64 {
+        self.former.last().map_or(self.revision, |former| former.revision)
+    }
+
+    /// Returns the objects of its catalogs.
+    pub(crate) fn objects(&self) -> Vec<Arc<CatalogObjects>> {
+        self.catalogs.iter().map(|catalog| Arc::clone(&catalog.objects)).collect()
+    }
+
+    /// Lists the objects of a kind, where that has not been done.
+    pub(crate) fn prepare(&self, kind: Kind) {
+        for catalog in &self.catalogs {
+            catalog.listed(kind);
+        }
+    }
+
+    /// Returns whether the objects of a kind are listed.
+    pub(crate) fn is_prepared(&self, kind: Kind) -> bool {
+        self.catalogs.iter().all(|catalog| catalog.objects.known(kind).is_some())
+    }
+}
+
+impl PublishedCatalog {
+    /// Returns the objects of a kind, sorted by name; lists them if that has not been done.
+    pub(crate) fn listed(&self, kind: Kind) -> &[Listed] {
+        let CatalogObjects { kinds, source, revision, .. } = &*self.objects;
+        kinds[kind as usize].get_or_init(|| kind.list(&self.served, source, *revision))
+    }
+}
+
+impl CatalogObjects {
+    /// Lists the kinds that are listed in the former state of the catalog. Objects that did not change keep their
+    /// revisions.
+    fn new(served: &Served, global_namespace: &str, revision: u64, before: Option<&PublishedCatalog>) -> Self {
+        let source = catalog_source(served, global_namespace);
+        let kinds = Kind::ALL.map(|kind| {
+            let listed = OnceLock::new();
+            if let Some(before) = before.and_then(|before| before.objects.known(kind)) {
+                let _ = listed.set(keep_unchanged(kind.list(served, &source, revision), before));
+            }
+            listed
+        });
+        let (priority, catalog) = (served.metadata.priority, served.name.clone());
+        Self { source, priority, catalog, revision, kinds }
+    }
+
+    /// Returns the objects of a kind, if they are listed.
+    pub(crate) fn known(&self, kind: Kind) -> Option<&[Listed]> {
+        self.kinds[kind as usize].get().map(Vec::as_slice)
+    }
+}
+
+/// Replaces objects by those of before of the same name and hash.
+fn keep_unchanged(mut listed: Vec<Listed>, before: &[Listed]) -> Vec<Listed> {
+    let mut before = before.iter().peekable();
+    for Listed { object, .. } in &mut listed {
+        while before.next_if(|former| former.object.name < object.name).is_some() {}
+        let same =
+            before.peek().filter(|former| former.object.name == object.name && former.object.hash == object.hash);
+        if let Some(former) = same {
+            *object = Arc::clone(&former.object);
+        }
+    }
+    listed
+}
+
+/// Returns what stands for the `CatalogSource` of a catalog: the object itself, or values of its `ClusterCatalog` or of
+/// the configuration.
+fn catalog_source(served: &Served, global_namespace: &str) -> CatalogSource {
+    let metadata = &served.metadata;
+    let namespace = metadata.namespace.as_deref().unwrap_or(global_namespace);
+    // Catalogs of `CatalogSources` are served as NAMESPACE.NAME.
+    let own = metadata.namespace.as_deref().and_then(|own| served.name.strip_prefix(own)?.strip_prefix('.'));
+    let name = own.unwrap_or(&served.name);
+    let is_shown = |key: &str| {
+        let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
+        !["kubernetes.io", "catalogql.io"].iter().any(|domain| prefix.ends_with(domain))
+            && key != "olm.operatorframework.io/metadata.name"
+    };
+    CatalogSource {
+        name: name.to_owned(),
+        namespace: namespace.to_owned(),
+        display_name: metadata.display_name.clone().unwrap_or_default(),
+        publisher: metadata.publisher.clone().unwrap_or_default(),
+        labels: metadata.labels.iter().filter(|(key, _)| is_shown(key)).map(|(k, v)| (k.clone(), v.clone())).collect(),
+        created: metadata.created,
+    }
+}
+
+/// Returns the first bytes of the SHA-256 of these parts.
+pub(crate) fn hash_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> [u8; 16] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize()[..16].try_into().expect("a digest has 32 bytes")
+}

@@ -1,0 +1,264 @@
+//! Watches: the changes of a collection, one JSON object a line, for as long as the client listens.
+//!
+//! A change of the published set is compared by the hashes of its objects; an event is written when it is sent.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::response::Response;
+use futures_util::stream;
+use jiff::Timestamp;
+use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::{Instant, sleep_until};
+
+use crate::collection::Collection;
+use crate::item::Item;
+use crate::json::JsonWriter;
+use crate::negotiation::{Format, Shape};
+use crate::options::{IncludeObject, Options};
+use crate::published::{CatalogObjects, Listed, Published};
+use crate::response;
+use crate::status::Status;
+
+/// Interval of the bookmarks of a watch that asks for them: they tell it the current resource version.
+pub const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Maximum number of watches at a time; a further one is refused with 429, and clients repeat it.
+pub const MAX_WATCHES: usize = 1024;
+
+/// Shortest time that a watch without `timeoutSeconds` lasts; the longest is twice that. Watches that began together do
+/// not end together.
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
+
+/// A watch that is being sent.
+struct Watch {
+    collection: Collection,
+    states: watch::Receiver<Arc<Published>>,
+    state: Arc<Published>,
+    events: VecDeque<Event>,
+    shape: Shape,
+    include: IncludeObject,
+    /// Whether no table was sent yet: the first one has columns.
+    is_first: bool,
+    end: Instant,
+    bookmarks: Option<Instant>,
+    bookmark_interval: Duration,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// A change of an object.
+struct Event {
+    name: &'static str,
+    objects: Arc<CatalogObjects>,
+    listed: Listed,
+    /// Index of its catalog in the state; `None` for an object that is gone.
+    catalog: Option<usize>,
+}
+
+/// Responds with the changes of a collection after the resource version of the request; without one, all objects are
+/// added first.
+pub(crate) fn respond(
+    collection: Collection,
+    (states, state): (watch::Receiver<Arc<Published>>, Arc<Published>),
+    options: &Options,
+    (shape, bookmark_interval): (Shape, Duration),
+    permit: OwnedSemaphorePermit,
+) -> Result<Response, Status> {
+    let since = options.resource_version()?;
+    let events = match since {
+        0 => changes(&collection, &[], &state),
+        since if since >= state.revision => VecDeque::new(),
+        since => {
+            let former = state.former_at(since).ok_or_else(|| too_old(since, &state))?;
+            let is_known = former.catalogs.iter().all(|objects| objects.known(collection.kind).is_some());
+            if !is_known {
+                return Err(too_old(since, &state));
+            }
+            changes(&collection, &former.catalogs, &state)
+        }
+    };
+    let now = Instant::now();
+    let timeout = options.timeout()?.unwrap_or_else(|| DEFAULT_TIMEOUT.mul_f64(1.0 + fastrand::f64()));
+    let bookmarks = options.is_set("allowWatchBookmarks").then(|| now + bookmark_interval);
+    let (include, end) = (options.include_object()?, now + timeout);
+    let watch = Watch {
+        collection,
+        states,
+        state,
+        events,
+        shape,
+        include,
+        is_first: true,
+        end,
+        bookmarks,
+        bookmark_interval,
+        _permit: permit,
+    };
+    let frames = stream::unfold(watch, async |mut watch| {
+        let frame = watch.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(frame), watch))
+    });
+    Ok(response::typed(Body::from_stream(frames), Format::Json.media_type()))
+}
+
+fn too_old(since: u64, state: &Published) -> Status {
+    Status::expired(format!("too old resource version: {since} ({})", state.oldest()))
+}
+
+/// Returns the changes of a collection between former objects and a state.
+fn changes(collection: &Collection, former: &[Arc<CatalogObjects>], state: &Published) -> VecDeque<Event> {
+    let kind = collection.kind;
+    let mut events = VecDeque::new();
+    for objects in former {
+        let is_served =
+            |objects: &CatalogObjects| state.catalogs.iter().any(|now| now.objects.catalog == objects.catalog);
+        if !is_served(objects) {
+            compare(collection, Some(objects), None, &mut events);
+        }
+    }
+    for (at, published) in state.catalogs.iter().enumerate() {
+        let objects = &published.objects;
+        let before = former.iter().find(|before| before.catalog == objects.catalog);
+        if before.is_none_or(|before| !Arc::ptr_eq(before, objects)) {
+            compare(collection, before, Some((at, objects, published.listed(kind))), &mut events);
+        }
+    }
+    events
+}
+
+/// Adds the changes of a catalog, whose objects are sorted by name.
+fn compare(
+    collection: &Collection,
+    before: Option<&Arc<CatalogObjects>>,
+    now: Option<(usize, &Arc<CatalogObjects>, &[Listed])>,
+    events: &mut VecDeque<Event>,
+) {
+    let shown =
+        |objects: &CatalogObjects, listed: &Listed| collection.sees(objects) && collection.selects(objects, listed);
+    let is_same_place = before.zip(now).is_some_and(|(before, (_, now, _))| before.source == now.source);
+    let old = before.map(|objects| objects.known(collection.kind).unwrap_or_default()).unwrap_or_default();
+    let new = now.map(|(.., listed)| listed).unwrap_or_default();
+    let mut old = old.iter().filter(|listed| before.is_some_and(|objects| shown(objects, listed))).peekable();
+    let gone = |listed: &Listed, events: &mut VecDeque<Event>| {
+        let objects = Arc::clone(before.expect("an object that was there has a catalog"));
+        events.push_back(Event { name: "DELETED", objects, listed: listed.clone(), catalog: None });
+    };
+    let selected = new.iter().filter(|listed| now.is_some_and(|(_, objects, _)| shown(objects, listed)));
+    for listed in selected {
+        while let Some(former) = old.next_if(|former| former.object.name < listed.object.name) {
+            gone(former, events);
+        }
+        let former = old.next_if(|former| former.object.name == listed.object.name);
+        let Some((at, objects, _)) = now else { continue };
+        let name = match former {
+            Some(former) if former.object.hash == listed.object.hash && is_same_place => continue,
+            Some(_) => "MODIFIED",
+            None => "ADDED",
+        };
+        events.push_back(Event { name, objects: Arc::clone(objects), listed: listed.clone(), catalog: Some(at) });
+    }
+    old.for_each(|former| gone(former, events));
+}
+
+impl Watch {
+    /// Returns the next lines; `None` when the watch ends.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Some(self.frame(&event));
+            }
+            let bookmark = self.bookmarks;
+            tokio::select! {
+                changed = self.states.changed() => {
+                    changed.ok()?;
+                    self.follow().await;
+                }
+                () = sleep_until(self.end) => return None,
+                () = sleep_until(bookmark.unwrap_or(self.end)), if bookmark.is_some() => {
+                    self.bookmarks = Some(Instant::now() + self.bookmark_interval);
+                    return Some(self.bookmark());
+                }
+            }
+        }
+    }
+
+    /// Compares the next state with the one that the client knows.
+    async fn follow(&mut self) {
+        let next = Arc::clone(&self.states.borrow_and_update());
+        let next = crate::prepared(next, self.collection.kind).await;
+        self.events = changes(&self.collection, &self.state.objects(), &next);
+        self.state = next;
+    }
+
+    fn frame(&mut self, event: &Event) -> Bytes {
+        let Event { name, objects, listed, catalog } = event;
+        let kind = self.collection.kind;
+        let published = catalog.map(|at| (&self.state.catalogs[at], listed));
+        // What is gone has the resource version of the state without it.
+        let revision = if published.is_some() { listed.object.revision } else { self.state.revision };
+        let namespace = self.collection.namespace_of(objects);
+        let item = Item { kind, objects, object: &listed.object, namespace, revision, published };
+        let mut out = JsonWriter::default();
+        out.open(b'{');
+        out.text_member("type", name);
+        out.key("object");
+        match self.shape {
+            Shape::Whole => item.write(true, &mut out),
+            Shape::Metadata(version) => item.write_partial(version, &mut out),
+            Shape::Table(version) => {
+                let mut row = JsonWriter::default();
+                item.write_row(version, self.include, Timestamp::now(), &mut row);
+                self.table(version, revision, &row.into_bytes(), &mut out);
+                self.is_first = false;
+            }
+        }
+        out.close(b'}');
+        line(out)
+    }
+
+    /// Writes a table with one row, or none.
+    fn table(&self, version: &str, revision: u64, row: &[u8], out: &mut JsonWriter) {
+        let mut head = self.collection.table_head(version, self.is_first);
+        head["metadata"] = json!({ "resourceVersion": revision.to_string() });
+        out.raw(head.to_string().as_bytes());
+        out.truncate(out.len() - 1);
+        out.key("rows");
+        out.open(b'[');
+        if !row.is_empty() {
+            out.raw(row);
+        }
+        out.close(b']');
+        out.close(b'}');
+    }
+
+    /// Returns the line that tells the client the current resource version.
+    fn bookmark(&self) -> Bytes {
+        let kind = self.collection.kind;
+        let mut out = JsonWriter::default();
+        out.open(b'{');
+        out.text_member("type", "BOOKMARK");
+        out.key("object");
+        let metadata = json!({ "resourceVersion": self.state.revision.to_string(), "creationTimestamp": null });
+        let (name, version) = match self.shape {
+            Shape::Whole => (kind.name(), kind.api_version()),
+            Shape::Metadata(version) => ("PartialObjectMetadata", format!("meta.k8s.io/{version}")),
+            Shape::Table(version) => {
+                self.table(version, self.state.revision, b"", &mut out);
+                out.close(b'}');
+                return line(out);
+            }
+        };
+        out.raw(json!({ "kind": name, "apiVersion": version, "metadata": metadata }).to_string().as_bytes());
+        out.close(b'}');
+        line(out)
+    }
+}
+
+fn line(out: JsonWriter) -> Bytes {
+    let mut line = out.into_bytes();
+    line.push(b'\n');
+    line.into()
+}
