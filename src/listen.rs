@@ -34,6 +34,7 @@ use service::Services;
 
 pub use connections::{ConnectionCounts, OpenConnections};
 pub use cors::cors;
+pub use gathered::GATHERED_BYTES;
 pub use hosts::AllowedHosts;
 pub use probes::Ready;
 pub use tls::{RELOAD_INTERVAL, Tls, TlsError, TlsFiles, TlsVersion};

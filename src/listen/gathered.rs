@@ -2,7 +2,7 @@
 //! 16 KiB of a response; here, what is written while the connection is polled is sent at its end, or when much of it waits.
 //! It waits encrypted, in the buffers of rustls: nothing is copied for it.
 
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, Write as _};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -11,9 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
-/// Bytes that may wait before they are sent; with what is written then, a connection whose client reads nothing holds 16 KiB
-/// more.
-const WAITING_BYTES: usize = 64 * 1024;
+/// Number of bytes that wait before more are only taken once they are sent.
+pub const GATHERED_BYTES: usize = 64 * 1024;
 
 /// A TLS connection that sends what is written when it is told to. Clones share it.
 #[derive(Clone)]
@@ -48,11 +47,17 @@ impl GatheredWrites {
 impl Gathered {
     /// Sends what waits.
     fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.waiting > 0 {
+        if self.stream.get_ref().1.wants_write() {
             ready!(Pin::new(&mut self.stream).poll_flush(context))?;
-            self.waiting = 0;
         }
+        self.waiting = 0;
         Poll::Ready(Ok(()))
+    }
+
+    fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let written = self.stream.get_mut().1.writer().write_vectored(slices)?;
+        self.waiting += written;
+        Ok(written)
     }
 }
 
@@ -73,12 +78,12 @@ impl AsyncWrite for GatheredWrites {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let mut gathered = self.stream();
-        if gathered.waiting >= WAITING_BYTES {
+        if gathered.waiting >= GATHERED_BYTES {
             ready!(gathered.send(context))?;
         }
-        let written = io::Write::write_vectored(&mut gathered.stream.get_mut().1.writer(), slices)?;
-        gathered.waiting += written;
-        Poll::Ready(Ok(written))
+        let written = gathered.write(slices)?;
+        // Keys that have encrypted as much as they may are renewed in place of the first write.
+        Poll::Ready(if written == 0 { gathered.write(slices) } else { Ok(written) })
     }
 
     fn is_write_vectored(&self) -> bool {

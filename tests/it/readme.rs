@@ -317,6 +317,7 @@ fn connection_limits() -> Vec<(&'static str, String)> {
         ("HTTP/2 streams", streams.to_string()),
         ("HTTP/2 window", window_bytes.to_string()),
         ("HTTP/2 queue", unsent_bytes.to_string()),
+        ("HTTP/2 write", listen::GATHERED_BYTES.to_string()),
         ("HTTP/2 resets", reset_streams.to_string()),
         ("HTTP/2 errors", error_streams.to_string()),
         ("HTTP/2 goodbye", format!("{} s", goodbye.as_secs())),
