@@ -11,6 +11,7 @@ collector="${XDG_CACHE_HOME:-$HOME/.cache}/catalogql/collector/$pins/collector"
 [ -x "$collector" ] || GOTOOLCHAIN=auto CGO_ENABLED=0 nice go build -trimpath -buildvcs=false -o "$collector" .
 
 folder=$(mktemp -d)
+touch "$folder/collector" "$folder/server"
 processes=
 trap 'kill $processes 2>/dev/null; wait; rm -rf "$folder"' EXIT
 fail() {
