@@ -3,6 +3,7 @@
 mod chart;
 mod conditions;
 mod control_plane;
+mod kube_api;
 mod lifecycle;
 mod manifests;
 mod metrics;

@@ -18,6 +18,7 @@ mod hostile_clients;
 mod http2;
 mod images;
 mod json;
+mod kube_api;
 mod layers;
 mod metadata;
 mod metrics;
