@@ -8,7 +8,7 @@ use super::values::parse_listen;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Kubernetes API")]
 pub struct KubeApiArgs {
-    /// Address to serve the aggregated Kubernetes API on (`packages.operators.coreos.com/v1`), such as `:6443`, with the
+    /// Address to serve the aggregated Kubernetes API on (`kubectl get packagemanifests`), such as `:6443`, with the
     /// certificate of the server if it has one [default: none]
     #[arg(long, value_name = "HOST:PORT", value_parser = parse_listen)]
     pub kube_api_listen: Option<String>,

@@ -7,6 +7,10 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
 use testing::{ControlPlane, Folders, eventually, fixed_port, fixture};
 
+/// The groups of the API with their versions.
+const GROUPS: [(&str, &str); 2] =
+    [("packages.operators.coreos.com", "v1"), ("catalogd.operatorframework.io", "v1beta1")];
+
 /// A server of the API; killed when it is dropped.
 struct Server(Child);
 
@@ -59,23 +63,20 @@ fn register(plane: &ControlPlane, port: u16, authority: &str) {
         "apiVersion": "v1", "kind": "Service", "metadata": { "name": "catalogql", "namespace": "olm" },
         "spec": { "type": "ExternalName", "externalName": "localhost" },
     });
-    let registration = json!({
-        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-        "metadata": { "name": "v1.packages.operators.coreos.com" },
-        "spec": {
-            "group": "packages.operators.coreos.com", "version": "v1",
-            "groupPriorityMinimum": 2000, "versionPriority": 15, "caBundle": authority,
-            "service": { "name": "catalogql", "namespace": "olm", "port": port },
-        },
-    });
-    plane.apply(&[service, registration]);
-    plane.kubectl(&[
-        "wait",
-        "--for=condition=Available",
-        "--timeout=60s",
-        "apiservice",
-        "v1.packages.operators.coreos.com",
-    ]);
+    plane.apply(&[service]);
+    for (group, version) in GROUPS {
+        plane.apply(&[json!({
+            "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+            "metadata": { "name": format!("{version}.{group}") },
+            "spec": {
+                "group": group, "version": version,
+                "groupPriorityMinimum": 2000, "versionPriority": 15, "caBundle": authority,
+                "service": { "name": "catalogql", "namespace": "olm", "port": port },
+            },
+        })]);
+        let name = format!("{version}.{group}");
+        plane.kubectl(&["wait", "--for=condition=Available", "--timeout=60s", "apiservice", &name]);
+    }
 }
 
 #[test]
@@ -123,7 +124,30 @@ fn kubectl_shows_the_packages_of_catalogs_through_the_api_server() {
     let missing = plane.try_kubectl(&["get", "packagemanifest", "none"], "");
     let expected = "Error from server (NotFound): packagemanifests.packages.operators.coreos.com \"none\" not found\n";
     assert_eq!((missing.success, missing.stderr.as_str()), (false, expected));
+    contents(&plane);
     watch(&plane, &folders);
+}
+
+/// Shows what catalogs hold.
+fn contents(plane: &ControlPlane) {
+    eventually(|| plane.try_kubectl(&["get", "bundlemetadata"], "").success.then_some(()));
+    let rows = |arguments: &str| {
+        let text = plane.kubectl(&arguments.split(' ').collect::<Vec<_>>());
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    let five = "b:five.v1.0.0 five 1.0.0 <unknown>";
+    assert_eq!(rows("get bundlemetadata -l catalog=b,package=five --no-headers"), [five]);
+    assert_eq!(
+        rows("get packages.catalogd.operatorframework.io b:five --no-headers"),
+        ["b:five b five stable stable <unknown>"]
+    );
+    let names = rows("get catalogmetadata --field-selector spec.catalog=b,spec.schema=olm.channel -o name");
+    let expected = ["five", "four"]
+        .map(|package| format!("catalogmetadata.catalogd.operatorframework.io/b:olm.channel:{package}:stable"));
+    assert_eq!(names, expected);
+    let explain = ["explain", "catalogmetadata.spec.content"];
+    let explained = eventually(|| Some(plane.try_kubectl(&explain, "")).filter(|output| output.success)).stdout;
+    assert!(explained.contains("The blob, as it is in the catalog."), "{explained}");
 }
 
 /// Waits with kubectl for a change of a package, and for its end.

@@ -44,7 +44,7 @@ impl FieldSelector {
     /// must equal nothing may have any value.
     pub(crate) fn matches(&self, namespace: &str, listed: &Listed) -> bool {
         self.0.iter().all(|Term { field, value, is_equal }| {
-            (*is_equal && value.is_empty()) || (Kind::field(field, namespace, listed) == *value) == *is_equal
+            (*is_equal && value.is_empty()) || (Kind::field(field, namespace, &listed.object) == *value) == *is_equal
         })
     }
 }

@@ -37,6 +37,10 @@ pub(crate) struct Manifest {
     pub(crate) annotations: BTreeMap<String, String>,
     /// JSON text of `status`.
     pub(crate) status: Vec<u8>,
+    /// Version of the newest bundle of the default channel.
+    pub(crate) version: String,
+    /// Name of the provider; empty if there is none.
+    pub(crate) provider: String,
 }
 
 /// Labels that say which catalog a package is from. A package that declares them has annotations of these names instead.
@@ -62,9 +66,10 @@ impl Manifest {
     pub(crate) fn read(package: Package<'_>, source: &CatalogSource, manifests: &mut Manifests) -> Option<Self> {
         let mut channels = shown_channels(package, manifests);
         let default = default_channel(package, &channels)?;
-        let Csv { labels, provider, provider_texts, .. } = &mut channels[default].csv;
-        let (labels, provider) = (std::mem::take(labels), std::mem::take(provider));
-        let (labels, annotations) = all_labels(source, std::mem::take(provider_texts), labels);
+        let Csv { labels, provider, provider_texts, version, .. } = &mut channels[default].csv;
+        let (labels, provider, version) = (std::mem::take(labels), std::mem::take(provider), std::mem::take(version));
+        let provider_texts = std::mem::take(provider_texts);
+        let (labels, annotations) = all_labels(source, &provider_texts, labels);
         let mut out = JsonWriter::default();
         out.open(b'{');
         out.text_member("catalogSource", &source.name);
@@ -83,7 +88,8 @@ impl Manifest {
         out.close(b']');
         out.text_member("defaultChannel", channels[default].channel.name());
         out.close(b'}');
-        Some(Self { labels, annotations, status: out.into_bytes() })
+        let [provider, _] = provider_texts;
+        Some(Self { labels, annotations, status: out.into_bytes(), version, provider })
     }
 }
 
@@ -107,13 +113,12 @@ fn default_channel(package: Package<'_>, channels: &[ShownChannel<'_>]) -> Optio
 /// replace earlier ones; and the annotations with the labels that it may not declare.
 fn all_labels(
     source: &CatalogSource,
-    provider: [String; 2],
+    [provider, url]: &[String; 2],
     declared: Vec<(String, String)>,
 ) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
     let (mut labels, mut annotations) = (source.labels.clone(), BTreeMap::new());
-    let [provider, url] = provider;
     let own = [("catalog", source.name.clone()), ("catalog-namespace", source.namespace.clone())];
-    let own = own.into_iter().chain([("provider", provider), ("provider-url", url)]);
+    let own = own.into_iter().chain([("provider", provider.clone()), ("provider-url", url.clone())]);
     labels.extend(own.map(|(key, value)| (key.to_owned(), value)));
     for (key, value) in declared {
         match CATALOG_LABELS.iter().find(|(label, _)| *label == key) {
@@ -181,7 +186,8 @@ fn written_version(bundle: Bundle<'_>) -> Option<&str> {
     })
 }
 
-fn write_deprecation(deprecation: Option<Deprecation<'_>>, out: &mut JsonWriter) {
+/// Writes the member `deprecation`, if something is deprecated.
+pub(crate) fn write_deprecation(deprecation: Option<Deprecation<'_>>, out: &mut JsonWriter) {
     let Some(deprecation) = deprecation else { return };
     out.key("deprecation");
     out.open(b'{');

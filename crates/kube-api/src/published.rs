@@ -68,6 +68,8 @@ pub(crate) struct Object {
     pub(crate) name: String,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) annotations: BTreeMap<String, String>,
+    /// Values by which it is selected or shown in tables, by field.
+    pub(crate) fields: Vec<(&'static str, String)>,
     /// The first bytes of the SHA-256 of everything that the object shows.
     pub(crate) hash: u64,
     /// Resource version at which it last changed.
@@ -179,6 +181,14 @@ impl CatalogObjects {
     /// Returns the objects of a kind, if they are listed.
     pub(crate) fn known(&self, kind: Kind) -> Option<&[Listed]> {
         self.kinds[kind as usize].get().map(Vec::as_slice)
+    }
+}
+
+impl Object {
+    /// Returns the value of a field; empty if there is none.
+    pub(crate) fn field(&self, name: &str) -> &str {
+        let found = self.fields.iter().find(|(field, _)| *field == name);
+        found.map_or("", |(_, value)| value)
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) struct Csv {
     /// Name and URL of its provider.
     pub(super) provider_texts: [String; 2],
     pub(super) labels: Vec<(String, String)>,
+    pub(super) version: String,
     /// JSON text of its description in a manifest.
     pub(super) description: Vec<u8>,
 }
@@ -90,6 +91,7 @@ impl Csv {
             provider: out.into_bytes(),
             provider_texts: [name, url],
             labels,
+            version: fields.version.clone(),
             description: description.into_bytes(),
         })
     }

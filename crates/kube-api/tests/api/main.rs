@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
 
 mod manifests;
+mod own;
 mod pages;
 mod requests;
 mod watches;

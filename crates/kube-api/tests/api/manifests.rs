@@ -30,13 +30,20 @@ pub(super) fn upstreams(mut item: Value) -> Value {
         assert_eq!(metadata.remove("uid").and_then(|uid| uid.as_str().map(str::len)), Some(36));
         restore_labels(metadata);
     }
-    for channel in item.pointer_mut("/status/channels").and_then(Value::as_array_mut).into_iter().flatten() {
+    if let Some(status) = item.get_mut("status") {
+        sort_images(status);
+    }
+    item
+}
+
+/// Sorts the images of each channel, which upstream does not.
+pub(super) fn sort_images(status: &mut Value) {
+    for channel in status.get_mut("channels").and_then(Value::as_array_mut).into_iter().flatten() {
         let images = channel.pointer_mut("/currentCSVDesc/relatedImages");
         if let Some(images) = images.and_then(Value::as_array_mut) {
             images.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
         }
     }
-    item
 }
 
 /// Gives labels the values that packages declare for them, as upstream does: console selects packages by these labels, so
