@@ -190,6 +190,7 @@ fn facts(field: &SchemaField, is_sized: bool) -> Option<String> {
             }
             "EVERY_CATALOG" => "FieldScope::EveryCatalog".to_owned(),
             "METADATA" => "FieldScope::Metadata".to_owned(),
+            "SERVER" => "FieldScope::Server".to_owned(),
             "VOLATILE" => "FieldScope::Volatile".to_owned(),
             other => panic!("{SCHEMA}: unknown scope {other}"),
         };

@@ -16,8 +16,8 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use controller::ControllerMetrics;
-use graphql::Engine;
 use graphql::limits::Limits;
+use graphql::{Engine, ServerInfo};
 use graphql_http::GraphqlHttp;
 use jiff::Timestamp;
 use loading::{LoadStatistics, Loader, LoaderTask};
@@ -159,7 +159,7 @@ impl Server {
         // Without the layer, responses need not vary by origin.
         let routes = if args.cors_origin.is_empty() { routes } else { routes.layer(cors(&args.cors_origin)) };
         let routes = routes.merge(playground);
-        let has_playground = playground::is_built() && !documents.trusted_only;
+        let has_playground = has_playground(documents);
         let metrics = None;
         Ok(Self { listener, probes, options, routes, engine, has_playground, sources, metrics, traces, kube_api })
     }
@@ -294,7 +294,18 @@ fn engine(catalogs: Catalogs, documents: &DocumentArgs, limits: &LimitArgs) -> a
         tracing::info!(%file, count, "trusting documents");
     }
     engine.set_policy(documents.policy());
+    engine.set_server(ServerInfo {
+        version: build_info().version.to_owned(),
+        commit: build_info().commit.map(ToOwned::to_owned),
+        // From `/graphql`, also below a path prefix.
+        playground_url: has_playground(documents).then(|| "./".to_owned()),
+    });
     Ok(engine)
+}
+
+/// Whether there is a page for people: it sends documents that nobody trusts.
+fn has_playground(documents: &DocumentArgs) -> bool {
+    playground::is_built() && !documents.trusted_only
 }
 
 /// Says what the program is, as `catalogql version -o json` does.

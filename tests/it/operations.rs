@@ -9,6 +9,7 @@ mod diffs;
 mod display;
 mod filters;
 mod model;
+mod names;
 mod orders;
 mod packages;
 mod requirements;

@@ -14,10 +14,11 @@ use clap::CommandFactory;
 use fbc::problem;
 use fbc::read::ReadLimits;
 use fbc::work::Step;
-use graphql::limits::Limits;
+use graphql::limits::{LimitUnit, Limits, ListedLimit};
 use graphql::{Engine, Request, StreamLimits};
 use http_facts::coding;
 use images::unpack;
+use metrics::Label as _;
 
 use crate::json::Json;
 use crate::served;
@@ -182,59 +183,71 @@ fn prices() -> Vec<(&'static str, String)> {
     Step::ALL.into_iter().map(|step| (name(step), step.price().to_string())).collect()
 }
 
+/// The name in the reference of a limit that the server tells.
+fn row_name(name: &'static str) -> &'static str {
+    match name {
+        "default-page-size" => "default page size",
+        "facet-values" => "facet values",
+        "installed-packages" => "installed packages",
+        "introspection-lists" => "introspection lists",
+        "list-items" => "list items",
+        "node-ids" => "node ids",
+        "page-size" => "page size",
+        "root-fields" => "root fields",
+        "url" => "URL",
+        other => other,
+    }
+}
+
+fn row_value(limit: &ListedLimit) -> String {
+    match limit.unit {
+        LimitUnit::Milliseconds => format!("{} s", limit.value / 1_000),
+        LimitUnit::Bytes | LimitUnit::Cost | LimitUnit::Count => limit.value.to_string(),
+    }
+}
+
+#[test]
+fn the_limits_that_the_server_tells_are_those_of_a_request_in_the_reference_with_code_and_flag() {
+    let text = read("docs/reference/limits.md");
+    let (_, section) = text.split_once("## Of a GraphQL request").expect("they have a section");
+    let program = Args::command();
+    let serve = program.find_subcommand("serve").expect("there is the command");
+    let listed = Limits::default().list();
+    assert!(listed.is_sorted_by_key(|limit| limit.name));
+    for limit in &listed {
+        let row = rows(section).find(|cells| cells[0] == row_name(limit.name)).expect("it has a row");
+        let code = limit.code.map_or("", |code| code.as_str());
+        assert!(row[3].contains(code), "{row:?}");
+        assert_eq!(limit.code.is_none(), row[3].is_empty(), "{row:?}");
+        let flag = if limit.name == "time" { "max-seconds".to_owned() } else { format!("max-{}", limit.name) };
+        let has_flag = serve.get_arguments().any(|argument| argument.get_long() == Some(&flag));
+        assert_eq!(has_flag, row[4] == format!("`--{flag}`"), "{row:?}");
+    }
+    // Those that wait, caches and unread responses are none of one request.
+    let other = ["in flight", "small answer"];
+    let (request, _) = section.split_once("\nBodies that are being read").expect("others follow");
+    let names = rows(request).map(|cells| cells[0]).filter(|name| *name != "limit" && !name.starts_with('-'));
+    let untold: Vec<_> = names.filter(|name| listed.iter().all(|limit| row_name(limit.name) != *name)).collect();
+    assert_eq!(untold, other);
+}
+
 fn request_limits() -> Vec<(&'static str, String)> {
+    let limits = Limits::default();
     let Limits {
-        body_bytes,
-        url_bytes,
-        tokens,
-        nesting,
-        depth,
-        aliases,
-        root_fields,
-        directives,
-        fields,
-        introspection_lists,
-        cost,
-        page_size,
-        default_page_size,
-        list_items,
-        node_ids,
-        installed_packages,
-        work,
-        response_bytes,
         in_flight_bytes,
-        time,
         documents,
         document_bytes,
         cache_bytes,
         cached_response_bytes,
         compressed_bytes,
-        introspection: _,
         streams,
-    } = Limits::default();
+        ..
+    } = limits.clone();
     let StreamLimits { streams, operations, ping, init } = streams;
-    vec![
-        ("body", body_bytes.to_string()),
-        ("URL", url_bytes.to_string()),
-        ("tokens", tokens.to_string()),
-        ("nesting", nesting.to_string()),
-        ("depth", depth.to_string()),
-        ("aliases", aliases.to_string()),
-        ("root fields", root_fields.to_string()),
-        ("directives", directives.to_string()),
-        ("fields", fields.to_string()),
-        ("introspection lists", introspection_lists.to_string()),
-        ("cost", cost.to_string()),
-        ("page size", page_size.to_string()),
-        ("default page size", default_page_size.to_string()),
-        ("list items", list_items.to_string()),
-        ("node ids", node_ids.to_string()),
-        ("installed packages", installed_packages.to_string()),
-        ("work", work.to_string()),
+    let mut all = vec![
         ("long requests", graphql::MAX_WAITING.to_string()),
         ("long requests of a peer", graphql::MAX_WAITING_OF_PEER.to_string()),
         ("turn", format!("{} s", graphql::MAX_WAIT.as_secs())),
-        ("answer", response_bytes.to_string()),
         ("in flight", in_flight_bytes.to_string()),
         ("bodies", graphql_http::READING_BYTES.to_string()),
         ("body not counted", graphql_http::UNCOUNTED_BODY_BYTES.to_string()),
@@ -243,7 +256,6 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("small request", graphql_http::SMALL_REQUEST_BYTES.to_string()),
         ("subscription requests", graphql_http::SUBSCRIPTION_BYTES.to_string()),
         ("small answer", graphql_http::SMALL_RESPONSE_BYTES.to_string()),
-        ("time", format!("{} s", time.as_secs())),
         ("documents", documents.to_string()),
         ("document memory", document_bytes.to_string()),
         ("response cache", cache_bytes.to_string()),
@@ -254,7 +266,9 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("sign of life", format!("{} s", ping.as_secs())),
         ("event wait", format!("{} s", graphql_http::EVENT_TIMEOUT.as_secs())),
         ("`connection_init`", format!("{} s", init.as_secs())),
-    ]
+    ];
+    all.extend(limits.list().iter().map(|limit| (row_name(limit.name), row_value(limit))));
+    all
 }
 
 fn image_limits() -> Vec<(&'static str, String)> {

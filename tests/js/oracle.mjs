@@ -76,6 +76,8 @@ export function oracle(catalogs) {
 const unmodelled = new Set([
   'Query.resolve',
   'Query.availableUpgrades',
+  'Query.server',
+  'PackageEdge.matched',
   'CatalogStatus.lastSuccess',
   'CatalogStatus.lastFailure',
   'CatalogStatus.nextCheck',

@@ -52,7 +52,7 @@ const RESERVED: [(&str, &[&str]); 27] = [
     ("h2", &["catalogql"]),
     ("tokio-tungstenite", &["graphql-http"]),
     ("apollo-compiler", &["graphql"]),
-    ("strsim", &["graphql", "catalogql"]),
+    ("strsim", &["fbc", "graphql"]),
     ("clap", &["catalogql"]),
     ("anyhow", &["catalogql"]),
     ("tracing-subscriber", &["catalogql"]),

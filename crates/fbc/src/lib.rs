@@ -12,6 +12,7 @@
 //! | [`graph`] | computes the update graph of a package: edges, successors, paths |
 //! | [`outline`] | summarizes a catalog as names and hashes, and compares two summaries |
 //! | [`resolve`] | picks the bundle that the OLM v1 controller would install |
+//! | [`similar`] | finds names that are spelled like one that there is not |
 //! | [`problem`] | defines validation problems and their codes |
 //! | [`version`], [`range`], [`image`], [`selector`] | parse versions, version ranges, image references and label selectors |
 
@@ -108,6 +109,7 @@ pub mod range;
 pub mod read;
 pub mod resolve;
 pub mod selector;
+pub mod similar;
 pub mod version;
 pub mod work;
 

@@ -20,6 +20,8 @@ pub(super) struct Dependencies {
     /// Names of the variables that the operation declares; it ignores others.
     variables: Box<[Box<str>]>,
     scope: CacheScope,
+    /// Whether they depend on the build and the flags of the server.
+    reads_server: bool,
     /// Digests that pin each field at the root, if nothing else than the content is selected.
     pins: Option<Vec<CatalogNames>>,
     /// Values that must be absent for the response to depend on the content alone.
@@ -68,6 +70,7 @@ impl Dependencies {
             operation,
             seen: HashSet::new(),
             scope: CacheScope::Named(Vec::new()),
+            reads_server: false,
             pins: Some(Vec::new()),
             conditions: Vec::new(),
             lists_packages: false,
@@ -83,7 +86,13 @@ impl Dependencies {
         }
         let pins = walk.pins.filter(|pins| !pins.is_empty());
         let variables = operation.variables.iter().map(|definition| definition.name.as_str().into()).collect();
-        Self { variables, scope: walk.scope, pins, conditions: walk.conditions }
+        let (reads_server, conditions) = (walk.reads_server, walk.conditions);
+        Self { variables, scope: walk.scope, reads_server, pins, conditions }
+    }
+
+    /// Whether responses depend on the build and the flags of the server.
+    pub(super) fn reads_server(&self) -> bool {
+        self.reads_server
     }
 
     /// Returns those of the variables of a request that the operation declares.
@@ -196,6 +205,7 @@ struct DependencyWalk<'d> {
     operation: &'d Operation,
     seen: HashSet<&'d str>,
     scope: CacheScope,
+    reads_server: bool,
     pins: Option<Vec<CatalogNames>>,
     conditions: Vec<CatalogNames>,
     lists_packages: bool,
@@ -239,6 +249,10 @@ impl<'d> DependencyWalk<'d> {
             FieldScope::Argument(argument, path) => (argument, path),
             FieldScope::Volatile => {
                 self.scope = CacheScope::Volatile;
+                return;
+            }
+            FieldScope::Server => {
+                (self.reads_server, self.pins) = (true, None);
                 return;
             }
             FieldScope::EveryCatalog | FieldScope::Parent | FieldScope::Metadata => return self.widen(),

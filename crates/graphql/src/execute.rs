@@ -13,7 +13,7 @@ use super::documents::ResolvedRequest;
 use super::errors::{self, Code, Cost, Error, Outcome};
 use super::plan::Plan;
 use super::write::{self, CatalogChange, Context, ExecutionResult};
-use super::{Engine, coercion, executor, plan};
+use super::{Engine, coercion, executor, plan, suggestion};
 
 /// The response to a request.
 #[derive(Debug, PartialEq, Eq)]
@@ -98,7 +98,8 @@ impl Engine {
             Ok(introspection) => introspection,
             Err(error) => return Ok(Some(Response::from_errors(&[error], Outcome::Abandoned))),
         };
-        let context = Context { snapshot, change, document, limits: &self.limits, introspection: &introspection };
+        let (server, limits) = (&self.server, &self.limits);
+        let context = Context { snapshot, change, document, server, limits, introspection: &introspection };
         let is_long = cost > SHORT_WORK || plan::cost::copies_json(&plan);
         let budget = match turn {
             Turn::Short if is_long => return Ok(None),
@@ -150,22 +151,29 @@ impl Response {
     fn without_data(document: &Document, error: &Arc<coercion::CoercionError>) -> Self {
         let location = document.location(error.span);
         let error = Error::request(Code::BadUserInput, error.message.clone()).at(location);
-        let written = ExecutionResult { data: b"{\"data\":null".to_vec(), errors: vec![error], work: 0 };
+        let data = b"{\"data\":null".to_vec();
+        let written = ExecutionResult { data, errors: vec![error], suggestions: Vec::new(), work: 0 };
         Self::from_written(written, None)
     }
 
     /// Completes the text of a response, with its costs if `estimated_cost` is present.
     fn from_written(written: ExecutionResult, estimated_cost: Option<u64>) -> Self {
-        let ExecutionResult { data: mut body, errors, work } = written;
+        let ExecutionResult { data: mut body, errors, suggestions, work } = written;
         let outcome = if errors.is_empty() { Outcome::Complete } else { Outcome::Partial };
         if outcome == Outcome::Partial {
             body.push(b',');
             errors::write_all(&errors, &mut body);
         }
-        if let Some(estimated) = estimated_cost {
-            let cost = serde_json::json!({"cost": {"requestedQueryCost": estimated, "actualQueryCost": work}});
-            body.extend_from_slice(b",\"extensions\":");
-            body.extend_from_slice(cost.to_string().as_bytes());
+        let cost = estimated_cost.map(|estimated| {
+            let cost = serde_json::json!({"requestedQueryCost": estimated, "actualQueryCost": work});
+            format!("\"cost\":{cost}").into_bytes()
+        });
+        let suggestions = (!suggestions.is_empty()).then(|| suggestion::to_json(&suggestions));
+        let extensions: Vec<_> = cost.into_iter().chain(suggestions).collect();
+        if !extensions.is_empty() {
+            body.extend_from_slice(b",\"extensions\":{");
+            body.extend_from_slice(&extensions.join(&b","[..]));
+            body.push(b'}');
         }
         body.push(b'}');
         Self { body, outcome, refused: None }

@@ -45,6 +45,8 @@ pub(crate) enum FieldScope {
     EveryCatalog,
     /// The catalog of the parent object, with metadata that its digest does not cover.
     Metadata,
+    /// The build and the flags of the server, and no catalog.
+    Server,
     /// More than the catalogs served now, such as former contents.
     Volatile,
 }

@@ -20,8 +20,10 @@
 //! | `filter` | arguments → conditions on the content of a catalog |
 //! | `connection`, `opaque_key` | pages, cursors, ids |
 //! | [`metrics`] | counters of requests, phases and the cache |
+//! | `server_info` | what the server says of itself |
 //! | `introspection` | `__schema` and `__type`, cached |
 //! | [`errors`] | error codes and messages |
+//! | `suggestion` | names that may have been meant where a field is `null` |
 //! | `subscription` | events of subscriptions |
 //! | `response_key` | validators: names of responses before they are executed, also by URL |
 //! | `response_cache`, `second_chance` | cached responses; a bounded cache |
@@ -47,7 +49,9 @@ mod prepared;
 mod response_cache;
 mod response_key;
 mod second_chance;
+mod server_info;
 mod subscription;
+mod suggestion;
 mod write;
 
 use std::borrow::Cow;
@@ -70,6 +74,7 @@ use introspection::IntrospectionCache;
 use limits::Limits;
 use response_cache::ResponseCache;
 use response_key::ResponseKeys;
+use server_info::ServerState;
 use subscription::Streams;
 
 pub use document::SDL;
@@ -78,12 +83,14 @@ pub use executor::{MAX_WAIT, MAX_WAITING, MAX_WAITING_OF_PEER};
 pub use prepared::{EncodedResponse, PreparedRequest};
 pub use response_key::Validator;
 pub use second_chance::CacheUsage;
+pub use server_info::ServerInfo;
 pub use subscription::{StreamLimits, Subscription, SubscriptionEvent};
 
 /// Answers GraphQL requests about the catalogs that are served.
 pub struct Engine {
     schema: Schema,
     catalogs: Catalogs,
+    server: ServerState,
     limits: Limits,
     documents: Documents,
     response_keys: ResponseKeys,
@@ -122,6 +129,7 @@ impl Engine {
         Self {
             schema: Schema::load(),
             catalogs,
+            server: ServerState::default(),
             documents: Documents::new(&limits),
             response_keys: ResponseKeys::new(build, &limits),
             response_cache: ResponseCache::new(&limits),
@@ -142,6 +150,14 @@ impl Engine {
     /// Sets which documents are executed from now on.
     pub fn set_policy(&mut self, policy: DocumentPolicy) {
         self.documents.set_policy(policy);
+        self.server.policy = policy;
+        self.response_keys.set_server(&self.server);
+    }
+
+    /// Sets what the server says of itself.
+    pub fn set_server(&mut self, info: ServerInfo) {
+        self.server.info = info;
+        self.response_keys.set_server(&self.server);
     }
 
     /// Calls this with the outcome of each request, in the task that executes it.

@@ -3,6 +3,8 @@
 //! The check walks the parsed document once, before it is validated: a fragment is measured once and counted wherever
 //! it is spread, so fragments that multiply or form cycles cost nothing to measure. It does not know the schema.
 
+mod list;
+
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -10,6 +12,8 @@ use apollo_compiler::ast::{self, Definition, Selection};
 
 use super::errors::{Code, Cost, Error};
 use super::subscription::StreamLimits;
+
+pub use list::{LimitUnit, ListedLimit};
 
 /// Limits of requests and of the memory for responses.
 #[derive(Clone, Debug)]

@@ -46,6 +46,8 @@ const BYTES_PER_URL: usize = 200;
 pub(super) struct ResponseKeys {
     /// Hash of what every response of this process depends on.
     process: Digest,
+    /// Hash of what the server says of itself.
+    server: Digest,
     urls: ArcSwap<RememberedUrls>,
 }
 
@@ -76,7 +78,16 @@ impl ResponseKeys {
     /// others.
     pub(super) fn new(build: &str, limits: &Limits) -> Self {
         let process = Digest::new(Sha256::digest(format!("{build:?}{limits:?}")).into());
-        Self { process, urls: ArcSwap::from_pointee(RememberedUrls::new(Revision::default())) }
+        Self {
+            process,
+            server: Digest::new([0; 32]),
+            urls: ArcSwap::from_pointee(RememberedUrls::new(Revision::default())),
+        }
+    }
+
+    /// Sets what the server says of itself, on which some responses depend.
+    pub(super) fn set_server(&mut self, facts: &impl std::fmt::Debug) {
+        self.server = Digest::new(Sha256::digest(format!("{facts:?}")).into());
     }
 
     /// Returns the remembered validator of a URL with these parameters.
@@ -122,6 +133,9 @@ impl ResponseKeys {
         add(digest.as_bytes());
         add(request.operation_name.as_deref().unwrap_or_default().as_bytes());
         add(&[u8::from(*includes_cost)]);
+        if dependencies.reads_server() {
+            add(self.server.as_bytes());
+        }
         let mut scope = snapshot.revision();
         match dependencies.catalogs(variables)? {
             ScopedCatalogs::Every => add(scope.as_bytes()),

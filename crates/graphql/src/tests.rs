@@ -11,4 +11,5 @@ mod hostile;
 mod odd;
 mod paging;
 mod statuses;
+mod suggestions;
 mod upgrades;

@@ -29,6 +29,7 @@ mod query;
 mod requirement;
 mod resolve;
 mod scans;
+mod server;
 mod status;
 mod summary;
 mod upgrades;
@@ -38,6 +39,7 @@ use std::collections::HashMap;
 use apollo_compiler::parser::SourceSpan;
 use fbc::catalog::resolve_pointer;
 use fbc::catalog::{Bundle, Manifests};
+use fbc::similar::similar_names;
 use fbc::work::{Step, Work, WorkStopped};
 use serving::{Served, Snapshot};
 
@@ -51,6 +53,8 @@ use super::limits::Limits;
 use super::opaque_key::{self, KeyTag};
 use super::output;
 use super::plan::{Plan, PlannedField, ValuePlan};
+use super::server_info::ServerState;
+use super::suggestion::{MAX_SUGGESTIONS, Suggestion};
 use metadata::MetadataId;
 use scans::Scans;
 
@@ -65,6 +69,8 @@ pub(super) struct ExecutionResult {
     pub(super) data: Vec<u8>,
     /// Field errors, in the order of the data.
     pub(super) errors: Vec<Error>,
+    /// Names that may have been meant where a field is `null`.
+    pub(super) suggestions: Vec<Suggestion>,
     /// Work that it took, in units.
     pub(super) work: u64,
 }
@@ -104,6 +110,7 @@ fn write_within<'a>(
         manifests: Manifests::default(),
         path: Vec::new(),
         errors: Vec::new(),
+        suggestions: Vec::new(),
         locations: HashMap::new(),
         error_bytes: 0,
         drawn_bytes: 0,
@@ -121,7 +128,8 @@ fn write_within<'a>(
         }
         Err(WriteError::Abandoned) => return Err(writer.abandoned),
     }
-    Ok(ExecutionResult { data: writer.out, errors: writer.errors, work: work.units() })
+    let ResponseWriter { out: data, errors, suggestions, .. } = writer;
+    Ok(ExecutionResult { data, errors, suggestions, work: work.units() })
 }
 
 /// Everything that an execution reads besides its plan.
@@ -131,6 +139,7 @@ pub(super) struct Context<'a> {
     /// The event of a subscription; `None` for a query.
     pub(super) change: Option<CatalogChange<'a>>,
     pub(super) document: &'a Document,
+    pub(super) server: &'a ServerState,
     pub(super) limits: &'a Limits,
     /// Result of the introspection fields, by response key.
     pub(super) introspection: &'a IntrospectionData,
@@ -180,6 +189,7 @@ struct ResponseWriter<'a> {
     /// Path of the object that is being written.
     path: Vec<PathStep<'a>>,
     errors: Vec<Error>,
+    suggestions: Vec<Suggestion>,
     /// Locations of errors: a field may fail for each item of a list, and computing a location scans the source text.
     locations: HashMap<SourceSpan, Option<Location>>,
     /// Size of the errors in bytes (approximate).
@@ -342,6 +352,24 @@ impl<'a> ResponseWriter<'a> {
             Some(plan) => self.selection_set(object, plan),
             None => self.internal_error(field, T::Field::TYPE_NAME),
         }
+    }
+
+    /// Suggests names for the value of an argument of a field at the root that names none of them.
+    fn suggest_names<'n>(
+        &mut self,
+        field: &'a PlannedField<'a>,
+        argument: &'static str,
+        names: impl Iterator<Item = &'n str>,
+    ) -> WriteResult {
+        if self.suggestions.len() < MAX_SUGGESTIONS {
+            let value = arguments(field).string(argument).unwrap_or_default();
+            let similar: Vec<_> = similar_names(value, names, self.work)?.into_iter().map(ToOwned::to_owned).collect();
+            if !similar.is_empty() {
+                let (key, value) = (field.key.to_owned(), value.to_owned());
+                self.suggestions.push(Suggestion { key, argument, value, similar });
+            }
+        }
+        Ok(())
     }
 
     fn introspection(&mut self, field: &'a PlannedField<'a>) -> WriteResult {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::model::{Package, text};
 use super::packages::facets;
 use super::{Community, community, display, take_nodes};
+use crate::served;
 
 /// Words that users type; each is spelled as the catalog has it, alone or as the beginning of a word.
 const WORDS: [&str; 24] = [
@@ -62,6 +63,34 @@ fn a_word_is_found_wherever_it_stands_and_the_best_places_come_first() {
             let package = indexed.iter().find(|package| package.name() == *name).expect("it is in the catalog");
             assert!(folded.chars().count() >= 5 && package.has_nearly(&folded), "{word}: {name}");
         }
+    }
+}
+
+#[test]
+fn an_edge_says_where_each_word_stands() {
+    const MATCHED: &str = "query($search: String!) { packages(first: 500, filter: {search: $search}) {
+        edges { node { name } matched } } }";
+    const NAMES: [&str; 6] = ["NAME", "NAME", "DISPLAY_NAME", "KEYWORDS", "PROVIDER", "DESCRIPTION"];
+    let Some(community) = community() else { return };
+    let indexed = community.indexed();
+    for search in WORDS.into_iter().chain(PHRASES) {
+        let words = words(search);
+        let data = served::data(&community.engine, MATCHED, &json!({ "search": search }));
+        let edges = data["packages"]["edges"].as_array().expect("a list");
+        let mut literal = 0;
+        for edge in edges {
+            let package = indexed.iter().find(|package| edge["node"]["name"] == package.name()).expect("it is there");
+            // What has a word but for one letter is not looked for in this plain way.
+            let Some(mut tiers) = words.iter().map(|word| package.tier(word)).collect::<Option<Vec<_>>>() else {
+                continue;
+            };
+            tiers.sort_unstable();
+            let mut expected: Vec<_> = tiers.into_iter().map(|tier| NAMES[tier]).collect();
+            expected.dedup();
+            assert_eq!(edge["matched"], json!(expected), "{search}: {}", package.name());
+            literal += 1;
+        }
+        assert!(literal > 0, "{search}");
     }
 }
 

@@ -20,7 +20,10 @@ use crate::range::MastermindsRange;
 
 pub use facets::{Facet, FacetCounts, FacetValue};
 pub use packages::FoundPackages;
-pub use search::{MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS};
+pub use search::{
+    MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, SearchField,
+    SearchMatch,
+};
 
 pub(super) use bundles::BundleIndex;
 pub(super) use facts::BundleFacts;
@@ -43,7 +46,7 @@ pub(super) use search::{SearchIndex, fold_text};
 /// // The catalog has the packages `argo-cd` and `etcd`.
 /// let filter = PackageFilter { search: Some("argo"), ..PackageFilter::default() };
 /// let found = catalog.find_packages(&filter, &Work::unlimited())?;
-/// let names: Vec<_> = found.matches().map(|(index, _rank)| catalog.package_at(index as usize).name()).collect();
+/// let names: Vec<_> = found.matches().map(|(index, _match)| catalog.package_at(index as usize).name()).collect();
 /// assert_eq!(names, ["argo-cd"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

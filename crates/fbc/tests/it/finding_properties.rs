@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fbc::catalog::{
     ApiFilter, Bundle, BundleFilter, CsvMetadata, Facet, FacetCounts, FacetValue, GroupVersionKind, Head, MetaFilter,
-    Package, PackageFilter,
+    Package, PackageFilter, SearchField, SearchMatch,
 };
 use fbc::range::MastermindsRange;
 use fbc::version::Version;
@@ -81,11 +81,14 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The rank of a package by the plainest means; of words in ASCII.
-fn rank(package: Package<'_>, text: &str) -> Option<u32> {
+/// The rank of a package by the plainest means, and the fields in which words are; of words in ASCII.
+fn rank(package: Package<'_>, text: &str) -> Option<(u32, Vec<&'static str>)> {
     let (name, wanted) = (words(package.name()), words(text));
-    if wanted.is_empty() || wanted == name {
-        return Some(0);
+    if wanted.is_empty() {
+        return Some((0, Vec::new()));
+    }
+    if wanted == name {
+        return Some((0, vec!["NAME"]));
     }
     let summary = package.summary();
     let metadata = summary.bundle().and_then(Bundle::metadata);
@@ -118,7 +121,12 @@ fn rank(package: Package<'_>, text: &str) -> Option<u32> {
     };
     let distinct: BTreeSet<_> = wanted.iter().collect();
     let ranks: Option<Vec<usize>> = distinct.into_iter().map(one).collect();
-    ranks.map(|ranks| u32::try_from(ranks.iter().sum::<usize>()).unwrap())
+    ranks.map(|ranks| {
+        let names = ["NAME", "DISPLAY_NAME", "KEYWORDS", "PROVIDER", "DESCRIPTION"];
+        let found = |field: usize| ranks.iter().any(|rank| rank.saturating_sub(1) % 5 == field);
+        let fields = (0..names.len()).filter(|field| found(*field)).map(|field| names[field]).collect();
+        (u32::try_from(ranks.iter().sum::<usize>()).unwrap(), fields)
+    })
 }
 
 /// Whether one edit makes one text of the other: tries them all.
@@ -191,9 +199,11 @@ proptest! {
                 .packages()
                 .enumerate()
                 .filter(|&(_, package)| failures(&catalog, package, &filter) == (Vec::new(), false))
-                .map(|(at, package)| (u32::try_from(at).unwrap(), filter.search.map_or(0, |text| rank(package, text).unwrap())))
+                .map(|(at, package)| (u32::try_from(at).unwrap(), filter.search.map_or_else(Default::default, |text| rank(package, text).unwrap())))
                 .collect();
-            prop_assert_eq!(found.matches().collect::<Vec<_>>(), expected, "{:?}", filter);
+            let fields = |found: SearchMatch| found.fields().map(SearchField::as_str).collect::<Vec<_>>();
+            let matches = found.matches().map(|(place, found)| (place, (found.rank(), fields(found))));
+            prop_assert_eq!(matches.collect::<Vec<_>>(), expected, "{:?}", filter);
             for facet in [
                 Facet::Categories, Facet::Providers, Facet::Keywords, Facet::CapabilityLevels, Facet::InstallModes,
                 Facet::InfrastructureFeatures, Facet::Architectures, Facet::OperatingSystems, Facet::ValidSubscriptions,

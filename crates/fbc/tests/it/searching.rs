@@ -33,7 +33,7 @@ fn search<'c>(catalog: &'c Catalog, text: &str) -> Vec<(&'c str, u32)> {
         .find_packages(&PackageFilter { search: Some(text), ..PackageFilter::default() }, &Work::unlimited())
         .unwrap();
     let mut found: Vec<_> =
-        found.matches().map(|(place, rank)| (catalog.package_at(place as usize).name(), rank)).collect();
+        found.matches().map(|(place, found)| (catalog.package_at(place as usize).name(), found.rank())).collect();
     found.sort_by_key(|&(_, rank)| rank);
     found
 }

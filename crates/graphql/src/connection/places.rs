@@ -12,12 +12,12 @@ pub(crate) enum Places {
     List(Rc<[RankedPlace]>),
 }
 
-/// A place with the rank of its item in a search.
+/// A place with how a search found its item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RankedPlace {
     /// Index into the catalog's list of packages, bundles, blobs or problems.
     pub(crate) place: u32,
-    /// Rank of the match, 0 is best; 0 without a search.
+    /// Bits of the [`fbc::catalog::SearchMatch`] of a package; 0 without a search.
     pub(crate) rank: u32,
 }
 

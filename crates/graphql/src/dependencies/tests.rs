@@ -21,6 +21,8 @@ fn catalogs(text: &str, variables: Value) -> String {
 fn names_are_found_wherever_they_are_written() {
     for (text, expected) in [
         ("{ __typename }", ""),
+        ("{ server { version limits { name } } }", ""),
+        ("{ server { version } catalog(name: \"a\") { name } }", "a"),
         ("{ __schema { description } __type(name: \"Int\") { name } }", ""),
         ("{ catalog(name: \"a\") { name } }", "a"),
         ("{ catalog(name: \"a\", digest: \"d\") { name } }", "a"),

@@ -125,6 +125,26 @@ fn variables_that_the_operation_does_not_declare_change_no_tag() {
 }
 
 #[test]
+fn what_a_server_says_of_itself_changes_the_tags_of_answers_about_it_and_no_others() {
+    let tags = |commit: &str| {
+        let (_, catalogs) = serving::catalogs();
+        let mut engine = Engine::new(catalogs, "build", Limits::default());
+        engine.set_server(crate::ServerInfo { commit: Some(commit.to_owned()), ..crate::ServerInfo::default() });
+        let engine = Arc::new(engine);
+        [
+            "{ server { commit } }",
+            "{ catalog(name: \"a\", digest: \"d\") { name } server { version } }",
+            "{ catalogs { name } }",
+        ]
+        .map(|query| Question::new(query, json!({})).ask(&engine).0.expect("the operation is known"))
+    };
+    let (one, other) = (tags("1"), tags("2"));
+    let changed: Vec<_> = one.iter().zip(&other).map(|((one, _), (other, _))| one != other).collect();
+    assert_eq!(changed, [true, true, false]);
+    assert!(one.iter().all(|(_, is_immutable)| !is_immutable));
+}
+
+#[test]
 fn a_url_is_remembered_until_something_else_is_served() {
     let (mut writer, engine) = replaceable();
     let validator = Validator { key: ResponseKey::from_hash([1; KEY_BYTES]), is_immutable: false };

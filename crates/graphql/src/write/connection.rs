@@ -1,5 +1,7 @@
 //! Connection types, their edges and `PageInfo`, for every type of node.
 
+use fbc::catalog::{SearchField, SearchMatch};
+
 use super::facets::PackageFacets;
 use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::connection::{ConnectionItem, ConnectionPage, ConnectionSource, paginate};
@@ -17,6 +19,11 @@ pub(super) trait ConnectionNode<'a>: ConnectionItem<'a> + Object<'a> {
 
     /// Writes the cursor of the node.
     fn cursor(self, writer: &mut ResponseWriter<'a>);
+
+    /// How a search found the node; `None` if such nodes are not searched.
+    fn search_match(self) -> Option<SearchMatch> {
+        None
+    }
 }
 
 /// A field of connection types, whatever their nodes.
@@ -33,11 +40,13 @@ pub(super) enum ConnectionPart {
 pub(super) enum EdgePart {
     Cursor,
     Node,
+    /// Only of `PackageEdge`.
+    Matched,
 }
 
 /// Maps the fields of a connection type and its edge type to [`ConnectionPart`] and [`EdgePart`].
 macro_rules! parts {
-    ($connection:ident { $($part:ident),* }, $edge:ident) => {
+    ($connection:ident { $($part:ident),* }, $edge:ident { $($edge_part:ident),* }) => {
         impl From<$connection> for ConnectionPart {
             fn from(field: $connection) -> Self {
                 match field {
@@ -49,18 +58,20 @@ macro_rules! parts {
         impl From<$edge> for EdgePart {
             fn from(field: $edge) -> Self {
                 match field {
-                    $edge::Cursor => Self::Cursor,
-                    $edge::Node => Self::Node,
+                    $($edge::$edge_part => Self::$edge_part,)*
                 }
             }
         }
     };
 }
 
-parts!(PackageConnectionField { Edges, Nodes, PageInfo, Facets, TotalCount }, PackageEdgeField);
-parts!(BundleConnectionField { Edges, Nodes, PageInfo, TotalCount }, BundleEdgeField);
-parts!(ProblemConnectionField { Edges, Nodes, PageInfo, TotalCount }, ProblemEdgeField);
-parts!(MetaConnectionField { Edges, Nodes, PageInfo, TotalCount }, MetaEdgeField);
+parts!(
+    PackageConnectionField { Edges, Nodes, PageInfo, Facets, TotalCount },
+    PackageEdgeField { Cursor, Node, Matched }
+);
+parts!(BundleConnectionField { Edges, Nodes, PageInfo, TotalCount }, BundleEdgeField { Cursor, Node });
+parts!(ProblemConnectionField { Edges, Nodes, PageInfo, TotalCount }, ProblemEdgeField { Cursor, Node });
+parts!(MetaConnectionField { Edges, Nodes, PageInfo, TotalCount }, MetaEdgeField { Cursor, Node });
 
 /// A page of a connection, with the facets of `PackageConnection`.
 pub(super) struct Connection<'p, 'a, T> {
@@ -143,6 +154,10 @@ impl<'a, T: ConnectionNode<'a>> Object<'a> for Edge<T> {
         match name.into() {
             EdgePart::Cursor => self.0.cursor(writer),
             EdgePart::Node => return writer.object(self.0, field),
+            EdgePart::Matched => match self.0.search_match() {
+                Some(found) => writer.strings(found.fields().map(SearchField::as_str)),
+                None => return writer.unwritten_field(field),
+            },
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use fbc::catalog::{Package, PackageFilter};
+use fbc::catalog::{Package, PackageFilter, SearchMatch};
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
 use jiff::Timestamp;
 use serving::Served;
@@ -24,7 +24,7 @@ use crate::plan::ValuePlan;
 #[derive(Clone, Copy)]
 struct PackageItem<'a> {
     package: InCatalog<'a, Package<'a>>,
-    rank: u32,
+    found: SearchMatch,
     order: PackageOrder,
 }
 
@@ -119,7 +119,7 @@ fn find<'a>(
     work: &Work<'_>,
 ) -> Result<PackageScan<'a>, WorkStopped> {
     let found = served.content.catalog.find_packages(filter, work)?;
-    let mut list: Vec<_> = found.matches().map(|(place, rank)| RankedPlace { place, rank }).collect();
+    let mut list: Vec<_> = found.matches().map(|(place, found)| RankedPlace { place, rank: found.to_bits() }).collect();
     // Names and times are compared, where bundles have ranks.
     work.draw(Step::SortStep, 4 * sort_steps(list.len()))?;
     sort::<PackageItem<'_>>(served, &mut list, order);
@@ -157,14 +157,15 @@ impl<'a> ConnectionItem<'a> for PackageItem<'a> {
     type Key<'k> = PackageKey<'k>;
 
     fn from_place(served: &'a Served, RankedPlace { place, rank }: RankedPlace, order: PackageOrder) -> Self {
-        Self { package: InCatalog { served, item: served.content.catalog.package_at(place as usize) }, rank, order }
+        let item = served.content.catalog.package_at(place as usize);
+        Self { package: InCatalog { served, item }, found: SearchMatch::from_bits(rank), order }
     }
 
     fn key(self) -> PackageKey<'a> {
         let InCatalog { served, item } = self.package;
         let number = match self.order.field {
             PackageOrderField::Name | PackageOrderField::DisplayName => None,
-            PackageOrderField::Relevance => Some(self.rank.into()),
+            PackageOrderField::Relevance => Some(self.found.rank().into()),
             PackageOrderField::CreatedAt => item.summary().created_at().map(Timestamp::as_microsecond),
             PackageOrderField::CapabilityLevel => item.summary().capability_level().map(|level| level as i64),
         };
@@ -211,5 +212,9 @@ impl<'a> ConnectionNode<'a> for PackageItem<'a> {
             OrderValue::Text(text) => Cow::Borrowed(text),
         });
         writer.opaque_key(self.order.tag(), [first.as_deref(), Some(name), Some(catalog)]);
+    }
+
+    fn search_match(self) -> Option<SearchMatch> {
+        Some(self.found)
     }
 }

@@ -1,10 +1,11 @@
 //! The type `Query`.
 
-use fbc::catalog::Package;
+use fbc::catalog::{Bundle, Channel, Package};
 use serving::{Served, Snapshot};
 
 use super::catalog::{CatalogObject, packages};
-use super::{Code, InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments, node};
+use super::server::ServerObject;
+use super::{Code, InCatalog, Object, PlannedField, ResponseWriter, WriteError, WriteResult, arguments, node};
 use crate::fields::QueryField;
 
 /// The type `Query`.
@@ -28,8 +29,7 @@ impl<'a> Object<'a> for QueryObject<'a> {
                 writer.packages(catalogs, others, field)
             }
             QueryField::Package => {
-                let served = snapshot.get(text("catalog"));
-                let package = served.and_then(|served| InCatalog::package(served, text("name")));
+                let package = self.package(field, "name", writer)?;
                 writer.optional_object(package, field)
             }
             QueryField::Bundles => {
@@ -37,14 +37,24 @@ impl<'a> Object<'a> for QueryObject<'a> {
                 writer.bundles(catalogs, packages(field), field)
             }
             QueryField::Channel => {
-                let package = self.package(field);
-                let channel = package.and_then(|package| Some(package.with(package.item.channel(text("name"))?)));
-                writer.optional_object(channel, field)
+                let Some(package) = self.package(field, "package", writer)? else {
+                    return writer.optional_object::<CatalogObject<'_>>(None, field);
+                };
+                let channel = package.item.channel(text("name"));
+                if channel.is_none() {
+                    writer.suggest_names(field, "name", package.item.channels().map(Channel::name))?;
+                }
+                writer.optional_object(channel.map(|channel| package.with(channel)), field)
             }
             QueryField::Bundle => {
-                let package = self.package(field);
-                let bundle = package.and_then(|package| Some(package.with(package.item.bundle(text("name"))?)));
-                writer.optional_object(bundle, field)
+                let Some(package) = self.package(field, "package", writer)? else {
+                    return writer.optional_object::<CatalogObject<'_>>(None, field);
+                };
+                let bundle = package.item.bundle(text("name"));
+                if bundle.is_none() {
+                    writer.suggest_names(field, "name", package.item.bundles().map(Bundle::name))?;
+                }
+                writer.optional_object(bundle.map(|bundle| package.with(bundle)), field)
             }
             QueryField::Metas => {
                 let (catalogs, _) = self.catalogs(field);
@@ -53,6 +63,7 @@ impl<'a> Object<'a> for QueryObject<'a> {
             QueryField::Resolve => writer.resolution(snapshot, field),
             QueryField::AvailableUpgrades => writer.available_upgrades(snapshot, field),
             QueryField::Diff => writer.diff(snapshot, field),
+            QueryField::Server => writer.object(ServerObject, field),
             QueryField::Node => match node::find(snapshot, text("id"), writer)? {
                 Some(node) => writer.with_path(field, |writer| node.write(field, writer)),
                 None => writer.optional_object::<CatalogObject<'_>>(None, field),
@@ -77,10 +88,21 @@ impl<'a> QueryObject<'a> {
         writer.optional_object(served.map(|served| CatalogObject(served)), field)
     }
 
-    /// Finds the package that the arguments `catalog` and `package` of a field name.
-    fn package(self, field: &'a PlannedField<'a>) -> Option<InCatalog<'a, Package<'a>>> {
-        let [catalog, package] = ["catalog", "package"].map(|name| arguments(field).string(name));
-        InCatalog::package(self.0.get(catalog?)?, package?)
+    /// Finds the package that the argument `catalog` of a field and another one name. Suggests others where the catalog
+    /// has none of that name.
+    fn package(
+        self,
+        field: &'a PlannedField<'a>,
+        argument: &'static str,
+        writer: &mut ResponseWriter<'a>,
+    ) -> Result<Option<InCatalog<'a, Package<'a>>>, WriteError> {
+        let [catalog, package] = ["catalog", argument].map(|name| arguments(field).string(name).unwrap_or_default());
+        let Some(served) = self.0.get(catalog) else { return Ok(None) };
+        let found = InCatalog::package(served, package);
+        if found.is_none() {
+            writer.suggest_names(field, argument, served.content.catalog.packages().map(Package::name))?;
+        }
+        Ok(found)
     }
 
     fn nodes(self, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {

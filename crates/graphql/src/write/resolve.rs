@@ -1,10 +1,12 @@
 //! `Query.resolve`, `Resolution` and `ResolutionFailure`.
 
+use fbc::catalog::Package;
 use fbc::resolve::{
-    Considered, InstalledBundle, Offer, Rejection, Resolution, ResolutionFailure, ResolutionRequest, UpgradePolicy,
-    resolve,
+    Considered, FailureCode, InstalledBundle, Offer, Rejection, Resolution, ResolutionFailure, ResolutionRequest,
+    UpgradePolicy, resolve,
 };
 use fbc::selector::Selector;
+use fbc::similar::similar_names;
 use fbc::work::{Work, WorkStopped};
 use serde_json::Value;
 use serving::{Served, Snapshot};
@@ -25,6 +27,7 @@ struct ResolutionObject<'r, 'a> {
 struct ResolutionFailureObject<'r, 'a> {
     served: &'r [&'a Served],
     failure: &'r ResolutionFailure<'a>,
+    package: &'a str,
 }
 
 impl<'a> ResponseWriter<'a> {
@@ -36,7 +39,10 @@ impl<'a> ResponseWriter<'a> {
         let served: Vec<_> = snapshot.by_name().map(|served| &**served).filter(is_selected).collect();
         match resolve_request(request, &served, self.work)? {
             Ok(resolution) => self.object(ResolutionObject { served: &served, resolution: &resolution }, field),
-            Err(failure) => self.object(ResolutionFailureObject { served: &served, failure: &failure }, field),
+            Err(failure) => {
+                let package = request["packageName"].as_str().unwrap_or_default();
+                self.object(ResolutionFailureObject { served: &served, failure: &failure, package }, field)
+            }
         }
     }
 }
@@ -122,13 +128,18 @@ impl<'a> Object<'a> for ResolutionFailureObject<'_, 'a> {
         field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
-        let Self { served, failure } = self;
+        let Self { served, failure, package } = self;
         match name {
             ResolutionFailureField::Code => writer.static_string(failure.code.as_str()),
             ResolutionFailureField::Message => writer.string(&failure.message),
             ResolutionFailureField::Considered => {
                 return writer.object_list(considered(served, &failure.considered), field);
             }
+            ResolutionFailureField::SimilarNames if failure.code == FailureCode::PackageNotFound => {
+                let names = served.iter().flat_map(|served| served.content.catalog.packages().map(Package::name));
+                writer.strings(similar_names(package, names, writer.work)?);
+            }
+            ResolutionFailureField::SimilarNames => writer.strings([]),
         }
         Ok(())
     }

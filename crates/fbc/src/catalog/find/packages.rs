@@ -5,7 +5,7 @@
 
 use super::super::record::{HeadRecord, NONE};
 use super::super::{Catalog, Package, id};
-use super::{ApiFilter, Facet, FacetCounts, FacetValue, PackageFilter, Platform};
+use super::{ApiFilter, Facet, FacetCounts, FacetValue, PackageFilter, Platform, SearchMatch};
 use crate::work::{CHUNK, Step, Work, WorkStopped, sort_steps};
 
 /// Result of [`Catalog::find_packages`].
@@ -14,7 +14,7 @@ pub struct FoundPackages<'c> {
     catalog: &'c Catalog,
     /// Bits of the conditions that each package fails.
     failed: Vec<u16>,
-    /// Search rank of each package; empty without a query.
+    /// Bits of the search match of each package; empty without a query.
     ranks: Vec<u32>,
 }
 
@@ -120,10 +120,12 @@ impl Catalog {
 
 impl<'c> FoundPackages<'c> {
     /// Iterates over the packages that meet every condition: their indexes in the order of [`Catalog::packages`],
-    /// ascending, each with its search rank. Rank 0 is the best; without a query all ranks are 0.
-    pub fn matches(&self) -> impl Iterator<Item = (u32, u32)> {
+    /// ascending, each with its match.
+    pub fn matches(&self) -> impl Iterator<Item = (u32, SearchMatch)> {
         let places = self.failed.iter().enumerate().filter(|(_, failed)| **failed == 0);
-        places.map(|(place, _)| (id(place), self.ranks.get(place).copied().unwrap_or(0)))
+        places.map(|(place, _)| {
+            (id(place), self.ranks.get(place).copied().map_or_else(SearchMatch::default, SearchMatch::from_bits))
+        })
     }
 
     /// Counts the packages that meet every condition except the facet's own.

@@ -49,6 +49,25 @@ pub(in crate::catalog) struct SearchIndex {
     postings: Postings,
 }
 
+/// Rank of a package that a search found, and the fields in which its words were found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SearchMatch(u32);
+
+/// Part of a package in which a word was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchField {
+    /// Its name.
+    Name,
+    /// Its display name.
+    DisplayName,
+    /// A keyword.
+    Keywords,
+    /// The name of its provider.
+    Provider,
+    /// A description.
+    Description,
+}
+
 /// Field of a package that has a word, best first; the number is the rank of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MatchField {
@@ -60,6 +79,9 @@ enum MatchField {
     Provider = 4,
     Description = 5,
 }
+
+/// Bit from which a match has its fields. A rank is less: at most ten for each of [`MAX_SEARCH_WORDS`].
+const FIELDS_BIT: u32 = 16;
 
 /// Factor of the package in a posting, which leaves room for the field. The product fits in a `u32`, because a package has
 /// more bytes than this.
@@ -75,6 +97,51 @@ struct SearchIndexBuilder {
     pairs: Vec<(u32, u32)>,
 }
 
+impl SearchMatch {
+    /// The rank: 0 is the best. It is 0 if nothing was searched.
+    pub fn rank(self) -> u32 {
+        self.0 & ((1 << FIELDS_BIT) - 1)
+    }
+
+    /// The fields in which words were found, best first: of each word the best one. None if nothing was searched.
+    pub fn fields(self) -> impl Iterator<Item = SearchField> {
+        let fields = [
+            (MatchField::Name, SearchField::Name),
+            (MatchField::DisplayName, SearchField::DisplayName),
+            (MatchField::Keyword, SearchField::Keywords),
+            (MatchField::Provider, SearchField::Provider),
+            (MatchField::Description, SearchField::Description),
+        ];
+        // The whole name is a name.
+        let bits = self.0 >> FIELDS_BIT;
+        let bits = bits | (bits & 1) << MatchField::Name as u32;
+        fields.into_iter().filter(move |(field, _)| bits >> *field as u32 & 1 == 1).map(|(_, field)| field)
+    }
+
+    /// The match as a number, for [`SearchMatch::from_bits`].
+    pub fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    /// The match of a number that [`SearchMatch::to_bits`] gave.
+    pub fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+}
+
+impl SearchField {
+    /// Returns the name in the GraphQL schema, such as `DISPLAY_NAME`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "NAME",
+            Self::DisplayName => "DISPLAY_NAME",
+            Self::Keywords => "KEYWORDS",
+            Self::Provider => "PROVIDER",
+            Self::Description => "DESCRIPTION",
+        }
+    }
+}
+
 impl SearchIndex {
     pub(in crate::catalog) fn new(catalog: &Catalog) -> Self {
         let mut builder = SearchIndexBuilder::default();
@@ -82,7 +149,8 @@ impl SearchIndex {
         builder.finish()
     }
 
-    /// Ranks every package, with [`NONE`] for those that do not match; `None` when the query has no word.
+    /// Ranks every package, with [`NONE`] for those that do not match, and [`SearchMatch`]es for the others; `None` when
+    /// the query has no word.
     ///
     /// # Errors
     /// If the work was stopped.
@@ -97,7 +165,7 @@ impl SearchIndex {
             return Ok(None);
         }
         let mut ranks = vec![0; catalog.index.packages.len()];
-        let mut best = vec![u8::MAX; ranks.len()];
+        let (mut best, mut fields) = (vec![u8::MAX; ranks.len()], vec![0_u8; ranks.len()]);
         for (at, prefix) in words.iter().enumerate() {
             if words[..at].contains(prefix) {
                 continue;
@@ -105,8 +173,9 @@ impl SearchIndex {
             work.draw(Step::Package, ranks.len())?;
             best.fill(u8::MAX);
             self.rank_word(prefix, &mut best, work)?;
-            for (rank, &best) in ranks.iter_mut().zip(&best) {
+            for ((rank, fields), &best) in ranks.iter_mut().zip(&mut fields).zip(&best) {
                 *rank = if best == u8::MAX || *rank == NONE { NONE } else { *rank + u32::from(best) };
+                *fields |= field_bit(best);
             }
         }
         for (package, rank) in catalog.packages().zip(&mut ranks) {
@@ -117,6 +186,9 @@ impl SearchIndex {
                     *rank = 0;
                 }
             }
+        }
+        for (rank, fields) in ranks.iter_mut().zip(fields).filter(|(rank, _)| **rank != NONE) {
+            *rank |= u32::from(fields) << FIELDS_BIT;
         }
         Ok(Some(ranks))
     }
@@ -202,6 +274,13 @@ impl SearchIndexBuilder {
         let postings = Postings::new(words.len(), pairs);
         SearchIndex { vocabulary: Vocabulary::new(words.iter().map(|(word, _)| word.as_str())), postings }
     }
+}
+
+/// The bit of the field of a match, of a word as it is written or with a typo; none if there is no match.
+fn field_bit(rank: u8) -> u8 {
+    let behind_literal = MatchField::Description as u8;
+    let field = if rank > behind_literal { rank - behind_literal } else { rank };
+    1_u8.checked_shl(field.into()).unwrap_or(0)
 }
 
 /// Tells whether a word of a description is indexed.

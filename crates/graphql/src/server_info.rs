@@ -1,0 +1,36 @@
+//! What a server says of itself.
+
+use fbc::Digest;
+use sha2::{Digest as _, Sha256};
+
+use super::document::SDL;
+use super::documents::DocumentPolicy;
+
+/// What the program says of the server that it runs.
+#[derive(Clone, Debug)]
+pub struct ServerInfo {
+    /// Version of the program.
+    pub version: String,
+    /// Commit that it was built from; `None` if that is not known.
+    pub commit: Option<String>,
+    /// URL of the playground, relative to the endpoint; `None` if there is none.
+    pub playground_url: Option<String>,
+}
+
+/// What an engine knows of its server.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ServerState {
+    pub(super) info: ServerInfo,
+    pub(super) policy: DocumentPolicy,
+}
+
+impl Default for ServerInfo {
+    fn default() -> Self {
+        Self { version: env!("CARGO_PKG_VERSION").to_owned(), commit: None, playground_url: None }
+    }
+}
+
+/// SHA-256 of the text of the schema.
+pub(super) fn schema_digest() -> Digest {
+    Digest::new(Sha256::digest(SDL).into())
+}
