@@ -457,7 +457,7 @@ impl Report {
                 tracing::info!(%catalog, digest, image, duration_seconds, "serving new content");
             }
             SyncStatus::Synced => {
-                tracing::info!(%catalog, digest, image, "the source answers, its content is unchanged")
+                tracing::info!(%catalog, digest, image, "the source answers, its content is unchanged");
             }
             SyncStatus::Pending => {
                 let message = "serving stored content while the source is being contacted";
