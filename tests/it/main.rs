@@ -7,6 +7,7 @@ mod bad_queries;
 mod canonical;
 mod catalogd;
 mod closed_output;
+mod consoles;
 mod corpus;
 mod deploy;
 mod descriptions;

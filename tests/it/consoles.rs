@@ -1,0 +1,81 @@
+//! The page that says which field has what consoles show: its fields are those of the schema, and its counts are those of
+//! the real catalog `community`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use graphql::Engine;
+use serde_json::{Value, json};
+
+use crate::corpus::serve;
+use crate::served;
+
+const PAGE: &str = "docs/reference/consoles.md";
+
+/// What stands in place of a count that is not that of a field.
+const UNCOUNTED: &str = "–";
+
+#[test]
+fn the_counts_of_what_consoles_show_are_those_of_community() {
+    let Some(community) = serve("community") else { return };
+    let engine = served::engine([community]);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
+    let text = fs::read_to_string(&path).expect("the page is there");
+    let (mut counted, mut fields) = (String::new(), BTreeSet::new());
+    for line in text.lines() {
+        match row(line) {
+            Some((shown, field)) => {
+                let count = count(&engine, field);
+                writeln!(counted, "| {shown} | `{field}` | {count} |").expect("a string takes all text");
+                fields.insert(field);
+            }
+            None => writeln!(counted, "{line}").expect("a string takes all text"),
+        }
+    }
+    assert!(fields.len() > 45, "{} fields", fields.len());
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&path, &counted).expect("the page is written");
+    }
+    assert_eq!(text, counted, "run UPDATE_EXPECT=1 cargo test --test it consoles");
+}
+
+/// What is shown, and the field that has it, of a row with a count.
+fn row(line: &str) -> Option<(&str, &str)> {
+    let cells: Vec<_> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
+    let [shown, field, count] = cells[..] else { return None };
+    let field = field.strip_prefix('`')?.strip_suffix('`')?;
+    (count != UNCOUNTED).then_some((shown, field))
+}
+
+/// Number of packages for which a path of fields leads to something: not `null`, `false` or an empty list.
+fn count(engine: &Engine, path: &str) -> usize {
+    let parts: Vec<&str> = path.split('.').collect();
+    let mut selection = parts.join(" { ");
+    parts.iter().skip(1).for_each(|_| selection.push_str(" }"));
+    let query = format!(
+        "query($after: String) {{
+            packages(first: 50, after: $after) {{ pageInfo {{ hasNextPage endCursor }} nodes {{ {selection} }} }}
+        }}"
+    );
+    let (mut found, mut after) = (0, Value::Null);
+    loop {
+        let data = served::data(engine, &query, &json!({ "after": after }));
+        let nodes = data["packages"]["nodes"].as_array().expect("a list");
+        found += nodes.iter().filter(|node| leads_to_something(node, &parts)).count();
+        let info = &data["packages"]["pageInfo"];
+        if info["hasNextPage"] == false {
+            return found;
+        }
+        after = info["endCursor"].clone();
+    }
+}
+
+fn leads_to_something(value: &Value, path: &[&str]) -> bool {
+    match (value, path) {
+        (Value::Array(items), _) => items.iter().any(|item| leads_to_something(item, path)),
+        (value, [first, rest @ ..]) => leads_to_something(&value[*first], rest),
+        (value, []) => !value.is_null() && *value != false,
+    }
+}
