@@ -148,7 +148,7 @@ class Samples:
             "gvk": self.random.choice(self.apis),
             "latest": self.random.random() < 0.5,
             "schema": "olm.channel",
-            "search": self.random.choice(["database", "operator", "net", "", "zzz"]),
+            "filter": {"search": self.random.choice(["database", "operator", "net", "", "zzz"])},
             "request": {"packageName": package["name"]},
             "from": {"name": "c"},
             "to": {"name": "c"},

@@ -28,7 +28,7 @@ struct Answers {
 fn answers(address: SocketAddr) -> Vec<(String, String)> {
     let mut answers = Answers { address, given: Vec::new() };
     let tiles = answers.pages("Tiles", &json!({}), "/packages");
-    answers.pages("Tiles", &json!({ "search": "database" }), "/packages");
+    answers.pages("Tiles", &json!({ "filter": { "search": "database" } }), "/packages");
     answers.pages("ListPackages", &json!({ "catalog": "community" }), "/catalog/packages");
     let images = answers.ask("Images", &json!({ "catalog": "community" }));
     let digest = &images["catalog"]["digest"];

@@ -32,19 +32,9 @@ const FEATURE: &str = "features.operators.openshift.io/";
 /// The older annotation, a list.
 const FEATURES: &str = "operators.openshift.io/infrastructure-features";
 
-/// The metadata on a tile.
-pub(super) fn on_tile(metadata: &'static Value) -> Value {
-    json!({
-        "displayName": text(metadata, "displayName"),
-        "provider": { "name": provider(metadata) },
-        "categories": categories(metadata),
-        "capabilityLevel": capability_level(metadata),
-        "infrastructureFeatures": features(metadata),
-    })
-}
-
 /// The metadata on the page of a package.
-pub(super) fn in_details(metadata: &'static Value) -> Value {
+pub(super) fn in_details(bundle: &Bundle) -> Value {
+    let metadata = bundle.values("olm.csv.metadata").next().expect("bundles of the corpus have metadata");
     let pairs = |list: &str, members: [&str; 2]| -> Vec<Value> {
         let items = metadata[list].as_array().into_iter().flatten();
         items.map(|item| members.into_iter().map(|member| (member, json!(text(item, member)))).collect()).collect()
@@ -58,6 +48,21 @@ pub(super) fn in_details(metadata: &'static Value) -> Value {
         "support": trimmed(metadata, "support"),
         "createdAt": trimmed(metadata, "createdAt").and_then(moment).map(|moment| moment.to_string()),
         "containerImage": trimmed(metadata, "containerImage"),
+        "provider": provider(metadata).or(text(&metadata["provider"], "url")).map(|_| json!({
+            "name": provider(metadata),
+            "shortName": provider(metadata).map(short_name),
+            "url": text(&metadata["provider"], "url"),
+        })),
+        "categories": categories(metadata),
+        "capabilityLevel": capability_level(metadata),
+        "maturity": text(metadata, "maturity"),
+        "minKubeVersion": text(metadata, "minKubeVersion"),
+        "installModes": MODES.map(|(_, mode)| mode).into_iter().filter(|mode| install_modes(metadata).contains(mode)).collect::<Vec<_>>(),
+        "infrastructureFeatures": features(metadata),
+        "architectures": supported(metadata, "arch", "amd64"),
+        "certified": certified(metadata),
+        "validSubscriptions": subscriptions(metadata),
+        "suggestedNamespace": suggested_namespace(metadata),
     })
 }
 
@@ -88,6 +93,16 @@ pub(super) fn supported(metadata: &'static Value, kind: &str, assumed: &str) -> 
     own.into_iter().filter(|(_, is_supported)| *is_supported).map(|(name, _)| name.to_owned()).collect()
 }
 
+/// The namespace of its own annotation, or the name in the template of one.
+fn suggested_namespace(metadata: &'static Value) -> Option<String> {
+    let given = trimmed(metadata, "operatorframework.io/suggested-namespace").map(str::to_owned);
+    given.or_else(|| {
+        let template = trimmed(metadata, "operatorframework.io/suggested-namespace-template")?;
+        let template: Value = template.parse().ok()?;
+        template["metadata"]["name"].as_str().map(|name| name.trim().to_owned())
+    })
+}
+
 /// Whether a bundle runs on a `PlatformInput`: the numbers that both versions have are compared.
 pub(super) fn runs_on(bundle: &Bundle, platform: &Value) -> bool {
     let metadata = bundle.values("olm.csv.metadata").next().expect("bundles of the corpus have metadata");
@@ -112,12 +127,10 @@ pub(super) fn runs_on(bundle: &Bundle, platform: &Value) -> bool {
     is_kubernetes && is_openshift && platform["architecture"].as_str().is_none_or(|name| architectures.contains(name))
 }
 
-pub(super) fn subscriptions(metadata: &'static Value) -> BTreeSet<String> {
-    let Some(written) = trimmed(metadata, "operators.openshift.io/valid-subscription") else { return BTreeSet::new() };
-    match serde_json::from_str::<Vec<String>>(written) {
-        Ok(list) => list.into_iter().collect(),
-        Err(_) => [written.to_owned()].into(),
-    }
+/// In the author's order.
+pub(super) fn subscriptions(metadata: &'static Value) -> Vec<String> {
+    let Some(written) = trimmed(metadata, "operators.openshift.io/valid-subscription") else { return Vec::new() };
+    serde_json::from_str(written).unwrap_or_else(|_| vec![written.to_owned()])
 }
 
 pub(super) fn certified(metadata: &'static Value) -> Option<bool> {

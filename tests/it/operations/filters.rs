@@ -169,7 +169,7 @@ impl<'a> Values<'a> {
             ("infrastructureFeatures", display::features(metadata).into_iter().collect()),
             ("architectures", display::supported(metadata, "arch", "amd64")),
             ("operatingSystems", display::supported(metadata, "os", "linux")),
-            ("validSubscriptions", display::subscriptions(metadata)),
+            ("validSubscriptions", display::subscriptions(metadata).into_iter().collect()),
             ("certified", display::certified(metadata).map(|is| is.to_string()).into_iter().collect()),
         ]);
         Self { package, of }

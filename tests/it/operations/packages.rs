@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::model::{Channel, Package};
+use super::model::{Bundle, Channel, Package, text};
 use super::{assert_all_equal, community, display, take_nodes};
 
 /// How many values of a facet are told when nobody says otherwise.
@@ -19,20 +19,21 @@ fn tiles_show_every_package_with_everything_on_a_tile() {
     let Some(community) = community() else { return };
     let mut pages = community.pages("Tiles", &json!({}), "/packages");
     let facets = facets(&community.model.packages.values().collect::<Vec<_>>());
-    assert_eq!(pages.len(), 7);
+    assert_eq!(pages.len(), 6);
     let mut nodes = Vec::new();
     for page in &mut pages {
         assert_eq!(page["totalCount"], 333);
-        assert_eq!(page["facets"], facets);
+        assert_eq!(counted(&page["facets"]), facets);
         nodes.extend(take_nodes(page));
     }
-    let ids: BTreeSet<String> = nodes.iter_mut().map(|node| take_id(node).to_string()).collect();
+    let ids: BTreeSet<String> = nodes.iter().map(|node| node["id"].to_string()).collect();
     assert_eq!(ids.len(), 333);
+    nodes.iter_mut().for_each(take_ids);
     let expected: Vec<_> = community.model.packages.values().map(tile).collect();
     assert_all_equal(&nodes, &expected, "tiles");
     // What the corpus has is what makes this test one of every kind of value.
-    let (icons, levels) = (with(&nodes, "/icon/url"), with(&nodes, "/metadata/capabilityLevel"));
-    assert_eq!((icons, levels, with(&nodes, "/metadata/infrastructureFeatures/0")), (331, 332, 69));
+    let (icons, versions) = (with(&nodes, "/icon/url"), with(&nodes, "/latest/version"));
+    assert_eq!((icons, versions, with(&nodes, "/metadata/provider/shortName")), (331, 333, 333));
 }
 
 #[test]
@@ -48,49 +49,62 @@ fn tiles_of_a_category_are_those_that_are_in_it() {
     for wanted in wanted {
         let is_in = |package: &&&Package| wanted.is_empty() || categories(package).iter().any(|of| wanted.contains(of));
         let found: Vec<_> = packages.iter().filter(is_in).copied().collect();
-        let mut pages = community.pages("Tiles", &json!({ "categories": wanted }), "/packages");
+        let mut pages = community.pages("Tiles", &json!({ "filter": { "categories": wanted } }), "/packages");
         // The facet of the condition itself leaves the condition out.
         let mut facets = facets(&found);
         facets["categories"] = all_categories.clone();
-        assert_eq!((&pages[0]["facets"], &pages[0]["totalCount"]), (&facets, &json!(found.len())), "{wanted:?}");
+        assert_eq!(
+            (counted(&pages[0]["facets"]), &pages[0]["totalCount"]),
+            (facets, &json!(found.len())),
+            "{wanted:?}"
+        );
         let mut nodes: Vec<_> = pages.iter_mut().flat_map(take_nodes).collect();
-        for node in &mut nodes {
-            take_id(node);
-        }
+        nodes.iter_mut().for_each(take_ids);
         assert_all_equal(&nodes, &found.into_iter().map(tile).collect::<Vec<_>>(), &format!("{wanted:?}"));
     }
 }
 
 #[test]
-fn details_show_each_package_with_its_channels_and_their_entries() {
+fn details_show_each_package_with_its_latest_bundle_and_its_channels() {
     let Some(community) = community() else { return };
     let (mut entries, mut moments) = (0, 0);
     for package in community.model.packages.values() {
-        let answer = community.ask("Details", &json!({ "catalog": "community", "package": package.name }));
-        let versioned = |name: &str| {
-            let version = package.bundles.get(name).map(|bundle| json!({ "version": bundle.version() }));
-            json!({ "name": name, "bundle": version })
-        };
+        let mut answer = community.ask("Details", &json!({ "catalog": "community", "package": package.name }));
+        let details = &mut answer["package"];
+        take_ids(details);
         let channel = |channel: &Channel| {
             entries += channel.entries.len();
-            let entry = |entry: &Value| versioned(entry["name"].as_str().expect("an entry has a name"));
+            let head = channel.head().map(|name| {
+                let bundle = package.bundles.get(name);
+                json!({ "bundle": bundle.map(|bundle| json!({ "name": name, "version": bundle.version() })) })
+            });
             json!({
                 "name": channel.name,
                 "isDefault": Some(channel.name) == package.text("defaultChannel"),
+                "entryCount": channel.entries.len(),
                 "deprecation": null,
-                "head": channel.head().map(versioned),
-                "entries": channel.entries.iter().map(entry).collect::<Vec<_>>(),
+                "head": head,
             })
         };
-        let expected = json!({
-            "description": package.text("description"),
-            "metadata": package.metadata().map(display::in_details),
-            "defaultChannel": package.default_channel().map(|channel| json!({ "name": channel.name })),
-            "channels": package.channels_in_order().iter().map(channel).collect::<Vec<_>>(),
-        });
-        assert_eq!(answer["package"]["metadata"], expected["metadata"], "{}", package.name);
-        assert_eq!(answer["package"], expected, "{}", package.name);
-        moments += usize::from(!answer["package"]["metadata"]["createdAt"].is_null());
+        // The order of the heads is that of `orders.rs`.
+        let by_name = |channels: &mut Value| {
+            let channels = channels.as_array_mut().expect("a list");
+            channels.sort_by_key(|channel| channel["name"].as_str().map(str::to_owned));
+        };
+        let mut channels = package.channels_in_order().iter().map(channel).collect::<Value>();
+        by_name(&mut channels);
+        by_name(&mut details["channels"]);
+        assert_eq!(details["channels"], channels, "{}", package.name);
+        let head = package.default_channel().and_then(|channel| package.bundles.get(channel.head()?));
+        let latest = details["latest"].take();
+        assert_eq!(latest["metadata"], head.map_or(Value::Null, display::in_details), "{}", package.name);
+        assert_eq!(latest["name"].as_str(), head.map(|head| head.name));
+        assert_eq!(latest["image"].as_str(), head.map(Bundle::image));
+        assert_eq!(details["description"].as_str(), package.text("description"));
+        assert_eq!(details["icon"], icon(package));
+        let default_channel = package.default_channel().map(|channel| json!({ "name": channel.name }));
+        assert_eq!(details["defaultChannel"], json!(default_channel));
+        moments += usize::from(!latest["metadata"]["createdAt"].is_null());
     }
     assert_eq!((entries, moments), (10_011, 299));
     let none = community.ask("Details", &json!({ "catalog": "community", "package": "no-such-package" }));
@@ -126,23 +140,44 @@ fn each_package_is_looked_up_with_its_channels_and_their_heads() {
     }
 }
 
-/// A tile without its id, which only the program knows.
+/// A tile without its ids, which only the program knows.
 fn tile(package: &Package) -> Value {
-    let icon = &package.blob["icon"];
-    let url = icon["base64data"].as_str().map(|data| {
-        let image = STANDARD.decode(data).expect("icons of the corpus are base64");
-        Sha256::digest(image).iter().fold("icons/".to_owned(), |mut url, byte| {
-            write!(url, "{byte:02x}").expect("a string takes all text");
-            url
-        })
-    });
+    let head = package.default_channel().and_then(|channel| package.bundles.get(channel.head()?));
+    let metadata = package.metadata();
+    let provider = metadata.and_then(display::provider).map(|name| json!({ "shortName": display::short_name(name) }));
     json!({
         "name": package.name,
-        "catalog": { "name": "community" },
-        "icon": url.map(|url| json!({ "url": url })),
+        "displayName": metadata.and_then(|metadata| text(metadata, "displayName")).unwrap_or(package.name),
+        "catalog": { "displayName": "community" },
+        "icon": icon(package),
+        "latest": head.map(|head| json!({ "version": head.version() })),
         "deprecation": null,
-        "metadata": package.metadata().map(display::on_tile),
+        "metadata": metadata.map(|_| json!({ "provider": provider })),
     })
+}
+
+fn icon(package: &Package) -> Value {
+    let Some(data) = package.blob["icon"]["base64data"].as_str() else { return Value::Null };
+    let image = STANDARD.decode(data).expect("icons of the corpus are base64");
+    let url = Sha256::digest(image).iter().fold("icons/".to_owned(), |mut url, byte| {
+        write!(url, "{byte:02x}").expect("a string takes all text");
+        url
+    });
+    json!({ "url": url })
+}
+
+/// The facets of a page with the values that are filtered by, after a look at what is shown in their place.
+pub(super) fn counted(facets: &Value) -> Value {
+    let mut counted = facets.clone();
+    for (name, values) in counted.as_object_mut().expect("an object") {
+        for value in values.as_array_mut().expect("a list") {
+            let shown = value.as_object_mut().and_then(|value| value.remove("displayName")).expect("it is there");
+            if !["capabilityLevels", "installModes"].contains(&name.as_str()) {
+                assert_eq!(shown, value["value"], "{name}");
+            }
+        }
+    }
+    counted
 }
 
 /// The facets of a tile page over these packages.
@@ -154,7 +189,11 @@ pub(super) fn facets(packages: &[&Package]) -> Value {
         }
         display::facet(counts, FACET_VALUES)
     };
+    let found =
+        if packages.is_empty() { json!([]) } else { json!([{ "value": "community", "count": packages.len() }]) };
     json!({
+        "catalogs": found,
+        "architectures": architectures(packages),
         "categories": facet(&display::categories),
         "providers": facet(&|metadata| display::provider(metadata).map(display::short_name).into_iter().collect()),
         "capabilityLevels": facet(&|metadata| display::capability_level(metadata).into_iter().collect()),
@@ -166,8 +205,30 @@ fn categories(package: &Package) -> Vec<&'static str> {
     package.metadata().map(display::categories).unwrap_or_default()
 }
 
-fn take_id(node: &mut Value) -> Value {
-    node.as_object_mut().expect("a node is an object").remove("id").expect("it has an id")
+fn architectures(packages: &[&Package]) -> Value {
+    let supported: Vec<_> = packages
+        .iter()
+        .filter_map(|package| package.metadata())
+        .flat_map(|metadata| display::supported(metadata, "arch", "amd64"))
+        .collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in &supported {
+        *counts.entry(name).or_default() += 1;
+    }
+    display::facet(counts, FACET_VALUES)
+}
+
+/// Removes ids, and summaries, which `metadata.rs` judges.
+fn take_ids(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(take_ids),
+        Value::Object(members) => {
+            members.remove("id");
+            members.remove("summary");
+            members.values_mut().for_each(take_ids);
+        }
+        _ => {}
+    }
 }
 
 /// How many nodes have something there.

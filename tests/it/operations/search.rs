@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::model::{Package, text};
-use super::packages::facets;
+use super::packages::{counted, facets};
 use super::{Community, community, display, take_nodes};
 use crate::served;
 
@@ -148,11 +148,11 @@ fn one_typo_is_forgiven_in_a_long_word_and_none_in_a_short_one() {
 fn facets_count_what_was_found() {
     let Some(community) = community() else { return };
     for search in ["database", "red hat", "zzzzzzzzz"] {
-        let mut page = community.pages("Tiles", &json!({ "search": search }), "/packages").remove(0);
+        let mut page = community.pages("Tiles", &json!({ "filter": { "search": search } }), "/packages").remove(0);
         let found: BTreeSet<_> = community.found(search).into_iter().collect();
         let packages = community.model.packages.values();
         let packages: Vec<_> = packages.filter(|package| found.contains(package.name)).collect();
-        assert_eq!((page["totalCount"].take(), page["facets"].take()), (json!(found.len()), facets(&packages)));
+        assert_eq!((page["totalCount"].take(), counted(&page["facets"])), (json!(found.len()), facets(&packages)));
     }
 }
 
@@ -160,7 +160,7 @@ impl Community {
     /// Names of the packages that are found, in the order of the answer.
     #[track_caller]
     fn found(&self, search: &str) -> Vec<String> {
-        let mut pages = self.pages("Tiles", &json!({ "search": search }), "/packages");
+        let mut pages = self.pages("Tiles", &json!({ "filter": { "search": search } }), "/packages");
         let name = |node: Value| node["name"].as_str().expect("a package has a name").to_owned();
         pages.iter_mut().flat_map(take_nodes).map(name).collect()
     }

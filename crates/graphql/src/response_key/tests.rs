@@ -324,6 +324,7 @@ fn samples(chance: &mut Rng) -> Vec<Question> {
             let catalog = NAMES[chance.usize(..4)];
             let value = match (variable, ty.trim_end_matches('!')) {
                 ("$catalog", _) => json!(catalog),
+                ("$catalogs", _) => list(chance),
                 ("$package" | "$name", _) => json!("etcd"),
                 ("$digest", _) => json!(Digest::new([chance.u8(1..4); 32]).to_string()),
                 ("$schema", _) => json!("example.com/custom"),
