@@ -1,5 +1,6 @@
 //! Subcommands and flags: what a user may write, and what its help says. Nothing is opened or checked here beyond form.
 
+mod access;
 mod file;
 mod kube_api;
 mod observe;
@@ -19,6 +20,7 @@ use graphql::StreamLimits;
 use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
 
+pub use access::{AccessArgs, AuthMode};
 pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use observe::{MetricsAuth, ObserveArgs};
 pub use queries::{CatalogArgs, DiffArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs, ShowArgs};

@@ -37,6 +37,7 @@ pub use cors::cors;
 pub use gathered::GATHERED_BYTES;
 pub use hosts::AllowedHosts;
 pub use probes::Ready;
+pub use refusal::{ErrorFormat, Refusal};
 pub use tls::{RELOAD_INTERVAL, Tls, TlsError, TlsFiles, TlsVersion};
 
 /// Limits of the connections of a listener.

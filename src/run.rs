@@ -1,5 +1,6 @@
 //! Composes the parts of the program: one function for each command, each in its own file.
 
+mod access;
 mod certificate;
 mod configuration;
 mod controller;

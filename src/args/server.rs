@@ -7,6 +7,7 @@ use axum::http::HeaderValue;
 use clap::ValueHint;
 use store::DEFAULT_QUOTA_BYTES;
 
+use super::access::AccessArgs;
 use super::kube_api::KubeApiArgs;
 use super::observe::ObserveArgs;
 use super::values::{ByteSize, parse_duration, parse_host, parse_listen, parse_origin};
@@ -52,6 +53,8 @@ pub struct ServerArgs {
     pub cors_origin: Vec<HeaderValue>,
     #[command(flatten)]
     pub tls: TlsArgs,
+    #[command(flatten)]
+    pub access: AccessArgs,
     #[command(flatten)]
     pub observe: ObserveArgs,
     #[command(flatten)]

@@ -16,7 +16,11 @@ const READINESS: &str = "/readyz";
 
 /// The readiness that `/readyz` reports. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Ready(Arc<Mutex<Readiness>>);
+pub struct Ready {
+    state: Arc<Mutex<Readiness>>,
+    /// Whether the names of catalogs are a secret.
+    hides_names: bool,
+}
 
 #[derive(Debug, Default)]
 struct Readiness {
@@ -26,6 +30,12 @@ struct Readiness {
 }
 
 impl Ready {
+    /// The same readiness, whose probes do not name catalogs.
+    #[must_use]
+    pub fn without_names(&self) -> Self {
+        Self { state: Arc::clone(&self.state), hides_names: true }
+    }
+
     /// Marks the server as ready.
     pub fn set(&self) {
         self.update(|state| state.is_ready = true);
@@ -38,7 +48,7 @@ impl Ready {
     }
 
     fn update<T>(&self, change: impl FnOnce(&mut Readiness) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Responds to the probe, in the format of Kubernetes if it asks for more.
@@ -49,7 +59,11 @@ impl Ready {
                 return (status, if *is_ready { "ok\n" } else { "loading\n" }.to_owned());
             }
             let mut text = "[+]ping ok\n".to_owned();
-            for name in late {
+            if self.hides_names && !late.is_empty() {
+                // Writing to a string does not fail.
+                let _ = writeln!(text, "[-]catalogs failed: {} are loading for the first time", late.len());
+            }
+            for name in late.iter().filter(|_| !self.hides_names) {
                 // Writing to a string does not fail.
                 let _ = writeln!(text, "[-]catalog/{name} failed: loading for the first time");
             }
@@ -59,7 +73,7 @@ impl Ready {
 }
 
 /// Returns the routes of the probes: `GET /healthz` (liveness) and `GET /readyz` (readiness; with `?verbose`, also the
-/// catalogs that it waits for).
+/// catalogs that it waits for, or their number).
 pub(super) fn routes(ready: Ready) -> Router {
     let readyz = async move |RawQuery(query): RawQuery| {
         let is_verbose =

@@ -1,14 +1,16 @@
-//! Responses to requests that the listener does not pass on: JSON with an error and its code for clients that exchange
+//! Responses to requests that are not passed on to the views: JSON with an error and its code for clients that exchange
 //! JSON, text for others.
 
 use axum::extract::Request;
-use axum::http::header::{ACCEPT, CONNECTION, CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{
+    ACCEPT, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 
-/// A request that the listener does not pass on.
+/// A request that is not passed on.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refusal {
+pub enum Refusal {
     /// The `Host` header is missing, malformed or given twice, in the words of Go.
     #[error("400 Bad Request: {0} Host header")]
     HostHeader(&'static str),
@@ -21,14 +23,23 @@ pub(super) enum Refusal {
     /// Every ordinary place is taken by a busy connection.
     #[error("as many connections are open as may be: try again")]
     Overloaded,
+    /// The caller has no valid credentials, and not everybody may do this.
+    #[error("Unauthorized")]
+    Unauthenticated,
+    /// The caller may not do this. The text is that of the servers of Kubernetes.
+    #[error("{0}")]
+    Forbidden(String),
+    /// It cannot be found out what the caller may do.
+    #[error("{0}")]
+    Undecided(String),
 }
 
 /// What selects the media type of errors: the type of a body, or what else is accepted.
-pub(super) struct ErrorFormat(Option<HeaderValue>);
+pub struct ErrorFormat(Option<HeaderValue>);
 
 impl ErrorFormat {
     /// Returns the format for a request: JSON if it has such a body, or accepts JSON by name.
-    pub(super) fn of<B>(request: &Request<B>) -> Self {
+    pub fn of<B>(request: &Request<B>) -> Self {
         let header = if request.method() == Method::POST { CONTENT_TYPE } else { ACCEPT };
         Self(request.headers().get(header).cloned())
     }
@@ -46,10 +57,14 @@ impl Refusal {
             Self::HostNotAllowed(_) => (StatusCode::MISDIRECTED_REQUEST, "HOST_NOT_ALLOWED"),
             Self::Timeout => (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT"),
             Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "SERVER_OVERLOADED"),
+            Self::Unauthenticated => (StatusCode::UNAUTHORIZED, "UNAUTHENTICATED"),
+            Self::Forbidden(_) => (StatusCode::FORBIDDEN, "FORBIDDEN"),
+            Self::Undecided(_) => (StatusCode::SERVICE_UNAVAILABLE, "AUTHORIZATION_UNAVAILABLE"),
         }
     }
 
-    pub(super) fn respond(&self, format: &ErrorFormat) -> Response {
+    /// Responds to the request.
+    pub fn respond(&self, format: &ErrorFormat) -> Response {
         let (status, code) = self.status_and_code();
         let mut response = if format.is_json() {
             let error = serde_json::json!({ "message": self.to_string(), "extensions": { "code": code } });
@@ -59,14 +74,18 @@ impl Refusal {
             self.to_string().into_response()
         };
         *response.status_mut() = status;
-        let header = match self {
-            Self::HostHeader(_) => Some((CONNECTION, "close")),
+        let headers: &[_] = match self {
+            Self::HostHeader(_) => &[(CONNECTION, "close")],
             // The response repeats what the request says.
-            Self::HostNotAllowed(_) => Some((X_CONTENT_TYPE_OPTIONS, "nosniff")),
-            Self::Overloaded => Some((RETRY_AFTER, "1")),
-            Self::Timeout => None,
+            Self::HostNotAllowed(_) => &[(X_CONTENT_TYPE_OPTIONS, "nosniff")],
+            Self::Overloaded => &[(RETRY_AFTER, "1")],
+            Self::Timeout => &[],
+            Self::Unauthenticated => &[(WWW_AUTHENTICATE, "Bearer"), (CACHE_CONTROL, "no-store")],
+            Self::Forbidden(_) => &[(X_CONTENT_TYPE_OPTIONS, "nosniff"), (CACHE_CONTROL, "no-store")],
+            Self::Undecided(_) => &[(RETRY_AFTER, "1"), (CACHE_CONTROL, "no-store")],
         };
-        response.headers_mut().extend(header.map(|(name, value)| (name, HeaderValue::from_static(value))));
+        let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
+        response.headers_mut().extend(headers);
         response
     }
 }

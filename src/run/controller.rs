@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use auth::Authorizer;
+use auth::{Authorizer, Callers};
 use controller::{Controller, ControllerOptions, LeaseDurations, Mode, connect, pod_namespace, pod_service_account};
 use images::RegistrySettings;
 use loading::{Event, Loader, LoaderTask};
@@ -51,12 +51,16 @@ async fn control(
     (loader, task, catalogs): (Loader, LoaderTask, Catalogs),
 ) -> anyhow::Result<()> {
     let api_server = connect(args.kubeconfig.as_deref()).await?;
+    let access = &args.server.access;
+    let callers = access
+        .is_delegated()
+        .then(|| Callers::new(api_server.client.clone(), access.token_audience.clone(), catalogs.clone()));
     let catalogs = (catalogs, task.statistics());
-    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs).await?;
+    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, callers).await?;
     let (url, ready, has_playground) = (server.url(), server.ready(), server.has_playground());
     let controller = Controller::start(&api_server, options, loader, settings.clone())?;
     server.count_controller(controller.metrics());
-    server.bind_metrics(&args.server, async || Ok(Authorizer::new(api_server.client.clone()))).await?;
+    server.bind_metrics(&args.server, async || Ok(Authorizer::new(api_server.client.clone(), Vec::new()))).await?;
     let (events, received) = mpsc::unbounded_channel();
     let loading = tokio::spawn(task.run(move |event| {
         // Nobody shows progress, and nobody receives events any more when the process ends.

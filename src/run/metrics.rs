@@ -5,12 +5,13 @@ use std::sync::Arc;
 use auth::{Authorizer, Denied, PathAccess};
 use axum::Router;
 use axum::extract::State;
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use tokio::task::spawn_blocking;
 
+use super::access::bearer_token;
 use crate::exposition::{Format, Sources};
 
 /// The path of metrics.
@@ -42,12 +43,6 @@ async fn metrics(State(state): State<Arc<(Sources, Option<Authorizer>)>>, header
     }
 }
 
-/// Returns the token of a request (RFC 6750 §2.1).
-fn bearer_token(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-}
-
 fn refuse(denied: &Denied) -> Response {
     let status = match denied {
         Denied::Unauthenticated => StatusCode::UNAUTHORIZED,
@@ -59,24 +54,4 @@ fn refuse(denied: &Denied) -> Response {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_scheme_of_a_token_may_be_in_any_case_and_others_are_none() {
-        let token = |value: &'static str| {
-            let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(value))]);
-            bearer_token(&headers).map(str::to_owned)
-        };
-        for value in ["Bearer abc", "bearer abc", "BEARER  abc "] {
-            assert_eq!(token(value).as_deref(), Some("abc"), "{value}");
-        }
-        for value in ["Basic abc", "abc", "Bearerabc"] {
-            assert_eq!(token(value), None, "{value}");
-        }
-        assert_eq!(bearer_token(&HeaderMap::new()), None);
-    }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use auth::Authorizer;
+use auth::{Authorizer, Callers};
 use controller::connect;
 use loading::{Event, Loader, LoaderTask, Report};
 use serving::{CatalogName, Catalogs};
@@ -15,7 +15,7 @@ use super::configuration::{Configuration, ReloadTrigger};
 use super::output;
 use super::server::{self, Server};
 use super::terminal::Terminal;
-use crate::args::ServeArgs;
+use crate::args::{AccessArgs, ServeArgs};
 use crate::telemetry;
 
 /// Serves until a signal ends it.
@@ -42,8 +42,9 @@ async fn serve_catalogs(
     terminal: Terminal,
 ) -> anyhow::Result<()> {
     let args = configuration.args();
+    let callers = callers(&args.server.access, &catalogs).await?;
     let catalogs = (catalogs, task.statistics());
-    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs).await?;
+    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, callers).await?;
     server.bind_metrics(&args.server, authorizer).await?;
     let reloads = server.reloads();
     let (url, ready, has_playground) = (server.url(), server.ready(), server.has_playground());
@@ -93,7 +94,17 @@ async fn serve_catalogs(
 /// Asks the API server that KUBECONFIG names, or that of the pod, who may read metrics.
 async fn authorizer() -> anyhow::Result<Authorizer> {
     let hint = "cannot ask who may read metrics: let everybody with --metrics-auth=none";
-    Ok(Authorizer::new(connect(None).await.context(hint)?.client))
+    Ok(Authorizer::new(connect(None).await.context(hint)?.client, Vec::new()))
+}
+
+/// Asks the same who may see which catalogs, unless everybody sees each.
+async fn callers(args: &AccessArgs, catalogs: &Catalogs) -> anyhow::Result<Option<Callers>> {
+    if !args.is_delegated() {
+        return Ok(None);
+    }
+    let hint = "cannot ask who may see which catalogs: let everybody see each with --auth=none";
+    let client = connect(None).await.context(hint)?.client;
+    Ok(Some(Callers::new(client, args.token_audience.clone(), catalogs.clone())))
 }
 
 /// Prints the catalogs that are served, and where.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use auth::Authorizer;
+use auth::{Authorizer, Callers};
 use axum::Router;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::IntoResponse;
@@ -22,7 +22,7 @@ use graphql_http::GraphqlHttp;
 use jiff::Timestamp;
 use loading::{LoadStatistics, Loader, LoaderTask};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use serving::{Catalogs, catalogs};
+use serving::{Catalogs, Visibility, catalogs};
 use store::Store;
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
@@ -31,8 +31,8 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::kube_api::{KubeApiListener, RunningKubeApi};
-use super::metrics;
 use super::version::build_info;
+use super::{access, metrics};
 use crate::args::{DocumentArgs, LimitArgs, MetricsAuth, ObserveArgs, ServerArgs, VERSION};
 use crate::exchange::{AccessLog, Exchange, Exchanges};
 use crate::exposition::{Reloads, Sources};
@@ -111,13 +111,16 @@ pub(super) fn block_on(server: impl Future<Output = anyhow::Result<()>>) -> anyh
 }
 
 impl Server {
-    /// Listens, and prepares to answer from these catalogs.
+    /// Listens, and prepares to answer from these catalogs. `callers` says who may see which of them where not everybody may
+    /// see each.
     pub(super) async fn bind(
         args: &ServerArgs,
         documents: &DocumentArgs,
         limits: &LimitArgs,
         (catalogs, loads): (Catalogs, LoadStatistics),
+        callers: Option<Callers>,
     ) -> anyhow::Result<Self> {
+        refuse_unintended_access(args)?;
         let tls = args.tls.files().map(|files| Tls::new(files, args.tls.tls_min_version)).transpose()?;
         let listener = Listener::bind(&args.listen).await?;
         refuse_unintended_plain_http(args, listener.address())?;
@@ -125,10 +128,15 @@ impl Server {
             Some(address) => Some(Listener::bind(address).await?),
             None => None,
         };
-        let options = listen_options(args, listener.address(), tls);
+        let mut options = listen_options(args, listener.address(), tls);
+        if callers.is_some() {
+            options.ready = options.ready.without_names();
+        }
         let spans = Arc::<SpanCounts>::default();
         let traces = args.observe.traces().map(|options| Traces::start(&options, Arc::clone(&spans))).transpose()?;
-        let mut engine = engine(catalogs.clone(), documents, limits)?;
+        // Where callers are told apart, views see nothing by themselves.
+        let reader = if callers.is_some() { catalogs.visible(Visibility::none()) } else { catalogs.clone() };
+        let mut engine = engine(reader.clone(), documents, limits)?;
         if traces.is_some() {
             engine.observe_results(Exchange::add_graphql_result);
         }
@@ -141,7 +149,7 @@ impl Server {
             open: options.open.clone(),
             engine: Arc::clone(&engine),
             transport: graphql.metrics(),
-            catalogs: catalogs.clone(),
+            catalogs,
             loads,
             reloads: Arc::default(),
             controller: None,
@@ -150,12 +158,11 @@ impl Server {
         };
         let options = ListenOptions { exchanges: Some(Arc::clone(&sources.exchanges)), ..options };
         let tls = (options.ready.clone(), options.tls.clone());
-        let kube_api = KubeApiListener::bind(&args.kube_api, &args.allowed_host, catalogs.clone(), tls).await?;
+        let kube_api = KubeApiListener::bind(&args.kube_api, &args.allowed_host, sources.catalogs.clone(), tls).await?;
         if let Some(kube_api) = &kube_api {
             refuse_unintended_plain_http(args, kube_api.listener().address())?;
         }
-        let routes = graphql.router().merge(catalogd_http::router(catalogs, ANSWERS_BUILD));
-        let routes = routes.route("/version", get(version_response));
+        let routes = routes(&graphql, reader, callers);
         // Without the layer, responses need not vary by origin.
         let routes = if args.cors_origin.is_empty() { routes } else { routes.layer(cors(&args.cors_origin)) };
         let routes = routes.merge(playground);
@@ -251,10 +258,32 @@ impl Server {
     }
 }
 
+/// Returns the routes of all views but the page. Those that show catalogs ask `callers` what they may show.
+fn routes(graphql: &GraphqlHttp, reader: Catalogs, callers: Option<Callers>) -> Router {
+    let routes = graphql.router().merge(catalogd_http::router(reader, ANSWERS_BUILD));
+    let routes = routes.route("/version", get(version_response));
+    match callers {
+        Some(callers) => access::guard(routes, callers),
+        None => routes,
+    }
+}
+
 /// Serves probes over plain HTTP until the sender is dropped.
 async fn serve_probes(listener: Listener, ready: Ready, end: oneshot::Receiver<()>) {
     let options = ListenOptions { ready, ..ListenOptions::default() };
     listener.serve(Router::new(), options, async { _ = end.await }).await;
+}
+
+/// Refuses flags that would show more than somebody who wrote them expects.
+fn refuse_unintended_access(args: &ServerArgs) -> anyhow::Result<()> {
+    let is_delegated = args.access.is_delegated();
+    if !is_delegated && !args.access.token_audience.is_empty() {
+        bail!("--token-audience needs --auth=delegated: without it, everybody sees every catalog");
+    }
+    if is_delegated && args.kube_api.kube_api_listen.is_some() && args.kube_api.kube_api_auth.is_none() {
+        bail!("--auth=delegated does not apply to --kube-api-listen: say who may read that with --kube-api-auth");
+    }
+    Ok(())
 }
 
 /// Refuses to serve plain HTTP to other machines, unless that is asked for.
@@ -352,7 +381,44 @@ fn url(scheme: &str, address: SocketAddr) -> String {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::{Body, to_bytes};
+    use axum::http::{Request, header};
+    use hyper::service::Service as _;
+    use hyper_util::service::TowerToHyperService;
+    use serving::{CatalogMetadata, Content, Served};
+
     use super::*;
+
+    #[tokio::test]
+    async fn no_route_shows_anything_where_callers_are_told_apart_and_nobody_says_who_asks() {
+        let (mut writer, catalogs) = catalogs();
+        let content = testing::fixture::catalog("package concealed default=stable\nchannel stable: v1.0.0");
+        let content = Content::new(content, fbc::Digest::new([1; 32]));
+        writer.publish(Served::new("secret", content, CatalogMetadata::default()));
+        let body = async |reader: &Catalogs, path: &str, accept: &'static str| {
+            let engine = Arc::new(Engine::new(reader.clone(), "test", Limits::default()));
+            let service = TowerToHyperService::new(routes(&GraphqlHttp::new(engine, &[]), reader.clone(), None));
+            let request = Request::get(path).header(header::ACCEPT, accept).body(Body::empty()).unwrap();
+            let body = to_bytes(service.call(request).await.unwrap().into_body(), usize::MAX).await.unwrap();
+            String::from_utf8_lossy(&body).into_owned()
+        };
+        let graphql = "/graphql?query=%7Bcatalogs%7Bname%7DcatalogStatuses%7Bname%7Dpackages%7Bnodes%7Bname%7D%7D%7D";
+        let mut shown = Vec::new();
+        let paths =
+            catalogd_http::routes().into_iter().chain([graphql, "/schema.graphql", "/version"].map(String::from));
+        for path in paths {
+            let path = path.replace("{catalog}", "secret").replace("{digest}", &"0".repeat(64));
+            for accept in ["*/*", "text/event-stream"] {
+                let hidden = body(&catalogs.visible(Visibility::none()), &path, accept).await;
+                assert!(!hidden.contains("concealed") && !hidden.contains("\"secret\""), "{path}: {hidden}");
+                if body(&catalogs, &path, accept).await.contains("\"concealed\"") {
+                    shown.push(path.clone());
+                }
+            }
+        }
+        shown.dedup();
+        assert_eq!(shown.len(), 4, "else nothing would be tested: {shown:?}");
+    }
 
     #[test]
     fn the_url_of_a_server_is_one_that_a_browser_opens() {

@@ -12,7 +12,7 @@ use crate::manifests::{assert_accepted, build, cluster_of_others, key, objects};
 use crate::support::{DEPLOY, NAMESPACE};
 
 /// Each value with what it is set to; before it, what it needs to mean anything.
-const VALUES: [(&str, &str, &[&str]); 49] = [
+const VALUES: [(&str, &str, &[&str]); 51] = [
     ("image.repository", "quay.io/team/catalogql", &[]),
     ("image.tag", "1.2.3", &[]),
     ("image.digest", "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", &[]),
@@ -40,6 +40,8 @@ const VALUES: [(&str, &str, &[&str]); 49] = [
     ("store.sizeGi", "20", &["store.persistent=true"]),
     ("store.persistent", "true", &[]),
     ("store.storageClassName", "fast", &["store.persistent=true"]),
+    ("auth.mode", "delegated", &[]),
+    ("auth.mode", "delegated", &["ingress.enabled=true"]),
     ("anonymous", "true", &["ingress.enabled=true"]),
     ("ingress.enabled", "true", &["anonymous=true"]),
     ("ingress.className", "nginx", &["anonymous=true", "ingress.enabled=true"]),
@@ -75,12 +77,13 @@ const VALUES_OF_KUBERNETES: [(&str, &str); 2] = [
 ];
 
 /// Values that the schema refuses, with what the message names.
-const REFUSED: [(&str, &str); 8] = [
+const REFUSED: [(&str, &str); 9] = [
     ("replicas=0", "replicas"),
     ("nothing=1", "nothing"),
     ("image.nothing=1", "nothing"),
     ("image.digest=\"latest\"", "digest"),
     ("tls.mode=\"none\"", "mode"),
+    ("auth.mode=\"all\"", "mode"),
     ("networkPolicy.registryPorts=[70000]", "registryPorts"),
     ("store.sizeGi=\"11Gi\"", "sizeGi"),
     ("pull.globalSecret=\"name\"", "globalSecret"),
@@ -163,11 +166,12 @@ fn assert_same(rendered: &str, overlay: &str) {
 #[test]
 fn the_chart_renders_what_the_overlays_are() {
     let Some(tools) = deploy_tools() else { return };
-    let overlays: [(&str, &[&str]); 4] = [
+    let overlays: [(&str, &[&str]); 5] = [
         ("default", &[]),
         ("companion", &["manage=false"]),
         ("catalog-sources", &["catalogSources=true"]),
         ("persistent", &["store.persistent=true"]),
+        ("authorized", &["auth.mode=delegated"]),
     ];
     for (overlay, values) in overlays {
         let Some(built) = build(overlay) else { return };

@@ -1,5 +1,6 @@
 //! Tests of the controller against a real API server and a real registry; a module is named for what it is about.
 
+mod access;
 mod chart;
 mod conditions;
 mod control_plane;

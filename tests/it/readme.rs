@@ -243,7 +243,7 @@ fn request_limits() -> Vec<(&'static str, String)> {
         streams,
         ..
     } = limits.clone();
-    let StreamLimits { streams, operations, ping, init } = streams;
+    let StreamLimits { streams, operations, ping, init, renewal } = streams;
     let mut all = vec![
         ("long requests", graphql::MAX_WAITING.to_string()),
         ("long requests of a peer", graphql::MAX_WAITING_OF_PEER.to_string()),
@@ -266,6 +266,8 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("sign of life", format!("{} s", ping.as_secs())),
         ("event wait", format!("{} s", graphql_http::EVENT_TIMEOUT.as_secs())),
         ("`connection_init`", format!("{} s", init.as_secs())),
+        ("renewal", format!("{} s", renewal.as_secs())),
+        ("renewal wait", format!("{} s", graphql::RENEWAL_TIMEOUT.as_secs())),
     ];
     all.extend(limits.list().iter().map(|limit| (row_name(limit.name), row_value(limit))));
     all
@@ -448,6 +450,7 @@ fn auth_limits() -> Vec<(&'static str, String)> {
         ("questions about callers", auth::QUESTIONS.to_string()),
         ("question about a caller", seconds(auth::QUESTION_TIMEOUT)),
         ("token", auth::MAX_TOKEN_BYTES.to_string()),
+        ("sets of catalogs", serving::NARROWED_SNAPSHOTS.to_string()),
         ("waiting lines", catalogql::exchange::WAITING_LINES.to_string()),
         ("waiting spans", catalogql::traces::WAITING_SPANS.to_string()),
         ("spans of a batch", catalogql::traces::BATCH_SPANS.to_string()),

@@ -8,7 +8,21 @@ use std::time::{Duration, Instant};
 /// Values by their keys, each until its time is over.
 pub(crate) struct Cache<K, V> {
     max_entries: usize,
-    entries: Mutex<HashMap<K, (Instant, V)>>,
+    entries: Mutex<HashMap<K, Answer<V>>>,
+}
+
+/// A value, and until when it is believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer<V> {
+    pub(crate) value: V,
+    pub(crate) until: Instant,
+}
+
+impl<V> Answer<V> {
+    /// An answer that is believed for a time from now on.
+    pub(crate) fn lasting(value: V, time: Duration) -> Self {
+        Self { value, until: Instant::now() + time }
+    }
 }
 
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
@@ -19,29 +33,34 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 
     /// Returns a value whose time is not over.
     pub(crate) fn get(&self, key: &K) -> Option<V> {
+        self.get_until(key).map(|answer| answer.value)
+    }
+
+    /// Returns a value whose time is not over, with the end of its time.
+    pub(crate) fn get_until(&self, key: &K) -> Option<Answer<V>> {
         self.get_at(Instant::now(), key)
     }
 
-    fn get_at(&self, now: Instant, key: &K) -> Option<V> {
+    fn get_at(&self, now: Instant, key: &K) -> Option<Answer<V>> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.get(key).filter(|(until, _)| *until > now).map(|(_, value)| value.clone())
+        entries.get(key).filter(|answer| answer.until > now).cloned()
     }
 
-    /// Inserts a value for a time. A full cache forgets the values whose time is over, and if there are none, all of them:
+    /// Inserts a value until its time is over. A full cache forgets the values whose time is over, and if there are none, all of them:
     /// whoever fills it gains nothing by that but questions, and of these only so many are asked at a time.
-    pub(crate) fn insert(&self, key: K, value: V, time: Duration) {
-        self.insert_at(Instant::now(), key, value, time);
+    pub(crate) fn insert(&self, key: K, answer: Answer<V>) {
+        self.insert_at(Instant::now(), key, answer);
     }
 
-    fn insert_at(&self, now: Instant, key: K, value: V, time: Duration) {
+    fn insert_at(&self, now: Instant, key: K, answer: Answer<V>) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if entries.len() >= self.max_entries {
-            entries.retain(|_, (until, _)| *until > now);
+            entries.retain(|_, answer| answer.until > now);
         }
         if entries.len() >= self.max_entries {
             entries.clear();
         }
-        entries.insert(key, (now + time, value));
+        entries.insert(key, answer);
     }
 }
 
@@ -51,24 +70,29 @@ mod tests {
 
     const TIME: Duration = Duration::from_secs(10);
 
+    fn answer(value: u8, until: Instant) -> Answer<u8> {
+        Answer { value, until }
+    }
+
     #[test]
     fn a_value_is_believed_until_its_time_is_over() {
         let (cache, start) = (Cache::new(2), Instant::now());
-        cache.insert_at(start, "a", 1, TIME);
+        cache.insert_at(start, "a", answer(1, start + TIME));
         let before = start + TIME / 2;
-        assert_eq!((cache.get_at(before, &"a"), cache.get_at(before, &"b")), (Some(1), None));
-        assert_eq!(cache.get_at(start + TIME, &"a"), None);
+        assert_eq!(cache.get_at(before, &"a"), Some(answer(1, start + TIME)));
+        assert_eq!((cache.get_at(before, &"b"), cache.get_at(start + TIME, &"a")), (None, None));
     }
 
     #[test]
     fn a_full_cache_forgets_first_what_is_over() {
         let (cache, start) = (Cache::new(2), Instant::now());
-        cache.insert_at(start, "a", 1, TIME);
-        cache.insert_at(start + TIME / 2, "b", 2, TIME);
         let now = start + TIME;
-        cache.insert_at(now, "c", 3, TIME);
-        assert_eq!(["a", "b", "c"].map(|key| cache.get_at(now, &key)), [None, Some(2), Some(3)]);
-        cache.insert_at(now, "d", 4, TIME);
-        assert_eq!(["b", "c", "d"].map(|key| cache.get_at(now, &key)), [None, None, Some(4)]);
+        cache.insert_at(start, "a", answer(1, now));
+        cache.insert_at(start, "b", answer(2, now + TIME));
+        cache.insert_at(now, "c", answer(3, now + TIME));
+        let known = |keys: [&'static str; 3]| keys.map(|key| cache.get_at(now, &key).map(|answer| answer.value));
+        assert_eq!(known(["a", "b", "c"]), [None, Some(2), Some(3)]);
+        cache.insert_at(now, "d", answer(4, now + TIME));
+        assert_eq!(known(["b", "c", "d"]), [None, None, Some(4)]);
     }
 }

@@ -1,16 +1,18 @@
 //! Asks the API server who a caller is (`TokenReview`) and what it may do (`SubjectAccessReview`), as the servers of
 //! Kubernetes do.
 //!
-//! Answers are cached for a few seconds. What the API server does not answer is denied. This crate knows neither the
-//! requests that it decides about nor HTTP.
+//! Answers are cached for a few seconds. What the API server does not answer is denied. [`Callers`] gives a caller a reader
+//! of the catalogs that it may see. This crate knows neither the requests that it decides about nor HTTP.
 
 mod cache;
+mod callers;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, TokenReviewStatus, UserInfo};
 use k8s_openapi::api::authorization::v1::{
-    NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
+    NonResourceAttributes, ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
 };
 use kube::api::{Api, PostParams};
 use kube::{Client, Resource};
@@ -20,7 +22,9 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use cache::Cache;
+use cache::{Answer, Cache};
+
+pub use callers::Callers;
 
 /// How long an answer of the API server is believed: a token that is revoked, or a right that is taken, works for so much
 /// longer. The servers of Kubernetes have the same default.
@@ -41,13 +45,49 @@ pub const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum length of a token in bytes. A longer one is refused and not sent on.
 pub const MAX_TOKEN_BYTES: usize = 16 << 10;
 
-/// What a caller wants to do: a verb on a path, such as `get /metrics`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Name and group of a caller without credentials, as the servers of Kubernetes give them.
+const ANONYMOUS: &str = "system:anonymous";
+const UNAUTHENTICATED: &str = "system:unauthenticated";
+
+/// Group of all other callers.
+const AUTHENTICATED: &str = "system:authenticated";
+
+/// Group that may do everything, without a question.
+const MASTERS: &str = "system:masters";
+
+/// What a caller wants to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access<'a> {
+    /// A verb on a path.
+    Path(PathAccess),
+    /// A verb on a resource.
+    Resource(ResourceAccess<'a>),
+}
+
+/// A verb on a path, such as `get /metrics`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathAccess {
     /// The method in lower case.
     pub verb: &'static str,
     /// The path.
     pub path: &'static str,
+}
+
+/// A verb on a resource of the cluster's API, whether the API server serves it or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResourceAccess<'a> {
+    /// Such as `get`, `list` or `watch`.
+    pub verb: &'a str,
+    /// The group of its API.
+    pub group: &'a str,
+    /// Its name in the plural.
+    pub resource: &'a str,
+    /// What of the object; `None` for all of it.
+    pub subresource: Option<&'a str>,
+    /// `None` for an object without a namespace, and for those of all namespaces.
+    pub namespace: Option<&'a str>,
+    /// Name of the object; `None` for all of them.
+    pub name: Option<&'a str>,
 }
 
 /// Why a caller may not do what it wants to.
@@ -67,67 +107,119 @@ pub enum Denied {
     Unavailable,
 }
 
+/// A user of the cluster, as the API server names it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct User(UserInfo);
+
 /// Decides by the API server's answers.
 pub struct Authorizer {
     client: Client,
+    /// Whom a token must be for; empty for the API server.
+    audiences: Vec<String>,
     /// Users by the SHA-256 of their token; `None` for a token that is refused.
-    users: Cache<[u8; 32], Option<UserInfo>>,
+    users: Cache<[u8; 32], Option<Arc<User>>>,
     /// Whether a user may, by the SHA-256 of the user and what it wants.
     rights: Cache<[u8; 32], bool>,
     questions: Semaphore,
 }
 
+impl User {
+    /// Who sends no credentials.
+    fn anonymous() -> Self {
+        let (username, groups) = (Some(ANONYMOUS.to_owned()), Some(vec![UNAUTHENTICATED.to_owned()]));
+        Self(UserInfo { username, groups, ..UserInfo::default() })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.0.username.as_deref().unwrap_or_default()
+    }
+
+    /// Returns whether it belongs to a group.
+    pub fn is_in(&self, group: &str) -> bool {
+        self.0.groups.iter().flatten().any(|own| own == group)
+    }
+}
+
 impl Authorizer {
-    /// Creates an authorizer that asks with this client.
-    pub fn new(client: Client) -> Self {
+    /// Creates an authorizer that asks with this client. A token must be for one of these audiences, or for the API server
+    /// if there are none.
+    pub fn new(client: Client, audiences: Vec<String>) -> Self {
         let (users, rights) = (Cache::new(CACHED_ANSWERS), Cache::new(CACHED_ANSWERS));
-        Self { client, users, rights, questions: Semaphore::new(QUESTIONS) }
+        Self { client, audiences, users, rights, questions: Semaphore::new(QUESTIONS) }
     }
 
     /// Decides whether the caller with this bearer token may do this.
-    pub async fn authorize(&self, token: Option<&str>, access: PathAccess) -> Result<(), Denied> {
-        let token = token.filter(|token| !token.is_empty() && token.len() <= MAX_TOKEN_BYTES);
-        let user = self.user(token.ok_or(Denied::Unauthenticated)?).await?;
-        if self.may(&user, access).await? {
+    pub async fn authorize(&self, token: Option<&[u8]>, access: PathAccess) -> Result<(), Denied> {
+        let user = self.user(token.ok_or(Denied::Unauthenticated)?).await?.value;
+        if self.may(&user, Access::Path(access)).await?.value {
             Ok(())
         } else {
-            Err(Denied::Forbidden { user: user.username.unwrap_or_default() })
+            Err(Denied::Forbidden { user: user.name().to_owned() })
         }
     }
 
-    async fn user(&self, token: &str) -> Result<UserInfo, Denied> {
+    /// Returns the user with a bearer token.
+    pub(crate) async fn user(&self, token: &[u8]) -> Result<Answer<Arc<User>>, Denied> {
+        let is_possible = !token.is_empty() && token.len() <= MAX_TOKEN_BYTES;
+        let text = std::str::from_utf8(token).ok().filter(|_| is_possible).ok_or(Denied::Unauthenticated)?;
         let key = Sha256::digest(token).into();
-        if let Some(user) = self.users.get(&key) {
-            return user.ok_or(Denied::Unauthenticated);
+        if let Some(known) = self.known_user(&key) {
+            return known;
         }
         let _turn = self.questions.acquire().await;
         // Another request may have asked meanwhile.
-        if let Some(user) = self.users.get(&key) {
-            return user.ok_or(Denied::Unauthenticated);
+        if let Some(known) = self.known_user(&key) {
+            return known;
         }
-        let spec = TokenReviewSpec { token: token.to_owned(), ..TokenReviewSpec::default() };
+        let audiences = Some(self.audiences.clone()).filter(|audiences| !audiences.is_empty());
+        let spec = TokenReviewSpec { token: text.to_owned(), audiences };
         let review = self.ask(TokenReview { spec, ..TokenReview::default() }).await?;
-        let (user, time) = judge(review.status.unwrap_or_default());
-        self.users.insert(key, user.clone(), time);
-        user.ok_or(Denied::Unauthenticated)
+        let (user, time) = judge(review.status.unwrap_or_default(), &self.audiences);
+        let answer = Answer::lasting(user.map(Arc::new), time);
+        self.users.insert(key, answer.clone());
+        authenticated(answer)
     }
 
-    async fn may(&self, user: &UserInfo, access: PathAccess) -> Result<bool, Denied> {
+    fn known_user(&self, key: &[u8; 32]) -> Option<Result<Answer<Arc<User>>, Denied>> {
+        self.users.get_until(key).map(authenticated)
+    }
+
+    /// Returns whether a user may do this.
+    pub(crate) async fn may(&self, user: &User, access: Access<'_>) -> Result<Answer<bool>, Denied> {
+        if user.is_in(MASTERS) {
+            return Ok(Answer::lasting(true, CACHE_TIME));
+        }
         // `Debug` quotes texts, so that no two are alike.
         let key = Sha256::digest(format!("{user:?}{access:?}")).into();
-        if let Some(may) = self.rights.get(&key) {
-            return Ok(may);
+        if let Some(known) = self.rights.get_until(&key) {
+            return Ok(known);
         }
         let _turn = self.questions.acquire().await;
-        if let Some(may) = self.rights.get(&key) {
-            return Ok(may);
+        if let Some(known) = self.rights.get_until(&key) {
+            return Ok(known);
         }
+        let answer = self.ask_right(user, access).await?;
+        self.rights.insert(key, answer);
+        Ok(answer)
+    }
+
+    /// As [`Self::may`], and neither looks at what other requests have asked nor tells them: how long it takes tells
+    /// nothing of them.
+    pub(crate) async fn may_alone(&self, user: &User, access: Access<'_>) -> Result<Answer<bool>, Denied> {
+        if user.is_in(MASTERS) {
+            return Ok(Answer::lasting(true, CACHE_TIME));
+        }
+        let _turn = self.questions.acquire().await;
+        self.ask_right(user, access).await
+    }
+
+    async fn ask_right(&self, user: &User, access: Access<'_>) -> Result<Answer<bool>, Denied> {
         let review = SubjectAccessReview { spec: question(user, access), ..SubjectAccessReview::default() };
         let status = self.ask(review).await?.status;
         let may =
             status.is_some_and(|SubjectAccessReviewStatus { allowed, denied, .. }| allowed && denied != Some(true));
-        self.rights.insert(key, may, CACHE_TIME);
-        Ok(may)
+        Ok(Answer::lasting(may, CACHE_TIME))
     }
 
     /// Creates a review, which is the question, and returns it with its answer.
@@ -152,18 +244,50 @@ impl Authorizer {
     }
 }
 
-/// The user that the API server knows a token of, if it does, and for how long to believe that.
-fn judge(TokenReviewStatus { authenticated, user, error, .. }: TokenReviewStatus) -> (Option<UserInfo>, Duration) {
-    let user = user.filter(|user| authenticated == Some(true) && user.username.is_some());
+fn authenticated(Answer { value, until }: Answer<Option<Arc<User>>>) -> Result<Answer<Arc<User>>, Denied> {
+    value.map(|value| Answer { value, until }).ok_or(Denied::Unauthenticated)
+}
+
+/// The user that the API server knows a token of, if it does and the token is for one of the audiences, and for how long to
+/// believe that.
+fn judge(status: TokenReviewStatus, wanted: &[String]) -> (Option<User>, Duration) {
+    let TokenReviewStatus { authenticated, user, error, audiences } = status;
+    let audiences = audiences.unwrap_or_default();
+    // An API server that does not know audiences says none.
+    let is_for_us = wanted.is_empty() || audiences.iter().any(|audience| wanted.contains(audience));
+    let user = user.filter(|user| authenticated == Some(true) && user.username.is_some() && is_for_us);
     let time = if user.is_none() && error.is_some() { ERROR_CACHE_TIME } else { CACHE_TIME };
+    let user = user.map(|mut user| {
+        let groups = user.groups.get_or_insert_default();
+        if !groups.iter().any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED) {
+            groups.push(AUTHENTICATED.to_owned());
+        }
+        User(user)
+    });
     (user, time)
 }
 
-fn question(user: &UserInfo, PathAccess { verb, path }: PathAccess) -> SubjectAccessReviewSpec {
+fn question(User(user): &User, access: Access<'_>) -> SubjectAccessReviewSpec {
     let UserInfo { username, uid, groups, extra } = user.clone();
-    let non_resource_attributes =
-        Some(NonResourceAttributes { path: Some(path.to_owned()), verb: Some(verb.to_owned()) });
-    SubjectAccessReviewSpec { user: username, uid, groups, extra, non_resource_attributes, ..Default::default() }
+    let spec = SubjectAccessReviewSpec { user: username, uid, groups, extra, ..Default::default() };
+    match access {
+        Access::Path(PathAccess { verb, path }) => {
+            let attributes = NonResourceAttributes { path: Some(path.to_owned()), verb: Some(verb.to_owned()) };
+            SubjectAccessReviewSpec { non_resource_attributes: Some(attributes), ..spec }
+        }
+        Access::Resource(ResourceAccess { verb, group, resource, subresource, namespace, name }) => {
+            let attributes = ResourceAttributes {
+                verb: Some(verb.to_owned()),
+                group: Some(group.to_owned()),
+                resource: Some(resource.to_owned()),
+                subresource: subresource.map(str::to_owned),
+                namespace: namespace.map(str::to_owned),
+                name: name.map(str::to_owned),
+                ..ResourceAttributes::default()
+            };
+            SubjectAccessReviewSpec { resource_attributes: Some(attributes), ..spec }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -175,19 +299,38 @@ mod tests {
         TokenReviewStatus { authenticated, user, error: error.map(str::to_owned), audiences: None }
     }
 
+    fn name(user: Option<User>) -> Option<String> {
+        user.map(|user| user.name().to_owned())
+    }
+
     #[test]
     fn a_token_is_good_only_where_the_answer_says_so_and_names_its_user() {
-        let (user, time) = judge(status(Some(true), Some("ann"), None));
-        assert_eq!((user.and_then(|user| user.username).as_deref(), time), (Some("ann"), CACHE_TIME));
+        let (user, time) = judge(status(Some(true), Some("ann"), None), &[]);
+        assert_eq!(user.as_ref().map(|user| user.is_in(AUTHENTICATED)), Some(true));
+        assert_eq!((name(user).as_deref(), time), (Some("ann"), CACHE_TIME));
         for refused in [
             status(Some(false), Some("ann"), None),
             status(None, Some("ann"), None),
             status(Some(true), None, None),
             TokenReviewStatus::default(),
         ] {
-            assert_eq!(judge(refused), (None, CACHE_TIME));
+            assert_eq!(judge(refused, &[]), (None, CACHE_TIME));
         }
-        assert_eq!(judge(status(None, None, Some("the token has expired"))), (None, ERROR_CACHE_TIME));
+        assert_eq!(judge(status(None, None, Some("the token has expired")), &[]), (None, ERROR_CACHE_TIME));
+    }
+
+    #[test]
+    fn a_token_for_somebody_else_is_none() {
+        let own = ["catalogql".to_owned(), "other".to_owned()];
+        let judged = |audiences: Option<&[&str]>, wanted: &[String]| {
+            let audiences = audiences.map(|all| all.iter().map(|&one| one.to_owned()).collect());
+            name(judge(TokenReviewStatus { audiences, ..status(Some(true), Some("ann"), None) }, wanted).0)
+        };
+        assert_eq!(judged(Some(&["x", "other"]), &own).as_deref(), Some("ann"));
+        for audiences in [None, Some(&[][..]), Some(&["https://kubernetes.default.svc"])] {
+            assert_eq!(judged(audiences, &own), None);
+            assert_eq!(judged(audiences, &[]).as_deref(), Some("ann"));
+        }
     }
 
     #[test]
@@ -199,13 +342,27 @@ mod tests {
             groups: Some(vec!["ops".to_owned()]),
             extra: Some(extra),
         };
-        let asked = question(&user, PathAccess { verb: "get", path: "/metrics" });
+        let asked = question(&User(user.clone()), Access::Path(PathAccess { verb: "get", path: "/metrics" }));
         let path = asked.non_resource_attributes.unwrap();
         assert_eq!((path.verb.as_deref(), path.path.as_deref()), (Some("get"), Some("/metrics")));
         assert_eq!(
             (asked.user, asked.uid, asked.groups, asked.extra),
-            (user.username, user.uid, user.groups, user.extra)
+            (user.username.clone(), user.uid.clone(), user.groups.clone(), user.extra.clone())
         );
         assert_eq!(asked.resource_attributes, None);
+        let [verb, group, resource] = ["get", "olm.operatorframework.io", "clustercatalogs"];
+        let access =
+            ResourceAccess { verb, group, resource, subresource: Some("content"), namespace: None, name: Some("a") };
+        let asked = question(&User(user), Access::Resource(access));
+        let text = |text: &str| Some(text.to_owned());
+        let expected = ResourceAttributes {
+            verb: text(verb),
+            group: text(group),
+            resource: text(resource),
+            subresource: text("content"),
+            name: text("a"),
+            ..ResourceAttributes::default()
+        };
+        assert_eq!((asked.resource_attributes, asked.non_resource_attributes), (Some(expected), None));
     }
 }

@@ -27,10 +27,14 @@ use resource::Resource;
 use texts::Refusal;
 
 use super::body::Permits;
+use super::catalogs_of;
 
 pub use clean::MAX_TARGET_BYTES;
 pub use lines::{MAX_PLACES_BYTES, UNCOUNTED_PLACES_BYTES};
 pub use resource::{MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES};
+
+/// What the paths of catalogs and their blobs begin with.
+pub const CATALOGS: &str = "/catalogs/";
 
 /// Path of the whole catalog.
 const ALL: &str = "/catalogs/{catalog}/api/v1/all";
@@ -83,7 +87,7 @@ fn only_get(methods: MethodRouter<ApiState>) -> MethodRouter<ApiState> {
 
 async fn all(State(state): State<ApiState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    match name::parse_name(&head.uri).and_then(|name| find(&state.catalogs, &name)) {
+    match name::parse_name(&head.uri).and_then(|name| find(catalogs_of(&head.extensions, &state.catalogs), &name)) {
         Ok(served) => Resource::all(&served).respond(&head, &state.permits),
         Err(refusal) => refusal.into_response(),
     }
@@ -91,7 +95,7 @@ async fn all(State(state): State<ApiState>, request: Request) -> Response {
 
 async fn metas(State(state): State<ApiState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    let (served, parameters) = match parse_request(&state.catalogs, &head.uri) {
+    let (served, parameters) = match parse_request(catalogs_of(&head.extensions, &state.catalogs), &head.uri) {
         Ok(request) => request,
         Err(refusal) => return refusal.into_response(),
     };
@@ -99,6 +103,12 @@ async fn metas(State(state): State<ApiState>, request: Request) -> Response {
         Some(resource) => resource.respond(&head, &state.permits),
         None => texts::overloaded(),
     }
+}
+
+/// Returns the name of the catalog that a request for a path below [`CATALOGS`] is about; `None` if what stands there
+/// cannot name a catalog.
+pub fn requested_catalog(uri: &Uri) -> Option<String> {
+    name::parse_name(uri).ok()
 }
 
 /// Finds the catalog and parses the filter of a request for blobs, in the order in which catalogd reports errors.

@@ -7,15 +7,23 @@ use axum::extract::{Path, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{Extensions, HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use fbc::Digest;
 use http_facts::preconditions::{PreconditionResult, Validators};
 use serving::Catalogs;
 
+use super::catalogs_of;
+
 /// Responds with the icon that has a digest, given in hexadecimal digits, if a content has it that is served or was
 /// served shortly before.
-pub(super) async fn icon(State(catalogs): State<Catalogs>, Path(digest): Path<String>, headers: HeaderMap) -> Response {
+pub(super) async fn icon(
+    State(catalogs): State<Catalogs>,
+    extensions: Extensions,
+    Path(digest): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let catalogs = catalogs_of(&extensions, &catalogs);
     let found = Digest::parse(&format!("sha256:{digest}")).and_then(|digest| catalogs.snapshot().icon(&digest));
     let Some(icon) = found else {
         let head = [(CACHE_CONTROL, "no-store")];

@@ -10,10 +10,12 @@ mod openapi;
 mod ranges;
 
 use axum::Router;
+use axum::http::Extensions;
 use axum::routing::get;
 
 pub use catalogd::{
-    MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES, MAX_PLACES_BYTES, MAX_TARGET_BYTES, UNCOUNTED_PLACES_BYTES,
+    CATALOGS, MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES, MAX_PLACES_BYTES, MAX_TARGET_BYTES, UNCOUNTED_PLACES_BYTES,
+    requested_catalog,
 };
 pub use openapi::OPENAPI;
 pub use ranges::MAX_RANGES;
@@ -23,7 +25,9 @@ use serving::{Catalogs, ICONS};
 /// Path of the `OpenAPI` document.
 const DESCRIPTION: &str = "/openapi.json";
 
-/// Returns the routes of catalogs, blobs and icons, and the fallback for paths without a route.
+/// Returns the routes of catalogs, blobs and icons, and the fallback for paths without a route. A request is answered from
+/// the [`Catalogs`] in its extensions, which a layer puts there that knows what the caller may see, and without them from
+/// these.
 ///
 /// `build` identifies the code that decides what responses contain. It is part of entity tags, so that those of another
 /// build never match.
@@ -38,6 +42,11 @@ pub fn routes() -> Vec<String> {
     let mut routes: Vec<_> = catalogd::ROUTES.map(str::to_owned).into();
     routes.extend([icons_route(), DESCRIPTION.to_owned()]);
     routes
+}
+
+/// Returns the catalogs that a request is answered from.
+fn catalogs_of<'r>(extensions: &'r Extensions, own: &'r Catalogs) -> &'r Catalogs {
+    extensions.get().unwrap_or(own)
 }
 
 fn icons_route() -> String {

@@ -29,6 +29,7 @@ use graphql::{Engine, PreparedRequest, Request, SDL};
 use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
 use http_facts::preconditions::{PreconditionResult, Validators};
+use serving::Catalogs;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
@@ -107,7 +108,8 @@ impl GraphqlHttp {
         Self(Arc::new(GraphqlService::new(engine, origins)))
     }
 
-    /// Routes for `GET` and `POST /graphql`, and `GET /schema.graphql`.
+    /// Routes for `GET` and `POST /graphql`, and `GET /schema.graphql`. A request is answered from the [`Catalogs`] in its
+    /// extensions, which a layer puts there that knows what the caller may see, and without them from the engine's own.
     pub fn router(&self) -> Router {
         let server = Arc::clone(&self.0);
         let limit = DefaultBodyLimit::max(server.engine.limits().body_bytes);
@@ -168,10 +170,15 @@ impl GraphqlService {
     }
 
     /// Responds to a URL that was requested before, without parsing it.
-    async fn recall(&self, headers: &HeaderMap, parameters: &str, peer: Peer) -> Option<Response> {
+    async fn recall(
+        &self,
+        headers: &HeaderMap,
+        parameters: &str,
+        (catalogs, peer): (&Catalogs, Peer),
+    ) -> Option<Response> {
         let accepted = request::accepted(headers);
         let AcceptedMedia { media: Some(media), stream: StreamPreference::Never } = accepted else { return None };
-        let validator = self.engine.recall(parameters)?;
+        let validator = self.engine.recall(parameters, catalogs)?;
         let representation = Representation { media, validator: Some(validator) };
         let codings = AcceptableCodings::from_headers(headers);
         if let Some(response) = self.not_modified(representation, headers, &codings) {
@@ -211,19 +218,22 @@ async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: Http
         let message = format!("the URL has more than {maximum} bytes of parameters: send the request in a body");
         return server.too_large(StatusCode::URI_TOO_LONG, message, request.headers());
     }
-    let (headers, peer) = (request.headers(), peer(&request));
-    if let Some(response) = server.recall(headers, parameters, peer).await {
+    let headers = request.headers();
+    let client = (request.extensions().get().unwrap_or(server.engine.catalogs()), peer(&request));
+    if let Some(response) = server.recall(headers, parameters, client).await {
         return response;
     }
     let Some(room) = server.waiting.try_acquire(weight::of_url(parameters)) else {
         return server.no_room(headers);
     };
     // Boxed, because the state of this large future would be moved with every request.
-    Box::pin(respond(&server, peer, headers, request::from_url(parameters), Some(parameters), room)).await
+    Box::pin(respond(&server, client, headers, request::from_url(parameters), Some(parameters), room)).await
 }
 
 async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request: HttpRequest) -> Response {
     let (headers, peer) = (std::mem::take(request.headers_mut()), peer(&request));
+    let catalogs: Option<Catalogs> = request.extensions_mut().remove();
+    let client = (catalogs.as_ref().unwrap_or(server.engine.catalogs()), peer);
     if !request::is_json(&headers) {
         let text = "the content type must be application/json, in UTF-8";
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response();
@@ -241,7 +251,7 @@ async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request:
                 return server.no_room(&headers);
             };
             drop(reading);
-            respond(&server, peer, &headers, request::from_body(&body), None, room).await
+            respond(&server, client, &headers, request::from_body(&body), None, room).await
         }
         Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             let message = format!("the body has more than {maximum} bytes");
@@ -259,7 +269,7 @@ fn peer(request: &HttpRequest) -> Peer {
 /// Responds to a request; `url` has its parameters if it is a `GET`. The request holds its `room` until it is answered.
 async fn respond(
     server: &Arc<GraphqlService>,
-    peer: Peer,
+    (catalogs, peer): (&Catalogs, Peer),
     headers: &HeaderMap,
     request: Result<Request<'_>, Refusal>,
     url: Option<&str>,
@@ -272,7 +282,7 @@ async fn respond(
         Err(_) if media.is_none() && stream != StreamPreference::Always => return not_acceptable(),
         Err(refusal) => return refusal.into_response(),
     };
-    let prepared = server.engine.prepare(&request, peer);
+    let prepared = server.engine.prepare(&request, catalogs, peer);
     match (stream, prepared) {
         (StreamPreference::Always, prepared) => event_stream::respond(server, prepared, room).await,
         (StreamPreference::ForSubscriptions, Ok(prepared)) if prepared.is_subscription() => {

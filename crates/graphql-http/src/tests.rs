@@ -14,6 +14,7 @@ use hyper_util::service::TowerToHyperService;
 use super::*;
 use fixture::engine;
 use graphql::limits::Limits;
+use serving::Visibility;
 
 const QUERY: &str = r#"{"query":"{ __typename }"}"#;
 const INVALID: &str = r#"{"query":"{ nothing }"}"#;
@@ -346,4 +347,32 @@ async fn long_work_is_done_on_either_kind_of_runtime() {
         runtime.block_on(post_graphql(&[], body)).2
     });
     assert_eq!(single.await.unwrap(), answer);
+}
+
+/// Status and body of the answer to a request of a caller who may see these catalogs.
+async fn send_as(engine: &Arc<graphql::Engine>, names: &[&str], mut request: HttpRequest<Body>) -> (u16, String) {
+    let seen = Visibility::only(names.iter().map(|&name| name.to_owned()));
+    request.extensions_mut().insert(engine.catalogs().visible(seen));
+    let service = TowerToHyperService::new(GraphqlHttp::new(Arc::clone(engine), &[]).router());
+    let (head, body) = service.call(request).await.unwrap().into_parts();
+    let body = to_bytes(body, usize::MAX).await.unwrap();
+    (head.status.as_u16(), String::from_utf8(body.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn a_request_is_answered_from_what_its_caller_may_see() {
+    let engine = Arc::new(engine(Limits::default()));
+    let body = r#"{"query":"{ catalogs { name } }"}"#;
+    let url = "/graphql?query=%7B+catalogs+%7B+name+%7D+%7D";
+    for _ in 0..3 {
+        for (names, expected) in [(&["alpha"][..], r#"{"name":"alpha"}"#), (&["beta"], r#"{"name":"beta"}"#), (&[], "")]
+        {
+            let expected = (200, format!(r#"{{"data":{{"catalogs":[{expected}]}}}}"#));
+            let post = HttpRequest::post("/graphql").header("content-type", "application/json");
+            assert_eq!(send_as(&engine, names, post.body(body.into()).unwrap()).await, expected);
+            assert_eq!(send_as(&engine, names, HttpRequest::get(url).body(Body::empty()).unwrap()).await, expected);
+            let stream = HttpRequest::get(url).header("accept", "text/event-stream").body(Body::empty()).unwrap();
+            assert!(send_as(&engine, names, stream).await.1.contains(&expected.1));
+        }
+    }
 }

@@ -29,6 +29,7 @@ use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
+use serving::Catalogs;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval_at, sleep, timeout};
@@ -92,13 +93,14 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
     let limits = WebSocketConfig::default().max_message_size(maximum).max_frame_size(maximum);
     let limits = limits.read_buffer_size(BUFFER_BYTES).write_buffer_size(BUFFER_BYTES);
     let (peer, upgrade) = (peer(&request), hyper::upgrade::on(&mut request));
+    let catalogs = request.extensions_mut().remove().unwrap_or_else(|| server.engine.catalogs().clone());
     tokio::spawn(async move {
         // If it fails, the client is gone.
         let Ok(upgraded) = upgrade.await else { return };
         // Held until the end, because a listener may count connections by what it added to the request.
         let _extensions = std::mem::take(request.extensions_mut());
         let socket = WebSocket::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(limits)).await;
-        serve(socket, server, peer, has_protocol, permit).await;
+        serve(socket, server, (catalogs, peer), has_protocol, permit).await;
     });
     response
 }
@@ -120,7 +122,7 @@ fn is_allowed(headers: &HeaderMap, origins: &[HeaderValue]) -> bool {
 async fn serve(
     mut socket: WebSocket,
     server: Arc<GraphqlService>,
-    peer: Peer,
+    client: (Catalogs, Peer),
     has_protocol: bool,
     _permit: OwnedSemaphorePermit,
 ) {
@@ -128,7 +130,7 @@ async fn serve(
     let mut ending = server.engine.ending();
     let is_over = async move || ending.wait_for(|ending| *ending).await.is_ok();
     let reason = if has_protocol {
-        exchange_messages(&mut socket, &server, peer, is_over).await.err().flatten()
+        exchange_messages(&mut socket, &server, client, is_over).await.err().flatten()
     } else {
         Some((4406, "Subprotocol not acceptable".to_owned()))
     };
@@ -148,11 +150,11 @@ async fn serve(
 async fn exchange_messages(
     socket: &mut WebSocket,
     server: &Arc<GraphqlService>,
-    peer: Peer,
+    (catalogs, peer): (Catalogs, Peer),
     mut is_over: impl AsyncFnMut() -> bool,
 ) -> Result<Infallible, Close> {
     let limits = &server.engine.limits().streams;
-    let mut connection = WebSocketConnection { server, peer, operations: Operations::new(), is_ready: false };
+    let mut connection = WebSocketConnection { server, catalogs, peer, operations: Operations::new(), is_ready: false };
     let mut late = std::pin::pin!(sleep(limits.init));
     let mut pings = interval_at(Instant::now() + limits.ping, limits.ping);
     let mut is_alive = true;
@@ -162,7 +164,10 @@ async fn exchange_messages(
             received = socket.next() => {
                 is_alive = true;
                 match received {
-                    Some(Ok(Message::Text(text))) => connection.on_message(&text)?.map(message::whole),
+                    Some(Ok(Message::Text(text))) => {
+                        connection.renew().await?;
+                        connection.on_message(&text)?.map(message::whole)
+                    }
                     Some(Ok(Message::Binary(_))) => return close(4400, "Invalid message received"),
                     Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => None,
                     Some(Ok(Message::Close(_))) | None => return Err(None),
@@ -195,12 +200,23 @@ async fn exchange_messages(
 /// Protocol state of one connection.
 struct WebSocketConnection<'s> {
     server: &'s Arc<GraphqlService>,
+    /// What the client may see.
+    catalogs: Catalogs,
     peer: Peer,
     operations: Operations,
     is_ready: bool,
 }
 
 impl WebSocketConnection<'_> {
+    /// Finds out what the client may see now, as for each request over HTTP.
+    async fn renew(&mut self) -> Result<(), Close> {
+        if self.catalogs.has_caller() {
+            let Some(catalogs) = self.catalogs.renew().await else { return close(4403, "Forbidden") };
+            self.catalogs = catalogs;
+        }
+        Ok(())
+    }
+
     /// Handles a message of the client. Returns the immediate reply.
     fn on_message(&mut self, text: &str) -> Result<Option<String>, Close> {
         match Incoming::read(text) {
@@ -248,8 +264,8 @@ impl WebSocketConnection<'_> {
             Ok(permit) if self.operations.len() < maximum => permit,
             _ => return self.refuse(OperationKind::Query, refusal::streams()),
         };
-        let (server, peer) = (Arc::clone(self.server), self.peer);
-        let subscription = match server.engine.prepare(&request, peer) {
+        let (server, catalogs, peer) = (Arc::clone(self.server), self.catalogs.clone(), self.peer);
+        let subscription = match server.engine.prepare(&request, &catalogs, peer) {
             Ok(prepared) if prepared.is_subscription() => match server.subscriptions.try_acquire(room.bytes()) {
                 Some(room) => prepared.subscribe().map(|subscription| {
                     (subscription, (server.metrics.open(StreamTransport::WebSocket), permit, room))
@@ -259,7 +275,9 @@ impl WebSocketConnection<'_> {
             Ok(_) => {
                 let messages = async move {
                     let _permits = (permit, room);
-                    run_as_task(async move { respond_once(&server, &request, peer).await }).await.unwrap_or_default()
+                    run_as_task(async move { respond_once(&server, &request, (&catalogs, peer)).await })
+                        .await
+                        .unwrap_or_default()
                 };
                 return stream::once(messages).flat_map(stream::iter).boxed();
             }
@@ -321,8 +339,12 @@ async fn run_as_task<T: Send + 'static>(future: impl Future<Output = T> + Send +
 }
 
 /// Returns every message of an operation with one response.
-async fn respond_once(server: &GraphqlService, request: &Request<'_>, peer: Peer) -> Vec<Outgoing> {
-    let response = match server.engine.prepare(request, peer) {
+async fn respond_once(
+    server: &GraphqlService,
+    request: &Request<'_>,
+    (catalogs, peer): (&Catalogs, Peer),
+) -> Vec<Outgoing> {
+    let response = match server.engine.prepare(request, catalogs, peer) {
         Ok(prepared) => prepared.respond(&AcceptableCodings::default()).await,
         Err(error) => Err(vec![error]),
     };

@@ -51,6 +51,8 @@ labels! {
         RequestTooLarge = "REQUEST_TOO_LARGE",
         /// Too many bytes of requests or of unread responses are held; the request may be retried.
         Overloaded = "SERVER_OVERLOADED",
+        /// The caller may not read any more.
+        Forbidden = "FORBIDDEN",
         /// An error of the server, not of the request.
         Internal = "INTERNAL_SERVER_ERROR",
     }

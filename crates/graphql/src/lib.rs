@@ -84,7 +84,7 @@ pub use prepared::{EncodedResponse, PreparedRequest};
 pub use response_key::Validator;
 pub use second_chance::CacheUsage;
 pub use server_info::ServerInfo;
-pub use subscription::{StreamLimits, Subscription, SubscriptionEvent};
+pub use subscription::{RENEWAL_TIMEOUT, StreamLimits, Subscription, SubscriptionEvent};
 
 /// Answers GraphQL requests about the catalogs that are served.
 pub struct Engine {
@@ -186,27 +186,34 @@ impl Engine {
         self.response_cache.usage()
     }
 
-    /// Prepares a request of a peer for the catalogs that are served now.
+    /// The catalogs of requests whose caller nobody has identified.
+    pub fn catalogs(&self) -> &Catalogs {
+        &self.catalogs
+    }
+
+    /// Prepares a request of a peer for those of these catalogs that are served now: the engine's own ones, or what a
+    /// caller may see of them.
     ///
     /// # Errors
     /// The document is missing, unknown, not trusted, invalid, or exceeds a limit.
     pub fn prepare<'r>(
         self: &'r Arc<Self>,
         request: &'r Request<'r>,
+        catalogs: &'r Catalogs,
         peer: Peer,
     ) -> Result<PreparedRequest<'r>, Error> {
         let resolved = self.documents.resolve(request, &self.schema, &self.limits);
         let resolved = resolved.inspect_err(|error| self.metrics.refuse(OperationKind::Query, error.code))?;
-        Ok(PreparedRequest::new(self, self.catalogs.snapshot(), resolved, peer))
+        Ok(PreparedRequest::new(self, catalogs, resolved, peer))
     }
 
-    /// Returns the validator of the response to a request with these URL parameters, if such a request was prepared and
-    /// remembered ([`PreparedRequest::remember_url`]) and nothing was published since.
-    pub fn recall(&self, parameters: &str) -> Option<Validator> {
-        self.response_keys.recall(&self.catalogs.snapshot(), parameters)
+    /// Returns the validator of the response to a request with these URL parameters for these catalogs, if such a request
+    /// was prepared and remembered ([`PreparedRequest::remember_url`]) and nothing was published since.
+    pub fn recall(&self, parameters: &str, catalogs: &Catalogs) -> Option<Validator> {
+        self.response_keys.recall(&catalogs.snapshot(), parameters)
     }
 
-    /// Executes a request on the catalogs that are served now, without the response cache.
+    /// Executes a request on the engine's own catalogs as they are served now, without the response cache.
     pub fn execute(&self, request: &Request<'_>) -> Response {
         let resolved = self.documents.resolve(request, &self.schema, &self.limits).map_err(|error| vec![error]);
         resolved
@@ -225,7 +232,7 @@ impl Engine {
     pub async fn evict_stale_responses(&self) {
         let mut changes = self.catalogs.changes();
         while changes.changed().await.is_ok() {
-            let snapshot = self.catalogs.snapshot();
+            let snapshot = self.catalogs.published();
             self.response_cache.evict_stale(&snapshot);
             self.response_keys.evict_stale(&snapshot);
         }

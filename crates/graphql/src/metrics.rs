@@ -136,7 +136,8 @@ impl RequestResult {
             | Code::PersistedQueryNotFound
             | Code::PersistedQueryHashMismatch
             | Code::QueryNotInSafelist
-            | Code::CatalogChanged => Self::Invalid,
+            | Code::CatalogChanged
+            | Code::Forbidden => Self::Invalid,
             Code::MaxDepth
             | Code::MaxAliases
             | Code::MaxRootFields

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_facts::coding::{Coding, CompressionLevel};
 use http_facts::negotiation::{AcceptableCodings, is_worth_compressing};
 use http_facts::peer::Peer;
-use serving::Snapshot;
+use serving::{Catalogs, Snapshot};
 
 use super::budget::{CancelOnDrop, Cancellation};
 use super::documents::ResolvedRequest;
@@ -27,6 +27,8 @@ const LONG_COMPRESSION_BYTES: usize = 16 << 10;
 /// A request whose document is valid, with the snapshot that answers it.
 pub struct PreparedRequest<'r> {
     engine: &'r Arc<Engine>,
+    /// What the caller may see.
+    catalogs: &'r Catalogs,
     snapshot: Arc<Snapshot>,
     resolved: ResolvedRequest<'r>,
     validator: Option<Validator>,
@@ -48,12 +50,13 @@ pub struct EncodedResponse {
 impl<'r> PreparedRequest<'r> {
     pub(super) fn new(
         engine: &'r Arc<Engine>,
-        snapshot: Arc<Snapshot>,
+        catalogs: &'r Catalogs,
         resolved: ResolvedRequest<'r>,
         peer: Peer,
     ) -> Self {
+        let snapshot = catalogs.snapshot();
         let validator = engine.response_keys.validator(&snapshot, &resolved);
-        Self { engine, snapshot, resolved, validator, peer }
+        Self { engine, catalogs, snapshot, resolved, validator, peer }
     }
 
     /// Validator of the response, known before it is executed.
@@ -67,7 +70,8 @@ impl<'r> PreparedRequest<'r> {
     /// Remembers the validator for requests with the same URL parameters, so that [`Engine::recall`] finds it.
     pub fn remember_url(&self, parameters: &str) {
         if let Some(validator) = self.validator {
-            self.engine.response_keys.remember(&self.snapshot, parameters, validator);
+            let published = self.engine.catalogs.published();
+            self.engine.response_keys.remember(&published, &self.snapshot, parameters, validator);
         }
     }
 
@@ -81,7 +85,7 @@ impl<'r> PreparedRequest<'r> {
     /// # Errors
     /// Request errors: the operation does not exist, a variable is invalid, or the estimated cost is too high.
     pub fn subscribe(&self) -> Result<Subscription, Vec<Error>> {
-        let subscribed = Subscription::new(self.engine, &self.resolved, self.peer);
+        let subscribed = Subscription::new(self.engine, &self.resolved, self.catalogs, self.peer);
         let (metrics, kind) = (&self.engine.metrics, OperationKind::Subscription);
         match &subscribed {
             Ok(_) => metrics.count(kind, RequestResult::Ok),
@@ -147,7 +151,7 @@ impl<'r> PreparedRequest<'r> {
     fn store(&self, response: &Response) -> Option<(ResponseKey, Arc<CachedResponse>)> {
         let key = self.validator?.key;
         // No request can hit a response whose catalogs have changed meanwhile.
-        let is_cacheable = response.outcome == Outcome::Complete && key.is_current(&self.engine.catalogs.snapshot());
+        let is_cacheable = response.outcome == Outcome::Complete && key.is_current(&self.engine.catalogs.published());
         let cached = is_cacheable.then(|| self.engine.response_cache.offer(key, &response.body)).flatten()?;
         Some((key, cached))
     }

@@ -36,7 +36,8 @@ pub struct Validator {
     pub(super) is_immutable: bool,
 }
 
-/// Memory for remembered URLs, in bytes (approximate).
+/// Memory for remembered URLs, in bytes (approximate): as much for requests whose callers see every catalog as for all
+/// others.
 const URL_BYTES: usize = 1 << 20;
 
 /// Memory of a remembered URL in bytes, besides its text.
@@ -55,9 +56,15 @@ pub(super) struct ResponseKeys {
 struct RememberedUrls {
     /// Revision of the published set when these URLs were parsed.
     revision: Revision,
-    /// Validators by URL parameters, as they were sent.
+    /// Validators for requests whose callers see every catalog, by URL parameters, as they were sent.
     validators: SecondChanceCache<Arc<str>, Validator>,
+    /// Validators for all other requests, by the revision of what their callers see and URL parameters. No request of the
+    /// one kind finds what the other has left.
+    narrowed: SecondChanceCache<NarrowedUrl, Validator>,
 }
+
+/// The bytes of a revision, followed by URL parameters.
+type NarrowedUrl = Arc<[u8]>;
 
 impl Validator {
     /// Appends the text that names the response, whatever its media type and content coding: 22 characters that may
@@ -90,28 +97,35 @@ impl ResponseKeys {
         self.server = Digest::new(Sha256::digest(format!("{facts:?}")).into());
     }
 
-    /// Returns the remembered validator of a URL with these parameters.
+    /// Returns the remembered validator of a URL with these parameters, for what a caller sees.
     pub(super) fn recall(&self, snapshot: &Snapshot, parameters: &str) -> Option<Validator> {
-        let urls = self.urls.load();
-        let validator = (urls.revision == snapshot.revision()).then(|| urls.validators.get(parameters)).flatten();
+        let (urls, revision) = (self.urls.load(), snapshot.revision());
+        let validator = if urls.revision == revision {
+            urls.validators.get(parameters)
+        } else {
+            urls.narrowed.get(&*narrowed_url(revision, parameters))
+        };
         validator.map(|validator| *validator)
     }
 
-    /// Remembers the validator of a URL with these parameters.
-    pub(super) fn remember(&self, snapshot: &Snapshot, parameters: &str, validator: Validator) {
-        self.evict_stale(snapshot);
-        let urls = self.urls.load();
-        if urls.revision != snapshot.revision() || urls.validators.get(parameters).is_some() {
-            return;
+    /// Remembers the validator of a URL with these parameters for a snapshot, which is the published one or what a caller
+    /// sees of it.
+    pub(super) fn remember(&self, published: &Snapshot, snapshot: &Snapshot, parameters: &str, validator: Validator) {
+        self.evict_stale(published);
+        let (urls, revision) = (self.urls.load(), snapshot.revision());
+        let (bytes, validator) = (BYTES_PER_URL + parameters.len(), Arc::new(validator));
+        if urls.revision != revision {
+            let bytes = bytes + revision.as_bytes().len();
+            urls.narrowed.insert(narrowed_url(revision, parameters), &validator, bytes);
+        } else if urls.validators.get(parameters).is_none() {
+            urls.validators.insert(parameters.into(), &validator, bytes);
         }
-        let bytes = BYTES_PER_URL + parameters.len();
-        urls.validators.insert(parameters.into(), &Arc::new(validator), bytes);
     }
 
-    /// Evicts URLs that were parsed while another set of catalogs was served.
-    pub(super) fn evict_stale(&self, snapshot: &Snapshot) {
-        if self.urls.load().revision != snapshot.revision() {
-            self.urls.store(Arc::new(RememberedUrls::new(snapshot.revision())));
+    /// Evicts URLs that were parsed while another set of catalogs was published.
+    pub(super) fn evict_stale(&self, published: &Snapshot) {
+        if self.urls.load().revision != published.revision() {
+            self.urls.store(Arc::new(RememberedUrls::new(published.revision())));
         }
     }
 
@@ -165,8 +179,14 @@ impl ResponseKeys {
 impl RememberedUrls {
     /// Creates an empty set of URLs for a published set.
     fn new(revision: Revision) -> Self {
-        Self { revision, validators: SecondChanceCache::new(usize::MAX, URL_BYTES) }
+        let (validators, narrowed) =
+            (SecondChanceCache::new(usize::MAX, URL_BYTES), SecondChanceCache::new(usize::MAX, URL_BYTES));
+        Self { revision, validators, narrowed }
     }
+}
+
+fn narrowed_url(revision: Revision, parameters: &str) -> NarrowedUrl {
+    [revision.as_bytes(), parameters.as_bytes()].concat().into()
 }
 
 impl ResponseKey {

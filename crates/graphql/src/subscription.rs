@@ -11,9 +11,10 @@ use bytes::Bytes;
 use fbc::Digest;
 use http_facts::peer::Peer;
 use serde_json::{Map, Value};
-use serving::{Revision, Served, Snapshot};
+use serving::{Catalogs, Revision, Served, Snapshot};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::budget::Cancellation;
 use super::document::Document;
@@ -35,6 +36,8 @@ pub struct StreamLimits {
     pub ping: Duration,
     /// Time for a WebSocket to send `connection_init`.
     pub init: Duration,
+    /// Interval at which it is found out what the caller of a stream may see.
+    pub renewal: Duration,
 }
 
 /// Maximum number of event texts that are shared between the streams.
@@ -45,6 +48,10 @@ const SHARED_TEXT_BYTES: usize = 256 << 10;
 
 /// Maximum number of events that are written at one time: more than processors would only take memory.
 const CONCURRENT_EVENTS: usize = 4;
+
+/// Time-out of finding out what the caller of a stream may see; it ends the stream. Shorter than the interval of keep-alive
+/// messages, for which a transport gives up waiting for an event.
+pub const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// State shared by all subscriptions.
 pub(super) struct Streams {
@@ -57,14 +64,17 @@ pub(super) struct Streams {
 /// Texts of events since the last change of the published set.
 #[derive(Default)]
 struct SharedTexts {
+    /// Revision of the published set.
     revision: Revision,
     texts: Vec<(EventKey, Bytes)>,
 }
 
-/// Everything that the text of an event depends on besides the published set.
+/// Everything that the text of an event depends on.
 #[derive(Clone, PartialEq, Eq)]
 struct EventKey {
     request: Digest,
+    /// Revision of what the caller sees.
+    revision: Revision,
     /// Name of the catalog.
     name: String,
     /// Digest of the content that was reported last; `None` for a new catalog.
@@ -84,6 +94,12 @@ pub struct Subscription {
     last: String,
     changes: watch::Receiver<u64>,
     ending: watch::Receiver<bool>,
+    /// What the caller may see.
+    catalogs: Catalogs,
+    /// When it is found out what the caller may see; `None` if that never changes.
+    renew_at: Option<Instant>,
+    /// Whether the caller may not read any more, and was told so.
+    is_refused: bool,
 }
 
 /// The operation that is executed for each event.
@@ -109,7 +125,8 @@ type CatalogVersions = (Option<Arc<Served>>, Option<Arc<Served>>);
 
 impl Default for StreamLimits {
     fn default() -> Self {
-        Self { streams: 1_000, operations: 20, ping: Duration::from_secs(12), init: Duration::from_secs(3) }
+        let (ping, init) = (Duration::from_secs(12), Duration::from_secs(3));
+        Self { streams: 1_000, operations: 20, ping, init, renewal: Duration::from_mins(1) }
     }
 }
 
@@ -131,6 +148,11 @@ impl Engine {
         self.streams.ending.closed().await;
     }
 
+    /// When it is to be found out again what the caller of these catalogs may see.
+    fn renew_at(&self, catalogs: &Catalogs) -> Option<Instant> {
+        catalogs.has_caller().then(|| Instant::now() + self.limits.streams.renewal)
+    }
+
     /// A receiver that turns `true` when streams are to end. [`Self::streams_ended`] waits until it is dropped.
     pub fn ending(&self) -> watch::Receiver<bool> {
         self.streams.ending.subscribe()
@@ -145,6 +167,7 @@ impl Subscription {
     pub(super) fn new(
         engine: &Arc<Engine>,
         ResolvedRequest { request, document, digest, .. }: &ResolvedRequest<'_>,
+        catalogs: &Catalogs,
         peer: Peer,
     ) -> Result<Self, Vec<Error>> {
         let operation = document.operation(request.operation_name.as_deref()).map_err(|error| vec![error])?;
@@ -164,13 +187,16 @@ impl Subscription {
         let operation_name = request.operation_name.as_deref().map(str::to_owned);
         // `Debug` quotes texts, so that each part ends where the next begins.
         let key = format!("{digest:?}{operation_name:?}{raw_variables:?}");
-        let changes = engine.catalogs.changes();
+        let changes = catalogs.changes();
         Ok(Self {
             request: Digest::new(Sha256::digest(key).into()),
             names,
-            reported: engine.catalogs.snapshot().by_name().cloned().collect(),
+            reported: catalogs.snapshot().by_name().cloned().collect(),
             last: String::new(),
             changes,
+            renew_at: engine.renew_at(catalogs),
+            catalogs: catalogs.clone(),
+            is_refused: false,
             ending: engine.ending(),
             operation: Arc::new(SubscribedOperation {
                 engine: Arc::clone(engine),
@@ -182,30 +208,58 @@ impl Subscription {
         })
     }
 
-    /// Waits for the next event; `None` if the stream has ended. Cancel-safe.
+    /// Waits for the next event; `None` if the stream has ended. Cancel-safe. A caller who may not read any more is told so
+    /// in the last event.
     pub async fn next(&mut self) -> Option<SubscriptionEvent> {
         loop {
+            if self.is_refused {
+                return None;
+            }
+            if self.renew_at.is_some_and(|at| at <= Instant::now()) && !self.renew().await {
+                self.is_refused = true;
+                return self.refusal().await;
+            }
             self.changes.borrow_and_update();
-            let now = self.operation.engine.catalogs.snapshot();
+            let now = self.catalogs.snapshot();
             if self.find_change(&now).is_none() {
                 // Catalogs may have been published anew with the same content: the former ones are released.
                 self.reported = now.by_name().cloned().collect();
                 drop(now);
                 tokio::select! {
                     changed = self.changes.changed() => changed.ok()?,
+                    () = wait_until(self.renew_at) => {}
                     _ = self.ending.wait_for(|ending| *ending) => return None,
                 }
                 continue;
             }
             let permit = Arc::clone(&self.operation.engine.streams.permits).acquire_owned().await.ok()?;
             // Something else may have been published while this stream waited.
-            let now = self.operation.engine.catalogs.snapshot();
+            let now = self.catalogs.snapshot();
             if let Some(change) = self.find_change(&now) {
                 let text = self.text(&now, &change).await?;
                 self.mark_reported(change);
                 return Some(SubscriptionEvent { text, permit });
             }
         }
+    }
+
+    /// Finds out what the caller may see from now on: what it may not see any more is reported as removed. Returns whether
+    /// it may read on.
+    async fn renew(&mut self) -> bool {
+        let Ok(Some(catalogs)) = timeout(RENEWAL_TIMEOUT, self.catalogs.renew()).await else { return false };
+        self.renew_at = self.operation.engine.renew_at(&catalogs);
+        self.catalogs = catalogs;
+        true
+    }
+
+    /// The last event of a caller who may not read any more.
+    async fn refusal(&self) -> Option<SubscriptionEvent> {
+        let message = "the stream ends, because its caller may not read any more: subscribe with valid credentials";
+        let text = errors::body(&[Error::request(Code::Forbidden, message)]).into();
+        let engine = &self.operation.engine;
+        let permit = Arc::clone(&engine.streams.permits).acquire_owned().await.ok()?;
+        engine.metrics.refused[Code::Forbidden].increment();
+        Some(SubscriptionEvent { text, permit })
     }
 
     /// Finds the first catalog that differs from what was reported, beginning after the one that was reported last: a
@@ -245,9 +299,10 @@ impl Subscription {
     async fn text(&self, now: &Arc<Snapshot>, versions: &CatalogVersions) -> Option<Bytes> {
         let change = catalog_change(versions);
         let before = change.before.map(|served| served.content.digest);
-        let key = EventKey { request: self.request, name: change.name().to_owned(), before };
-        let (streams, revision) = (&self.operation.engine.streams, now.revision());
-        if let Some(text) = streams.shared_text(revision, &key) {
+        let key = EventKey { request: self.request, revision: now.revision(), name: change.name().to_owned(), before };
+        let streams = &self.operation.engine.streams;
+        let published = self.operation.engine.catalogs.published().revision();
+        if let Some(text) = streams.shared_text(published, &key) {
             return Some(text);
         }
         let text = if let Some(_turn) = self.operation.engine.executor.try_acquire() {
@@ -256,7 +311,7 @@ impl Subscription {
             self.operation.execute_in_turn(now, versions).await?
         };
         if text.len() <= SHARED_TEXT_BYTES {
-            streams.share(revision, key, &text);
+            streams.share(published, key, &text);
         }
         Some(text)
     }
@@ -304,6 +359,14 @@ impl Streams {
             *shared = SharedTexts { revision, texts: Vec::new() };
         }
         shared.texts.push((key, text.clone()));
+    }
+}
+
+/// Waits for a moment; for ever if there is none.
+async fn wait_until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }
 

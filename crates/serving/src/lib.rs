@@ -6,8 +6,9 @@
 mod history;
 mod name;
 mod status;
+mod visibility;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -22,6 +23,9 @@ use tokio::sync::watch;
 pub use history::{History, RememberedContent};
 pub use name::{CatalogName, InvalidName};
 pub use status::{FailureReason, LoadFailure, LoadStatus, LoadStatuses};
+pub use visibility::{Caller, NARROWED_SNAPSHOTS, Renewal, Visibility};
+
+use visibility::NarrowedSnapshots;
 
 /// Where icons are served, each by the digest of its image.
 pub const ICONS: &str = "/icons/";
@@ -90,6 +94,7 @@ pub struct Snapshot {
     by_priority: Vec<usize>,
     revision: Revision,
     beside: Beside,
+    narrowed: NarrowedSnapshots,
 }
 
 /// State that changes beside the snapshots and that no revision tells of.
@@ -97,6 +102,8 @@ pub struct Snapshot {
 struct Beside {
     history: History,
     statuses: LoadStatuses,
+    /// The catalogs whose state may be told; `None` for every one.
+    visible: Option<Arc<BTreeSet<String>>>,
 }
 
 /// The place of one catalog in a snapshot.
@@ -112,11 +119,14 @@ struct Slot {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Revision([u8; 32]);
 
-/// Reads what is served. Clones are cheap and see the same.
+/// Reads what is served, or those of it that a caller may see. Clones are cheap and see the same.
 #[derive(Clone, Debug)]
 pub struct Catalogs {
     current: Arc<ArcSwap<Snapshot>>,
     changes: watch::Receiver<u64>,
+    visibility: Visibility,
+    /// Whose reader it is; `None` where nobody's rights are evaluated.
+    caller: Option<Arc<dyn Caller>>,
 }
 
 /// Publishes and withdraws catalogs. There is one writer, so that no two changes race.
@@ -128,9 +138,10 @@ pub struct CatalogsWriter {
 
 /// Creates an empty published set: its writer and its readers.
 pub fn catalogs() -> (CatalogsWriter, Catalogs) {
-    let current: Arc<ArcSwap<Snapshot>> = Arc::default();
+    let current = Arc::new(ArcSwap::from_pointee(Snapshot::new(Vec::new(), Beside::default())));
     let (sender, receiver) = watch::channel(0);
-    (CatalogsWriter { current: Arc::clone(&current), changes: sender }, Catalogs { current, changes: receiver })
+    let writer = CatalogsWriter { current: Arc::clone(&current), changes: sender };
+    (writer, Catalogs { current, changes: receiver, visibility: Visibility::All, caller: None })
 }
 
 impl Served {
@@ -179,14 +190,54 @@ impl Encodings {
 }
 
 impl Catalogs {
-    /// What is served now.
+    /// What is served now, as far as the reader may see it.
     pub fn snapshot(&self) -> Arc<Snapshot> {
+        match &self.visibility {
+            Visibility::All => self.current.load_full(),
+            Visibility::Only(names) => self.current.load().visible_to(names),
+        }
+    }
+
+    /// Everything that is served now, whatever the reader may see: for caches, which must know what is still current. No
+    /// response may depend on it.
+    pub fn published(&self) -> Arc<Snapshot> {
         self.current.load_full()
+    }
+
+    /// A reader of the same catalogs that sees these of them.
+    #[must_use]
+    pub fn visible(&self, visibility: Visibility) -> Self {
+        Self { visibility, caller: None, ..self.clone() }
+    }
+
+    /// The same reader, which can be renewed: its caller is asked what it may see then.
+    #[must_use]
+    pub fn of_caller(self, caller: Arc<dyn Caller>) -> Self {
+        Self { caller: Some(caller), ..self }
+    }
+
+    /// Whether the rights of somebody decide what the reader sees, so that it must be renewed now and then.
+    pub fn has_caller(&self) -> bool {
+        self.caller.is_some()
+    }
+
+    /// A reader of what its caller may see now, which for a reader without a caller is the same; `None` if the caller may
+    /// not read any more.
+    pub async fn renew(&self) -> Option<Self> {
+        match &self.caller {
+            Some(caller) => caller.renew().await,
+            None => Some(self.clone()),
+        }
     }
 
     /// The number of changes so far; it rises with each one.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.clone()
+    }
+
+    /// The number of changes so far, now.
+    pub fn change_count(&self) -> u64 {
+        *self.changes.borrow()
     }
 }
 
@@ -252,19 +303,16 @@ impl Snapshot {
         let mut by_priority: Vec<_> = (0..slots.len()).collect();
         by_priority.sort_by_key(|&at| std::cmp::Reverse(slots[at].served.metadata.priority));
         let revision = Revision::of_all(slots.iter().map(|slot| slot.served.revision));
-        Self { slots, by_priority, revision, beside }
+        Self { slots, by_priority, revision, beside, narrowed: NarrowedSnapshots::default() }
     }
 
-    /// The same snapshot without the catalogs that a caller may not see. To the caller it is as if those were not
-    /// served: names, counts, revisions, icons, remembered contents and load statuses tell nothing of them.
-    #[must_use]
-    pub fn visible_to(&self, may_see: impl Fn(&str) -> bool) -> Self {
-        let slots = self.slots.iter().filter(|slot| may_see(&slot.served.name)).cloned().collect();
-        let statuses = LoadStatuses::default();
-        for (name, status) in self.beside.statuses.all().into_iter().filter(|(name, _)| may_see(name)) {
-            statuses.set(&name, status);
-        }
-        Self::new(slots, Beside { history: self.beside.history.clone(), statuses })
+    /// The same snapshot with these catalogs only, made once for equal sets. To who sees it, it is as if the others were
+    /// not served: names, counts, revisions, icons, remembered contents and load statuses tell nothing of them.
+    fn visible_to(&self, names: &Arc<BTreeSet<String>>) -> Arc<Self> {
+        self.narrowed.get(&Visibility::Only(Arc::clone(names)), || {
+            let slots = self.slots.iter().filter(|slot| names.contains(&slot.served.name)).cloned().collect();
+            Self::new(slots, Beside { visible: Some(Arc::clone(names)), ..self.beside.clone() })
+        })
     }
 
     /// Every catalog, by name.
@@ -292,9 +340,10 @@ impl Snapshot {
         self.get(name).map(|served| served.revision)
     }
 
-    /// Whether this is the revision of the snapshot or of one of its catalogs.
+    /// Whether this is the revision of the snapshot, of one of its catalogs, or of what a caller is known to see of it.
     pub fn has(&self, revision: &Revision) -> bool {
-        self.revision == *revision || self.slots.iter().any(|slot| slot.served.revision == *revision)
+        let is_of_catalog = || self.slots.iter().any(|slot| slot.served.revision == *revision);
+        self.revision == *revision || is_of_catalog() || self.narrowed.has(revision)
     }
 
     /// The outline of a content that one of these catalogs has or had. Contents that are not served any more are no part
@@ -315,12 +364,13 @@ impl Snapshot {
 
     /// The load status of a catalog. Statuses are no part of the snapshot: they change with each attempt.
     pub fn status(&self, name: &str) -> LoadStatus {
-        self.beside.statuses.get(name)
+        if self.beside.tells_of(name) { self.beside.statuses.get(name) } else { LoadStatus::default() }
     }
 
     /// The load statuses of all catalogs that are configured or served, by name.
     pub fn statuses(&self) -> BTreeMap<String, LoadStatus> {
         let mut all = self.beside.statuses.all();
+        all.retain(|name, _| self.beside.tells_of(name));
         for served in self.by_name() {
             all.entry(served.name.clone()).or_default();
         }
@@ -340,6 +390,13 @@ impl Snapshot {
     /// The index of a catalog in `slots`, or else where it would stand.
     fn position(&self, name: &str) -> Result<usize, usize> {
         self.slots.binary_search_by(|slot| slot.served.name.as_str().cmp(name))
+    }
+}
+
+impl Beside {
+    /// Whether the state of a catalog of this name may be told.
+    fn tells_of(&self, name: &str) -> bool {
+        self.visible.as_ref().is_none_or(|names| names.contains(name))
     }
 }
 

@@ -199,18 +199,60 @@ fn what_a_caller_may_not_see_is_as_if_it_were_not_served() {
             visible.history().remember(name, vec![remembered(digest + 10, outline())]);
         }
     }
-    let (seen, expected) =
-        (catalogs_of_all.snapshot().visible_to(|name| !name.starts_with("hidden")), visible_catalogs.snapshot());
+    let names = ["a", "c", "a-of-a-slow-source", "c-of-a-slow-source", "never"].map(str::to_owned);
+    let (seen, expected) = (catalogs_of_all.visible(Visibility::only(names)).snapshot(), visible_catalogs.snapshot());
     assert_eq!(contents(&seen), contents(&expected));
     let priorities = |snapshot: &Snapshot| snapshot.by_priority().map(|served| served.name.clone()).collect::<Vec<_>>();
     assert_eq!(priorities(&seen), priorities(&expected));
     assert_eq!((seen.revision(), seen.revision_of("hidden")), (expected.revision(), None));
     assert_eq!((seen.statuses(), seen.statuses().len()), (expected.statuses(), 4));
+    assert_eq!(seen.status("hidden-of-a-slow-source"), LoadStatus::default());
     assert!(!seen.has(&catalogs_of_all.snapshot().revision()));
     for digest in 0..20 {
         let digest = Digest::new([digest; 32]);
         assert_eq!(seen.outline(&digest).is_some(), expected.outline(&digest).is_some(), "{digest}");
     }
+}
+
+#[test]
+fn readers_with_equal_sets_share_a_snapshot_until_something_is_published() {
+    let (mut writer, catalogs) = catalogs();
+    writer.publish(served("a", 0, 1));
+    writer.publish(served("b", 0, 2));
+    let reader = |names: &[&str]| catalogs.visible(Visibility::only(names.iter().map(|&name| name.to_owned())));
+    let (one, same, other) = (reader(&["a"]), reader(&["a"]), reader(&["b"]));
+    let before = one.snapshot();
+    assert!(Arc::ptr_eq(&before, &same.snapshot()) && !Arc::ptr_eq(&before, &other.snapshot()));
+    assert_eq!(contents(&before), [("a", Digest::new([1; 32]))]);
+    assert!(catalogs.published().has(&before.revision()) && catalogs.published().has(&other.snapshot().revision()));
+    writer.publish(served("b", 0, 3));
+    assert!(!Arc::ptr_eq(&before, &one.snapshot()));
+    assert_eq!(before.revision(), one.snapshot().revision(), "it does not tell that another catalog has changed");
+    assert_eq!(contents(&one.published()).len(), 2);
+    writer.statuses().set("a", LoadStatus { last_success: Some(jiff::Timestamp::UNIX_EPOCH), ..LoadStatus::default() });
+    assert!(one.snapshot().status("a").last_success.is_some(), "statuses change without a snapshot");
+}
+
+#[test]
+fn a_reader_that_sees_nothing_sees_nothing() {
+    let (mut writer, catalogs) = catalogs();
+    writer.publish(served("a", 0, 1));
+    let seen = catalogs.visible(Visibility::none()).snapshot();
+    assert_eq!((contents(&seen), seen.statuses().len()), (vec![], 0));
+    assert!(seen.get("a").is_none() && seen.outline(&Digest::new([1; 32])).is_none());
+}
+
+#[test]
+fn as_many_sets_of_catalogs_are_remembered_as_the_limit_says() {
+    let (mut writer, catalogs) = catalogs();
+    for at in 0..=NARROWED_SNAPSHOTS {
+        writer.publish(served(&format!("c{at}"), 0, 1));
+    }
+    let revisions = (0..=NARROWED_SNAPSHOTS)
+        .map(|at| catalogs.visible(Visibility::only([format!("c{at}"), "none".to_owned()])).snapshot().revision());
+    let revisions: Vec<_> = revisions.collect();
+    let known = |at: usize| catalogs.published().narrowed.has(&revisions[at]);
+    assert!(!known(0) && known(1) && known(NARROWED_SNAPSHOTS));
 }
 
 #[test]

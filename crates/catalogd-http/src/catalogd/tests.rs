@@ -8,7 +8,7 @@ use fbc::{Catalog, Digest};
 use http_facts::coding::Coding;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use serving::{CatalogMetadata, Content, Encodings, catalogs};
+use serving::{CatalogMetadata, Content, Encodings, Visibility, catalogs};
 use sha2::{Digest as _, Sha256};
 
 use super::*;
@@ -219,4 +219,23 @@ async fn a_target_has_bytes_up_to_its_limit() {
     };
     assert_eq!(send(&router, Method::GET, &target(MAX_TARGET_BYTES), &[]).await.0, 200);
     assert_eq!(send(&router, Method::GET, &target(MAX_TARGET_BYTES + 1), &[]).await.0, 414);
+}
+
+#[tokio::test]
+async fn a_request_is_answered_from_what_its_caller_may_see() {
+    let (mut writer, catalogs) = catalogs();
+    let catalog = Catalog::build(Bytes::new(), &Origins::default()).unwrap();
+    writer.publish(Served::new("a", Content::new(catalog, Digest::new([1; 32])), CatalogMetadata::default()));
+    let service = TowerToHyperService::new(router(catalogs.visible(Visibility::none()), "test"));
+    for (seen, expected) in [(None, 404), (Some(&["a"][..]), 200), (Some(&["b"]), 404), (Some(&[]), 404)] {
+        for path in ["api/v1/all", "all.json", "api/v1/metas", "api/v1/metas?name=x"] {
+            let mut request = Request::get(format!("/catalogs/a/{path}")).body(Body::empty()).unwrap();
+            let seen = seen.map(|names| Visibility::only(names.iter().map(|&name| name.to_owned())));
+            if let Some(seen) = seen {
+                request.extensions_mut().insert(catalogs.visible(seen));
+            }
+            let response = service.call(request).await.unwrap();
+            assert_eq!(response.status().as_u16(), expected, "{path}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use serving::{CatalogMetadata, Catalogs, CatalogsWriter, Content, FORMER_ICONS, Served, catalogs};
+use serving::{CatalogMetadata, Catalogs, CatalogsWriter, Content, FORMER_ICONS, Served, Visibility, catalogs};
 use sha2::{Digest as _, Sha256};
 
 use crate::router;
@@ -114,4 +114,14 @@ async fn icons_of_former_contents_can_be_had_for_a_while() {
     assert_eq!(FORMER_ICONS, 2);
     writer.withdraw("one");
     assert_eq!(send(&catalogs, Method::GET, &paths[3], &[]).await.0, 404);
+}
+
+#[tokio::test]
+async fn an_icon_is_there_for_who_may_see_a_catalog_that_has_it() {
+    let (mut writer, catalogs) = catalogs();
+    let path = publish(&mut writer, "a");
+    for (seen, expected) in [("one", 200), ("other", 404)] {
+        let reader = catalogs.visible(Visibility::only([seen.to_owned()]));
+        assert_eq!(send(&reader, Method::GET, &path, &[]).await.0, expected);
+    }
 }

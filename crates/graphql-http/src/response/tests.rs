@@ -162,8 +162,8 @@ async fn a_url_is_answered_the_same_when_it_was_asked_before() {
         }
     }
     let of = |status| statuses.iter().filter(|other| **other == status).count();
-    let recalled =
-        [LARGE, SMALL, "{nothing}", "{", unknown].map(|query| asked_before.engine.recall(&parameters(query)).is_some());
+    let recalled = [LARGE, SMALL, "{nothing}", "{", unknown]
+        .map(|query| asked_before.engine.recall(&parameters(query), asked_before.engine.catalogs()).is_some());
     assert_eq!(recalled, [true, true, false, false, false]);
     // It would mean nothing if all were refused.
     assert_eq!([200, 304, 400, 406].map(of), [53, 7, 12, 24]);

@@ -1,7 +1,7 @@
 //! What is said on a WebSocket. `tests/js/streams.test.mjs` does so over real ones, with the client of the protocol.
 
 use serde_json::{Value, json};
-use serving::{CatalogsWriter, catalogs};
+use serving::{Caller, CatalogsWriter, Renewal, catalogs};
 
 use super::*;
 use graphql::limits::Limits;
@@ -19,7 +19,8 @@ fn server(streams: StreamLimits) -> (CatalogsWriter, Arc<GraphqlService>) {
 }
 
 fn connect(server: &Arc<GraphqlService>) -> WebSocketConnection<'_> {
-    WebSocketConnection { server, peer: Peer::default(), operations: Operations::new(), is_ready: false }
+    let (catalogs, peer) = (server.engine.catalogs().clone(), Peer::default());
+    WebSocketConnection { server, catalogs, peer, operations: Operations::new(), is_ready: false }
 }
 
 fn subscribe(id: &str, query: &str) -> String {
@@ -103,6 +104,25 @@ async fn operations_of_every_kind_are_told_of_by_their_ids() {
     server.engine.end_streams();
     assert_eq!(said(&mut connection).await, json!({"id": "changes", "type": "complete"}));
     assert!(connection.operations.is_empty());
+}
+
+/// Someone who may see nothing any more.
+#[derive(Debug)]
+struct Refused;
+
+impl Caller for Refused {
+    fn renew(&self) -> Renewal<'_> {
+        Box::pin(async { None })
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_may_not_read_any_more_is_refused_at_its_next_message() {
+    let (_writer, server) = server(StreamLimits::default());
+    let mut connection = connect(&server);
+    assert!(connection.renew().await.is_ok(), "nobody asks who it is");
+    connection.catalogs = server.engine.catalogs().clone().of_caller(Arc::new(Refused));
+    assert_eq!(connection.renew().await, Err(Some((4403, "Forbidden".to_owned()))));
 }
 
 #[tokio::test]

@@ -94,7 +94,9 @@ async fn responses_about_catalogs_that_have_changed_are_evicted_and_no_others() 
     ]
     .map(|query| {
         let request = Request { query: Some(query.into()), ..Request::default() };
-        let prepared = engine.prepare(&request, Peer::default()).unwrap_or_else(|error| panic!("{query}: {error:?}"));
+        let prepared = engine
+            .prepare(&request, &engine.catalogs, Peer::default())
+            .unwrap_or_else(|error| panic!("{query}: {error:?}"));
         prepared.validator().unwrap().key
     });
     for key in [keys, keys].as_flattened() {

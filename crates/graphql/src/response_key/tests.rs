@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use fastrand::Rng;
+use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
 use serde_json::{Value, json};
-use serving::{CatalogMetadata, CatalogsWriter, Served, catalogs};
+use serving::{CatalogMetadata, Catalogs, CatalogsWriter, Served, Visibility, catalogs};
 
 use super::*;
 use crate::errors::Outcome;
@@ -50,15 +51,16 @@ impl Question {
             variables: self.variables.as_object().cloned(),
             ..Request::default()
         };
-        let prepared =
-            engine.prepare(&request, Peer::default()).unwrap_or_else(|error| panic!("{}: {error:?}", self.query));
+        let prepared = engine
+            .prepare(&request, &engine.catalogs, Peer::default())
+            .unwrap_or_else(|error| panic!("{}: {error:?}", self.query));
         let validator = prepared.validator().copied();
         // A URL is told what it would be told if it were read.
         let url = format!("{} {:?} {}", self.query, self.operation, self.variables);
-        let recalled = engine.recall(&url);
+        let recalled = engine.recall(&url, &engine.catalogs);
         assert!(recalled.is_none() || recalled == validator, "{url}");
         prepared.remember_url(&url);
-        assert_eq!(engine.recall(&url), validator, "{url}");
+        assert_eq!(engine.recall(&url, &engine.catalogs), validator, "{url}");
         let response = engine.execute(&request);
         let body = (response.outcome == Outcome::Complete).then(|| String::from_utf8(response.body).unwrap());
         (validator.map(|validator| (tag(&validator), validator.is_immutable())), body)
@@ -100,6 +102,11 @@ fn publishing_a_catalog_changes_the_tags_of_answers_about_it_and_no_others() {
     assert_eq!(changed(&engine), [false, true, false, true], "a catalog that was not there");
     writer.withdraw("gamma");
     assert_eq!(changed(&engine), [false, true, false, true], "a catalog that is gone");
+}
+
+fn remember(engine: &Engine, url: &str, validator: Validator) {
+    let published = engine.catalogs.published();
+    engine.response_keys.remember(&published, &published, url, validator);
 }
 
 #[test]
@@ -148,20 +155,86 @@ fn what_a_server_says_of_itself_changes_the_tags_of_answers_about_it_and_no_othe
 fn a_url_is_remembered_until_something_else_is_served() {
     let (mut writer, engine) = replaceable();
     let validator = Validator { key: ResponseKey::from_hash([1; KEY_BYTES]), is_immutable: false };
-    let recall = |url: &str| engine.recall(url);
+    let recall = |url: &str| engine.recall(url, &engine.catalogs);
     let long = |bytes| "x".repeat(bytes - BYTES_PER_URL);
     let (largest, larger) = (long(URL_BYTES), long(URL_BYTES + 1));
     for url in ["query=a", &largest, &larger] {
-        engine.response_keys.remember(&engine.catalogs.snapshot(), url, validator);
+        remember(&engine, url, validator);
     }
     // The largest takes all the room there is.
     assert_eq!([recall(&largest), recall(&larger), recall("query=a")], [Some(validator), None, None]);
     writer.publish(served("alpha", ALPHA, 1));
     assert_eq!(recall(&largest), None);
-    engine.response_keys.remember(&engine.catalogs.snapshot(), "query=a", validator);
+    remember(&engine, "query=a", validator);
     assert_eq!(recall("query=a"), Some(validator));
     writer.withdraw("alpha");
     assert_eq!(recall("query=a"), None);
+}
+
+/// An engine over these of the catalogs, and nothing else.
+fn engine_over(names: &[&str]) -> (CatalogsWriter, Arc<Engine>) {
+    let (mut writer, engine) = replaceable();
+    for (name, fixture, digest) in [("alpha", ALPHA, 1), ("beta", BETA, 2)] {
+        if names.contains(&name) {
+            writer.publish(served(name, fixture, digest));
+        }
+    }
+    (writer, engine)
+}
+
+/// Tag and body of the answer to a query for a caller; its URL is remembered.
+async fn answer(engine: &Arc<Engine>, catalogs: &Catalogs, query: &str) -> (Validator, String) {
+    let request = Request { query: Some(query.into()), ..Request::default() };
+    let prepared = engine.prepare(&request, catalogs, Peer::default()).unwrap();
+    prepared.remember_url(query);
+    let response = prepared.respond(&AcceptableCodings::default()).await.unwrap();
+    (*prepared.validator().unwrap(), String::from_utf8(response.bytes.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn a_caller_gets_what_it_would_get_if_only_what_it_may_see_were_served_whoever_asks_meanwhile() {
+    let sets = [&["alpha", "beta"][..], &["alpha"], &["beta"], &["alpha", "never"], &[]];
+    let (_writer, engine) = engine_over(&["alpha", "beta"]);
+    let only = |names: &[&str]| engine.catalogs.visible(Visibility::only(names.iter().map(|&name| name.to_owned())));
+    let mut callers: Vec<_> = sets.iter().map(|names| (only(names), engine_over(names))).collect();
+    callers.push((engine.catalogs.clone(), engine_over(&["alpha", "beta"])));
+    for query in [
+        "{ catalogs { name packages { totalCount } } }",
+        "{ packages(filter: { search: \"etcd\" }) { totalCount nodes { id } } }",
+        "{ catalog(name: \"alpha\") { digest packages { nodes { name } } } }",
+        "{ package(catalog: \"beta\", name: \"etcd\") { channels { name } } }",
+        "{ nothing: catalog(name: \"never\") { name } }",
+    ] {
+        // From the second time on answers are cached.
+        for _ in 0..4 {
+            for (catalogs, (_, alone)) in &callers {
+                let expected = answer(alone, &alone.catalogs, query).await;
+                let (validator, body) = answer(&engine, catalogs, query).await;
+                assert_eq!((tag(&validator), body), (tag(&expected.0), expected.1), "{query}");
+            }
+            for (catalogs, (_, alone)) in &callers {
+                let recalled = engine.recall(query, catalogs).expect("no other caller has made it forget");
+                assert_eq!(tag(&recalled), tag(&alone.recall(query, &alone.catalogs).unwrap()), "{query}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn answers_of_callers_with_equal_sets_are_cached_once() {
+    let (mut writer, engine) = engine_over(&["alpha", "beta"]);
+    let hits = || engine.metrics().cache_hits.get();
+    let query = "{ packages { totalCount } }";
+    let caller = || engine.catalogs.visible(Visibility::only(["alpha".to_owned()]));
+    for expected in [0, 0, 1, 2] {
+        answer(&engine, &caller(), query).await;
+        assert_eq!(hits(), expected);
+    }
+    answer(&engine, &engine.catalogs, query).await;
+    assert_eq!(hits(), 2, "who sees more gets another answer");
+    writer.publish(served("beta", ALPHA, 3));
+    answer(&engine, &caller(), query).await;
+    assert_eq!(hits(), 3, "what is hidden may change");
 }
 
 #[test]

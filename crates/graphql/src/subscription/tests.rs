@@ -2,7 +2,7 @@
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
-use serving::{CatalogsWriter, catalogs};
+use serving::{Caller, CatalogsWriter, Renewal, Visibility, catalogs};
 
 use super::*;
 use crate::Request;
@@ -19,10 +19,14 @@ fn start() -> (CatalogsWriter, Arc<Engine>) {
 }
 
 fn subscribe(engine: &Arc<Engine>, names: &Value) -> Subscription {
+    subscribe_for(engine, &engine.catalogs, names)
+}
+
+fn subscribe_for(engine: &Arc<Engine>, catalogs: &Catalogs, names: &Value) -> Subscription {
     let variables = json!({ "names": names });
     let request =
         Request { query: Some(CHANGES.into()), variables: variables.as_object().cloned(), ..Request::default() };
-    let prepared = engine.prepare(&request, Peer::default()).expect("a test document is valid");
+    let prepared = engine.prepare(&request, catalogs, Peer::default()).expect("a test document is valid");
     prepared.subscribe().unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
@@ -130,7 +134,7 @@ async fn equal_requests_are_executed_once_for_a_change() {
 async fn as_many_texts_are_kept_as_the_limit_says() {
     let streams = Streams::default();
     let revision = Revision::default();
-    let key = |at: usize| EventKey { request: Digest::new([0; 32]), name: at.to_string(), before: None };
+    let key = |at: usize| EventKey { request: Digest::new([0; 32]), revision, name: at.to_string(), before: None };
     let is_kept = |at| streams.shared_text(revision, &key(at)).is_some();
     for at in 0..SHARED_TEXTS {
         streams.share(revision, key(at), &Bytes::from_static(b"x"));
@@ -160,12 +164,99 @@ async fn a_stream_ends_when_it_is_asked_to_and_when_nothing_can_change_any_more(
     assert!(engine.streams_ended().now_or_never().is_some());
 }
 
+/// Someone who may see what a test says; `None` is nothing, and no question.
+#[derive(Clone, Debug)]
+struct Someone {
+    published: Catalogs,
+    may_see: Arc<Mutex<Option<Visibility>>>,
+}
+
+impl Someone {
+    fn new(published: &Catalogs, may_see: Visibility) -> Self {
+        Self { published: published.clone(), may_see: Arc::new(Mutex::new(Some(may_see))) }
+    }
+
+    fn set(&self, may_see: Option<Visibility>) {
+        *self.may_see.lock().unwrap() = may_see;
+    }
+
+    fn reader(&self) -> Option<Catalogs> {
+        let may_see = self.may_see.lock().unwrap().clone()?;
+        Some(self.published.visible(may_see).of_caller(Arc::new(self.clone())))
+    }
+}
+
+impl Caller for Someone {
+    fn renew(&self) -> Renewal<'_> {
+        Box::pin(async { self.reader() })
+    }
+}
+
+fn only(names: &[&str]) -> Visibility {
+    Visibility::only(names.iter().map(|&name| name.to_owned()))
+}
+
+/// An engine that finds out so often what callers may see.
+fn start_renewing(renewal: Duration) -> (CatalogsWriter, Arc<Engine>) {
+    let (writer, reader) = catalogs();
+    let streams = StreamLimits { renewal, ..StreamLimits::default() };
+    (writer, Arc::new(Engine::new(reader, "test", Limits { streams, ..Limits::default() })))
+}
+
+#[tokio::test]
+async fn a_stream_is_told_nothing_of_catalogs_that_its_caller_may_not_see() {
+    let (mut writer, engine) = start();
+    writer.publish(served("hidden", BETA, 1));
+    let someone = Someone::new(&engine.catalogs, only(&["seen"]));
+    let mut stream = subscribe_for(&engine, &someone.reader().unwrap(), &json!(["hidden", "seen"]));
+    writer.publish(served("hidden", BETA, 2));
+    writer.withdraw("hidden");
+    assert_eq!(told(&mut stream), None);
+    writer.publish(served("seen", BETA, 1));
+    assert_eq!(told(&mut stream).as_deref(), Some("seen ADDED -1 --"));
+    let mut others = subscribe(&engine, &Value::Null);
+    writer.publish(served("seen", ALPHA, 2));
+    writer.publish(served("hidden", ALPHA, 2));
+    assert!(told(&mut others).is_some_and(|text| text.starts_with("hidden ADDED")));
+    assert!(told(&mut stream).is_some_and(|text| text.starts_with("seen CHANGED 12")));
+    assert_eq!(told(&mut stream), None);
+}
+
+#[tokio::test]
+async fn what_a_caller_may_see_is_found_out_again_and_again() {
+    let (mut writer, engine) = start_renewing(Duration::ZERO);
+    for name in ["a", "b"] {
+        writer.publish(served(name, BETA, 1));
+    }
+    let someone = Someone::new(&engine.catalogs, only(&["a"]));
+    let mut stream = subscribe_for(&engine, &someone.reader().unwrap(), &Value::Null);
+    someone.set(Some(only(&["a", "b"])));
+    assert_eq!(told(&mut stream).as_deref(), Some("b ADDED -1 --"));
+    someone.set(Some(only(&["b"])));
+    assert_eq!(told(&mut stream).as_deref(), Some("a REMOVED 1- --"));
+    someone.set(None);
+    let last = stream.next().await.expect("it is told why the stream ends");
+    let body: Value = serde_json::from_slice(&last.text).unwrap();
+    assert_eq!((&body["data"], &body["errors"][0]["extensions"]["code"]), (&Value::Null, &json!("FORBIDDEN")));
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_quiet_stream_ends_too_when_its_caller_may_not_read_any_more() {
+    let (_writer, engine) = start_renewing(Duration::from_millis(1));
+    let someone = Someone::new(&engine.catalogs, Visibility::All);
+    let mut stream = subscribe_for(&engine, &someone.reader().unwrap(), &Value::Null);
+    someone.set(None);
+    assert!(stream.next().await.is_some_and(|event| event.text.starts_with(b"{\"errors\":")));
+    assert!(stream.next().await.is_none());
+}
+
 #[test]
 fn a_subscription_that_cannot_be_executed_is_refused_at_once() {
     let (_writer, engine) = start();
     let code = |query: &str| {
         let request = Request { query: Some(query.into()), ..Request::default() };
-        let subscription = engine.prepare(&request, Peer::default()).map_err(|error| vec![error]);
+        let subscription = engine.prepare(&request, &engine.catalogs, Peer::default()).map_err(|error| vec![error]);
         let subscription = subscription.and_then(|prepared| prepared.subscribe());
         subscription.err().map(|errors| errors[0].code)
     };

@@ -37,7 +37,7 @@ subjects:
 {{- end }}
 
 {{- define "catalogql.checkAnonymous" -}}
-{{- if not .Values.anonymous }}
-{{- fail "this shows every catalog to everybody who reaches it; set anonymous=true if that is what you want" }}
+{{- if not (or .Values.anonymous (eq .Values.auth.mode "delegated")) }}
+{{- fail "this shows every catalog to everybody who reaches it; set anonymous=true if that is what you want, or auth.mode=delegated" }}
 {{- end }}
 {{- end }}

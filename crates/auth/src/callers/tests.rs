@@ -1,0 +1,193 @@
+//! What is asked about callers, and what they get, with an API server of which only the answers are real.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::sync::Mutex;
+
+use fbc::{Catalog, Digest, Origins};
+use http::{Request, Response};
+use kube::client::Body;
+use serde_json::{Value, json};
+use serving::{CatalogMetadata, CatalogsWriter, Content, Served, catalogs};
+use tower::service_fn;
+
+use super::super::{ANONYMOUS, MASTERS};
+use super::*;
+
+/// The API server. Tokens are names of users; clones are the same.
+#[derive(Clone, Default)]
+struct ApiServer(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    users: BTreeSet<&'static str>,
+    /// Users with the catalogs that they may read; `*` is a right without a name.
+    rights: BTreeSet<(&'static str, &'static str)>,
+    is_down: bool,
+    /// What was asked: the user of a token, or user and catalog.
+    questions: Vec<String>,
+}
+
+impl ApiServer {
+    fn answer(&self, question: &Value) -> Result<Value, u16> {
+        let mut state = self.0.lock().unwrap();
+        if state.is_down {
+            return Err(500);
+        }
+        let text = |path: &str| question.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut answer = question.clone();
+        if let Some(token) = question.pointer("/spec/token").and_then(Value::as_str) {
+            state.questions.push(format!("who is {token}"));
+            let groups: &[&str] = if token == "master" { &[MASTERS] } else { &[] };
+            let user = json!({ "username": token, "groups": groups });
+            answer["status"] = json!({ "authenticated": state.users.contains(token), "user": user });
+        } else {
+            let attributes = "/spec/resourceAttributes";
+            let (user, name) = (text("/spec/user"), text(&format!("{attributes}/name")));
+            let what = ["verb", "group", "resource", "subresource"].map(|part| text(&format!("{attributes}/{part}")));
+            assert_eq!(what, ["get", "olm.operatorframework.io", "clustercatalogs", "content"]);
+            let is_of = |right: &&(&str, &str)| right.0 == user && (right.1 == "*" || right.1 == name);
+            let allowed = state.rights.iter().any(|right| is_of(&right));
+            state.questions.push(format!("{user} {}", if name.is_empty() { "*" } else { &name }));
+            answer["status"] = json!({ "allowed": allowed });
+        }
+        Ok(answer)
+    }
+
+    /// What was asked since the last call, sorted.
+    fn questions(&self) -> Vec<String> {
+        let mut questions = std::mem::take(&mut self.0.lock().unwrap().questions);
+        questions.sort();
+        questions
+    }
+
+    fn client(&self) -> Client {
+        let server = self.clone();
+        let answer = move |request: Request<Body>| {
+            let server = server.clone();
+            async move {
+                let body = request.into_body().collect_bytes().await.expect("a question is in memory");
+                let question = serde_json::from_slice(&body).expect("questions are JSON");
+                let (status, answer) =
+                    server.answer(&question).map_or_else(|status| (status, json!({})), |it| (201, it));
+                let response = Response::builder().status(status).header("content-type", "application/json");
+                Ok::<_, Infallible>(response.body(Body::from(answer.to_string().into_bytes())).unwrap())
+            }
+        };
+        Client::new(service_fn(answer), "default")
+    }
+}
+
+struct Fixture {
+    server: ApiServer,
+    callers: Callers,
+    writer: CatalogsWriter,
+}
+
+fn start() -> Fixture {
+    let (mut writer, reader) = catalogs();
+    for name in ["a", "b"] {
+        writer.publish(served(name));
+    }
+    let server = ApiServer::default();
+    let mut state = server.0.lock().unwrap();
+    state.users = BTreeSet::from(["all", "some", "none", "master"]);
+    state.rights = BTreeSet::from([("all", "*"), ("some", "a"), ("some", "never")]);
+    drop(state);
+    Fixture { callers: Callers::new(server.client(), Vec::new(), reader), server, writer }
+}
+
+fn served(name: &str) -> Served {
+    let catalog = Catalog::build(bytes::Bytes::new(), &Origins::default()).expect("nothing is a content");
+    Served::new(name, Content::new(catalog, Digest::new([0; 32])), CatalogMetadata::default())
+}
+
+fn seen(reader: Result<Catalogs, Denied>) -> Result<Vec<String>, Denied> {
+    reader.map(|reader| reader.snapshot().by_name().map(|served| served.name.clone()).collect())
+}
+
+impl Fixture {
+    async fn sees(&self, token: &str) -> Result<Vec<String>, Denied> {
+        seen(self.callers.reader(Some(token.as_bytes())).await)
+    }
+}
+
+#[tokio::test]
+async fn who_may_see_each_catalog_is_asked_about_once_and_others_for_each() {
+    let mut fixture = start();
+    for (token, expected, questions) in [
+        ("all", &["a", "b"][..], &["all *", "who is all"][..]),
+        ("some", &["a"], &["some *", "some a", "some b", "who is some"]),
+        ("none", &[], &["none *", "none a", "none b", "who is none"]),
+        ("master", &["a", "b"], &["who is master"]),
+    ] {
+        for questions in [questions, &[]] {
+            assert_eq!(fixture.sees(token).await.unwrap(), expected);
+            assert_eq!(fixture.server.questions(), questions);
+        }
+    }
+    fixture.writer.publish(served("c"));
+    assert_eq!(fixture.sees("all").await.unwrap(), ["a", "b", "c"]);
+    assert_eq!(fixture.server.questions(), Vec::<String>::new());
+    assert_eq!(fixture.sees("some").await.unwrap(), ["a"]);
+    assert_eq!(fixture.server.questions(), ["some c"]);
+}
+
+#[tokio::test]
+async fn who_has_no_token_sees_what_everybody_may_see_or_is_no_caller() {
+    let fixture = start();
+    assert_eq!(seen(fixture.callers.reader(None).await), Err(Denied::Unauthenticated));
+    assert_eq!(seen(fixture.callers.reader_of(None, "a").await), Err(Denied::Unauthenticated));
+    assert_eq!(seen(fixture.callers.reader(Some(b"invented")).await), Err(Denied::Unauthenticated));
+    assert_eq!(fixture.server.0.lock().unwrap().questions.len(), 5);
+    assert_eq!(seen(fixture.callers.reader(None).await), Err(Denied::Unauthenticated));
+    assert_eq!(fixture.server.0.lock().unwrap().questions.len(), 5, "it is remembered");
+    let fixture = start();
+    fixture.server.0.lock().unwrap().rights.insert((ANONYMOUS, "b"));
+    assert_eq!(seen(fixture.callers.reader(None).await).unwrap(), ["b"]);
+}
+
+#[tokio::test]
+async fn a_catalog_in_a_path_takes_the_same_questions_whether_it_is_hidden_or_not_there() {
+    let fixture = start();
+    // What is known of all catalogs makes no difference.
+    fixture.sees("some").await.unwrap();
+    fixture.server.questions();
+    for name in ["b", "absent"] {
+        for questions in [vec![format!("some {name}")], vec![]] {
+            let denied = Denied::Forbidden { user: "some".to_owned() };
+            assert_eq!(seen(fixture.callers.reader_of(Some(b"some"), name).await), Err(denied));
+            assert_eq!(fixture.server.questions(), questions);
+        }
+    }
+    assert_eq!(seen(fixture.callers.reader_of(Some(b"some"), "a").await).unwrap(), ["a"]);
+    assert_eq!(seen(fixture.callers.reader_of(Some(b"some"), "never").await).unwrap(), Vec::<String>::new());
+    assert_eq!(seen(fixture.callers.reader_of(Some(b"all"), "b").await).unwrap(), ["b"]);
+}
+
+#[tokio::test]
+async fn without_an_answer_nobody_is_let_in_and_that_is_not_remembered() {
+    let fixture = start();
+    fixture.sees("some").await.unwrap();
+    fixture.server.0.lock().unwrap().is_down = true;
+    assert_eq!(fixture.sees("some").await.unwrap(), ["a"], "it is still believed");
+    assert_eq!(fixture.sees("all").await, Err(Denied::Unavailable));
+    assert_eq!(seen(fixture.callers.reader(None).await), Err(Denied::Unavailable));
+    assert_eq!(seen(fixture.callers.reader_of(Some(b"some"), "a").await), Err(Denied::Unavailable));
+    fixture.server.0.lock().unwrap().is_down = false;
+    assert_eq!(fixture.sees("all").await.unwrap(), ["a", "b"]);
+}
+
+#[tokio::test]
+async fn a_reader_is_renewed_with_what_its_caller_may_see_then() {
+    let mut fixture = start();
+    let reader = fixture.callers.reader(Some(b"some")).await.unwrap();
+    fixture.server.0.lock().unwrap().rights.insert(("some", "c"));
+    fixture.writer.publish(served("c"));
+    assert_eq!(seen(Ok(reader.clone())).unwrap(), ["a"]);
+    let renewed = reader.renew().await.unwrap();
+    assert_eq!(seen(Ok(renewed.clone())).unwrap(), ["a", "c"]);
+    assert!(!format!("{renewed:?}").contains("some"), "a token is a secret");
+    drop(fixture.callers);
+    assert!(renewed.renew().await.is_none(), "nobody can say what it may see");
+}
