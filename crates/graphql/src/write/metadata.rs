@@ -142,27 +142,23 @@ impl<'a> Object<'a> for InCatalog<'a, (&CsvMetadata<'_>, MetadataId<'a>)> {
                 return writer.object_list(metadata.native_apis().into_iter().map(|api| self.with(api)), field);
             }
             CsvMetadataField::Examples => return writer.optional_json(metadata.examples().as_deref()),
-            CsvMetadataField::Label => {
-                let key = arguments(field).string("key").unwrap_or_default();
-                return writer.optional_json_string(metadata.label(key));
-            }
-            CsvMetadataField::Annotation => {
-                let key = arguments(field).string("key").unwrap_or_default();
-                return writer.optional_json_string(metadata.annotation(key));
-            }
-            CsvMetadataField::Labels => {
-                return writer
-                    .object_list(metadata.labels().into_iter().map(|(key, value)| RawKeyValue(key, value)), field);
-            }
+            CsvMetadataField::Label => return writer.optional_json_string(metadata.label(key(field))),
+            CsvMetadataField::Annotation => return writer.optional_json_string(metadata.annotation(key(field))),
+            CsvMetadataField::Labels => return writer.key_values(metadata.labels().into_iter(), field),
             CsvMetadataField::Annotations => {
                 let keys = arguments(field).strings("keys");
                 let annotations = metadata.annotations().into_iter();
                 let annotations = annotations.filter(|(key, _)| keys.is_none_or(|keys| keys.contains(&key.decode())));
-                return writer.object_list(annotations.map(|(key, value)| RawKeyValue(key, value)), field);
+                return writer.key_values(annotations, field);
             }
         }
         Ok(())
     }
+}
+
+/// Returns the argument `key` of a field.
+fn key<'a>(field: &'a PlannedField<'a>) -> &'a str {
+    arguments(field).string("key").unwrap_or_default()
 }
 
 /// Returns whether a field is found in labels and annotations, whose size no object accounts for.
@@ -191,6 +187,14 @@ fn reads_labels(field: CsvMetadataField) -> bool {
 }
 
 impl<'a> ResponseWriter<'a> {
+    fn key_values<'m>(
+        &mut self,
+        pairs: impl Iterator<Item = (JsonText<'m>, JsonText<'m>)>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        self.object_list(pairs.map(|(key, value)| RawKeyValue(key, value)), field)
+    }
+
     /// Writes descriptions of custom resources.
     fn crds(
         &mut self,
