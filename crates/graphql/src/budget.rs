@@ -89,7 +89,7 @@ impl Budget {
                 Error::request(Code::Timeout, message)
             }
             // Nobody reads it.
-            Exceeded::Cancelled => Error::request(Code::Timeout, "the client left".to_owned()),
+            Exceeded::Cancelled => Error::request(Code::Timeout, "the client disconnected".to_owned()),
         })
     }
 }

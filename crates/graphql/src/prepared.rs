@@ -124,7 +124,7 @@ impl<'r> PreparedRequest<'r> {
     /// client leaves.
     async fn execute_in_turn(&self) -> Result<Response, Vec<Error>> {
         let permit = self.engine.executor.acquire(self.peer).await.map_err(|_| {
-            vec![Error::request(Code::Overloaded, "too many long requests wait for their turn: try again")]
+            vec![Error::request(Code::Overloaded, "too many long requests are waiting: try again later")]
         })?;
         let cancellation = Cancellation::default();
         let _cancel = CancelOnDrop(cancellation.clone());
