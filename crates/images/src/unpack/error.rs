@@ -273,7 +273,7 @@ pub enum UnpackError {
         target: String,
     },
     /// The target of a symbolic link does not exist.
-    #[error("the link `{link}` leads to `/{target}` of the catalog, which is not there")]
+    #[error("the link `{link}` leads to `/{target}` of the catalog, which does not exist")]
     LinkBroken {
         /// Path of the link from the root.
         link: String,

@@ -59,7 +59,7 @@ fn a_link_that_leads_nowhere_or_to_a_folder_is_refused() {
             "the link `sub/l` leads to the directory `/{path}` of the catalog: name it in .indexignore or replace it by the directory"
         )
     };
-    let nowhere = |path: &str| format!("the link `sub/l` leads to `/{path}` of the catalog, which is not there");
+    let nowhere = |path: &str| format!("the link `sub/l` leads to `/{path}` of the catalog, which does not exist");
     for (target, expected) in [
         ("nowhere", nowhere("sub/nowhere")),
         ("b/x", nowhere("sub/b/x")),
