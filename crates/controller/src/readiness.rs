@@ -44,7 +44,7 @@ impl Readiness {
         self.is_ready = self.since.values().all(|since| now.duration_since(*since) >= self.ready_after);
         for catalog in self.since.keys().filter(|_| self.is_ready) {
             let waited_seconds = self.ready_after.as_secs();
-            tracing::warn!(%catalog, waited_seconds, "first attempt takes long, serving the other catalogs without it");
+            tracing::warn!(%catalog, waited_seconds, "first load takes long, serving the other catalogs meanwhile");
         }
         self.is_ready
     }

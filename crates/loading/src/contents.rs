@@ -111,7 +111,7 @@ impl Contents {
             match self.store.load_or_compress(&content.digest, lines, coding) {
                 Ok(Some(bytes)) => drop(content.encodings.set(coding, bytes)),
                 Ok(None) => tracing::info!(digest = %content.digest, "no room in the store for a compressed form"),
-                Err(error) => tracing::warn!(digest = %content.digest, %error, "cannot compress a content"),
+                Err(error) => tracing::warn!(digest = %content.digest, %error, "cannot compress the content"),
             }
         }
     }
@@ -120,7 +120,7 @@ impl Contents {
     /// latest first.
     pub(crate) fn outlines(&self, key: &str, content: &Content) -> Vec<RememberedContent> {
         if let Err(error) = self.store.save_outline(&content.digest, content.catalog.outline()) {
-            tracing::warn!(digest = %content.digest, %error, "cannot store the outline of a content");
+            tracing::warn!(digest = %content.digest, %error, "cannot store the outline of the content");
         }
         let stored = self.store.outlines(key).into_iter();
         let remembered = stored.map(|(PreviousContent { digest, image, first_read_at }, outline)| RememberedContent {

@@ -396,7 +396,7 @@ impl LoaderTask {
             self.is_late_reported = true;
             for catalog in &late {
                 let waited_seconds = self.ready_after.as_secs();
-                tracing::warn!(%catalog, waited_seconds, "first attempt takes long, serving the other catalogs without it");
+                tracing::warn!(%catalog, waited_seconds, "first load takes long, serving the other catalogs meanwhile");
             }
             observe(Event::FirstAttemptsLate(late));
         }
@@ -429,7 +429,7 @@ async fn finish(stages: Arc<Stages>, content: Content, spec: CatalogSpec, histor
     let outlined = outlined.await.map(|outlines| history.remember(spec.name.as_str(), outlines));
     sleep(compress_after).await;
     if let Err(error) = outlined.and(stages.compress(content).await) {
-        tracing::error!(error = error.chain(), "cannot finish a content that is served");
+        tracing::error!(error = error.chain(), "cannot prepare the content being served");
     }
 }
 
@@ -457,7 +457,7 @@ impl Report {
                 tracing::info!(%catalog, digest, image, duration_seconds, "serving new content");
             }
             SyncStatus::Synced => {
-                tracing::info!(%catalog, digest, image, "the source answers, its content is unchanged");
+                tracing::info!(%catalog, digest, image, "source unchanged");
             }
             SyncStatus::Pending => {
                 let message = "serving stored content while the source is being contacted";

@@ -75,7 +75,7 @@ pub enum LoadError {
         attempts: usize,
     },
     /// A fault of this program.
-    #[error("stumbled over the content: {0}")]
+    #[error("cannot read the content: internal error: {0}")]
     Panicked(String),
 }
 

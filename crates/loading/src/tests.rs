@@ -325,7 +325,10 @@ async fn a_fault_of_the_program_harms_no_other_catalog() {
         }
     }
     assert_eq!(errors.len(), 1);
-    assert!(errors[0].starts_with("stumbled over the content: ") && errors[0].contains("a fault"), "{errors:?}");
+    assert!(
+        errors[0].starts_with("cannot read the content: internal error: ") && errors[0].contains("a fault"),
+        "{errors:?}"
+    );
 }
 
 #[tokio::test]

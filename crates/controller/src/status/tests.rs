@@ -107,7 +107,7 @@ fn failures_are_blocked_or_retried_by_their_cause_and_what_was_served_stays() {
             TAG,
             failed(LoadError::Panicked("x".to_owned())),
             "Retrying",
-            "error storing fbc: stumbled over the content: x",
+            "error storing fbc: cannot read the content: internal error: x",
         ),
     ];
     for (reference, failure, reason, message) in cases {

@@ -62,7 +62,7 @@ pub enum DirectoryError {
         source: io::Error,
     },
     /// A device, a pipe or a socket.
-    #[error("`{}` is no regular file but a {kind}", path.display())]
+    #[error("`{}` is a {kind}, not a regular file", path.display())]
     NotAFile {
         /// Where it is.
         path: PathBuf,

@@ -197,12 +197,12 @@ fn a_mounted_config_map_is_read_once() {
 fn what_is_no_regular_file_is_refused() {
     let folder = tree(&[("catalog/a.yaml", File("a"))]);
     let socket = UnixListener::bind(folder.path().join("catalog/socket")).unwrap();
-    assert_eq!(read(&folder), Err("`@/catalog/socket` is no regular file but a socket".to_owned()));
+    assert_eq!(read(&folder), Err("`@/catalog/socket` is a socket, not a regular file".to_owned()));
     drop(socket);
     fs::remove_file(folder.path().join("catalog/socket")).unwrap();
 
     rustix::fs::mkfifoat(rustix::fs::CWD, folder.path().join("catalog/pipe"), rustix::fs::Mode::RWXU).unwrap();
-    assert_eq!(read(&folder), Err("`@/catalog/pipe` is no regular file but a pipe".to_owned()));
+    assert_eq!(read(&folder), Err("`@/catalog/pipe` is a pipe, not a regular file".to_owned()));
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn a_file_that_becomes_a_pipe_after_it_was_listed_is_not_waited_for() {
     fs::remove_file(&path).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
     let error = listing.open(&listing.files()[0]).unwrap_err();
-    assert_eq!(shown(&folder, &error), "`@/catalog/a.yaml` is no regular file but a pipe");
+    assert_eq!(shown(&folder, &error), "`@/catalog/a.yaml` is a pipe, not a regular file");
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub(super) fn list(path: &Path, limit: usize) -> Result<Listing, DirectoryError>
     walk.finish()
 }
 
-/// What kind of thing a name stands for when it is no regular file.
+/// What kind of thing a name stands for when it is not a regular file.
 pub(super) fn kind(file_type: FileType) -> &'static str {
     match file_type {
         kind if kind.is_dir() => "directory",
