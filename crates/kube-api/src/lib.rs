@@ -204,17 +204,20 @@ impl KubeApi {
         self.state_since(kind, 1).await
     }
 
-    /// Waits for a state of at least this resource version.
+    /// Waits for a state of at least this resource version that has all changes of the published set so far.
     async fn state_since(&self, kind: kind::Kind, revision: u64) -> Result<Arc<Published>, Status> {
-        let mut states = self.0.states.clone();
+        let (mut states, revision) = (self.0.states.clone(), revision.max(1));
+        let changes = *self.0.catalogs.changes().borrow();
         let is_first = states.borrow().revision == 0;
         let wait = if is_first { FIRST_STATE_WAIT } else { RESOURCE_VERSION_WAIT };
-        let state = timeout(wait, states.wait_for(|state| state.revision >= revision.max(1))).await;
-        let state = state.ok().and_then(Result::ok).map(|state| Arc::clone(&state));
-        match state {
-            Some(state) => Ok(prepared(state, kind).await),
-            None => Err(Status::too_large_version(revision, self.0.states.borrow().revision)),
+        let is_wanted = |state: &Arc<Published>| state.revision >= revision && state.changes >= changes;
+        let _ = timeout(wait, states.wait_for(is_wanted)).await;
+        let state = Arc::clone(&states.borrow());
+        // While the objects of a large catalog are still compared, the state before is shown.
+        if state.revision < revision {
+            return Err(Status::too_large_version(revision, state.revision));
         }
+        Ok(prepared(state, kind).await)
     }
 }
 

@@ -22,6 +22,8 @@ pub const FORMER_STATES: usize = 16;
 pub(crate) struct Published {
     /// Resource version of the state: microseconds since 1970 or one more than the last, whichever is greater.
     pub(crate) revision: u64,
+    /// Number of changes of the published set that it has.
+    pub(crate) changes: u64,
     /// By name.
     pub(crate) catalogs: Vec<PublishedCatalog>,
     /// States before this one, latest first.
@@ -80,11 +82,11 @@ pub(crate) struct Object {
 pub(crate) async fn follow(catalogs: Catalogs, global_namespace: Arc<str>, states: watch::Sender<Arc<Published>>) {
     let mut changes = catalogs.changes();
     loop {
-        changes.borrow_and_update();
+        let count = *changes.borrow_and_update();
         let (snapshot, before) = (catalogs.snapshot(), states.borrow().clone());
         let namespace = Arc::clone(&global_namespace);
         // Objects of a large catalog take a while to compare.
-        let next = tokio::task::spawn_blocking(move || before.next(&snapshot, &namespace)).await;
+        let next = tokio::task::spawn_blocking(move || before.next(&snapshot, count, &namespace)).await;
         if let Ok(next) = next {
             states.send_replace(Arc::new(next));
         }
@@ -96,7 +98,7 @@ pub(crate) async fn follow(catalogs: Catalogs, global_namespace: Arc<str>, state
 
 impl Published {
     /// Returns the state of a snapshot. Its revision is that of `self` if no object changed.
-    fn next(&self, snapshot: &Snapshot, global_namespace: &str) -> Self {
+    fn next(&self, snapshot: &Snapshot, changes: u64, global_namespace: &str) -> Self {
         let now = u64::try_from(Timestamp::now().as_microsecond()).unwrap_or_default();
         let revision = now.max(self.revision + 1);
         let catalogs: Vec<_> = snapshot
@@ -116,14 +118,14 @@ impl Published {
         let (old, new) = (objects(&self.catalogs), objects(&catalogs));
         let is_same = old.len() == new.len() && old.iter().zip(&new).all(|(old, new)| Arc::ptr_eq(old, new));
         if is_same && self.revision > 0 {
-            return Self { revision: self.revision, catalogs, former: self.former.clone() };
+            return Self { revision: self.revision, changes, catalogs, former: self.former.clone() };
         }
         let mut former = self.former.clone();
         if self.revision > 0 {
             former.insert(0, FormerState { revision: self.revision, catalogs: old });
             former.truncate(FORMER_STATES);
         }
-        Self { revision, catalogs, former }
+        Self { revision, changes, catalogs, former }
     }
 
     /// Returns the former state in effect at a revision; `None` if it is too old.
