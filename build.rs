@@ -1,5 +1,5 @@
 //! Tells the program what it was built from: its version with the commit, and what identifies the code that reads
-//! catalogs and the code that answers requests.
+//! catalogs and the code that answers requests. And links the settings of its allocator.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -26,10 +26,14 @@ const ANSWERS_CODE: [&str; 9] = [
 /// Where `make licenses` collects the licences of others: always there, so that this program runs again when they change.
 const LICENSES: &str = "release/dist";
 
+/// Settings of the allocator.
+const ALLOCATOR_SETTINGS: &str = "src/malloc_conf.c";
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={LICENSES}");
     copy_licenses();
+    link_allocator_settings();
     println!("cargo::rerun-if-env-changed=GIT_COMMIT");
     let version = env!("CARGO_PKG_VERSION");
     let commit = commit();
@@ -38,6 +42,16 @@ fn main() {
     println!("cargo::rustc-env=CATALOGQL_COMMIT={}", commit.unwrap_or_default());
     println!("cargo::rustc-env=CATALOGQL_CONTENT_BUILD={version}+{}", identity(&CONTENT_CODE));
     println!("cargo::rustc-env=CATALOGQL_ANSWERS_BUILD={version}+{}", identity(&ANSWERS_CODE));
+}
+
+/// Links the variable that the allocator reads its settings from. It is written in C, where that is not unsafe; as an object
+/// and not a library, which nothing would take it from.
+fn link_allocator_settings() {
+    println!("cargo::rerun-if-changed={ALLOCATOR_SETTINGS}");
+    for object in cc::Build::new().file(ALLOCATOR_SETTINGS).compile_intermediates() {
+        println!("cargo::rustc-link-arg-bins={}", object.display());
+        println!("cargo::rustc-link-arg-benches={}", object.display());
+    }
 }
 
 /// Copies the collected licences to where the program embeds them from: nothing where they were not collected.

@@ -36,8 +36,7 @@ GIT_COMMIT=${GIT_COMMIT:-$(git rev-parse --short=12 HEAD)}
 export SOURCE_DATE_EPOCH GIT_COMMIT
 built=${CARGO_TARGET_DIR:-$PWD/target}
 registry=${CARGO_HOME:-$HOME/.cargo}/registry/src
-# No path of this machine stays in the program. Static, so that it runs in an image without anything else; what jemalloc
-# is built with stands in .cargo/config.toml, which these variables do not replace.
+# No path of this machine stays in the program. Static, so that it runs in an image without anything else.
 rust="-Ctarget-feature=+crt-static --remap-path-prefix=$PWD=catalogql"
 # Relative relocations take 16 KiB in place of 900; linkers that do not know them take no notice.
 rust="$rust -Clink-arg=-Wl,--build-id=none -Clink-arg=-Wl,-z,pack-relative-relocs"

@@ -114,3 +114,16 @@ fn the_program_prints_the_licences_that_were_collected_for_it() {
         assert_eq!((printed.status, printed.stderr.as_str()), (Some(1), message));
     }
 }
+
+#[test]
+fn the_program_brings_the_settings_of_its_allocator() {
+    let output = run(catalogql().arg("version").env("MALLOC_CONF", "stats_print:true"));
+    for line in [
+        "Global variable malloc_conf: \"dirty_decay_ms:1000,thp:never\"",
+        "opt.background_thread: true",
+        "opt.dirty_decay_ms: 1000",
+        "opt.thp: \"never\"",
+    ] {
+        assert!(output.stderr.contains(line), "{line}: {}", output.stderr);
+    }
+}
