@@ -354,6 +354,10 @@ fn http_limits() -> Vec<(&'static str, String)> {
 
 fn search_limits() -> Vec<(&'static str, String)> {
     vec![
+        ("completed letters", fbc::catalog::MAX_COMPLETED_LETTERS.to_string()),
+        ("compared name", fbc::similar::MAX_LETTERS.to_string()),
+        ("similar names", fbc::similar::MAX_SUGGESTIONS.to_string()),
+        ("suggested fields", graphql::MAX_SUGGESTED_FIELDS.to_string()),
         ("search letters", fbc::catalog::MAX_SEARCH_LETTERS.to_string()),
         ("search words", fbc::catalog::MAX_SEARCH_WORDS.to_string()),
         ("word letters", fbc::catalog::MAX_WORD_LETTERS.to_string()),

@@ -77,6 +77,7 @@ const unmodelled = new Set([
   'Query.resolve',
   'Query.availableUpgrades',
   'Query.server',
+  'Query.suggest',
   'PackageEdge.matched',
   'CatalogStatus.lastSuccess',
   'CatalogStatus.lastFailure',

@@ -46,8 +46,9 @@ use bytes::Bytes;
 pub use bundle::{Bundle, BundleKey, BundleVersion, RelatedImage};
 pub use constraint::{Constraint, ConstraintRule, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_DEPTH};
 pub use find::{
-    ApiFilter, BundleFilter, Facet, FacetCounts, FacetValue, FoundPackages, MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS,
-    MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, MetaFilter, PackageFilter, SearchField, SearchMatch,
+    ApiFilter, BundleFilter, Completion, CompletionKind, CompletionMatch, Facet, FacetCounts, FacetValue,
+    FoundPackages, MAX_COMPLETED_LETTERS, MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, MAX_SEARCH_LETTERS,
+    MAX_SEARCH_WORDS, MAX_WORD_LETTERS, MetaFilter, PackageFilter, SearchField, SearchMatch,
 };
 pub use icon::{FoundIcon, Icon, Icons, detect_media_type};
 pub use lifecycle::{LIFECYCLE_SCHEMA, PlatformSupport, SupportPhase, VersionLifecycle, parse_date};

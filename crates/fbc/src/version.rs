@@ -4,6 +4,7 @@
 //! no leading zeros, numbers below 2^64. A release is a list of prerelease identifiers that orders equal versions.
 //! Error texts equal upstream's.
 
+mod api;
 mod identity;
 
 use std::cmp::Ordering;
@@ -12,6 +13,7 @@ use std::num::IntErrorKind;
 
 use thiserror::Error;
 
+pub use api::compare_api_versions;
 pub use identity::{VersionRelease, VersionReleaseError};
 
 use crate::quote::go_quote;

@@ -85,6 +85,7 @@ pub use response_key::Validator;
 pub use second_chance::CacheUsage;
 pub use server_info::ServerInfo;
 pub use subscription::{RENEWAL_TIMEOUT, StreamLimits, Subscription, SubscriptionEvent};
+pub use suggestion::MAX_SUGGESTED_FIELDS;
 
 /// Answers GraphQL requests about the catalogs that are served.
 pub struct Engine {

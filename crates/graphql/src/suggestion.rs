@@ -3,7 +3,7 @@
 use super::output;
 
 /// Maximum number of fields of a response with suggestions.
-pub(super) const MAX_SUGGESTIONS: usize = 5;
+pub const MAX_SUGGESTED_FIELDS: usize = 5;
 
 /// Names that are similar to the value of an argument that names nothing.
 #[derive(Debug)]

@@ -31,6 +31,7 @@ mod resolve;
 mod scans;
 mod server;
 mod status;
+pub(super) mod suggest;
 mod summary;
 mod upgrades;
 
@@ -54,7 +55,7 @@ use super::opaque_key::{self, KeyTag};
 use super::output;
 use super::plan::{Plan, PlannedField, ValuePlan};
 use super::server_info::ServerState;
-use super::suggestion::{MAX_SUGGESTIONS, Suggestion};
+use super::suggestion::{MAX_SUGGESTED_FIELDS, Suggestion};
 use metadata::MetadataId;
 use scans::Scans;
 
@@ -361,7 +362,7 @@ impl<'a> ResponseWriter<'a> {
         argument: &'static str,
         names: impl Iterator<Item = &'n str>,
     ) -> WriteResult {
-        if self.suggestions.len() < MAX_SUGGESTIONS {
+        if self.suggestions.len() < MAX_SUGGESTED_FIELDS {
             let value = arguments(field).string(argument).unwrap_or_default();
             let similar: Vec<_> = similar_names(value, names, self.work)?.into_iter().map(ToOwned::to_owned).collect();
             if !similar.is_empty() {

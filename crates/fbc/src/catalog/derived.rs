@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::find::{BundleFacts, BundleIndex, BundleRanks, MetaIndex, SearchIndex};
+use super::find::{BundleFacts, BundleIndex, BundleRanks, Completions, MetaIndex, SearchIndex};
 use super::icon::Icons;
 use super::lifecycle::LifecycleBlobs;
 use super::metadata::CsvPositions;
@@ -24,6 +24,7 @@ pub(super) struct Derived {
     lifecycles: OnceLock<LifecycleBlobs>,
     metas: OnceLock<MetaIndex>,
     search: OnceLock<SearchIndex>,
+    completions: OnceLock<Completions>,
     manifests: OnceLock<CsvPositions>,
     outline: OnceLock<Outline>,
 }
@@ -39,6 +40,7 @@ impl Catalog {
         self.channel_order();
         self.meta_index();
         self.search_index();
+        self.completions();
         self.outline();
     }
 
@@ -92,5 +94,9 @@ impl Catalog {
 
     pub(super) fn search_index(&self) -> &SearchIndex {
         self.index.derived.search.get_or_init(|| SearchIndex::new(self))
+    }
+
+    pub(super) fn completions(&self) -> &Completions {
+        self.index.derived.completions.get_or_init(|| Completions::new(self))
     }
 }

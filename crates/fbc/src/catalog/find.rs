@@ -6,6 +6,7 @@
 
 mod apis;
 mod bundles;
+mod completions;
 mod facets;
 mod facts;
 mod metas;
@@ -18,6 +19,7 @@ use super::{CapabilityLevel, InstallMode, Platform};
 use crate::problem::Severity;
 use crate::range::MastermindsRange;
 
+pub use completions::{Completion, CompletionKind, CompletionMatch, MAX_COMPLETED_LETTERS};
 pub use facets::{Facet, FacetCounts, FacetValue};
 pub use packages::FoundPackages;
 pub use search::{
@@ -26,6 +28,7 @@ pub use search::{
 };
 
 pub(super) use bundles::BundleIndex;
+pub(super) use completions::Completions;
 pub(super) use facts::BundleFacts;
 pub(super) use metas::MetaIndex;
 pub(super) use ranks::BundleRanks;

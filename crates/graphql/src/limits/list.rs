@@ -3,6 +3,7 @@
 use super::Limits;
 use crate::errors::Code;
 use crate::write::facets::FACET_VALUES;
+use crate::write::suggest::SUGGESTIONS;
 
 /// A limit of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,7 @@ impl Limits {
             listed("node-ids", size(self.node_ids), Count, Some(Code::BadUserInput)),
             listed("page-size", size(self.page_size), Count, Some(Code::BadUserInput)),
             listed("root-fields", self.root_fields, Count, Some(Code::MaxRootFields)),
+            listed("suggestions", SUGGESTIONS.unsigned_abs(), Count, Some(Code::BadUserInput)),
             listed("time", time, Milliseconds, Some(Code::Timeout)),
             listed("tokens", size(self.tokens), Count, Some(Code::MaxTokens)),
             listed("url", size(self.url_bytes), Bytes, Some(Code::RequestTooLarge)),

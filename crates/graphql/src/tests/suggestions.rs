@@ -114,6 +114,46 @@ fn an_edge_says_where_the_words_of_a_search_were_found() {
     assert_eq!(matched("filter: {search: \"-\"}, first: 1"), etcd(&[]));
 }
 
+#[test]
+fn an_unfinished_text_is_completed_over_several_catalogs() {
+    let engine = engine(Limits::default());
+    let suggest = |arguments: &str| {
+        let fields = "kind text displayName package { name catalog { name } } api { group version kind }";
+        let query = format!("{{ suggest({arguments}) {{ {fields} }} }}");
+        data(&engine, &query)["suggest"].take()
+    };
+    let package = |name: &str, catalog: &str, display_name: Option<&str>| {
+        let package = json!({"name": name, "catalog": {"name": catalog}});
+        json!({"kind": "PACKAGE", "text": name, "displayName": display_name, "package": package, "api": null})
+    };
+    let plain = |kind: &str, text: &str, api: Value| json!({"kind": kind, "text": text, "displayName": null, "package": null, "api": api});
+    let api = json!({"group": "etcd.io", "version": "v1", "kind": "Etcd"});
+    let etcd = [
+        package("etcd", "alpha", Some("Étcd")),
+        package("etcd", "beta", None),
+        plain("PROVIDER", "Etcd makers", Value::Null),
+        plain("API", "Etcd", api),
+    ];
+    assert_eq!(suggest(r#"text: " ETC-""#), json!(etcd));
+    assert_eq!(suggest(r#"text: "étcd""#), json!(etcd));
+    assert_eq!(suggest(r#"text: "etcd", first: 2"#), json!(etcd[..2]));
+    assert_eq!(suggest(r#"text: "etcd", first: 0"#), json!([]));
+    assert_eq!(suggest(r#"text: "etcd", catalogs: ["beta"]"#), json!([etcd[1]]));
+    assert_eq!(suggest(r#"text: "etcd", kinds: [PROVIDER, API]"#), json!(etcd[2..]));
+    assert_eq!(suggest(r#"text: "mak""#), json!([etcd[2]]), "a word within");
+    assert_eq!(suggest(r#"text: "val""#), json!([plain("KEYWORD", "values", Value::Null)]));
+    assert_eq!(suggest(r#"text: "stor""#), json!([plain("CATEGORY", "Storage", Value::Null)]));
+    for nothing in ["", " - ", "nothing"] {
+        assert_eq!(suggest(&format!("text: \"{nothing}\"")), json!([]));
+    }
+    let beyond = "x".repeat(200);
+    assert_eq!(suggest(&format!("text: \"etcd{}{beyond}\", kinds: [API]", " ".repeat(96))), json!([etcd[3]]));
+    for first in [-1, 51] {
+        let body = ask(&engine, &format!("{{ suggest(text: \"e\", first: {first}) {{ text }} }}"));
+        assert_eq!((super::fixture::code(&body), &body["data"]), ("BAD_USER_INPUT", &json!({"suggest": null})));
+    }
+}
+
 fn server_of(engine: &Engine) -> Value {
     let fields = "version commit schemaDigest introspection trustedDocumentsOnly playgroundUrl";
     data(engine, &format!("{{ server {{ {fields} limits {{ name value unit code }} }} }}"))["server"].take()

@@ -60,6 +60,10 @@ impl<'a> Object<'a> for QueryObject<'a> {
                 let (catalogs, _) = self.catalogs(field);
                 writer.metas(catalogs, field)
             }
+            QueryField::Suggest => {
+                let (catalogs, _) = self.catalogs(field);
+                writer.suggest(&catalogs, field)
+            }
             QueryField::Resolve => writer.resolution(snapshot, field),
             QueryField::AvailableUpgrades => writer.available_upgrades(snapshot, field),
             QueryField::Diff => writer.diff(snapshot, field),
