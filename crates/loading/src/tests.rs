@@ -49,8 +49,12 @@ impl Folders {
     }
 
     fn write(&self, source: &str, text: &str) {
-        fs::create_dir_all(self.0.path().join(source)).unwrap();
-        fs::write(self.0.path().join(source).join("catalog.json"), text).unwrap();
+        let folder = self.0.path().join(source);
+        fs::create_dir_all(&folder).unwrap();
+        // At once: whoever watches the folder could read a file that is still empty.
+        let next = self.0.path().join("next.json");
+        fs::write(&next, text).unwrap();
+        fs::rename(next, folder.join("catalog.json")).unwrap();
     }
 
     fn wanted(&self, name: &str, source: &str) -> CatalogSpec {
