@@ -1,7 +1,7 @@
 //! Helpers as scripts: what they are told, and what becomes of what they say.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use super::*;
 
@@ -9,8 +9,10 @@ use super::*;
 fn run_script(script: &str, retry: Duration) -> Result<Option<(String, String)>, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("helper");
-    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    // Written by another process: while this one has it open, so may a child that another test has just started, and the
+    // system executes no file that somebody may write (ETXTBSY).
+    let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
+    assert!(Command::new("sh").args(["-c", write]).arg(&path).arg(script).status().unwrap().success());
     match run(path.to_str().unwrap(), "quay.io", retry) {
         Ok(None) => Ok(None),
         Ok(Some(RegistrySecret::Password { user, password })) => Ok(Some((user, password))),
