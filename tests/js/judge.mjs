@@ -31,6 +31,19 @@ const limited = (answer) =>
   /^(MAX_|COST_|RESPONSE_|TIMEOUT)/.test(answer.errors?.[0]?.extensions?.code ?? '') ||
   /nested more than/.test(answer.errors?.[0]?.message ?? '');
 
+/** The text of an answer without names that may have been meant, of which graphql-js knows nothing: its last member. */
+function withoutSuggestions(text) {
+  const { extensions, ...rest } = JSON.parse(text);
+  const isSuggestion = ({ path, argument, value, similar, ...more }) =>
+    Array.isArray(path) &&
+    [argument, value, ...similar].every((name) => typeof name === 'string') &&
+    [1, 2, 3].includes(similar.length) &&
+    Object.keys(more).length === 0;
+  if (Object.keys(extensions ?? {}).join() !== 'suggestions' || !extensions.suggestions.every(isSuggestion)) return text;
+  const others = text.slice(0, text.lastIndexOf(',"extensions":{"suggestions":')) + '}';
+  return JSON.stringify(JSON.parse(others)) === JSON.stringify(rest) ? others : text;
+}
+
 /** Asks the server and graphql-js, compares, and counts. */
 export class Judge {
   #ask;
@@ -59,7 +72,7 @@ export class Judge {
     const variables = this.#given.fill(request.variables);
     // A changed request may ask for an id or a cursor that no answer had.
     if (variables === undefined && request.variables !== undefined) return { kind: 'unasked' };
-    const text = change(await this.#ask({ ...request, variables }));
+    const text = change(withoutSuggestions(await this.#ask({ ...request, variables })));
     const ours = JSON.parse(text);
     if (limited(ours)) return { kind: 'limited' };
     const theirs = this.#answer(request);
