@@ -60,13 +60,18 @@ test("a small editor works until the large one is there", async () => {
     await loaded.promise;
     await route.continue();
   });
-  let bytes = 0;
-  slow.on("response", async (answer) => {
-    const sizes = await answer.request().sizes();
-    if (!answer.url().includes("/graphiql-")) bytes += sizes.responseBodySize;
-  });
+  /** @type {import("playwright-core").Request[]} */
+  const files = [];
+  const note = (/** @type {import("playwright-core").Request} */ request) => {
+    if (!/\/graphiql-|\/graphql/.test(request.url())) files.push(request);
+  };
+  slow.on("requestfinished", note);
   const small = await openPage(slow, server.address);
   await requested.promise;
+  slow.off("requestfinished", note);
+  const sizes = await Promise.all(files.map((request) => request.sizes()));
+  const bytes = sizes.reduce((sum, { responseBodySize }) => sum + responseBodySize, 0);
+  assert.ok(files.length >= 3, "the page, its script and its style");
   assert.ok(bytes < 20_000, `${bytes} bytes before the small editor`);
   const result = small.page.locator(".small .result textarea");
   await valueWith(small.page, '"lampglow"');
