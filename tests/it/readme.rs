@@ -108,7 +108,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
     let program = Path::new(env!("CARGO_BIN_EXE_catalogql")).parent().expect("a program is in a folder");
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
     for page in
-        ["find-providers", "look-into-a-catalog", "plan-an-upgrade"].map(|name| format!("docs/how-to/{name}.md"))
+        ["find-providers", "look-into-a-catalog", "plan-an-upgrade", "publish-a-catalog"].map(|name| format!("docs/how-to/{name}.md"))
     {
         holds(&page, |text| {
             rewrite_blocks(text, "sh", "text", |command, _| {
@@ -121,7 +121,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 16, "commands in the how-to pages");
+    assert_eq!(commands, 17, "commands in the how-to pages");
 }
 
 #[test]
