@@ -215,7 +215,7 @@ async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: Http
     let parameters = request.uri().query().unwrap_or_default();
     let maximum = server.engine.limits().url_bytes;
     if parameters.len() > maximum {
-        let message = format!("the URL has more than {maximum} bytes of parameters: send the request in a body");
+        let message = format!("the URL has more than {maximum} bytes of parameters: send the request by POST");
         return server.too_large(StatusCode::URI_TOO_LONG, message, request.headers());
     }
     let headers = request.headers();
@@ -331,7 +331,7 @@ fn not_acceptable() -> Response {
 async fn schema(State(server): State<Arc<GraphqlService>>, headers: HeaderMap) -> Response {
     if server.engine.limits().introspection == IntrospectionPolicy::Disabled {
         let head = [(CACHE_CONTROL, "no-store")];
-        return (StatusCode::NOT_FOUND, head, "introspection is off: the schema is not told\n").into_response();
+        return (StatusCode::NOT_FOUND, head, "introspection is disabled, so the schema is not published\n").into_response();
     }
     let head = [(ETAG, server.schema.etag.as_str()), (CACHE_CONTROL, REVALIDATE)];
     if server.schema.evaluate(&headers) == PreconditionResult::NotModified {

@@ -17,17 +17,17 @@ const RETRY_STREAM: Duration = Duration::from_secs(10);
 
 /// The error of a response that finds no room in the budget for unread bytes.
 pub(super) fn unread() -> Error {
-    Error::request(Code::Overloaded, "too many bytes of answers wait to be read: try again")
+    Error::request(Code::Overloaded, "too many unread response bytes are buffered: try again later")
 }
 
 /// The error of a request that finds no room in the budget for waiting requests.
 pub(super) fn waiting() -> Error {
-    Error::request(Code::Overloaded, "too many bytes of requests wait for their turn: try again")
+    Error::request(Code::Overloaded, "too many bytes of requests are queued: try again later")
 }
 
 /// The error of a stream beyond the maximum number of streams.
 pub(super) fn streams() -> Error {
-    Error::request(Code::MaxStreams, "as many streams are open as may be: try again")
+    Error::request(Code::MaxStreams, "the maximum number of streams is open: try again later")
 }
 
 /// The response to a request whose body or parameters are too long.

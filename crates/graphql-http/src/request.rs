@@ -30,10 +30,10 @@ pub(super) enum StreamPreference {
 /// Parses the request in a JSON body.
 pub(super) fn from_body(body: &[u8]) -> Result<Request<'_>, Refusal> {
     if body.trim_ascii_start().first() == Some(&b'[') {
-        return Err(bad("one request at a time: batches are not answered"));
+        return Err(bad("batched requests are not supported: send one request at a time"));
     }
     let request: Request<'_> =
-        serde_json::from_slice(body).map_err(|error| bad(format!("the body is no GraphQL request: {error}")))?;
+        serde_json::from_slice(body).map_err(|error| bad(format!("the body is not a valid GraphQL request: {error}")))?;
     if request.has_document() { Ok(request) } else { Err(bad("the body has no `query`")) }
 }
 
@@ -69,7 +69,7 @@ fn object(name: &str, text: &str) -> Result<Option<Map<String, Value>>, Refusal>
     if text.is_empty() {
         return Ok(None);
     }
-    serde_json::from_str(text).map_err(|error| bad(format!("the parameter `{name}` is no JSON object: {error}")))
+    serde_json::from_str(text).map_err(|error| bad(format!("the parameter `{name}` is not a JSON object: {error}")))
 }
 
 fn bad(text: impl Into<String>) -> Refusal {

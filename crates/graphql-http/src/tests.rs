@@ -213,9 +213,9 @@ async fn parameters_that_are_none_are_refused() {
         ("", "the parameter `query` is missing"),
         ("?operationName=A", "the parameter `query` is missing"),
         ("?query={a}&query={b}", "the parameter `query` is given twice"),
-        ("?query={a}&variables=[]", "the parameter `variables` is no JSON object: "),
-        ("?query={a}&variables={", "the parameter `variables` is no JSON object: "),
-        ("?query={a}&extensions=1", "the parameter `extensions` is no JSON object: "),
+        ("?query={a}&variables=[]", "the parameter `variables` is not a JSON object: "),
+        ("?query={a}&variables={", "the parameter `variables` is not a JSON object: "),
+        ("?query={a}&extensions=1", "the parameter `extensions` is not a JSON object: "),
     ] {
         let (status, body) = get_graphql(parameters).await;
         assert_eq!(status, 400, "{parameters}");
@@ -248,7 +248,7 @@ async fn answers_that_nobody_takes_are_bounded() {
     let (first, second, third) = (ask().await, ask().await, ask().await);
     assert_eq!([first.status(), second.status(), third.status()].map(|status| status.as_u16()), [200, 200, 503]);
     assert_eq!(["retry-after", "content-type"].map(|name| header(third.headers(), name)), [Some("1"), Some(JSON)]);
-    let error = overloaded("too many bytes of answers wait to be read: try again");
+    let error = overloaded("too many unread response bytes are buffered: try again later");
     assert_eq!(to_bytes(third.into_body(), usize::MAX).await.unwrap(), error);
     to_bytes(first.into_body(), usize::MAX).await.unwrap();
     assert_eq!(ask().await.status().as_u16(), 200);
@@ -276,7 +276,7 @@ async fn requests_that_wait_hold_no_more_than_their_budget_and_keep_no_small_one
         (status, retry, to_bytes(response.into_body(), usize::MAX).await.unwrap())
     };
     let (status, retry, body) = post(swelling()).await;
-    let error = overloaded("too many bytes of requests wait for their turn: try again");
+    let error = overloaded("too many bytes of requests are queued: try again later");
     assert_eq!((status, retry.as_deref(), &*body), (503, Some("1"), error.as_bytes()));
     assert_eq!(post(QUERY.to_owned()).await.0, 200);
     drop(permits);

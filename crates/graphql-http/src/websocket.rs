@@ -75,7 +75,7 @@ pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
 /// of the request is one of the server's own is for the listener to check.
 pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Response {
     if !is_allowed(request.headers(), &server.origins) {
-        let text = "pages of this origin may not connect: name it with --cors-origin";
+        let text = "this origin is not allowed to connect: add it with --cors-origin";
         return (StatusCode::FORBIDDEN, text).into_response();
     }
     let mut response = match create_response_with_body(&request, Body::empty) {
