@@ -15,6 +15,7 @@ export default defineConfig({
     outDir: "dist/site",
     emptyOutDir: true,
     assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
     license: { fileName: LICENSES },
     target: "es2022",
   },

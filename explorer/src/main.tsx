@@ -1,3 +1,33 @@
+// The catalog explorer.
+
+import "./style/tokens.css";
+import "./style/base.css";
+import "./style/parts.css";
+import "./style/shell.css";
+
 import { render } from "preact";
 
-render(<h1>Operator catalogs</h1>, document.getElementById("page")!);
+import { useAddress } from "./address";
+import { Page } from "./pages";
+import { Head } from "./shell/head";
+import { Help } from "./shell/help";
+import { applyTheme } from "./shell/theme";
+
+applyTheme();
+render(<Explorer />, document.getElementById("page")!);
+
+function Explorer() {
+  const address = useAddress();
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Head />
+      <main id="main" tabIndex={-1}>
+        <Page address={address} />
+      </main>
+      <Help />
+    </>
+  );
+}

@@ -1,0 +1,322 @@
+// Addresses: the path never changes, and the query string says which page is shown and in which state.
+//
+// One document works below any path that a proxy puts before it, and every state can be linked to.
+
+import type { ComponentChildren, HTMLAttributes, PartialAnchorHTMLAttributes } from "preact";
+import { useEffect, useLayoutEffect } from "preact/hooks";
+
+import { createStore, useStore } from "./store";
+
+/** The list of packages with the conditions on it. */
+export interface ListAddress {
+  page: "list";
+  q?: string | undefined;
+  in: readonly string[];
+  category: readonly string[];
+  provider: readonly string[];
+  keyword: readonly string[];
+  level: readonly string[];
+  mode: readonly string[];
+  feature: readonly string[];
+  deprecated?: "no" | "only" | undefined;
+  sort?: "best" | "name" | "new" | undefined;
+}
+
+export const PACKAGE_TABS = ["overview", "updates", "versions", "contents", "install", "problems"] as const;
+export type PackageTab = (typeof PACKAGE_TABS)[number];
+
+export interface PackageAddress {
+  page: "package";
+  /** Without it, the catalogs that have the package are listed. */
+  catalog?: string | undefined;
+  package: string;
+  channel?: string | undefined;
+  version?: string | undefined;
+  tab?: PackageTab | undefined;
+}
+
+export interface VersionAddress {
+  page: "version";
+  catalog: string;
+  package: string;
+  bundle: string;
+}
+
+export interface CompareAddress {
+  page: "compare";
+  catalog: string;
+  package: string;
+  /** Names of bundles. */
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/** What a `ClusterExtension` would install. */
+export interface ResolveAddress {
+  page: "resolve";
+  name?: string | undefined;
+  version?: string | undefined;
+  channel: readonly string[];
+  in: readonly string[];
+  selector?: string | undefined;
+  /** `BUNDLE@VERSION`. */
+  installed?: string | undefined;
+  policy?: string | undefined;
+}
+
+export interface CatalogsAddress {
+  page: "catalogs";
+}
+
+export interface CatalogAddress {
+  page: "catalog";
+  catalog: string;
+  /** Only problems of this package. */
+  package?: string | undefined;
+  severity?: "error" | undefined;
+}
+
+/** Sides are names of catalogs, or digests of contents. */
+export interface DiffAddress {
+  page: "diff";
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+export interface ApiAddress {
+  page: "api";
+  /** Empty for the core group. */
+  group: string;
+  kind: string;
+}
+
+export type Address =
+  | ListAddress
+  | PackageAddress
+  | VersionAddress
+  | CompareAddress
+  | ResolveAddress
+  | CatalogsAddress
+  | CatalogAddress
+  | DiffAddress
+  | ApiAddress;
+
+/** A list of packages without any condition. */
+export const EVERYTHING: ListAddress = {
+  page: "list",
+  in: [],
+  category: [],
+  provider: [],
+  keyword: [],
+  level: [],
+  mode: [],
+  feature: [],
+};
+
+/** What a query string shows. Unknown keys are ignored; what makes no sense is the list. */
+export function parseAddress(search: string): Address {
+  const parameters = new URLSearchParams(search);
+  const one = (key: string) => parameters.get(key) || undefined;
+  const all = (key: string) => parameters.getAll(key).filter(Boolean);
+  const choice = <Value extends string>(key: string, values: readonly Value[]) =>
+    values.find((value) => value === parameters.get(key));
+  const [catalog, name] = [one("catalog"), one("package")];
+  if (parameters.has("resolve")) {
+    const rest = { version: one("version"), selector: one("selector"), installed: one("installed"), policy: one("policy") };
+    return { page: "resolve", name: one("name"), channel: all("channel"), in: all("in"), ...rest };
+  }
+  if (parameters.has("diff")) return { page: "diff", from: one("from"), to: one("to") };
+  const api = one("api");
+  if (api) {
+    const slash = api.lastIndexOf("/");
+    return { page: "api", group: api.slice(0, Math.max(slash, 0)), kind: api.slice(slash + 1) };
+  }
+  if (parameters.has("catalogs")) {
+    if (!catalog) return { page: "catalogs" };
+    return { page: "catalog", catalog, package: name, severity: choice("severity", ["error"]) };
+  }
+  if (name) {
+    const [from, to, bundle] = [one("from"), one("to"), one("bundle")];
+    if (catalog && (from || to)) return { page: "compare", catalog, package: name, from, to };
+    if (catalog && bundle) return { page: "version", catalog, package: name, bundle };
+    const rest = { channel: one("channel"), version: one("version"), tab: choice("tab", PACKAGE_TABS) };
+    return { page: "package", catalog, package: name, ...rest };
+  }
+  return {
+    page: "list",
+    q: one("q"),
+    in: all("in"),
+    category: all("category"),
+    provider: all("provider"),
+    keyword: all("keyword"),
+    level: all("level"),
+    mode: all("mode"),
+    feature: all("feature"),
+    deprecated: choice("deprecated", ["no", "only"]),
+    sort: choice("sort", ["best", "name", "new"]),
+  };
+}
+
+/** The relative URL of an address. */
+export function href(address: Address): string {
+  const { page, ...values } = address;
+  const parameters = new URLSearchParams();
+  if (page === "resolve" || page === "diff") parameters.append(page, "1");
+  if (page === "catalogs" || page === "catalog") parameters.append("catalogs", "1");
+  if (address.page === "api") {
+    parameters.append("api", `${address.group}/${address.kind}`);
+  } else {
+    for (const [key, value] of Object.entries(values)) {
+      for (const each of Array.isArray(value) ? value : [value]) if (each) parameters.append(key, each);
+    }
+  }
+  // A slash or a comma in a value needs no escape, and names of APIs are legible without.
+  const search = parameters.toString().replaceAll("%2F", "/").replaceAll("%2C", ",").replaceAll("%40", "@");
+  return search ? `?${search}` : "./";
+}
+
+/** What one entry of the browser's history remembers. */
+interface Remembered {
+  scroll?: number;
+  /** `href` or `id` of the element that had the focus. */
+  focus?: string;
+  values?: Record<string, unknown>;
+}
+
+const search = createStore(location.search);
+
+/** How the address that is shown was come to, until its page is there. */
+let arrival: "forward" | "back" | undefined = "back";
+
+history.scrollRestoration = "manual";
+addEventListener("popstate", () => {
+  arrival = "back";
+  search.set(location.search);
+});
+addEventListener("pagehide", leave);
+
+/** The address that is shown. */
+export function useAddress(): Address {
+  return parseAddress(useStore(search));
+}
+
+/**
+ * Goes to an address, as a link does. With `stay`, scroll and focus are left as they are: what is shown is another state of
+ * the same page, such as a list with one more condition.
+ */
+export function navigate(address: Address, { stay = false } = {}) {
+  leave();
+  history.pushState(stay ? { scroll: scrollY } : {}, "", pathTo(address));
+  if (!stay) {
+    arrival = "forward";
+    scrollTo({ top: 0, behavior: "instant" });
+  }
+  search.set(location.search);
+}
+
+/** Shows an address in the place of the one that is shown, as typing in a field does. Focus and scroll stay. */
+export function replace(address: Address) {
+  history.replaceState({ ...remembered(), values: {} }, "", pathTo(address));
+  search.set(location.search);
+}
+
+export interface LinkProps extends Omit<PartialAnchorHTMLAttributes<HTMLAnchorElement>, "href" | "role"> {
+  to: Address;
+  /** Whether scroll and focus are left as they are. */
+  stay?: boolean;
+  children?: ComponentChildren;
+}
+
+/** A link within the explorer. */
+export function Link({ to, stay = false, children, ...rest }: LinkProps) {
+  const follow = (event: MouseEvent) => {
+    const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
+    if (!isPlain || event.defaultPrevented) return;
+    event.preventDefault();
+    navigate(to, { stay });
+  };
+  return (
+    <a {...rest} href={href(to)} onClick={follow}>
+      {children}
+    </a>
+  );
+}
+
+/** A value that comes back with this entry of the history, such as how much of a list was shown. */
+export function recall<Value>(key: string): Value | undefined {
+  return remembered().values?.[key] as Value | undefined;
+}
+
+/** Keeps a value for when this entry of the history is come back to. */
+export function remember(key: string, value: unknown) {
+  const state = remembered();
+  history.replaceState({ ...state, values: { ...state.values, [key]: value } }, "");
+}
+
+/**
+ * The heading of a page. It names the document, and takes the focus when the page was gone to by a link; when it was come
+ * back to, scroll and focus are as they were.
+ */
+export function Heading({ title, children, ...rest }: { title: string; children?: ComponentChildren } & Omit<HTMLAttributes<HTMLHeadingElement>, "role">) {
+  useEffect(() => {
+    document.title = `${title} · Operator catalogs`;
+  }, [title]);
+  const shown = useStore(search);
+  useLayoutEffect(() => {
+    if (arrival === "forward") document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+    if (arrival === "back") restore(remembered());
+    arrival = undefined;
+  }, [title, shown]);
+  return (
+    <h1 tabIndex={-1} {...rest}>
+      {children ?? title}
+    </h1>
+  );
+}
+
+/** For so long a page may grow until it is as long as it was, in milliseconds. */
+const RESTORE_MILLISECONDS = 3000;
+
+/** Scrolls to where the reader was as soon as the page is long enough, unless the reader scrolls first. */
+function restore({ scroll = 0, focus }: Remembered) {
+  if (!scroll && !focus) return;
+  const end = new AbortController();
+  const attempt = () => {
+    scrollTo({ top: scroll, behavior: "instant" });
+    if (focus) focusable(focus)?.focus({ preventScroll: true });
+    const isThere = Math.abs(scrollY - scroll) < 2 && (!focus || document.activeElement !== document.body);
+    if (isThere) end.abort();
+  };
+  const observer = new ResizeObserver(attempt);
+  observer.observe(document.body);
+  for (const event of ["wheel", "touchstart", "keydown", "pointerdown"]) {
+    addEventListener(event, () => end.abort(), { signal: end.signal, passive: true });
+  }
+  const timer = setTimeout(() => end.abort(), RESTORE_MILLISECONDS);
+  end.signal.addEventListener("abort", () => {
+    observer.disconnect();
+    clearTimeout(timer);
+  });
+}
+
+function focusable(name: string): HTMLElement | undefined {
+  const elements = document.querySelectorAll<HTMLElement>("a[href], [id]");
+  return [...elements].find((element) => element.getAttribute("href") === name || element.id === name);
+}
+
+/** Notes where the reader is before another address is shown. */
+function leave() {
+  const active = document.activeElement;
+  const focus = active?.getAttribute("href") ?? (active?.id || undefined);
+  history.replaceState({ ...remembered(), scroll: scrollY, ...(focus && { focus }) }, "");
+}
+
+function remembered(): Remembered {
+  return history.state ?? {};
+}
+
+/** Relative to the path, so that a page without conditions has no `?`. */
+function pathTo(address: Address): string {
+  const relative = href(address);
+  return relative === "./" ? location.pathname : relative;
+}

@@ -1,0 +1,5 @@
+import { Heading } from "../address";
+
+export function CatalogsPage() {
+  return <Heading title="Catalogs" />;
+}

@@ -1,0 +1,5 @@
+import { Heading, type DiffAddress } from "../address";
+
+export function DiffPage({ address }: { address: DiffAddress }) {
+  return <Heading title={address.page} />;
+}

@@ -1,0 +1,5 @@
+import { Heading, type ListAddress } from "../address";
+
+export function ListPage({ address }: { address: ListAddress }) {
+  return <Heading title={address.page} />;
+}

@@ -1,0 +1,78 @@
+// Which page an address shows. Pages beside the list and the catalogs are loaded when they are first shown.
+
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import { type Address, Heading, href } from "./address";
+import { CatalogPage } from "./catalogs/catalog-page";
+import { CatalogsPage } from "./catalogs/catalogs-page";
+import { DiffPage } from "./catalogs/diff-page";
+import { ListPage } from "./list/list-page";
+import { Loading } from "./parts/states";
+
+/** The pages that are loaded when they are first shown. */
+const LAZY = {
+  package: () => import("./package/package-page"),
+  version: () => import("./package/version-page"),
+  compare: () => import("./compare/compare-page"),
+  resolve: () => import("./resolve/resolve-page"),
+  api: () => import("./package/api-page"),
+} as const;
+
+type LazyPage = keyof typeof LAZY;
+type AnyPage = ComponentType<{ address: Address }>;
+
+/** Those that are loaded. */
+const loaded = new Map<LazyPage, AnyPage>();
+
+export function Page({ address }: { address: Address }) {
+  switch (address.page) {
+    case "list":
+      return <ListPage address={address} />;
+    case "catalogs":
+      return <CatalogsPage />;
+    case "catalog":
+      return <CatalogPage key={address.catalog} address={address} />;
+    case "diff":
+      return <DiffPage address={address} />;
+    default:
+      return <Lazy key={identity(address)} name={address.page} address={address} />;
+  }
+}
+
+/** What a page is about: the same page of another package starts afresh. */
+function identity(address: Address): string {
+  if (address.page === "package") return `package ${address.catalog} ${address.package}`;
+  if (address.page === "resolve" || address.page === "compare") return address.page;
+  return href(address);
+}
+
+function Lazy({ name, address }: { name: LazyPage; address: Address }) {
+  const [Shown, setShown] = useState<AnyPage | undefined>(() => loaded.get(name));
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    if (Shown) return;
+    LAZY[name]()
+      .then(({ default: page }) => {
+        loaded.set(name, page as AnyPage);
+        setShown(() => page as AnyPage);
+      })
+      .catch(() => setFailed(true));
+  }, [name]);
+  if (Shown) return <Shown address={address} />;
+  if (!failed) return <Loading />;
+  // Another build is served now, which has other files.
+  return (
+    <div class="alert danger" role="alert">
+      <div>
+        <Heading title="This page cannot be loaded" />
+        <p>The server does not answer, or has been updated since this page was opened.</p>
+        <p class="actions">
+          <button type="button" onClick={() => location.reload()}>
+            Reload
+          </button>
+        </p>
+      </div>
+    </div>
+  );
+}

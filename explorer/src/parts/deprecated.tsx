@@ -1,0 +1,31 @@
+// What should no longer be used, and why.
+
+import { useId } from "preact/hooks";
+
+import { Glyph } from "./glyph";
+
+/** A badge. Its message is shown while the pointer is on it or while what it is in has the focus. */
+export function Deprecated({ message }: { message: string }) {
+  const id = useId();
+  return (
+    <span class="badge deprecated" aria-describedby={id}>
+      Deprecated
+      <span class="tip" id={id} role="tooltip">
+        {message}
+      </span>
+    </span>
+  );
+}
+
+/** The message in full, as text. */
+export function DeprecationAlert({ what, message }: { what: string; message: string }) {
+  return (
+    <div class="alert warning">
+      <Glyph name="alert" />
+      <div>
+        <strong>{what} is deprecated</strong>
+        <p class="message">{message}</p>
+      </div>
+    </div>
+  );
+}

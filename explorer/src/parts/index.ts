@@ -1,0 +1,11 @@
+// What pages are made of.
+
+export { Copy } from "./copy";
+export { Deprecated, DeprecationAlert } from "./deprecated";
+export { Dialog } from "./dialog";
+export { Icon } from "./icon";
+export { OpenInPlayground, playgroundUrl } from "./playground";
+export { Day } from "./day";
+export { Digest } from "./digest";
+export { Empty, Failure, Loading, Result } from "./states";
+export { Tabs } from "./tabs";

@@ -1,0 +1,5 @@
+import { Heading, type ResolveAddress } from "../address";
+
+export default function ResolvePage({ address }: { address: ResolveAddress }) {
+  return <Heading title={address.page} />;
+}
