@@ -167,15 +167,19 @@ fn told_statements(
 }
 
 /// The data of the answer to an operation of `examples/operations.graphql`.
-fn ask(engine: &Engine, operation: &str, variables: &Value) -> Value {
-    let request = Request {
+fn request<'a>(operation: &'a str, variables: &Value) -> Request<'a> {
+    Request {
         query: Some(include_str!("../../../examples/operations.graphql").into()),
         document_id: None,
         operation_name: Some(operation.into()),
         variables: variables.as_object().cloned(),
         extensions: None,
-    };
-    let mut body: Value = serde_json::from_slice(&engine.execute(&request).body).expect("an answer is JSON");
+    }
+}
+
+fn ask(engine: &Engine, operation: &str, variables: &Value) -> Value {
+    let answer = engine.execute(&request(operation, variables));
+    let mut body: Value = serde_json::from_slice(&answer.body).expect("an answer is JSON");
     assert_eq!(body.get("errors"), None, "{operation} {variables}");
     body["data"].take()
 }
@@ -218,6 +222,25 @@ fn the_graph_of_a_package_with_thousands_of_edges_is_small() {
         let found = (count_objects(&answer), answer.to_string().len());
         assert!(found.0 <= objects && found.1 <= bytes, "{package}: {} objects, {} bytes", found.0, found.1);
     }
+}
+
+#[test]
+fn no_update_graph_costs_more_than_its_estimate() {
+    let Some(served) = serve("community") else { return };
+    let catalog = Arc::clone(&served.content.catalog);
+    let engine = served::engine([served]);
+    let cost_of = |package: &str| {
+        let variables = json!({"catalog": "community", "package": package});
+        let extensions = json!({"cost": true}).as_object().cloned();
+        let answer = engine.execute(&Request { extensions, ..request("Graph", &variables) });
+        let body: Value = serde_json::from_slice(&answer.body).expect("an answer is JSON");
+        let cost = &body["extensions"]["cost"];
+        [&cost["requestedQueryCost"], &cost["actualQueryCost"]].map(|cost| cost.as_u64().expect("a cost is a number"))
+    };
+    let costs: Vec<_> = catalog.packages().map(|package| (package.name(), cost_of(package.name()))).collect();
+    let above: Vec<_> = costs.iter().filter(|(_, [estimated, actual])| actual > estimated).collect();
+    assert!(above.is_empty(), "{above:?}");
+    assert_eq!(costs.len(), 333);
 }
 
 fn count_objects(value: &Value) -> usize {

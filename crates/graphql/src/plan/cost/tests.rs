@@ -70,7 +70,7 @@ fn what_takes_work_costs_more_than_its_objects() {
     let package =
         |selection: &str| cost_of(&format!("{{ package(catalog: \"a\", name: \"b\") {{ {selection} }} }}")) - 1;
     assert_eq!(package("updateGraph { __typename }"), 100 + 1);
-    assert_eq!(package("updateGraph { nodes { name } replaces { from { name } } }"), 100 + 1 + 120 + 250 * 2);
+    assert_eq!(package("updateGraph { nodes { name } replaces { from { name } } }"), 100 + 1 + 240 + 250 * 2);
     assert_eq!(package("successors(of: {name: \"a\", version: \"1.0.0\"}) { toName }"), 50 + 50);
     let bundles = |selection: &str| package(&format!("bundles(first: 1) {{ nodes {{ {selection} }} }}")) - 2;
     assert_eq!(bundles("successors { toName }"), 50 + 50);
