@@ -1,0 +1,274 @@
+// Which versions of a package can be upgraded to which, from what the entries of its channels say. It knows names and
+// rows, and nothing of pictures.
+//
+// An edge by a skip range is never stored: a package with a range in each of n entries has up to n² of them. Ranges stay
+// runs of rows, and the rows are the versions in order.
+
+/** A channel with its entries, as the API gives it. */
+export interface Channel {
+  name: string;
+  isDefault: boolean;
+  deprecation: object | null;
+  entries: readonly Entry[];
+}
+
+export interface Entry {
+  name: string;
+  replaces: string | null;
+  skips: readonly string[];
+  skipRange: string | null;
+}
+
+/** A bundle with an entry in a channel. */
+export interface Version {
+  name: string;
+  version: string | null;
+  release: string | null;
+  deprecation: object | null;
+}
+
+/** A skip range with the versions in it, as runs without a gap. */
+export interface SkipRange {
+  range: string;
+  isValid: boolean;
+  toName: string;
+  channelNames: readonly string[];
+  spans: readonly { highest: { name: string }; lowest: { name: string } }[];
+}
+
+/** What the update graph is made of. `versions` has the highest first. */
+export interface UpgradeData<V extends Version = Version> {
+  channels: readonly Channel[];
+  versions: readonly V[];
+  skipRanges: readonly SkipRange[];
+}
+
+/** A version, or a name that an entry has although the catalog has no bundle of that name. */
+export interface Row<V extends Version = Version> {
+  name: string;
+  /** Absent where the catalog has no such bundle. */
+  bundle?: V;
+  /** The entries of this name, with the index of their channel. */
+  entries: { channel: number; entry: Entry }[];
+}
+
+/** Rows `from` to `to`, both included, that a skip range of the channel leads from. */
+interface Span {
+  from: number;
+  to: number;
+  channel: number;
+}
+
+/** A step from one row to another, and why it is allowed. */
+export interface Step {
+  row: number;
+  reasons: Reason[];
+  channels: number[];
+}
+
+/** `version`: both have the same version, between which the controller of OLM v1 needs no entry. */
+export type Reason = "replaces" | "skips" | "range" | "version";
+
+export class Upgrades<V extends Version = Version> {
+  readonly channels: readonly Channel[];
+  readonly rows: readonly Row<V>[];
+  /** The row of each name. */
+  readonly places: ReadonlyMap<string, number>;
+  /** By row: the skip ranges that lead to it. */
+  private readonly spans: Span[][];
+  /** The rows of each version and release. */
+  private readonly twins = new Map<string, number[]>();
+
+  constructor(data: UpgradeData<V>) {
+    this.channels = data.channels;
+    this.rows = rowsOf(data);
+    this.places = new Map(this.rows.map((row, at) => [row.name, at]));
+    this.spans = this.rows.map(() => []);
+    const channels = new Map(data.channels.map(({ name }, at) => [name, at]));
+    for (const range of data.skipRanges) this.addRange(range, channels);
+    this.rows.forEach((row, at) => {
+      const key = identity(row.bundle);
+      if (key) this.twins.set(key, [...(this.twins.get(key) ?? []), at]);
+    });
+  }
+
+  private addRange(range: SkipRange, channels: Map<string, number>) {
+    const to = this.places.get(range.toName);
+    if (to === undefined) return;
+    for (const { highest, lowest } of range.spans) {
+      const [first, last] = [this.places.get(highest.name), this.places.get(lowest.name)];
+      // A run may begin or end with a bundle that is in no channel, which has no row.
+      if (first === undefined || last === undefined) continue;
+      for (const name of range.channelNames) {
+        const channel = channels.get(name);
+        if (channel !== undefined) this.spans[to]!.push({ from: first, to: last, channel });
+      }
+    }
+  }
+
+  /** The rows from which one upgrade leads to this one, highest version first. None leads to what has no bundle. */
+  predecessors(row: number): Step[] {
+    const steps = new Map<number, Step>();
+    if (!this.rows[row]!.bundle) return [];
+    for (const { channel, entry } of this.rows[row]!.entries) {
+      if (entry.replaces !== null) this.addStep(steps, this.places.get(entry.replaces), row, "replaces", channel);
+      for (const name of entry.skips) this.addStep(steps, this.places.get(name), row, "skips", channel);
+    }
+    for (const { from, to, channel } of this.spans[row]!) {
+      for (let at = from; at <= to; at++) {
+        // What the catalog does not have has no version, so no range contains it.
+        if (this.rows[at]!.bundle) this.addStep(steps, at, row, "range", channel);
+      }
+    }
+    this.addTwins(steps, row);
+    return inOrder(steps);
+  }
+
+  /** The rows to which one upgrade leads from this one, highest version first. */
+  successors(row: number): Step[] {
+    const steps = new Map<number, Step>();
+    const { name, bundle } = this.rows[row]!;
+    this.rows.forEach((target, at) => {
+      if (!target.bundle) return;
+      for (const { channel, entry } of target.entries) {
+        if (entry.replaces === name) this.addStep(steps, at, row, "replaces", channel);
+        if (entry.skips.includes(name)) this.addStep(steps, at, row, "skips", channel);
+      }
+      if (!bundle) return;
+      for (const span of this.spans[at]!) {
+        if (span.from <= row && row <= span.to) this.addStep(steps, at, row, "range", span.channel);
+      }
+    });
+    this.addTwins(steps, row);
+    return inOrder(steps);
+  }
+
+  private twinsOf(row: number): number[] {
+    return this.twins.get(identity(this.rows[row]!.bundle) ?? "") ?? [];
+  }
+
+  private addTwins(steps: Map<number, Step>, row: number) {
+    for (const at of this.twinsOf(row)) {
+      if (at !== row && !steps.has(at)) steps.set(at, { row: at, reasons: ["version"], channels: [] });
+    }
+  }
+
+  private addStep(steps: Map<number, Step>, at: number | undefined, self: number, reason: Reason, channel: number) {
+    if (at === undefined || at === self) return;
+    const step = steps.get(at);
+    if (!step) return void steps.set(at, { row: at, reasons: [reason], channels: [channel] });
+    if (!step.reasons.includes(reason)) step.reasons.push(reason);
+    if (!step.channels.includes(channel)) step.channels.push(channel);
+  }
+
+  /** A shortest sequence of rows from one to another, both included; `undefined` when no upgrades lead there. */
+  path(from: number, to: number): number[] | undefined {
+    const came = new Map<number, number>([[from, from]]);
+    const queue = [from];
+    for (const row of queue) {
+      if (row === to) break;
+      for (const step of this.successors(row)) {
+        if (came.has(step.row)) continue;
+        came.set(step.row, row);
+        queue.push(step.row);
+      }
+    }
+    if (!came.has(to)) return undefined;
+    const path = [to];
+    while (path[0] !== from) path.unshift(came.get(path[0]!)!);
+    return path;
+  }
+
+  /** The rows of a channel that no entry of it replaces or skips by name. Broken channels have none or several. */
+  heads(channel: number): Set<number> {
+    const { entries } = this.channels[channel]!;
+    const left = new Set<string>();
+    for (const { replaces, skips } of entries) {
+      for (const old of [replaces, ...skips]) if (old !== null) left.add(old);
+    }
+    return new Set(entries.filter(({ name }) => !left.has(name)).map(({ name }) => this.places.get(name)!));
+  }
+
+  /** The rows of a channel from which no sequence of upgrades leads to its head. */
+  stranded(channel: number): Set<number> {
+    const own = this.rows.flatMap((row, at) => (row.entries.some((entry) => entry.channel === channel) ? [at] : []));
+    const hasBundle = (at: number) => this.rows[at]!.bundle !== undefined;
+    const reached = new Set([...this.heads(channel)].filter(hasBundle));
+    // The rows of a span that are left to visit: each row leads to the next one that was not reached.
+    const next = new Int32Array(this.rows.length + 1).map((_, at) => at);
+    const find = (at: number): number => {
+      while (next[at] !== at) at = next[at] = next[next[at]!]!;
+      return at;
+    };
+    const queue = [...reached];
+    const reach = (at: number | undefined) => {
+      if (at === undefined) return;
+      next[at] = at + 1;
+      if (reached.has(at) || !hasBundle(at)) return;
+      reached.add(at);
+      queue.push(at);
+    };
+    queue.forEach((at) => (next[at] = at + 1));
+    for (const row of queue) {
+      for (const { entry } of this.rows[row]!.entries.filter((entry) => entry.channel === channel)) {
+        for (const name of [entry.replaces ?? "", ...entry.skips]) reach(this.places.get(name));
+      }
+      for (const span of this.spans[row]!.filter((span) => span.channel === channel)) {
+        for (let at = find(span.from); at <= span.to; at = find(at)) reach(at);
+      }
+      this.twinsOf(row).forEach(reach);
+    }
+    return new Set(own.filter((at) => hasBundle(at) && !reached.has(at)));
+  }
+}
+
+/**
+ * The versions, highest first, and among them the names without a bundle: each below the lowest entry that replaces it,
+ * or else above what it replaces.
+ */
+function rowsOf<V extends Version>(data: UpgradeData<V>): Row<V>[] {
+  const rows = new Map<string, Row<V>>();
+  for (const bundle of data.versions) rows.set(bundle.name, { name: bundle.name, bundle, entries: [] });
+  const absent = new Map<string, Row<V>>();
+  data.channels.forEach((channel, at) => {
+    for (const entry of channel.entries) {
+      for (const name of [entry.name, entry.replaces]) {
+        if (name !== null && !rows.has(name) && !absent.has(name)) absent.set(name, { name, entries: [] });
+      }
+      (rows.get(entry.name) ?? absent.get(entry.name))!.entries.push({ channel: at, entry });
+    }
+  });
+  const order = [...rows.values()];
+  const waiting = new Set(absent.values());
+  // Each round places those whose neighbour is placed; what is left has none.
+  for (let placed = true; placed && waiting.size > 0; ) {
+    placed = false;
+    const places = new Map(order.map((row, at) => [row.name, at]));
+    const lowest = new Map<string, number>();
+    order.forEach((row, at) => row.entries.forEach(({ entry }) => entry.replaces && lowest.set(entry.replaces, at)));
+    const inserts = new Map<number, Row<V>[]>();
+    for (const row of waiting) {
+      const replaced = row.entries.map(({ entry }) => places.get(entry.replaces ?? "")).find((at) => at !== undefined);
+      const at = lowest.has(row.name) ? lowest.get(row.name)! + 1 : replaced;
+      if (at === undefined) continue;
+      inserts.set(at, [...(inserts.get(at) ?? []), row]);
+      waiting.delete(row);
+      placed = true;
+    }
+    const old = order.splice(0);
+    for (let at = 0; at <= old.length; at++) {
+      order.push(...(inserts.get(at) ?? []));
+      if (at < old.length) order.push(old[at]!);
+    }
+  }
+  return [...order, ...waiting];
+}
+
+/** Version and release, between which build metadata makes no difference. */
+function identity(bundle: Version | undefined): string | undefined {
+  return bundle?.version ? `${bundle.version.split("+")[0]} ${bundle.release ?? ""}` : undefined;
+}
+
+function inOrder(steps: Map<number, Step>): Step[] {
+  return [...steps.values()].sort((one, other) => one.row - other.row);
+}
