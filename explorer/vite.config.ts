@@ -20,10 +20,24 @@ export default defineConfig({
     target: "es2022",
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  plugins: [compressed()],
+  plugins: [blocking(), compressed()],
   // `npm run dev` asks the server that `make run` starts.
-  server: { proxy: { "/graphql": "http://127.0.0.1:8080", "/icons": "http://127.0.0.1:8080" } },
+  server: {
+    // The icon is the playground's.
+    fs: { allow: [".."] },
+    proxy: { "/graphql": "http://127.0.0.1:8080", "/icons": "http://127.0.0.1:8080" },
+  },
 });
+
+/**
+ * Lets nothing be painted before the script ran: there is nothing to paint without it, and it knows which theme was chosen.
+ */
+function blocking(): Plugin {
+  return {
+    name: "blocking",
+    transformIndexHtml: { order: "post", handler: (html) => html.replace('<script type="module"', '<script type="module" blocking="render"') },
+  };
+}
 
 /** Leaves of each file that was written its compressed form only. The licences are no part of the page. */
 function compressed(): Plugin {

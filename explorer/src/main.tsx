@@ -3,6 +3,7 @@
 import "./style/tokens.css";
 import "./style/base.css";
 import "./style/parts.css";
+import "./style/head.css";
 import "./style/shell.css";
 
 import { render } from "preact";
@@ -11,9 +12,11 @@ import { useAddress } from "./address";
 import { Page } from "./pages";
 import { Head } from "./shell/head";
 import { Help } from "./shell/help";
+import { listenToKeys } from "./shell/keys";
 import { applyTheme } from "./shell/theme";
 
 applyTheme();
+listenToKeys();
 render(<Explorer />, document.getElementById("page")!);
 
 function Explorer() {

@@ -1,5 +1,139 @@
-import { Heading, type ListAddress } from "../address";
+// The list of packages: search, facets, tiles.
+
+import "./list.css";
+
+import { useCallback, useState } from "preact/hooks";
+
+import { EVERYTHING, Heading, Link, type ListAddress, navigate, recall, remember, replace } from "../address";
+import { Packages, type PackagesData } from "../generated/documents";
+import { Dialog, Empty, Failure, Loading, OpenInPlayground } from "../parts";
+import { counted } from "../parts/format";
+import { Glyph } from "../parts/glyph";
+import { useQuery } from "../use-query";
+import { chipsOf, sortOf, variablesOf, withoutConditions } from "./conditions";
+import { Facets } from "./facets";
+import { NoCatalogs } from "./no-catalogs";
+import { SearchField } from "./search-field";
+import { Tiles } from "./tiles";
+
+type Found = NonNullable<PackagesData["packages"]>;
 
 export function ListPage({ address }: { address: ListAddress }) {
-  return <Heading title={address.page} />;
+  const variables = variablesOf(address);
+  const result = useQuery(Packages, variables);
+  const found = result.data?.packages ?? undefined;
+  const [filtersAreOpen, openFilters] = useState(false);
+  const catalogName = (name: string) => found?.facets?.catalogs?.find(({ value }) => value === name)?.displayName ?? name;
+  const chips = chipsOf(address, catalogName);
+  const facets = found?.facets && <Facets address={address} counts={found.facets} />;
+  return (
+    <div class="list">
+      <aside class="side" aria-label="Filters">
+        {facets ?? <Loading boxes={12} />}
+      </aside>
+      <section class="results" aria-label="Packages">
+        <Heading title={address.q ? `${address.q} · Packages` : "Packages"}>Packages</Heading>
+        <div class="tools">
+          <SearchField label="Search packages" value={address.q ?? ""} onChange={(q) => replace({ ...address, q })} />
+          <button type="button" class="filters" aria-haspopup="dialog" onClick={() => openFilters(true)}>
+            <Glyph name="filter" />
+            Filters{chips.length > 0 && ` (${chips.length})`}
+          </button>
+          <Sort address={address} />
+        </div>
+        <div class="summary-row">
+          <p role="status">{found && counted(found.totalCount, "package")}</p>
+          <Chips chips={chips} address={address} />
+          <OpenInPlayground document={Packages} variables={variables} />
+        </div>
+        {result.error && <Failure error={result.error} retry={result.retry} document={Packages} variables={variables} />}
+        {found ? <Matches address={address} found={found} stale={result.stale} /> : !result.error && <Loading class="tiles" boxes={12} />}
+      </section>
+      <Dialog title="Filters" class="filter-dialog" open={filtersAreOpen} onClose={() => openFilters(false)}>
+        {facets}
+        <button type="button" class="primary" onClick={() => openFilters(false)}>
+          Show {found ? counted(found.totalCount, "package") : "packages"}
+        </button>
+      </Dialog>
+    </div>
+  );
+}
+
+function Matches({ address, found, stale }: { address: ListAddress; found: Found; stale: boolean }) {
+  const key = JSON.stringify(address);
+  const [state, setState] = useState({ key, pages: recall<number>("pages") ?? 1 });
+  // Another list begins with its first page, or with as many as it had when it was left.
+  const pages = state.key === key ? state.pages : (recall<number>("pages") ?? 1);
+  const more = useCallback(() => {
+    remember("pages", pages + 1);
+    setState({ key, pages: pages + 1 });
+  }, [key, pages]);
+  if (found.totalCount === 0) return <Nothing address={address} />;
+  return (
+    <ul role="list" class={stale ? "tiles stale" : "tiles"} aria-busy={stale}>
+      <Tiles address={address} page={found} shown={stale ? 1 : pages} onMore={more} />
+    </ul>
+  );
+}
+
+function Nothing({ address }: { address: ListAddress }) {
+  const chips = chipsOf(address, (name) => name);
+  if (!address.q && chips.length === 0) return <NoCatalogs />;
+  const asked = [address.q && `“${address.q}”`, ...chips.map(({ label, value }) => `${label.toLowerCase()} ${value}`)];
+  return (
+    <Empty title="No package matches">
+      <p>You asked for {asked.filter(Boolean).join(", ")}.</p>
+      {chips.length > 0 && (
+        <Link class="button" to={withoutConditions(address)}>
+          Remove all filters
+        </Link>
+      )}
+      {address.q && (
+        <Link class="button" to={{ ...address, q: undefined }}>
+          Clear the search
+        </Link>
+      )}
+      <Link to={EVERYTHING}>Show all packages</Link>
+    </Empty>
+  );
+}
+
+function Sort({ address }: { address: ListAddress }) {
+  const sort = sortOf(address);
+  return (
+    <label class="sort">
+      Sort by
+      <select
+        value={sort}
+        onChange={({ currentTarget }) => navigate({ ...address, sort: currentTarget.value as "best" | "name" | "new" }, { stay: true })}
+      >
+        {address.q && <option value="best">Best match</option>}
+        <option value="name">Name</option>
+        <option value="new">Newest</option>
+      </select>
+    </label>
+  );
+}
+
+function Chips({ chips, address }: { chips: ReturnType<typeof chipsOf>; address: ListAddress }) {
+  if (chips.length === 0) return null;
+  return (
+    <ul role="list" class="chips" aria-label="Active filters">
+      {chips.map(({ label, value, without }) => (
+        <li key={`${label} ${value}`}>
+          <Link stay to={without} class="chip" aria-label={`Remove the filter ${label}: ${value}`}>
+            <span class="label">{label}</span> <bdi>{value}</bdi>
+            <Glyph name="close" />
+          </Link>
+        </li>
+      ))}
+      {chips.length > 1 && (
+        <li>
+          <Link stay to={withoutConditions(address)} class="clear">
+            Clear all
+          </Link>
+        </li>
+      )}
+    </ul>
+  );
 }
