@@ -50,7 +50,7 @@ export class RequestError extends Error {
   }
 }
 
-/** Longest URL of a GET in bytes; the server's limit is 16,384, and longer requests are sent by POST. */
+/** Longest URL of a GET in bytes, the limit of the server; longer requests are sent by POST. */
 const MAX_URL_BYTES = 16_000;
 
 /** Responses that are kept for the way back: at most so many, with so many characters altogether. */
@@ -59,6 +59,9 @@ const MAX_KEPT_CHARACTERS = 4_000_000;
 
 /** For so long a kept response is shown without asking again, in milliseconds. */
 const FRESH_MILLISECONDS = 60_000;
+
+/** Longest message in plain text that is shown, in characters. */
+const MAX_MESSAGE = 2000;
 
 const MEDIA = "application/graphql-response+json, application/json";
 
@@ -136,13 +139,16 @@ async function send(text: string, variables: unknown, signal?: AbortSignal): Pro
   const isLong = url.href.length > MAX_URL_BYTES;
   try {
     const response = await (isLong ? fetch(endpoint(), posted(options, text, variables)) : fetch(url, options));
-    // A proxy that answers for a server that is not there.
-    if ([502, 503, 504].includes(response.status)) throw new Error(`status ${response.status}`);
-    isReachable.set(true);
+    isReachable.set(!isAbsent(response));
     return response;
   } catch (error) {
     throw lost(error);
   }
+}
+
+/** Whether a response is that of a proxy before a server that is not there, or of one that has no time. */
+export function isAbsent({ status }: Response): boolean {
+  return status === 502 || status === 503 || status === 504;
 }
 
 function posted(options: RequestInit, query: string, variables: unknown): RequestInit {
@@ -162,14 +168,17 @@ function read<Data>(response: Response, text: string): Answer<Data> {
     isTokenWanted.set(true);
     throw new RequestError("unauthorized", "401", "The server wants to know who asks.");
   }
-  if (!response.headers.get("content-type")?.includes("json")) {
-    throw new RequestError("refused", String(response.status), text.trim() || `status ${response.status}`);
+  const kind = isAbsent(response) ? "unreachable" : "refused";
+  const type = response.headers.get("content-type") ?? "";
+  if (!type.includes("json")) {
+    const message = type.startsWith("text/plain") ? text.trim().slice(0, MAX_MESSAGE) : "";
+    throw new RequestError(kind, String(response.status), message || `status ${response.status}`);
   }
   const { data, errors = [], extensions } = JSON.parse(text);
   if (!data) {
     const [error] = errors as ResponseError[];
     const code = error?.extensions?.code ?? String(response.status);
-    throw new RequestError("refused", code, error?.message ?? `status ${response.status}`);
+    throw new RequestError(kind, code, error?.message ?? `status ${response.status}`);
   }
   return { data, errors, suggestions: extensions?.suggestions ?? [] };
 }

@@ -10,14 +10,18 @@ import { render } from "preact";
 
 import { useAddress } from "./address";
 import { Page } from "./pages";
+import { Bars } from "./shell/bars";
 import { Head } from "./shell/head";
 import { Help } from "./shell/help";
 import { listenToKeys } from "./shell/keys";
+import { follow } from "./shell/live";
 import { applyTheme } from "./shell/theme";
+import { TokenPrompt } from "./shell/token-prompt";
 
 applyTheme();
 listenToKeys();
 render(<Explorer />, document.getElementById("page")!);
+follow();
 
 function Explorer() {
   const address = useAddress();
@@ -27,10 +31,12 @@ function Explorer() {
         Skip to the content
       </a>
       <Head />
+      <Bars />
       <main id="main" tabIndex={-1}>
         <Page address={address} />
       </main>
       <Help />
+      <TokenPrompt />
     </>
   );
 }

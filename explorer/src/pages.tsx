@@ -1,12 +1,9 @@
-// Which page an address shows. Pages beside the list and the catalogs are loaded when they are first shown.
+// Which page an address shows. All but the list are loaded when they are first shown.
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import { type Address, Heading, href } from "./address";
-import { CatalogPage } from "./catalogs/catalog-page";
-import { CatalogsPage } from "./catalogs/catalogs-page";
-import { DiffPage } from "./catalogs/diff-page";
 import { ListPage } from "./list/list-page";
 import { Loading } from "./parts/states";
 
@@ -17,6 +14,9 @@ const LAZY = {
   compare: () => import("./compare/compare-page"),
   resolve: () => import("./resolve/resolve-page"),
   api: () => import("./package/api-page"),
+  catalogs: () => import("./catalogs/catalogs-page"),
+  catalog: () => import("./catalogs/catalog-page"),
+  diff: () => import("./catalogs/diff-page"),
 } as const;
 
 type LazyPage = keyof typeof LAZY;
@@ -26,25 +26,24 @@ type AnyPage = ComponentType<{ address: Address }>;
 const loaded = new Map<LazyPage, AnyPage>();
 
 export function Page({ address }: { address: Address }) {
-  switch (address.page) {
-    case "list":
-      return <ListPage address={address} />;
-    case "catalogs":
-      return <CatalogsPage />;
-    case "catalog":
-      return <CatalogPage key={address.catalog} address={address} />;
-    case "diff":
-      return <DiffPage address={address} />;
-    default:
-      return <Lazy key={identity(address)} name={address.page} address={address} />;
-  }
+  if (address.page === "list") return <ListPage address={address} />;
+  return <Lazy key={identity(address)} name={address.page} address={address} />;
 }
 
 /** What a page is about: the same page of another package starts afresh. */
 function identity(address: Address): string {
-  if (address.page === "package") return `package ${address.catalog} ${address.package}`;
-  if (address.page === "resolve" || address.page === "compare") return address.page;
-  return href(address);
+  switch (address.page) {
+    case "package":
+      return `package ${address.catalog} ${address.package}`;
+    case "catalog":
+      return `catalog ${address.catalog}`;
+    case "resolve":
+    case "compare":
+    case "diff":
+      return address.page;
+    default:
+      return href(address);
+  }
 }
 
 function Lazy({ name, address }: { name: LazyPage; address: Address }) {

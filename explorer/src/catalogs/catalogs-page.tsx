@@ -1,5 +1,71 @@
-import { Heading } from "../address";
+// Every catalog: what it holds, where it comes from, how its last load went.
 
-export function CatalogsPage() {
-  return <Heading title="Catalogs" />;
+import "./catalogs.css";
+
+import { Heading, Link } from "../address";
+import { Catalogs, type CatalogsData } from "../generated/documents";
+import { OpenInPlayground, Result } from "../parts";
+import { counted } from "../parts/format";
+import { NoCatalogs } from "../list/no-catalogs";
+import { useQuery } from "../use-query";
+import { Failing, inCatalog, ProblemBadges, Source } from "./source";
+
+type Status = CatalogsData["catalogStatuses"][number];
+
+export default function CatalogsPage() {
+  const result = useQuery(Catalogs, {});
+  return (
+    <>
+      <div class="title-row">
+        <Heading title="Catalogs" />
+        <Link class="button" to={{ page: "diff" }}>
+          Compare contents
+        </Link>
+        <OpenInPlayground document={Catalogs} variables={{}} />
+      </div>
+      <Result of={result} document={Catalogs} variables={{}}>
+        {({ catalogStatuses }) =>
+          catalogStatuses.length > 0 ? (
+            <ul role="list" class="catalog-cards">
+              {catalogStatuses.map((status) => (
+                <Card key={status.name} status={status} />
+              ))}
+            </ul>
+          ) : (
+            <NoCatalogs />
+          )
+        }
+      </Result>
+    </>
+  );
+}
+
+function Card({ status }: { status: Status }) {
+  const { name, catalog, lastFailure } = status;
+  return (
+    <li class="card catalog-card">
+      <header>
+        <h2>
+          <Link data-item to={{ page: "catalog", catalog: name }}>
+            {catalog?.displayName ?? name}
+          </Link>
+        </h2>
+        {catalog && catalog.displayName !== name && <code>{name}</code>}
+        {catalog?.publisher && <span class="publisher">by {catalog.publisher}</span>}
+        {catalog && <ProblemBadges counts={catalog.problemCounts} catalog={name} />}
+      </header>
+      {lastFailure && <Failing failure={lastFailure} isServed={catalog !== null} />}
+      {catalog ? (
+        <>
+          <p class="counts">
+            <Link to={inCatalog(name)}>{counted(catalog.packageCount, "package")}</Link>
+            <span>{counted(catalog.bundleCount, "bundle")}</span>
+          </p>
+          <Source catalog={catalog} status={status} />
+        </>
+      ) : (
+        !lastFailure && <p>It is being loaded for the first time.</p>
+      )}
+    </li>
+  );
 }

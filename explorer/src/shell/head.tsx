@@ -1,6 +1,7 @@
 // The head of every page.
 
 import { type Address, EVERYTHING, Link, useAddress } from "../address";
+import { token } from "../client";
 import { Glyph, type GlyphName } from "../parts/glyph";
 import { useStore } from "../store";
 import { helpIsOpen } from "./help";
@@ -34,11 +35,22 @@ export function Head() {
         ))}
         <a href="playground/">Playground</a>
       </nav>
+      <ForgetToken />
       <ThemeSwitch />
       <button type="button" class="plain" aria-label="Help" title="Help (?)" onClick={() => helpIsOpen.set(true)}>
         <Glyph name="help" />
       </button>
     </header>
+  );
+}
+
+/** Forgets the token that was given, where one was. */
+function ForgetToken() {
+  if (useStore(token) === undefined) return null;
+  return (
+    <button type="button" class="plain" aria-label="Forget the token" title="Forget the token" onClick={() => token.set(undefined)}>
+      <Glyph name="key" />
+    </button>
   );
 }
 

@@ -1,7 +1,12 @@
 // The dialog with keys and words.
 
+import { Fragment } from "preact";
+
 import { Dialog } from "../parts/dialog";
+import { Server } from "../generated/documents";
 import { createStore, useStore } from "../store";
+import { useQuery } from "../use-query";
+import { keysAreOn, setKeys } from "./keys";
 
 export const helpIsOpen = createStore(false);
 
@@ -19,10 +24,55 @@ const KEYS: readonly [string, string][] = [
   ["Esc", "Close"],
 ];
 
+const WORDS: readonly [string, string][] = [
+  ["Catalog", "What one ClusterCatalog, image or directory offers."],
+  ["Package", "Something to install and upgrade. It has channels and bundles."],
+  ["Bundle", "One version of a package, with its manifests and images."],
+  ["Channel", "A sequence of upgrades. Its head is the entry that nothing replaces."],
+  ["Deprecated", "The catalog says that it should no longer be used, and what to do."],
+];
+
 export function Help() {
-  const isOpen = useStore(helpIsOpen);
   return (
-    <Dialog title="Help" open={isOpen} onClose={() => helpIsOpen.set(false)}>
+    <Dialog title="Help" open={useStore(helpIsOpen)} onClose={() => helpIsOpen.set(false)}>
+      <Keys />
+      <dl class="facts">
+        {WORDS.map(([word, meaning]) => (
+          <Fragment key={word}>
+            <dt>{word}</dt>
+            <dd>{meaning}</dd>
+          </Fragment>
+        ))}
+      </dl>
+      <About />
+    </Dialog>
+  );
+}
+
+/** Which server this is, and where else to ask it. */
+function About() {
+  const { data } = useQuery(Server, {});
+  return (
+    <p class="about">
+      {data && (
+        <>
+          catalogql {data.server.version}
+          {data.server.commit && ` (${data.server.commit})`} ·{" "}
+        </>
+      )}
+      <a href="schema.graphql">Schema</a> · <a href="playground/">Playground</a>
+    </p>
+  );
+}
+
+function Keys() {
+  const areOn = useStore(keysAreOn);
+  return (
+    <>
+      <label class="switch">
+        <input type="checkbox" checked={areOn} onChange={({ currentTarget }) => setKeys(currentTarget.checked)} />
+        Single keys do something
+      </label>
       <table class="keys">
         <tbody>
           {KEYS.map(([keys, what]) => (
@@ -37,6 +87,6 @@ export function Help() {
           ))}
         </tbody>
       </table>
-    </Dialog>
+    </>
   );
 }
