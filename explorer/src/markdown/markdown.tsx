@@ -5,6 +5,8 @@ import { Lexer, type MarkedToken, type Token, type Tokens } from "marked";
 import type { ComponentChildren, VNode } from "preact";
 import { useMemo } from "preact/hooks";
 
+import { WebLink } from "./web-link";
+
 /** Longest text that is read as Markdown, in UTF-16 units; a longer one is shown as it is. Real ones have up to 34,000. */
 export const MAX_MARKDOWN = 200_000;
 
@@ -160,24 +162,6 @@ class Writer {
         return token.raw;
     }
   }
-}
-
-/** A link that a stranger wrote: to the web or to a mailbox, or else its text alone. */
-export function WebLink({ href, children }: { href: string; children: ComponentChildren }) {
-  const url = safeUrl(href);
-  if (!url) return <>{children}</>;
-  return (
-    <a href={url} rel="noopener noreferrer">
-      {children}
-    </a>
-  );
-}
-
-/** The URL where it is one that a page may link to; nothing of another scheme, and nothing relative to this page. */
-export function safeUrl(href: string): string | undefined {
-  if (!URL.canParse(href)) return undefined;
-  const url = new URL(href);
-  return ["http:", "https:", "mailto:"].includes(url.protocol) ? url.href : undefined;
 }
 
 const ENTITIES: Record<string, string> = {

@@ -1,5 +1,214 @@
-import { Heading, type PackageAddress } from "../address";
+// One package of one catalog.
+
+import "./package.css";
+
+import type { ComponentChildren } from "preact";
+
+import { EVERYTHING, Heading, Link, PACKAGE_TABS, type PackageAddress, type PackageTab } from "../address";
+import { Package, type PackageData } from "../generated/Package";
+import type { BundleDetails } from "../generated/types";
+import { Markdown } from "../markdown/markdown";
+import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground, Tabs } from "../parts";
+import { counted, level } from "../parts/format";
+import { type QueryState, useQuery } from "../use-query";
+import { ProvidedApis, Requirements } from "./apis";
+import { Chooser } from "./chooser";
+import { Contents } from "./contents";
+import { Facts } from "./facts";
+import { InstallSnippets } from "../snippets/install";
+import { InCatalogs } from "./in-catalogs";
+import { Problems } from "./problems";
+import { Updates } from "./updates";
+import { VersionTable } from "./versions";
+
+export type FoundPackage = NonNullable<PackageData["package"]>;
+
+/** What every tab gets. */
+export interface TabProps {
+  address: PackageAddress & { catalog: string };
+  found: FoundPackage;
+  /** The chosen version, or else the latest one. */
+  bundle?: BundleDetails | undefined;
+}
 
 export default function PackagePage({ address }: { address: PackageAddress }) {
-  return <Heading title={address.page} />;
+  const { catalog } = address;
+  if (catalog === undefined) return <InCatalogs packageName={address.package} />;
+  return <InCatalog address={{ ...address, catalog }} />;
+}
+
+function InCatalog({ address }: Pick<TabProps, "address">) {
+  const { catalog, channel, version, package: name } = address;
+  const isChosen = channel !== undefined || version !== undefined;
+  const variables = { catalog, package: name, isChosen, channels: channel ? [channel] : [], version: version ?? null };
+  const result = useQuery(Package, variables);
+  const found = result.data?.package;
+  if (!result.data) return <Waiting result={result} name={name} variables={variables} />;
+  if (!found) return <NoPackage result={result} address={address} />;
+  const bundle = found.chosen?.nodes[0] ?? found.latest ?? undefined;
+  const tab = address.tab ?? "overview";
+  const Shown = TABS[tab];
+  return (
+    <article class="package">
+      <Head address={address} found={found} bundle={bundle} />
+      {result.error && <Failure error={result.error} retry={result.retry} document={Package} variables={variables} />}
+      <Alerts address={address} found={found} bundle={bundle} />
+      <Tabs label="Package" current={tab} tabs={tabs(address, found)} />
+      <div class={result.stale ? "stack stale" : "stack"} aria-busy={result.loading}>
+        {CHOOSING.includes(tab) && <Chooser address={address} found={found} bundle={bundle} />}
+        {isChosen && !bundle && CHOOSING.includes(tab) ? (
+          <Empty title="No version matches">
+            <p>There is no version {[version, channel && `in ${channel}`].filter(Boolean).join(" ")}.</p>
+            <Link class="button" to={{ ...address, channel: undefined, version: undefined }}>
+              Show the latest version
+            </Link>
+          </Empty>
+        ) : (
+          <Shown address={address} found={found} bundle={bundle} />
+        )}
+      </div>
+      {PLAYGROUND.includes(tab) && <OpenInPlayground document={Package} variables={variables} />}
+    </article>
+  );
+}
+
+const TABS: Record<PackageTab, (props: TabProps) => ComponentChildren> = {
+  overview: Overview,
+  updates: Updates,
+  versions: VersionTable,
+  contents: Contents,
+  install: InstallSnippets,
+  problems: Problems,
+};
+
+/** Tabs that are about one version. */
+const CHOOSING: readonly PackageTab[] = ["overview", "contents", "install"];
+
+/** Tabs that show what the query of the page gives; the others have queries of their own. */
+const PLAYGROUND: readonly PackageTab[] = ["overview", "install"];
+
+const TITLES: Record<PackageTab, string> = {
+  overview: "Overview",
+  updates: "Updates",
+  versions: "Versions",
+  contents: "Contents",
+  install: "Install",
+  problems: "Problems",
+};
+
+function tabs(address: TabProps["address"], found: FoundPackage) {
+  const problems = found.problemCounts.reduce((sum, { count }) => sum + count, 0);
+  const shown = PACKAGE_TABS.filter((tab) => tab !== "problems" || problems > 0 || address.tab === "problems");
+  return shown.map((tab) => ({
+    id: tab,
+    label: TITLES[tab],
+    to: { ...address, tab: tab === "overview" ? undefined : tab },
+    ...(tab === "problems" && { count: problems }),
+  }));
+}
+
+function Waiting({ result, name, variables }: { result: QueryState<PackageData>; name: string; variables: never | object }) {
+  return (
+    <article class="package">
+      <Heading title={name} />
+      {result.error ? (
+        <Failure error={result.error} retry={result.retry} document={Package as never} variables={variables} />
+      ) : (
+        <Loading boxes={10} />
+      )}
+    </article>
+  );
+}
+
+function NoPackage({ result, address }: { result: QueryState<PackageData>; address: TabProps["address"] }) {
+  const similar = result.suggestions.filter(({ value }) => value === address.package).flatMap((each) => each.similar);
+  return (
+    <article class="package">
+      <Heading title={address.package} />
+      <Empty title="No such package">
+        <p>
+          The catalog <bdi>{address.catalog}</bdi> has no package <bdi>{address.package}</bdi>, or is not served.
+        </p>
+        {similar.map((name) => (
+          <Link key={name} class="button" to={{ page: "package", catalog: address.catalog, package: name }}>
+            {name}
+          </Link>
+        ))}
+        <Link to={{ page: "package", package: address.package }}>Look for it in other catalogs</Link>
+        <Link to={EVERYTHING}>Show all packages</Link>
+      </Empty>
+    </article>
+  );
+}
+
+function Head({ address, found, bundle }: TabProps) {
+  const metadata = bundle?.metadata ?? found.metadata;
+  const problems = found.problemCounts.reduce((sum, { count }) => sum + count, 0);
+  const provider = metadata?.provider?.shortName ?? metadata?.provider?.name;
+  return (
+    <header class="package-head">
+      <Icon icon={found.icon} name={found.displayName} size={64} />
+      <div>
+        <Heading title={found.displayName}>
+          <bdi>{found.displayName}</bdi>
+        </Heading>
+        <p class="package-names">
+          <code>{found.name}</code>
+          <span>
+            in{" "}
+            <Link to={{ page: "catalog", catalog: found.catalog.name }}>
+              <bdi>{found.catalog.displayName}</bdi>
+            </Link>
+          </span>
+          {provider && (
+            <span>
+              by <bdi>{provider}</bdi>
+            </span>
+          )}
+        </p>
+        <p class="badges">
+          {bundle?.version && <span class="badge info">{bundle.version}</span>}
+          {metadata?.capabilityLevel && <span class="badge">{level(metadata.capabilityLevel)}</span>}
+          {found.deprecation && <Deprecated message={found.deprecation.message} />}
+          {problems > 0 && (
+            <Link class="badge danger" to={{ ...address, tab: "problems" }}>
+              {counted(problems, "problem")}
+            </Link>
+          )}
+        </p>
+      </div>
+    </header>
+  );
+}
+
+/** Deprecations of the package, of the chosen version, and of the channel that is chosen or the default. */
+function Alerts({ address, found, bundle }: TabProps) {
+  const channel = found.channels.find(({ name }) => name === (address.channel ?? found.defaultChannel?.name));
+  const what = `The ${channel?.isDefault ? "default " : ""}channel ${channel?.name}`;
+  return (
+    <>
+      {found.deprecation && <DeprecationAlert what="This package" message={found.deprecation.message} />}
+      {channel?.deprecation && <DeprecationAlert what={what} message={channel.deprecation.message} />}
+      {bundle?.deprecation && <DeprecationAlert what={`Version ${bundle.version ?? bundle.name}`} message={bundle.deprecation.message} />}
+    </>
+  );
+}
+
+function Overview({ address, found, bundle }: TabProps) {
+  const metadata = bundle?.metadata ?? found.metadata ?? null;
+  const description = metadata?.description ?? found.description ?? found.summary;
+  return (
+    <div class="halves">
+      <div class="stack">
+        <section class="card" aria-label="Description">
+          {description ? <Markdown text={description} level={2} /> : <p class="subtle">The catalog has no description of it.</p>}
+        </section>
+        {bundle && <ProvidedApis bundle={bundle} />}
+        {bundle && <Requirements catalog={address.catalog} packageName={found.name} bundle={bundle} />}
+      </div>
+      <aside class="card" aria-label="Facts">
+        <Facts metadata={metadata} bundle={bundle} />
+      </aside>
+    </div>
+  );
 }

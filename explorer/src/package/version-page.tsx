@@ -1,5 +1,265 @@
-import { Heading, type VersionAddress } from "../address";
+// One version of a package: what the package page shows, of one bundle, and its place in the update graph.
+
+import "./package.css";
+
+import { Heading, Link, type VersionAddress } from "../address";
+import { Bundle, type BundleData } from "../generated/Bundle";
+import { Markdown } from "../markdown/markdown";
+import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground } from "../parts";
+import { counted } from "../parts/format";
+import { useQuery } from "../use-query";
+import { ProvidedApis, Requirements } from "./apis";
+import { BundleContentsView } from "./contents";
+import { Facts } from "./facts";
+
+type Found = NonNullable<BundleData["bundle"]>;
 
 export default function VersionPage({ address }: { address: VersionAddress }) {
-  return <Heading title={address.page} />;
+  const { catalog, package: packageName, bundle: name } = address;
+  const variables = { catalog, package: packageName, bundle: name };
+  const result = useQuery(Bundle, variables);
+  const found = result.data?.bundle;
+  if (!result.data) {
+    return (
+      <article class="package">
+        <Heading title={name} />
+        {result.error ? <Failure error={result.error} retry={result.retry} document={Bundle} variables={variables} /> : <Loading boxes={10} />}
+      </article>
+    );
+  }
+  if (!found) {
+    return (
+      <article class="package">
+        <Heading title={name} />
+        <Empty title="No such version">
+          <p>
+            The package <bdi>{packageName}</bdi> in the catalog <bdi>{catalog}</bdi> has no bundle <bdi>{name}</bdi>.
+          </p>
+          <Link class="button" to={{ page: "package", catalog, package: packageName, tab: "versions" }}>
+            Show its versions
+          </Link>
+        </Empty>
+      </article>
+    );
+  }
+  return (
+    <article class="package">
+      <Head found={found} />
+      {result.error && <Failure error={result.error} retry={result.retry} document={Bundle} variables={variables} />}
+      <Alerts found={found} />
+      <div class={result.stale ? "halves stale" : "halves"} aria-busy={result.loading}>
+        <div class="stack">
+          <Channels address={address} found={found} />
+          <Upgrades address={address} found={found} />
+          {found.metadata?.description && (
+            <section class="card" aria-label="Description">
+              <Markdown text={found.metadata.description} level={2} />
+            </section>
+          )}
+          <ProvidedApis bundle={found} />
+          <Requirements catalog={catalog} packageName={packageName} bundle={found} />
+          <BundleContentsView catalog={catalog} packageName={packageName} bundle={name} />
+        </div>
+        <aside class="card" aria-label="Facts">
+          <Facts metadata={found.metadata} bundle={found} />
+        </aside>
+      </div>
+      <OpenInPlayground document={Bundle} variables={variables} />
+    </article>
+  );
+}
+
+function Head({ found }: { found: Found }) {
+  const { package: of, name, version, release } = found;
+  const title = `${of.displayName} ${version ?? name}`;
+  return (
+    <header class="package-head">
+      <Icon icon={of.icon} name={of.displayName} size={64} />
+      <div>
+        <Heading title={title}>
+          <bdi>{title}</bdi>
+        </Heading>
+        <p class="package-names">
+          <code>{name}</code>
+          {release && <span>release {release}</span>}
+          <span>
+            of{" "}
+            <Link to={{ page: "package", catalog: of.catalog.name, package: of.name }}>
+              <bdi>{of.name}</bdi>
+            </Link>
+          </span>
+          <span>
+            in{" "}
+            <Link to={{ page: "catalog", catalog: of.catalog.name }}>
+              <bdi>{of.catalog.displayName}</bdi>
+            </Link>
+          </span>
+        </p>
+        <p class="badges">{found.deprecation && <Deprecated message={found.deprecation.message} />}</p>
+      </div>
+    </header>
+  );
+}
+
+function Alerts({ found }: { found: Found }) {
+  const channels = found.channelEntries.map(({ channel }) => channel).filter(({ deprecation }) => deprecation);
+  return (
+    <>
+      {found.deprecation && <DeprecationAlert what="This version" message={found.deprecation.message} />}
+      {found.package.deprecation && <DeprecationAlert what="Its package" message={found.package.deprecation.message} />}
+      {channels.map(({ name, deprecation }) => (
+        <DeprecationAlert key={name} what={`Its channel ${name}`} message={deprecation!.message} />
+      ))}
+    </>
+  );
+}
+
+interface PartProps {
+  address: VersionAddress;
+  found: Found;
+}
+
+function Channels({ address, found }: PartProps) {
+  const { catalog, package: packageName } = address;
+  const bundleLink = (name: string) => (
+    <Link to={{ page: "version", catalog, package: packageName, bundle: name }}>
+      <bdi>{name}</bdi>
+    </Link>
+  );
+  return (
+    <section class="card stack">
+      <h2>
+        Channels <span class="count">{found.channelEntries.length}</span>
+      </h2>
+      {found.channelEntries.length === 0 ? (
+        <p>It is in no channel, so OLM v0 does not install it.</p>
+      ) : (
+        <div class="scrolling">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Channel</th>
+                <th scope="col">Replaces</th>
+                <th scope="col">Skips</th>
+              </tr>
+            </thead>
+            <tbody>
+              {found.channelEntries.map(({ channel, replaces, skips, skipRange }, at) => (
+                <tr key={at}>
+                  <th scope="row">
+                    <Link to={{ page: "package", catalog, package: packageName, tab: "updates", channel: channel.name }}>
+                      <bdi>{channel.name}</bdi>
+                    </Link>{" "}
+                    {channel.isDefault && <span class="badge">default</span>}{" "}
+                    {channel.head?.name === found.name && <span class="badge info">head</span>}{" "}
+                    {channel.deprecation && <Deprecated message={channel.deprecation.message} />}
+                  </th>
+                  <td>{replaces && bundleLink(replaces)}</td>
+                  <td>
+                    {skipRange && <code>{skipRange}</code>} {skips.length > 0 && counted(skips.length, "version")}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+const REASONS: Record<string, string> = { REPLACES: "replaces", SKIPS: "skips", SKIP_RANGE: "skip range" };
+
+interface Step {
+  name: string;
+  version: string | null;
+  deprecation: { message: string } | null;
+  reasons: readonly string[];
+  channelNames: readonly string[];
+}
+
+function Upgrades({ address, found }: PartProps) {
+  const to = (found.successors ?? []).map(({ toName, to, ...rest }): Step => ({ ...rest, name: toName, ...of(to) }));
+  const from = found.predecessors.map(({ fromName, from, ...rest }): Step => ({ ...rest, name: fromName, ...of(from) }));
+  return (
+    <section class="card stack">
+      <h2>
+        Can be upgraded to <span class="count">{to.length}</span>
+      </h2>
+      <Steps address={address} steps={to} none="No other version." isUpgrade />
+      {found.version && (
+        <p>
+          <Link
+            to={{
+              page: "resolve",
+              name: found.package.name,
+              in: [address.catalog],
+              channel: [],
+              installed: `${found.name}@${found.version}`,
+            }}
+          >
+            What would be installed from here?
+          </Link>
+        </p>
+      )}
+      <h2>
+        Can be reached from <span class="count">{from.length}</span>
+      </h2>
+      <Steps address={address} steps={from} none="No other version." />
+    </section>
+  );
+}
+
+function of(bundle: { version: string | null; deprecation: { message: string } | null } | null) {
+  return { version: bundle?.version ?? null, deprecation: bundle?.deprecation ?? null };
+}
+
+/** Steps that are listed at once. */
+const SHOWN_STEPS = 10;
+
+interface StepsProps {
+  address: VersionAddress;
+  steps: readonly Step[];
+  none: string;
+  /** Whether they lead from this version; otherwise to it. */
+  isUpgrade?: boolean;
+}
+
+function Steps({ address, steps, none, isUpgrade = false }: StepsProps) {
+  const { catalog, package: packageName, bundle } = address;
+  const rest = steps.slice(SHOWN_STEPS);
+  const list = (shown: readonly Step[]) => (
+    <ul role="list" class="steps">
+      {shown.map(({ name, version, deprecation, reasons, channelNames }) => (
+        <li key={name}>
+          <Link to={{ page: "version", catalog, package: packageName, bundle: name }} title={name}>
+            <bdi>{version ?? name}</bdi>
+          </Link>
+          {deprecation && <Deprecated message={deprecation.message} />}
+          <span class="subtle">
+            {reasons.length > 0 ? `${reasons.map((reason) => REASONS[reason] ?? reason).join(", ")} in ` : "same version"}
+            <bdi>{channelNames.join(", ")}</bdi>
+          </span>
+          <Link
+            class="end"
+            to={{ page: "compare", catalog, package: packageName, from: isUpgrade ? bundle : name, to: isUpgrade ? name : bundle }}
+          >
+            Compare<span class="unseen"> with {version ?? name}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+  if (steps.length === 0) return <p class="subtle">{none}</p>;
+  return (
+    <>
+      {list(steps.slice(0, SHOWN_STEPS))}
+      {rest.length > 0 && (
+        <details>
+          <summary>{rest.length} more</summary>
+          {list(rest)}
+        </details>
+      )}
+    </>
+  );
 }

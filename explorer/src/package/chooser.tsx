@@ -1,0 +1,48 @@
+// The choice of a channel and of a version.
+
+import { navigate } from "../address";
+import { channelLabel } from "../graph/graph";
+import type { FoundPackage, TabProps } from "./package-page";
+
+export function Chooser({ address, found, bundle }: TabProps) {
+  const choose = (change: { channel?: string | undefined; version?: string | undefined }) =>
+    navigate({ ...address, ...change }, { stay: true });
+  const versions = found.versions?.nodes ?? [];
+  return (
+    <div class="chooser">
+      <label class="field">
+        Channel
+        <select
+          value={address.channel ?? ""}
+          onChange={({ currentTarget }) => choose({ channel: currentTarget.value || undefined, version: undefined })}
+        >
+          <option value="">{found.defaultChannel ? `Default (${found.defaultChannel.name})` : "All"}</option>
+          {found.channels.map((channel) => (
+            <option key={channel.name} value={channel.name}>
+              {channelLabel(channel)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="field">
+        Version
+        <select
+          value={address.version ?? bundle?.version ?? ""}
+          onChange={({ currentTarget }) => choose({ version: currentTarget.value || undefined })}
+        >
+          {!bundle && <option value={address.version ?? ""}>{address.version ?? "None"}</option>}
+          {versions.map((each) => (
+            <option key={each.name} value={each.version ?? ""} disabled={each.version === null}>
+              {versionLabel(each)}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+}
+
+/** The version in a list of choices. */
+export function versionLabel(version: Pick<NonNullable<FoundPackage["versions"]>["nodes"][number], "name" | "version" | "deprecation">): string {
+  return [version.version ?? version.name, version.deprecation && "deprecated"].filter(Boolean).join(" · ");
+}

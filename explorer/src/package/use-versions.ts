@@ -1,0 +1,46 @@
+// Every version of a package with the entries of its channels, page by page.
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+
+import { type Answer, query } from "../client";
+import { PackageVersions, type PackageVersionsData } from "../generated/PackageVersions";
+import { type QueryState, useQuery } from "../use-query";
+
+type Found = NonNullable<PackageVersionsData["package"]>;
+type Bundles = NonNullable<Found["bundles"]>;
+export type PackageVersion = Bundles["nodes"][number];
+
+export interface Versions {
+  result: QueryState<PackageVersionsData>;
+  found?: Found | undefined;
+  /** Highest first. */
+  versions: readonly PackageVersion[];
+  /** Whether some are not there yet. */
+  isPartial: boolean;
+}
+
+export function useVersions(catalog: string, packageName: string): Versions {
+  const result = useQuery(PackageVersions, { catalog, package: packageName });
+  const found = result.data?.package ?? undefined;
+  const [more, setMore] = useState<{ of: Found; nodes: readonly PackageVersion[] }>();
+  const first = found?.bundles;
+  useEffect(() => {
+    if (!found || !first?.pageInfo.hasNextPage) return undefined;
+    const abort = new AbortController();
+    const load = async () => {
+      const nodes: PackageVersion[] = [];
+      for (let page: Bundles | null | undefined = first; page?.pageInfo.hasNextPage; ) {
+        const variables = { catalog, package: packageName, after: page.pageInfo.endCursor };
+        const next: Answer<PackageVersionsData> = await query(PackageVersions, variables, abort.signal);
+        page = next.data.package?.bundles;
+        nodes.push(...(page?.nodes ?? []));
+        setMore({ of: found, nodes: [...nodes] });
+      }
+    };
+    // What is missing is said; the first page stays.
+    load().catch(() => undefined);
+    return () => abort.abort();
+  }, [found]);
+  const versions = useMemo(() => [...(first?.nodes ?? []), ...(more && more.of === found ? more.nodes : [])], [found, more]);
+  return { result, found, versions, isPartial: versions.length < (first?.totalCount ?? 0) };
+}
