@@ -135,7 +135,7 @@ function Path({ address, from, to }: { address: CompareAddress; from: From; to: 
       ) : (
         <>
           <p>{counted(path.length, "upgrade")}, the fewest possible:</p>
-          <ol role="list" class="path">
+          <ol role="list" class="upgrade-path">
             <li>
               <bdi>{from.version ?? from.name}</bdi>
             </li>
@@ -245,7 +245,7 @@ function Changes({ title, changes }: { title: string; changes: ListChanges }) {
   return (
     <section class="card stack">
       <h2>{title}</h2>
-      <ul role="list" class="changes">
+      <ul role="list" class="compared-changes">
         {removed.map((item) => (
           <Change key={`- ${item}`} kind="removed">
             {item}
@@ -292,7 +292,7 @@ function Images({ from, to }: { from: Compared; to: Compared }) {
     <section class="card stack">
       <h2>Images</h2>
       {differing.length === 0 && <p class="subtle">The same {counted(changes.length, "image")}.</p>}
-      <ul role="list" class="changes">
+      <ul role="list" class="compared-changes">
         {differing.map(({ repository, before, after }) => (
           <Change key={repository} kind={before.length === 0 ? "added" : after.length === 0 ? "removed" : "changed"}>
             <code>{repository}</code>
@@ -314,11 +314,11 @@ function Images({ from, to }: { from: Compared; to: Compared }) {
 function Lines({ from, to }: { from: string; to: string }) {
   const signs = { same: " ", added: "+", removed: "-" };
   return (
-    <div class="lines" tabIndex={0} role="region" aria-label="Lines that differ">
+    <div class="diff-lines" tabIndex={0} role="region" aria-label="Lines that differ">
       {diffLines(from, to).map(({ kind, lines }, at) => {
         const shown = kind === "same" && lines.length > 7 ? [...lines.slice(0, 3), "…", ...lines.slice(-3)] : lines;
         return (
-          <div key={at} class={`lines-${kind}`}>
+          <div key={at} class={`diff-lines-${kind}`}>
             {kind !== "same" && <span class="unseen">{KINDS[kind]}:</span>}
             {shown.map((line, at) => (
               <div key={at}>

@@ -10,6 +10,7 @@ import { Copy, Deprecated, Empty } from "../parts";
 import { counted } from "../parts/format";
 import { Glyph } from "../parts/glyph";
 import { Drawing, type Place } from "./drawing";
+import { channelLabel } from "./label";
 import { layOut, MAX_COLUMNS, type Lane } from "./lanes";
 import { Selected } from "./selected";
 import { textOf } from "./texts";
@@ -47,7 +48,7 @@ export function UpdateGraph({ catalog, packageName, data, channel, withChannel }
   const rows = useMemo(() => rowsOf(upgrades, lanes, onlyHeads), [upgrades, lanes, onlyHeads]);
   const [selection, setSelection] = useState<Selection>({});
   if (upgrades.channels.length === 0) return <Empty title="The package has no channels" />;
-  const height = isNarrow ? 56 : 36;
+  const height = isNarrow ? 52 : 32;
   const place: Place = { lane: isNarrow ? 12 : 18, row: height, rows };
   return (
     <div class="graph">
@@ -131,11 +132,6 @@ function ChannelSelect({ channels, channel, withChannel }: ChannelSelectProps) {
       </select>
     </label>
   );
-}
-
-/** The name of a channel in a list of choices, with what one should know before choosing it. */
-export function channelLabel({ name, isDefault, deprecation }: Pick<Channel, "name" | "isDefault" | "deprecation">): string {
-  return [name, isDefault && "default", deprecation && "deprecated"].filter(Boolean).join(" · ");
 }
 
 function Export({ packageName, upgrades, channels }: { packageName: string; upgrades: Upgrades; channels: number[] }) {
@@ -235,10 +231,10 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
         Arrow keys select a version, Space marks it for a comparison with the next one, Enter opens it.
       </p>
       <div role="rowgroup">
-        <div role="row" class="graph-row head">
+        <div role="row" class="graph-row graph-head">
           <span role="columnheader">Version</span>
           <span role="columnheader">Channels</span>
-          <span role="columnheader">Replaces versions</span>
+          <span role="columnheader">Skip range</span>
         </div>
       </div>
       {chunks.map((start) => (

@@ -109,6 +109,5 @@ function pack([first, ...others]: Lane[]) {
     const free = columns.findIndex(isFree);
     lane.column = free < 0 ? columns.push([]) - 1 : free;
     columns[lane.column]!.push(lane);
-    lane.colour = lane.column % COLOURS;
   }
 }

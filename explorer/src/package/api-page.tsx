@@ -100,7 +100,7 @@ function OfPackage({ bundles, api }: { bundles: readonly Bundle[]; api: ApiAddre
         <ul role="list" class="chips-list">
           {bundles.map((bundle) => (
             <li key={bundle.name}>
-              <Link class="chip" to={{ page: "version", catalog: catalog.name, package: name, bundle: bundle.name }} title={bundle.channelNames.join(", ")}>
+              <Link class="tag" to={{ page: "version", catalog: catalog.name, package: name, bundle: bundle.name }} title={bundle.channelNames.join(", ")}>
                 <bdi>{bundle.version ?? bundle.name}</bdi>
                 {apiVersions(bundle, api)}
               </Link>{" "}

@@ -1,7 +1,7 @@
 // The choice of a channel and of a version.
 
 import { navigate } from "../address";
-import { channelLabel } from "../graph/graph";
+import { channelLabel } from "../graph/label";
 import type { FoundPackage, TabProps } from "./package-page";
 
 export function Chooser({ address, found, bundle }: TabProps) {

@@ -50,7 +50,7 @@ function Images({ image, related }: { image: string; related: readonly { name: s
   if (names.size === 0) return <Empty title="The bundle names no images" />;
   return (
     <section class="card stack">
-      <div class="title-row">
+      <div class="card-title">
         <h2>
           Images <span class="count">{names.size}</span>
         </h2>

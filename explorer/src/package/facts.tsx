@@ -143,7 +143,7 @@ function Filters({ items, to }: { items: readonly string[]; to: (item: string) =
     <ul role="list" class="chips-list">
       {[...new Set(items)].map((item) => (
         <li key={item}>
-          <Link class="chip" to={to(item)}>
+          <Link class="tag" to={to(item)}>
             {item}
           </Link>
         </li>

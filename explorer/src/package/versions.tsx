@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { Link, navigate } from "../address";
 import { PackageVersions } from "../generated/PackageVersions";
-import { channelLabel } from "../graph/graph";
+import { channelLabel } from "../graph/label";
 import { Day, Deprecated, Empty, OpenInPlayground, Result } from "../parts";
 import { counted } from "../parts/format";
 import type { TabProps } from "./package-page";

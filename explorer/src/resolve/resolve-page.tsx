@@ -11,7 +11,7 @@ import { Resolve, type ResolveData } from "../generated/Resolve";
 import { ResolveForm, type ResolveFormData } from "../generated/ResolveForm";
 import { SuggestPackages } from "../generated/SuggestPackages";
 import type { Considered, ResolutionFailureCode, ResolutionRejection, ResolveRequest } from "../generated/types";
-import { channelLabel } from "../graph/graph";
+import { channelLabel } from "../graph/label";
 import { Deprecated, DeprecationAlert, Empty, Icon, OpenInPlayground, Result } from "../parts";
 import { counted } from "../parts/format";
 import { clusterExtension } from "../snippets/snippets";
@@ -83,7 +83,7 @@ function Form({ address }: { address: ResolveAddress }) {
         placeholder={example}
         spellcheck={false}
         autocomplete="off"
-        {...(key === "name" && { list })}
+        {...(key === "name" && ({ list } as object))}
         onChange={({ currentTarget }) => choose({ [key]: currentTarget.value.trim() || undefined })}
       />
     </label>
