@@ -29,7 +29,7 @@ export function ListPage({ address }: { address: ListAddress }) {
   return (
     <div class="list">
       <aside class="side" aria-label="Filters">
-        {facets ?? <Loading boxes={12} />}
+        {facets ?? (!result.error && <Loading boxes={12} />)}
       </aside>
       <section class="results" aria-label="Packages">
         <Heading title={address.q ? `${address.q} · Packages` : "Packages"}>Packages</Heading>

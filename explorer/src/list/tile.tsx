@@ -1,4 +1,4 @@
-// A package in the list: one link with what tells it from others.
+// A package in the list, with what tells it from others. All of it is the target of its link.
 
 import { Link } from "../address";
 import type { SearchField, Tile as Shown } from "../generated/documents";
@@ -13,37 +13,34 @@ export interface TileProps {
 export function Tile({ of, matched }: TileProps) {
   const { name, displayName, summary, catalog, icon, metadata, latest, deprecation, defaultChannel } = of;
   const provider = metadata?.provider?.shortName;
-  const id = `${catalog.name}/${name}`;
   const message = deprecation?.message ?? (defaultChannel?.deprecation && `Channel ${defaultChannel.name}: ${defaultChannel.deprecation.message}`);
   return (
-    <li>
-      <Link class="tile" data-item to={{ page: "package", catalog: catalog.name, package: name }} aria-labelledby={`${id}/title ${id}/foot`}>
-        <span class="top">
-          <Icon icon={icon} name={displayName} />
-          <span class="titles" id={`${id}/title`}>
-            <span class="title" title={displayName}>
-              <bdi>{displayName}</bdi>
-            </span>{" "}
-            <span class="name">
-              <bdi>{name}</bdi>
-            </span>
+    <li class="tile">
+      <div class="top">
+        <Icon icon={icon} name={displayName} />
+        <Link class="titles" data-item to={{ page: "package", catalog: catalog.name, package: name }}>
+          <span class="title" title={displayName}>
+            <bdi>{displayName}</bdi>
+          </span>{" "}
+          <span class="name">
+            <bdi>{name}</bdi>
           </span>
-        </span>
-        {provider && (
-          <span class="provider">
-            by <bdi>{provider}</bdi>
-          </span>
-        )}
-        <span class="summary">
-          <bdi>{summary}</bdi>
-        </span>
-        <span class="foot" id={`${id}/foot`}>
-          {latest?.version && <span class="version">{latest.version}</span>}
-          <span class="catalog">{catalog.displayName}</span>
-          {where(matched)}
-          {message && <Deprecated message={message} />}
-        </span>
-      </Link>
+        </Link>
+      </div>
+      {provider && (
+        <p class="provider">
+          by <bdi>{provider}</bdi>
+        </p>
+      )}
+      <p class="summary">
+        <bdi>{summary}</bdi>
+      </p>
+      <p class="foot">
+        {latest?.version && <span class="version">{latest.version}</span>}
+        <span class="catalog">{catalog.displayName}</span>
+        {where(matched)}
+        {message && <Deprecated message={message} />}
+      </p>
     </li>
   );
 }
