@@ -114,7 +114,7 @@ function Both({ address, from, to }: { address: CompareAddress; from: From; to: 
       <Changes title="Properties by type" changes={properties} />
       <section class="card stack">
         <h2>Description</h2>
-        {before === after ? <p class="subtle">The same.</p> : <Lines from={before} to={after} />}
+        {before === after ? <p class="subtle">No difference.</p> : <Lines from={before} to={after} />}
       </section>
     </>
   );
@@ -245,7 +245,8 @@ function Changes({ title, changes }: { title: string; changes: ListChanges }) {
   return (
     <section class="card stack">
       <h2>{title}</h2>
-      <ul role="list" class="compared-changes">
+      {added.length + removed.length === 0 && <p class="subtle">No difference.</p>}
+      <ul role="list" class="compared-changes" hidden={added.length + removed.length === 0}>
         {removed.map((item) => (
           <Change key={`- ${item}`} kind="removed">
             {item}
@@ -291,8 +292,8 @@ function Images({ from, to }: { from: Compared; to: Compared }) {
   return (
     <section class="card stack">
       <h2>Images</h2>
-      {differing.length === 0 && <p class="subtle">The same {counted(changes.length, "image")}.</p>}
-      <ul role="list" class="compared-changes">
+      {differing.length === 0 && <p class="subtle">No difference in {counted(changes.length, "image")}.</p>}
+      <ul role="list" class="compared-changes" hidden={differing.length === 0}>
         {differing.map(({ repository, before, after }) => (
           <Change key={repository} kind={before.length === 0 ? "added" : after.length === 0 ? "removed" : "changed"}>
             <code>{repository}</code>

@@ -216,11 +216,12 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
     }
     event.preventDefault();
   };
+  const haveRanges = upgrades.channels.some(({ entries }) => entries.some(({ skipRange }) => skipRange));
   const chunks = Array.from({ length: Math.ceil(rows.length / CHUNK) }, (_, at) => at * CHUNK);
   return (
     <div
       ref={grid}
-      class={rows.length > MANY_ROWS ? "graph-rows many" : "graph-rows"}
+      class={["graph-rows", rows.length > MANY_ROWS && "many", !haveRanges && "rangeless"].filter(Boolean).join(" ")}
       role="grid"
       aria-label="Versions, highest first"
       aria-multiselectable="true"
@@ -234,7 +235,7 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
         <div role="row" class="graph-row graph-head">
           <span role="columnheader">Version</span>
           <span role="columnheader">Channels</span>
-          <span role="columnheader">Skip range</span>
+          <span role="columnheader">{haveRanges ? "Skip range" : ""}</span>
         </div>
       </div>
       {chunks.map((start) => (

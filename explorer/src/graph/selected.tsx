@@ -29,7 +29,7 @@ export function Selected(props: SelectedProps) {
   const row = upgrades.places.get(selection.current ?? "");
   const marked = upgrades.places.get(selection.marked ?? "");
   return (
-    <aside class="graph-selected card" aria-label="Selected version">
+    <aside class={row === undefined ? "graph-selected card nothing" : "graph-selected card"} aria-label="Selected version">
       {row === undefined ? (
         <p class="subtle">Select a version to see what can be upgraded to it, and what it can be upgraded to.</p>
       ) : marked === undefined || marked === row ? (
@@ -62,8 +62,6 @@ function One({ catalog, packageName, upgrades, selection, onSelect, row }: Selec
           ? "In no channel."
           : `In ${entries.map(({ channel }) => upgrades.channels[channel]!.name).join(", ")}.`}
       </p>
-      <Steps title="Can be upgraded to it" none="No other version" steps={upgrades.predecessors(row)} upgrades={upgrades} onSelect={onSelect} />
-      <Steps title="Can be upgraded to" none="Nothing" steps={upgrades.successors(row)} upgrades={upgrades} onSelect={onSelect} />
       <p class="actions">
         {bundle && (
           <Link class="button" to={{ page: "version", catalog, package: packageName, bundle: name }}>
@@ -74,6 +72,8 @@ function One({ catalog, packageName, upgrades, selection, onSelect, row }: Selec
           {isMarked ? "Select another version" : "Compare with another"}
         </button>
       </p>
+      <Steps title="Can be upgraded to" none="Nothing" steps={upgrades.successors(row)} upgrades={upgrades} onSelect={onSelect} />
+      <Steps title="Can be upgraded to it" none="No other version" steps={upgrades.predecessors(row)} upgrades={upgrades} onSelect={onSelect} />
     </>
   );
 }

@@ -45,7 +45,7 @@ export function VersionTable({ address, found }: TabProps) {
               </label>
               <p role="status">{counted(matching.length, "version")}</p>
             </div>
-            {matching.length === 0 ? <Empty title="No versions" /> : <Table address={address} versions={shown} previous={previous} />}
+            {matching.length === 0 ? <Empty title="No versions" /> : <Table address={address} versions={shown} all={versions} previous={previous} />}
             {shown.length < matching.length && (
               <p>
                 <button type="button" onClick={() => setAll(true)}>
@@ -64,11 +64,14 @@ export function VersionTable({ address, found }: TabProps) {
 
 interface TableProps extends Pick<TabProps, "address"> {
   versions: readonly PackageVersion[];
+  /** Also those that are not shown. */
+  all: readonly PackageVersion[];
   previous: Map<string, string>;
 }
 
-function Table({ address, versions, previous }: TableProps) {
+function Table({ address, versions, all, previous }: TableProps) {
   const { catalog, package: name } = address;
+  const labels = new Map(all.map(({ name, version }) => [name, version ?? name]));
   const haveSupport = versions.some(({ lifecycle }) => lifecycle?.supportEndDate);
   return (
     <div class="card scrolling version-table">
@@ -77,7 +80,9 @@ function Table({ address, versions, previous }: TableProps) {
           <tr>
             <th scope="col">Version</th>
             <th scope="col">Channels</th>
-            <th scope="col">Created</th>
+            <th scope="col" class="created">
+              Created
+            </th>
             {haveSupport && <th scope="col">Supported until</th>}
             <th scope="col">
               <span class="unseen">Comparison</span>
@@ -87,7 +92,7 @@ function Table({ address, versions, previous }: TableProps) {
         <tbody>
           {versions.map((each) => (
             <tr key={each.name}>
-              <th scope="row">
+              <th scope="row" class="nowrap">
                 <Link data-item to={{ page: "version", catalog, package: name, bundle: each.name }} title={each.name}>
                   <bdi>{each.version ?? each.name}</bdi>
                   {each.release && <bdi> release {each.release}</bdi>}
@@ -97,12 +102,12 @@ function Table({ address, versions, previous }: TableProps) {
               <td>
                 <bdi>{each.channelNames.join(", ") || "none"}</bdi>
               </td>
-              <td class="nowrap">{each.metadata?.createdAt ? <Day time={each.metadata.createdAt} /> : ""}</td>
+              <td class="nowrap created">{each.metadata?.createdAt ? <Day time={each.metadata.createdAt} /> : ""}</td>
               {haveSupport && <td class="nowrap">{each.lifecycle?.supportEndDate}</td>}
-              <td class="nowrap">
+              <td>
                 {previous.has(each.name) && (
                   <Link to={{ page: "compare", catalog, package: name, from: previous.get(each.name), to: each.name }}>
-                    Compare with previous<span class="unseen"> of {each.version}</span>
+                    <span class="unseen">{each.version}: </span>Compare with {labels.get(previous.get(each.name)!)}
                   </Link>
                 )}
               </td>
