@@ -8,13 +8,16 @@ import { useMemo } from "preact/hooks";
 import { WebLink } from "./web-link";
 
 /** Longest text that is read as Markdown, in UTF-16 units; a longer one is shown as it is. Real ones have up to 34,000. */
-export const MAX_MARKDOWN = 200_000;
+export const MAX_MARKDOWN = 100_000;
 
 /** Nesting that is shown as such, of quotes, lists and emphasis; what is deeper is shown as it is written. */
 export const MAX_DEPTH = 24;
 
-/** Longest run of one character that can nest or be tried again and again; a longer one makes the text plain. */
-const MAX_RUN = 200;
+/** Openers of emphasis, links and the like in a line that is almost only such; reading more takes quadratic time. */
+const MAX_OPENERS = 800;
+
+/** Quotes and lists that begin in one line within one another; reading more takes quadratic time. */
+const TOO_MANY_MARKERS = /^(?:[ \t]*(?:[-*+>]|\d+[.)])){100}/m;
 
 /** `level` is that of its highest headings: one below that of the heading above it. */
 export function Markdown({ text, level = 3 }: { text: string; level?: number }) {
@@ -35,13 +38,13 @@ export function toNodes(text: string, level: number): ComponentChildren {
   }
 }
 
-/** Whether reading would take quadratic time: a line with more openers than any author nests. */
+/** Whether no author would write it and reading it would take quadratic time. */
 function isHostile(text: string): boolean {
-  for (const line of text.split("\n")) {
+  if (TOO_MANY_MARKERS.test(text)) return true;
+  return text.split("\n").some((line) => {
     const openers = line.match(/[>[\](*_~`!<|\\-]/g)?.length ?? 0;
-    if (openers > 4 * MAX_RUN && openers * 4 > line.length) return true;
-  }
-  return false;
+    return openers > MAX_OPENERS && openers * 4 > line.length;
+  });
 }
 
 class Writer {
@@ -180,11 +183,7 @@ const ENTITIES: Record<string, string> = {
   rarr: "→",
 };
 
-/** The lexer leaves references to characters as they are. */
+/** The lexer reads references to characters by number and leaves those by name. */
 function decoded(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w{1,16}));/gi, (whole, decimal, hexadecimal, name) => {
-    if (name) return ENTITIES[name] ?? whole;
-    const code = decimal ? Number(decimal) : parseInt(hexadecimal, 16);
-    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-  });
+  return text.replace(/&(\w{1,16});/g, (whole, name: string) => ENTITIES[name] ?? whole);
 }
