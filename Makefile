@@ -1,7 +1,7 @@
 # Thin names for what cargo and npm do. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run playground licenses test bench bench-http soak conformance format image regenerate-graphql-js
+.PHONY: help run pages explorer playground licenses test bench bench-pages bench-http soak conformance format image regenerate-graphql-js
 
 # Where cargo leaves what it builds.
 BUILT := $(or $(CARGO_TARGET_DIR),target)
@@ -19,16 +19,21 @@ help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Serve the example catalog (LISTEN=HOST:PORT says where)
-	@$(MAKE) --no-print-directory playground || echo 'running without the playground' >&2
+	@$(MAKE) --no-print-directory pages || echo 'running without the pages for people' >&2
 	cargo run --release --locked -- serve example=examples/catalog --listen $(LISTEN)
 
-playground: playground/dist/site/index.html.gz ## Build the page that is served at / (the next build of catalogql has it)
+pages: explorer playground ## Build the pages for people (the next build of catalogql has them)
+
+explorer: explorer/dist/site/index.html.gz ## Build the catalog explorer, the page at /
+	@:
+
+playground: playground/dist/site/index.html.gz ## Build the page at /playground/
 	@:
 
 licenses: release/dist/third-party.txt.gz ## Collect what `catalogql licenses` prints (the next build of catalogql has it)
 	@:
 
-test: tests/js/node_modules tests/js/tools/node_modules playground licenses ## Run every test
+test: tests/js/node_modules tests/js/tools/node_modules pages licenses ## Run every test
 	tests/setup.sh
 	@mkdir -p $(dir $(SKIPPED)) && : > $(SKIPPED)
 	CATALOGQL_SKIPPED_TESTS=$(SKIPPED) cargo test --workspace --locked
@@ -38,10 +43,15 @@ test: tests/js/node_modules tests/js/tools/node_modules playground licenses ## R
 	npm --prefix tests/js run differential
 	npm --prefix tests/js/tools test
 	npm --prefix playground test
+	npm --prefix explorer test
 	@tests/skipped.sh $(SKIPPED)
 
 bench: ## Measure loading, look-ups and execution
 	cargo bench --workspace --locked
+
+bench-pages: pages playground/node_modules ## Measure the explorer over a real catalog against its budget (needs Node)
+	cargo build --release --locked
+	node explorer/bench.mjs $(BUILT)/release/catalogql
 
 bench-http: benches/peers/graphql-js/node_modules benches/peers/mercurius/node_modules ## Measure HTTP against nginx, graphql-js and mercurius, and swaps under load (needs nginx, wrk, h2load and Node)
 	cargo build --release --locked
@@ -76,10 +86,16 @@ format: ## Format the code
 regenerate-graphql-js: tests/js/node_modules ## Record anew what graphql-js answers
 	npm --prefix tests/js run record
 
-playground/dist/site/index.html.gz: playground/node_modules $(wildcard playground/src/* playground/*.*) examples/operations.graphql
+# What both pages are made of: the look of the head, and the icon.
+SHARED := $(wildcard explorer/src/style/*) playground/src/icon.svg
+
+explorer/dist/site/index.html.gz: explorer/node_modules $(shell find explorer/src explorer/scripts -type f -not -path '*/generated/*') $(wildcard explorer/*.*) $(SHARED) schema.graphql
+	npm --prefix explorer run build
+
+playground/dist/site/index.html.gz: playground/node_modules $(wildcard playground/src/* playground/*.*) $(SHARED) examples/operations.graphql
 	npm --prefix playground run build
 
-release/dist/third-party.txt.gz: release/third_party.py Cargo.lock playground/dist/site/index.html.gz
+release/dist/third-party.txt.gz: release/third_party.py Cargo.lock explorer/dist/site/index.html.gz playground/dist/site/index.html.gz
 	release/third_party.py licenses.gz $(or $(MACHINE),$(shell uname -m)) > $@.part
 	@mv $@.part $@
 

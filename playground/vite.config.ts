@@ -14,8 +14,6 @@ export default defineConfig({
   build: {
     outDir: "dist/site",
     emptyOutDir: true,
-    // The page is at `/`, everything else below `/playground/`.
-    assetsDir: "playground",
     assetsInlineLimit: 0,
     license: { fileName: LICENSES },
     target: "es2022",

@@ -3,7 +3,7 @@
 # which is one file with its line tables (.debug). No time and no path of the machine that builds is in it.
 #
 # It needs Rust, a C compiler and binutils, for aarch64 on another machine those of that processor (Debian:
-# gcc-aarch64-linux-gnu, libc6-dev-arm64-cross), Node for the playground, and Python for the list of licences.
+# gcc-aarch64-linux-gnu, libc6-dev-arm64-cross), Node for the pages for people, and Python for the list of licences.
 set -eu
 cd "$(dirname "$0")/.."
 

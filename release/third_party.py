@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Says which crates are linked into the program and which npm packages are in its page, from what cargo resolves for a
-machine and from what was built of the playground.
+"""Says which crates are linked into the program and which npm packages are in its pages, from what cargo resolves for a
+machine and from what was built of the pages for people.
 
 usage: third_party.py sbom|licenses|licenses.gz x86_64|aarch64
 
@@ -24,8 +24,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# What Vite has put into the page; a program without the playground has none of it.
-PAGE = ROOT / "playground/dist/licenses.json"
+# What Vite has put into the pages; a program without a page has none of it.
+PAGES = [ROOT / page / "dist/licenses.json" for page in ("explorer", "playground")]
 LICENSE = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.IGNORECASE)
 
 
@@ -88,7 +88,8 @@ def glibc():
 
 
 def npm_packages():
-    return json.loads(PAGE.read_text()) if PAGE.exists() else []
+    found = [package for page in PAGES if page.exists() for package in json.loads(page.read_text())]
+    return list({(package["name"], package["version"]): package for package in found}.values())
 
 
 def npm_component(package):
@@ -149,7 +150,7 @@ def licenses(machine):
         texts.setdefault(text.strip(), []).append(name) if text else without.append(name)
     parts = [
         "catalogql is licensed under Apache-2.0. What is linked into it has the licences below, and so have the npm\n"
-        "packages of the page that it serves. The icons of its editor are Codicons by Microsoft (CC-BY-4.0).\n\n"
+        "packages of the pages that it serves. The icons of an editor are Codicons by Microsoft (CC-BY-4.0).\n\n"
         f"glibc {glibc()['version']} is linked statically (LGPL-2.1-or-later; https://www.gnu.org/software/libc).\n"
         "release/build.sh in the source of catalogql links the program again with another glibc."
     ]

@@ -1,8 +1,10 @@
 // Writes `src/generated`: the text and the exact types of every operation in `src/documents`. Each has a file of its own, so
-// that a page loads the documents that it uses; `documents.ts` names them all.
+// that a page loads the documents that it uses; `documents.ts` names them all. `dist/documents.json` has the documents as they
+// are sent, by their digests: servers that execute trusted documents only trust these.
 //
 // A file holds one operation, or fragments that operations share. Nothing is written unless every document is valid.
 
+import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
@@ -30,6 +32,7 @@ const EXPLORER = resolve(import.meta.dirname, "..");
 const SCHEMA = join(EXPLORER, "../schema.graphql");
 const DOCUMENTS = join(EXPLORER, "src/documents");
 const OUTPUT = join(EXPLORER, "src/generated");
+const TRUSTED = join(EXPLORER, "dist/documents.json");
 
 /** TypeScript types of scalars as they come in JSON; those that are not here are texts. */
 const SCALARS = /** @type {Record<string, string>} */ ({
@@ -56,6 +59,10 @@ for (const [name, body] of bodies) {
   write(name, [imports.join("\n"), body]);
 }
 write("documents", [['export * from "./types";', ...[...bodies.keys()].sort().map((name) => `export * from "./${name}";`)].join("\n")]);
+
+const sent = [...operations.values()].map((node) => minified(print(document(node, fragments))));
+const trusted = sent.map((text) => [createHash("sha256").update(text).digest("hex"), text]);
+writeFileSync(TRUSTED, `${JSON.stringify(Object.fromEntries(trusted), null, 2)}\n`);
 
 /**
  * Writes a file of TypeScript.

@@ -74,6 +74,9 @@ export const isTokenWanted = createStore(false);
 /** Whether the last request reached the server. */
 export const isReachable = createStore(true);
 
+/** Whether the server has a playground, as far as it has been asked. */
+export const hasPlayground = createStore(true);
+
 interface Kept {
   answer: Answer<unknown>;
   characters: number;

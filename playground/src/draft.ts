@@ -6,9 +6,9 @@ export interface Draft {
   variables: string;
 }
 
-/** Where GraphQL is answered: beside the page, whatever path leads to it. */
+/** Where GraphQL is answered: beside the folder of the page, whatever path leads to it. */
 export function endpoint(): string {
-  return new URL("graphql", document.baseURI).href;
+  return new URL("../graphql", document.baseURI).href;
 }
 
 /** The draft of a link with `?query=`, and `&variables=` if it has some. */

@@ -55,7 +55,7 @@ test("a small editor works until the large one is there", async () => {
   const slow = await browser.newContext();
   const requested = gate();
   const loaded = gate();
-  await slow.route("**/playground/graphiql-*.js", async (route) => {
+  await slow.route("**/playground/assets/graphiql-*.js", async (route) => {
     requested.resolve(undefined);
     await loaded.promise;
     await route.continue();

@@ -1,4 +1,4 @@
-// What the test of the playground needs: the server over the example catalog, and a browser without any other network.
+// What the tests of the pages need: the server over a copy of a catalog, and a browser without any other network.
 
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -9,27 +9,37 @@ import { chromium } from "playwright-core";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** Serves a copy of the example catalog on a free port. Gives the address of the playground, where the copy is, and what ends it. */
-export async function serve() {
+/**
+ * Serves a copy of a catalog, the example unless another is named, on a free port. Gives the addresses of the pages, where
+ * the copy is, and what ends it.
+ *
+ * @param {object} [options]
+ * @param {string} [options.catalog] The folder of the catalog.
+ * @param {string} [options.name] Its name.
+ * @param {string[]} [options.flags] Further arguments of the program.
+ * @param {number} [options.port]
+ */
+export async function serve({ catalog: original = join(ROOT, "examples/catalog"), name = "example", flags = [], port = 0 } = {}) {
   const program = resolve(ROOT, process.env.CARGO_TARGET_DIR ?? "target", "debug/catalogql");
   if (!existsSync(program)) throw new Error(`${program} is missing: run \`cargo build\``);
-  const store = mkdtempSync(join(tmpdir(), "catalogql-playground-"));
-  const catalog = mkdtempSync(join(tmpdir(), "catalogql-playground-catalog-"));
-  cpSync(join(ROOT, "examples/catalog"), catalog, { recursive: true });
-  const source = `example=${catalog}`;
-  const server = spawn(program, ["serve", source, "--watch", "--listen", "127.0.0.1:0", "--store", store], {
+  const store = mkdtempSync(join(tmpdir(), "catalogql-pages-"));
+  const catalog = mkdtempSync(join(tmpdir(), "catalogql-pages-catalog-"));
+  cpSync(original, catalog, { recursive: true });
+  const server = spawn(program, ["serve", `${name}=${catalog}`, "--watch", "--listen", `127.0.0.1:${port}`, "--store", store, ...flags], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const end = () => {
     server.kill();
-    for (const folder of [store, catalog]) rmSync(folder, { recursive: true });
+    for (const folder of [store, catalog]) rmSync(folder, { recursive: true, force: true });
   };
+  let explorer = "";
   for await (const line of createInterface({ input: server.stdout })) {
-    const address = line.match(/^Playground at (http:\S+)$/)?.[1];
-    if (address) return { address, catalog, end };
+    const [, page, address = ""] = line.match(/^(Explorer|Playground) at (http:\S+)$/) ?? [];
+    if (page === "Explorer") explorer = address;
+    if (page === "Playground") return { address, explorer, catalog, end };
   }
   end();
-  throw new Error("the server names no playground: run `make playground` and then `cargo build`");
+  throw new Error("the server names no playground: run `make pages` and then `cargo build`");
 }
 
 /** A headless Chromium. */
@@ -51,7 +61,7 @@ export async function openPage(context, address, search = "") {
   const page = await context.newPage();
   await page.route("**", (route) => {
     const url = route.request().url();
-    if (url.startsWith(address) || url.startsWith("data:")) return route.fallback();
+    if (url.startsWith(`${new URL(address).origin}/`) || url.startsWith("data:")) return route.fallback();
     faults.push(`it asked ${url}`);
     return route.abort();
   });

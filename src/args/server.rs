@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use axum::http::HeaderValue;
 use clap::ValueHint;
+use pages::{Offer, Pages};
 use store::DEFAULT_QUOTA_BYTES;
 
+use super::DocumentArgs;
 use super::access::AccessArgs;
 use super::kube_api::KubeApiArgs;
 use super::observe::ObserveArgs;
@@ -53,6 +55,8 @@ pub struct ServerArgs {
     pub cors_origin: Vec<HeaderValue>,
     #[command(flatten)]
     pub tls: TlsArgs,
+    #[command(flatten)]
+    pub pages: PageArgs,
     #[command(flatten)]
     pub access: AccessArgs,
     #[command(flatten)]
@@ -116,6 +120,31 @@ fn parse_service(text: &str) -> Result<ServiceName, String> {
     let parts = text.split_once('.').filter(|(service, namespace)| is_label(service) && is_label(namespace));
     let (service, namespace) = parts.ok_or("write the name of a Service and its namespace, such as catalogql.olm")?;
     Ok(ServiceName { service: service.to_owned(), namespace: namespace.to_owned() })
+}
+
+/// Pages for people.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Pages")]
+pub struct PageArgs {
+    /// Do not serve the catalog explorer at `/`
+    #[arg(long)]
+    pub no_explorer: bool,
+    /// Do not serve the playground at `/playground/`
+    #[arg(long)]
+    pub no_playground: bool,
+}
+
+impl PageArgs {
+    /// Returns which pages are served. The documents of the explorer are known when the program is built, so they can be
+    /// trusted; those of the playground cannot.
+    pub fn pages(&self, documents: &DocumentArgs) -> Pages {
+        let offer = |is_off| if is_off { Offer::Disabled } else { Offer::Served };
+        let playground = match offer(self.no_playground) {
+            Offer::Served if documents.trusted_only => Offer::TrustedOnly,
+            playground => playground,
+        };
+        Pages { explorer: offer(self.no_explorer), playground }
+    }
 }
 
 #[cfg(test)]

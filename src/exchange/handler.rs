@@ -14,7 +14,7 @@ labels! {
         Metas = "metas",
         /// An icon.
         Icon = "icon",
-        /// The page for people and its files.
+        /// A page for people, or a file of one.
         Page = "page",
         /// A description: the GraphQL schema, the `OpenAPI` document, or the version.
         Schema = "schema",
@@ -26,15 +26,15 @@ labels! {
 /// What the paths of catalogd's API begin with.
 const CATALOGS: &str = "/catalogs/";
 
-/// What the paths of the files of the page begin with.
-const ASSETS: &str = "/playground/";
+/// What the paths of the files of the pages begin with.
+const PAGE_PATHS: [&str; 2] = ["/assets/", "/playground/"];
 
 impl Handler {
     /// Returns the handler of a path.
     pub(super) fn of_path(path: &str) -> Self {
         match path {
             "/graphql" => Self::Graphql,
-            "/" => Self::Page,
+            "/" | "/playground" => Self::Page,
             "/schema.graphql" | "/openapi.json" | "/version" => Self::Schema,
             _ if is_catalogds(path) => match path.rsplit('/').next() {
                 Some("metas") => Self::Metas,
@@ -42,7 +42,7 @@ impl Handler {
                 _ => Self::Other,
             },
             _ if path.starts_with(ICONS) => Self::Icon,
-            _ if path.starts_with(ASSETS) => Self::Page,
+            _ if PAGE_PATHS.iter().any(|prefix| path.starts_with(prefix)) => Self::Page,
             _ => Self::Other,
         }
     }

@@ -85,7 +85,9 @@ fn every_route_has_its_handler() {
     for (path, handler) in [
         ("/graphql", Handler::Graphql),
         ("/", Handler::Page),
-        ("/playground/a.js", Handler::Page),
+        ("/assets/a.js", Handler::Page),
+        ("/playground", Handler::Page),
+        ("/playground/assets/a.js", Handler::Page),
         ("/schema.graphql", Handler::Schema),
         ("/catalogs/a/api/v1/nothing", Handler::Other),
         ("/graphql/x", Handler::Other),

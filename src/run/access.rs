@@ -133,8 +133,15 @@ mod tests {
         {
             assert_eq!(wanted(path), Wanted::Catalog("a.b".to_owned()), "{path}");
         }
-        for path in ["/", "/schema.graphql", "/openapi.json", "/version", "/playground/a.js", "/catalogs/A/api/v1/all"]
-        {
+        for path in [
+            "/",
+            "/schema.graphql",
+            "/openapi.json",
+            "/version",
+            "/assets/a.js",
+            "/playground/",
+            "/catalogs/A/api/v1/all",
+        ] {
             assert_eq!(wanted(path), Wanted::Public, "{path}");
         }
     }

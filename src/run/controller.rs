@@ -57,7 +57,7 @@ async fn control(
         .then(|| Callers::new(api_server.client.clone(), access.token_audience.clone(), catalogs.clone()));
     let catalogs = (catalogs, task.statistics());
     let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, callers).await?;
-    let (url, ready, has_playground) = (server.url(), server.ready(), server.has_playground());
+    let (url, ready, pages) = (server.url(), server.ready(), server.pages());
     let controller = Controller::start(&api_server, options, loader, settings.clone())?;
     server.count_controller(controller.metrics());
     server.bind_metrics(&args.server, async || Ok(Authorizer::new(api_server.client.clone(), Vec::new()))).await?;
@@ -77,7 +77,7 @@ async fn control(
         move |is_ready, late| report(&ready, is_ready, &late),
         stopped,
     ));
-    output::ignore_closed_pipe(output::listening(&mut io::stdout().lock(), &url, has_playground))?;
+    output::ignore_closed_pipe(output::listening(&mut io::stdout().lock(), &url, pages))?;
     let ended = server.run(|| _ = stop.send_replace(true)).await;
     if timeout(RELEASE, controlling).await.is_err() {
         tracing::warn!("the Lease was not released in time");

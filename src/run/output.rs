@@ -7,6 +7,7 @@ use comfy_table::{CellAlignment, Row, Table, presets};
 use console::{StyledObject, Term, style, truncate_str};
 use fbc::{Catalog, Severity};
 use loading::{Report, SyncStatus};
+use pages::Pages;
 use serde::Serialize;
 use serving::Content;
 
@@ -157,11 +158,14 @@ pub(super) fn served<'a>(out: &mut impl Write, reports: impl Iterator<Item = &'a
     Ok(())
 }
 
-/// Prints where a server listens.
-pub(super) fn listening(out: &mut impl Write, url: &str, has_playground: bool) -> io::Result<()> {
+/// Prints where a server listens, and where its pages are.
+pub(super) fn listening(out: &mut impl Write, url: &str, pages: Pages) -> io::Result<()> {
     writeln!(out, "Listening on {url}/graphql")?;
-    if has_playground {
-        writeln!(out, "Playground at {url}/")?;
+    if pages.has_explorer() {
+        writeln!(out, "Explorer at {url}/")?;
+    }
+    if pages.has_playground() {
+        writeln!(out, "Playground at {url}/playground/")?;
     }
     out.flush()
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use auth::{Authorizer, Callers};
 use controller::connect;
 use loading::{Event, Loader, LoaderTask, Report};
+use pages::Pages;
 use serving::{CatalogName, Catalogs};
 use tokio::sync::mpsc;
 
@@ -47,7 +48,7 @@ async fn serve_catalogs(
     let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, callers).await?;
     server.bind_metrics(&args.server, authorizer).await?;
     let reloads = server.reloads();
-    let (url, ready, has_playground) = (server.url(), server.ready(), server.has_playground());
+    let (url, ready, pages) = (server.url(), server.ready(), server.pages());
     let waits_for_changes = args.watch;
     let (events, mut received) = mpsc::unbounded_channel();
     // Nobody receives events any more when the process ends.
@@ -70,7 +71,7 @@ async fn serve_catalogs(
                     refuse_nothing(&reports, waits_for_changes)?;
                     ready.set();
                     // A server goes on when nobody reads what it prints.
-                    output::ignore_closed_pipe(announce(&reports, &url, has_playground))?;
+                    output::ignore_closed_pipe(announce(&reports, &url, pages))?;
                 }
             },
             () = reload.triggered() => match configuration.read() {
@@ -108,10 +109,10 @@ async fn callers(args: &AccessArgs, catalogs: &Catalogs) -> anyhow::Result<Optio
 }
 
 /// Prints the catalogs that are served, and where.
-fn announce(reports: &BTreeMap<CatalogName, Report>, url: &str, has_playground: bool) -> io::Result<()> {
+fn announce(reports: &BTreeMap<CatalogName, Report>, url: &str, pages: Pages) -> io::Result<()> {
     let mut out = io::stdout().lock();
     output::served(&mut out, reports.values())?;
-    output::listening(&mut out, url, has_playground)
+    output::listening(&mut out, url, pages)
 }
 
 /// Fails if nothing can be served, unless the server waits for changes.

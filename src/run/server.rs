@@ -21,6 +21,7 @@ use graphql::{Engine, ServerInfo};
 use graphql_http::GraphqlHttp;
 use jiff::Timestamp;
 use loading::{LoadStatistics, Loader, LoaderTask};
+use pages::Pages;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serving::{Catalogs, Visibility, catalogs};
 use store::Store;
@@ -59,7 +60,7 @@ pub(super) struct Server {
     options: ListenOptions,
     routes: Router,
     engine: Arc<Engine>,
-    has_playground: bool,
+    pages: Pages,
     sources: Sources,
     /// The listener of metrics, with its route.
     metrics: Option<(Listener, Router)>,
@@ -136,12 +137,12 @@ impl Server {
         let traces = args.observe.traces().map(|options| Traces::start(&options, Arc::clone(&spans))).transpose()?;
         // Where callers are told apart, views see nothing by themselves.
         let reader = if callers.is_some() { catalogs.visible(Visibility::none()) } else { catalogs.clone() };
-        let mut engine = engine(reader.clone(), documents, limits)?;
+        let pages = args.pages.pages(documents);
+        let mut engine = engine(reader.clone(), documents, limits, pages)?;
         if traces.is_some() {
             engine.observe_results(Exchange::add_graphql_result);
         }
         let engine = Arc::new(engine);
-        let playground = if documents.trusted_only { playground::closed() } else { playground::router() };
         let graphql = GraphqlHttp::new(Arc::clone(&engine), &args.cors_origin);
         let sources = Sources {
             exchanges: Arc::new(exchanges(&args.observe, traces.as_ref())?),
@@ -165,10 +166,9 @@ impl Server {
         let routes = routes(&graphql, reader, callers);
         // Without the layer, responses need not vary by origin.
         let routes = if args.cors_origin.is_empty() { routes } else { routes.layer(cors(&args.cors_origin)) };
-        let routes = routes.merge(playground);
-        let has_playground = has_playground(documents);
+        let routes = routes.merge(pages.router());
         let metrics = None;
-        Ok(Self { listener, probes, options, routes, engine, has_playground, sources, metrics, traces, kube_api })
+        Ok(Self { listener, probes, options, routes, engine, pages, sources, metrics, traces, kube_api })
     }
 
     /// Adds the counters of a controller to the metrics.
@@ -209,9 +209,9 @@ impl Server {
         Arc::clone(&self.sources.reloads)
     }
 
-    /// Whether there is a page for people.
-    pub(super) fn has_playground(&self) -> bool {
-        self.has_playground
+    /// Its pages for people.
+    pub(super) fn pages(&self) -> Pages {
+        self.pages
     }
 
     /// Serves until a signal ends it, and `ending` has been called then.
@@ -312,7 +312,7 @@ fn listen_options(args: &ServerArgs, address: SocketAddr, tls: Option<Tls>) -> L
 }
 
 /// Creates the GraphQL engine with its trusted documents.
-fn engine(catalogs: Catalogs, documents: &DocumentArgs, limits: &LimitArgs) -> anyhow::Result<Engine> {
+fn engine(catalogs: Catalogs, documents: &DocumentArgs, limits: &LimitArgs, pages: Pages) -> anyhow::Result<Engine> {
     let limits = Limits { introspection: documents.introspection(), ..limits.limits() };
     let mut engine = Engine::new(catalogs, ANSWERS_BUILD, limits);
     for file in &documents.files {
@@ -322,19 +322,20 @@ fn engine(catalogs: Catalogs, documents: &DocumentArgs, limits: &LimitArgs) -> a
         let count = engine.trust(&json).with_context(|| format!("cannot trust the documents of `{file}`"))?;
         tracing::info!(%file, count, "trusting documents");
     }
+    if documents.trusted_only && pages.has_explorer() {
+        // Limits that its documents exceed are no reason not to start: the other documents are what they are for.
+        if let Err(error) = engine.trust(pages::explorer_documents()) {
+            tracing::warn!(%error, "cannot trust the documents of the explorer: turn it off with --no-explorer");
+        }
+    }
     engine.set_policy(documents.policy());
     engine.set_server(ServerInfo {
         version: build_info().version.to_owned(),
         commit: build_info().commit.map(ToOwned::to_owned),
         // From `/graphql`, also below a path prefix.
-        playground_url: has_playground(documents).then(|| "./".to_owned()),
+        playground_url: pages.has_playground().then(|| "playground/".to_owned()),
     });
     Ok(engine)
-}
-
-/// Whether there is a page for people: it sends documents that nobody trusts.
-fn has_playground(documents: &DocumentArgs) -> bool {
-    playground::is_built() && !documents.trusted_only
 }
 
 /// Says what the program is, as `catalogql version -o json` does.

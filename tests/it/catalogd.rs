@@ -236,7 +236,7 @@ fn a_large_catalog_is_compressed_in_the_background_and_stays_so() {
     }
 }
 
-/// The case of `/`, where catalogd has nothing and we have the playground, or say how to build it.
+/// The case of `/`, where catalogd has nothing and we have the explorer, or say how to build it.
 const ROOT: &str = "paths/root";
 
 #[test]

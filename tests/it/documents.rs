@@ -26,7 +26,7 @@ fn a_server_that_trusts_some_documents_executes_these_by_their_ids_and_no_others
         let refused = graphql(server.address, query);
         assert!(refused.contains(r#""code":"QUERY_NOT_IN_SAFELIST""#) && !refused.contains("\"data\""), "{refused}");
     }
-    let (_, page) = get(server.address, "/");
+    let (_, page) = get(server.address, "/playground/");
     assert!(page.contains("--trusted-only"), "{page}");
 }
 

@@ -88,15 +88,17 @@ fn the_licences_of_what_is_linked_come_with_it() {
     for part in ["tokio ", "aws-lc-sys ", "zstd-sys ", "tikv-jemalloc-sys ", "glibc ", "Apache License", "MIT"] {
         assert!(text.contains(part), "{part}");
     }
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/playground/dist/licenses.json");
-    let Ok(page) = fs::read_to_string(page) else {
-        return report_skipped("npm licences", "the playground was not built", "make playground builds it");
-    };
     let components: BTreeSet<_> = components(&sbom(std::env::consts::ARCH)).map(name).collect();
-    for package in serde_json::from_str::<Vec<Value>>(&page).expect("it is JSON") {
-        let [name, version] = ["name", "version"].map(|field| package[field].as_str().expect("a string"));
-        assert!(text.contains(&format!("\n{name} {version} (")), "{name} {version}");
-        assert!(components.contains(&format!("{name}@{version}")), "{name} {version}");
+    for page in ["explorer", "playground"] {
+        let path = format!("{}/{page}/dist/licenses.json", env!("CARGO_MANIFEST_DIR"));
+        let Ok(licenses) = fs::read_to_string(path) else {
+            return report_skipped("npm licences", &format!("the {page} was not built"), "make pages builds it");
+        };
+        for package in serde_json::from_str::<Vec<Value>>(&licenses).expect("it is JSON") {
+            let [name, version] = ["name", "version"].map(|field| package[field].as_str().expect("a string"));
+            assert!(text.contains(&format!("\n{name} {version} (")), "{name} {version}");
+            assert!(components.contains(&format!("{name}@{version}")), "{name} {version}");
+        }
     }
 }
 

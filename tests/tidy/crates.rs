@@ -22,7 +22,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
     ("graphql-http", &["fbc", "graphql", "http-facts", "metrics", "serving"]),
     ("catalogd-http", &["fbc", "http-facts", "serving"]),
     ("kube-api", &["fbc", "http-facts", "serving"]),
-    ("playground", &["http-facts"]),
+    ("pages", &["http-facts"]),
     ("testing", &["fbc"]),
     ("fuzzing", &["fbc", "graphql", "images", "serving", "testing"]),
 ];
@@ -46,7 +46,7 @@ const RESERVED: [(&str, &[&str]); 27] = [
     ("tar", &["images", "testing"]),
     ("memmap2", &["store"]),
     ("rustix", &["loading", "catalogql"]),
-    ("axum", &["graphql-http", "catalogd-http", "kube-api", "playground", "catalogql"]),
+    ("axum", &["graphql-http", "catalogd-http", "kube-api", "pages", "catalogql"]),
     // A WebSocket is an upgraded connection of hyper.
     ("hyper", &["graphql-http", "catalogql"]),
     ("h2", &["catalogql"]),

@@ -1,6 +1,7 @@
 // The way to the playground: with the very document of a view.
 
-import type { Document } from "../client";
+import { type Document, hasPlayground } from "../client";
+import { useStore } from "../store";
 import { Glyph } from "./glyph";
 
 /** A link that opens a document with its variables in the playground. */
@@ -15,6 +16,7 @@ export interface OpenInPlaygroundProps<Data, Variables> {
 }
 
 export function OpenInPlayground<Data, Variables>({ document, variables }: OpenInPlaygroundProps<Data, Variables>) {
+  if (!useStore(hasPlayground)) return null;
   return (
     <a class="to-playground" href={playgroundUrl(document as Document<unknown, never>, variables)}>
       <Glyph name="open" />

@@ -1,7 +1,7 @@
 // The head of every page.
 
 import { type Address, EVERYTHING, Link, useAddress } from "../address";
-import { token } from "../client";
+import { hasPlayground, token } from "../client";
 import { Glyph, type GlyphName } from "../parts/glyph";
 import { useStore } from "../store";
 import { helpIsOpen } from "./help";
@@ -33,7 +33,7 @@ export function Head() {
             {label}
           </Link>
         ))}
-        <a href="playground/">Playground</a>
+        {useStore(hasPlayground) && <a href="playground/">Playground</a>}
       </nav>
       <ForgetToken />
       <ThemeSwitch />

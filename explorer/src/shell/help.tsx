@@ -71,7 +71,7 @@ function Keys() {
     <>
       <label class="switch">
         <input type="checkbox" checked={areOn} onChange={({ currentTarget }) => setKeys(currentTarget.checked)} />
-        Single keys do something
+        Single-key shortcuts
       </label>
       <table class="keys">
         <tbody>

@@ -1,6 +1,6 @@
 // Keeps in touch with the server: says when content changes and when the server is gone, and notices when it is back.
 
-import { authorization, endpoint, isAbsent, isReachable, query, token } from "../client";
+import { authorization, endpoint, hasPlayground, isAbsent, isReachable, query, token } from "../client";
 import { CatalogChanged, Digests } from "../generated/documents";
 import { minified } from "../minified.mjs";
 import { createStore } from "../store";
@@ -122,6 +122,7 @@ async function stream(): Promise<End> {
 /** Compares what is served with what is shown. */
 async function compare() {
   const { data } = await query(Digests, {});
+  hasPlayground.set(data.server.playgroundUrl !== null);
   const served = new Map(data.catalogs.map(({ name, ...rest }) => [name, rest]));
   const former = (shown ??= served);
   const found = new Map<string, Notice>();

@@ -12,8 +12,8 @@ use testing::{Folders, TEST_TIMEOUT, eventually};
 /// What the address line begins and ends with.
 const ADDRESS: (&str, &str) = ("Listening on http", "/graphql");
 
-/// What the line after it begins with, where the playground was built.
-const PLAYGROUND: &str = "Playground at http";
+/// What the lines after it begin with, where the pages were built.
+const PAGES: [&str; 2] = ["Explorer at http", "Playground at http"];
 
 /// How the program ended, and what it printed.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Server {
     /// lines.
     pub(crate) fn ended(mut self) -> (ExitStatus, Vec<String>, Vec<String>) {
         let status = eventually(|| self.child.try_wait().expect("it is a child"));
-        let printed = self.lines.iter().filter(|line| !line.starts_with(PLAYGROUND)).collect();
+        let printed = self.lines.iter().filter(|line| !PAGES.iter().any(|page| line.starts_with(page))).collect();
         (status, printed, self.errors.iter().collect())
     }
 

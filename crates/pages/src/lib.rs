@@ -1,0 +1,197 @@
+//! The pages for people, embedded in the program with all their files: at `/` the catalog explorer, and at
+//! `/playground/` a page for writing and running GraphQL operations.
+//!
+//! `make pages` builds both and `build.rs` embeds them, each file compressed. In a build without a page, its URL
+//! explains how to build it. The pages know nothing of catalogs and use the server as any other client does.
+
+use std::io::Read;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use flate2::read::GzDecoder;
+use http_facts::coding::Coding;
+use http_facts::negotiation::AcceptableCodings;
+
+include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+
+/// The files of a page: each path below its URL with its content, compressed by gzip. Empty if it was not built.
+type Files = &'static [(&'static str, &'static [u8])];
+
+/// The document of each page.
+const PAGE: &str = "index.html";
+
+/// `Cache-Control` of the pages, which are revalidated each time.
+const REVALIDATE: &str = "no-cache";
+
+/// `Cache-Control` of the files that pages load: their names contain a digest, so that they never change.
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+
+/// What stands at the URL of the explorer in a build without it.
+const EXPLORER_NOT_BUILT: &str = "catalogql answers GraphQL at /graphql; its schema is at /schema.graphql.\n\n\
+     The catalog explorer, which would be here, is no part of this build.\n\
+     Run `make pages` (it needs Node 20 or newer), then build catalogql again.\n";
+
+/// The same where it is turned off.
+const EXPLORER_DISABLED: &str = "catalogql answers GraphQL at /graphql; its schema is at /schema.graphql.\n\n\
+     The catalog explorer, which would be here, is turned off (--no-explorer).\n";
+
+/// What stands at the URL of the playground in a build without it.
+const PLAYGROUND_NOT_BUILT: &str = "catalogql answers GraphQL at /graphql; its schema is at /schema.graphql.\n\n\
+     The playground, which would be here, is no part of this build.\n\
+     Run `make pages` (it needs Node 20 or newer), then build catalogql again.\n";
+
+/// The same where it is turned off.
+const PLAYGROUND_DISABLED: &str = "catalogql answers GraphQL at /graphql; its schema is at /schema.graphql.\n\n\
+     The playground, which would be here, is turned off (--no-playground).\n";
+
+/// The same on a server that executes trusted documents only.
+const TRUSTED_ONLY: &str = "catalogql answers GraphQL at /graphql, and only documents that it was given (--trusted-only).\n\n\
+     The playground, which would be here, sends documents of its own. It is there where catalogql runs without that flag.\n";
+
+/// Content security policy of the explorer: it loads nothing from other hosts, may not be framed, and no text becomes
+/// markup or script. Icons that are fetched with a token are shown from memory (`blob:`).
+const EXPLORER_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
+     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+     require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// Content security policy of the playground. Its editor writes styles into the document.
+const PLAYGROUND_POLICY: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; \
+     style-src 'self' 'unsafe-inline'; font-src 'self' data:; img-src 'self' data:; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Whether a page is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// It is served, if this build contains it.
+    Served,
+    /// A flag turned it off.
+    Disabled,
+    /// The server executes trusted documents only, for which the page is of no use.
+    TrustedOnly,
+}
+
+/// Which pages a server has.
+#[derive(Clone, Copy, Debug)]
+pub struct Pages {
+    /// The catalog explorer, whose documents are in [`explorer_documents`].
+    pub explorer: Offer,
+    /// The playground.
+    pub playground: Offer,
+}
+
+/// Returns the documents that the explorer sends, as a JSON object by their digests; an empty one without the explorer.
+pub fn explorer_documents() -> &'static str {
+    EXPLORER_DOCUMENTS
+}
+
+impl Pages {
+    /// Returns the routes of the pages and of the files that they load. The URL of a page that is not served says why.
+    pub fn router(self) -> Router {
+        self.serving(EXPLORER, PLAYGROUND)
+    }
+
+    /// Returns whether the explorer is served and this build contains it.
+    pub fn has_explorer(self) -> bool {
+        self.explorer == Offer::Served && !EXPLORER.is_empty()
+    }
+
+    /// Returns whether the playground is served and this build contains it.
+    pub fn has_playground(self) -> bool {
+        self.playground == Offer::Served && !PLAYGROUND.is_empty()
+    }
+
+    fn serving(self, explorer: Files, playground: Files) -> Router {
+        let explorer = match self.explorer {
+            Offer::Served => Site { files: explorer, policy: EXPLORER_POLICY, instead: EXPLORER_NOT_BUILT },
+            _ => Site { files: &[], policy: EXPLORER_POLICY, instead: EXPLORER_DISABLED },
+        };
+        let instead = match self.playground {
+            Offer::Served => PLAYGROUND_NOT_BUILT,
+            Offer::Disabled => PLAYGROUND_DISABLED,
+            Offer::TrustedOnly => TRUSTED_ONLY,
+        };
+        let files = if self.playground == Offer::Served { playground } else { &[] };
+        let playground = Site { files, policy: PLAYGROUND_POLICY, instead };
+        let page = |site: Site| get(async move |headers: HeaderMap| site.page(&headers));
+        let assets =
+            |site: Site| get(async move |Path(name): Path<String>, headers: HeaderMap| site.asset(&name, &headers));
+        Router::new()
+            .route("/", page(explorer))
+            .route("/assets/{*name}", assets(explorer))
+            .route("/playground", get(async || Redirect::permanent("playground/")))
+            .route("/playground/", page(playground))
+            .route("/playground/assets/{*name}", assets(playground))
+    }
+}
+
+/// A page with the files that it loads.
+#[derive(Clone, Copy)]
+struct Site {
+    files: Files,
+    /// Content security policy.
+    policy: &'static str,
+    /// Text in the place of a page that is not there.
+    instead: &'static str,
+}
+
+impl Site {
+    fn page(self, headers: &HeaderMap) -> Response {
+        let built = self.file(PAGE, REVALIDATE, headers);
+        built.unwrap_or_else(|| ([(CACHE_CONTROL, REVALIDATE)], self.instead).into_response())
+    }
+
+    fn asset(self, name: &str, headers: &HeaderMap) -> Response {
+        self.file(&format!("assets/{name}"), IMMUTABLE, headers).unwrap_or_else(|| {
+            let head = [(CACHE_CONTROL, "no-store")];
+            (StatusCode::NOT_FOUND, head, "the page has no such file\n").into_response()
+        })
+    }
+
+    /// Responds with a file; `None` if there is no such file.
+    fn file(self, path: &str, cache_control: &'static str, headers: &HeaderMap) -> Option<Response> {
+        let (_, compressed) = self.files.iter().find(|(name, _)| *name == path)?;
+        let head: [(HeaderName, &'static str); 6] = [
+            (CONTENT_TYPE, media_type(path)),
+            (CACHE_CONTROL, cache_control),
+            (VARY, "accept-encoding"),
+            (CONTENT_SECURITY_POLICY, self.policy),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (REFERRER_POLICY, "no-referrer"),
+        ];
+        Some(if AcceptableCodings::from_headers(headers).contains(Coding::Gzip) {
+            (head, [(CONTENT_ENCODING, "gzip")], *compressed).into_response()
+        } else {
+            (head, decompress(compressed)).into_response()
+        })
+    }
+}
+
+/// Returns the media type of a file by its extension, for each kind of file that the builds produce.
+fn media_type(path: &str) -> &'static str {
+    match path.rsplit('.').next() {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("ttf") => "font/ttf",
+        Some("woff2") => "font/woff2",
+        _ => "application/octet-stream",
+    }
+}
+
+/// Decompresses a file. The result is not cached, because hardly any client does not accept gzip.
+fn decompress(compressed: &[u8]) -> Vec<u8> {
+    let mut content = Vec::new();
+    GzDecoder::new(compressed).read_to_end(&mut content).expect("build.rs embeds valid gzip");
+    content
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+// Measures the explorer over the real catalog `community` in Chromium, and ends with status 1 where something takes more
+// than its budget: `make bench-pages`, or `node bench.mjs PROGRAM [ROUNDS]`.
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { gzipSync } from "node:zlib";
+
+import { launch } from "../playground/tests/setup.mjs";
+
+const [program = "", rounds = "5"] = process.argv.slice(2);
+const CORPUS = process.env.CATALOGQL_CORPUS ?? join(homedir(), ".cache/catalogql/corpus");
+const SLOW = 4;
+
+/** @type {[string, number, number, string][]} */
+const results = [];
+
+const server = await serve();
+const browser = await launch();
+try {
+  await firstTile();
+  await typing();
+  await scrolling();
+  await updateGraph();
+  await memory();
+} finally {
+  await browser.close();
+  server.end();
+}
+console.log(`${"what".padEnd(44)} ${"measured".padStart(9)} ${"budget".padStart(8)}`);
+for (const [what, measured, budget, unit] of results) {
+  console.log(`${what.padEnd(44)} ${measured.toFixed(measured < 10 ? 2 : 0).padStart(9)} ${String(budget).padStart(8)} ${unit}${measured > budget ? "  OVER" : ""}`);
+}
+process.exitCode = results.some(([, measured, budget]) => measured > budget) ? 1 : 0;
+
+/** From the navigation to the first tile, with an empty cache, again, and on a slow processor. */
+async function firstTile() {
+  /** @type {Record<"cold" | "warm" | "slow", Loaded[]>} */
+  const loads = { cold: [], warm: [], slow: [] };
+  for (let round = 0; round < Number(rounds); round++) {
+    const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+    const page = await observed(context);
+    loads.cold.push(await loaded(page));
+    loads.warm.push(await loaded(page));
+    await context.close();
+    const other = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+    const throttled = await observed(other);
+    const session = await other.newCDPSession(throttled);
+    await session.send("Emulation.setCPUThrottlingRate", { rate: SLOW });
+    loads.slow.push(await loaded(throttled));
+    await other.close();
+  }
+  results.push(["first tile, empty cache", median(loads.cold.map(({ tile }) => tile)), 500, "ms"]);
+  results.push(["first tile, again", median(loads.warm.map(({ tile }) => tile)), 150, "ms"]);
+  results.push([`first tile, processor ${SLOW} times slower`, median(loads.slow.map(({ tile }) => tile)), 1200, "ms"]);
+  results.push(["layout shift", Math.max(...loads.cold.map(({ shift }) => shift)), 0.02, ""]);
+  results.push(["longest task", median(loads.cold.map(({ task }) => task)), 100, "ms"]);
+  results.push([`longest task, processor ${SLOW} times slower`, median(loads.slow.map(({ task }) => task)), 200, "ms"]);
+  const [{ bytes = 0, compressed = 0, milliseconds = 0 } = {}] = loads.cold.map(({ query }) => query);
+  results.push(["query for 60 tiles with facets", bytes, 50_000, "bytes"]);
+  results.push(["the same compressed", compressed, 8000, "bytes"]);
+  results.push(["the same from request to last byte", milliseconds, 100, "ms"]);
+}
+
+/** From what is typed to another count. */
+async function typing() {
+  const page = await opened("");
+  const words = ["database", "kafka", "redis", "backup", "monitoring", "aws", "certificate", "storage", "quay", "vault"];
+  /** @type {number[]} */
+  const times = [];
+  for (const word of [...words, ...words.toReversed().slice(1)]) {
+    times.push(
+      await page.evaluate(async (word) => {
+        const field = /** @type {HTMLInputElement} */ (document.querySelector("#search"));
+        const status = /** @type {Element} */ (document.querySelector(".summary-row [role=status]"));
+        const former = status.textContent;
+        const started = performance.now();
+        field.value = word;
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+        await new Promise((resolve) => {
+          const look = () => (status.textContent !== former && !document.querySelector(".tiles.stale") ? resolve(undefined) : requestAnimationFrame(look));
+          look();
+        });
+        return performance.now() - started;
+      }, word),
+    );
+  }
+  results.push(["typing to results, 95th percentile", percentile(times, 95), 150, "ms"]);
+  await page.context().close();
+}
+
+/** Frames while the whole list goes by. */
+async function scrolling() {
+  const page = await opened("");
+  const frames = await page.evaluate(async () => {
+    /** @type {number[]} */
+    const frames = [];
+    let last = performance.now();
+    let still = 0;
+    while (still < 60) {
+      const before = scrollY;
+      scrollBy({ top: 60, behavior: "instant" });
+      const now = await new Promise(requestAnimationFrame);
+      frames.push(now - last);
+      last = now;
+      still = scrollY === before ? still + 1 : 0;
+    }
+    return frames.slice(1, -60);
+  });
+  results.push([`frame while scrolling, 95th percentile of ${frames.length}`, percentile(frames, 95), 25, "ms"]);
+  results.push(["longest frame while scrolling", Math.max(...frames), 150, "ms"]);
+  await page.context().close();
+}
+
+/** From the navigation to the update graph of the package with the most updates. */
+async function updateGraph() {
+  /** @type {number[]} */
+  const times = [];
+  for (let round = 0; round < Number(rounds); round++) {
+    const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+    const page = await context.newPage();
+    await page.goto(`${server.address}?catalog=community&package=project-quay&tab=updates`);
+    await page.locator("main tbody tr").first().waitFor();
+    times.push(await page.evaluate(() => performance.now()));
+    await context.close();
+  }
+  results.push(["update graph of project-quay, from navigation", median(times), 500, "ms"]);
+}
+
+/** What is left of twenty pages of packages when the reader is back at the list. */
+async function memory() {
+  const page = await opened("");
+  const session = await page.context().newCDPSession(page);
+  const before = await heap(session);
+  for (let at = 0; at < 20; at++) {
+    await page.locator(".tile a").nth(at).click();
+    await page.waitForFunction(() => document.querySelector("h1") && !document.querySelector("main .loading, .tiles"));
+    await page.goBack();
+    await page.locator(".tile").first().waitFor();
+  }
+  results.push(["heap after 20 pages of packages and back, more by", ((await heap(session)) - before) / 1e6, 10, "MB"]);
+  await page.context().close();
+}
+
+/** @param {import("playwright-core").CDPSession} session */
+async function heap(session) {
+  await session.send("HeapProfiler.collectGarbage");
+  return (await session.send("Runtime.getHeapUsage")).usedSize;
+}
+
+/**
+ * A page that notes when its first tile is there, what shifts, and which tasks are long.
+ *
+ * @param {import("playwright-core").BrowserContext} context
+ */
+async function observed(context) {
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    const noted = { tile: 0, shift: 0, task: 0 };
+    Object.assign(window, { noted });
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) noted.shift += /** @type {any} */ (entry).value;
+    }).observe({ type: "layout-shift", buffered: true });
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) noted.task = Math.max(noted.task, entry.duration);
+    }).observe({ type: "longtask", buffered: true });
+    const look = () => {
+      if (document.querySelector(".tile")) noted.tile = performance.now();
+      else requestAnimationFrame(look);
+    };
+    look();
+  });
+  return page;
+}
+
+/**
+ * @typedef {{ tile: number, shift: number, task: number, query: { bytes: number, compressed: number, milliseconds: number } }} Loaded
+ *
+ * @param {import("playwright-core").Page} page
+ * @returns {Promise<Loaded>}
+ */
+async function loaded(page) {
+  const response = page.waitForResponse((response) => response.url().includes("graphql?query=query"));
+  await page.goto(server.address);
+  await page.locator(".tile").first().waitFor();
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 500)));
+  const noted = await page.evaluate(() => /** @type {any} */ (window).noted);
+  const body = await (await response).body();
+  const timing = (await response).request().timing();
+  const query = { bytes: body.length, compressed: gzipSync(body).length, milliseconds: timing.responseEnd - timing.requestStart };
+  return { ...noted, query };
+}
+
+/** @param {string} search */
+async function opened(search) {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+  const page = await context.newPage();
+  await page.goto(server.address + search);
+  await page.locator(".tile").first().waitFor();
+  return page;
+}
+
+/** Serves the catalog by the program. */
+async function serve() {
+  const catalog = join(CORPUS, "community");
+  if (!existsSync(catalog)) throw new Error(`${catalog} is missing: CONTRIBUTING.md says what the corpus is`);
+  if (!existsSync(program)) throw new Error("usage: node bench.mjs PROGRAM [ROUNDS]");
+  const store = mkdtempSync(join(tmpdir(), "catalogql-bench-"));
+  const child = spawn(program, ["serve", catalog, "--listen", "127.0.0.1:0", "--store", store], { stdio: ["ignore", "pipe", "ignore"] });
+  const end = () => {
+    child.kill();
+    rmSync(store, { recursive: true, force: true });
+  };
+  for await (const line of createInterface({ input: child.stdout })) {
+    const address = line.match(/^Explorer at (http:\S+)$/)?.[1];
+    if (address) return { address, end };
+  }
+  end();
+  throw new Error("the program has no explorer: run `make explorer`, then build it again");
+}
+
+/** @param {number[]} values */
+function median(values) {
+  return percentile(values, 50);
+}
+
+/** @param {number[]} values @param {number} percent */
+function percentile(values, percent) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN;
+}

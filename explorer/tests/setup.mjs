@@ -1,0 +1,59 @@
+// What the tests of the explorer need beside those of the playground: two catalogs, axe, and to wait for what is shown.
+
+import { readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+
+import { serve } from "../../playground/tests/setup.mjs";
+import { hostileCatalog } from "./fixture.mjs";
+
+export { launch, openPage } from "../../playground/tests/setup.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** @param {string[]} [flags] */
+export async function serveBoth(flags = []) {
+  const hostile = hostileCatalog();
+  const server = await serve({ flags: [`hostile=${hostile}`, ...flags] });
+  const end = () => {
+    server.end();
+    rmSync(hostile, { recursive: true, force: true });
+  };
+  return { ...server, hostile, end };
+}
+
+/**
+ * Waits until a page shows what it has: its heading, and nothing that is being loaded.
+ *
+ * @param {import("playwright-core").Page} page
+ */
+export async function settled(page) {
+  await page.locator("h1").first().waitFor();
+  await page.waitForFunction(() => !document.querySelector("main .loading, main [aria-busy=true]"));
+}
+
+/**
+ * What axe finds, in a line each.
+ *
+ * @param {import("playwright-core").Page} page
+ * @returns {Promise<string[]>}
+ */
+export async function barriers(page) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
+  const { violations } = await page.evaluate((values) => /** @type {any} */ (window).axe.run({ runOnly: { type: "tag", values }, resultTypes: ["violations"] }), RULES);
+  return violations.flatMap((/** @type {any} */ { id, nodes }) =>
+    nodes.map((/** @type {any} */ { target, any, all, none }) => {
+      const [check] = [...any, ...all, ...none];
+      return `${id}: ${target.join(" ")}: ${check?.message ?? ""}`;
+    }),
+  );
+}
+
+/**
+ * How far a page reaches to the right of the window, in pixels.
+ *
+ * @param {import("playwright-core").Page} page
+ */
+export function overflow(page) {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}

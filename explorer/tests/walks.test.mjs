@@ -1,0 +1,227 @@
+// What a reader does: by keyboard and pointer, forth and back, while the server goes and comes, and content changes.
+
+import assert from "node:assert/strict";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+
+import { launch, openPage, serveBoth, settled } from "./setup.mjs";
+
+/** @type {Awaited<ReturnType<typeof serveBoth>>} */
+let server;
+/** @type {import("playwright-core").Browser} */
+let browser;
+/** @type {import("playwright-core").BrowserContext} */
+let context;
+/** @type {import("playwright-core").Page} */
+let page;
+/** @type {string[]} */
+let faults;
+/** Whether the page follows what changes. */
+let isLive = false;
+
+before(async () => {
+  [server, browser] = await Promise.all([serveBoth(), launch()]);
+});
+
+after(async () => {
+  await browser?.close();
+  server?.end();
+});
+
+beforeEach(async () => {
+  context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+  isLive = false;
+  context.on("response", (response) => {
+    isLive ||= response.headers()["content-type"]?.startsWith("text/event-stream") ?? false;
+  });
+  ({ page, faults } = await openPage(context, server.explorer));
+  await settled(page);
+});
+
+afterEach(async () => {
+  await context.close();
+  assert.deepEqual(faults, []);
+});
+
+test("the first page takes four requests and its icon", async () => {
+  const fresh = await browser.newContext();
+  /** @type {string[]} */
+  const requests = [];
+  fresh.on("request", (request) => requests.push(new URL(request.url()).pathname.replace(/-[^/]+\./, ".")));
+  const opened = await openPage(fresh, server.explorer);
+  await opened.page.locator(".tile").first().waitFor();
+  const beforeIcons = requests.filter((path) => !path.startsWith("/icons/") && !path.endsWith(".svg"));
+  assert.deepEqual(beforeIcons.sort(), ["/", "/assets/index.css", "/assets/index.js", "/graphql"]);
+  await fresh.close();
+  assert.deepEqual(opened.faults, []);
+});
+
+test("search is in the address, and the count follows", async () => {
+  await page.keyboard.press("/");
+  await page.keyboard.type("quillstore");
+  await page.getByRole("status").filter({ hasText: /^1 package$/ }).waitFor();
+  assert.equal(new URL(page.url()).search, "?q=quillstore");
+  assert.equal(await focusedId(), "search");
+  assert.equal(await page.title(), "quillstore · Packages · Operator catalogs");
+  await page.getByRole("searchbox", { name: "Search packages" }).fill("");
+  await page.getByRole("status").filter({ hasText: /^1\d\d packages$/ }).waitFor();
+  assert.equal(new URL(page.url()).search, "");
+});
+
+test("a filter is a chip that takes it back", async () => {
+  await page.getByRole("checkbox", { name: /^example/ }).check();
+  await page.getByRole("status").filter({ hasText: /^5 packages$/ }).waitFor();
+  assert.equal(new URL(page.url()).search, "?in=example");
+  await page.getByRole("radio", { name: /^Without deprecated/ }).check();
+  await page.getByRole("status").filter({ hasText: /^4 packages$/ }).waitFor();
+  await page.getByRole("link", { name: "Remove the filter Catalog: example" }).click();
+  await page.getByRole("status").filter({ hasText: /^1\d\d packages$/ }).waitFor();
+  assert.equal(new URL(page.url()).search, "?deprecated=no");
+  await page.goBack();
+  await page.getByRole("status").filter({ hasText: /^4 packages$/ }).waitFor();
+});
+
+test("tiles are walked by keys, and the way back leads to the one that was left", async () => {
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("ArrowDown");
+  const tile = await page.evaluate(() => document.activeElement?.getAttribute("href"));
+  assert.match(tile ?? "", /^\?catalog=/);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/package=/);
+  await settled(page);
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
+  await page.goBack();
+  await page.waitForFunction((href) => document.activeElement?.getAttribute("href") === href, tile);
+});
+
+test("the end of the list brings more, and the way back finds as many", async () => {
+  await page.getByRole("checkbox", { name: /^hostile/ }).check();
+  await page.getByRole("status").filter({ hasText: /^133 packages$/ }).waitFor();
+  const last = page.locator('.tile a[href*="plain-129"]');
+  await page.waitForFunction(() => {
+    scrollTo(0, document.documentElement.scrollHeight);
+    return document.querySelectorAll(".tile").length === 133;
+  });
+  await last.scrollIntoViewIfNeeded();
+  const depth = await page.evaluate(() => scrollY);
+  assert.ok(depth > 3000, `${depth}`);
+  await last.click();
+  await page.waitForURL(/package=plain-129/);
+  await settled(page);
+  assert.equal(await page.evaluate(() => scrollY), 0);
+  await page.goBack();
+  await page.waitForFunction((depth) => Math.abs(scrollY - depth) < 50, depth);
+});
+
+test("no key does anything in a field, or when keys are switched off", async () => {
+  await page.keyboard.press("/");
+  await page.keyboard.type("gc?");
+  assert.equal(await page.getByRole("searchbox", { name: "Search packages" }).inputValue(), "gc?");
+  await page.getByRole("button", { name: "Help" }).click();
+  await page.getByRole("checkbox", { name: "Single-key shortcuts" }).uncheck();
+  await page.keyboard.press("Escape");
+  await page.locator("h1").click();
+  await page.keyboard.press("?");
+  assert.equal(await page.getByRole("dialog").count(), 0);
+  await page.getByRole("button", { name: "Help" }).click();
+  await page.getByRole("checkbox", { name: "Single-key shortcuts" }).check();
+  await page.keyboard.press("Escape");
+  await page.locator("h1").click();
+  await page.keyboard.press("g");
+  await page.keyboard.press("c");
+  await page.getByRole("heading", { name: "Catalogs", level: 1 }).waitFor();
+});
+
+test("the theme is remembered and there before anything is shown", async () => {
+  await page.getByRole("button", { name: "Theme: system" }).click();
+  await page.getByRole("button", { name: "Theme: light" }).click();
+  await page.getByRole("button", { name: "Theme: dark" }).waitFor();
+  await page.reload();
+  assert.equal(await page.evaluate(() => document.documentElement.style.colorScheme), "dark");
+});
+
+test("a view opens its very query in the playground", async () => {
+  const link = page.getByRole("link", { name: "Open in the playground" }).first();
+  const url = new URL((await link.getAttribute("href")) ?? "", server.explorer);
+  assert.equal(url.pathname, "/playground/");
+  const query = url.searchParams.get("query") ?? "";
+  const variables = JSON.parse(url.searchParams.get("variables") ?? "");
+  const response = await fetch(new URL("/graphql", server.explorer), {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ query, variables }),
+  });
+  const { data, errors } = await response.json();
+  assert.deepEqual([errors, data.packages.edges.length], [undefined, 60]);
+});
+
+test("content that changes meanwhile is announced, and shown when the reader wants it", async () => {
+  await poll(() => isLive);
+  const blob = { schema: "olm.package", name: "newcomer", defaultChannel: "stable" };
+  const file = join(server.catalog, "newcomer.json");
+  writeFileSync(file, JSON.stringify(blob));
+  const bar = page.getByRole("status").filter({ hasText: "example has new content." });
+  await bar.waitFor();
+  assert.equal(await page.locator('.tile a[href*="newcomer"]').count(), 0);
+  await bar.getByRole("button", { name: "Show what is served now" }).click();
+  await page.getByRole("status").filter({ hasText: /^139 packages$/ }).waitFor();
+  await bar.waitFor({ state: "detached" });
+  rmSync(file);
+});
+
+test("a server that is gone and back costs the reader nothing", async () => {
+  await page.route("**/graphql*", (route) => route.abort("connectionrefused"));
+  await page.getByRole("radio", { name: /^Only deprecated/ }).check();
+  await page.getByRole("status").filter({ hasText: "The server does not answer" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "The server cannot be reached" }).waitFor();
+  assert.ok((await page.locator(".tile").count()) > 0);
+  await page.unroute("**/graphql*");
+  await page.getByRole("button", { name: "Try now" }).click();
+  await page.getByRole("status").filter({ hasText: /^\d packages$/ }).waitFor();
+  await page.getByRole("alert").waitFor({ state: "detached" });
+  faults = faults.filter((fault) => !fault.includes("ERR_CONNECTION_REFUSED"));
+});
+
+test("a server that wants to know who asks gets the token that the reader gives, and icons and changes are asked for with it", async () => {
+  const guarded = await browser.newContext();
+  /** @type {Set<string>} */
+  const authorized = new Set();
+  await guarded.route(/\/(graphql|icons\/)/, (route) => {
+    const request = route.request();
+    if (request.headers().authorization !== "Bearer opensesame") return route.fulfill({ status: 401, contentType: "text/plain", body: "Unauthorized" });
+    authorized.add(request.headers().accept === "text/event-stream" ? "changes" : new URL(request.url()).pathname.split("/")[1] ?? "");
+    return route.fallback();
+  });
+  const opened = await openPage(guarded, server.explorer, "?in=example");
+  await opened.page.getByRole("dialog", { name: "A token is needed" }).waitFor();
+  await opened.page.getByLabel("Bearer token").fill("wrong");
+  await opened.page.getByRole("button", { name: "Use the token" }).click();
+  await opened.page.getByText("The token was not accepted.").waitFor();
+  await opened.page.getByLabel("Bearer token").fill("opensesame");
+  await opened.page.getByRole("button", { name: "Use the token" }).click();
+  await opened.page.getByRole("status").filter({ hasText: /^5 packages$/ }).waitFor();
+  await opened.page.waitForFunction(() => document.querySelector('.tile img[src^="blob:"]'));
+  const stored = await opened.page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }) + location.href + document.cookie);
+  assert.ok(!stored.includes("opensesame"));
+  await opened.page.waitForFunction(() => !document.querySelector("dialog[open]"));
+  await poll(() => authorized.has("changes"));
+  assert.deepEqual([...authorized].sort(), ["changes", "graphql", "icons"]);
+  await guarded.close();
+  assert.deepEqual(opened.faults.filter((fault) => !fault.includes("401")), []);
+});
+
+/** Waits until something holds. @param {() => boolean} holds */
+async function poll(holds) {
+  const end = Date.now() + 20_000;
+  while (!holds()) {
+    assert.ok(Date.now() < end, "it does not come to hold");
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** The id of the element that has the focus. */
+function focusedId() {
+  return page.evaluate(() => document.activeElement?.id);
+}
