@@ -30,7 +30,8 @@ export default function ComparePage({ address }: { address: CompareAddress }) {
         {found && <Icon icon={found.icon} name={found.displayName} size={64} />}
         <div>
           <Heading title={title}>
-            <bdi>{title}</bdi>
+            Compare versions{found && " of "}
+            {found && <bdi>{found.displayName}</bdi>}
           </Heading>
           <p class="package-names">
             <Link to={{ page: "package", catalog, package: name }}>

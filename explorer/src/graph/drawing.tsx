@@ -1,5 +1,7 @@
 // The picture beside the rows. Screen readers have the rows.
 
+import { useMemo } from "preact/hooks";
+
 import type { Dot, Lane, Line } from "./lanes";
 
 /** Measures in pixels, and which rows are shown. */
@@ -20,42 +22,70 @@ export interface DrawingProps {
   related: ReadonlyMap<number, string>;
 }
 
+/** The lanes are drawn once; what a selection marks is drawn over them. */
 export function Drawing({ lanes, place, start, count, width, related }: DrawingProps) {
-  const shown = new Map(place.rows.map((row, at) => [row, at]));
-  const y = (at: number) => (at - start) * place.row + place.row / 2;
-  const isIn = (at: number) => at >= start && at < start + count;
+  const picture = useMemo(() => drawLanes(lanes, place, start, count), [lanes, place, start, count]);
   return (
     <svg class="graph-lanes" aria-hidden="true" width={width} height={count * place.row}>
-      {lanes.map((lane) => {
-        const x = lane.column * place.lane + place.lane / 2 + 2;
-        const ends = (line: Line) => [shown.get(line.to), shown.get(line.from)] as const;
-        return (
-          <g key={lane.channel} class={`lane-${lane.colour + 1}`}>
-            {lane.lines.map((line) => {
-              const [top, bottom] = ends(line);
-              if (top === undefined || bottom === undefined) return null;
-              if (Math.max(top, bottom) < start || Math.min(top, bottom) >= start + count) return null;
-              const style = `${line.kind}${related.get(line.to)?.includes("path") && related.get(line.from)?.includes("path") ? " path" : ""}`;
-              return <path key={`${line.from} ${line.to}`} class={style} d={curve(x, y(top), y(bottom), line.isArc, place.lane)} />;
-            })}
-            {lane.dots.map((dot) => {
-              const at = shown.get(dot.row);
-              if (at === undefined || !isIn(at)) return null;
-              return <circle key={dot.row} class={styleOf(dot, related)} cx={x} cy={y(at)} r={dot.mark === "head" ? 5.5 : 4.5} />;
-            })}
-          </g>
-        );
-      })}
+      {picture}
+      {marks(lanes, place, start, count, related)}
     </svg>
   );
+}
+
+function drawLanes(lanes: readonly Lane[], place: Place, start: number, count: number) {
+  const shown = new Map(place.rows.map((row, at) => [row, at]));
+  const y = (at: number) => (at - start) * place.row + place.row / 2;
+  const paths = (lane: Lane, kind: Line["kind"]) =>
+    lane.lines.flatMap((line) => {
+      const [top, bottom] = [shown.get(line.to), shown.get(line.from)];
+      if (line.kind !== kind || top === undefined || bottom === undefined) return [];
+      if (Math.max(top, bottom) < start || Math.min(top, bottom) >= start + count) return [];
+      return curve(xOf(lane, place), y(top), y(bottom), line.isArc, place.lane);
+    });
+  return lanes.map((lane) => (
+    <g key={lane.channel} class={`lane-${lane.colour + 1}`}>
+      {KINDS.map((kind) => (
+        <path key={kind} class={kind} d={paths(lane, kind).join("")} />
+      ))}
+      {lane.dots.map(({ row, mark }) => {
+        const at = shown.get(row);
+        if (at === undefined || at < start || at >= start + count) return null;
+        return <circle key={row} class={mark} cx={xOf(lane, place)} cy={y(at)} r={radius(mark)} />;
+      })}
+    </g>
+  ));
+}
+
+const KINDS = ["skips", "replaces"] as const;
+
+/** Dots that the selected version can go to, that are on the path between two, and its own. */
+function marks(lanes: readonly Lane[], place: Place, start: number, count: number, related: ReadonlyMap<number, string>) {
+  if (related.size === 0) return null;
+  const rows = place.rows.slice(start, start + count);
+  const marked = new Map(rows.flatMap((row, at) => (/to|path|current/.test(related.get(row) ?? "") ? [[row, at] as const] : [])));
+  if (marked.size === 0) return null;
+  return lanes.map((lane) => (
+    <g key={`marks ${lane.channel}`} class={`marks lane-${lane.colour + 1}`}>
+      {lane.dots.map(({ row, mark }) => {
+        const at = marked.get(row);
+        if (at === undefined) return null;
+        return <circle key={row} cx={xOf(lane, place)} cy={at * place.row + place.row / 2} r={radius(mark)} />;
+      })}
+    </g>
+  ));
+}
+
+function xOf(lane: Lane, place: Place): number {
+  return lane.column * place.lane + place.lane / 2 + 2;
+}
+
+function radius(mark: Dot["mark"]): number {
+  return mark === "head" ? 5.5 : 4.5;
 }
 
 function curve(x: number, top: number, bottom: number, isArc: boolean, lane: number): string {
   if (!isArc) return `M${x} ${top}V${bottom}`;
   const bend = x + lane / 2 + 2;
   return `M${x} ${top}C${bend} ${top} ${bend} ${bottom} ${x} ${bottom}`;
-}
-
-function styleOf({ row, mark }: Dot, related: ReadonlyMap<number, string>): string {
-  return `${mark} ${related.get(row) ?? ""}`.trim();
 }

@@ -44,12 +44,11 @@ export function UpdateGraph({ catalog, packageName, data, channel, withChannel }
   const lanes = useMemo(() => layOut(upgrades, shown), [upgrades, shown]);
   const isNarrow = useNarrow();
   const columns = isNarrow ? MAX_COLUMNS / 2 : MAX_COLUMNS;
-  const drawn = allLanes ? lanes : lanes.filter((lane) => lane.column < columns);
+  const drawn = useMemo(() => (allLanes ? lanes : lanes.filter((lane) => lane.column < columns)), [lanes, allLanes, columns]);
   const rows = useMemo(() => rowsOf(upgrades, lanes, onlyHeads), [upgrades, lanes, onlyHeads]);
+  const place = useMemo((): Place => ({ lane: isNarrow ? 12 : 18, row: isNarrow ? 52 : 32, rows }), [isNarrow, rows]);
   const [selection, setSelection] = useState<Selection>({});
   if (upgrades.channels.length === 0) return <Empty title="The package has no channels" />;
-  const height = isNarrow ? 52 : 32;
-  const place: Place = { lane: isNarrow ? 12 : 18, row: height, rows };
   return (
     <div class="graph">
       <div class="graph-tools">
@@ -123,7 +122,7 @@ function ChannelSelect({ channels, channel, withChannel }: ChannelSelectProps) {
     <label class="field">
       Channel
       <select value={channel ?? ""} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-        <option value="">All {channels.length}</option>
+        <option value="">All ({channels.length})</option>
         {channels.map((each) => (
           <option key={each.name} value={each.name}>
             {channelLabel(each)}
@@ -181,7 +180,8 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
   const grid = useRef<HTMLDivElement>(null);
   const { rows } = place;
   const related = useMemo(() => relatedRows(upgrades, selection), [upgrades, selection]);
-  const heads = useMemo(() => headsOf(upgrades), [upgrades]);
+  const heads = useMemo(() => namesByRow(upgrades, (channel) => upgrades.heads(channel)), [upgrades]);
+  const stranded = useMemo(() => namesByRow(upgrades, (channel) => upgrades.stranded(channel)), [upgrades]);
   const current = selection.current === undefined ? -1 : rows.indexOf(upgrades.places.get(selection.current) ?? -1);
   const width = (Math.max(0, ...lanes.map((lane) => lane.column)) + 1) * place.lane + 8;
   const longest = useMemo(() => longestLabel(upgrades, rows), [upgrades, rows]);
@@ -216,6 +216,10 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
     }
     event.preventDefault();
   };
+  const clicked = (event: MouseEvent) => {
+    const row = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-row]") : null;
+    if (row) select(Number(row.dataset["row"]), event.shiftKey || event.ctrlKey || event.metaKey);
+  };
   const haveRanges = upgrades.channels.some(({ entries }) => entries.some(({ skipRange }) => skipRange));
   const chunks = Array.from({ length: Math.ceil(rows.length / CHUNK) }, (_, at) => at * CHUNK);
   return (
@@ -227,6 +231,7 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
       aria-multiselectable="true"
       aria-describedby="graph-keys"
       onKeyDown={moved}
+      onClick={clicked}
     >
       <p id="graph-keys" class="unseen">
         Arrow keys select a version, Space marks it for a comparison with the next one, Enter opens it.
@@ -246,11 +251,12 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
               key={row}
               upgrades={upgrades}
               row={row}
-              heads={heads.get(row) ?? []}
+              heads={heads.get(row) ?? NONE}
+              stranded={stranded.get(row) ?? NONE}
               style={related.get(row) ?? ""}
               isSelected={upgrades.rows[row]!.name === selection.current || upgrades.rows[row]!.name === selection.marked}
               isCurrent={start + index === Math.max(current, 0)}
-              onClick={(event) => select(start + index, event.shiftKey || event.ctrlKey || event.metaKey)}
+              at={start + index}
             />
           ))}
         </div>
@@ -259,49 +265,62 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
   );
 }
 
+const NONE: readonly string[] = [];
+
 interface GraphRowProps {
   upgrades: Upgrades<GraphVersion>;
   row: number;
   /** Names of the channels whose head it is. */
   heads: readonly string[];
+  /** Names of the channels in which no upgrades lead from it to the head. */
+  stranded: readonly string[];
   style: string;
   isSelected: boolean;
   isCurrent: boolean;
-  onClick: (event: MouseEvent) => void;
+  /** Its place among the shown rows. */
+  at: number;
 }
 
-function GraphRow({ upgrades, row, heads, style, isSelected, isCurrent, onClick }: GraphRowProps) {
-  const { name, bundle, entries } = upgrades.rows[row]!;
-  const channels = entries.map(({ channel }) => upgrades.channels[channel]!.name).filter((name) => !heads.includes(name));
-  const ranges = [...new Set(entries.flatMap(({ entry }) => entry.skipRange ?? []))];
-  return (
-    <div
-      role="row"
-      data-row
-      class={`graph-row ${style}`}
-      tabIndex={isCurrent ? 0 : -1}
-      aria-selected={isSelected}
-      onClick={onClick}
-    >
-      <span role="gridcell" class="graph-version">
-        <bdi>{bundle?.version ?? name}</bdi>
-        {!bundle && <span class="badge">not in the catalog</span>}
-        {bundle?.deprecation && <Deprecated message={bundle.deprecation.message} />}
-      </span>
-      <span role="gridcell" class="graph-channels">
-        {heads.length > 0 && (
-          <strong>
-            head of <bdi>{heads.join(", ")}</bdi>
-          </strong>
-        )}
-        {heads.length > 0 && channels.length > 0 && " · "}
-        <bdi>{channels.join(", ")}</bdi>
-      </span>
-      <span role="gridcell" class="graph-ranges">
-        {ranges.join(" · ")}
-      </span>
-    </div>
-  );
+function GraphRow({ upgrades, row, heads, stranded, style, isSelected, isCurrent, at }: GraphRowProps) {
+  // Most rows are as they were when another one is selected.
+  return useMemo(() => {
+    const { name, bundle, entries } = upgrades.rows[row]!;
+    const channels = entries.map(({ channel }) => upgrades.channels[channel]!.name).filter((name) => !heads.includes(name));
+    const ranges = [...new Set(entries.flatMap(({ entry }) => entry.skipRange ?? []))];
+    return (
+      <div
+        role="row"
+        data-row={at}
+        class={`graph-row ${style}`}
+        tabIndex={isCurrent ? 0 : -1}
+        aria-selected={isSelected}
+      >
+        <span role="gridcell" class="graph-version">
+          <bdi>{bundle?.version ?? name}</bdi>
+          {!bundle && <span class="badge">not in the catalog</span>}
+          {bundle?.deprecation && <Deprecated message={bundle.deprecation.message} />}
+        </span>
+        <span role="gridcell" class="graph-channels">
+          {stranded.length > 0 && (
+            <span class="badge danger" title={`No upgrades lead from it to the head of ${stranded.join(", ")}.`}>
+              stranded
+            </span>
+          )}{" "}
+          {heads.length > 0 && (
+            <strong>
+              head of <bdi>{heads.join(", ")}</bdi>
+            </strong>
+          )}
+          {heads.length > 0 && channels.length > 0 && " · "}
+          <bdi>{channels.join(", ")}</bdi>
+        </span>
+        <span role="gridcell" class="graph-ranges">
+          {ranges.join(" · ")}
+          {ranges.some((range) => upgrades.invalidRanges.has(range)) && <span class="badge danger">not valid</span>}
+        </span>
+      </div>
+    );
+  }, [upgrades, row, heads, stranded, style, isSelected, isCurrent, at]);
 }
 
 /** Width of the column of versions: that of the longest, so that rows are aligned. */
@@ -315,13 +334,13 @@ function longestLabel(upgrades: Upgrades, rows: readonly number[]): string {
   return `calc(${Math.min(letters, 40)}ch + ${badge}px)`;
 }
 
-/** Names of the channels that each row is the head of. */
-function headsOf(upgrades: Upgrades): Map<number, string[]> {
-  const heads = new Map<number, string[]>();
+/** Names of the channels in which each row is something. */
+function namesByRow(upgrades: Upgrades, rowsIn: (channel: number) => Iterable<number>): Map<number, string[]> {
+  const names = new Map<number, string[]>();
   upgrades.channels.forEach(({ name }, channel) => {
-    for (const row of upgrades.heads(channel)) heads.set(row, [...(heads.get(row) ?? []), name]);
+    for (const row of rowsIn(channel)) names.set(row, [...(names.get(row) ?? []), name]);
   });
-  return heads;
+  return names;
 }
 
 /** How rows stand to the selected one: what can reach it, what it can go to, or what is on the path between two. */

@@ -74,8 +74,12 @@ export class Upgrades<V extends Version = Version> {
   readonly rows: readonly Row<V>[];
   /** The row of each name. */
   readonly places: ReadonlyMap<string, number>;
+  /** Skip ranges that are malformed: no version is in them. */
+  readonly invalidRanges: ReadonlySet<string>;
   /** By row: the skip ranges that lead to it. */
   private readonly spans: Span[][];
+  private readonly knownHeads: ReadonlySet<number>[] = [];
+  private readonly knownStranded: ReadonlySet<number>[] = [];
   /** The rows of each version and release. */
   private readonly twins = new Map<string, number[]>();
 
@@ -83,6 +87,7 @@ export class Upgrades<V extends Version = Version> {
     this.channels = data.channels;
     this.rows = rowsOf(data);
     this.places = new Map(this.rows.map((row, at) => [row.name, at]));
+    this.invalidRanges = new Set(data.skipRanges.flatMap(({ range, isValid }) => (isValid ? [] : [range])));
     this.spans = this.rows.map(() => []);
     const channels = new Map(data.channels.map(({ name }, at) => [name, at]));
     for (const range of data.skipRanges) this.addRange(range, channels);
@@ -180,7 +185,11 @@ export class Upgrades<V extends Version = Version> {
   }
 
   /** The rows of a channel that no entry of it replaces or skips by name. Broken channels have none or several. */
-  heads(channel: number): Set<number> {
+  heads(channel: number): ReadonlySet<number> {
+    return (this.knownHeads[channel] ??= this.findHeads(channel));
+  }
+
+  private findHeads(channel: number): ReadonlySet<number> {
     const { entries } = this.channels[channel]!;
     const left = new Set<string>();
     for (const { replaces, skips } of entries) {
@@ -190,7 +199,11 @@ export class Upgrades<V extends Version = Version> {
   }
 
   /** The rows of a channel from which no sequence of upgrades leads to its head. */
-  stranded(channel: number): Set<number> {
+  stranded(channel: number): ReadonlySet<number> {
+    return (this.knownStranded[channel] ??= this.findStranded(channel));
+  }
+
+  private findStranded(channel: number): ReadonlySet<number> {
     const own = this.rows.flatMap((row, at) => (row.entries.some((entry) => entry.channel === channel) ? [at] : []));
     const hasBundle = (at: number) => this.rows[at]!.bundle !== undefined;
     const reached = new Set([...this.heads(channel)].filter(hasBundle));

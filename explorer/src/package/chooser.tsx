@@ -4,7 +4,7 @@ import { navigate } from "../address";
 import { channelLabel } from "../graph/label";
 import type { FoundPackage, TabProps } from "./package-page";
 
-export function Chooser({ address, found, bundle }: TabProps) {
+export function Chooser({ address, found, bundle }: Omit<TabProps, "versions">) {
   const choose = (change: { channel?: string | undefined; version?: string | undefined }) =>
     navigate({ ...address, ...change }, { stay: true });
   const versions = found.versions?.nodes ?? [];

@@ -18,7 +18,8 @@ import { Facts } from "./facts";
 import { InstallSnippets } from "../snippets/install";
 import { InCatalogs } from "./in-catalogs";
 import { Problems } from "./problems";
-import { Updates } from "./updates";
+import { loadGraph, Updates } from "./updates";
+import { useVersions, type Versions } from "./use-versions";
 import { VersionTable } from "./versions";
 
 export type FoundPackage = NonNullable<PackageData["package"]>;
@@ -29,7 +30,11 @@ export interface TabProps {
   found: FoundPackage;
   /** The chosen version, or else the latest one. */
   bundle?: BundleDetails | undefined;
+  /** Every version; only on the tabs that show them. */
+  versions: Versions;
 }
+
+type HeadProps = Omit<TabProps, "versions">;
 
 export default function PackagePage({ address }: { address: PackageAddress }) {
   const { catalog } = address;
@@ -43,10 +48,13 @@ function InCatalog({ address }: Pick<TabProps, "address">) {
   const variables = { catalog, package: name, isChosen, channels: channel ? [channel] : [], version: version ?? null };
   const result = useQuery(Package, variables);
   const found = result.data?.package;
+  const tab = address.tab ?? "overview";
+  // Asked for at the same time as the package.
+  const versions = useVersions(catalog, name, { skip: tab !== "updates" && tab !== "versions" });
+  if (tab === "updates") loadGraph().catch(() => undefined);
   if (!result.data) return <Waiting result={result} name={name} variables={variables} />;
   if (!found) return <NoPackage result={result} address={address} />;
   const bundle = found.chosen?.nodes[0] ?? found.latest ?? undefined;
-  const tab = address.tab ?? "overview";
   const Shown = TABS[tab];
   return (
     <article class="package">
@@ -64,7 +72,7 @@ function InCatalog({ address }: Pick<TabProps, "address">) {
             </Link>
           </Empty>
         ) : (
-          <Shown address={address} found={found} bundle={bundle} />
+          <Shown address={address} found={found} bundle={bundle} versions={versions} />
         )}
       </div>
       {PLAYGROUND.includes(tab) && <OpenInPlayground document={Package} variables={variables} />}
@@ -141,7 +149,7 @@ function NoPackage({ result, address }: { result: QueryState<PackageData>; addre
   );
 }
 
-function Head({ address, found, bundle }: TabProps) {
+function Head({ address, found, bundle }: HeadProps) {
   const metadata = bundle?.metadata ?? found.metadata;
   const problems = found.problemCounts.reduce((sum, { count }) => sum + count, 0);
   const provider = metadata?.provider?.shortName ?? metadata?.provider?.name;
@@ -182,7 +190,7 @@ function Head({ address, found, bundle }: TabProps) {
 }
 
 /** Deprecations of the package, of the chosen version, and of the channel that is chosen or the default. */
-function Alerts({ address, found, bundle }: TabProps) {
+function Alerts({ address, found, bundle }: HeadProps) {
   const channel = found.channels.find(({ name }) => name === (address.channel ?? found.defaultChannel?.name));
   const what = `The ${channel?.isDefault ? "default " : ""}channel ${channel?.name}`;
   return (

@@ -1,6 +1,7 @@
 // What is wrong with a package in its catalog.
 
-import { Problems as Document } from "../generated/Problems";
+import { Link } from "../address";
+import { Problems as Document, type ProblemsData } from "../generated/Problems";
 import { Empty, OpenInPlayground, Result } from "../parts";
 import { useQuery } from "../use-query";
 import type { TabProps } from "./package-page";
@@ -19,47 +20,14 @@ export function Problems({ address, found }: TabProps) {
           if (!problems?.nodes.length) return <Empty title="No problems" />;
           return (
             <div class="stack">
-              <p>Errors are what `opm validate` refuses. The catalog is served all the same.</p>
-              <div class="card scrolling">
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">Severity</th>
-                      <th scope="col">Problem</th>
-                      <th scope="col">In</th>
-                      <th scope="col">File</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {problems.nodes.map((problem, at) => (
-                      <tr key={at}>
-                        <td>
-                          <span class={problem.severity === "ERROR" ? "badge danger" : "badge warning"}>
-                            {problem.severity === "ERROR" ? "Error" : "Warning"}
-                          </span>
-                        </td>
-                        <td>
-                          <p>
-                            <bdi>{problem.message}</bdi>
-                          </p>
-                          <code class="subtle">{problem.code}</code>
-                        </td>
-                        <td>
-                          <bdi>{[problem.channelName, problem.bundleName].filter(Boolean).join(" · ")}</bdi>
-                        </td>
-                        <td>
-                          {problem.file && (
-                            <code>
-                              {problem.file}
-                              {problem.line !== null && `:${problem.line}`}
-                            </code>
-                          )}
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <p>
+                Errors are what <code>opm validate</code> refuses. The catalog is served all the same.
+              </p>
+              <ul role="list" class="card plain-list package-problems">
+                {problems.nodes.map((problem, at) => (
+                  <Item key={at} address={address} problem={problem} />
+                ))}
+              </ul>
               {problems.totalCount > problems.nodes.length && <p>{problems.totalCount - problems.nodes.length} more are not shown.</p>}
             </div>
           );
@@ -67,5 +35,41 @@ export function Problems({ address, found }: TabProps) {
       </Result>
       <OpenInPlayground document={Document} variables={variables} />
     </>
+  );
+}
+
+type Problem = NonNullable<NonNullable<ProblemsData["catalog"]>["problems"]>["nodes"][number];
+
+function Item({ address, problem }: Pick<TabProps, "address"> & { problem: Problem }) {
+  const { severity, code, message, channelName, bundleName, file, line } = problem;
+  const { catalog, package: name } = address;
+  return (
+    <li>
+      <p class="package-names">
+        <span class={`badge ${severity === "ERROR" ? "danger" : "warning"}`}>{severity === "ERROR" ? "Error" : "Warning"}</span>
+        <code>{code}</code>
+        {channelName && (
+          <Link to={{ page: "package", catalog, package: name, tab: "updates", channel: channelName }}>
+            <bdi>{channelName}</bdi>
+          </Link>
+        )}
+        {bundleName && (
+          <Link to={{ page: "version", catalog, package: name, bundle: bundleName }}>
+            <bdi>{bundleName}</bdi>
+          </Link>
+        )}
+      </p>
+      <p>
+        <bdi>{message}</bdi>
+      </p>
+      {file && (
+        <p class="subtle">
+          <code>
+            {file}
+            {line !== null && `:${line}`}
+          </code>
+        </p>
+      )}
+    </li>
   );
 }

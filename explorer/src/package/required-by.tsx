@@ -18,9 +18,7 @@ export function RequiredByList({ catalog, packageName, bundle }: { catalog: stri
             {found?.nodes.map((each) => (
               <li key={`${each.package.name} ${each.name}`}>
                 <Link to={{ page: "version", catalog, package: each.package.name, bundle: each.name }}>
-                  <bdi>
-                    {each.package.displayName} {each.version}
-                  </bdi>
+                  <bdi>{each.package.displayName}</bdi> {each.version}
                 </Link>
               </li>
             ))}

@@ -4,33 +4,38 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { UpdateGraph } from "../graph/graph";
 import { PackageVersions } from "../generated/PackageVersions";
-import { Loading, OpenInPlayground, Result } from "../parts";
+import { Empty, Loading, OpenInPlayground, Result } from "../parts";
 import type { TabProps } from "./package-page";
-import { useVersions } from "./use-versions";
 
-/** The graph is loaded when it is first shown. */
 let loaded: typeof UpdateGraph | undefined;
+let loading: Promise<unknown> | undefined;
 
-function useGraph(): typeof UpdateGraph | undefined {
+/** Loads the graph, which only this tab needs. */
+export function loadGraph(): Promise<unknown> {
+  loading ??= import("../graph/graph").then((module) => {
+    loaded = module.UpdateGraph;
+  });
+  return loading;
+}
+
+/** The graph, or whether it cannot be loaded: the server is gone, or another build is served now, which has other files. */
+function useGraph(): { Graph?: typeof UpdateGraph | undefined; failed: boolean } {
+  const [failed, setFailed] = useState(false);
   const [, render] = useState({});
   useEffect(() => {
     if (loaded) return;
-    import("../graph/graph").then(
-      (module) => {
-        loaded = module.UpdateGraph;
-        render({});
-      },
-      // Another build is served now, which has other files.
-      () => location.reload(),
+    loadGraph().then(
+      () => render({}),
+      () => setFailed(true),
     );
   }, []);
-  return loaded;
+  return { Graph: loaded, failed };
 }
 
-export function Updates({ address, found }: TabProps) {
+export function Updates({ address, found, versions: all }: TabProps) {
   const variables = { catalog: address.catalog, package: found.name };
-  const { result, found: graph, versions, isPartial } = useVersions(address.catalog, found.name);
-  const Graph = useGraph();
+  const { result, found: graph, versions, isPartial } = all;
+  const { Graph, failed } = useGraph();
   const data = useMemo(
     () => graph && { channels: graph.channels, versions, skipRanges: graph.updateGraph.skipRanges },
     [graph, versions],
@@ -47,6 +52,12 @@ export function Updates({ address, found }: TabProps) {
               channel={address.channel}
               withChannel={(channel) => ({ ...address, channel, version: undefined })}
             />
+          ) : failed ? (
+            <Empty title="The picture cannot be loaded">
+              <button type="button" onClick={() => location.reload()}>
+                Reload
+              </button>
+            </Empty>
           ) : (
             <Loading boxes={12} />
           )

@@ -19,8 +19,9 @@ export interface Versions {
   isPartial: boolean;
 }
 
-export function useVersions(catalog: string, packageName: string): Versions {
-  const result = useQuery(PackageVersions, { catalog, package: packageName });
+/** With `skip`, nothing is asked for. */
+export function useVersions(catalog: string, packageName: string, { skip = false } = {}): Versions {
+  const result = useQuery(PackageVersions, { catalog, package: packageName }, { skip });
   const found = result.data?.package ?? undefined;
   const [more, setMore] = useState<{ of: Found; nodes: readonly PackageVersion[] }>();
   const first = found?.bundles;

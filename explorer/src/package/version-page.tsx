@@ -77,7 +77,7 @@ function Head({ found }: { found: Found }) {
       <Icon icon={of.icon} name={of.displayName} size={64} />
       <div>
         <Heading title={title}>
-          <bdi>{title}</bdi>
+          <bdi>{of.displayName}</bdi> <bdi>{version ?? name}</bdi>
         </Heading>
         <p class="package-names">
           <code>{name}</code>

@@ -8,14 +8,14 @@ import { channelLabel } from "../graph/label";
 import { Day, Deprecated, Empty, OpenInPlayground, Result } from "../parts";
 import { counted } from "../parts/format";
 import type { TabProps } from "./package-page";
-import { type PackageVersion, useVersions } from "./use-versions";
+import type { PackageVersion } from "./use-versions";
 
 /** Rows that are shown at once; the others on demand. */
 const SHOWN_ROWS = 100;
 
-export function VersionTable({ address, found }: TabProps) {
+export function VersionTable({ address, found, versions: all }: TabProps) {
   const variables = { catalog: address.catalog, package: found.name };
-  const { result, found: graph, versions, isPartial } = useVersions(address.catalog, found.name);
+  const { result, found: graph, versions, isPartial } = all;
   const [isAll, setAll] = useState(false);
   const { channel } = address;
   const matching = channel ? versions.filter(({ channelNames }) => channelNames.includes(channel)) : versions;
@@ -35,7 +35,7 @@ export function VersionTable({ address, found }: TabProps) {
                     navigate({ ...address, channel: currentTarget.value || undefined, version: undefined }, { stay: true })
                   }
                 >
-                  <option value="">All {found.channels.length}</option>
+                  <option value="">All ({found.channels.length})</option>
                   {found.channels.map((each) => (
                     <option key={each.name} value={each.name}>
                       {channelLabel(each)}

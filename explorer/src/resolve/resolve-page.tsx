@@ -216,9 +216,7 @@ function Chosen({ address, resolution }: { address: ResolveAddress; resolution: 
           <div role="status">
             <h2>
               <Link to={{ page: "version", catalog: catalog.name, package: name, bundle: bundle.name }}>
-                <bdi>
-                  {displayName} {bundle.version}
-                </bdi>
+                <bdi>{displayName}</bdi> {bundle.version}
               </Link>
             </h2>
             <p class="subtle">{installed === bundle.name ? "is installed already, and stays." : "would be installed."}</p>
