@@ -157,10 +157,10 @@ impl Default for Exchanges {
 }
 
 impl Exchanges {
-    /// Begins an exchange.
-    pub fn begin<B>(self: &Arc<Self>, request: &Request<B>) -> Exchange {
+    /// Begins an exchange that this handler answers, or that of the path.
+    pub fn begin<B>(self: &Arc<Self>, request: &Request<B>, handler: Option<Handler>) -> Exchange {
         let path = request.uri().path();
-        let handler = Handler::of_path(path);
+        let (is_of_path, handler) = (handler.is_none(), handler.unwrap_or_else(|| Handler::of_path(path)));
         let (method, headers) = (Method::of(request.method()), request.headers());
         self.in_flight[handler].increment();
         let span = self.tracer.as_ref().and_then(|tracer| RequestSpan::begin(tracer, headers, handler, method));
@@ -174,7 +174,7 @@ impl Exchanges {
             counters: Arc::clone(self),
             handler,
             method,
-            is_catalogd: handler::is_catalogds(path),
+            is_catalogd: is_of_path && handler::is_catalogds(path),
             begun: Instant::now(),
             status: None,
             is_timed: false,
@@ -205,6 +205,8 @@ impl Exchange {
             let media_type = || response.headers().get(CONTENT_TYPE).map(http::HeaderValue::as_bytes);
             if response.status() == StatusCode::SWITCHING_PROTOCOLS
                 || !is_sized && media_type().is_some_and(|media_type| media_type.starts_with(EVENT_STREAM))
+                // Watches, and lists in chunks.
+                || !is_sized && exchange.handler == Handler::KubeApi
             {
                 exchange.time();
             }

@@ -26,7 +26,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use crate::exchange::Exchanges;
+use crate::exchange::{Exchanges, Handler};
 
 use connection::Acceptor;
 use connections::Connections;
@@ -121,6 +121,8 @@ pub struct ListenOptions {
     pub tls: Option<Tls>,
     /// What counts its requests, except probes; `None` counts nothing.
     pub exchanges: Option<Arc<Exchanges>>,
+    /// What answers all its requests, where that does not depend on the path.
+    pub handler: Option<Handler>,
     /// Where its connections can be counted from while it serves.
     pub open: OpenConnections,
 }

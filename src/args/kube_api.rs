@@ -25,4 +25,14 @@ pub struct KubeApiArgs {
 pub enum KubeApiAuth {
     /// Everybody who can connect
     None,
+    /// Whom the API server lets read them: users that kube-apiserver names as their front proxy, and those with a client
+    /// certificate or a token. With `--auth=delegated`, only objects of the catalogs that they may see. Needs TLS
+    Delegated,
+}
+
+impl KubeApiArgs {
+    /// Returns whether the API server decides who may read the API.
+    pub fn is_delegated(&self) -> bool {
+        self.kube_api_listen.is_some() && self.kube_api_auth == Some(KubeApiAuth::Delegated)
+    }
 }

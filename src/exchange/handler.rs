@@ -18,6 +18,8 @@ labels! {
         Page = "page",
         /// A description: the GraphQL schema, the `OpenAPI` document, or the version.
         Schema = "schema",
+        /// The aggregated Kubernetes API, whatever the path.
+        KubeApi = "kube_api",
         /// No route.
         Other = "other",
     }

@@ -39,7 +39,7 @@ fn in_flight(exchanges: &Exchanges) -> u64 {
 #[tokio::test]
 async fn an_exchange_is_counted_when_its_response_has_ended() {
     let exchanges = Arc::<Exchanges>::default();
-    let exchange = exchanges.begin(&request("GET", "/catalogs/etcd/api/v1/metas"));
+    let exchange = exchanges.begin(&request("GET", "/catalogs/etcd/api/v1/metas"), None);
     let response = Response::new(Body::from("twelve bytes"));
     let response = Exchange::respond(Some(exchange), response);
     assert_eq!((counted(&exchanges), in_flight(&exchanges)), ((vec![], vec![], 0), 1));
@@ -51,14 +51,14 @@ async fn an_exchange_is_counted_when_its_response_has_ended() {
 #[test]
 fn a_client_that_leaves_before_its_response_is_counted_as_such() {
     let exchanges = Arc::<Exchanges>::default();
-    drop(exchanges.begin(&request("POST", "/graphql")));
+    drop(exchanges.begin(&request("POST", "/graphql"), None));
     assert_eq!(counted(&exchanges), (vec!["graphql POST 499 1".to_owned()], vec![("graphql", 1)], 0));
 }
 
 #[test]
 fn the_duration_of_a_stream_is_the_time_until_it_begins() {
     let exchanges = Arc::<Exchanges>::default();
-    let exchange = exchanges.begin(&request("GET", "/graphql"));
+    let exchange = exchanges.begin(&request("GET", "/graphql"), None);
     let stream = Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
     let response = Response::builder().header(CONTENT_TYPE, "text/event-stream; charset=utf-8").body(stream).unwrap();
     let running = Exchange::respond(Some(exchange), response);
@@ -75,7 +75,7 @@ fn clients_cannot_make_series() {
         let mut request = request("GET", &format!("/catalogs/{at}/{at}"));
         *request.method_mut() = format!("M{at}").parse().unwrap();
         let response = Response::builder().status(600 + at % 400).body(Body::empty()).unwrap();
-        drop(Exchange::respond(Some(exchanges.begin(&request)), response));
+        drop(Exchange::respond(Some(exchanges.begin(&request, None)), response));
     }
     assert_eq!(counted(&exchanges), (vec!["other other other 1000".to_owned()], vec![("other", 1_000)], 1_000));
 }

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 
+use auth::ClientCertificate;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -59,13 +60,15 @@ impl Acceptor {
             return;
         }
         let Some(tls) = self.tls.clone() else {
-            return Box::pin(self.serve_http1(stream, place, closing)).await;
+            return Box::pin(self.serve_http1(stream, place, None, closing)).await;
         };
         let Some(stream) = Box::pin(self.handshake(&tls, stream, &place, &mut closing)).await else { return };
-        if stream.get_ref().1.alpn_protocol() == Some(HTTP2) {
-            Box::pin(self.serve_http2(stream, place, closing)).await;
+        let session = stream.get_ref().1;
+        let client = session.peer_certificates().and_then(ClientCertificate::new).map(Arc::new);
+        if session.alpn_protocol() == Some(HTTP2) {
+            Box::pin(self.serve_http2(stream, place, client, closing)).await;
         } else {
-            Box::pin(self.serve_http1(stream, place, closing)).await;
+            Box::pin(self.serve_http1(stream, place, client, closing)).await;
         }
     }
 
@@ -95,11 +98,16 @@ impl Acceptor {
         None
     }
 
-    async fn serve_http1<S>(self, stream: S, place: Arc<Place>, mut closing: watch::Receiver<()>)
-    where
+    async fn serve_http1<S>(
+        self,
+        stream: S,
+        place: Arc<Place>,
+        client: Option<Arc<ClientCertificate>>,
+        mut closing: watch::Receiver<()>,
+    ) where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let service = self.services.http1(&place);
+        let service = self.services.http1(&place, client);
         let mut connection = std::pin::pin!(self.http1.serve_connection(TokioIo::new(stream), service).with_upgrades());
         let ended = tokio::select! {
             ended = &mut connection => ended,
@@ -112,10 +120,16 @@ impl Acceptor {
         log_error(ended);
     }
 
-    async fn serve_http2(self, stream: TlsStream<TcpStream>, place: Arc<Place>, mut closing: watch::Receiver<()>) {
+    async fn serve_http2(
+        self,
+        stream: TlsStream<TcpStream>,
+        place: Arc<Place>,
+        client: Option<Arc<ClientCertificate>>,
+        mut closing: watch::Receiver<()>,
+    ) {
         let ConnectionLimits { header_timeout, write_timeout, http2: Http2Limits { goodbye, .. }, .. } = self.limits;
         let streams = Streams::new();
-        let service = self.services.http2(&place, &streams);
+        let service = self.services.http2(&place, &streams, client);
         let stream = GatheredWrites::new(stream);
         let mut connection = std::pin::pin!(self.http2.serve_connection(TokioIo::new(stream.clone()), service));
         let mut checks = interval(header_timeout.min(write_timeout).min(goodbye) / CHECKS);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use auth::ClientCertificate;
 use axum::Router;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::Request;
@@ -19,7 +20,7 @@ use hyper::service::{Service, service_fn};
 use hyper_util::service::TowerToHyperService;
 use tokio::time::timeout;
 
-use crate::exchange::{Exchange, ExchangeBody, Exchanges};
+use crate::exchange::{Exchange, ExchangeBody, Exchanges, Handler};
 
 use super::connections::{Busy, Place, PlaceKind};
 use super::hosts::AllowedHosts;
@@ -35,6 +36,7 @@ pub(super) struct Services {
     hosts: AllowedHosts,
     request_timeout: Duration,
     exchanges: Option<Arc<Exchanges>>,
+    handler: Option<Handler>,
 }
 
 /// A body during whose transmission the connection is busy.
@@ -44,7 +46,8 @@ pub(super) struct BusyBody {
 }
 
 impl Services {
-    pub(super) fn new(routes: Router, ListenOptions { limits, hosts, ready, exchanges, .. }: &ListenOptions) -> Self {
+    pub(super) fn new(routes: Router, options: &ListenOptions) -> Self {
+        let ListenOptions { limits, hosts, ready, exchanges, handler, .. } = options;
         let ordinary = routes.merge(probes::routes(ready.clone()));
         let refuse = async |request: Request| Refusal::Overloaded.respond(&ErrorFormat::of(&request));
         let close = async |mut response: Response| {
@@ -58,20 +61,25 @@ impl Services {
             hosts: hosts.clone(),
             request_timeout: limits.request_timeout,
             exchanges: exchanges.clone(),
+            handler: *handler,
         }
     }
 
-    /// Returns the service of an HTTP/1.1 connection, which adds the [`Peer`](http_facts::peer::Peer) to the extensions of
-    /// each request. It marks the connection as busy from the headers of a request to the end of its response; a WebSocket
+    /// Returns the service of an HTTP/1.1 connection, which adds the [`Peer`](http_facts::peer::Peer), and the client's
+    /// certificate if it has one, to the extensions of each request. It marks the connection as busy from the headers of a request to the end of its response; a WebSocket
     /// keeps the extensions of its request, and with them the connection busy.
     pub(super) fn http1(
         self,
         place: &Arc<Place>,
+        client: Option<Arc<ClientCertificate>>,
     ) -> impl Service<Request<Incoming>, Response = Response<BusyBody>, Error = Infallible, Future: Send> + use<> {
         let place = Arc::clone(place);
         service_fn(move |mut request: Request<Incoming>| {
             let busy = place.begin();
             request.extensions_mut().insert(place.peer());
+            if let Some(client) = &client {
+                request.extensions_mut().insert(Arc::clone(client));
+            }
             if request.headers().contains_key(UPGRADE) {
                 request.extensions_mut().insert(busy.clone());
             }
@@ -85,11 +93,15 @@ impl Services {
         self,
         place: &Arc<Place>,
         streams: &Arc<Streams>,
+        client: Option<Arc<ClientCertificate>>,
     ) -> impl Service<Request<Incoming>, Response = Response<StreamBody>, Error = h2::Error, Future: Send> + use<> {
         let (place, streams) = (Arc::clone(place), Arc::clone(streams));
         service_fn(move |mut request: Request<Incoming>| {
             let stream = place.begin_stream(probes::is_probe(request.uri().path())).map(|own| streams.begin(own));
             request.extensions_mut().insert(place.peer());
+            if let Some(client) = &client {
+                request.extensions_mut().insert(Arc::clone(client));
+            }
             let response = stream.map(|stream| (self.respond(request, place.kind()), stream));
             async move {
                 let (response, stream) = response.ok_or(h2::Reason::REFUSED_STREAM)?;
@@ -107,7 +119,7 @@ impl Services {
     ) -> impl Future<Output = Result<Response<ExchangeBody>, Infallible>> + Send + use<> {
         // Probes are as many as there are orchestrators, and say nothing of how clients fare.
         let exchanges = self.exchanges.as_ref().filter(|_| !probes::is_probe(request.uri().path()));
-        let exchange = exchanges.map(|exchanges| exchanges.begin(&request));
+        let exchange = exchanges.map(|exchanges| exchanges.begin(&request, self.handler));
         let (format, refusal) = (ErrorFormat::of(&request), self.refusal(&request));
         let routes = match place {
             PlaceKind::Ordinary => &self.ordinary,

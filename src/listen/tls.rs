@@ -12,10 +12,11 @@ use arc_swap::ArcSwap;
 use clap::ValueEnum;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{default_provider, kx_group};
-use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{ClientHello, NoClientAuth, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
-use rustls::{ServerConfig, SupportedProtocolVersion};
+use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_rustls::TlsAcceptor;
 
@@ -32,6 +33,10 @@ pub(super) const HTTP2: &[u8] = b"h2";
 
 /// ALPN protocol id of HTTP/1.1.
 const HTTP1: &[u8] = b"http/1.1";
+
+/// Versions from TLS 1.2 on, and from TLS 1.3 on.
+static FROM_TLS12: &[&SupportedProtocolVersion] = &[&TLS13, &TLS12];
+static FROM_TLS13: &[&SupportedProtocolVersion] = &[&TLS13];
 
 /// The files of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +72,13 @@ pub(super) enum Protocols {
 #[derive(Clone)]
 pub struct Tls {
     current: Arc<CurrentCertificate>,
+    provider: Arc<CryptoProvider>,
+    versions: &'static [&'static SupportedProtocolVersion],
+    configs: Arc<ArcSwap<Configs>>,
+}
+
+/// The configurations of new connections, by the protocols that they may use.
+struct Configs {
     all: Arc<ServerConfig>,
     http1: Arc<ServerConfig>,
 }
@@ -91,17 +103,27 @@ impl Tls {
         let provider = Arc::new(provider());
         let certificate = Certificate::parse(&files, &PemFiles::read(&files)?, &provider)?;
         let current = Arc::new(CurrentCertificate { files, certificate: ArcSwap::from_pointee(certificate) });
-        let versions: &[&'static SupportedProtocolVersion] = match min_version {
-            TlsVersion::Tls12 => &[&TLS13, &TLS12],
-            TlsVersion::Tls13 => &[&TLS13],
+        let versions: &'static [&'static SupportedProtocolVersion] = match min_version {
+            TlsVersion::Tls12 => FROM_TLS12,
+            TlsVersion::Tls13 => FROM_TLS13,
         };
-        let config = ServerConfig::builder_with_provider(provider).with_protocol_versions(versions)?;
-        let resolver = Arc::clone(&current) as Arc<dyn ResolvesServerCert>;
-        let mut http1 = config.with_no_client_auth().with_cert_resolver(resolver);
-        http1.alpn_protocols = vec![HTTP1.to_vec()];
-        let mut all = http1.clone();
-        all.alpn_protocols.insert(0, HTTP2.to_vec());
-        Ok(Self { current, all: Arc::new(all), http1: Arc::new(http1) })
+        let configs = Configs::new(&current, &provider, versions, Arc::new(NoClientAuth))?;
+        Ok(Self { current, provider, versions, configs: Arc::new(ArcSwap::from_pointee(configs)) })
+    }
+
+    /// Asks clients of new connections for a certificate of these authorities. They may have none; one of another authority is
+    /// refused in the handshake.
+    pub fn accept_clients(&self, roots: &Arc<RootCertStore>) {
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::clone(roots), Arc::clone(&self.provider));
+        let verifier = match verifier.allow_unauthenticated().build() {
+            Ok(verifier) => verifier,
+            Err(_) if roots.is_empty() => Arc::new(NoClientAuth),
+            Err(error) => return tracing::error!(%error, "cannot verify certificates of clients"),
+        };
+        match Configs::new(&self.current, &self.provider, self.versions, verifier) {
+            Ok(configs) => self.configs.store(Arc::new(configs)),
+            Err(error) => tracing::error!(error = chain(&error), "cannot ask clients for certificates"),
+        }
     }
 
     /// Returns the files of the certificate.
@@ -129,10 +151,28 @@ impl Tls {
 
     /// Returns what accepts connections that may use these protocols.
     pub(super) fn acceptor(&self, protocols: Protocols) -> TlsAcceptor {
+        let configs = self.configs.load();
         TlsAcceptor::from(Arc::clone(match protocols {
-            Protocols::All => &self.all,
-            Protocols::Http1 => &self.http1,
+            Protocols::All => &configs.all,
+            Protocols::Http1 => &configs.http1,
         }))
+    }
+}
+
+impl Configs {
+    fn new(
+        current: &Arc<CurrentCertificate>,
+        provider: &Arc<CryptoProvider>,
+        versions: &[&'static SupportedProtocolVersion],
+        verifier: Arc<dyn ClientCertVerifier>,
+    ) -> Result<Self, TlsError> {
+        let config = ServerConfig::builder_with_provider(Arc::clone(provider)).with_protocol_versions(versions)?;
+        let resolver = Arc::clone(current) as Arc<dyn ResolvesServerCert>;
+        let mut http1 = config.with_client_cert_verifier(verifier).with_cert_resolver(resolver);
+        http1.alpn_protocols = vec![HTTP1.to_vec()];
+        let mut all = http1.clone();
+        all.alpn_protocols.insert(0, HTTP2.to_vec());
+        Ok(Self { all: Arc::new(all), http1: Arc::new(http1) })
     }
 }
 
@@ -150,7 +190,7 @@ impl Reload {
             return;
         }
         self.last.clone_from(&read);
-        let provider = self.tls.all.crypto_provider();
+        let provider = &self.tls.provider;
         let parsed = read.and_then(|pem| Certificate::parse(files, &pem, provider).map_err(|error| chain(&error)));
         match parsed {
             Ok(certificate) => {

@@ -1,23 +1,31 @@
 //! Who may see which catalogs over HTTP: a layer that asks the API server, and gives views a reader of what the caller may
 //! see. Without that reader, views show nothing: a route that the layer does not know is closed, not open.
 
-use auth::{Callers, Denied};
+use std::sync::Arc;
+
+use auth::{Authenticator, Callers, ClientCertificate, Credentials, Denied};
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, Entry, VARY};
-use axum::http::{HeaderMap, HeaderValue, Uri};
+use axum::http::header::{CACHE_CONTROL, Entry, VARY};
+use axum::http::{Extensions, HeaderMap, HeaderValue, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use catalogd_http::{CATALOGS, requested_catalog};
-use serving::ICONS;
+use controller::ApiServer;
+use serving::{Catalogs, ICONS};
 
-use crate::listen::{ErrorFormat, Refusal};
-
-/// What the names of headers begin with that ask to act as somebody else. A front proxy evaluates them; here nobody may.
-const IMPERSONATE: &str = "impersonate-";
+use crate::args::AccessArgs;
+use crate::listen::{ErrorFormat, Refusal, Tls};
 
 /// Path of GraphQL.
 const GRAPHQL: &str = "/graphql";
+
+/// Tells who callers are, and what they may do. Clones share everything.
+#[derive(Clone)]
+pub(super) struct Access {
+    pub(super) authenticator: Authenticator,
+    pub(super) callers: Callers,
+}
 
 /// What a request wants to see.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,32 +39,63 @@ enum Wanted {
 }
 
 /// Adds the layer to routes whose views see nothing by themselves.
-pub(super) fn guard(routes: Router, callers: Callers) -> Router {
-    routes.layer(from_fn_with_state(callers, authorize))
+pub(super) fn guard(routes: Router, access: Access) -> Router {
+    routes.layer(from_fn_with_state(access, authorize))
 }
 
-async fn authorize(State(callers): State<Callers>, mut request: Request, next: Next) -> Response {
+/// Returns the credentials of a request.
+pub(super) fn credentials<'r>(
+    authenticator: &Authenticator,
+    headers: &'r HeaderMap,
+    extensions: &Extensions,
+) -> Result<Credentials<'r>, Denied> {
+    authenticator.credentials(headers, extensions.get::<Arc<ClientCertificate>>().map(|own| &**own))
+}
+
+async fn authorize(State(access): State<Access>, mut request: Request, next: Next) -> Response {
     let wanted = Wanted::of(request.uri());
     if wanted == Wanted::Public {
         return next.run(request).await;
     }
-    let headers = request.headers();
-    if headers.keys().any(|name| name.as_str().starts_with(IMPERSONATE)) {
-        let reason = "Impersonation is not supported".to_owned();
-        return Refusal::Forbidden(reason).respond(&ErrorFormat::of(&request));
-    }
-    let token = bearer_token(headers);
-    let reader = match &wanted {
-        Wanted::Catalog(name) => callers.reader_of(token, name).await,
-        Wanted::Public | Wanted::Visible => callers.reader(token).await,
-    };
-    match reader {
+    let (headers, extensions) = (request.headers(), request.extensions());
+    match access.reader(headers, extensions, &wanted).await {
         Ok(reader) => request.extensions_mut().insert(reader),
         Err(denied) => return refusal(&denied).respond(&ErrorFormat::of(&request)),
     };
     let mut response = next.run(request).await;
     keep_private(response.headers_mut());
     response
+}
+
+impl Access {
+    /// Asks this API server who callers are and which of these catalogs they may see, and begins to follow its authorities of
+    /// client certificates.
+    pub(super) fn start(api_server: &ApiServer, args: &AccessArgs, catalogs: &Catalogs) -> Self {
+        let (authenticator, following) = Authenticator::new(api_server.client.clone());
+        tokio::spawn(following);
+        let callers = Callers::new(api_server.client.clone(), args.token_audience.clone(), catalogs.clone());
+        Self { authenticator, callers }
+    }
+
+    /// Asks clients for certificates of the current authorities, whenever these change. It never ends.
+    pub(super) async fn accept_clients(self, tls: Tls) {
+        let mut authorities = self.authenticator.authorities();
+        while authorities.changed().await.is_ok() {
+            let current = authorities.borrow_and_update().clone();
+            if let Some(current) = current {
+                tls.accept_clients(current.roots());
+            }
+        }
+    }
+
+    /// Returns a reader of what the sender of a request may see of what it wants to see.
+    async fn reader(&self, headers: &HeaderMap, extensions: &Extensions, wanted: &Wanted) -> Result<Catalogs, Denied> {
+        let credentials = credentials(&self.authenticator, headers, extensions)?;
+        match wanted {
+            Wanted::Catalog(name) => self.callers.reader_of(&credentials, name).await,
+            Wanted::Public | Wanted::Visible => self.callers.reader(&credentials).await,
+        }
+    }
 }
 
 impl Wanted {
@@ -71,18 +110,10 @@ impl Wanted {
     }
 }
 
-/// Returns the token of a request (RFC 6750 §2.1); `None` without one, or with other credentials.
-pub(super) fn bearer_token(headers: &HeaderMap) -> Option<&[u8]> {
-    let value = headers.get(AUTHORIZATION)?.as_bytes();
-    let (scheme, token) = value.split_at(value.iter().position(|byte| *byte == b' ')?);
-    let token = token.trim_ascii();
-    (scheme.eq_ignore_ascii_case(b"bearer") && !token.is_empty()).then_some(token)
-}
-
 fn refusal(denied: &Denied) -> Refusal {
     match denied {
         Denied::Unauthenticated => Refusal::Unauthenticated,
-        Denied::Forbidden { .. } => Refusal::Forbidden(denied.to_string()),
+        Denied::Forbidden { .. } | Denied::Impersonation => Refusal::Forbidden(denied.to_string()),
         Denied::Unavailable => Refusal::Undecided(denied.to_string()),
     }
 }
@@ -108,18 +139,6 @@ mod tests {
 
     fn with(name: axum::http::HeaderName, value: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
-    }
-
-    #[test]
-    fn the_scheme_of_a_token_may_be_in_any_case_and_others_are_none() {
-        let token = |value: &'static str| bearer_token(&with(AUTHORIZATION, value)).map(<[u8]>::to_owned);
-        for value in ["Bearer abc", "bearer abc", "BEARER  abc "] {
-            assert_eq!(token(value).as_deref(), Some(&b"abc"[..]), "{value}");
-        }
-        for value in ["Basic abc", "abc", "Bearerabc", "Bearer", "Bearer  "] {
-            assert_eq!(token(value), None, "{value}");
-        }
-        assert_eq!(bearer_token(&HeaderMap::new()), None);
     }
 
     #[test]

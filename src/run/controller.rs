@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use auth::{Authorizer, Callers};
+use auth::Authorizer;
 use controller::{Controller, ControllerOptions, LeaseDurations, Mode, connect, pod_namespace, pod_service_account};
 use images::RegistrySettings;
 use loading::{Event, Loader, LoaderTask};
@@ -14,6 +14,7 @@ use serving::{CatalogName, Catalogs};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
+use super::access::Access;
 use super::output;
 use super::registries::controller_settings;
 use super::server::{self, Server};
@@ -51,12 +52,10 @@ async fn control(
     (loader, task, catalogs): (Loader, LoaderTask, Catalogs),
 ) -> anyhow::Result<()> {
     let api_server = connect(args.kubeconfig.as_deref()).await?;
-    let access = &args.server.access;
-    let callers = access
-        .is_delegated()
-        .then(|| Callers::new(api_server.client.clone(), access.token_audience.clone(), catalogs.clone()));
+    let is_delegated = args.server.access.is_delegated() || args.server.kube_api.is_delegated();
+    let access = is_delegated.then(|| Access::start(&api_server, &args.server.access, &catalogs));
     let catalogs = (catalogs, task.statistics());
-    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, callers).await?;
+    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, access).await?;
     let (url, ready, pages) = (server.url(), server.ready(), server.pages());
     let controller = Controller::start(&api_server, options, loader, settings.clone())?;
     server.count_controller(controller.metrics());

@@ -1,15 +1,20 @@
 //! The listener of the aggregated Kubernetes API.
 
+use std::sync::Arc;
+
 use anyhow::bail;
+use auth::{Authenticator, Credentials, Denied, ResourceAccess};
 use axum::Router;
-use kube_api::{BOOKMARK_INTERVAL, KubeApi, KubeApiOptions, KubeApiTask};
+use kube_api::{Attributes, Authorize, BOOKMARK_INTERVAL, Decision, KubeApi, KubeApiOptions, KubeApiTask};
 use serde_json::{Value, json};
-use serving::Catalogs;
+use serving::{Catalogs, Visibility};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::access::{Access, credentials};
 use super::version::build_info;
 use crate::args::KubeApiArgs;
+use crate::exchange::{Exchanges, Handler};
 use crate::listen::{AllowedHosts, ListenOptions, Listener, Ready, Tls};
 
 /// A listener of the API that does not serve yet.
@@ -18,6 +23,15 @@ pub(super) struct KubeApiListener {
     routes: Router,
     task: KubeApiTask,
     options: ListenOptions,
+    /// Whose authorities must be known before anybody is listened to.
+    authenticator: Option<Authenticator>,
+}
+
+/// What all listeners of a server share.
+pub(super) struct Shared {
+    pub(super) ready: Ready,
+    pub(super) tls: Option<Tls>,
+    pub(super) exchanges: Arc<Exchanges>,
 }
 
 /// An API that is being served.
@@ -29,12 +43,14 @@ pub(super) struct RunningKubeApi {
 }
 
 impl KubeApiListener {
-    /// Listens, if the arguments say so.
+    /// Listens, if the arguments say so. `access` says who callers are, where that matters; `is_narrowed` whether they see
+    /// only some catalogs.
     pub(super) async fn bind(
         args: &KubeApiArgs,
         allowed_hosts: &[String],
         catalogs: Catalogs,
-        (ready, tls): (Ready, Option<Tls>),
+        (access, is_narrowed): (Option<&Access>, bool),
+        Shared { ready, tls, exchanges }: Shared,
     ) -> anyhow::Result<Option<Self>> {
         let Some(address) = &args.kube_api_listen else { return Ok(None) };
         let listener = Listener::bind(address).await?;
@@ -46,14 +62,30 @@ impl KubeApiListener {
                  --kube-api-auth=none if everybody may read all packages"
             );
         }
+        let access = access.filter(|_| args.is_delegated());
+        if access.is_some() && tls.is_none() {
+            bail!(
+                "cannot tell kube-apiserver from others without TLS: --kube-api-auth=delegated needs --tls-cert-file and \
+                 --tls-private-key-file"
+            );
+        }
+        // Where callers are told apart, the API sees nothing by itself.
+        let reader = if is_narrowed && access.is_some() { catalogs.visible(Visibility::none()) } else { catalogs };
+        let authorize = access.map(|access| authorize(access.clone(), is_narrowed));
         let (global_namespace, version) = (args.global_namespace.clone(), version());
-        let options =
-            KubeApiOptions { global_namespace, version, authorize: None, bookmark_interval: BOOKMARK_INTERVAL };
-        let (api, task) = KubeApi::new(catalogs, options);
-        let hosts = AllowedHosts::new(allowed_hosts, address, listener.address());
-        let options = ListenOptions { hosts, ready, tls, ..ListenOptions::default() };
+        let options = KubeApiOptions { global_namespace, version, authorize, bookmark_interval: BOOKMARK_INTERVAL };
+        let (api, task) = KubeApi::new(reader, options);
+        // kube-apiserver names the address at which it reaches the Service. A page that makes a browser send requests has no
+        // credentials.
+        let hosts = match access {
+            Some(_) => AllowedHosts::default(),
+            None => AllowedHosts::new(allowed_hosts, address, listener.address()),
+        };
+        let (exchanges, handler) = (Some(exchanges), Some(Handler::KubeApi));
+        let options = ListenOptions { hosts, ready, tls, exchanges, handler, ..ListenOptions::default() };
         tracing::info!(address = %listener.address(), "serving the Kubernetes API");
-        Ok(Some(Self { listener, routes: api.router(), task, options }))
+        let authenticator = access.map(|access| access.authenticator.clone());
+        Ok(Some(Self { listener, routes: api.router(), task, options, authenticator }))
     }
 
     pub(super) fn listener(&self) -> &Listener {
@@ -63,8 +95,18 @@ impl KubeApiListener {
     /// Serves until it is ended.
     pub(super) fn run(self) -> RunningKubeApi {
         let (end, ended) = oneshot::channel();
-        let Self { listener, routes, task, options } = self;
-        let serving = tokio::spawn(listener.serve(routes, options, async { _ = ended.await }));
+        let Self { listener, routes, task, options, authenticator } = self;
+        let serving = tokio::spawn(async move {
+            let mut ended = ended;
+            if let Some((authenticator, tls)) = authenticator.zip(options.tls.clone()) {
+                // kube-apiserver would go on using a connection on which it was not asked for its certificate.
+                tokio::select! {
+                    () = accept_clients(&authenticator, &tls) => {}
+                    _ = &mut ended => return,
+                }
+            }
+            listener.serve(routes, options, async { _ = ended.await }).await;
+        });
         RunningKubeApi { serving, following: tokio::spawn(task.run()), end }
     }
 }
@@ -76,6 +118,62 @@ impl RunningKubeApi {
         following.abort();
         drop(end);
         let _ = serving.await;
+    }
+}
+
+/// Waits for the authorities of client certificates, and asks clients for theirs from then on.
+async fn accept_clients(authenticator: &Authenticator, tls: &Tls) {
+    let mut authorities = authenticator.authorities();
+    let known = authorities.wait_for(Option::is_some).await.ok().and_then(|known| known.clone());
+    if let Some(authorities) = known {
+        tls.accept_clients(authorities.roots());
+    }
+}
+
+/// Decides by what the API server says of callers. Documents are the same for everybody, and availability is probed by them,
+/// so that they depend on nobody's answer.
+fn authorize(access: Access, is_narrowed: bool) -> Authorize {
+    Arc::new(move |head, attributes| {
+        if attributes.resource.is_none() {
+            return Box::pin(async { Decision::Allow(None) });
+        }
+        let credentials = credentials(&access.authenticator, &head.headers, &head.extensions);
+        let (credentials, access) = (credentials.map(Credentials::into_owned), access.clone());
+        Box::pin(async move {
+            let decided = decide(&access, credentials, &attributes, is_narrowed).await;
+            decided.map_or_else(refused, Decision::Allow)
+        })
+    })
+}
+
+async fn decide(
+    Access { callers, .. }: &Access,
+    credentials: Result<Credentials<'static>, Denied>,
+    attributes: &Attributes,
+    is_narrowed: bool,
+) -> Result<Option<Catalogs>, Denied> {
+    let credentials = credentials?;
+    if let Some(wanted) = &attributes.resource {
+        let wanted = ResourceAccess {
+            verb: &attributes.verb,
+            group: &wanted.group,
+            version: Some(&wanted.version),
+            resource: &wanted.resource,
+            subresource: wanted.subresource.as_deref(),
+            namespace: wanted.namespace.as_deref(),
+            name: wanted.name.as_deref(),
+        };
+        callers.authorize(&credentials, auth::Access::Resource(wanted)).await?;
+    }
+    if is_narrowed { callers.reader(&credentials).await.map(Some) } else { Ok(None) }
+}
+
+fn refused(denied: Denied) -> Decision {
+    match denied {
+        Denied::Unauthenticated => Decision::Unauthenticated,
+        Denied::Forbidden { user } => Decision::Deny { user, reason: None },
+        Denied::Impersonation => Decision::Refuse(denied.to_string()),
+        Denied::Unavailable => Decision::Unknown(denied.to_string()),
     }
 }
 

@@ -2,37 +2,44 @@
 
 use std::sync::Arc;
 
-use auth::{Authorizer, Denied, PathAccess};
+use auth::{Access, Authenticator, Authorizer, Credentials, Denied, PathAccess, bearer_token};
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use tokio::task::spawn_blocking;
 
-use super::access::bearer_token;
+use super::access::credentials;
 use crate::exposition::{Format, Sources};
 
 /// The path of metrics.
 const METRICS: &str = "/metrics";
 
 /// What a scraper wants to do.
-const SCRAPE: PathAccess = PathAccess { verb: "get", path: METRICS };
+const SCRAPE: Access<'static> = Access::Path(PathAccess { verb: "get", path: METRICS });
 
-/// Returns the route of metrics. Without an authorizer everybody may read them.
-pub(super) fn routes(sources: Sources, authorizer: Option<Authorizer>) -> Router {
-    Router::new().route(METRICS, get(metrics)).with_state(Arc::new((sources, authorizer)))
+/// Who may read metrics.
+pub(super) struct Scrapers {
+    pub(super) authorizer: Authorizer,
+    /// `None` where only tokens say who somebody is.
+    pub(super) authenticator: Option<Authenticator>,
 }
 
-async fn metrics(State(state): State<Arc<(Sources, Option<Authorizer>)>>, headers: HeaderMap) -> Response {
-    let (sources, authorizer) = &*state;
-    if let Some(authorizer) = authorizer
-        && let Err(denied) = authorizer.authorize(bearer_token(&headers), SCRAPE).await
+/// Returns the route of metrics. Without `scrapers` everybody may read them.
+pub(super) fn routes(sources: Sources, scrapers: Option<Scrapers>) -> Router {
+    Router::new().route(METRICS, get(metrics)).with_state(Arc::new((sources, scrapers)))
+}
+
+async fn metrics(State(state): State<Arc<(Sources, Option<Scrapers>)>>, request: Request) -> Response {
+    let (sources, scrapers) = &*state;
+    if let Some(scrapers) = scrapers
+        && let Err(denied) = scrapers.authorize(request.headers(), request.extensions()).await
     {
         return refuse(&denied);
     }
-    let (sources, format) = (sources.clone(), Format::of(&headers));
+    let (sources, format) = (sources.clone(), Format::of(request.headers()));
     // It reads the folder of the store.
     match spawn_blocking(move || sources.page(format)).await {
         Ok(page) => ([(CONTENT_TYPE, format.content_type())], page).into_response(),
@@ -43,10 +50,20 @@ async fn metrics(State(state): State<Arc<(Sources, Option<Authorizer>)>>, header
     }
 }
 
+impl Scrapers {
+    async fn authorize(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<(), Denied> {
+        let credentials = match &self.authenticator {
+            Some(authenticator) => credentials(authenticator, headers, extensions)?,
+            None => bearer_token(headers).map_or(Credentials::None, |token| Credentials::Token(token.into())),
+        };
+        self.authorizer.authorize(&credentials, SCRAPE).await
+    }
+}
+
 fn refuse(denied: &Denied) -> Response {
     let status = match denied {
         Denied::Unauthenticated => StatusCode::UNAUTHORIZED,
-        Denied::Forbidden { .. } => StatusCode::FORBIDDEN,
+        Denied::Forbidden { .. } | Denied::Impersonation => StatusCode::FORBIDDEN,
         Denied::Unavailable => StatusCode::INTERNAL_SERVER_ERROR,
     };
     let mut response = (status, format!("{denied}\n")).into_response();

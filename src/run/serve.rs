@@ -5,18 +5,19 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use auth::{Authorizer, Callers};
+use auth::Authorizer;
 use controller::connect;
 use loading::{Event, Loader, LoaderTask, Report};
 use pages::Pages;
 use serving::{CatalogName, Catalogs};
 use tokio::sync::mpsc;
 
+use super::access::Access;
 use super::configuration::{Configuration, ReloadTrigger};
 use super::output;
 use super::server::{self, Server};
 use super::terminal::Terminal;
-use crate::args::{AccessArgs, ServeArgs};
+use crate::args::{ServeArgs, ServerArgs};
 use crate::telemetry;
 
 /// Serves until a signal ends it.
@@ -43,9 +44,9 @@ async fn serve_catalogs(
     terminal: Terminal,
 ) -> anyhow::Result<()> {
     let args = configuration.args();
-    let callers = callers(&args.server.access, &catalogs).await?;
+    let access = access(&args.server, &catalogs).await?;
     let catalogs = (catalogs, task.statistics());
-    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, callers).await?;
+    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, access).await?;
     server.bind_metrics(&args.server, authorizer).await?;
     let reloads = server.reloads();
     let (url, ready, pages) = (server.url(), server.ready(), server.pages());
@@ -99,13 +100,13 @@ async fn authorizer() -> anyhow::Result<Authorizer> {
 }
 
 /// Asks the same who may see which catalogs, unless everybody sees each.
-async fn callers(args: &AccessArgs, catalogs: &Catalogs) -> anyhow::Result<Option<Callers>> {
-    if !args.is_delegated() {
-        return Ok(None);
-    }
-    let hint = "cannot ask who may see which catalogs: let everybody see each with --auth=none";
-    let client = connect(None).await.context(hint)?.client;
-    Ok(Some(Callers::new(client, args.token_audience.clone(), catalogs.clone())))
+async fn access(args: &ServerArgs, catalogs: &Catalogs) -> anyhow::Result<Option<Access>> {
+    let hint = match (args.access.is_delegated(), args.kube_api.is_delegated()) {
+        (false, false) => return Ok(None),
+        (true, _) => "cannot ask who may see which catalogs: let everybody see each with --auth=none",
+        (false, true) => "cannot ask who may read the Kubernetes API: let everybody with --kube-api-auth=none",
+    };
+    Ok(Some(Access::start(&connect(None).await.context(hint)?, &args.access, catalogs)))
 }
 
 /// Prints the catalogs that are served, and where.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use auth::{Authorizer, Callers};
+use auth::Authorizer;
 use axum::Router;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::IntoResponse;
@@ -31,9 +31,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::kube_api::{KubeApiListener, RunningKubeApi};
+use super::access::{self, Access};
+use super::kube_api::{self, KubeApiListener, RunningKubeApi};
+use super::metrics::{self, Scrapers};
 use super::version::build_info;
-use super::{access, metrics};
 use crate::args::{DocumentArgs, LimitArgs, MetricsAuth, ObserveArgs, ServerArgs, VERSION};
 use crate::exchange::{AccessLog, Exchange, Exchanges};
 use crate::exposition::{Reloads, Sources};
@@ -67,6 +68,8 @@ pub(super) struct Server {
     traces: Option<Traces>,
     /// The listener of the Kubernetes API.
     kube_api: Option<KubeApiListener>,
+    /// What tells who callers are, where that matters.
+    access: Option<Access>,
 }
 
 /// The folder of the store.
@@ -112,14 +115,14 @@ pub(super) fn block_on(server: impl Future<Output = anyhow::Result<()>>) -> anyh
 }
 
 impl Server {
-    /// Listens, and prepares to answer from these catalogs. `callers` says who may see which of them where not everybody may
-    /// see each.
+    /// Listens, and prepares to answer from these catalogs. `access` says who callers are, and who may see which of them where
+    /// not everybody may see each.
     pub(super) async fn bind(
         args: &ServerArgs,
         documents: &DocumentArgs,
         limits: &LimitArgs,
         (catalogs, loads): (Catalogs, LoadStatistics),
-        callers: Option<Callers>,
+        access: Option<Access>,
     ) -> anyhow::Result<Self> {
         refuse_unintended_access(args)?;
         let tls = args.tls.files().map(|files| Tls::new(files, args.tls.tls_min_version)).transpose()?;
@@ -130,13 +133,14 @@ impl Server {
             None => None,
         };
         let mut options = listen_options(args, listener.address(), tls);
-        if callers.is_some() {
+        let guard = access.clone().filter(|_| args.access.is_delegated());
+        if guard.is_some() {
             options.ready = options.ready.without_names();
         }
         let spans = Arc::<SpanCounts>::default();
         let traces = args.observe.traces().map(|options| Traces::start(&options, Arc::clone(&spans))).transpose()?;
         // Where callers are told apart, views see nothing by themselves.
-        let reader = if callers.is_some() { catalogs.visible(Visibility::none()) } else { catalogs.clone() };
+        let reader = if guard.is_some() { catalogs.visible(Visibility::none()) } else { catalogs.clone() };
         let pages = args.pages.pages(documents);
         let mut engine = engine(reader.clone(), documents, limits, pages)?;
         if traces.is_some() {
@@ -158,17 +162,20 @@ impl Server {
             started: Timestamp::now(),
         };
         let options = ListenOptions { exchanges: Some(Arc::clone(&sources.exchanges)), ..options };
-        let tls = (options.ready.clone(), options.tls.clone());
-        let kube_api = KubeApiListener::bind(&args.kube_api, &args.allowed_host, sources.catalogs.clone(), tls).await?;
+        let (ready, tls, exchanges) = (options.ready.clone(), options.tls.clone(), Arc::clone(&sources.exchanges));
+        let shared = kube_api::Shared { ready, tls, exchanges };
+        let (hosts, catalogs) = (&args.allowed_host, sources.catalogs.clone());
+        let who = (access.as_ref(), guard.is_some());
+        let kube_api = KubeApiListener::bind(&args.kube_api, hosts, catalogs, who, shared).await?;
         if let Some(kube_api) = &kube_api {
             refuse_unintended_plain_http(args, kube_api.listener().address())?;
         }
-        let routes = routes(&graphql, reader, callers);
+        let routes = routes(&graphql, reader, guard);
         // Without the layer, responses need not vary by origin.
         let routes = if args.cors_origin.is_empty() { routes } else { routes.layer(cors(&args.cors_origin)) };
         let routes = routes.merge(pages.router());
         let metrics = None;
-        Ok(Self { listener, probes, options, routes, engine, pages, sources, metrics, traces, kube_api })
+        Ok(Self { listener, probes, options, routes, engine, pages, sources, metrics, traces, kube_api, access })
     }
 
     /// Adds the counters of a controller to the metrics.
@@ -183,14 +190,17 @@ impl Server {
         authorizer: impl AsyncFnOnce() -> anyhow::Result<Authorizer>,
     ) -> anyhow::Result<()> {
         let Some(address) = &args.observe.metrics_listen else { return Ok(()) };
-        let authorizer = match args.observe.metrics_auth {
-            MetricsAuth::Delegated => Some(authorizer().await?),
+        let scrapers = match args.observe.metrics_auth {
+            MetricsAuth::Delegated => {
+                let authenticator = self.access.as_ref().map(|access| access.authenticator.clone());
+                Some(Scrapers { authorizer: authorizer().await?, authenticator })
+            }
             MetricsAuth::None => None,
         };
         let listener = Listener::bind(address).await?;
         refuse_unintended_plain_http(args, listener.address())?;
         tracing::info!(address = %listener.address(), "serving metrics");
-        self.metrics = Some((listener, metrics::routes(self.sources.clone(), authorizer)));
+        self.metrics = Some((listener, metrics::routes(self.sources.clone(), scrapers)));
         Ok(())
     }
 
@@ -217,7 +227,7 @@ impl Server {
     /// Serves until a signal ends it, and `ending` has been called then.
     pub(super) async fn run(self, ending: impl FnOnce()) -> anyhow::Result<()> {
         tracing::info!(version = VERSION, url = self.url(), "listening");
-        let Self { listener, probes, options, routes, engine, metrics, traces, kube_api, .. } = self;
+        let Self { listener, probes, options, routes, engine, metrics, traces, kube_api, access, .. } = self;
         let (signal, streams) = (end()?, Arc::clone(&engine));
         let end = async move {
             signal.await;
@@ -226,7 +236,10 @@ impl Server {
             streams.end_streams();
         };
         if let Some(tls) = options.tls.clone() {
-            tokio::spawn(tls.reload_changes(RELOAD_INTERVAL));
+            tokio::spawn(tls.clone().reload_changes(RELOAD_INTERVAL));
+            if let Some(access) = access {
+                tokio::spawn(access.accept_clients(tls));
+            }
         }
         let evicting = Arc::clone(&engine);
         tokio::spawn(async move { evicting.evict_stale_responses().await });
@@ -258,12 +271,12 @@ impl Server {
     }
 }
 
-/// Returns the routes of all views but the page. Those that show catalogs ask `callers` what they may show.
-fn routes(graphql: &GraphqlHttp, reader: Catalogs, callers: Option<Callers>) -> Router {
+/// Returns the routes of all views but the page. Those that show catalogs ask `access` what they may show.
+fn routes(graphql: &GraphqlHttp, reader: Catalogs, access: Option<Access>) -> Router {
     let routes = graphql.router().merge(catalogd_http::router(reader, ANSWERS_BUILD));
     let routes = routes.route("/version", get(version_response));
-    match callers {
-        Some(callers) => access::guard(routes, callers),
+    match access {
+        Some(access) => access::guard(routes, access),
         None => routes,
     }
 }
@@ -277,7 +290,7 @@ async fn serve_probes(listener: Listener, ready: Ready, end: oneshot::Receiver<(
 /// Refuses flags that would show more than somebody who wrote them expects.
 fn refuse_unintended_access(args: &ServerArgs) -> anyhow::Result<()> {
     let is_delegated = args.access.is_delegated();
-    if !is_delegated && !args.access.token_audience.is_empty() {
+    if !is_delegated && !args.kube_api.is_delegated() && !args.access.token_audience.is_empty() {
         bail!("--token-audience needs --auth=delegated: without it, everybody sees every catalog");
     }
     if is_delegated && args.kube_api.kube_api_listen.is_some() && args.kube_api.kube_api_auth.is_none() {

@@ -1,5 +1,6 @@
 //! What several modules need: a cluster with a registry, replicas of the controller as processes, and clients of them.
 
+mod aggregated;
 mod load;
 mod replica;
 
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use testing::fixture::lines;
 use testing::{CONFIGS_LABEL, ControlPlane, Folders, MediaTypes, Registry, RegistryImage, eventually, tar_archive};
 
+pub(crate) use aggregated::{Aggregated, GROUP};
 pub(crate) use load::Load;
 pub(crate) use replica::{LEASE_DURATION, Replica, graphql};
 

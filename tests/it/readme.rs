@@ -107,8 +107,8 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
     // A shell reads them as it reads what a user writes.
     let program = Path::new(env!("CARGO_BIN_EXE_catalogql")).parent().expect("a program is in a folder");
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
-    for page in
-        ["find-providers", "look-into-a-catalog", "plan-an-upgrade", "publish-a-catalog"].map(|name| format!("docs/how-to/{name}.md"))
+    for page in ["find-providers", "look-into-a-catalog", "plan-an-upgrade", "publish-a-catalog"]
+        .map(|name| format!("docs/how-to/{name}.md"))
     {
         holds(&page, |text| {
             rewrite_blocks(text, "sh", "text", |command, _| {
@@ -472,6 +472,7 @@ fn kube_api_limits() -> Vec<(&'static str, String)> {
         ("watches", kube_api::MAX_WATCHES.to_string()),
         ("former states", kube_api::FORMER_STATES.to_string()),
         ("bookmark interval", seconds(kube_api::BOOKMARK_INTERVAL)),
+        ("rights of a watch", seconds(kube_api::RENEWAL_INTERVAL)),
         ("later state", seconds(kube_api::RESOURCE_VERSION_WAIT)),
     ]
 }

@@ -1,7 +1,7 @@
 //! Which catalogs a caller may see: those whose content the API server lets it `get`.
 //!
 //! The right is `get` on `clustercatalogs/content` of the group `olm.operatorframework.io`, for a catalog by its name.
-//! What is known of a caller is remembered by its token until the first of the answers is no longer believed.
+//! What is known of a caller is remembered by its credentials until the first of the answers is no longer believed.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -11,14 +11,9 @@ use kube::Client;
 use serving::{Caller, Catalogs, Renewal, Visibility};
 use sha2::{Digest as _, Sha256};
 
+use super::authenticator::{Credentials, CredentialsKey};
 use super::cache::{Answer, Cache};
-use super::{Access, Authorizer, CACHE_TIME, CACHED_ANSWERS, Denied, QUESTIONS, ResourceAccess, User};
-
-/// Key of the caller without credentials; no token has it as its digest.
-const ANONYMOUS_KEY: Key = [0; 32];
-
-/// SHA-256 of a token.
-type Key = [u8; 32];
+use super::{Access, Authorizer, CACHED_ANSWERS, Denied, QUESTIONS, ResourceAccess, User};
 
 /// Callers, and what they may see of the catalogs that are served. Clones share everything.
 #[derive(Clone)]
@@ -28,9 +23,9 @@ struct Shared {
     authorizer: Authorizer,
     /// Every catalog.
     published: Catalogs,
-    sessions: Cache<Key, Arc<Session>>,
-    /// Readers of single catalogs, by the SHA-256 of the token's and of the catalog's name.
-    named: Cache<Key, Result<Arc<Catalogs>, Denied>>,
+    sessions: Cache<CredentialsKey, Arc<Session>>,
+    /// Readers of single catalogs, by the SHA-256 of the catalog's name besides.
+    named: Cache<(CredentialsKey, [u8; 32]), Result<Arc<Catalogs>, Denied>>,
 }
 
 /// What is known of a caller.
@@ -42,10 +37,10 @@ struct Session {
     changes: Option<u64>,
 }
 
-/// The caller with a token.
-struct Bearer {
+/// The caller with these credentials.
+struct Renewable {
     callers: Weak<Shared>,
-    token: Option<Box<[u8]>>,
+    credentials: Credentials<'static>,
 }
 
 impl Callers {
@@ -57,70 +52,74 @@ impl Callers {
         Self(Arc::new(Shared { authorizer, published, sessions, named }))
     }
 
-    /// Returns a reader of what the caller with this bearer token, or without one, may see. It may see each catalog if it
-    /// may `get` all of them, and else those that it may `get` by name.
+    /// Decides whether the caller with these credentials may do this. Who has none may do nothing.
     ///
     /// # Errors
-    /// The token is not valid, there is none and everybody may see nothing, or the API server does not answer.
-    pub async fn reader(&self, token: Option<&[u8]>) -> Result<Catalogs, Denied> {
-        let key = key(token);
+    /// It may not, its token is not valid, or the API server does not answer.
+    pub async fn authorize(&self, credentials: &Credentials<'_>, access: Access<'_>) -> Result<(), Denied> {
+        self.0.authorizer.authorize(credentials, access).await
+    }
+
+    /// Returns a reader of what the caller with these credentials may see. It may see each catalog if it may `get` all of
+    /// them, and else those that it may `get` by name.
+    ///
+    /// # Errors
+    /// The token is not valid, there are no credentials and everybody may see nothing, or the API server does not answer.
+    pub async fn reader(&self, credentials: &Credentials<'_>) -> Result<Catalogs, Denied> {
+        let key = credentials.key();
         if let Some(session) = self.0.sessions.get(&key)
             && session.changes.is_none_or(|changes| changes == self.0.published.change_count())
         {
             return session.reader();
         }
-        self.session(key, token).await?.reader()
+        self.session(key, credentials).await?.reader()
     }
 
-    /// Returns a reader of the catalog of this name alone, whether it is served or not, for the caller with this bearer
-    /// token or without one. What is denied does not depend on what is served, and neither does the time that it takes.
+    /// Returns a reader of the catalog of this name alone, whether it is served or not, for the caller with these
+    /// credentials. What is denied does not depend on what is served, and neither does the time that it takes.
     ///
     /// # Errors
     /// The caller may not see the catalog, its token is not valid, or the API server does not answer.
-    pub async fn reader_of(&self, token: Option<&[u8]>, name: &str) -> Result<Catalogs, Denied> {
+    pub async fn reader_of(&self, credentials: &Credentials<'_>, name: &str) -> Result<Catalogs, Denied> {
         let Shared { authorizer, published, named, .. } = &*self.0;
-        let key = Sha256::new().chain_update(key(token)).chain_update(name).finalize().into();
+        let key = (credentials.key(), Sha256::digest(name).into());
         if let Some(known) = named.get(&key) {
             return known.map(|reader| Catalogs::clone(&reader));
         }
-        if token.is_none() {
+        if credentials.is_none() {
             // Where everybody may see nothing, requests without credentials for invented names ask nothing more.
-            self.reader(token).await?;
+            self.reader(credentials).await?;
         }
-        let user = self.user(token).await?;
+        let user = authorizer.user_of(credentials).await?;
         let may = authorizer.may_alone(&user.value, content(Some(name))).await?;
-        let reader = match token {
-            _ if may.value => Ok(published.visible(Visibility::only([name.to_owned()]))),
-            Some(_) => Err(Denied::Forbidden { user: user.value.name().to_owned() }),
-            None => Err(Denied::Unauthenticated),
+        let reader = if may.value {
+            Ok(published.visible(Visibility::only([name.to_owned()])))
+        } else if credentials.is_none() {
+            Err(Denied::Unauthenticated)
+        } else {
+            Err(Denied::Forbidden { user: user.value.name().to_owned() })
         };
         named.insert(key, Answer { value: reader.clone().map(Arc::new), until: may.until.min(user.until) });
         reader
     }
 
     /// Finds out what a caller may see.
-    async fn session(&self, key: Key, token: Option<&[u8]>) -> Result<Arc<Session>, Denied> {
+    async fn session(&self, key: CredentialsKey, credentials: &Credentials<'_>) -> Result<Arc<Session>, Denied> {
         // Before the names are read: what is published meanwhile is asked about next time.
         let changes = self.0.published.change_count();
-        let user = self.user(token).await?;
+        let user = self.0.authorizer.user_of(credentials).await?;
         let seen = self.visibility(&user.value).await?;
         let session = Arc::new(Session {
             changes: (seen.value != Visibility::All).then_some(changes),
-            reader: (token.is_some() || !seen.value.is_empty()).then(|| {
-                let caller = Bearer { callers: Arc::downgrade(&self.0), token: token.map(Box::from) };
+            reader: (!credentials.is_none() || !seen.value.is_empty()).then(|| {
+                let credentials = credentials.clone().into_owned();
+                let caller = Renewable { callers: Arc::downgrade(&self.0), credentials };
                 self.0.published.visible(seen.value).of_caller(Arc::new(caller))
             }),
         });
         let answer = Answer { value: Arc::clone(&session), until: seen.until.min(user.until) };
         self.0.sessions.insert(key, answer);
         Ok(session)
-    }
-
-    async fn user(&self, token: Option<&[u8]>) -> Result<Answer<Arc<User>>, Denied> {
-        match token {
-            Some(token) => self.0.authorizer.user(token).await,
-            None => Ok(Answer::lasting(Arc::new(User::anonymous()), CACHE_TIME)),
-        }
     }
 
     /// Asks which catalogs a user may see, of those that are served or are to be served.
@@ -148,24 +147,19 @@ impl Session {
     }
 }
 
-impl Caller for Bearer {
+impl Caller for Renewable {
     fn renew(&self) -> Renewal<'_> {
         Box::pin(async move {
             let callers = Callers(self.callers.upgrade()?);
-            callers.reader(self.token.as_deref()).await.ok()
+            callers.reader(&self.credentials).await.ok()
         })
     }
 }
 
-impl fmt::Debug for Bearer {
+impl fmt::Debug for Renewable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A token is a secret.
-        f.debug_struct("Bearer").finish_non_exhaustive()
+        f.debug_struct("Renewable").field("credentials", &self.credentials).finish_non_exhaustive()
     }
-}
-
-fn key(token: Option<&[u8]>) -> Key {
-    token.map_or(ANONYMOUS_KEY, |token| Sha256::digest(token).into())
 }
 
 /// Reading the content of a catalog; without a name, of every one.
@@ -174,6 +168,7 @@ fn content(name: Option<&str>) -> Access<'_> {
     Access::Resource(ResourceAccess {
         verb: "get",
         group,
+        version: None,
         resource,
         subresource: Some("content"),
         namespace: None,

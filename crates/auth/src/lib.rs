@@ -2,10 +2,14 @@
 //! Kubernetes do.
 //!
 //! Answers are cached for a few seconds. What the API server does not answer is denied. [`Callers`] gives a caller a reader
-//! of the catalogs that it may see. This crate knows neither the requests that it decides about nor HTTP.
+//! of the catalogs that it may see. Of requests, this crate knows the headers that say who sends them ([`Authenticator`]),
+//! and not what they ask for.
 
+mod authenticator;
+mod authorities;
 mod cache;
 mod callers;
+mod subject;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +28,8 @@ use tokio::time::timeout;
 
 use cache::{Answer, Cache};
 
+pub use authenticator::{Authenticator, Credentials, bearer_token};
+pub use authorities::{Authorities, ClientCertificate};
 pub use callers::Callers;
 
 /// How long an answer of the API server is believed: a token that is revoked, or a right that is taken, works for so much
@@ -80,6 +86,8 @@ pub struct ResourceAccess<'a> {
     pub verb: &'a str,
     /// The group of its API.
     pub group: &'a str,
+    /// The version of its API; `None` for any.
+    pub version: Option<&'a str>,
     /// Its name in the plural.
     pub resource: &'a str,
     /// What of the object; `None` for all of it.
@@ -102,6 +110,9 @@ pub enum Denied {
         /// Its name.
         user: String,
     },
+    /// It asks to act as somebody else, which only kube-apiserver may evaluate.
+    #[error("Impersonation is not supported")]
+    Impersonation,
     /// The API server did not answer.
     #[error("cannot ask the API server: try again")]
     Unavailable,
@@ -130,6 +141,15 @@ impl User {
         Self(UserInfo { username, groups, ..UserInfo::default() })
     }
 
+    /// Who has credentials.
+    fn authenticated(mut user: UserInfo) -> Self {
+        let groups = user.groups.get_or_insert_default();
+        if !groups.iter().any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED) {
+            groups.push(AUTHENTICATED.to_owned());
+        }
+        Self(user)
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         self.0.username.as_deref().unwrap_or_default()
@@ -149,18 +169,30 @@ impl Authorizer {
         Self { client, audiences, users, rights, questions: Semaphore::new(QUESTIONS) }
     }
 
-    /// Decides whether the caller with this bearer token may do this.
-    pub async fn authorize(&self, token: Option<&[u8]>, access: PathAccess) -> Result<(), Denied> {
-        let user = self.user(token.ok_or(Denied::Unauthenticated)?).await?.value;
-        if self.may(&user, Access::Path(access)).await?.value {
+    /// Decides whether the caller with these credentials may do this. Who has none may do nothing.
+    pub async fn authorize(&self, credentials: &Credentials<'_>, access: Access<'_>) -> Result<(), Denied> {
+        if credentials.is_none() {
+            return Err(Denied::Unauthenticated);
+        }
+        let user = self.user_of(credentials).await?.value;
+        if self.may(&user, access).await?.value {
             Ok(())
         } else {
             Err(Denied::Forbidden { user: user.name().to_owned() })
         }
     }
 
+    /// Returns the user with these credentials.
+    pub(crate) async fn user_of(&self, credentials: &Credentials<'_>) -> Result<Answer<Arc<User>>, Denied> {
+        match credentials {
+            Credentials::Token(token) => self.user(token).await,
+            Credentials::User(user) => Ok(Answer::lasting(Arc::clone(user), CACHE_TIME)),
+            Credentials::None => Ok(Answer::lasting(Arc::new(User::anonymous()), CACHE_TIME)),
+        }
+    }
+
     /// Returns the user with a bearer token.
-    pub(crate) async fn user(&self, token: &[u8]) -> Result<Answer<Arc<User>>, Denied> {
+    async fn user(&self, token: &[u8]) -> Result<Answer<Arc<User>>, Denied> {
         let is_possible = !token.is_empty() && token.len() <= MAX_TOKEN_BYTES;
         let text = std::str::from_utf8(token).ok().filter(|_| is_possible).ok_or(Denied::Unauthenticated)?;
         let key = Sha256::digest(token).into();
@@ -257,14 +289,7 @@ fn judge(status: TokenReviewStatus, wanted: &[String]) -> (Option<User>, Duratio
     let is_for_us = wanted.is_empty() || audiences.iter().any(|audience| wanted.contains(audience));
     let user = user.filter(|user| authenticated == Some(true) && user.username.is_some() && is_for_us);
     let time = if user.is_none() && error.is_some() { ERROR_CACHE_TIME } else { CACHE_TIME };
-    let user = user.map(|mut user| {
-        let groups = user.groups.get_or_insert_default();
-        if !groups.iter().any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED) {
-            groups.push(AUTHENTICATED.to_owned());
-        }
-        User(user)
-    });
-    (user, time)
+    (user.map(User::authenticated), time)
 }
 
 fn question(User(user): &User, access: Access<'_>) -> SubjectAccessReviewSpec {
@@ -275,10 +300,11 @@ fn question(User(user): &User, access: Access<'_>) -> SubjectAccessReviewSpec {
             let attributes = NonResourceAttributes { path: Some(path.to_owned()), verb: Some(verb.to_owned()) };
             SubjectAccessReviewSpec { non_resource_attributes: Some(attributes), ..spec }
         }
-        Access::Resource(ResourceAccess { verb, group, resource, subresource, namespace, name }) => {
+        Access::Resource(ResourceAccess { verb, group, version, resource, subresource, namespace, name }) => {
             let attributes = ResourceAttributes {
                 verb: Some(verb.to_owned()),
                 group: Some(group.to_owned()),
+                version: version.map(str::to_owned),
                 resource: Some(resource.to_owned()),
                 subresource: subresource.map(str::to_owned),
                 namespace: namespace.map(str::to_owned),
@@ -351,8 +377,8 @@ mod tests {
         );
         assert_eq!(asked.resource_attributes, None);
         let [verb, group, resource] = ["get", "olm.operatorframework.io", "clustercatalogs"];
-        let access =
-            ResourceAccess { verb, group, resource, subresource: Some("content"), namespace: None, name: Some("a") };
+        let (version, subresource) = (None, Some("content"));
+        let access = ResourceAccess { verb, group, version, resource, subresource, namespace: None, name: Some("a") };
         let asked = question(&User(user), Access::Resource(access));
         let text = |text: &str| Some(text.to_owned());
         let expected = ResourceAttributes {

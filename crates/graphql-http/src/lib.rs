@@ -331,7 +331,8 @@ fn not_acceptable() -> Response {
 async fn schema(State(server): State<Arc<GraphqlService>>, headers: HeaderMap) -> Response {
     if server.engine.limits().introspection == IntrospectionPolicy::Disabled {
         let head = [(CACHE_CONTROL, "no-store")];
-        return (StatusCode::NOT_FOUND, head, "introspection is disabled, so the schema is not published\n").into_response();
+        return (StatusCode::NOT_FOUND, head, "introspection is disabled, so the schema is not published\n")
+            .into_response();
     }
     let head = [(ETAG, server.schema.etag.as_str()), (CACHE_CONTROL, REVALIDATE)];
     if server.schema.evaluate(&headers) == PreconditionResult::NotModified {

@@ -32,8 +32,8 @@ pub(super) fn from_body(body: &[u8]) -> Result<Request<'_>, Refusal> {
     if body.trim_ascii_start().first() == Some(&b'[') {
         return Err(bad("batched requests are not supported: send one request at a time"));
     }
-    let request: Request<'_> =
-        serde_json::from_slice(body).map_err(|error| bad(format!("the body is not a valid GraphQL request: {error}")))?;
+    let request: Request<'_> = serde_json::from_slice(body)
+        .map_err(|error| bad(format!("the body is not a valid GraphQL request: {error}")))?;
     if request.has_document() { Ok(request) } else { Err(bad("the body has no `query`")) }
 }
 

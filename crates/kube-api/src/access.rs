@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::http::Method;
 use axum::http::request::Parts;
 use serde_json::json;
+use serving::Catalogs;
 
 use crate::options::Options;
 use crate::request::{Object, Route};
@@ -44,10 +45,10 @@ pub struct ResourceAttributes {
 }
 
 /// Whether a caller may do something.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Decision {
-    /// It may.
-    Allow,
+    /// It may, and sees the objects of the catalogs that this reader sees; without one, those that the API's own reader sees.
+    Allow(Option<Catalogs>),
     /// Its credentials are not valid.
     Unauthenticated,
     /// It may not.
@@ -57,6 +58,8 @@ pub enum Decision {
         /// Why, if whoever decided says so.
         reason: Option<String>,
     },
+    /// Nobody may ask like that, for this reason.
+    Refuse(String),
     /// Nobody could decide, for this reason.
     Unknown(String),
 }
@@ -84,12 +87,13 @@ impl Attributes {
     }
 }
 
-/// Returns the error of a decision.
-pub(crate) fn status(decision: Decision, attributes: &Attributes) -> Result<(), Status> {
+/// Returns the reader of a decision, or its error.
+pub(crate) fn reader(decision: Decision, attributes: &Attributes) -> Result<Option<Catalogs>, Status> {
     match decision {
-        Decision::Allow => Ok(()),
+        Decision::Allow(reader) => Ok(reader),
         Decision::Unauthenticated => Err(Status::unauthorized()),
         Decision::Deny { user, reason } => Err(forbidden(&user, reason.as_deref(), attributes)),
+        Decision::Refuse(reason) => Err(Status::forbidden(reason, json!({}))),
         Decision::Unknown(error) => Err(Status::internal(error)),
     }
 }

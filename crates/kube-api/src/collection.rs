@@ -6,6 +6,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use serving::Catalogs;
 use tokio::sync::Semaphore;
 
 use crate::chunks;
@@ -26,6 +27,8 @@ pub(crate) struct Collection {
     /// Namespace of the request; `None` for all.
     namespace: Option<String>,
     global_namespace: Arc<str>,
+    /// What the caller may see.
+    pub(crate) reader: Catalogs,
     selection: Selection,
 }
 
@@ -33,9 +36,9 @@ pub(crate) struct Collection {
 pub(crate) type Place = (usize, usize);
 
 impl Collection {
-    pub(crate) fn new(kind: Kind, namespace: Option<&str>, global_namespace: &Arc<str>) -> Self {
+    pub(crate) fn new(kind: Kind, namespace: Option<&str>, global_namespace: &Arc<str>, reader: Catalogs) -> Self {
         let (namespace, global_namespace) = (namespace.map(str::to_owned), Arc::clone(global_namespace));
-        Self { kind, namespace, global_namespace, selection: Selection::default() }
+        Self { kind, namespace, global_namespace, reader, selection: Selection::default() }
     }
 
     /// Narrows it to the objects that a request selects.
@@ -43,8 +46,11 @@ impl Collection {
         Self { selection, ..self }
     }
 
-    /// Returns whether the objects of a catalog are seen in the namespace of the request.
+    /// Returns whether the caller may see a catalog, and its objects are seen in the namespace of the request.
     pub(crate) fn sees(&self, objects: &CatalogObjects) -> bool {
+        if !self.reader.visibility().contains(&objects.catalog) {
+            return false;
+        }
         let own = objects.source.namespace.as_str();
         match &self.namespace {
             Some(namespace) if self.kind.is_namespaced() => own == namespace || own == &*self.global_namespace,

@@ -42,7 +42,7 @@ use tokio::time::timeout;
 pub use access::{Attributes, Authorize, Decision, ResourceAttributes};
 pub use chunks::{CHUNK_BYTES, MAX_STREAMED_LISTS};
 pub use published::FORMER_STATES;
-pub use watching::{BOOKMARK_INTERVAL, MAX_WATCHES};
+pub use watching::{BOOKMARK_INTERVAL, MAX_WATCHES, RENEWAL_INTERVAL};
 
 use collection::Collection;
 use negotiation::{Format, Shape, Target};
@@ -93,7 +93,8 @@ pub struct KubeApiTask {
 }
 
 impl KubeApi {
-    /// Creates an API, and the task without which it has no objects.
+    /// Creates an API, and the task without which it has no objects. Requests that are allowed without a reader of their own
+    /// see what this one sees.
     pub fn new(catalogs: Catalogs, options: KubeApiOptions) -> (Self, KubeApiTask) {
         let (sender, states) = watch::channel(Arc::default());
         let KubeApiOptions { global_namespace, version, authorize, bookmark_interval } = options;
@@ -120,11 +121,12 @@ impl KubeApi {
         let format = Format::of_errors(&head.headers);
         let route = Route::parse(head.uri.path());
         let options = Options::parse(head.uri.query().unwrap_or_default());
-        if let Err(refusal) = self.authorize(&head, &route, &options).await {
-            return refusal.respond(format);
-        }
+        let reader = match self.authorize(&head, &route, &options).await {
+            Ok(reader) => reader,
+            Err(refusal) => return refusal.respond(format),
+        };
         let response = match route {
-            Route::Object(object) => self.object(&head, object, &options).await,
+            Route::Object(object) => self.object(&head, object, &options, reader).await,
             route => documents::respond(&head, &route, &self.0),
         };
         response.unwrap_or_else(|error| error.respond(format))
@@ -136,14 +138,15 @@ impl KubeApi {
         head: &axum::http::request::Parts,
         object: Object,
         options: &Options,
+        reader: Catalogs,
     ) -> Result<Response, Status> {
         let (kind, object) = object.resolve()?;
         if head.method != Method::GET {
             return Err(Status::method_not_allowed());
         }
         let state = self.state(kind).await?;
+        let collection = Collection::new(kind, object.namespace.as_deref(), &self.0.global_namespace, reader);
         if let Some(name) = &object.name {
-            let collection = Collection::new(kind, object.namespace.as_deref(), &self.0.global_namespace);
             if object.subresource.is_some() {
                 return Ok(icon::respond(head, &collection, &state, name));
             }
@@ -156,21 +159,20 @@ impl KubeApi {
             Err(_) if options.is_watch() => negotiation::negotiate(&head.headers, Target::List)?,
             negotiated => negotiated?,
         };
-        self.list(head, kind, object, options, (options.format(format), shape)).await
+        self.list(head, collection, options, (options.format(format), shape)).await
     }
 
     /// Responds to a list or a watch.
     async fn list(
         &self,
         head: &axum::http::request::Parts,
-        kind: kind::Kind,
-        object: Object,
+        collection: Collection,
         options: &Options,
         (format, shape): (Format, Shape),
     ) -> Result<Response, Status> {
+        let kind = collection.kind;
         let selection = options.selection(kind)?;
         options.validate()?;
-        let collection = Collection::new(kind, object.namespace.as_deref(), &self.0.global_namespace);
         let collection = collection.select(selection);
         let wanted = options.resource_version()?;
         let state = self.state_since(kind, wanted).await?;
@@ -187,16 +189,18 @@ impl KubeApi {
         collection.list(&state, options, (format, shape), &head.headers, &self.0.lists)
     }
 
-    /// Asks whether the caller may do what it asks for.
+    /// Asks whether the caller may do what it asks for, and returns a reader of what it may see.
     async fn authorize(
         &self,
         head: &axum::http::request::Parts,
         route: &Route,
         options: &Options,
-    ) -> Result<(), Status> {
-        let Some(authorize) = self.0.authorize.as_ref().filter(|_| !route.is_public()) else { return Ok(()) };
+    ) -> Result<Catalogs, Status> {
+        let own = self.0.catalogs.clone();
+        let Some(authorize) = self.0.authorize.as_ref().filter(|_| !route.is_public()) else { return Ok(own) };
         let attributes = Attributes::new(&head.method, head.uri.path(), route, options);
-        access::status(authorize(head, attributes.clone()).await, &attributes)
+        let reader = access::reader(authorize(head, attributes.clone()).await, &attributes)?;
+        Ok(reader.unwrap_or(own))
     }
 
     /// Returns the current state, with the objects of a kind listed.

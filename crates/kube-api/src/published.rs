@@ -83,7 +83,7 @@ pub(crate) async fn follow(catalogs: Catalogs, global_namespace: Arc<str>, state
     let mut changes = catalogs.changes();
     loop {
         let count = *changes.borrow_and_update();
-        let (snapshot, before) = (catalogs.snapshot(), states.borrow().clone());
+        let (snapshot, before) = (catalogs.published(), states.borrow().clone());
         let namespace = Arc::clone(&global_namespace);
         // Objects of a large catalog take a while to compare.
         let next = tokio::task::spawn_blocking(move || before.next(&snapshot, count, &namespace)).await;

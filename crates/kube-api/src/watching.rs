@@ -29,6 +29,9 @@ pub const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
 /// Maximum number of watches at a time; a further one is refused with 429, and clients repeat it.
 pub const MAX_WATCHES: usize = 1024;
 
+/// Interval at which a watch asks what its caller may see. It ends when that has changed, and the client lists again.
+pub const RENEWAL_INTERVAL: Duration = Duration::from_mins(1);
+
 /// Shortest time that a watch without `timeoutSeconds` lasts; the longest is twice that. Watches that began together do
 /// not end together.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
@@ -46,6 +49,10 @@ struct Watch {
     end: Instant,
     bookmarks: Option<Instant>,
     bookmark_interval: Duration,
+    /// When the caller's rights are asked for next; `None` where nobody's rights are evaluated.
+    renewal: Option<Instant>,
+    /// Whether nothing follows any more.
+    has_ended: bool,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -84,6 +91,7 @@ pub(crate) fn respond(
     let timeout = options.timeout()?.unwrap_or_else(|| DEFAULT_TIMEOUT.mul_f64(1.0 + fastrand::f64()));
     let bookmarks = options.is_set("allowWatchBookmarks").then(|| now + bookmark_interval);
     let (include, end) = (options.include_object()?, now + timeout);
+    let renewal = collection.reader.has_caller().then(|| now + RENEWAL_INTERVAL);
     let watch = Watch {
         collection,
         states,
@@ -95,6 +103,8 @@ pub(crate) fn respond(
         end,
         bookmarks,
         bookmark_interval,
+        renewal,
+        has_ended: false,
         _permit: permit,
     };
     let frames = stream::unfold(watch, async |mut watch| {
@@ -170,7 +180,10 @@ impl Watch {
             if let Some(event) = self.events.pop_front() {
                 return Some(self.frame(&event));
             }
-            let bookmark = self.bookmarks;
+            if self.has_ended {
+                return None;
+            }
+            let (bookmark, renewal) = (self.bookmarks, self.renewal);
             tokio::select! {
                 changed = self.states.changed() => {
                     changed.ok()?;
@@ -180,6 +193,12 @@ impl Watch {
                 () = sleep_until(bookmark.unwrap_or(self.end)), if bookmark.is_some() => {
                     self.bookmarks = Some(Instant::now() + self.bookmark_interval);
                     return Some(self.bookmark());
+                }
+                () = sleep_until(renewal.unwrap_or(self.end)), if renewal.is_some() => {
+                    if !self.renew().await? {
+                        self.has_ended = true;
+                        return Some(Self::expired());
+                    }
                 }
             }
         }
@@ -191,6 +210,27 @@ impl Watch {
         let next = crate::prepared(next, self.collection.kind).await;
         self.events = changes(&self.collection, &self.state.objects(), &next);
         self.state = next;
+    }
+
+    /// Asks what the caller may see now, and returns whether that is the same as before; `None` if it may not read any more.
+    async fn renew(&mut self) -> Option<bool> {
+        let reader = self.collection.reader.renew().await?;
+        let is_same = reader.visibility() == self.collection.reader.visibility();
+        self.collection.reader = reader;
+        self.renewal = Some(Instant::now() + RENEWAL_INTERVAL);
+        Some(is_same)
+    }
+
+    /// Returns the line after which the client lists again.
+    fn expired() -> Bytes {
+        let status = Status::expired("what the caller may see has changed").object(None);
+        let mut out = JsonWriter::default();
+        out.open(b'{');
+        out.text_member("type", "ERROR");
+        out.key("object");
+        out.raw(status.to_string().as_bytes());
+        out.close(b'}');
+        line(out)
     }
 
     fn frame(&mut self, event: &Event) -> Bytes {

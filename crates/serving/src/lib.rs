@@ -204,6 +204,11 @@ impl Catalogs {
         self.current.load_full()
     }
 
+    /// Which catalogs the reader may see, of those that are served and others.
+    pub fn visibility(&self) -> &Visibility {
+        &self.visibility
+    }
+
     /// A reader of the same catalogs that sees these of them.
     #[must_use]
     pub fn visible(&self, visibility: Visibility) -> Self {

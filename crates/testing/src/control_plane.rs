@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::skipped::report_skipped;
 use crate::{Folders, eventually, exchange, fixed_port};
-use certificates::write_certificates;
+use certificates::{write_certificates, write_front_proxy};
 use process_guard::ProcessGuard;
 
 /// Script that builds etcd, kube-apiserver and kubectl, and says where.
@@ -59,6 +59,7 @@ impl ControlPlane {
         let programs = find_programs()?;
         let folders = Folders::new();
         write_certificates(&folders);
+        write_front_proxy(&folders);
         folders.write("audit-policy.json", AUDIT_POLICY);
         let (process, etcd) = eventually(|| start_etcd(&programs, &folders));
         let address = SocketAddr::from(([127, 0, 0, 1], fixed_port()));
@@ -129,6 +130,17 @@ impl ControlPlane {
     pub fn get(&self, arguments: &[&str]) -> Value {
         let text = self.kubectl(&[&["get", "--ignore-not-found", "-o", "json"], arguments].concat());
         if text.is_empty() { Value::Null } else { serde_json::from_str(&text).expect("kubectl prints JSON") }
+    }
+
+    /// Returns the path of a file with certificates or a key: `ca.pem`, that of the authority; `admin.pem` and `admin.key`, those
+    /// of the administrator; `front-proxy.pem` and `front-proxy.key`, with which the API server asks aggregated ones.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folders.path(name)
+    }
+
+    /// Replaces the authority of front proxies, and the API server's certificate of it, which it reads while it runs.
+    pub fn rotate_front_proxy(&self) {
+        write_front_proxy(&self.folders);
     }
 
     /// Kills the API server, so that connections to its address are refused until [`Self::start_api_server`].
@@ -243,6 +255,12 @@ fn start_api_server(programs: &Path, folders: &Folders, etcd: SocketAddr, addres
     command.args(["--client-ca-file", &file("ca.pem"), "--service-account-issuer", "https://kubernetes.default.svc"]);
     command.args(["--service-account-signing-key-file", &file("tokens.key")]);
     command.args(["--service-account-key-file", &file("tokens.pub")]);
+    command.args(["--requestheader-client-ca-file", &file("front-proxy-ca.pem")]);
+    command.args(["--requestheader-allowed-names", "front-proxy", "--requestheader-username-headers", "X-Remote-User"]);
+    command.args(["--requestheader-group-headers", "X-Remote-Group"]);
+    command.args(["--requestheader-extra-headers-prefix", "X-Remote-Extra-"]);
+    command.args(["--proxy-client-cert-file", &file("front-proxy.pem")]);
+    command.args(["--proxy-client-key-file", &file("front-proxy.key")]);
     command.args(["--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.0.0.0/24"]);
     command.args(["--audit-policy-file", &file("audit-policy.json"), "--audit-log-path", &file("audit.log")]);
     ProcessGuard::start(&command, &folders.path("kube-apiserver.log"), None)

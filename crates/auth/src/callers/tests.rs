@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use serving::{CatalogMetadata, CatalogsWriter, Content, Served, catalogs};
 use tower::service_fn;
 
-use super::super::{ANONYMOUS, MASTERS};
+use super::super::{ANONYMOUS, MASTERS, UserInfo};
 use super::*;
 
 /// The API server. Tokens are names of users; clones are the same.
@@ -97,6 +97,10 @@ fn start() -> Fixture {
     Fixture { callers: Callers::new(server.client(), Vec::new(), reader), server, writer }
 }
 
+fn token(text: &str) -> Credentials<'_> {
+    Credentials::Token(text.as_bytes().into())
+}
+
 fn served(name: &str) -> Served {
     let catalog = Catalog::build(bytes::Bytes::new(), &Origins::default()).expect("nothing is a content");
     Served::new(name, Content::new(catalog, Digest::new([0; 32])), CatalogMetadata::default())
@@ -108,7 +112,7 @@ fn seen(reader: Result<Catalogs, Denied>) -> Result<Vec<String>, Denied> {
 
 impl Fixture {
     async fn sees(&self, token: &str) -> Result<Vec<String>, Denied> {
-        seen(self.callers.reader(Some(token.as_bytes())).await)
+        seen(self.callers.reader(&self::token(token)).await)
     }
 }
 
@@ -136,19 +140,34 @@ async fn who_may_see_each_catalog_is_asked_about_once_and_others_for_each() {
 #[tokio::test]
 async fn who_has_no_token_sees_what_everybody_may_see_or_is_no_caller() {
     let fixture = start();
-    assert_eq!(seen(fixture.callers.reader(None).await), Err(Denied::Unauthenticated));
-    assert_eq!(seen(fixture.callers.reader_of(None, "a").await), Err(Denied::Unauthenticated));
-    assert_eq!(seen(fixture.callers.reader(Some(b"invented")).await), Err(Denied::Unauthenticated));
+    assert_eq!(seen(fixture.callers.reader(&Credentials::None).await), Err(Denied::Unauthenticated));
+    assert_eq!(seen(fixture.callers.reader_of(&Credentials::None, "a").await), Err(Denied::Unauthenticated));
+    assert_eq!(seen(fixture.callers.reader(&token("invented")).await), Err(Denied::Unauthenticated));
     assert_eq!(fixture.server.questions().len(), 4);
     for name in ["a", "b", "absent"] {
-        assert_eq!(seen(fixture.callers.reader_of(None, name).await), Err(Denied::Unauthenticated));
+        assert_eq!(seen(fixture.callers.reader_of(&Credentials::None, name).await), Err(Denied::Unauthenticated));
     }
     assert_eq!(fixture.server.questions(), Vec::<String>::new(), "it is remembered");
     let fixture = start();
     fixture.server.0.lock().unwrap().rights.insert((ANONYMOUS, "b"));
-    assert_eq!(seen(fixture.callers.reader(None).await).unwrap(), ["b"]);
-    assert_eq!(seen(fixture.callers.reader_of(None, "b").await).unwrap(), ["b"]);
-    assert_eq!(seen(fixture.callers.reader_of(None, "a").await), Err(Denied::Unauthenticated));
+    assert_eq!(seen(fixture.callers.reader(&Credentials::None).await).unwrap(), ["b"]);
+    assert_eq!(seen(fixture.callers.reader_of(&Credentials::None, "b").await).unwrap(), ["b"]);
+    assert_eq!(seen(fixture.callers.reader_of(&Credentials::None, "a").await), Err(Denied::Unauthenticated));
+}
+
+#[tokio::test]
+async fn whom_a_certificate_names_sees_what_it_may_and_no_token_is_taken_for_it() {
+    let fixture = start();
+    let user = User::authenticated(UserInfo { username: Some("some".to_owned()), ..UserInfo::default() });
+    let text = format!("{user:?}");
+    let certified = Credentials::User(Arc::new(user));
+    assert_eq!(seen(fixture.callers.reader(&certified).await).unwrap(), ["a"]);
+    assert_eq!(fixture.server.questions(), ["some *", "some a", "some b"]);
+    assert_eq!(seen(fixture.callers.reader_of(&certified, "a").await).unwrap(), ["a"]);
+    let denied = Denied::Forbidden { user: "some".to_owned() };
+    assert_eq!(seen(fixture.callers.reader_of(&certified, "b").await), Err(denied));
+    // A token whose text is what the user is remembered by is another caller's.
+    assert_eq!(seen(fixture.callers.reader(&token(&text)).await), Err(Denied::Unauthenticated));
 }
 
 #[tokio::test]
@@ -160,13 +179,13 @@ async fn a_catalog_in_a_path_takes_the_same_questions_whether_it_is_hidden_or_no
     for name in ["b", "absent"] {
         for questions in [vec![format!("some {name}")], vec![]] {
             let denied = Denied::Forbidden { user: "some".to_owned() };
-            assert_eq!(seen(fixture.callers.reader_of(Some(b"some"), name).await), Err(denied));
+            assert_eq!(seen(fixture.callers.reader_of(&token("some"), name).await), Err(denied));
             assert_eq!(fixture.server.questions(), questions);
         }
     }
-    assert_eq!(seen(fixture.callers.reader_of(Some(b"some"), "a").await).unwrap(), ["a"]);
-    assert_eq!(seen(fixture.callers.reader_of(Some(b"some"), "never").await).unwrap(), Vec::<String>::new());
-    assert_eq!(seen(fixture.callers.reader_of(Some(b"all"), "b").await).unwrap(), ["b"]);
+    assert_eq!(seen(fixture.callers.reader_of(&token("some"), "a").await).unwrap(), ["a"]);
+    assert_eq!(seen(fixture.callers.reader_of(&token("some"), "never").await).unwrap(), Vec::<String>::new());
+    assert_eq!(seen(fixture.callers.reader_of(&token("all"), "b").await).unwrap(), ["b"]);
 }
 
 #[tokio::test]
@@ -176,8 +195,8 @@ async fn without_an_answer_nobody_is_let_in_and_that_is_not_remembered() {
     fixture.server.0.lock().unwrap().is_down = true;
     assert_eq!(fixture.sees("some").await.unwrap(), ["a"], "it is still believed");
     assert_eq!(fixture.sees("all").await, Err(Denied::Unavailable));
-    assert_eq!(seen(fixture.callers.reader(None).await), Err(Denied::Unavailable));
-    assert_eq!(seen(fixture.callers.reader_of(Some(b"some"), "a").await), Err(Denied::Unavailable));
+    assert_eq!(seen(fixture.callers.reader(&Credentials::None).await), Err(Denied::Unavailable));
+    assert_eq!(seen(fixture.callers.reader_of(&token("some"), "a").await), Err(Denied::Unavailable));
     fixture.server.0.lock().unwrap().is_down = false;
     assert_eq!(fixture.sees("all").await.unwrap(), ["a", "b"]);
 }
@@ -185,7 +204,7 @@ async fn without_an_answer_nobody_is_let_in_and_that_is_not_remembered() {
 #[tokio::test]
 async fn a_reader_is_renewed_with_what_its_caller_may_see_then() {
     let mut fixture = start();
-    let reader = fixture.callers.reader(Some(b"some")).await.unwrap();
+    let reader = fixture.callers.reader(&token("some")).await.unwrap();
     fixture.server.0.lock().unwrap().rights.insert(("some", "c"));
     fixture.writer.publish(served("c"));
     assert_eq!(seen(Ok(reader.clone())).unwrap(), ["a"]);

@@ -7,6 +7,27 @@ use rcgen::{
 
 use crate::Folders;
 
+/// Writes the certificate of a new authority of front proxies (`front-proxy-ca.pem`), and one with its key with which the API
+/// server shows that it is one (`front-proxy.pem`, `front-proxy.key`).
+pub(super) fn write_front_proxy(folders: &Folders) {
+    let mut params = CertificateParams::new(Vec::new()).expect("no name is wrong");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, new_key()).expect("the authority can sign");
+    let mut proxy = CertificateParams::new(Vec::new()).expect("no name is wrong");
+    proxy.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    proxy.distinguished_name = DistinguishedName::new();
+    proxy.distinguished_name.push(DnType::CommonName, "front-proxy");
+    let key = new_key();
+    let certificate = proxy.signed_by(&key, &authority).expect("the authority can sign");
+    for (name, pem) in [
+        ("front-proxy-ca.pem", authority.pem()),
+        ("front-proxy.key", key.serialize_pem()),
+        ("front-proxy.pem", certificate.pem()),
+    ] {
+        folders.write(name, pem);
+    }
+}
+
 /// Writes the authority's certificate (`ca.pem`), certificates with their keys for the API server (`server.pem`,
 /// `server.key`) and for an administrator (`admin.pem`, `admin.key`), and the keys that tokens of service accounts are
 /// signed with (`tokens.key`) and checked by (`tokens.pub`).

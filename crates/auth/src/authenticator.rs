@@ -1,0 +1,185 @@
+//! Who sends a request, in the order of the servers of Kubernetes: the user for whom a front proxy asks, that of a client
+//! certificate, the bearer of a token, or nobody in particular.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::Api;
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::watch_object;
+use kube::{Client, Error};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::watch;
+
+use crate::authorities::{Authorities, ClientCertificate};
+use crate::{Denied, User};
+
+/// Where kube-apiserver publishes the authorities of client certificates.
+const NAMESPACE: &str = "kube-system";
+const NAME: &str = "extension-apiserver-authentication";
+
+/// What the names of headers begin with that ask to act as somebody else. A front proxy evaluates them; here nobody may.
+const IMPERSONATE: &str = "impersonate-";
+
+/// Tells who sends requests. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Authenticator(watch::Receiver<Option<Arc<Authorities>>>);
+
+/// What a request says of who sends it.
+#[derive(Clone)]
+pub enum Credentials<'r> {
+    /// Nothing: the caller is `system:anonymous`.
+    None,
+    /// A bearer token, which the API server is to judge.
+    Token(Cow<'r, [u8]>),
+    /// A user that a certificate vouches for.
+    User(Arc<User>),
+}
+
+/// Identifies credentials without holding a token.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum CredentialsKey {
+    None,
+    /// SHA-256 of the token.
+    Token([u8; 32]),
+    /// SHA-256 of everything that is known of the user.
+    User([u8; 32]),
+}
+
+impl Authenticator {
+    /// Creates an authenticator, and the task that keeps its authorities as kube-apiserver publishes them. Without that, no
+    /// certificate counts.
+    pub fn new(client: Client) -> (Self, impl Future<Output = ()> + Send + use<>) {
+        let (sender, receiver) = watch::channel(None);
+        (Self(receiver), follow(client, sender))
+    }
+
+    /// The authorities of client certificates; `None` until they are known.
+    pub fn authorities(&self) -> watch::Receiver<Option<Arc<Authorities>>> {
+        self.0.clone()
+    }
+
+    /// Returns the credentials of a request with these headers, on a connection whose client has this certificate.
+    ///
+    /// # Errors
+    /// The certificate is nobody's, or the request asks to act as somebody else.
+    pub fn credentials<'r>(
+        &self,
+        headers: &'r HeaderMap,
+        certificate: Option<&ClientCertificate>,
+    ) -> Result<Credentials<'r>, Denied> {
+        if headers.keys().any(|name| name.as_str().starts_with(IMPERSONATE)) {
+            return Err(Denied::Impersonation);
+        }
+        if let Some(certificate) = certificate {
+            let authorities = self.0.borrow().clone().ok_or(Denied::Unauthenticated)?;
+            let verdict = certificate.verdict(&authorities);
+            // Without that certificate, such headers are anybody's words.
+            let proxied = if verdict.is_proxy { authorities.proxied_user(headers) } else { None };
+            if let Some(user) = proxied.map(Arc::new).or(verdict.user) {
+                return Ok(Credentials::User(user));
+            }
+        }
+        match bearer_token(headers) {
+            Some(token) => Ok(Credentials::Token(Cow::Borrowed(token))),
+            None if certificate.is_some() => Err(Denied::Unauthenticated),
+            None => Ok(Credentials::None),
+        }
+    }
+}
+
+impl Credentials<'_> {
+    /// Returns the same credentials for longer than the request.
+    pub fn into_owned(self) -> Credentials<'static> {
+        match self {
+            Self::None => Credentials::None,
+            Self::Token(token) => Credentials::Token(Cow::Owned(token.into_owned())),
+            Self::User(user) => Credentials::User(user),
+        }
+    }
+
+    pub(crate) fn key(&self) -> CredentialsKey {
+        match self {
+            Self::None => CredentialsKey::None,
+            Self::Token(token) => CredentialsKey::Token(Sha256::digest(token).into()),
+            // `Debug` quotes texts, so that no two are alike.
+            Self::User(user) => CredentialsKey::User(Sha256::digest(format!("{user:?}")).into()),
+        }
+    }
+
+    pub(crate) fn is_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
+}
+
+impl fmt::Debug for Credentials<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A token is a secret.
+        f.debug_tuple("Credentials").field(&self.key()).finish()
+    }
+}
+
+/// Returns the token of a request (RFC 6750 §2.1); `None` without one, or with other credentials.
+pub fn bearer_token(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(AUTHORIZATION)?.as_bytes();
+    let (scheme, token) = value.split_at(value.iter().position(|byte| *byte == b' ')?);
+    let token = token.trim_ascii();
+    (scheme.eq_ignore_ascii_case(b"bearer") && !token.is_empty()).then_some(token)
+}
+
+/// Publishes the authorities, first when they are known and then whenever they change. What cannot be read leaves the
+/// former ones.
+async fn follow(client: Client, sender: watch::Sender<Option<Arc<Authorities>>>) {
+    let maps = Api::<ConfigMap>::namespaced(client, NAMESPACE);
+    let mut events = std::pin::pin!(watch_object(maps, NAME).default_backoff());
+    let (mut last, mut is_failing) = (None, false);
+    while let Some(event) = events.next().await {
+        let data = match event {
+            Ok(map) => map.and_then(|map| map.data).unwrap_or_default(),
+            Err(error) => {
+                if !std::mem::replace(&mut is_failing, true) {
+                    warn(&error);
+                }
+                continue;
+            }
+        };
+        is_failing = false;
+        if last.as_ref() == Some(&data) || data.is_empty() {
+            continue;
+        }
+        match Authorities::read(&data) {
+            Ok(authorities) => {
+                tracing::info!(authorities = authorities.roots().len(), "authorities of client certificates loaded");
+                sender.send_replace(Some(Arc::new(authorities)));
+            }
+            Err(error) => {
+                let error = std::error::Error::source(&error)
+                    .map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+                tracing::error!(
+                    namespace = NAMESPACE,
+                    name = NAME,
+                    error,
+                    "cannot use the authorities of client certificates, keeping the last ones"
+                );
+            }
+        }
+        last = Some(data);
+    }
+}
+
+fn warn(error: &kube::runtime::watcher::Error) {
+    use kube::runtime::watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
+    let is_refused = matches!(error, InitialListFailed(Error::Api(status)) | WatchStartFailed(Error::Api(status))
+        | WatchFailed(Error::Api(status)) if status.code == 403);
+    let hint = if is_refused { ": bind the Role extension-apiserver-authentication-reader" } else { "" };
+    let error = format!("{error}{hint}");
+    tracing::warn!(namespace = NAMESPACE, name = NAME, error, "cannot read the authorities of client certificates");
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! Whose client certificates count: what kube-apiserver publishes for servers like this one, in the `ConfigMap`
+//! `kube-system/extension-apiserver-authentication`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use http::HeaderMap;
+use k8s_openapi::api::authentication::v1::UserInfo;
+use percent_encoding::percent_decode_str;
+use rustls::RootCertStore;
+use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::pki_types::pem::{self, PemObject as _};
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
+use sha2::{Digest as _, Sha256};
+
+use crate::subject::Subject;
+use crate::{CACHE_TIME, User};
+
+/// Keys of the `ConfigMap` with certificates of authorities.
+const CLIENT_CA: &str = "client-ca-file";
+const PROXY_CA: &str = "requestheader-client-ca-file";
+
+/// What a user that a certificate names has in its `extra`, with the SHA-256 of the certificate.
+const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
+
+/// The authorities of client certificates, and how a front proxy says for whom it asks.
+pub struct Authorities {
+    /// Verifies certificates of users; `None` where the cluster has none.
+    users: Option<Arc<dyn ClientCertVerifier>>,
+    /// Verifies certificates of front proxies, such as kube-apiserver's.
+    proxies: Option<Arc<dyn ClientCertVerifier>>,
+    /// The authorities of both.
+    roots: Arc<RootCertStore>,
+    /// Common names that a front proxy may have; empty for any.
+    proxy_names: Vec<String>,
+    headers: ProxyHeaders,
+}
+
+/// Headers in which a front proxy names a user, in lower case.
+#[derive(Debug)]
+struct ProxyHeaders {
+    users: Vec<String>,
+    uids: Vec<String>,
+    groups: Vec<String>,
+    /// What the names of headers begin with, followed by the key of what they hold.
+    extra_prefixes: Vec<String>,
+}
+
+/// The certificates of a client that has proved to have their key, as long as its connection lasts.
+pub struct ClientCertificate {
+    chain: Vec<CertificateDer<'static>>,
+    /// What the authorities said last, and when.
+    known: Mutex<Option<(Arc<Authorities>, Instant, Verdict)>>,
+}
+
+/// Whose a certificate is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdict {
+    /// Whether it is a front proxy's, which may ask for anybody.
+    pub(crate) is_proxy: bool,
+    /// The user that it names.
+    pub(crate) user: Option<Arc<User>>,
+}
+
+/// Why the `ConfigMap` cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AuthoritiesError {
+    #[error("`{0}` has no certificates in PEM format")]
+    Pem(&'static str, #[source] pem::Error),
+    #[error("`{0}` has no certificate of an authority")]
+    Root(&'static str),
+    #[error("cannot verify certificates by `{0}`")]
+    Verifier(&'static str, #[source] VerifierBuilderError),
+    #[error("`{0}` is not a JSON array of texts")]
+    Names(&'static str, #[source] serde_json::Error),
+}
+
+impl Authorities {
+    /// Reads the `ConfigMap`. Keys that are missing stand for nothing.
+    pub(crate) fn read(data: &BTreeMap<String, String>) -> Result<Self, AuthoritiesError> {
+        let (users, proxies) = (roots(data, CLIENT_CA)?, roots(data, PROXY_CA)?);
+        let mut all = RootCertStore::empty();
+        all.roots.extend(users.roots.iter().chain(&proxies.roots).cloned());
+        let lower = |key| Ok(names(data, key)?.into_iter().map(|name| name.to_ascii_lowercase()).collect());
+        Ok(Self {
+            users: verifier(users, CLIENT_CA)?,
+            proxies: verifier(proxies, PROXY_CA)?,
+            roots: Arc::new(all),
+            proxy_names: names(data, "requestheader-allowed-names")?,
+            headers: ProxyHeaders {
+                users: lower("requestheader-username-headers")?,
+                uids: lower("requestheader-uid-headers")?,
+                groups: lower("requestheader-group-headers")?,
+                extra_prefixes: lower("requestheader-extra-headers-prefix")?,
+            },
+        })
+    }
+
+    /// Returns the authorities whose certificates clients may present.
+    pub fn roots(&self) -> &Arc<RootCertStore> {
+        &self.roots
+    }
+
+    /// Returns the user for whom a front proxy asks, if it names one.
+    pub(crate) fn proxied_user(&self, headers: &HeaderMap) -> Option<User> {
+        self.headers.user(headers)
+    }
+
+    fn judge(&self, chain: &[CertificateDer<'_>]) -> Verdict {
+        let Some((certificate, intermediates)) = chain.split_first() else { return Verdict::default() };
+        let now = UnixTime::now();
+        let is_of = |verifier: &Option<Arc<dyn ClientCertVerifier>>| {
+            verifier.as_ref().is_some_and(|own| own.verify_client_cert(certificate, intermediates, now).is_ok())
+        };
+        let subject = Subject::of(certificate);
+        let has_name = self.proxy_names.is_empty() || self.proxy_names.contains(&subject.common_name);
+        let is_proxy = has_name && is_of(&self.proxies);
+        let is_user = !subject.common_name.is_empty() && is_of(&self.users);
+        Verdict { is_proxy, user: is_user.then(|| Arc::new(user(subject, certificate))) }
+    }
+}
+
+impl fmt::Debug for Authorities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authorities").field("proxy_names", &self.proxy_names).finish_non_exhaustive()
+    }
+}
+
+impl ProxyHeaders {
+    fn user(&self, headers: &HeaderMap) -> Option<User> {
+        let values = |names: &[String]| -> Option<Vec<String>> {
+            names.iter().flat_map(|name| headers.get_all(name)).map(|value| text(value.as_bytes())).collect()
+        };
+        let first = |names: &[String]| Some(values(names)?.into_iter().find(|value| !value.is_empty()));
+        let mut extra = BTreeMap::<String, Vec<String>>::new();
+        for (name, value) in headers {
+            let key = self.extra_prefixes.iter().find_map(|prefix| name.as_str().strip_prefix(prefix.as_str()));
+            if let Some(key) = key {
+                let key = percent_decode_str(key).decode_utf8().ok()?.into_owned();
+                extra.entry(key).or_default().push(text(value.as_bytes())?);
+            }
+        }
+        let username = Some(first(&self.users)??);
+        let (groups, uid) = (Some(values(&self.groups)?), first(&self.uids)?);
+        Some(User::authenticated(UserInfo { username, uid, groups, extra: Some(extra).filter(|all| !all.is_empty()) }))
+    }
+}
+
+impl ClientCertificate {
+    /// Creates it from the certificates of a handshake, the client's own first. `None` if there is none.
+    pub fn new(chain: &[CertificateDer<'_>]) -> Option<Self> {
+        let chain: Vec<_> = chain.iter().map(|certificate| certificate.clone().into_owned()).collect();
+        (!chain.is_empty()).then(|| Self { chain, known: Mutex::default() })
+    }
+
+    /// Returns whose it is. It is verified anew where the authorities have changed, and every ten seconds, because
+    /// certificates expire.
+    pub(crate) fn verdict(&self, authorities: &Arc<Authorities>) -> Verdict {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((by, at, verdict)) = &*known
+            && Arc::ptr_eq(by, authorities)
+            && at.elapsed() < CACHE_TIME
+        {
+            return verdict.clone();
+        }
+        let verdict = authorities.judge(&self.chain);
+        *known = Some((Arc::clone(authorities), Instant::now(), verdict.clone()));
+        verdict
+    }
+}
+
+impl fmt::Debug for ClientCertificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientCertificate").field("certificates", &self.chain.len()).finish_non_exhaustive()
+    }
+}
+
+/// Returns the certificates under a key; none if it is missing.
+fn roots(data: &BTreeMap<String, String>, key: &'static str) -> Result<RootCertStore, AuthoritiesError> {
+    let mut roots = RootCertStore::empty();
+    if let Some(pem) = data.get(key) {
+        let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+        let certificates = certificates.map_err(|error| AuthoritiesError::Pem(key, error))?;
+        let (added, ignored) = roots.add_parsable_certificates(certificates);
+        if added == 0 && ignored > 0 {
+            return Err(AuthoritiesError::Root(key));
+        }
+    }
+    Ok(roots)
+}
+
+fn verifier(roots: RootCertStore, key: &'static str) -> Result<Option<Arc<dyn ClientCertVerifier>>, AuthoritiesError> {
+    if roots.is_empty() {
+        return Ok(None);
+    }
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), default_provider().into()).build();
+    verifier.map(Some).map_err(|error| AuthoritiesError::Verifier(key, error))
+}
+
+fn names(data: &BTreeMap<String, String>, key: &'static str) -> Result<Vec<String>, AuthoritiesError> {
+    let Some(json) = data.get(key) else { return Ok(Vec::new()) };
+    serde_json::from_str(json).map_err(|error| AuthoritiesError::Names(key, error))
+}
+
+/// The user that a certificate names.
+fn user(Subject { common_name, organizations }: Subject, certificate: &CertificateDer<'_>) -> User {
+    let digest = Sha256::digest(certificate).iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+    let extra = [(CREDENTIAL_ID.to_owned(), vec![format!("X509SHA256={digest}")])].into();
+    let (username, groups) = (Some(common_name), Some(organizations));
+    User::authenticated(UserInfo { username, groups, extra: Some(extra), ..UserInfo::default() })
+}
+
+fn text(bytes: &[u8]) -> Option<String> {
+    std::str::from_utf8(bytes).ok().map(str::to_owned)
+}

@@ -1,0 +1,202 @@
+//! Who may read the aggregated API: users, verbs and catalogs through a real kube-apiserver and past it.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use testing::{ControlPlane, Folders, eventually, fixture};
+
+use crate::support::{Aggregated, GROUP};
+
+/// Path of the packages of the global namespace.
+const PACKAGES: &str = "/apis/packages.operators.coreos.com/v1/namespaces/olm/packagemanifests";
+
+/// The catalogs that are served, each with a package of its name.
+const CATALOGS: [&str; 2] = ["open", "secret"];
+
+/// Users, whether they may read packages at all, and the catalogs that they see.
+const USERS: [(&str, bool, &[&str]); 4] =
+    [("everything", true, &CATALOGS), ("one", true, &["open"]), ("none", true, &[]), ("stranger", false, &["open"])];
+
+/// The API with users.
+struct Fixture(Aggregated);
+
+impl Fixture {
+    /// `None` as for [`Aggregated::start`].
+    #[track_caller]
+    fn start() -> Option<Self> {
+        let folders = Folders::new();
+        for name in CATALOGS {
+            let package =
+                format!("package {name} default=stable\nchannel stable: v1.0.0\nbundle v1.0.0 display={name}");
+            folders.write(&format!("{name}/catalog.json"), fixture::lines(&package));
+        }
+        let arguments =
+            ["--auth=delegated"].map(str::to_owned).into_iter().chain(CATALOGS.map(|name| folders.text(name)));
+        let api = Aggregated::start(folders, arguments.collect())?;
+        grant(&api.plane);
+        Some(Self(api))
+    }
+
+    /// What kubectl prints for a user, or its error.
+    fn kubectl(&self, user: &str, arguments: &str) -> String {
+        let arguments: Vec<_> = arguments.split(' ').chain(["--as", user]).collect();
+        let output = self.0.plane.try_kubectl(&arguments, "");
+        if output.success { output.stdout } else { output.stderr }
+    }
+
+    /// The names of the packages that a user sees through the API server.
+    fn lists(&self, user: &str) -> String {
+        self.kubectl(user, "get packagemanifests -n olm -o jsonpath={.items[*].metadata.name}")
+    }
+
+    /// Asks the server itself, with a certificate of these files if there is a name, and returns the status and the body; `None`
+    /// where no connection comes about.
+    fn ask(&self, certificate: Option<&str>, headers: &str, path: &str) -> Option<(u16, String)> {
+        let mut command = Command::new("openssl");
+        command.args(["s_client", "-quiet", "-verify_quiet", "-connect", &self.0.address.to_string()]);
+        command.args(["-servername", "catalogql.olm.svc", "-CAfile", &self.0.folders.text("ca.crt")]);
+        if let Some(name) = certificate {
+            command.arg("-cert").arg(self.0.plane.file(&format!("{name}.pem")));
+            command.arg("-key").arg(self.0.plane.file(&format!("{name}.key")));
+        }
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("openssl is there");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
+        let mut stdin = child.stdin.take().expect("it is a pipe");
+        // It may end before it has read everything. It ends with the connection, not with its input.
+        let _ = stdin.write_all(request.as_bytes());
+        let output = child.wait_with_output().expect("it is a child");
+        drop(stdin);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
+    }
+
+    /// The status of a list of packages that is asked past the API server.
+    fn status(&self, certificate: Option<&str>, headers: &str) -> Option<u16> {
+        self.ask(certificate, headers, PACKAGES).map(|(status, _)| status)
+    }
+}
+
+/// Gives the users their rights.
+fn grant(plane: &ControlPlane) {
+    let (version, group) = ("rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io");
+    for (user, may_read, sees) in USERS {
+        let mut rules = vec![json!({
+            "apiGroups": ["olm.operatorframework.io"], "resources": ["clustercatalogs/content"], "verbs": ["get"],
+            "resourceNames": sees,
+        })];
+        // An empty list of names is every name.
+        rules.retain(|_| !sees.is_empty());
+        if may_read {
+            let resources = ["packagemanifests", "packagemanifests/icon"];
+            rules.push(json!({ "apiGroups": [GROUP], "resources": resources, "verbs": ["get", "list", "watch"] }));
+        }
+        let reference = json!({ "apiGroup": group, "kind": "ClusterRole", "name": user });
+        plane.apply(&[
+            json!({ "apiVersion": version, "kind": "ClusterRole", "metadata": { "name": user }, "rules": rules }),
+            json!({
+                "apiVersion": version, "kind": "ClusterRoleBinding", "metadata": { "name": user }, "roleRef": reference,
+                "subjects": [{ "apiGroup": group, "kind": "User", "name": user }],
+            }),
+        ]);
+    }
+}
+
+#[test]
+fn kubectl_shows_each_user_the_packages_of_its_catalogs_and_no_other() {
+    let Some(fixture) = Fixture::start() else { return };
+    for (user, may_read, sees) in USERS {
+        if !may_read {
+            let refused = fixture.lists(user);
+            assert!(refused.contains("User \"stranger\" cannot list resource \"packagemanifests\""), "{refused}");
+            continue;
+        }
+        let mut sees = sees.to_vec();
+        sees.sort_unstable();
+        // The API server learns of roles by a watch.
+        eventually(|| (fixture.lists(user) == sees.join(" ")).then_some(()));
+        for name in CATALOGS {
+            let (get, missing) = (format!("get packagemanifest {name} -n olm"), "get packagemanifest absent -n olm");
+            let got = fixture.kubectl(user, &format!("{get} -o name"));
+            let icon = fixture.kubectl(user, &format!("get --raw {PACKAGES}/{name}/icon"));
+            if sees.contains(&name) {
+                assert_eq!((got.trim(), icon.starts_with("<svg")), (&*format!("packagemanifest.{GROUP}/{name}"), true));
+            } else {
+                let missing = fixture.kubectl(user, missing).replace("absent", name);
+                assert_eq!((got, icon.contains("NotFound")), (missing, true), "{icon}");
+            }
+        }
+        let events = fixture.kubectl(user, &format!("get --raw {PACKAGES}?watch=true&timeoutSeconds=1"));
+        let named =
+            |line: &str| serde_json::from_str::<Value>(line).expect("it is JSON")["object"]["metadata"]["name"].clone();
+        assert_eq!(events.lines().map(named).collect::<Vec<_>>(), sees);
+    }
+}
+
+#[test]
+fn whoever_is_not_the_api_server_speaks_for_nobody_else() {
+    let Some(mut fixture) = Fixture::start() else { return };
+    eventually(|| (fixture.lists("one") == "open").then_some(()));
+    let proxied = |user: &str| format!("X-Remote-User: {user}\r\n");
+    let names = |certificate, headers: &str| {
+        let (status, body) = fixture.ask(certificate, headers, PACKAGES).expect("there is a response");
+        let list: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {status} {body}"));
+        let items = list["items"].as_array().unwrap_or_else(|| panic!("{status} {body}")).iter();
+        items.map(|item| item["metadata"]["name"].as_str().expect("it has a name").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(Some("front-proxy"), &proxied("one")), ["open"]);
+    assert_eq!(names(Some("front-proxy"), &proxied("everything")), CATALOGS);
+    // The administrator is who its certificate says, whatever its headers say.
+    assert_eq!(names(Some("admin"), &proxied("none")), CATALOGS);
+    fixture.0.plane.kubectl(&["create", "serviceaccount", "reader"]);
+    let token = fixture.0.plane.kubectl(&["create", "token", "reader"]);
+    let bearer = format!("Authorization: Bearer {}\r\n", token.trim());
+    for (certificate, headers, expected) in [
+        (None, String::new(), 401),
+        (None, proxied("everything"), 401),
+        (None, "Authorization: Bearer none\r\n".to_owned(), 401),
+        (None, bearer.clone(), 403),
+        (None, bearer + &proxied("everything"), 403),
+        (Some("front-proxy"), String::new(), 401),
+        (Some("front-proxy"), proxied("stranger"), 403),
+        (Some("front-proxy"), proxied("everything") + "Impersonate-User: one\r\n", 403),
+    ] {
+        assert_eq!(fixture.status(certificate, &headers), Some(expected), "{certificate:?} {headers}");
+    }
+    let document = fixture.ask(None, "", &format!("/apis/{GROUP}/v1")).expect("there is a response");
+    assert_eq!(document.0, 200, "{}", document.1);
+
+    fixture.0.plane.stop_api_server();
+    assert_eq!(fixture.status(Some("front-proxy"), &proxied("new")), Some(500));
+    eventually(|| (fixture.status(Some("front-proxy"), &proxied("everything")) == Some(500)).then_some(()));
+    assert_eq!(fixture.ask(None, "", &format!("/apis/{GROUP}/v1")).map(|(status, _)| status), Some(200));
+}
+
+#[test]
+fn a_new_authority_of_front_proxies_counts_without_a_restart_and_the_former_one_no_longer() {
+    let Some(fixture) = Fixture::start() else { return };
+    eventually(|| (fixture.lists("one") == "open").then_some(()));
+    let user = "X-Remote-User: one\r\n";
+    for name in ["front-proxy.pem", "front-proxy.key"] {
+        std::fs::copy(fixture.0.plane.file(name), fixture.0.plane.file(&format!("former.{}", &name[12..])))
+            .expect("it is there");
+    }
+    assert_eq!(fixture.status(Some("former"), user), Some(200));
+    fixture.0.plane.rotate_front_proxy();
+    eventually(|| (fixture.status(Some("front-proxy"), user) == Some(200)).then_some(()));
+    eventually(|| (fixture.lists("one") == "open").then_some(()));
+    // The API server adds its authority and removes none.
+    let only_new = std::fs::read_to_string(fixture.0.plane.file("front-proxy-ca.pem")).expect("it is there");
+    let patch = json!({ "data": { "requestheader-client-ca-file": only_new } }).to_string();
+    let name = "configmap/extension-apiserver-authentication";
+    fixture.0.plane.kubectl(&["patch", "--namespace=kube-system", "--type=merge", "--patch", &patch, name]);
+    eventually(|| (fixture.status(Some("former"), user).is_none_or(|status| status == 401)).then_some(()));
+    assert_eq!(fixture.status(Some("front-proxy"), user), Some(200));
+    assert_eq!(fixture.lists("one"), "open");
+}
