@@ -15,7 +15,7 @@ use crate::item::Item;
 use crate::json::JsonWriter;
 use crate::kind::Kind;
 use crate::negotiation::{Format, Shape};
-use crate::options::{IncludeObject, Options, Selection};
+use crate::options::{self, IncludeObject, Options, Selection, VIEWS};
 use crate::published::{CatalogObjects, Listed, Published};
 use crate::response;
 use crate::status::Status;
@@ -29,6 +29,8 @@ pub(crate) struct Collection {
     global_namespace: Arc<str>,
     /// What the caller may see.
     pub(crate) reader: Catalogs,
+    /// Tells sets of visible catalogs apart, most of the time.
+    pub(crate) view: u64,
     selection: Selection,
 }
 
@@ -38,7 +40,8 @@ pub(crate) type Place = (usize, usize);
 impl Collection {
     pub(crate) fn new(kind: Kind, namespace: Option<&str>, global_namespace: &Arc<str>, reader: Catalogs) -> Self {
         let (namespace, global_namespace) = (namespace.map(str::to_owned), Arc::clone(global_namespace));
-        Self { kind, namespace, global_namespace, reader, selection: Selection::default() }
+        let view = options::view(reader.visibility());
+        Self { kind, namespace, global_namespace, reader, view, selection: Selection::default() }
     }
 
     /// Narrows it to the objects that a request selects.
@@ -65,6 +68,16 @@ impl Collection {
         labels.matches(&listed.object.labels) && fields.matches(namespace, listed)
     }
 
+    /// Returns whether the request shows an object.
+    pub(crate) fn shows(&self, objects: &CatalogObjects, listed: &Listed) -> bool {
+        self.sees(objects) && self.selects(objects, listed)
+    }
+
+    /// Returns the resource version of a revision, as the caller knows it.
+    pub(crate) fn version(&self, revision: u64) -> u64 {
+        revision * VIEWS + self.view
+    }
+
     /// Returns the namespace in which the request sees the objects of a catalog.
     pub(crate) fn namespace_of<'n>(&'n self, objects: &'n CatalogObjects) -> Option<&'n str> {
         self.kind.is_namespaced().then(|| self.namespace.as_deref().unwrap_or(&objects.source.namespace))
@@ -74,7 +87,7 @@ impl Collection {
     pub(crate) fn item<'p>(&'p self, state: &'p Published, (catalog, at): Place) -> Item<'p> {
         let published = &state.catalogs[catalog];
         let (objects, listed) = (&*published.objects, &published.listed(self.kind)[at]);
-        let (namespace, revision) = (self.namespace_of(objects), listed.object.revision);
+        let (namespace, revision) = (self.namespace_of(objects), self.version(listed.object.revision));
         let kind = self.kind;
         Item { kind, objects, object: &listed.object, namespace, revision, published: Some((published, listed)) }
     }
@@ -159,12 +172,14 @@ impl Collection {
     ) -> Result<Response, Status> {
         let (mut places, continuation) = (self.places(state), options.continuation()?);
         let wanted = continuation.as_ref().and_then(|token| token.revision);
-        let exact = options.resource_version()?;
+        let (exact, _) = options.resource_version()?;
+        let current = self.version(state.revision);
         if options.is_exact() && exact != state.revision {
+            let exact = self.version(exact);
             return Err(Status::expired(format!("The resourceVersion for the provided list is too old: {exact}")));
         }
         if let Some(Continuation { after, .. }) = &continuation {
-            if wanted.is_some_and(|wanted| wanted != state.revision) {
+            if wanted.is_some_and(|wanted| wanted != current) {
                 let resume = Continuation { revision: None, after: after.clone() }.token();
                 let error = Status::expired(
                     "the list has changed since its first page: start again, or go on with the token of this response, \
@@ -175,7 +190,7 @@ impl Collection {
             places = self.after(state, &places, after);
         }
         let (page, resume) = self.page(state, places, options.limit()?, wanted.is_some() || continuation.is_none());
-        let mut metadata = json!({ "resourceVersion": state.revision.to_string() });
+        let mut metadata = json!({ "resourceVersion": current.to_string() });
         if let Some((token, remaining)) = resume {
             metadata["continue"] = json!(token);
             if !self.selection.is_partial {
@@ -221,7 +236,7 @@ impl Collection {
         places.truncate(limit);
         let key = self.key(state, places[limit - 1]);
         let after = (key.0.to_owned(), key.1.to_owned(), key.3.to_owned());
-        let token = Continuation { revision: is_consistent.then_some(state.revision), after }.token();
+        let token = Continuation { revision: is_consistent.then_some(self.version(state.revision)), after }.token();
         (places, Some((token, remaining)))
     }
 

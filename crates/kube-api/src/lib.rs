@@ -174,7 +174,7 @@ impl KubeApi {
         let selection = options.selection(kind)?;
         options.validate()?;
         let collection = collection.select(selection);
-        let wanted = options.resource_version()?;
+        let (wanted, _) = options.resource_version()?;
         let state = self.state_since(kind, wanted).await?;
         if options.is_watch() {
             let permit = Arc::clone(&self.0.watches).try_acquire_owned().map_err(|_| chunks::overloaded())?;
@@ -219,7 +219,7 @@ impl KubeApi {
         let state = Arc::clone(&states.borrow());
         // While the objects of a large catalog are still compared, the state before is shown.
         if state.revision < revision {
-            return Err(Status::too_large_version(revision, state.revision));
+            return Err(Status::too_large_version(revision * options::VIEWS, state.revision * options::VIEWS));
         }
         Ok(prepared(state, kind).await)
     }

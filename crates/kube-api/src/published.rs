@@ -1,7 +1,9 @@
 //! The published set as objects of the API: which there are, and the resource version at which each last changed.
 //!
-//! One task follows what is served ([`follow`]) and alone makes resource versions. Requests take a state, which never
-//! changes. The objects of a kind are listed when somebody first asks for them, and compared at each change from then on.
+//! One task follows what is served ([`follow`]) and alone makes revisions. Each state has a range of them, in which each object
+//! that changed has one of its own, and so has each that was deleted: a watch goes on behind any event. Requests take a
+//! state, which never changes. The objects of a kind are listed when somebody first asks for them, and compared at each change
+//! from then on.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -20,14 +22,25 @@ pub const FORMER_STATES: usize = 16;
 /// All objects at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct Published {
-    /// Resource version of the state: microseconds since 1970 or one more than the last, whichever is greater.
+    /// First revision of its range: microseconds since 1970 or one more than the last, whichever is greater.
+    first: u64,
+    /// Revision of the state: the last one of its range.
     pub(crate) revision: u64,
     /// Number of changes of the published set that it has.
     pub(crate) changes: u64,
     /// By name.
     pub(crate) catalogs: Vec<PublishedCatalog>,
+    deletions: Vec<Deletion>,
     /// States before this one, latest first.
     former: Vec<FormerState>,
+}
+
+/// What a catalog had before a state: objects that the state has not were deleted then.
+#[derive(Clone, Debug)]
+pub(crate) struct Deletion {
+    pub(crate) objects: Arc<CatalogObjects>,
+    /// Revision at which the first of the objects was deleted, if it was; each has the next one.
+    pub(crate) first: u64,
 }
 
 /// A catalog with its objects.
@@ -40,8 +53,10 @@ pub(crate) struct PublishedCatalog {
 /// The objects of a former state: their names, labels and hashes, without the content.
 #[derive(Clone, Debug)]
 pub(crate) struct FormerState {
+    first: u64,
     pub(crate) revision: u64,
     pub(crate) catalogs: Vec<Arc<CatalogObjects>>,
+    deletions: Vec<Deletion>,
 }
 
 /// The objects of a catalog, by kind.
@@ -51,8 +66,8 @@ pub(crate) struct CatalogObjects {
     pub(crate) priority: i32,
     /// Name under which the catalog is served.
     pub(crate) catalog: String,
-    /// Resource version at which the catalog last changed.
-    revision: u64,
+    /// Revision at which the first of its objects changed, if it did not keep its own; each has the next one.
+    first: u64,
     kinds: [OnceLock<Vec<Listed>>; Kind::ALL.len()],
 }
 
@@ -74,7 +89,7 @@ pub(crate) struct Object {
     pub(crate) fields: Vec<(&'static str, String)>,
     /// The first bytes of the SHA-256 of everything that the object shows.
     pub(crate) hash: u64,
-    /// Resource version at which it last changed.
+    /// Revision at which it last changed.
     pub(crate) revision: u64,
 }
 
@@ -100,32 +115,59 @@ impl Published {
     /// Returns the state of a snapshot. Its revision is that of `self` if no object changed.
     fn next(&self, snapshot: &Snapshot, changes: u64, global_namespace: &str) -> Self {
         let now = u64::try_from(Timestamp::now().as_microsecond()).unwrap_or_default();
-        let revision = now.max(self.revision + 1);
-        let catalogs: Vec<_> = snapshot
-            .by_name()
-            .map(|served| {
-                let before = self.catalogs.iter().find(|catalog| catalog.served.name == served.name);
-                if let Some(before) = before.filter(|before| before.served.revision() == served.revision()) {
-                    return PublishedCatalog { served: Arc::clone(served), objects: Arc::clone(&before.objects) };
-                }
-                let objects = CatalogObjects::new(served, global_namespace, revision, before);
-                PublishedCatalog { served: Arc::clone(served), objects: Arc::new(objects) }
-            })
-            .collect();
-        let objects = |catalogs: &[PublishedCatalog]| -> Vec<_> {
-            catalogs.iter().map(|catalog| Arc::clone(&catalog.objects)).collect()
-        };
-        let (old, new) = (objects(&self.catalogs), objects(&catalogs));
-        let is_same = old.len() == new.len() && old.iter().zip(&new).all(|(old, new)| Arc::ptr_eq(old, new));
-        if is_same && self.revision > 0 {
-            return Self { revision: self.revision, changes, catalogs, former: self.former.clone() };
+        let first = now.max(self.revision + 1);
+        let (mut revision, mut deletions, mut catalogs) = (first, Vec::new(), Vec::new());
+        for served in snapshot.by_name() {
+            let before = self.catalogs.iter().find(|catalog| catalog.served.name == served.name);
+            let same = before.filter(|before| before.served.revision() == served.revision());
+            let objects = match same {
+                Some(same) => Arc::clone(&same.objects),
+                None => Arc::new(CatalogObjects::new(served, global_namespace, revision, before)),
+            };
+            let catalog = PublishedCatalog { served: Arc::clone(served), objects };
+            if same.is_none() {
+                revision += catalog.max_objects();
+                revision += before.map_or(0, |before| before.delete(revision, &mut deletions));
+            }
+            catalogs.push(catalog);
+        }
+        for before in self.catalogs.iter().filter(|before| snapshot.get(&before.served.name).is_none()) {
+            revision += before.delete(revision, &mut deletions);
+        }
+        if revision == first && self.revision > 0 {
+            let (deletions, former) = (self.deletions.clone(), self.former.clone());
+            return Self { first: self.first, revision: self.revision, changes, catalogs, deletions, former };
         }
         let mut former = self.former.clone();
         if self.revision > 0 {
-            former.insert(0, FormerState { revision: self.revision, catalogs: old });
+            let Self { first, revision, deletions, .. } = self;
+            let (first, revision, deletions) = (*first, *revision, deletions.clone());
+            former.insert(0, FormerState { first, revision, catalogs: self.objects(), deletions });
             former.truncate(FORMER_STATES);
         }
-        Self { revision, changes, catalogs, former }
+        Self { first, revision, changes, catalogs, deletions, former }
+    }
+
+    /// Returns whether it or a former state has this revision in its range: clients know no others of this process.
+    pub(crate) fn has_issued(&self, revision: u64) -> bool {
+        let own = [(self.first, self.revision)];
+        let former = self.former.iter().map(|former| (former.first, former.revision));
+        own.into_iter().chain(former).any(|(first, last)| (first..=last).contains(&revision))
+    }
+
+    /// Returns what was deleted after a revision, each with the catalogs of the state in which it was.
+    pub(crate) fn deletions_after(
+        &self,
+        revision: u64,
+    ) -> impl Iterator<Item = (&Deletion, Vec<&Arc<CatalogObjects>>)> {
+        let own = self.catalogs.iter().map(|catalog| &catalog.objects);
+        let own = (self.revision, &self.deletions, own.collect::<Vec<_>>());
+        let former = self
+            .former
+            .iter()
+            .map(|former| (former.revision, &former.deletions, former.catalogs.iter().collect::<Vec<_>>()));
+        let later = [own].into_iter().chain(former).filter(move |(last, ..)| *last > revision);
+        later.flat_map(|(_, deletions, catalogs)| deletions.iter().map(move |deletion| (deletion, catalogs.clone())))
     }
 
     /// Returns the former state in effect at a revision; `None` if it is too old.
@@ -159,25 +201,47 @@ impl Published {
 impl PublishedCatalog {
     /// Returns the objects of a kind, sorted by name; lists them if that has not been done.
     pub(crate) fn listed(&self, kind: Kind) -> &[Listed] {
-        let CatalogObjects { kinds, source, revision, .. } = &*self.objects;
-        kinds[kind as usize].get_or_init(|| kind.list(&self.served, source, *revision))
+        let CatalogObjects { kinds, source, first, .. } = &*self.objects;
+        kinds[kind as usize].get_or_init(|| list(kind, &self.served, source, *first))
+    }
+
+    /// Returns how many objects of one kind there may be, at least one.
+    fn max_objects(&self) -> u64 {
+        let catalog = &self.served.content.catalog;
+        let objects = catalog.meta_count() + catalog.packages().len() + catalog.bundles().len();
+        u64::try_from(objects).unwrap_or(u64::MAX / 2).max(1)
+    }
+
+    /// Adds its objects to those that may have been deleted from this revision on. Returns how many there may be.
+    fn delete(&self, first: u64, deletions: &mut Vec<Deletion>) -> u64 {
+        deletions.push(Deletion { objects: Arc::clone(&self.objects), first });
+        self.max_objects()
     }
 }
 
 impl CatalogObjects {
     /// Lists the kinds that are listed in the former state of the catalog. Objects that did not change keep their
-    /// revisions.
-    fn new(served: &Served, global_namespace: &str, revision: u64, before: Option<&PublishedCatalog>) -> Self {
+    /// revisions; the others have theirs from `first` on.
+    fn new(served: &Served, global_namespace: &str, first: u64, before: Option<&PublishedCatalog>) -> Self {
         let source = catalog_source(served, global_namespace);
         let kinds = Kind::ALL.map(|kind| {
-            let listed = OnceLock::new();
-            if let Some(before) = before.and_then(|before| before.objects.known(kind)) {
-                let _ = listed.set(keep_unchanged(kind.list(served, &source, revision), before));
+            let cell = OnceLock::new();
+            if let Some((before, known)) = before.and_then(|before| Some((before, before.objects.known(kind)?))) {
+                let listed = list(kind, served, &source, first);
+                let is_same = before.objects.source == source;
+                let _ = cell.set(if is_same { keep_unchanged(listed, known) } else { listed });
             }
-            listed
+            cell
         });
         let (priority, catalog) = (served.metadata.priority, served.name.clone());
-        Self { source, priority, catalog, revision, kinds }
+        Self { source, priority, catalog, first, kinds }
+    }
+
+    /// Finds an object of a kind, if they are listed.
+    pub(crate) fn find(&self, kind: Kind, name: &str) -> Option<&Listed> {
+        let known = self.known(kind)?;
+        let at = known.binary_search_by(|listed| listed.object.name.as_str().cmp(name)).ok()?;
+        Some(&known[at])
     }
 
     /// Returns the objects of a kind, if they are listed.
@@ -192,6 +256,17 @@ impl Object {
         let found = self.fields.iter().find(|(field, _)| *field == name);
         found.map_or("", |(_, value)| value)
     }
+}
+
+/// Lists the objects of a kind, each at a revision of its own from `first` on.
+fn list(kind: Kind, served: &Served, source: &CatalogSource, first: u64) -> Vec<Listed> {
+    let mut listed = kind.list(served, source, first);
+    for (revision, Listed { object, .. }) in (first..).zip(&mut listed) {
+        if let Some(object) = Arc::get_mut(object) {
+            object.revision = revision;
+        }
+    }
+    listed
 }
 
 /// Replaces objects by those of before of the same name and hash.

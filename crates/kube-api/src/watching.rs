@@ -59,6 +59,7 @@ struct Watch {
 /// A change of an object.
 struct Event {
     name: &'static str,
+    revision: u64,
     objects: Arc<CatalogObjects>,
     listed: Listed,
     /// Index of its catalog in the state; `None` for an object that is gone.
@@ -74,17 +75,21 @@ pub(crate) fn respond(
     (shape, bookmark_interval): (Shape, Duration),
     permit: OwnedSemaphorePermit,
 ) -> Result<Response, Status> {
-    let since = options.resource_version()?;
+    let (since, view) = options.resource_version()?;
     let events = match since {
-        0 => changes(&collection, &[], &state),
-        since if since >= state.revision => VecDeque::new(),
+        0 => changes(&collection, 0, &[], &state),
+        // What another process has issued, or somebody who sees other catalogs has got, says nothing here.
+        since if !state.has_issued(since) || view != collection.view => {
+            return Err(too_old(&collection, since, &state));
+        }
+        since if since == state.revision => VecDeque::new(),
         since => {
-            let former = state.former_at(since).ok_or_else(|| too_old(since, &state))?;
+            let former = state.former_at(since).ok_or_else(|| too_old(&collection, since, &state))?;
             let is_known = former.catalogs.iter().all(|objects| objects.known(collection.kind).is_some());
             if !is_known {
-                return Err(too_old(since, &state));
+                return Err(too_old(&collection, since, &state));
             }
-            changes(&collection, &former.catalogs, &state)
+            changes(&collection, since, &former.catalogs, &state)
         }
     };
     let now = Instant::now();
@@ -114,63 +119,55 @@ pub(crate) fn respond(
     Ok(response::typed(Body::from_stream(frames), Format::Json.media_type()))
 }
 
-fn too_old(since: u64, state: &Published) -> Status {
-    Status::expired(format!("too old resource version: {since} ({})", state.oldest()))
+fn too_old(collection: &Collection, since: u64, state: &Published) -> Status {
+    let [since, oldest] = [since, state.oldest()].map(|revision| collection.version(revision));
+    Status::expired(format!("too old resource version: {since} ({oldest})"))
 }
 
-/// Returns the changes of a collection between former objects and a state.
-fn changes(collection: &Collection, former: &[Arc<CatalogObjects>], state: &Published) -> VecDeque<Event> {
-    let kind = collection.kind;
-    let mut events = VecDeque::new();
-    for objects in former {
-        let is_served =
-            |objects: &CatalogObjects| state.catalogs.iter().any(|now| now.objects.catalog == objects.catalog);
-        if !is_served(objects) {
-            compare(collection, Some(objects), None, &mut events);
-        }
-    }
+/// Returns the changes of a collection after a revision, in the order of theirs. `former` has the objects of the last state at
+/// that revision or before it.
+fn changes(collection: &Collection, since: u64, former: &[Arc<CatalogObjects>], state: &Published) -> VecDeque<Event> {
+    let mut events = Vec::new();
     for (at, published) in state.catalogs.iter().enumerate() {
         let objects = &published.objects;
         let before = former.iter().find(|before| before.catalog == objects.catalog);
-        if before.is_none_or(|before| !Arc::ptr_eq(before, objects)) {
-            compare(collection, before, Some((at, objects, published.listed(kind))), &mut events);
-        }
+        let later = published.listed(collection.kind).iter().filter(|listed| listed.object.revision > since);
+        events.extend(later.filter_map(|listed| {
+            let was = before.and_then(|before| {
+                let listed = before.find(collection.kind, &listed.object.name)?;
+                collection.shows(before, listed).then_some((before, listed))
+            });
+            let revision = listed.object.revision;
+            let changed = |name| {
+                let (objects, listed) = (Arc::clone(objects), listed.clone());
+                Some(Event { name, revision, objects, listed, catalog: Some(at) })
+            };
+            match (was, collection.shows(objects, listed)) {
+                (None, true) => changed("ADDED"),
+                (Some(_), true) => changed("MODIFIED"),
+                (Some((before, was)), false) => Some(Event::deleted(before, was, revision)),
+                (None, false) => None,
+            }
+        }));
     }
-    events
+    for (deletion, catalogs) in state.deletions_after(since) {
+        let objects = &deletion.objects;
+        let now = catalogs.into_iter().find(|now| now.catalog == objects.catalog);
+        let listed = (deletion.first..).zip(objects.known(collection.kind).unwrap_or_default());
+        let gone = listed.filter(|(revision, listed)| {
+            *revision > since && now.is_none_or(|now| now.find(collection.kind, &listed.object.name).is_none())
+        });
+        let shown = gone.filter(|(_, listed)| collection.shows(objects, listed));
+        events.extend(shown.map(|(revision, listed)| Event::deleted(objects, listed, revision)));
+    }
+    events.sort_by_key(|event| event.revision);
+    events.into()
 }
 
-/// Adds the changes of a catalog, whose objects are sorted by name.
-fn compare(
-    collection: &Collection,
-    before: Option<&Arc<CatalogObjects>>,
-    now: Option<(usize, &Arc<CatalogObjects>, &[Listed])>,
-    events: &mut VecDeque<Event>,
-) {
-    let shown =
-        |objects: &CatalogObjects, listed: &Listed| collection.sees(objects) && collection.selects(objects, listed);
-    let is_same_place = before.zip(now).is_some_and(|(before, (_, now, _))| before.source == now.source);
-    let old = before.map(|objects| objects.known(collection.kind).unwrap_or_default()).unwrap_or_default();
-    let new = now.map(|(.., listed)| listed).unwrap_or_default();
-    let mut old = old.iter().filter(|listed| before.is_some_and(|objects| shown(objects, listed))).peekable();
-    let gone = |listed: &Listed, events: &mut VecDeque<Event>| {
-        let objects = Arc::clone(before.expect("an object that was there has a catalog"));
-        events.push_back(Event { name: "DELETED", objects, listed: listed.clone(), catalog: None });
-    };
-    let selected = new.iter().filter(|listed| now.is_some_and(|(_, objects, _)| shown(objects, listed)));
-    for listed in selected {
-        while let Some(former) = old.next_if(|former| former.object.name < listed.object.name) {
-            gone(former, events);
-        }
-        let former = old.next_if(|former| former.object.name == listed.object.name);
-        let Some((at, objects, _)) = now else { continue };
-        let name = match former {
-            Some(former) if former.object.hash == listed.object.hash && is_same_place => continue,
-            Some(_) => "MODIFIED",
-            None => "ADDED",
-        };
-        events.push_back(Event { name, objects: Arc::clone(objects), listed: listed.clone(), catalog: Some(at) });
+impl Event {
+    fn deleted(objects: &Arc<CatalogObjects>, listed: &Listed, revision: u64) -> Self {
+        Self { name: "DELETED", revision, objects: Arc::clone(objects), listed: listed.clone(), catalog: None }
     }
-    old.for_each(|former| gone(former, events));
 }
 
 impl Watch {
@@ -208,7 +205,7 @@ impl Watch {
     async fn follow(&mut self) {
         let next = Arc::clone(&self.states.borrow_and_update());
         let next = crate::prepared(next, self.collection.kind).await;
-        self.events = changes(&self.collection, &self.state.objects(), &next);
+        self.events = changes(&self.collection, self.state.revision, &self.state.objects(), &next);
         self.state = next;
     }
 
@@ -234,11 +231,10 @@ impl Watch {
     }
 
     fn frame(&mut self, event: &Event) -> Bytes {
-        let Event { name, objects, listed, catalog } = event;
+        let Event { name, revision, objects, listed, catalog } = event;
         let kind = self.collection.kind;
         let published = catalog.map(|at| (&self.state.catalogs[at], listed));
-        // What is gone has the resource version of the state without it.
-        let revision = if published.is_some() { listed.object.revision } else { self.state.revision };
+        let revision = self.collection.version(*revision);
         let namespace = self.collection.namespace_of(objects);
         let item = Item { kind, objects, object: &listed.object, namespace, revision, published };
         let mut out = JsonWriter::default();
@@ -276,17 +272,17 @@ impl Watch {
 
     /// Returns the line that tells the client the current resource version.
     fn bookmark(&self) -> Bytes {
-        let kind = self.collection.kind;
+        let (kind, current) = (self.collection.kind, self.collection.version(self.state.revision));
         let mut out = JsonWriter::default();
         out.open(b'{');
         out.text_member("type", "BOOKMARK");
         out.key("object");
-        let metadata = json!({ "resourceVersion": self.state.revision.to_string(), "creationTimestamp": null });
+        let metadata = json!({ "resourceVersion": current.to_string(), "creationTimestamp": null });
         let (name, version) = match self.shape {
             Shape::Whole => (kind.name(), kind.api_version()),
             Shape::Metadata(version) => ("PartialObjectMetadata", format!("meta.k8s.io/{version}")),
             Shape::Table(version) => {
-                self.table(version, self.state.revision, b"", &mut out);
+                self.table(version, current, b"", &mut out);
                 out.close(b'}');
                 return line(out);
             }

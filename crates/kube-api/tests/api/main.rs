@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
 
 mod manifests;
+mod narrowed;
 mod own;
 mod pages;
 mod requests;
@@ -25,7 +26,7 @@ use flate2::read::GzDecoder;
 use kube_api::{Authorize, KubeApi, KubeApiOptions};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use serving::{CatalogMetadata, CatalogsWriter, Content, Served, catalogs};
+use serving::{CatalogMetadata, Catalogs, CatalogsWriter, Content, Served, catalogs};
 use sha2::{Digest as _, Sha256};
 use tower::ServiceExt as _;
 
@@ -74,6 +75,10 @@ impl Api {
     fn new(served: impl IntoIterator<Item = Served>, authorize: Option<Authorize>) -> Self {
         let (mut writer, readers) = catalogs();
         served.into_iter().for_each(|served| writer.publish(served));
+        Self::over((writer, readers), authorize)
+    }
+
+    fn over((writer, readers): (CatalogsWriter, Catalogs), authorize: Option<Authorize>) -> Self {
         let version = json!({ "gitVersion": "v1" });
         let bookmark_interval = Duration::from_millis(50);
         let global_namespace = "olm".to_owned();
@@ -117,8 +122,10 @@ impl Api {
     }
 
     async fn wait_for_change(&self, before: u64) {
-        let next =
-            format!("/apis/packages.operators.coreos.com/v1/packagemanifests?limit=1&resourceVersion={}", before + 1);
+        let next = format!(
+            "/apis/packages.operators.coreos.com/v1/packagemanifests?limit=1&resourceVersion={}",
+            before + 1_000
+        );
         assert_eq!(self.get(&next).await.status, 200);
     }
 

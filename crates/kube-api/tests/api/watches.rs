@@ -72,7 +72,7 @@ fn a_watch_tells_what_is_added_modified_and_deleted() {
         let added = [event("ADDED", "one"), event("ADDED", "three"), event("ADDED", "two")];
         assert_eq!(watch.events(3).await, added);
         api.publish(served_fixture("a", &catalog(&["four", "one", "two:y"]))).await;
-        let changed = [event("ADDED", "four"), event("DELETED", "three"), event("MODIFIED", "two")];
+        let changed = [event("ADDED", "four"), event("MODIFIED", "two"), event("DELETED", "three")];
         assert_eq!(watch.events(3).await, changed);
         api.publish(served_fixture("b", &catalog(&["five"]))).await;
         assert_eq!(watch.events(1).await, [event("ADDED", "five")]);
@@ -110,6 +110,38 @@ fn a_watch_begins_at_the_resource_version_of_a_list() {
         let mut watch = Watch::start(&api, &since(now), "application/json").await;
         api.publish(served_fixture("a", &catalog(&["one:z"]))).await;
         assert_eq!(watch.events(1).await, [event("MODIFIED", "one")]);
+    });
+}
+
+#[test]
+fn a_watch_that_breaks_off_between_two_events_goes_on_behind_the_first() {
+    runtime().block_on(async {
+        let mut api = Api::new([served_fixture("a", &catalog(&["one", "two", "three", "six"]))], None);
+        let list = api.get(&packages("olm")).await.json();
+        let mut since = list["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+        api.publish(served_fixture("a", &catalog(&["one:y", "two:y", "four", "six"]))).await;
+        api.publish(served_fixture("b", &catalog(&["five"]))).await;
+        let expected = [
+            event("ADDED", "four"),
+            event("MODIFIED", "one"),
+            event("MODIFIED", "two"),
+            event("DELETED", "three"),
+            event("ADDED", "five"),
+        ];
+        for at in 0..expected.len() {
+            let path = format!("{}?watch=true&resourceVersion={since}", packages("olm"));
+            let rest = Watch::start(&api, &path, "application/json").await.events(expected.len() - at).await;
+            assert_eq!(rest, expected[at..]);
+            let mut watch = Watch::start(&api, &path, "application/json").await;
+            let first = watch.next().await.unwrap();
+            since = first["object"]["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+        }
+        let other = format!(
+            "{}?watch=true&resourceVersion={}",
+            packages("olm"),
+            since.parse::<u64>().unwrap() - 60_000_000_000
+        );
+        assert_eq!(api.get(&other).await.status, 410, "no state had it");
     });
 }
 
