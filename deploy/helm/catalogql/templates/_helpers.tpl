@@ -30,6 +30,23 @@ subjects:
   namespace: {{ .context.Release.Namespace }}
 {{- end }}
 
+{{- /* Lets the controller read who signs client certificates: {name, context}. */}}
+{{- define "catalogql.authenticationReader" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ .name }}
+  namespace: kube-system
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: extension-apiserver-authentication-reader
+subjects:
+- kind: ServiceAccount
+  name: catalogql
+  namespace: {{ .context.Release.Namespace }}
+{{- end }}
+
 {{- define "catalogql.image" -}}
 {{ .Values.image.repository }}
 {{- if or .Values.image.tag (not .Values.image.digest) }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
