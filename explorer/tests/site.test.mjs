@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
@@ -14,9 +14,6 @@ const SITE = join(EXPLORER, "dist/site");
 /** Most bytes of the first page, compressed: what a list needs, and what it needs of each kind. */
 const FIRST_BYTES = { all: 40_000, js: 26_000, css: 10_000, html: 1000 };
 
-/** Most bytes that the page of a package needs beside these. */
-const PACKAGE_BYTES = 35_000;
-
 test("the first page is no larger than its budget", () => {
   const html = gunzipSync(readFileSync(join(SITE, "index.html.gz"))).toString();
   const names = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+\.(js|css))"/g)];
@@ -25,12 +22,6 @@ test("the first page is no larger than its budget", () => {
   assert.equal(names.length, 2);
   assert.ok(bytes.js <= FIRST_BYTES.js && bytes.css <= FIRST_BYTES.css && bytes.html <= FIRST_BYTES.html, JSON.stringify(bytes));
   assert.ok(bytes.js + bytes.css + bytes.html <= FIRST_BYTES.all, JSON.stringify(bytes));
-});
-
-test("what the page of a package adds is no larger than its budget", () => {
-  const others = readdirSync(join(SITE, "assets")).filter((name) => !/^(index|catalog|catalogs|diff|resolve|icon)-?/.test(name));
-  const bytes = others.reduce((sum, name) => sum + statSync(join(SITE, "assets", name)).size, 0);
-  assert.ok(bytes <= PACKAGE_BYTES, `${bytes}`);
 });
 
 test("every document is valid, short enough for a URL, and trusted by its digest", () => {

@@ -7,6 +7,9 @@ import { after, afterEach, before, beforeEach, test } from "node:test";
 
 import { launch, openPage, serveBoth, settled } from "./setup.mjs";
 
+/** Most bytes of the parts that the page of a package needs beside those of the list, compressed. */
+const PACKAGE_BYTES = 35_000;
+
 /** @type {Awaited<ReturnType<typeof serveBoth>>} */
 let server;
 /** @type {import("playwright-core").Browser} */
@@ -55,6 +58,20 @@ test("the first page takes four requests and its icon", async () => {
   assert.deepEqual(beforeIcons.sort(), ["/", "/assets/index.css", "/assets/index.js", "/graphql"]);
   await fresh.close();
   assert.deepEqual(opened.faults, []);
+});
+
+test("the page of a package loads no more than its budget", async () => {
+  /** @type {Promise<number>[]} */
+  const sizes = [];
+  context.on("response", (response) => {
+    const isPart = new URL(response.url()).pathname.startsWith("/assets/");
+    if (isPart) sizes.push(response.request().sizes().then(({ responseBodySize }) => responseBodySize));
+  });
+  await page.locator('.tile a[href*="quillstore"]').click();
+  await page.waitForURL(/package=quillstore/);
+  await settled(page);
+  const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+  assert.ok(bytes > 0 && bytes <= PACKAGE_BYTES, `${bytes}`);
 });
 
 test("search is in the address, and the count follows", async () => {

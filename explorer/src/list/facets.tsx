@@ -70,7 +70,7 @@ function Values({ of, values, address }: { of: ListKey; values: readonly Value[]
     <ul role="list">
       {values.map(({ value, displayName = value, count }) => (
         <li key={value}>
-          <label>
+          <label title={displayName}>
             <input
               type="checkbox"
               checked={address[of].includes(value)}

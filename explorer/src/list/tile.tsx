@@ -28,7 +28,7 @@ export function Tile({ of, matched }: TileProps) {
         </Link>
       </div>
       {provider && (
-        <p class="provider">
+        <p class="provider" title={provider}>
           by <bdi>{provider}</bdi>
         </p>
       )}
