@@ -47,36 +47,47 @@ function InCatalog({ address }: Pick<TabProps, "address">) {
   const isChosen = channel !== undefined || version !== undefined;
   const variables = { catalog, package: name, isChosen, channels: channel ? [channel] : [], version: version ?? null };
   const result = useQuery(Package, variables);
-  const found = result.data?.package;
+  const found = result.data?.package ?? undefined;
   const tab = address.tab ?? "overview";
   // Asked for at the same time as the package.
   const versions = useVersions(catalog, name, { skip: tab !== "updates" && tab !== "versions" });
   if (tab === "updates") loadGraph().catch(() => undefined);
-  if (!result.data) return <Waiting result={result} name={name} variables={variables} />;
-  if (!found) return <NoPackage result={result} address={address} />;
-  const bundle = found.chosen?.nodes[0] ?? found.latest ?? undefined;
-  const Shown = TABS[tab];
+  const bundle = found?.chosen?.nodes[0] ?? found?.latest ?? undefined;
   return (
     <article class="package">
       <Head address={address} found={found} bundle={bundle} />
       {result.error && <Failure error={result.error} retry={result.retry} document={Package} variables={variables} />}
-      <Alerts address={address} found={found} bundle={bundle} />
-      <Tabs label="Package" current={tab} tabs={tabs(address, found)} />
-      <div class={result.stale ? "stack stale" : "stack"} aria-busy={result.loading}>
-        {CHOOSING.includes(tab) && <Chooser address={address} found={found} bundle={bundle} />}
-        {isChosen && !bundle && CHOOSING.includes(tab) ? (
-          <Empty title="No version matches">
-            <p>There is no version {[version, channel && `in ${channel}`].filter(Boolean).join(" ")}.</p>
-            <Link class="button" to={{ ...address, channel: undefined, version: undefined }}>
-              Show the latest version
-            </Link>
-          </Empty>
-        ) : (
-          <Shown address={address} found={found} bundle={bundle} versions={versions} />
-        )}
-      </div>
-      {PLAYGROUND.includes(tab) && <OpenInPlayground document={Package} variables={variables} />}
+      {!result.data && !result.error && <Loading boxes={10} />}
+      {result.data && !found && <NoPackage result={result} address={address} />}
+      {found && (
+        <>
+          <Alerts address={address} found={found} bundle={bundle} />
+          <Tabs label="Package" current={tab} tabs={tabs(address, found)} />
+          <div class={result.stale ? "stack stale" : "stack"} aria-busy={result.loading}>
+            {CHOOSING.includes(tab) && <Chooser address={address} found={found} bundle={bundle} />}
+            <Tab address={address} found={found} bundle={bundle} versions={versions} />
+          </div>
+          {PLAYGROUND.includes(tab) && <OpenInPlayground document={Package} variables={variables} />}
+        </>
+      )}
     </article>
+  );
+}
+
+function Tab({ address, found, bundle, versions }: TabProps) {
+  const { channel, version, tab = "overview" } = address;
+  const isChosen = channel !== undefined || version !== undefined;
+  const Shown = TABS[tab];
+  if (!isChosen || bundle || !CHOOSING.includes(tab)) {
+    return <Shown address={address} found={found} bundle={bundle} versions={versions} />;
+  }
+  return (
+    <Empty title="No version matches">
+      <p>There is no version {[version, channel && `in ${channel}`].filter(Boolean).join(" ")}.</p>
+      <Link class="button" to={{ ...address, channel: undefined, version: undefined }}>
+        Show the latest version
+      </Link>
+    </Empty>
   );
 }
 
@@ -115,57 +126,43 @@ function tabs(address: TabProps["address"], found: FoundPackage) {
   }));
 }
 
-function Waiting({ result, name, variables }: { result: QueryState<PackageData>; name: string; variables: never | object }) {
-  return (
-    <article class="package">
-      <Heading title={name} />
-      {result.error ? (
-        <Failure error={result.error} retry={result.retry} document={Package as never} variables={variables} />
-      ) : (
-        <Loading boxes={10} />
-      )}
-    </article>
-  );
-}
-
 function NoPackage({ result, address }: { result: QueryState<PackageData>; address: TabProps["address"] }) {
   const similar = result.suggestions.filter(({ value }) => value === address.package).flatMap((each) => each.similar);
   return (
-    <article class="package">
-      <Heading title={address.package} />
-      <Empty title="No such package">
-        <p>
-          The catalog <bdi>{address.catalog}</bdi> has no package <bdi>{address.package}</bdi>, or is not served.
-        </p>
-        {similar.map((name) => (
-          <Link key={name} class="button" to={{ page: "package", catalog: address.catalog, package: name }}>
-            {name}
-          </Link>
-        ))}
-        <Link to={{ page: "package", package: address.package }}>Look for it in other catalogs</Link>
-        <Link to={EVERYTHING}>Show all packages</Link>
-      </Empty>
-    </article>
+    <Empty title="No such package">
+      <p>
+        The catalog <bdi>{address.catalog}</bdi> has no package <bdi>{address.package}</bdi>, or is not served.
+      </p>
+      {similar.map((name) => (
+        <Link key={name} class="button" to={{ page: "package", catalog: address.catalog, package: name }}>
+          {name}
+        </Link>
+      ))}
+      <Link to={{ page: "package", package: address.package }}>Look for it in other catalogs</Link>
+      <Link to={EVERYTHING}>Show all packages</Link>
+    </Empty>
   );
 }
 
-function Head({ address, found, bundle }: HeadProps) {
-  const metadata = bundle?.metadata ?? found.metadata;
-  const problems = found.problemCounts.reduce((sum, { count }) => sum + count, 0);
+/** It is there from the beginning, so that the heading keeps the focus while the page is loaded. */
+function Head({ address, found, bundle }: Partial<HeadProps> & Pick<HeadProps, "address">) {
+  const title = found?.displayName ?? address.package;
+  const metadata = bundle?.metadata ?? found?.metadata;
+  const problems = found?.problemCounts.reduce((sum, { count }) => sum + count, 0) ?? 0;
   const provider = metadata?.provider?.shortName ?? metadata?.provider?.name;
   return (
     <header class="package-head">
-      <Icon icon={found.icon} name={found.displayName} size={64} />
+      <Icon icon={found?.icon} name={title} size={64} />
       <div>
-        <Heading title={found.displayName}>
-          <bdi>{found.displayName}</bdi>
+        <Heading title={title}>
+          <bdi>{title}</bdi>
         </Heading>
         <p class="package-names">
-          <code>{found.name}</code>
+          <code>{address.package}</code>
           <span>
             in{" "}
-            <Link to={{ page: "catalog", catalog: found.catalog.name }}>
-              <bdi>{found.catalog.displayName}</bdi>
+            <Link to={{ page: "catalog", catalog: address.catalog }}>
+              <bdi>{found?.catalog.displayName ?? address.catalog}</bdi>
             </Link>
           </span>
           {provider && (
@@ -177,7 +174,7 @@ function Head({ address, found, bundle }: HeadProps) {
         <p class="badges">
           {bundle?.version && <span class="badge info">{bundle.version}</span>}
           {metadata?.capabilityLevel && <span class="badge">{level(metadata.capabilityLevel)}</span>}
-          {found.deprecation && <Deprecated message={found.deprecation.message} />}
+          {found?.deprecation && <Deprecated message={found.deprecation.message} />}
           {problems > 0 && (
             <Link class="badge danger" to={{ ...address, tab: "problems" }}>
               {counted(problems, "problem")}

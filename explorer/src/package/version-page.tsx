@@ -19,18 +19,12 @@ export default function VersionPage({ address }: { address: VersionAddress }) {
   const variables = { catalog, package: packageName, bundle: name };
   const result = useQuery(Bundle, variables);
   const found = result.data?.bundle;
-  if (!result.data) {
-    return (
-      <article class="package">
-        <Heading title={name} />
-        {result.error ? <Failure error={result.error} retry={result.retry} document={Bundle} variables={variables} /> : <Loading boxes={10} />}
-      </article>
-    );
-  }
-  if (!found) {
-    return (
-      <article class="package">
-        <Heading title={name} />
+  return (
+    <article class="package">
+      <Head address={address} found={found ?? undefined} />
+      {result.error && <Failure error={result.error} retry={result.retry} document={Bundle} variables={variables} />}
+      {!result.data && !result.error && <Loading boxes={10} />}
+      {result.data && !found && (
         <Empty title="No such version">
           <p>
             The package <bdi>{packageName}</bdi> in the catalog <bdi>{catalog}</bdi> has no bundle <bdi>{name}</bdi>.
@@ -39,63 +33,62 @@ export default function VersionPage({ address }: { address: VersionAddress }) {
             Show its versions
           </Link>
         </Empty>
-      </article>
-    );
-  }
-  return (
-    <article class="package">
-      <Head found={found} />
-      {result.error && <Failure error={result.error} retry={result.retry} document={Bundle} variables={variables} />}
-      <Alerts found={found} />
-      <div class={result.stale ? "halves stale" : "halves"} aria-busy={result.loading}>
-        <div class="stack">
-          <Channels address={address} found={found} />
-          <Upgrades address={address} found={found} />
-          {found.metadata?.description && (
-            <section class="card" aria-label="Description">
-              <Markdown text={found.metadata.description} level={2} />
-            </section>
-          )}
-          <ProvidedApis bundle={found} />
-          <Requirements catalog={catalog} packageName={packageName} bundle={found} />
-          <BundleContentsView catalog={catalog} packageName={packageName} bundle={name} />
-        </div>
-        <aside class="card" aria-label="Facts">
-          <Facts metadata={found.metadata} bundle={found} />
-        </aside>
-      </div>
-      <OpenInPlayground document={Bundle} variables={variables} />
+      )}
+      {found && (
+        <>
+          <Alerts found={found} />
+          <div class={result.stale ? "halves stale" : "halves"} aria-busy={result.loading}>
+            <div class="stack">
+              <Channels address={address} found={found} />
+              <Upgrades address={address} found={found} />
+              {found.metadata?.description && (
+                <section class="card" aria-label="Description">
+                  <Markdown text={found.metadata.description} level={2} />
+                </section>
+              )}
+              <ProvidedApis bundle={found} />
+              <Requirements catalog={catalog} packageName={packageName} bundle={found} />
+              <BundleContentsView catalog={catalog} packageName={packageName} bundle={name} />
+            </div>
+            <aside class="card" aria-label="Facts">
+              <Facts metadata={found.metadata} bundle={found} />
+            </aside>
+          </div>
+          <OpenInPlayground document={Bundle} variables={variables} />
+        </>
+      )}
     </article>
   );
 }
 
-function Head({ found }: { found: Found }) {
-  const { package: of, name, version, release } = found;
-  const title = `${of.displayName} ${version ?? name}`;
+/** It is there from the beginning, so that the heading keeps the focus while the page is loaded. */
+function Head({ address, found }: { address: VersionAddress; found?: Found | undefined }) {
+  const of = found?.package ?? { name: address.package, displayName: address.package, icon: null };
+  const label = found?.version ?? address.bundle;
   return (
     <header class="package-head">
       <Icon icon={of.icon} name={of.displayName} size={64} />
       <div>
-        <Heading title={title}>
-          <bdi>{of.displayName}</bdi> <bdi>{version ?? name}</bdi>
+        <Heading title={`${of.displayName} ${label}`}>
+          <bdi>{of.displayName}</bdi> <bdi>{label}</bdi>
         </Heading>
         <p class="package-names">
-          <code>{name}</code>
-          {release && <span>release {release}</span>}
+          <code>{address.bundle}</code>
+          {found?.release && <span>release {found.release}</span>}
           <span>
             of{" "}
-            <Link to={{ page: "package", catalog: of.catalog.name, package: of.name }}>
+            <Link to={{ page: "package", catalog: address.catalog, package: of.name }}>
               <bdi>{of.name}</bdi>
             </Link>
           </span>
           <span>
             in{" "}
-            <Link to={{ page: "catalog", catalog: of.catalog.name }}>
-              <bdi>{of.catalog.displayName}</bdi>
+            <Link to={{ page: "catalog", catalog: address.catalog }}>
+              <bdi>{found?.package.catalog.displayName ?? address.catalog}</bdi>
             </Link>
           </span>
         </p>
-        <p class="badges">{found.deprecation && <Deprecated message={found.deprecation.message} />}</p>
+        <p class="badges">{found?.deprecation && <Deprecated message={found.deprecation.message} />}</p>
       </div>
     </header>
   );
