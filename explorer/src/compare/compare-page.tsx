@@ -98,7 +98,6 @@ function Both({ address, from, to }: { address: CompareAddress; from: From; to: 
   const apis = changesOf(from.providedApis.map(apiName), to.providedApis.map(apiName));
   const requirements = changesOf(texts(from), texts(to));
   const channels = changesOf(from.channelNames, to.channelNames);
-  const properties = propertyChanges(from, to);
   const [before, after] = [from.metadata?.description ?? "", to.metadata?.description ?? ""];
   return (
     <>
@@ -112,7 +111,7 @@ function Both({ address, from, to }: { address: CompareAddress; from: From; to: 
       <Changes title="Requirements" changes={requirements} />
       <Changes title="Channels" changes={channels} />
       <Images from={from} to={to} />
-      <Changes title="Properties by type" changes={properties} />
+      <Properties from={from} to={to} />
       <section class="card stack">
         <h2>Description</h2>
         {before === after ? <p class="subtle">No difference.</p> : <Lines from={before} to={after} />}
@@ -313,6 +312,35 @@ function Images({ from, to }: { from: Compared; to: Compared }) {
   );
 }
 
+function Properties({ from, to }: { from: Compared; to: Compared }) {
+  const [before, after] = [countsOf(from), countsOf(to)];
+  const types = [...new Set([...before.keys(), ...after.keys()])].sort();
+  const differing = types.filter((type) => before.get(type) !== after.get(type));
+  return (
+    <section class="card stack">
+      <h2>Properties by type</h2>
+      {differing.length === 0 && <p class="subtle">As many of each type.</p>}
+      <ul role="list" class="compared-changes" hidden={differing.length === 0}>
+        {differing.map((type) => (
+          <Change key={type} kind={!before.has(type) ? "added" : !after.has(type) ? "removed" : "changed"}>
+            <code>{type}</code>
+            <span class="subtle">
+              {before.get(type) ?? 0} → {after.get(type) ?? 0}
+            </span>
+          </Change>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** How many properties there are of each type. */
+function countsOf({ properties }: Compared): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { type } of properties) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return counts;
+}
+
 function Lines({ from, to }: { from: string; to: string }) {
   const signs = { same: " ", added: "+", removed: "-" };
   return (
@@ -341,14 +369,4 @@ function apiName({ group, version, kind }: { group: string; version: string; kin
 
 function texts({ requirements }: Compared): string[] {
   return requirements.map(({ text }) => text);
-}
-
-/** Types of properties with how many there are, where that differs. */
-function propertyChanges(from: Compared, to: Compared): ListChanges {
-  const counts = ({ properties }: Compared) => {
-    const counts = new Map<string, number>();
-    for (const { type } of properties) counts.set(type, (counts.get(type) ?? 0) + 1);
-    return [...counts].map(([type, count]) => `${type} × ${count}`).sort();
-  };
-  return changesOf(counts(from), counts(to));
 }

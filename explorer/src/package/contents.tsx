@@ -13,7 +13,7 @@ import type { TabProps } from "./package-page";
 
 export function Contents({ address, found, bundle }: TabProps) {
   if (!bundle) return <Empty title="No version to show" />;
-  return <BundleContentsView catalog={address.catalog} packageName={found.name} bundle={bundle.name} />;
+  return <BundleContentsView catalog={address.catalog} packageName={found.name} bundle={bundle.name} isPage />;
 }
 
 interface BundleName {
@@ -22,7 +22,8 @@ interface BundleName {
   bundle: string;
 }
 
-export function BundleContentsView({ catalog, packageName, bundle }: BundleName) {
+/** `isPage` where nothing else is shown. */
+export function BundleContentsView({ catalog, packageName, bundle, isPage = false }: BundleName & { isPage?: boolean }) {
   const variables = { catalog, package: packageName, bundle };
   const result = useQuery(BundleContents, variables);
   return (
@@ -37,7 +38,7 @@ export function BundleContentsView({ catalog, packageName, bundle }: BundleName)
           )
         }
       </Result>
-      <OpenInPlayground document={BundleContents} variables={variables} />
+      {isPage && <OpenInPlayground document={BundleContents} variables={variables} />}
     </>
   );
 }

@@ -288,6 +288,7 @@ function Failed({ address, failure }: { address: ResolveAddress; failure: Failed
             ))}
           </Ways>
         )}
+        {code === "HAS_DEPENDENCIES" && <p>Ask for another version or channel: one without dependencies can be installed.</p>}
         {code === "NO_MATCHING_BUNDLE" && (
           <Ways title="Ask for less:">
             {address.version && (
