@@ -31,7 +31,7 @@ unpacked=$(find "$folder/root" -type f -printf '%s\n' | awk '{ sum += $1 } END {
 echo "compressed: $compressed bytes, unpacked: $unpacked bytes"
 [ "$compressed" -le $MAX_COMPRESSED ] || fail "the image is larger than $MAX_COMPRESSED bytes"
 [ "$unpacked" -le $MAX_UNPACKED ] || fail "the root file system is larger than $MAX_UNPACKED bytes"
-for file in etc/ssl/certs/ca-certificates.crt licenses/third-party.txt sbom.cdx.json; do
+for file in etc/ssl/certs/ca-certificates.crt licenses/third-party.txt.gz sbom.cdx.json; do
   [ -s "$folder/root/$file" ] || fail "the image has no $file"
 done
 
