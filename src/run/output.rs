@@ -1,14 +1,13 @@
-//! Output for people: tables, the table of served catalogs, and output whose reader went away.
+//! Output for people: JSON on several lines, the table of served catalogs, and where a server listens.
 
 use std::io::{self, Write};
 use std::ops::Range;
 
-use comfy_table::{CellAlignment, Row, Table, presets};
-use console::{StyledObject, Term, style, truncate_str};
 use fbc::{Catalog, Severity};
 use loading::{Report, SyncStatus};
 use pages::Pages;
-use serde::Serialize;
+use printing::counted_table;
+pub(super) use printing::{error, ignore_closed_pipe, json, table, warning};
 use serving::Content;
 
 /// Number of hexadecimal digits of a digest that people need to tell contents apart.
@@ -16,29 +15,6 @@ const SHORT_DIGEST: usize = 12;
 
 /// Columns of the table of served catalogs that hold counts.
 const COUNTS: Range<usize> = 1..5;
-
-/// Turns the error of a reader that closed our output early, as `head` does, into success: what was asked for was
-/// computed all the same, and the exit status says how it went.
-pub(super) fn ignore_closed_pipe(printed: io::Result<()>) -> io::Result<()> {
-    printed.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
-}
-
-/// The word before an error on the standard error output.
-pub(super) fn error() -> StyledObject<&'static str> {
-    style("error:").for_stderr().red().bold()
-}
-
-/// The word before a warning on the standard error output.
-pub(super) fn warning() -> StyledObject<&'static str> {
-    style("warning:").for_stderr().yellow().bold()
-}
-
-/// Prints a value as JSON on several lines.
-pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    // The conversion of the error keeps its kind, by which a closed pipe is known.
-    serde_json::to_writer_pretty(&mut *out, value)?;
-    writeln!(out)
-}
 
 /// Returns JSON text on several lines, its members in the order in which they are.
 pub(super) fn indented(json: &[u8]) -> Vec<u8> {
@@ -84,43 +60,6 @@ fn new_line(out: &mut Vec<u8>, depth: usize) {
 /// Counts the problems of one severity in a catalog, listed or not.
 pub(super) fn count(catalog: &Catalog, severity: Severity) -> u64 {
     catalog.all_problems().counts.of_severity(severity)
-}
-
-/// Returns a table without lines, whose columns are in the order of their weight: on a terminal, what does not fit is cut
-/// off at the end of each line. Only the last column may hold colours, whose escape sequences count as letters.
-pub(super) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    counted_table(header, rows, 0..0)
-}
-
-/// Returns such a table in which some columns hold counts, which are aligned to the right.
-fn counted_table<const N: usize>(
-    header: [&str; N],
-    rows: impl IntoIterator<Item = [String; N]>,
-    counts: Range<usize>,
-) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(header);
-    table.add_rows(rows.into_iter().map(|cells| {
-        let mut row = Row::from(cells);
-        row.max_height(1);
-        row
-    }));
-    for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if counts.contains(&at) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let stdout = Term::stdout();
-    let width = stdout.size_checked().filter(|_| stdout.is_term()).map(|(_, width)| width);
-    cut(&(table.trim_fmt() + "\n"), width)
-}
-
-/// Cuts each line to this width in letters, if it is given.
-fn cut(lines: &str, width: Option<u16>) -> String {
-    let Some(width) = width else { return lines.to_owned() };
-    lines.lines().flat_map(|line| [truncate_str(line, width.into(), "…"), "\n".into()]).collect()
 }
 
 /// Prints the catalogs that are served, and those that are not with their errors, in the order of the reports.
@@ -181,18 +120,4 @@ fn row(report: &Report, content: &Content) -> [String; 7] {
         content.digest.hex()[..SHORT_DIGEST].to_owned(),
         format!("{:.1?}", report.duration),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_that_are_too_wide_are_cut_at_their_end() {
-        let rows = [["etcd".to_owned(), "old".to_owned(), "a, b, c, d, e, f, g, h".to_owned()]];
-        let whole = table(["NAME", "CATALOG", "CHANNELS"], rows);
-        assert_eq!(whole, "NAME  CATALOG  CHANNELS\netcd  old      a, b, c, d, e, f, g, h\n");
-        assert_eq!(cut(&whole, Some(25)), "NAME  CATALOG  CHANNELS\netcd  old      a, b, c, …\n");
-        assert_eq!(cut(&whole, None), whole);
-    }
 }

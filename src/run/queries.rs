@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow, bail};
 use graphql::errors::Outcome;
 use graphql::limits::Limits;
 use graphql::{Engine, Request};
+pub(super) use printing::text;
 use serde_json::{Map, Value, json};
 use serving::{Served, catalogs};
 
@@ -229,16 +230,6 @@ fn diff_table(packages: &[Value]) -> String {
 
 fn lines<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     table(header, rows)
-}
-
-/// The value at a pointer as text; empty where it is `null`.
-pub(super) fn text(item: &Value, pointer: &str) -> String {
-    match item.pointer(pointer) {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
-        Some(value) => value.to_string(),
-    }
 }
 
 fn parse_variables(text: &str) -> anyhow::Result<Map<String, Value>> {

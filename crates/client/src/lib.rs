@@ -1,0 +1,46 @@
+//! Client for catalogql: typed queries over served catalogs of the Operator Lifecycle Manager.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), catalogql_client::Error> {
+//! use catalogql_client::{Client, PackageFilter};
+//!
+//! let client = Client::builder("https://catalogql.example.com").build()?;
+//! let found = client.packages(&PackageFilter { search: Some("postgres".to_owned()), ..PackageFilter::default() });
+//! for package in found.all().await? {
+//!     println!("{} {}", package.name, package.version.unwrap_or_default());
+//! }
+//! for head in client.heads("etcd", &[]).await? {
+//!     println!("{} {} {}", head.catalog, head.channel, head.version.unwrap_or_default());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Requests are GETs with the constant text of their document, so that caches and lists of trusted documents know them. A
+//! request that fails because the server is busy or away is repeated up to three times. The crate prints nothing, and
+//! knows neither commands nor tables.
+
+mod cache;
+mod changes;
+mod client;
+mod documents;
+mod error;
+mod operations;
+mod retry;
+mod transport;
+mod types;
+mod walk;
+
+pub use cache::{Cache, MAX_CACHE_BYTES};
+pub use changes::MAX_SILENCE;
+pub use client::{Builder, Client, DEFAULT_TIMEOUT, MAX_GET_BYTES, MAX_RESPONSE_BYTES, Origin, Response};
+pub use error::Error;
+pub use retry::{MAX_RETRIES, MAX_RETRY_WAIT};
+pub use types::{
+    Bundle, BundleFilter, CatalogDiff, Change, ChangeEvent, ContentRef, Failure, Head, InstalledBundle, ObjectChange,
+    Package, PackageFilter, Resolution, ResolveRequest, Resolved, UpgradeStep,
+};
+pub use walk::{MAX_PAGE_SIZE, Walk};
+
+/// Result of a request.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,104 @@
+//! One request to a server, however it is reached, and its response as it comes.
+
+use std::io::Read as _;
+
+use bytes::Bytes;
+use flate2::read::GzDecoder;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::client::MAX_RESPONSE_BYTES;
+
+/// Why there is no response.
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The way to a server.
+#[derive(Clone, Debug)]
+pub(crate) enum Transport {
+    /// Straight to its URL.
+    Http { client: reqwest::Client, url: reqwest::Url },
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(crate) struct Outgoing {
+    /// Query string of the URL, which holds the whole request unless there is a body.
+    pub(crate) query: String,
+    /// Body of a POST; without one it is a GET.
+    pub(crate) body: Option<Vec<u8>>,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// A response whose body has not been read.
+pub(crate) struct Incoming {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    body: Body,
+}
+
+/// A response that has been read.
+#[derive(Clone, Debug)]
+pub(crate) struct Received {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+enum Body {
+    Http(reqwest::Response),
+}
+
+impl Transport {
+    /// Sends a request and waits for the head of the response.
+    pub(crate) async fn send(&self, request: Outgoing) -> Result<Incoming, BoxError> {
+        match self {
+            Self::Http { client, url } => {
+                let mut url = url.clone();
+                url.set_query(Some(&request.query).filter(|query| !query.is_empty()).map(String::as_str));
+                let builder = match request.body {
+                    Some(body) => client.post(url).header(CONTENT_TYPE, "application/json").body(body),
+                    None => client.get(url),
+                };
+                let response = builder.headers(request.headers.into_iter().collect()).send().await?;
+                let (status, headers) = (response.status().as_u16(), response.headers().clone());
+                Ok(Incoming { status, headers, body: Body::Http(response) })
+            }
+        }
+    }
+
+    /// Sends a request and reads its response, which may be compressed.
+    pub(crate) async fn exchange(&self, mut request: Outgoing) -> Result<Received, BoxError> {
+        request.headers.push((ACCEPT_ENCODING, HeaderValue::from_static("gzip")));
+        let mut response = self.send(request).await?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await? {
+            body.extend_from_slice(&chunk);
+            if body.len() > MAX_RESPONSE_BYTES {
+                return Err(too_long());
+            }
+        }
+        if response.headers.get(CONTENT_ENCODING).is_some_and(|coding| coding == "gzip") {
+            body = decompressed(&body)?;
+        }
+        Ok(Received { status: response.status, headers: response.headers, body })
+    }
+}
+
+impl Incoming {
+    /// Waits for the next part of the body; `None` at its end.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, BoxError> {
+        match &mut self.body {
+            Body::Http(response) => Ok(response.chunk().await?),
+        }
+    }
+}
+
+fn decompressed(bytes: &[u8]) -> Result<Vec<u8>, BoxError> {
+    let mut body = Vec::new();
+    GzDecoder::new(bytes).take(MAX_RESPONSE_BYTES as u64 + 1).read_to_end(&mut body)?;
+    if body.len() > MAX_RESPONSE_BYTES { Err(too_long()) } else { Ok(body) }
+}
+
+fn too_long() -> BoxError {
+    format!("the response has more than {MAX_RESPONSE_BYTES} bytes").into()
+}

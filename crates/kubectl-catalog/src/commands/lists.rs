@@ -1,0 +1,320 @@
+//! `search`, `get`, `heads`, `versions`, `images` and `providers`: lists of objects.
+
+use printing::text;
+use serde_json::{Value, json};
+
+use crate::args::{Api, Deprecated, GetArgs, GetKind, ImagesArgs, SearchArgs, VersionsArgs};
+use crate::documents::{BUNDLES, CATALOGS, CHANNELS, IMAGES, METAS, PACKAGES, PROBLEMS, PROVIDERS};
+use crate::failure::{Failure, Status};
+use crate::output::{Column, Listing, Output, column, is_set, lines, name, print, wide};
+use crate::session::Session;
+
+/// Letters of a moment that say its day.
+const DAY: usize = "2026-11-21".len();
+
+const CATALOG_COLUMNS: [Column; 8] = [
+    column("NAME", |item| text(item, "/name")),
+    column("PRIORITY", |item| text(item, "/priority")),
+    column("PACKAGES", |item| text(item, "/packageCount")),
+    column("BUNDLES", |item| text(item, "/bundleCount")),
+    column("ERRORS", |item| {
+        let counts = item["problemCounts"].as_array().into_iter().flatten();
+        counts.filter(|count| count["severity"] == "ERROR").map(|count| text(count, "/count")).collect()
+    }),
+    column("UNPACKED", |item| text(item, "/lastUnpacked")),
+    wide("DIGEST", |item| text(item, "/digest")),
+    wide("IMAGE", |item| text(item, "/image")),
+];
+
+const PACKAGE_COLUMNS: [Column; 10] = [
+    column("NAME", |item| text(item, "/name")),
+    column("DISPLAY-NAME", |item| text(item, "/displayName")),
+    column("CATALOG", |item| text(item, "/catalog/name")),
+    column("CHANNEL", |item| text(item, "/defaultChannel/name")),
+    column("VERSION", |item| text(item, "/latest/version")),
+    column("DEPRECATED", |item| is_set(item, "/deprecation")),
+    wide("PROVIDER", |item| text(item, "/metadata/provider/shortName")),
+    wide("LEVEL", |item| text(item, "/metadata/capabilityLevel")),
+    wide("CATEGORIES", |item| text(item, "/metadata/categories")),
+    wide("CREATED", |item| day(item, "/metadata/createdAt")),
+];
+
+const HEAD_COLUMNS: [Column; 9] = [
+    column("PACKAGE", |item| text(item, "/package/name")),
+    column("CATALOG", |item| text(item, "/package/catalog/name")),
+    column("CHANNEL", |item| text(item, "/name")),
+    column("DEFAULT", |item| text(item, "/isDefault")),
+    column("HEAD", |item| text(item, "/head/name")),
+    column("VERSION", |item| text(item, "/head/bundle/version")),
+    column("DEPRECATED", |item| is_set(item, "/deprecation")),
+    wide("CREATED", |item| day(item, "/head/bundle/metadata/createdAt")),
+    wide("IMAGE", |item| text(item, "/head/bundle/image")),
+];
+
+const CHANNEL_COLUMNS: [Column; 8] = [
+    column("PACKAGE", |item| text(item, "/package/name")),
+    column("CHANNEL", |item| text(item, "/name")),
+    column("DEFAULT", |item| text(item, "/isDefault")),
+    column("HEAD", |item| text(item, "/head/name")),
+    column("VERSION", |item| text(item, "/head/bundle/version")),
+    column("ENTRIES", |item| text(item, "/entryCount")),
+    column("DEPRECATED", |item| is_set(item, "/deprecation")),
+    wide("CATALOG", |item| text(item, "/package/catalog/name")),
+];
+
+const BUNDLE_COLUMNS: [Column; 7] = [
+    column("BUNDLE", |item| text(item, "/name")),
+    column("VERSION", |item| text(item, "/version")),
+    column("CHANNELS", |item| text(item, "/channelNames")),
+    column("DEPRECATED", |item| is_set(item, "/deprecation")),
+    column("CREATED", |item| day(item, "/metadata/createdAt")),
+    wide("CATALOG", |item| text(item, "/catalog/name")),
+    wide("IMAGE", |item| text(item, "/image")),
+];
+
+const VERSION_COLUMNS: [Column; 7] = [
+    column("VERSION", |item| text(item, "/version")),
+    column("BUNDLE", |item| text(item, "/name")),
+    column("CHANNELS", |item| text(item, "/channelNames")),
+    column("CREATED", |item| day(item, "/metadata/createdAt")),
+    column("DEPRECATED", |item| is_set(item, "/deprecation")),
+    wide("CATALOG", |item| text(item, "/catalog/name")),
+    wide("IMAGE", |item| text(item, "/image")),
+];
+
+const META_COLUMNS: [Column; 4] = [
+    column("SCHEMA", |item| text(item, "/schema")),
+    column("PACKAGE", |item| text(item, "/packageName")),
+    column("NAME", |item| text(item, "/name")),
+    wide("CATALOG", |item| text(item, "/catalog/name")),
+];
+
+const PROBLEM_COLUMNS: [Column; 6] = [
+    column("SEVERITY", |item| text(item, "/severity")),
+    column("CODE", |item| text(item, "/code")),
+    column("PACKAGE", |item| text(item, "/packageName")),
+    column("MESSAGE", |item| text(item, "/message")),
+    wide("CATALOG", |item| text(item, "/catalog/name")),
+    wide("FILE:LINE", |item| format!("{}:{}", text(item, "/file"), text(item, "/line"))),
+];
+
+const PROVIDER_COLUMNS: [Column; 6] = [
+    column("KIND", |item| text(item, "/api/kind")),
+    column("VERSION", |item| text(item, "/api/version")),
+    column("PACKAGE", |item| text(item, "/package/name")),
+    column("CHANNEL", |item| text(item, "/channelNames")),
+    column("BUNDLE", |item| text(item, "/name")),
+    column("CATALOG", |item| text(item, "/catalog/name")),
+];
+
+const IMAGE_COLUMNS: [Column; 2] =
+    [column("IMAGE", |item| text(item, "/image")), column("BUNDLES", |item| text(item, "/bundles"))];
+
+/// The day of a moment.
+fn day(item: &Value, pointer: &str) -> String {
+    text(item, pointer).chars().take(DAY).collect()
+}
+
+fn package_name(item: &Value) -> String {
+    name("package", item, &["/catalog/name", "/name"])
+}
+
+fn channel_name(item: &Value) -> String {
+    name("channel", item, &["/package/catalog/name", "/package/name", "/name"])
+}
+
+fn bundle_name(item: &Value) -> String {
+    name("bundle", item, &["/catalog/name", "/package/name", "/name"])
+}
+
+fn show(
+    session: &Session,
+    kind: &'static str,
+    columns: &'static [Column],
+    name: fn(&Value) -> String,
+    items: Vec<Value>,
+) -> Result<(), Failure> {
+    Listing { kind, columns, name, items }.print(&session.output, session.has_headers)
+}
+
+/// Finds packages by words and by what they are.
+pub(super) async fn search(session: &Session, args: &SearchArgs) -> Result<(), Failure> {
+    let words = args.text.join(" ");
+    let deprecated = match args.deprecated {
+        Deprecated::Include => None,
+        Deprecated::Only => Some(true),
+        Deprecated::Exclude => Some(false),
+    };
+    let filter = json!({
+        "search": Some(words).filter(|words| !words.is_empty()),
+        "categories": args.category,
+        "providers": args.provider,
+        "keywords": args.keyword,
+        "capabilityLevels": args.level.iter().map(|level| level.name()).collect::<Vec<_>>(),
+        "provides": args.provides.as_ref().map(|api| json!({ "group": api.group, "kind": api.kind })),
+        "deprecated": deprecated,
+    });
+    packages(session, filter).await
+}
+
+async fn packages(session: &Session, filter: Value) -> Result<(), Failure> {
+    let variables = json!({ "catalogs": session.catalogs, "filter": filter });
+    let items = session.walk(PACKAGES, variables, "/packages").await?;
+    show(session, "Package", &PACKAGE_COLUMNS, package_name, items)
+}
+
+/// Lists objects of one kind.
+pub(super) async fn get(session: &Session, args: &GetArgs) -> Result<(), Failure> {
+    match args.kind {
+        GetKind::Catalogs => catalogs(session, &args.names).await,
+        GetKind::Packages => {
+            let names = [&args.names[..], &args.package].concat();
+            packages(session, json!({ "names": names })).await
+        }
+        GetKind::Channels => {
+            let mut items = channels(session, session.catalogs.clone(), &args.package).await?;
+            items.retain(|channel| args.names.is_empty() || args.names.iter().any(|name| channel["name"] == **name));
+            show(session, "Channel", &CHANNEL_COLUMNS, channel_name, items)
+        }
+        GetKind::Bundles => {
+            let filter = json!({ "names": args.names });
+            let variables = json!({ "catalogs": session.catalogs, "packages": args.package, "filter": filter });
+            let items = session.walk(BUNDLES, variables, "/bundles").await?;
+            show(session, "Bundle", &BUNDLE_COLUMNS, bundle_name, items)
+        }
+        GetKind::Metas => metas(session, args).await,
+        GetKind::Problems => problems(session, &args.package).await,
+    }
+}
+
+async fn catalogs(session: &Session, names: &[String]) -> Result<(), Failure> {
+    let mut data = session.data(CATALOGS, &Value::Null).await?;
+    let mut items = data["catalogs"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    let is_meant = |names: &[String], item: &Value| names.is_empty() || names.iter().any(|name| item["name"] == **name);
+    items.retain(|item| is_meant(names, item) && is_meant(&session.catalogs, item));
+    show(session, "Catalog", &CATALOG_COLUMNS, |item| name("catalog", item, &["/name"]), items)
+}
+
+/// The channels of packages, each with its package.
+async fn channels(session: &Session, catalogs: Vec<String>, packages: &[String]) -> Result<Vec<Value>, Failure> {
+    let variables = json!({ "catalogs": catalogs, "names": packages });
+    let packages = session.walk_all(CHANNELS, variables, "/packages").await?;
+    let channels = packages.into_iter().flat_map(|mut package| {
+        let channels = package["channels"].as_array_mut().map(std::mem::take).unwrap_or_default();
+        let parent = json!({ "name": package["name"], "catalog": package["catalog"] });
+        channels.into_iter().map(move |mut channel| {
+            channel["package"] = parent.clone();
+            channel
+        })
+    });
+    Ok(channels.collect())
+}
+
+async fn metas(session: &Session, args: &GetArgs) -> Result<(), Failure> {
+    let one = |all: &[String], flag: &str| match all {
+        [] => Ok(None),
+        [one] => Ok(Some(one.clone())),
+        _ => Err(Failure::new(Status::Usage, format!("`get metas` takes one {flag}"))),
+    };
+    let (package, name) = (one(&args.package, "--package")?, one(&args.names, "name")?);
+    let filter = json!({ "schema": args.schema, "package": package, "name": name });
+    let variables = json!({ "catalogs": session.catalogs, "filter": filter });
+    let items = session.walk(METAS, variables, "/metas").await?;
+    let shown =
+        |item: &Value| crate::output::name("meta", item, &["/catalog/name", "/schema", "/packageName", "/name"]);
+    show(session, "Meta", &META_COLUMNS, shown, items)
+}
+
+async fn problems(session: &Session, packages: &[String]) -> Result<(), Failure> {
+    let data = session.data(CATALOGS, &Value::Null).await?;
+    let names = data["catalogs"].as_array().into_iter().flatten().map(|catalog| text(catalog, "/name"));
+    let mut items = Vec::new();
+    for catalog in names.filter(|name| session.catalogs.is_empty() || session.catalogs.contains(name)) {
+        let each = if packages.is_empty() { vec![None] } else { packages.iter().map(Some).collect() };
+        for package in each {
+            let variables = json!({ "name": catalog, "package": package });
+            let found = session.walk(PROBLEMS, variables, "/catalog/problems").await?;
+            items.extend(found.into_iter().map(|mut problem| {
+                problem["catalog"] = json!({ "name": catalog });
+                problem
+            }));
+        }
+    }
+    show(session, "Problem", &PROBLEM_COLUMNS, |item| name("problem", item, &["/catalog/name", "/code"]), items)
+}
+
+/// Lists the channels of packages with their heads.
+pub(super) async fn heads(session: &Session, packages: &[String]) -> Result<(), Failure> {
+    let mut items = Vec::new();
+    for package in packages {
+        let (catalogs, name) = session.split(package);
+        let found = channels(session, catalogs, &[name.to_owned()]).await?;
+        if found.is_empty() {
+            return Err(session.no_package(name).await);
+        }
+        items.extend(found);
+    }
+    show(session, "Channel", &HEAD_COLUMNS, channel_name, items)
+}
+
+/// Lists the bundles of a package.
+pub(super) async fn versions(session: &Session, args: &VersionsArgs) -> Result<(), Failure> {
+    let (catalogs, package) = session.split(&args.package);
+    let filter = json!({ "channels": args.channel, "versionRange": args.range });
+    let variables = json!({ "catalogs": catalogs, "packages": [package], "filter": filter });
+    let items = session.walk(BUNDLES, variables, "/bundles").await?;
+    if items.is_empty() && args.channel.is_empty() && args.range.is_none() {
+        return Err(session.no_package(package).await);
+    }
+    show(session, "Bundle", &VERSION_COLUMNS, bundle_name, items)
+}
+
+/// Lists the images of a package.
+pub(super) async fn images(session: &Session, args: &ImagesArgs) -> Result<(), Failure> {
+    let (catalogs, package) = session.split(&args.package);
+    let is_narrowed = args.all || args.version.is_some();
+    let channel_head = if is_narrowed { None } else { Some(true) };
+    let filter = json!({ "channels": args.channel, "versionRange": args.version, "channelHead": channel_head });
+    let variables = json!({ "catalogs": catalogs, "packages": [package], "filter": filter });
+    let bundles = session.walk_all(IMAGES, variables, "/bundles").await?;
+    if bundles.is_empty() {
+        session.choose(&args.package).await?;
+    }
+    let mut by_image = std::collections::BTreeMap::<String, Vec<String>>::new();
+    for bundle in &bundles {
+        let related = bundle["relatedImages"].as_array().into_iter().flatten().map(|image| text(image, "/image"));
+        for image in related.chain([text(bundle, "/image")]).filter(|image| !image.is_empty()) {
+            let bundles = by_image.entry(image).or_default();
+            let name = text(bundle, "/name");
+            if !bundles.contains(&name) {
+                bundles.push(name);
+            }
+        }
+    }
+    if matches!(session.output, Output::Lines | Output::Name) {
+        return print(&lines(by_image.keys()));
+    }
+    let items = by_image.into_iter().map(|(image, bundles)| json!({ "image": image, "bundles": bundles })).collect();
+    show(session, "Image", &IMAGE_COLUMNS, |item| text(item, "/image"), items)
+}
+
+/// Lists who provides an API.
+pub(super) async fn providers(session: &Session, api: &Api) -> Result<(), Failure> {
+    let provides = json!({ "group": api.group, "kind": api.kind });
+    let variables = json!({ "catalogs": session.catalogs, "filter": { "provides": provides, "channelHead": true } });
+    let bundles = session.walk(PROVIDERS, variables, "/bundles").await?;
+    let items = bundles.into_iter().flat_map(|mut bundle| {
+        let apis = bundle["providedApis"].take();
+        let apis = apis.as_array().into_iter().flatten();
+        let apis = apis.filter(|found| found["group"] == *api.group && found["kind"] == *api.kind).cloned();
+        let items: Vec<_> = apis
+            .map(|found| {
+                let mut item = bundle.clone();
+                item["api"] = found;
+                item
+            })
+            .collect();
+        items
+    });
+    show(session, "Provider", &PROVIDER_COLUMNS, bundle_name, items.collect())
+}

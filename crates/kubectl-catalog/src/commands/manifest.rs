@@ -1,0 +1,87 @@
+//! `manifest`: objects for a cluster, for `kubectl apply -f -`. The plugin itself changes nothing.
+
+use printing::text;
+use serde_json::{Value, json};
+
+use crate::args::ManifestKind;
+use crate::documents::MANIFEST;
+use crate::failure::{Failure, Status};
+use crate::output::{Output, hint, print, yaml};
+use crate::session::Session;
+
+/// Label of a `ClusterCatalog` with its name, which OLM sets.
+const NAME_LABEL: &str = "olm.operatorframework.io/metadata.name";
+
+/// Prints a manifest.
+pub(super) async fn manifest(
+    session: &Session,
+    package: &str,
+    kind: ManifestKind,
+    channel: Option<&str>,
+    range: Option<&str>,
+) -> Result<(), Failure> {
+    let chosen = session.choose(package).await?;
+    let data = session.data(MANIFEST, &json!({ "catalog": chosen.catalog, "package": chosen.package })).await?;
+    let package = &data["package"];
+    let object = match kind {
+        ManifestKind::ClusterExtension => cluster_extension(package, channel, range),
+        ManifestKind::Subscription => subscription(package, channel),
+        ManifestKind::ClusterCatalog => cluster_catalog(package)?,
+    };
+    match &session.output {
+        Output::Json => print(&(serde_json::to_string_pretty(&object).expect("it is JSON") + "\n")),
+        _ => print(&yaml(&object)),
+    }
+}
+
+fn namespace(package: &Value) -> String {
+    let suggested = text(package, "/metadata/suggestedNamespace");
+    if suggested.is_empty() { text(package, "/name") } else { suggested }
+}
+
+fn cluster_extension(package: &Value, channel: Option<&str>, range: Option<&str>) -> Value {
+    let name = text(package, "/name");
+    let labels = json!({ NAME_LABEL: package["catalog"]["name"] });
+    let mut catalog = json!({ "packageName": name, "selector": { "matchLabels": labels } });
+    if let Some(channel) = channel {
+        catalog["channels"] = json!([channel]);
+    }
+    if let Some(range) = range {
+        catalog["version"] = json!(range);
+    }
+    hint(&format!("the ServiceAccount `{name}-installer` needs the rights to install the package"));
+    json!({
+        "apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterExtension",
+        "metadata": { "name": name },
+        "spec": {
+            "namespace": namespace(package),
+            "serviceAccount": { "name": format!("{name}-installer") },
+            "source": { "sourceType": "Catalog", "catalog": catalog },
+        },
+    })
+}
+
+fn subscription(package: &Value, channel: Option<&str>) -> Value {
+    let channel = channel.map_or_else(|| text(package, "/defaultChannel/name"), str::to_owned);
+    // The controller names catalogs of OLM v0 NAMESPACE.NAME.
+    let catalog = text(package, "/catalog/name");
+    let (source_namespace, source) = catalog.split_once('.').unwrap_or(("olm", &catalog));
+    json!({
+        "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
+        "metadata": { "name": package["name"], "namespace": namespace(package) },
+        "spec": { "channel": channel, "name": package["name"], "source": source, "sourceNamespace": source_namespace },
+    })
+}
+
+fn cluster_catalog(package: &Value) -> Result<Value, Failure> {
+    let image = text(package, "/catalog/image");
+    if image.is_empty() {
+        let message = format!("catalog `{}` did not come from an image", text(package, "/catalog/name"));
+        return Err(Failure::new(Status::NotFound, message));
+    }
+    Ok(json!({
+        "apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterCatalog",
+        "metadata": { "name": package["catalog"]["name"] },
+        "spec": { "source": { "type": "Image", "image": { "ref": image } } },
+    }))
+}

@@ -1,0 +1,55 @@
+//! `query` and `version`: any document, and who answers.
+
+use std::io::Read as _;
+use std::{fs, io};
+
+use printing::text;
+use serde_json::{Map, Value, json};
+
+use crate::args::QueryArgs;
+use crate::documents::SERVER;
+use crate::failure::{Failure, Status};
+use crate::output::{is_structured, print, print_object, yaml};
+use crate::session::Session;
+
+/// The argument that stands for standard input.
+const STDIN: &str = "-";
+
+/// Executes a document and prints its data.
+pub(super) async fn query(session: &Session, args: &QueryArgs) -> Result<(), Failure> {
+    let unreadable = |error: io::Error| Failure::new(Status::Usage, format!("cannot read the document: {error}"));
+    let document = match (&args.file, args.document.as_deref()) {
+        (Some(path), _) => fs::read_to_string(path).map_err(unreadable)?,
+        (None, Some(STDIN)) => {
+            let mut text = String::new();
+            io::stdin().read_to_string(&mut text).map_err(unreadable)?;
+            text
+        }
+        (None, document) => document.unwrap_or_default().to_owned(),
+    };
+    let variables: Map<_, _> = args.variables.iter().cloned().collect();
+    let client = &session.client;
+    let response = client.execute_operation(&document, args.operation.as_deref(), &Value::Object(variables)).await?;
+    match &session.output {
+        crate::output::Output::JsonPath(template) => print(&template.apply(&response.data)),
+        crate::output::Output::Yaml => print(&yaml(&response.data)),
+        _ => print(&(serde_json::to_string_pretty(&response.data).expect("it is JSON") + "\n")),
+    }
+}
+
+/// Prints the versions of this program and of the server.
+pub(super) async fn version(session: &Session) -> Result<(), Failure> {
+    let client = env!("CARGO_PKG_VERSION");
+    let data = session.data(SERVER, &Value::Null).await?;
+    let server = &data["server"];
+    if is_structured(&session.output) {
+        return print_object("Version", &json!({ "client": { "version": client }, "server": server }), &session.output);
+    }
+    print(&format!(
+        "client  {client}\nserver  {} at {}\ncommit  {}\nschema  {}\n",
+        text(server, "/version"),
+        session.client.endpoint(),
+        text(server, "/commit"),
+        text(server, "/schemaDigest"),
+    ))
+}

@@ -1,0 +1,147 @@
+//! `path`, `successors` and `resolve`: what bundles can be upgraded to, and what would be installed.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use printing::{table, text};
+use serde_json::{Value, json};
+
+use crate::args::{Installed, PathArgs, ResolveArgs};
+use crate::documents::{PATH, RESOLVE, SUCCESSORS};
+use crate::failure::{Failure, Status};
+use crate::output::{Column, Listing, column, is_set, is_structured, name, print, print_object};
+use crate::session::Session;
+
+const STEP_COLUMNS: [Column; 5] = [
+    column("STEP", |item| text(item, "/step")),
+    column("VERSION", |item| text(item, "/to/version")),
+    column("BUNDLE", |item| text(item, "/toName")),
+    column("CHANNEL", |item| text(item, "/channelNames")),
+    column("REASON", |item| text(item, "/reasons")),
+];
+
+const SUCCESSOR_COLUMNS: [Column; 5] = [
+    column("VERSION", |item| text(item, "/to/version")),
+    column("BUNDLE", |item| text(item, "/toName")),
+    column("CHANNELS", |item| text(item, "/channelNames")),
+    column("REASON", |item| text(item, "/reasons")),
+    column("DEPRECATED", |item| is_set(item, "/to/deprecation")),
+];
+
+/// Shows a shortest sequence of upgrades.
+pub(super) async fn path(session: &Session, args: &PathArgs) -> Result<ExitCode, Failure> {
+    let chosen = session.choose(&args.package).await?;
+    let from = session.bundle_name(&chosen, &args.from).await?;
+    let to = match &args.to {
+        Some(to) => Some(session.bundle_name(&chosen, to).await?),
+        None => None,
+    };
+    let variables = json!({
+        "catalog": chosen.catalog, "package": chosen.package, "from": from, "to": to, "channels": args.channel,
+    });
+    let mut data = session.data(PATH, &variables).await?;
+    let bundle = &mut data["bundle"];
+    let Value::Array(mut items) = bundle["upgradePath"].take() else {
+        let to = to.as_deref().unwrap_or("the head of the default channel");
+        let failure =
+            Failure::new(Status::Negative, format!("no path: no sequence of upgrades leads from {from} to {to}"));
+        let next = bundle["successors"].as_array().into_iter().flatten().map(|edge| text(edge, "/toName"));
+        let next = next.collect::<Vec<_>>().join(", ");
+        let reach = if next.is_empty() { "nothing".to_owned() } else { next };
+        return Err(failure.hint(format!("{from} can be upgraded to {reach} in one step")));
+    };
+    for (at, item) in items.iter_mut().enumerate() {
+        item["step"] = (at + 1).into();
+    }
+    if items.is_empty() && !is_structured(&session.output) {
+        crate::output::hint("nothing to do: both are the same bundle");
+        return Ok(ExitCode::SUCCESS);
+    }
+    steps(session, &STEP_COLUMNS, items)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lists what an installed bundle can be upgraded to.
+pub(super) async fn successors(
+    session: &Session,
+    package: &str,
+    installed: &Installed,
+    channels: &[String],
+) -> Result<(), Failure> {
+    let chosen = session.choose(package).await?;
+    let installed = json!({ "name": installed.name, "version": installed.version });
+    let variables = json!({
+        "catalog": chosen.catalog, "package": chosen.package, "installed": installed, "channels": channels,
+    });
+    let mut data = session.data(SUCCESSORS, &variables).await?;
+    let items = data["package"]["successors"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    steps(session, &SUCCESSOR_COLUMNS, items)
+}
+
+fn steps(session: &Session, columns: &'static [Column], items: Vec<Value>) -> Result<(), Failure> {
+    let shown = |item: &Value| name("bundle", item, &["/toName"]);
+    Listing { kind: "UpdateEdge", columns, name: shown, items }.print(&session.output, session.has_headers)
+}
+
+/// Shows which bundle would be installed, and why not the others.
+pub(super) async fn resolve(session: &Session, args: &ResolveArgs) -> Result<ExitCode, Failure> {
+    let (catalogs, package) = session.split(&args.package);
+    let installed = args.installed.as_ref();
+    let policy = if args.self_certified { "SELF_CERTIFIED" } else { "CATALOG_PROVIDED" };
+    let request = json!({
+        "packageName": package,
+        "version": args.version,
+        "channels": args.channel,
+        "catalogs": catalogs,
+        "installed": installed.map(|installed| json!({ "name": installed.name, "version": installed.version })),
+        "upgradeConstraintPolicy": policy,
+    });
+    let data = session.data(RESOLVE, &json!({ "request": request })).await?;
+    let result = &data["resolve"];
+    let is_found = result["__typename"] == "Resolution";
+    let ended = if is_found { ExitCode::SUCCESS } else { ExitCode::from(Status::Negative as u8) };
+    if is_structured(&session.output) {
+        let mut object = result.clone();
+        let kind = object["__typename"].take();
+        object.as_object_mut().map(|members| members.remove("__typename"));
+        print_object(kind.as_str().unwrap_or("Resolution"), &object, &session.output)?;
+        return Ok(ended);
+    }
+    if is_found {
+        print(&chosen(result, installed))?;
+    }
+    print(&considered(result, session.has_headers))?;
+    if is_found {
+        return Ok(ended);
+    }
+    let similar = text(result, "/similarNames");
+    let failure = Failure::new(Status::Negative, text(result, "/message"));
+    Err(if similar.is_empty() { failure } else { failure.hint(format!("did you mean {similar}?")) })
+}
+
+/// The bundle that would be installed.
+fn chosen(result: &Value, installed: Option<&Installed>) -> String {
+    let bundle = &result["bundle"];
+    let mut out =
+        format!("{} of catalog {}\n{}\n", text(bundle, "/name"), text(bundle, "/catalog/name"), text(bundle, "/image"));
+    if installed.is_some_and(|installed| bundle["name"] == *installed.name) {
+        out.insert_str(0, "no upgrade: the installed bundle is the one that would be chosen\n");
+    }
+    for item in result["deprecations"].as_array().into_iter().flatten() {
+        let parts = ["/schema", "/name", "/message"].map(|at| text(item, at));
+        let [schema, name, message] = &parts;
+        let _ = writeln!(out, "deprecated: {schema} {name}: {message}");
+    }
+    out + "\n"
+}
+
+fn considered(result: &Value, has_headers: bool) -> String {
+    let rows = result["considered"].as_array().into_iter().flatten().map(|item| {
+        let rejection = text(item, "/rejection");
+        let rejection = if rejection.is_empty() { "<none>".to_owned() } else { rejection };
+        let cells = ["/bundle/catalog/name", "/bundle/name", "/bundle/version"].map(|at| text(item, at));
+        cells.into_iter().chain([rejection])
+    });
+    let header = ["CATALOG", "BUNDLE", "VERSION", "REJECTION"];
+    table(header.into_iter().filter(|_| has_headers), rows)
+}

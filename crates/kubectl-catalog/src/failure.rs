@@ -1,0 +1,81 @@
+//! How a command ends that does not do what it was asked for: its message, a hint, and the exit status.
+
+use catalogql_client::Error;
+
+/// Exit statuses, besides 0 for what was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// A negative answer: no path, nothing would be installed, contents differ.
+    Negative = 1,
+    /// The command line is wrong.
+    Usage = 2,
+    /// The server was not found, cannot be reached, or does not allow it.
+    NoServer = 3,
+    /// What was named does not exist, or is not the only one of its name.
+    NotFound = 4,
+    /// The content is not the one that `--digest` names.
+    Changed = 5,
+    /// The server refused the request.
+    Refused = 6,
+}
+
+/// The end of a command that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) status: Status,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(status: Status, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let status = match &error {
+            Error::Changed => Status::Changed,
+            Error::Refused { .. } => Status::Refused,
+            _ => Status::NoServer,
+        };
+        let hint = match &error {
+            Error::Unreachable { .. } => Some("--server names another URL"),
+            Error::NotAllowed { status: 401, .. } => Some("--token gives a bearer token"),
+            Error::NotCached => Some("run the command once without --offline"),
+            _ => None,
+        };
+        let code = match &error {
+            Error::Refused { code: Some(code), .. } => format!(" ({code})"),
+            _ => String::new(),
+        };
+        Self { status, message: chain(&error) + &code, hint: hint.map(str::to_owned) }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Status::Usage, format!("cannot print: {error}"))
+    }
+}
+
+/// The message of an error with its causes, on one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        // Some errors repeat their cause.
+        if !text.ends_with(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text.replace('\n', " ")
+}

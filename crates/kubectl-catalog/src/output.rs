@@ -1,0 +1,169 @@
+//! What commands print: lists of objects of the API as tables and in the formats of kubectl.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use printing::{ignore_closed_pipe, table, text};
+use serde_json::{Map, Value, json};
+
+use crate::failure::{Failure, Status};
+use crate::jsonpath::Template;
+
+/// Version of the objects that are printed as JSON and YAML.
+const API_VERSION: &str = "catalogql.io/v1alpha1";
+
+/// What kubectl prints where there is no value.
+const NONE: &str = "<none>";
+
+/// Format of the output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Output {
+    #[default]
+    Table,
+    Wide,
+    Json,
+    Yaml,
+    Name,
+    JsonPath(Template),
+    /// One item a line; of `images`.
+    Lines,
+    /// Drawings; of `graph`.
+    Mermaid,
+    Dot,
+}
+
+/// A column of a table.
+pub(crate) struct Column {
+    header: &'static str,
+    is_wide: bool,
+    value: fn(&Value) -> String,
+}
+
+/// Objects of one kind, and how they are shown.
+pub(crate) struct Listing {
+    /// Kind of an item, such as `Package`.
+    pub(crate) kind: &'static str,
+    pub(crate) columns: &'static [Column],
+    /// What `-o name` prints for an item.
+    pub(crate) name: fn(&Value) -> String,
+    pub(crate) items: Vec<Value>,
+}
+
+/// A column of every table.
+pub(crate) const fn column(header: &'static str, value: fn(&Value) -> String) -> Column {
+    Column { header, is_wide: false, value }
+}
+
+/// A column of `-o wide`.
+pub(crate) const fn wide(header: &'static str, value: fn(&Value) -> String) -> Column {
+    Column { header, is_wide: true, value }
+}
+
+/// Whether there is a value at a pointer: a column such as DEPRECATED.
+pub(crate) fn is_set(item: &Value, pointer: &str) -> String {
+    let is_set = item.pointer(pointer).is_some_and(|value| !value.is_null());
+    is_set.to_string()
+}
+
+/// Parses the value of `-o`.
+pub(crate) fn parse_output(text: &str) -> Result<Output, String> {
+    if let Some(template) = text.strip_prefix("jsonpath=") {
+        return Template::parse(template).map(Output::JsonPath);
+    }
+    Ok(match text {
+        "table" => Output::Table,
+        "wide" => Output::Wide,
+        "json" => Output::Json,
+        "yaml" => Output::Yaml,
+        "name" => Output::Name,
+        "lines" => Output::Lines,
+        "mermaid" => Output::Mermaid,
+        "dot" => Output::Dot,
+        _ => return Err("write table, wide, json, yaml, name or jsonpath=TEMPLATE".to_owned()),
+    })
+}
+
+impl Listing {
+    /// Prints the items.
+    pub(crate) fn print(&self, output: &Output, has_headers: bool) -> Result<(), Failure> {
+        match output {
+            Output::Table | Output::Wide => {
+                let columns = || self.columns.iter().filter(|column| !column.is_wide || *output == Output::Wide);
+                let header: Vec<_> = columns().map(|column| column.header).filter(|_| has_headers).collect();
+                let cell = |item: &Value, column: &Column| {
+                    let value = (column.value)(item);
+                    if value.is_empty() { NONE.to_owned() } else { value }
+                };
+                let rows = self.items.iter().map(|item| columns().map(|column| cell(item, column)).collect::<Vec<_>>());
+                if self.items.is_empty() {
+                    hint("nothing found");
+                    return Ok(());
+                }
+                print(&table(header, rows))
+            }
+            Output::Name => print(&lines(self.items.iter().map(self.name))),
+            _ => {
+                let list = json!({
+                    "apiVersion": API_VERSION, "kind": format!("{}List", self.kind), "items": self.items,
+                });
+                print_value(&list, output)
+            }
+        }
+    }
+}
+
+/// Prints an object of the API.
+pub(crate) fn print_object(kind: &str, object: &Value, output: &Output) -> Result<(), Failure> {
+    let mut all = Map::from_iter([("apiVersion".to_owned(), json!(API_VERSION)), ("kind".to_owned(), json!(kind))]);
+    all.extend(object.as_object().cloned().unwrap_or_default());
+    print_value(&Value::Object(all), output)
+}
+
+/// Whether a format is for programs: not a table, and nothing that one command alone has.
+pub(crate) fn is_structured(output: &Output) -> bool {
+    matches!(output, Output::Json | Output::Yaml | Output::JsonPath(_))
+}
+
+fn print_value(value: &Value, output: &Output) -> Result<(), Failure> {
+    match output {
+        Output::Json => Ok(ignore_closed_pipe(printing::json(&mut io::stdout().lock(), value))?),
+        Output::Yaml => print(&yaml(value)),
+        Output::JsonPath(template) => print(&template.apply(value)),
+        other => {
+            let name = format!("{other:?}").to_lowercase();
+            Err(Failure::new(Status::Usage, format!("this command cannot print `{name}`"))
+                .hint("-o json prints all of it"))
+        }
+    }
+}
+
+/// The value as YAML.
+pub(crate) fn yaml(value: &Value) -> String {
+    let text = serde_saphyr::to_string(value).expect("JSON is YAML");
+    if text.ends_with('\n') { text } else { text + "\n" }
+}
+
+/// Prints text to the standard output.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    Ok(ignore_closed_pipe(io::stdout().write_all(text.as_bytes()))?)
+}
+
+/// Prints what is no data, to the standard error output.
+pub(crate) fn hint(text: &str) {
+    // Nothing is left to do when it cannot be printed.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Lines of these items.
+pub(crate) fn lines<I: std::fmt::Display>(items: impl IntoIterator<Item = I>) -> String {
+    items.into_iter().fold(String::new(), |mut text, item| {
+        let _ = writeln!(text, "{item}");
+        text
+    })
+}
+
+/// The values at some pointers as the name of an object: `package/community/etcd`.
+pub(crate) fn name(kind: &str, item: &Value, pointers: &[&str]) -> String {
+    let parts = pointers.iter().map(|pointer| text(item, pointer));
+    std::iter::once(kind.to_owned()).chain(parts).collect::<Vec<_>>().join("/")
+}

@@ -1,0 +1,231 @@
+//! What all commands share: the client, which catalogs are meant, and how names become objects.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use catalogql_client::{Cache, Client, Origin, Response};
+use console::Term;
+use printing::text;
+use serde_json::{Value, json};
+
+use crate::args::CommonArgs;
+use crate::documents::{BUNDLE_NAMES, PACKAGE_NAMES, SERVED, SIMILAR_PACKAGES};
+use crate::failure::{Failure, Status};
+use crate::output::{Output, hint};
+use crate::selector::Selector;
+
+/// Number of items that are printed on a terminal, unless `--limit` says otherwise.
+const TERMINAL_LIMIT: usize = 50;
+
+/// Variables of the environment that name the folder of caches, and where it is below each.
+const CACHE_FOLDERS: [(&str, &str); 3] =
+    [("XDG_CACHE_HOME", "catalogql/client"), ("HOME", ".cache/catalogql/client"), ("LOCALAPPDATA", "catalogql/client")];
+
+/// A command's connection to a server.
+pub(crate) struct Session {
+    pub(crate) client: Client,
+    pub(crate) output: Output,
+    pub(crate) has_headers: bool,
+    /// Names of the catalogs that are meant; every catalog when empty.
+    pub(crate) catalogs: Vec<String>,
+    limit: usize,
+    digest: Option<String>,
+}
+
+/// A package of one catalog.
+pub(crate) struct Chosen {
+    pub(crate) catalog: String,
+    pub(crate) package: String,
+}
+
+impl Session {
+    /// Begins a session: makes a client, and finds out which catalogs are meant.
+    pub(crate) async fn begin(args: &CommonArgs) -> Result<Self, Failure> {
+        let Some(server) = &args.server else {
+            let failure = Failure::new(Status::NoServer, "cannot tell where the server is");
+            return Err(failure.hint("name it with --server or CATALOGQL_SERVER"));
+        };
+        let mut builder = Client::builder(server)
+            .timeout(args.request_timeout)
+            .insecure_skip_tls_verify(args.insecure_skip_tls_verify)
+            .offline(args.offline);
+        if let Some(folder) = cache_folder() {
+            builder = builder.cache(Cache::at(folder));
+        }
+        if let Some(token) = &args.token {
+            builder = builder.bearer_token(token);
+        }
+        if let Some(path) = &args.certificate_authority {
+            let pem = fs::read(path).map_err(|error| {
+                Failure::new(
+                    Status::Usage,
+                    format!("cannot read the certificate authorities in {}: {error}", path.display()),
+                )
+            })?;
+            builder = builder.certificate_authorities(pem);
+        }
+        let default_limit = if Term::stdout().is_term() { TERMINAL_LIMIT } else { 0 };
+        let limit = match args.limit.unwrap_or(default_limit) {
+            0 => usize::MAX,
+            limit => limit,
+        };
+        let mut session = Self {
+            client: builder.build()?,
+            output: args.output.clone(),
+            has_headers: !args.no_headers,
+            catalogs: args.catalog.clone(),
+            limit,
+            digest: args.digest.clone(),
+        };
+        session.select_catalogs(args.selector.as_deref()).await?;
+        Ok(session)
+    }
+
+    /// Narrows the catalogs to those with these labels and with the pinned digest.
+    async fn select_catalogs(&mut self, selector: Option<&str>) -> Result<(), Failure> {
+        if selector.is_none() && self.digest.is_none() {
+            return Ok(());
+        }
+        let selector = selector.map(Selector::parse).transpose();
+        let selector = selector.map_err(|message| Failure::new(Status::Usage, format!("cannot use -l: {message}")))?;
+        let served = self.client.execute(SERVED, &Value::Null).await?.data;
+        let is_meant = |catalog: &&Value| {
+            let name = text(catalog, "/name");
+            let labels = catalog["labels"].as_array().into_iter().flatten();
+            let labels: BTreeMap<_, _> = labels.map(|label| (text(label, "/key"), text(label, "/value"))).collect();
+            (self.catalogs.is_empty() || self.catalogs.contains(&name))
+                && selector.as_ref().is_none_or(|selector| selector.matches(&labels))
+        };
+        let meant: Vec<_> = served["catalogs"].as_array().into_iter().flatten().filter(is_meant).collect();
+        if meant.is_empty() {
+            let failure = Failure::new(Status::NotFound, "no catalog that is served meets --catalog and --selector");
+            return Err(failure.hint("`kubectl catalog get catalogs` lists them"));
+        }
+        let pinned =
+            meant.iter().filter(|catalog| self.digest.as_ref().is_none_or(|digest| catalog["digest"] == **digest));
+        let catalogs: Vec<_> = pinned.map(|catalog| text(catalog, "/name")).collect();
+        self.catalogs = catalogs;
+        if self.catalogs.is_empty() { Err(self.changed()) } else { Ok(()) }
+    }
+
+    /// Fails if a catalog has not the pinned content any more: what was printed might be of another.
+    pub(crate) async fn end(&self) -> Result<(), Failure> {
+        let Some(digest) = &self.digest else { return Ok(()) };
+        let served = self.client.execute(SERVED, &Value::Null).await?.data;
+        let catalogs = served["catalogs"].as_array().into_iter().flatten();
+        let is_same = catalogs
+            .filter(|catalog| self.catalogs.iter().any(|name| catalog["name"] == **name))
+            .all(|catalog| catalog["digest"] == **digest);
+        if is_same { Ok(()) } else { Err(self.changed()) }
+    }
+
+    fn changed(&self) -> Failure {
+        let digest = self.digest.as_deref().unwrap_or_default();
+        Failure::new(Status::Changed, format!("no catalog serves the content `{digest}`"))
+            .hint("`kubectl catalog get catalogs -o wide` lists the digests that are served")
+    }
+
+    /// Executes a document; offline, says how old the data is.
+    pub(crate) async fn data(&self, document: &str, variables: &Value) -> Result<Value, Failure> {
+        let Response { data, origin, .. } = self.client.execute(document, variables).await?;
+        if let Origin::Cache(age) = origin
+            && age.as_secs() > 0
+        {
+            hint(&format!("from the cache, {} s old", age.as_secs()));
+        }
+        Ok(data)
+    }
+
+    /// Reads a list to its end, or to the limit of the command line; then says so.
+    pub(crate) async fn walk(
+        &self,
+        document: &'static str,
+        variables: Value,
+        connection: &'static str,
+    ) -> Result<Vec<Value>, Failure> {
+        // One more tells whether there are more.
+        let walk = self.client.walk(document, variables, connection).limit(self.limit.saturating_add(1));
+        let mut items = walk.all().await?;
+        if items.len() > self.limit {
+            items.truncate(self.limit);
+            hint(&format!("these are the first {}: --limit 0 prints all", self.limit));
+        }
+        Ok(items)
+    }
+
+    /// As [`Self::walk`], without a limit.
+    pub(crate) async fn walk_all(
+        &self,
+        document: &'static str,
+        variables: Value,
+        connection: &'static str,
+    ) -> Result<Vec<Value>, Failure> {
+        Ok(self.client.walk(document, variables, connection).all().await?)
+    }
+
+    /// Splits CATALOG/PACKAGE, and returns the catalogs to look into with the name of the package.
+    pub(crate) fn split<'a>(&self, package: &'a str) -> (Vec<String>, &'a str) {
+        match package.split_once('/') {
+            Some((catalog, package)) => (vec![catalog.to_owned()], package),
+            None => (self.catalogs.clone(), package),
+        }
+    }
+
+    /// Finds the one package that is meant: that of the catalog with the highest priority.
+    pub(crate) async fn choose(&self, package: &str) -> Result<Chosen, Failure> {
+        let (catalogs, name) = self.split(package);
+        let data = self.data(PACKAGE_NAMES, &json!({ "catalogs": catalogs, "names": [name] })).await?;
+        let mut found: Vec<_> = data["packages"]["nodes"].as_array().into_iter().flatten().collect();
+        let priority = |package: &Value| package["catalog"]["priority"].as_i64().unwrap_or_default();
+        found.sort_by_key(|package| std::cmp::Reverse(priority(package)));
+        let names: Vec<_> = found.iter().map(|package| text(package, "/catalog/name")).collect();
+        let Some(first) = found.first() else { return Err(self.no_package(name).await) };
+        if found.get(1).is_some_and(|second| priority(second) == priority(first)) {
+            let message = format!("package `{name}` is in several catalogs of one priority: {}", names.join(", "));
+            return Err(Failure::new(Status::NotFound, message).hint(format!("write {}/{name}", names[0])));
+        }
+        if let [chosen, others @ ..] = &names[..]
+            && !others.is_empty()
+        {
+            hint(&format!(
+                "package `{name}` of catalog {chosen}, which has the highest priority; also in {}",
+                others.join(", ")
+            ));
+        }
+        Ok(Chosen { catalog: names[0].clone(), package: name.to_owned() })
+    }
+
+    /// The name of a bundle that is given by its name or version.
+    pub(crate) async fn bundle_name(&self, chosen: &Chosen, named: &str) -> Result<String, Failure> {
+        let variables = json!({ "catalogs": [chosen.catalog], "packages": [chosen.package] });
+        let bundles = self.walk_all(BUNDLE_NAMES, variables, "/bundles").await?;
+        let version = named.strip_prefix('v').unwrap_or(named);
+        let by_name = bundles.iter().find(|bundle| bundle["name"] == *named);
+        let found = by_name.or_else(|| bundles.iter().find(|bundle| bundle["version"] == *version));
+        found.map(|bundle| text(bundle, "/name")).ok_or_else(|| {
+            let message = format!("package `{}` has no bundle `{named}`", chosen.package);
+            Failure::new(Status::NotFound, message)
+                .hint(format!("`kubectl catalog versions {}/{}` lists its bundles", chosen.catalog, chosen.package))
+        })
+    }
+
+    /// The failure of a package that no catalog has, with names that are spelled similarly.
+    pub(crate) async fn no_package(&self, name: &str) -> Failure {
+        let request = json!({ "packageName": name, "catalogs": self.catalogs });
+        let data = self.client.execute(SIMILAR_PACKAGES, &json!({ "request": request })).await;
+        let similar = data.map(|response| response.data["resolve"]["similarNames"].clone()).unwrap_or_default();
+        let names: Vec<_> = similar.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let failure = Failure::new(Status::NotFound, format!("package `{name}` not found"));
+        if names.is_empty() { failure } else { failure.hint(format!("did you mean {}?", names.join(" or "))) }
+    }
+}
+
+/// The folder of cached responses; `None` where the environment names none.
+pub(crate) fn cache_folder() -> Option<PathBuf> {
+    let named = CACHE_FOLDERS.iter().find_map(|(variable, below)| {
+        let folder = std::env::var_os(variable).filter(|folder| !folder.is_empty())?;
+        Some(PathBuf::from(folder).join(below))
+    });
+    named.filter(|folder| folder.is_absolute())
+}

@@ -1,0 +1,196 @@
+//! What the commands print for programs, and how they end.
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use apollo_compiler::{ExecutableDocument, Schema};
+use serde_json::{Value, json};
+
+use crate::support::{Server, example};
+
+const OLD: &str = "
+    package etcd default=stable
+    channel stable: v1.0.0 <- v1.1.0
+    package zoo default=beta
+    channel beta: v0.1.0";
+
+const NEW: &str = "
+    package etcd default=stable
+    channel stable: v1.0.0 <- v1.1.0 <- v1.2.0
+    channel candidate: v1.2.0";
+
+/// A server with two catalogs of these priorities.
+fn two(old: i32, new: i32) -> Server {
+    let server = Server::start();
+    server.serve_fixture("old", OLD, old);
+    server.serve_fixture("new", NEW, new);
+    server
+}
+
+fn json_of(server: &Server, arguments: &[&str]) -> Value {
+    let output = server.run(arguments);
+    assert_eq!((output.status, output.stderr.as_str()), (Some(0), ""), "{arguments:?}");
+    serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {}", output.stdout))
+}
+
+#[test]
+fn every_document_is_one_of_the_schema() {
+    let schema = include_str!("../../../../schema.graphql");
+    let schema = Schema::parse_and_validate(schema, "schema.graphql").expect("the schema is valid");
+    for folder in ["documents", "../client/documents"] {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        for entry in std::fs::read_dir(folder).expect("there are documents") {
+            let path = entry.expect("it can be read").path();
+            let text = std::fs::read_to_string(&path).expect("it is text");
+            let document = ExecutableDocument::parse_and_validate(&schema, text, &path);
+            let document = document.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            assert_eq!(document.operations.len(), 1, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn formats_for_programs_hold_the_objects_of_the_api() {
+    let server = two(0, 0);
+    let list = json_of(&server, &["heads", "new/etcd", "-o", "json"]);
+    let deprecation = Value::Null;
+    let head = |name: &str, is_default: bool, count: u32| {
+        json!({
+            "name": name, "isDefault": is_default, "entryCount": count, "deprecation": deprecation,
+            "head": { "name": "etcd.v1.2.0", "bundle": {
+                "version": "1.2.0", "image": "quay.io/example/etcd:v1.2.0", "metadata": null,
+            } },
+            "package": { "name": "etcd", "catalog": { "name": "new" } },
+        })
+    };
+    let items = [head("candidate", false, 1), head("stable", true, 3)];
+    assert_eq!(list, json!({ "apiVersion": "catalogql.io/v1alpha1", "kind": "ChannelList", "items": items }));
+    let template = "jsonpath={range .items[*]}{.name}={.head.bundle.version}{\"\\n\"}{end}";
+    server.ends(&["heads", "new/etcd", "-o", template], 0, "candidate=1.2.0\nstable=1.2.0\n", "");
+    server.ends(&["get", "packages", "-o", "name"], 0, "package/new/etcd\npackage/old/etcd\npackage/old/zoo\n", "");
+    let yaml = server.run(&["get", "catalogs", "old", "-o", "yaml"]).stdout;
+    assert!(yaml.contains("kind: CatalogList\n") && yaml.contains("packageCount: 2\n"), "{yaml}");
+    server.ends(
+        &["images", "new/etcd", "--all", "-o", "lines"],
+        0,
+        "quay.io/example/etcd:v1.0.0\nquay.io/example/etcd:v1.1.0\nquay.io/example/etcd:v1.2.0\n",
+        "",
+    );
+    let resolved = json_of(&server, &["resolve", "old/etcd", "-o", "json"]);
+    assert_eq!((&resolved["kind"], &resolved["bundle"]["name"]), (&json!("Resolution"), &json!("etcd.v1.1.0")));
+    server.ends(
+        &["query", "query A($n: String!) { catalog(name: $n) { packageCount } }", "--var", "n=old"],
+        0,
+        "{\n  \"catalog\": {\n    \"packageCount\": 2\n  }\n}\n",
+        "",
+    );
+}
+
+#[test]
+fn the_status_says_how_a_command_ended() {
+    let server = two(0, 0);
+    let starts = |arguments: &[&str], status, stderr: &str| {
+        let output = server.run(arguments);
+        assert!(output.status == Some(status) && output.stderr.starts_with(stderr), "{arguments:?}: {output:?}");
+    };
+    starts(&["path", "old/etcd", "1.1.0", "1.0.0"], 1, "error: no path: ");
+    starts(&["diff", "old", "new", "--exit-code"], 1, "");
+    starts(&["diff", "old", "new"], 0, "");
+    starts(&["diff", "old", "old", "--exit-code"], 0, "no differences\n");
+    starts(&["heads"], 2, "error: ");
+    starts(&["heads", "etcd", "-o", "mermaid"], 2, "error: this command cannot print `mermaid`\nhint: ");
+    starts(&["heads", "none"], 4, "error: package `none` not found\n");
+    starts(&["heads", "ectd"], 4, "error: package `ectd` not found\nhint: did you mean etcd?\n");
+    let tie = "error: package `etcd` is in several catalogs of one priority: new, old\nhint: write new/etcd\n";
+    starts(&["path", "etcd", "1.0.0"], 4, tie);
+    starts(&["versions", "old/etcd", "--range", "nonsense"], 6, "error: the server refused the request: ");
+    starts(&["search", "--server", "http://127.0.0.1:1"], 3, "error: cannot reach http://127.0.0.1:1/graphql: ");
+    starts(&["search", "--server", "nowhere"], 3, "error: cannot set up the client: `nowhere` is not a URL");
+    server.refuse_next(403, &[], r#"{"kind": "Status", "message": "you cannot get"}"#);
+    starts(&["get", "packages"], 3, &format!("error: cannot query {}/graphql: you cannot get\n", server.url()));
+}
+
+#[test]
+fn of_several_catalogs_the_one_with_the_highest_priority_is_chosen_and_it_is_said() {
+    let server = two(0, 5);
+    let output = server.run(&["path", "etcd", "1.0.0", "--no-headers"]);
+    assert_eq!(output.stderr, "package `etcd` of catalog new, which has the highest priority; also in old\n");
+    assert_eq!(output.status, Some(0));
+    // Of its default channel's head, by replaces.
+    let versions: Vec<_> = output.stdout.lines().map(|line| line.split_whitespace().nth(1)).collect();
+    assert_eq!(versions, [Some("1.1.0"), Some("1.2.0")]);
+}
+
+#[test]
+fn catalogs_are_selected_by_name_by_label_and_by_digest() {
+    let server = two(0, 0);
+    let labelled = serving::CatalogMetadata {
+        labels: [("tier".to_owned(), "demo".to_owned())].into(),
+        ..serving::CatalogMetadata::default()
+    };
+    server.serve("example", std::path::Path::new(crate::support::EXAMPLE), labelled);
+    let names = |arguments: &[&str]| server.run(&[&["get", "catalogs", "-o", "name"], arguments].concat());
+    assert_eq!(names(&["--catalog", "old", "--catalog", "new"]).stdout, "catalog/new\ncatalog/old\n");
+    assert_eq!(names(&["-l", "tier=demo"]).stdout, "catalog/example\n");
+    assert_eq!(names(&["-l", "tier=none"]).status, Some(4));
+    let catalogs = json_of(&server, &["get", "catalogs", "old", "-o", "json"]);
+    let digest = catalogs["items"][0]["digest"].as_str().expect("it has one").to_owned();
+    assert_eq!(names(&["--digest", &digest]).stdout, "catalog/old\n");
+    server.serve_fixture("old", NEW, 0);
+    let output = names(&["--digest", &digest]);
+    assert_eq!(output.status, Some(5), "{output:?}");
+    assert!(
+        output.stderr.starts_with(&format!("error: no catalog serves the content `{digest}`\nhint: ")),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn a_second_request_costs_no_body_and_offline_none_is_sent() {
+    let server = two(0, 0);
+    let first = server.run(&["heads", "new/etcd"]);
+    assert_eq!(server.statuses(), [200]);
+    assert_eq!(server.run(&["heads", "new/etcd"]), first);
+    assert_eq!(server.statuses(), [200, 304]);
+    let offline = server.run(&["heads", "new/etcd", "--offline"]);
+    assert_eq!((offline.status, &offline.stdout), (Some(0), &first.stdout));
+    let never = server.run(&["heads", "zoo", "--offline"]);
+    let refusal = "error: cannot answer offline: no response to this request is in the cache\n";
+    assert!(never.status == Some(3) && never.stderr.starts_with(refusal), "{never:?}");
+    assert_eq!(server.statuses().len(), 2);
+    // Of another caller nothing is in the cache.
+    let other = server.run(&["heads", "new/etcd", "--offline", "--token", "another"]);
+    assert_eq!(other.status, Some(3));
+}
+
+#[test]
+fn long_lists_end_at_the_limit_and_say_so() {
+    let server = two(0, 0);
+    let output = server.run(&["get", "packages", "--limit", "1", "--no-headers"]);
+    assert_eq!(output.stderr, "these are the first 1: --limit 0 prints all\n");
+    assert_eq!(output.stdout.lines().count(), 1);
+    assert_eq!(server.run(&["get", "packages", "--limit", "3"]).stderr, "");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let server = example();
+    let mut child = server.plugin(&["get", "metas", "-o", "json"]);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it can be started");
+    let mut byte = [0];
+    child.stdout.take().expect("it is a pipe").read_exact(&mut byte).expect("it prints");
+    let output = child.wait_with_output().expect("it is a child");
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+}
+
+#[test]
+fn versions_and_completions_are_printed() {
+    let server = two(0, 0);
+    let version = json_of(&server, &["version", "-o", "json"]);
+    assert_eq!(version["client"]["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(version["server"]["schemaDigest"].as_str().map(str::len), Some(64));
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        let output = server.run(&["completion", shell]);
+        assert!(output.status == Some(0) && output.stdout.contains("heads"), "{shell}");
+    }
+}

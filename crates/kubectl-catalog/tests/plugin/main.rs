@@ -1,0 +1,7 @@
+//! Tests of the plugin as users run it, and of the client library below it, against a server in the same process.
+
+mod commands;
+mod docs;
+mod library;
+mod support;
+mod tables;

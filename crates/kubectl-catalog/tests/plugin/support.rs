@@ -1,0 +1,168 @@
+//! A server whose catalogs and failures a test decides, and the plugin as a child process.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{Response, Uri};
+use axum::middleware::{Next, from_fn_with_state};
+use graphql::Engine;
+use graphql::limits::Limits;
+use graphql_http::GraphqlHttp;
+use images::{Registries, RegistrySettings};
+use loading::{Source, SourceSpec, load_once};
+use serving::{CatalogMetadata, CatalogsWriter, Content, Served, catalogs};
+use testing::Folders;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+/// The catalog that the documentation shows.
+pub(crate) const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/catalog");
+
+/// What the next requests get instead of an answer, the first one first.
+type Refusals = Arc<Mutex<Vec<Response<Body>>>>;
+
+/// A server that ends with its test.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) folders: Folders,
+    writer: Mutex<CatalogsWriter>,
+    engine: Arc<Engine>,
+    runtime: Option<Runtime>,
+    seen: Seen,
+}
+
+/// What was asked and answered.
+#[derive(Clone, Default)]
+struct Seen {
+    refusals: Refusals,
+    /// URL and status of each request.
+    log: Arc<Mutex<Vec<(Uri, u16)>>>,
+}
+
+/// How the plugin ended, and what it printed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Output {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Server {
+    /// Serves no catalogs.
+    pub(crate) fn start() -> Self {
+        let (writer, readers) = catalogs();
+        let engine = Arc::new(Engine::new(readers, "test", Limits::default()));
+        let address = SocketAddr::from(([127, 0, 0, 1], testing::fixed_port()));
+        let (writer, folders) = (Mutex::new(writer), Folders::new());
+        let mut server = Self { address, folders, writer, engine, runtime: None, seen: Seen::default() };
+        server.listen();
+        server
+    }
+
+    /// Listens again at its address.
+    pub(crate) fn listen(&mut self) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = runtime.expect("a runtime starts");
+        let routes = GraphqlHttp::new(Arc::clone(&self.engine), &[]).router();
+        let routes = routes.layer(from_fn_with_state(self.seen.clone(), observe));
+        let listener = std::net::TcpListener::bind(self.address).expect("the port is free");
+        listener.set_nonblocking(true).expect("it is a socket");
+        runtime.spawn(async move {
+            let listener = TcpListener::from_std(listener).expect("it is a socket");
+            axum::serve(listener, routes).await
+        });
+        self.runtime = Some(runtime);
+    }
+
+    /// Ends all connections, and refuses new ones.
+    pub(crate) fn stop(&mut self) {
+        self.runtime.take().expect("it listens").shutdown_background();
+    }
+
+    /// Serves a directory as the catalog of this name.
+    pub(crate) fn serve(&self, name: &str, folder: &Path, metadata: CatalogMetadata) {
+        let registries = Registries::new(RegistrySettings::default()).expect("nothing is set");
+        let spec = SourceSpec::once(Source::Directory(folder.to_owned()), registries);
+        let store = self.folders.path("store");
+        std::fs::create_dir_all(&store).expect("folders can be made");
+        // On a thread of its own, because the test may be in a runtime.
+        let load = || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+            runtime.block_on(load_once(&spec, &store, |_, _, _| ())).expect("it is a catalog")
+        };
+        let content = std::thread::scope(|scope| scope.spawn(load).join().expect("it loads"));
+        let content = Content::new(content.catalog, content.digest);
+        self.writer.lock().expect("no test panics with it").publish(Served::new(name, content, metadata));
+    }
+
+    /// Serves a fixture as the catalog of this name.
+    pub(crate) fn serve_fixture(&self, name: &str, fixture: &str, priority: i32) {
+        self.folders.catalog(name, fixture);
+        self.serve(name, &self.folders.path(name), CatalogMetadata { priority, ..CatalogMetadata::default() });
+    }
+
+    /// Answers the next request with this instead.
+    pub(crate) fn refuse_next(&self, status: u16, headers: &[(&str, &str)], body: &str) {
+        let builder = headers
+            .iter()
+            .fold(Response::builder().status(status), |builder, (name, value)| builder.header(*name, *value));
+        let response = builder.body(Body::from(body.to_owned())).expect("it is a response");
+        self.seen.refusals.lock().expect("no test panics with it").push(response);
+    }
+
+    /// The statuses of all requests so far.
+    pub(crate) fn statuses(&self) -> Vec<u16> {
+        self.seen.log.lock().expect("no test panics with it").iter().map(|(_, status)| *status).collect()
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The plugin, as one that asks this server and has a cache of this test.
+    pub(crate) fn plugin(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-catalog"));
+        command.args(arguments).env("CATALOGQL_SERVER", self.url()).env("XDG_CACHE_HOME", self.folders.path("cache"));
+        command.env_remove("CATALOGQL_TOKEN").env_remove("KUBECONFIG").env("NO_COLOR", "1").stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the plugin to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        let output = self.plugin(arguments).output().expect("the plugin can be started");
+        let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
+        Output { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// Runs the plugin and asserts how it ends.
+    #[track_caller]
+    pub(crate) fn ends(&self, arguments: &[&str], status: i32, stdout: &str, stderr: &str) {
+        let expected = Output { status: Some(status), stdout: stdout.to_owned(), stderr: stderr.to_owned() };
+        assert_eq!(self.run(arguments), expected, "{arguments:?}");
+    }
+}
+
+/// A server with the example.
+pub(crate) fn example() -> Server {
+    let server = Server::start();
+    server.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
+    server
+}
+
+async fn observe(State(seen): State<Seen>, request: Request, next: Next) -> Response<Body> {
+    let uri = request.uri().clone();
+    let refusal = {
+        let mut refusals = seen.refusals.lock().expect("no test panics with it");
+        if refusals.is_empty() { None } else { Some(refusals.remove(0)) }
+    };
+    let response = match refusal {
+        Some(refusal) => refusal,
+        None => next.run(request).await,
+    };
+    seen.log.lock().expect("no test panics with it").push((uri, response.status().as_u16()));
+    response
+}
