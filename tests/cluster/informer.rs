@@ -107,7 +107,7 @@ impl Drop for Informer {
 /// The packages of a content.
 fn content(number: u32) -> State {
     let exists = |at: &u32| !(number + at).is_multiple_of(10);
-    (0..PACKAGES).filter(exists).map(|at| (format!("p{at:02}"), format!("c{}", (number + at) / 2))).collect()
+    (0..PACKAGES).filter(exists).map(|at| (format!("p{at:02}"), format!("c{}", u32::midpoint(number, at)))).collect()
 }
 
 /// Serves a content from now on.
