@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { serve } from "../../playground/tests/setup.mjs";
 import { hostileCatalog } from "./fixture.mjs";
 
-export { launch, openPage } from "../../playground/tests/setup.mjs";
+export { launch, openPage, serve } from "../../playground/tests/setup.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];

@@ -1,11 +1,12 @@
 // What a reader does: by keyboard and pointer, forth and back, while the server goes and comes, and content changes.
 
 import assert from "node:assert/strict";
-import { rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 
-import { launch, openPage, serveBoth, settled } from "./setup.mjs";
+import { launch, openPage, serve, serveBoth, settled } from "./setup.mjs";
 
 /** Most bytes of the parts that the page of a package needs beside those of the list, compressed. */
 const PACKAGE_BYTES = 35_000;
@@ -20,8 +21,8 @@ let context;
 let page;
 /** @type {string[]} */
 let faults;
-/** Whether the page follows what changes. */
-let isLive = false;
+/** Pages that know what is served, and follow how that changes. @type {Set<import("playwright-core").Page>} */
+let following;
 
 before(async () => {
   [server, browser] = await Promise.all([serveBoth(), launch()]);
@@ -34,9 +35,9 @@ after(async () => {
 
 beforeEach(async () => {
   context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
-  isLive = false;
+  following = new Set();
   context.on("response", (response) => {
-    isLive ||= response.headers()["content-type"]?.startsWith("text/event-stream") ?? false;
+    if (response.url().includes("query=query+Digests")) following.add(response.frame().page());
   });
   ({ page, faults } = await openPage(context, server.explorer));
   await settled(page);
@@ -67,8 +68,8 @@ test("the page of a package loads no more than its budget", async () => {
     const isPart = new URL(response.url()).pathname.startsWith("/assets/");
     if (isPart) sizes.push(response.request().sizes().then(({ responseBodySize }) => responseBodySize));
   });
-  await page.locator('.tile a[href*="quillstore"]').click();
-  await page.waitForURL(/package=quillstore/);
+  await page.locator(".tile a").first().click();
+  await page.waitForURL(/package=/);
   await settled(page);
   const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
   assert.ok(bytes > 0 && bytes <= PACKAGE_BYTES, `${bytes}`);
@@ -175,7 +176,7 @@ test("a view opens its very query in the playground", async () => {
 });
 
 test("content that changes meanwhile is announced, and shown when the reader wants it", async () => {
-  await poll(() => isLive);
+  await poll(() => following.has(page));
   const blob = { schema: "olm.package", name: "newcomer", defaultChannel: "stable" };
   const file = join(server.catalog, "newcomer.json");
   writeFileSync(file, JSON.stringify(blob));
@@ -188,17 +189,89 @@ test("content that changes meanwhile is announced, and shown when the reader wan
   rmSync(file);
 });
 
-test("a server that is gone and back costs the reader nothing", async () => {
-  await page.route("**/graphql*", (route) => route.abort("connectionrefused"));
-  await page.getByRole("radio", { name: /^Only deprecated/ }).check();
-  await page.getByRole("status").filter({ hasText: "The server does not answer" }).waitFor();
-  await page.getByRole("alert").filter({ hasText: "The server cannot be reached" }).waitFor();
-  assert.ok((await page.locator(".tile").count()) > 0);
-  await page.unroute("**/graphql*");
-  await page.getByRole("button", { name: "Try now" }).click();
-  await page.getByRole("status").filter({ hasText: /^\d packages$/ }).waitFor();
-  await page.getByRole("alert").waitFor({ state: "detached" });
-  faults = faults.filter((fault) => !fault.includes("ERR_CONNECTION_REFUSED"));
+test("a server that is gone and back costs the reader nothing", async (t) => {
+  const first = await serve();
+  t.after(first.end);
+  const opened = await openPage(context, first.explorer);
+  await settled(opened.page);
+  await poll(() => following.has(opened.page));
+  first.end();
+  await opened.page.getByRole("status").filter({ hasText: "The server does not answer" }).waitFor();
+  await opened.page.getByRole("radio", { name: /^Only deprecated/ }).check();
+  await opened.page.getByRole("alert").filter({ hasText: "The server cannot be reached" }).waitFor();
+  assert.equal(await opened.page.locator(".tile").count(), 5);
+  const second = await serve({ port: Number(new URL(first.explorer).port) });
+  t.after(second.end);
+  await opened.page.getByRole("status").filter({ hasText: /^1 package$/ }).waitFor();
+  await opened.page.getByRole("alert").waitFor({ state: "detached" });
+  await opened.page.getByRole("status").filter({ hasText: "The server does not answer" }).waitFor({ state: "detached" });
+  assert.deepEqual(opened.faults.filter((fault) => !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED/.test(fault)), []);
+});
+
+test("a catalog that is withdrawn stays on the page until the reader wants what is served now", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "catalogql-explorer-"));
+  const configuration = join(folder, "catalogql.yaml");
+  writeFileSync(configuration, `sources:\n- {name: fleeting, source: ${server.hostile}}\n`);
+  const other = await serve({ flags: ["--config", configuration] });
+  t.after(() => {
+    other.end();
+    rmSync(folder, { recursive: true });
+  });
+  const opened = await openPage(context, other.explorer, "?catalogs=1&catalog=fleeting");
+  await opened.page.getByRole("heading", { name: "fleeting", level: 1 }).waitFor();
+  await poll(() => following.has(opened.page));
+  writeFileSync(configuration, "sources: []\n");
+  const bar = opened.page.getByRole("status").filter({ hasText: "fleeting is no longer served" });
+  await bar.waitFor();
+  assert.equal(await opened.page.getByRole("heading", { name: "Contents" }).count(), 1);
+  await bar.getByRole("button", { name: "Show what is served now" }).click();
+  await opened.page.getByRole("heading", { name: "No catalog fleeting is served" }).waitFor();
+  assert.deepEqual(opened.faults.filter((fault) => !fault.includes("ERR_INCOMPLETE_CHUNKED")), []);
+});
+
+test("a server that executes trusted documents only knows those of the explorer", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "catalogql-explorer-"));
+  const documents = join(folder, "documents.json");
+  writeFileSync(documents, JSON.stringify({ names: "{ catalogs { name } }" }));
+  const strict = await serve({ flags: ["--documents", documents, "--trusted-only"] });
+  t.after(() => {
+    strict.end();
+    rmSync(folder, { recursive: true });
+  });
+  const opened = await openPage(context, strict.explorer);
+  await opened.page.getByRole("status").filter({ hasText: /^5 packages$/ }).waitFor();
+  await opened.page.locator('.tile a[href*="quillstore"]').click();
+  for (const tab of ["Updates", "Versions", "Contents", "Install"]) {
+    await settled(opened.page);
+    await opened.page.getByRole("link", { name: tab }).click();
+  }
+  await settled(opened.page);
+  // What cannot be opened there is not offered.
+  await opened.page.getByRole("link", { name: /playground/i }).first().waitFor({ state: "detached" });
+  assert.equal(await opened.page.getByRole("alert").count(), 0);
+  assert.deepEqual(opened.faults.filter((fault) => !fault.includes("ERR_INCOMPLETE_CHUNKED")), []);
+});
+
+test("from the list to a comparison and back, each by the keyboard", async () => {
+  await page.keyboard.press("/");
+  await page.keyboard.type("quillstore");
+  await page.getByRole("status").filter({ hasText: /^1 package$/ }).waitFor();
+  await page.getByRole("searchbox", { name: "Search packages" }).blur();
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/package=quillstore/);
+  await settled(page);
+  await page.keyboard.press("]");
+  await page.keyboard.press("]");
+  await page.waitForURL(/tab=versions/);
+  const compare = page.getByRole("link", { name: /Compare with/ }).first();
+  await compare.focus();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/from=.*to=/);
+  await settled(page);
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
+  await page.goBack();
+  await page.waitForFunction(() => /Compare with/.test(document.activeElement?.textContent ?? ""));
 });
 
 test("a server that wants to know who asks gets the token that the reader gives, and icons and changes are asked for with it", async () => {

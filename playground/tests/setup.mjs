@@ -36,7 +36,8 @@ export async function serve({ catalog: original = join(ROOT, "examples/catalog")
   for await (const line of createInterface({ input: server.stdout })) {
     const [, page, address = ""] = line.match(/^(Explorer|Playground) at (http:\S+)$/) ?? [];
     if (page === "Explorer") explorer = address;
-    if (page === "Playground") return { address, explorer, catalog, end };
+    const isAll = page === "Playground" || (page === "Explorer" && flags.includes("--trusted-only"));
+    if (isAll) return { address, explorer, catalog, end };
   }
   end();
   throw new Error("the server names no playground: run `make pages` and then `cargo build`");
