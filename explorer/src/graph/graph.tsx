@@ -5,7 +5,7 @@ import "./graph.css";
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { type Address, navigate } from "../address";
+import { type Address, navigate, recall, remember } from "../address";
 import { Copy, Deprecated, Empty } from "../parts";
 import { counted } from "../parts/format";
 import { Glyph } from "../parts/glyph";
@@ -47,7 +47,12 @@ export function UpdateGraph({ catalog, packageName, data, channel, withChannel }
   const drawn = useMemo(() => (allLanes ? lanes : lanes.filter((lane) => lane.column < columns)), [lanes, allLanes, columns]);
   const rows = useMemo(() => rowsOf(upgrades, lanes, onlyHeads), [upgrades, lanes, onlyHeads]);
   const place = useMemo((): Place => ({ lane: isNarrow ? 12 : 18, row: isNarrow ? 52 : 32, rows }), [isNarrow, rows]);
-  const [selection, setSelection] = useState<Selection>({});
+  const [selection, setSelection] = useState<Selection>(() => recall("selection") ?? {});
+  // For those who come back.
+  const open = (name: string) => {
+    remember("selection", selection);
+    navigate({ page: "version", catalog, package: packageName, bundle: name });
+  };
   if (upgrades.channels.length === 0) return <Empty title="The package has no channels" />;
   return (
     <div class="graph">
@@ -74,7 +79,7 @@ export function UpdateGraph({ catalog, packageName, data, channel, withChannel }
           place={place}
           selection={selection}
           onSelect={setSelection}
-          open={(name) => navigate({ page: "version", catalog, package: packageName, bundle: name })}
+          open={open}
         />
         <Selected catalog={catalog} packageName={packageName} upgrades={upgrades} selection={selection} onSelect={setSelection} />
       </div>
@@ -290,6 +295,7 @@ function GraphRow({ upgrades, row, heads, stranded, style, isSelected, isCurrent
     return (
       <div
         role="row"
+        id={`row-${row}`}
         data-row={at}
         class={`graph-row ${style}`}
         tabIndex={isCurrent ? 0 : -1}

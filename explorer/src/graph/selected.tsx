@@ -1,6 +1,6 @@
 // What can be said of the selected version: what can be upgraded to it, and what it can be upgraded to.
 
-import { Link } from "../address";
+import { Link, remember } from "../address";
 import { Deprecated } from "../parts";
 import { counted } from "../parts/format";
 import type { GraphVersion, Selection } from "./graph";
@@ -29,7 +29,7 @@ export function Selected(props: SelectedProps) {
   const row = upgrades.places.get(selection.current ?? "");
   const marked = upgrades.places.get(selection.marked ?? "");
   return (
-    <aside class={row === undefined ? "graph-selected card nothing" : "graph-selected card"} aria-label="Selected version">
+    <aside class={row === undefined ? "graph-selected card nothing" : "graph-selected card"} aria-label="Selected version" onClickCapture={() => remember("selection", selection)}>
       {row === undefined ? (
         <p class="subtle">Select a version to see what can be upgraded to it, and what it can be upgraded to.</p>
       ) : marked === undefined || marked === row ? (
@@ -46,9 +46,9 @@ function One({ catalog, packageName, upgrades, selection, onSelect, row }: Selec
   const isMarked = selection.marked === name;
   return (
     <>
-      <h3>
+      <h2>
         <bdi>{bundle?.version ?? name}</bdi>
-      </h3>
+      </h2>
       <p class="subtle">
         <bdi>{name}</bdi>
       </p>
@@ -84,9 +84,9 @@ function Two({ catalog, packageName, upgrades, onSelect, from, to }: SelectedPro
   const haveBundles = upgrades.rows[from]!.bundle && upgrades.rows[to]!.bundle;
   return (
     <>
-      <h3>
+      <h2>
         <bdi>{label(from)}</bdi> to <bdi>{label(to)}</bdi>
-      </h3>
+      </h2>
       {path ? (
         <>
           <p>{counted(path.length - 1, "upgrade")} at least:</p>
@@ -143,9 +143,9 @@ function Steps({ title, none, steps, upgrades, onSelect }: StepsProps) {
   const rest = steps.slice(SHOWN_STEPS);
   return (
     <section>
-      <h4>
+      <h3>
         {title} {steps.length > 0 && <span class="count">{steps.length}</span>}
-      </h4>
+      </h3>
       {steps.length === 0 && <p class="subtle">{none}</p>}
       {list(steps.slice(0, SHOWN_STEPS))}
       {rest.length > 0 && (

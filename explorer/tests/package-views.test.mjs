@@ -1,0 +1,91 @@
+// States of packages that are rare: refused, deprecated, invalid, hostile. In both themes and on three widths they have no
+// barrier, nothing beyond the edge, no word on the console, and nothing of a catalog is executed.
+
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+import { barriers, launch, openPage, overflow, serveBoth, settled } from "./setup.mjs";
+
+const SCREENSHOTS = join(import.meta.dirname, "../dist/screenshots");
+const EXAMPLE = join(import.meta.dirname, "../../examples/catalog");
+const WIDTHS = [1400, 390, 320];
+const THEMES = /** @type {const} */ (["light", "dark"]);
+
+/** @typedef {import("playwright-core").Page} Page */
+
+/** @type {{ name: string, search: string, act?: (page: Page) => Promise<unknown>, refused?: boolean }[]} */
+const VIEWS = [
+  { name: "package-refused", search: "?catalog=example&package=quillstore", refused: true },
+  { name: "package-version-missing", search: "?catalog=example&package=quillstore&version=9.9.9" },
+  { name: "package-install-hostile", search: "?catalog=hostile&package=hostile-operator&tab=install", act: openDetails },
+  { name: "package-updates-selected", search: "?catalog=example&package=quillstore&tab=updates", act: select },
+  { name: "package-updates-invalid", search: "?catalog=hostile&package=broken&tab=updates", act: select },
+  { name: "version-deprecated", search: "?catalog=example&package=quillstore&bundle=quillstore.v1.2.0", act: openDetails },
+  { name: "version-missing", search: "?catalog=example&package=quillstore&bundle=none" },
+  { name: "compare-changed", search: "?catalog=example&package=quillstore&from=quillstore.v1.2.0&to=quillstore.v2.0.0-rc.1", act: openDetails },
+  { name: "compare-missing", search: "?catalog=example&package=quillstore&from=quillstore.v1.2.0&to=none" },
+  { name: "resolve-ambiguous", search: "?resolve=1&name=quillstore&channel=stable" },
+  { name: "resolve-deprecated", search: "?resolve=1&name=hostile-operator", act: openDetails },
+  { name: "resolve-similar", search: "?resolve=1&name=quilstore" },
+  { name: "api-unknown", search: "?api=example.com/None" },
+];
+
+/** @type {Awaited<ReturnType<typeof serveBoth>>} */
+let server;
+/** @type {import("playwright-core").Browser} */
+let browser;
+
+before(async () => {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  [server, browser] = await Promise.all([serveBoth([`twin=${EXAMPLE}`]), launch()]);
+});
+
+after(async () => {
+  await browser?.close();
+  server?.end();
+});
+
+for (const { name, search, act, refused } of VIEWS) {
+  test(`the view ${name} has no barrier and no fault in either theme on any width`, async () => {
+    const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, reducedMotion: "reduce" });
+    if (refused) await context.route(/graphql\?query=query\+Package/, refuse);
+    const { page, faults } = await openPage(context, server.explorer, search);
+    await settled(page);
+    await act?.(page);
+    await settled(page);
+    /** @type {string[]} */
+    const found = [];
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const colorScheme of THEMES) {
+        await page.emulateMedia({ colorScheme });
+        const where = `${colorScheme}-${width}`;
+        found.push(...(await barriers(page)).map((barrier) => `${where}: ${barrier}`));
+        const beyond = await overflow(page);
+        if (beyond > 0) found.push(`${where}: ${beyond} pixels beyond the edge`);
+        await page.screenshot({ path: join(SCREENSHOTS, `${name}-${where}.png`) });
+      }
+    }
+    assert.equal(await page.evaluate(() => "hacked" in window), false, "a script of a catalog ran");
+    await context.close();
+    assert.deepEqual([...found, ...faults.filter((fault) => !refused || !fault.includes("400"))], []);
+  });
+}
+
+/** @param {import("playwright-core").Route} route */
+function refuse(route) {
+  const errors = [{ message: "the request costs 123,456 units, at most 100,000 are allowed", extensions: { code: "COST_TOO_HIGH" } }];
+  return route.fulfill({ status: 400, contentType: "application/graphql-response+json", body: JSON.stringify({ errors }) });
+}
+
+/** Opens what can be opened. @param {Page} page */
+async function openDetails(page) {
+  await page.evaluate(() => document.querySelectorAll("details").forEach((each) => (each.open = true)));
+}
+
+/** Selects the second version of an update graph. @param {Page} page */
+async function select(page) {
+  await page.locator("[data-row]").nth(1).click();
+}
