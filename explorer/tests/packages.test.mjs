@@ -118,6 +118,23 @@ test("two versions that are selected lead to their comparison", async () => {
   await page.getByText("1 upgrade, the fewest possible:").waitFor();
 });
 
+test("each version is compared with what it replaces, or else with the next lower one", async () => {
+  const page = await open("?catalog=example&package=quillstore&tab=versions");
+  const rows = await page.locator("main tbody tr").evaluateAll((rows) =>
+    rows.map((row) => [row.querySelector("th a"), row.querySelector("td:last-child a")].map((link) => link?.textContent ?? "")),
+  );
+  assert.deepEqual(rows, [
+    ["2.0.0-rc.1", "2.0.0-rc.1: Compare with 1.4.0"],
+    ["1.4.0", "1.4.0: Compare with 1.2.1"],
+    ["1.2.1", "1.2.1: Compare with 1.1.0"],
+    ["1.2.0", "1.2.0: Compare with 1.1.0"],
+    ["1.1.0", "1.1.0: Compare with 1.0.0"],
+    ["1.0.0", ""],
+  ]);
+  await page.getByLabel("Channel").selectOption("candidate");
+  await page.getByRole("status").filter({ hasText: /^2 versions$/ }).waitFor();
+});
+
 test("channels and heads narrow the update graph, and the channel is in the address", async () => {
   const page = await open("?catalog=example&package=quillstore&tab=updates");
   await page.getByLabel("Channel").selectOption("candidate");
