@@ -81,8 +81,8 @@ const RESERVED: [(&str, &[&str]); 29] = [
     ("opentelemetry_sdk", &["catalogql"]),
     ("opentelemetry-otlp", &["catalogql"]),
     ("saphyr-parser", &["fbc"]),
-    ("kube", &["auth", "olm-api", "controller"]),
-    ("k8s-openapi", &["auth", "olm-api", "controller"]),
+    ("kube", &["auth", "olm-api", "controller", "catalogql-client"]),
+    ("k8s-openapi", &["auth", "olm-api", "controller", "catalogql-client"]),
     ("schemars", &["olm-api"]),
 ];
 

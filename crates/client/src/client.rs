@@ -54,7 +54,7 @@ struct Shared {
 /// What makes a client.
 #[derive(Clone, Debug)]
 pub struct Builder {
-    endpoint: String,
+    target: Target,
     token: Option<Token>,
     cache: Option<Cache>,
     authorities: Vec<u8>,
@@ -62,6 +62,14 @@ pub struct Builder {
     address: Option<SocketAddr>,
     timeout: Duration,
     is_offline: bool,
+}
+
+/// The server that is meant.
+#[derive(Clone, Debug)]
+pub(crate) enum Target {
+    Url(String),
+    #[cfg(feature = "kube")]
+    Proxy(crate::cluster::ServiceProxy),
 }
 
 /// Where a bearer token comes from.
@@ -95,6 +103,19 @@ pub enum Origin {
 }
 
 impl Builder {
+    pub(crate) fn new(target: Target) -> Self {
+        Self {
+            target,
+            token: None,
+            cache: None,
+            authorities: Vec::new(),
+            is_insecure: false,
+            address: None,
+            timeout: DEFAULT_TIMEOUT,
+            is_offline: false,
+        }
+    }
+
     /// Sends this token with each request.
     #[must_use]
     pub fn bearer_token(mut self, token: impl Into<String>) -> Self {
@@ -153,8 +174,15 @@ impl Builder {
 
     /// Makes the client. Fails on an invalid URL or certificate; connects to nothing.
     pub fn build(self) -> Result<Client> {
-        let url = endpoint_url(&self.endpoint)?;
-        let transport = Transport::Http { client: self.http_client(&url)?, url: url.clone() };
+        let (transport, endpoint, identity) = match &self.target {
+            Target::Url(url) => {
+                let url = endpoint_url(url)?;
+                let client = self.http_client(&url)?;
+                (Transport::Http { client, url: url.clone() }, url.to_string(), url.to_string())
+            }
+            #[cfg(feature = "kube")]
+            Target::Proxy(proxy) => (Transport::Proxy(proxy.clone()), proxy.endpoint.clone(), proxy.identity.clone()),
+        };
         let token = match &self.token {
             None => String::new(),
             Some(Token::Text(text)) => text.clone(),
@@ -162,8 +190,8 @@ impl Builder {
         };
         let shared = Shared {
             transport,
-            endpoint: url.to_string(),
-            identity: format!("{url}\n{token}"),
+            endpoint,
+            identity: format!("{identity}\n{token}"),
             token: self.token,
             cache: self.cache,
             timeout: self.timeout,
@@ -216,16 +244,7 @@ fn setup(what: &str, error: &dyn std::error::Error) -> Error {
 impl Client {
     /// Begins a client for the server at this URL, such as `https://catalogql.example.com`.
     pub fn builder(endpoint: impl Into<String>) -> Builder {
-        Builder {
-            endpoint: endpoint.into(),
-            token: None,
-            cache: None,
-            authorities: Vec::new(),
-            is_insecure: false,
-            address: None,
-            timeout: DEFAULT_TIMEOUT,
-            is_offline: false,
-        }
+        Builder::new(Target::Url(endpoint.into()))
     }
 
     /// Returns what messages call the server.
@@ -313,7 +332,9 @@ impl Client {
     /// The headers of each request.
     pub(crate) fn headers(&self, accept: &'static str) -> Result<Vec<(HeaderName, HeaderValue)>> {
         let mut headers = vec![(ACCEPT, HeaderValue::from_static(accept))];
-        let token = match &self.shared.token {
+        // The API server takes the header for its own, and passes none on.
+        let is_direct = matches!(self.shared.transport, Transport::Http { .. });
+        let token = match self.shared.token.as_ref().filter(|_| is_direct) {
             None => return Ok(headers),
             Some(Token::Text(text)) => text.clone(),
             Some(Token::File(path)) => std::fs::read_to_string(path)

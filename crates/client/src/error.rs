@@ -57,6 +57,9 @@ pub enum Error {
         #[source]
         source: serde_json::Error,
     },
+    /// Several servers are in the cluster: NAMESPACE/NAME of their Services.
+    #[error("cannot tell which server is meant: {0}")]
+    Ambiguous(String),
     /// The client is offline and has no cached response to this request.
     #[error("cannot answer offline: no response to this request is in the cache")]
     NotCached,
@@ -74,6 +77,17 @@ impl Error {
             _ => false,
         }
     }
+}
+
+/// The message of an error with its causes.
+#[cfg(feature = "kube")]
+pub(crate) fn chain(error: &dyn StdError) -> String {
+    let (mut text, mut source) = (error.to_string(), error.source());
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
 }
 
 /// Whether a status says that the server is busy or away: 429, 502, 503, 504.

@@ -16,6 +16,8 @@
 //! # }
 //! ```
 //!
+//! With the feature `kube`, `Client::from_kubeconfig` finds the server of a cluster.
+//!
 //! Requests are GETs with the constant text of their document, so that caches and lists of trusted documents know them. A
 //! request that fails because the server is busy or away is repeated up to three times. The crate prints nothing, and
 //! knows neither commands nor tables.
@@ -23,6 +25,8 @@
 mod cache;
 mod changes;
 mod client;
+#[cfg(feature = "kube")]
+mod cluster;
 mod documents;
 mod error;
 mod operations;
@@ -34,6 +38,8 @@ mod walk;
 pub use cache::{Cache, MAX_CACHE_BYTES};
 pub use changes::MAX_SILENCE;
 pub use client::{Builder, Client, DEFAULT_TIMEOUT, MAX_GET_BYTES, MAX_RESPONSE_BYTES, Origin, Response};
+#[cfg(feature = "kube")]
+pub use cluster::{ClusterOptions, InstalledObject, installed};
 pub use error::Error;
 pub use retry::{MAX_RETRIES, MAX_RETRY_WAIT};
 pub use types::{

@@ -17,6 +17,9 @@ pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) enum Transport {
     /// Straight to its URL.
     Http { client: reqwest::Client, url: reqwest::Url },
+    /// Through the API server of its cluster.
+    #[cfg(feature = "kube")]
+    Proxy(crate::cluster::ServiceProxy),
 }
 
 /// A request.
@@ -46,6 +49,8 @@ pub(crate) struct Received {
 
 enum Body {
     Http(reqwest::Response),
+    #[cfg(feature = "kube")]
+    Proxy(std::pin::Pin<Box<kube::client::Body>>),
 }
 
 impl Transport {
@@ -62,6 +67,11 @@ impl Transport {
                 let response = builder.headers(request.headers.into_iter().collect()).send().await?;
                 let (status, headers) = (response.status().as_u16(), response.headers().clone());
                 Ok(Incoming { status, headers, body: Body::Http(response) })
+            }
+            #[cfg(feature = "kube")]
+            Self::Proxy(proxy) => {
+                let (head, body) = proxy.send(request).await?.into_parts();
+                Ok(Incoming { status: head.status.as_u16(), headers: head.headers, body: Body::Proxy(Box::pin(body)) })
             }
         }
     }
@@ -89,6 +99,17 @@ impl Incoming {
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, BoxError> {
         match &mut self.body {
             Body::Http(response) => Ok(response.chunk().await?),
+            #[cfg(feature = "kube")]
+            Body::Proxy(body) => loop {
+                use http_body::Body as _;
+                let Some(frame) = std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await else {
+                    return Ok(None);
+                };
+                // Trailers say nothing that is needed.
+                if let Ok(data) = frame?.into_data() {
+                    return Ok(Some(data));
+                }
+            },
         }
     }
 }

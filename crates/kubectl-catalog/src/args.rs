@@ -35,6 +35,12 @@ pub(crate) struct CommonArgs {
     /// URL of the server, such as `https://catalogql.example.com`
     #[arg(long, global = true, env = "CATALOGQL_SERVER", hide_env_values = true, value_name = "URL")]
     pub(crate) server: Option<String>,
+    /// How to reach the server of a cluster: `service` through the API server, `direct` by --server; `auto` is `direct` if
+    /// there is --server
+    #[arg(long, global = true, value_enum, default_value_t, hide_default_value = true)]
+    pub(crate) via: Via,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// Only this catalog. May be repeated
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) catalog: Vec<String>,
@@ -73,6 +79,45 @@ pub(crate) struct CommonArgs {
     #[arg(long, global = true, value_name = "DURATION", default_value = "30s", hide_default_value = true)]
     #[arg(value_parser = parse_duration)]
     pub(crate) request_timeout: Duration,
+}
+
+/// Flags of kubectl that say which cluster is meant, and as whom.
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Cluster")]
+pub(crate) struct ClusterArgs {
+    /// The kubeconfig file [default: that of `KUBECONFIG`, or of the home folder]
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig file
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    /// Cluster of the kubeconfig file
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+    /// User of the kubeconfig file
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// Namespace of the server [default: a few usual ones, then all]
+    #[arg(long, short, global = true, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// User to impersonate
+    #[arg(long = "as", global = true, value_name = "NAME")]
+    pub(crate) impersonate: Option<String>,
+    /// Group to impersonate. May be repeated
+    #[arg(long = "as-group", global = true, value_name = "NAME")]
+    pub(crate) impersonate_groups: Vec<String>,
+}
+
+/// How a server is reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Via {
+    /// By --server if it is given, otherwise as `service`
+    #[default]
+    Auto,
+    /// Through the API server's proxy of Services
+    Service,
+    /// By --server
+    Direct,
 }
 
 /// A subcommand.
@@ -145,6 +190,14 @@ pub(crate) enum Command {
         /// Only this channel. May be repeated
         #[arg(long, value_name = "NAME")]
         channel: Vec<String>,
+    },
+    /// List what is installed in a cluster, with what it can be upgraded to
+    ///
+    /// Reads `ClusterExtensions` and `Subscriptions` of all namespaces.
+    Outdated {
+        /// Exit with status 1 if an upgrade is available
+        #[arg(long)]
+        exit_code: bool,
     },
     /// Print a manifest that installs a package, or adds its catalog to a cluster
     Manifest {

@@ -5,6 +5,7 @@ mod describe;
 mod graph;
 mod lists;
 mod manifest;
+mod outdated;
 mod query;
 mod upgrades;
 mod watch;
@@ -18,13 +19,13 @@ use crate::session::Session;
 /// Runs the command that the arguments name.
 pub(crate) async fn run(args: &Args) -> Result<ExitCode, Failure> {
     let session = Session::begin(&args.common).await?;
-    let ended = execute(&session, &args.command).await?;
+    let ended = execute(&session, args).await?;
     session.end().await?;
     Ok(ended)
 }
 
-async fn execute(session: &Session, command: &Command) -> Result<ExitCode, Failure> {
-    match command {
+async fn execute(session: &Session, args: &Args) -> Result<ExitCode, Failure> {
+    match &args.command {
         Command::Search(args) => lists::search(session, args).await?,
         Command::Get(args) => lists::get(session, args).await?,
         Command::Heads { packages } => lists::heads(session, packages).await?,
@@ -46,6 +47,7 @@ async fn execute(session: &Session, command: &Command) -> Result<ExitCode, Failu
         Command::Manifest { package, kind, channel, range } => {
             manifest::manifest(session, package, *kind, channel.as_deref(), range.as_deref()).await?;
         }
+        Command::Outdated { exit_code } => return outdated::outdated(session, &args.common, *exit_code).await,
         Command::Query(args) => query::query(session, args).await?,
         Command::Watch => watch::watch(session).await?,
         Command::Version => query::version(session).await?,

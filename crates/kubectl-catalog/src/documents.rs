@@ -22,4 +22,6 @@ pub(crate) const RESOLVE: &str = include_str!("../documents/resolve.graphql");
 pub(crate) const SERVED: &str = include_str!("../documents/served.graphql");
 pub(crate) const SERVER: &str = include_str!("../documents/server.graphql");
 pub(crate) const SIMILAR_PACKAGES: &str = include_str!("../documents/similar_packages.graphql");
+pub(crate) const SUGGEST: &str = include_str!("../documents/suggest.graphql");
+pub(crate) const UPGRADES: &str = include_str!("../documents/upgrades.graphql");
 pub(crate) const SUCCESSORS: &str = include_str!("../documents/successors.graphql");

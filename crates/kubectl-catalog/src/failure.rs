@@ -42,12 +42,17 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let status = match &error {
             Error::Changed => Status::Changed,
+            Error::Ambiguous(_) => Status::NotFound,
+            // A proxy has answered, and no server.
+            Error::Refused { code: None, status: 502..=504, .. } => Status::NoServer,
             Error::Refused { .. } => Status::Refused,
             _ => Status::NoServer,
         };
         let hint = match &error {
             Error::Unreachable { .. } => Some("--server names another URL"),
             Error::NotAllowed { status: 401, .. } => Some("--token gives a bearer token"),
+            Error::NotAllowed { status: 403, .. } => Some("docs/how-to/kubectl-catalog.md has a Role for it"),
+            Error::Ambiguous(_) => Some("name one with --namespace"),
             Error::NotCached => Some("run the command once without --offline"),
             _ => None,
         };

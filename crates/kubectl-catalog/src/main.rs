@@ -3,6 +3,7 @@
 
 mod args;
 mod commands;
+mod completion;
 mod documents;
 mod failure;
 mod jsonpath;
@@ -19,6 +20,12 @@ use crate::args::{Args, Command};
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    if completion::is_asked(words.next().as_deref()) {
+        let words: Vec<_> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+        let candidates = runtime().block_on(completion::complete(&words));
+        return output::print(&candidates).map_or_else(|failure| report(&failure), |()| ExitCode::SUCCESS);
+    }
     let args = Args::parse();
     if args.common.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
         console::set_colors_enabled(false);
@@ -30,10 +37,13 @@ fn main() -> ExitCode {
         let text = String::from_utf8_lossy(&script);
         return output::print(&text).map_or_else(|failure| report(&failure), |()| ExitCode::SUCCESS);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.expect("a runtime needs what every process has");
-    let ended = runtime.block_on(commands::run(&args));
+    let ended = runtime().block_on(commands::run(&args));
     ended.unwrap_or_else(|failure| report(&failure))
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime needs what every process has")
 }
 
 /// Prints why a command failed, and returns its status.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use printing::{ignore_closed_pipe, table, text};
+use printing::{ignore_closed_pipe, table, text, whole_table};
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Status};
@@ -99,7 +99,8 @@ impl Listing {
                     hint("nothing found");
                     return Ok(());
                 }
-                print(&table(header, rows))
+                // Who asks for more wants to see it.
+                print(&if *output == Output::Wide { whole_table(header, rows) } else { table(header, rows) })
             }
             Output::Name => print(&lines(self.items.iter().map(self.name))),
             _ => {

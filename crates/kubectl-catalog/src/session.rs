@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use catalogql_client::{Cache, Client, Origin, Response};
+use catalogql_client::{Builder, Cache, Client, ClusterOptions, Origin, Response};
 use console::Term;
 use printing::text;
 use serde_json::{Value, json};
 
-use crate::args::CommonArgs;
+use crate::args::{ClusterArgs, CommonArgs, Via};
 use crate::documents::{BUNDLE_NAMES, PACKAGE_NAMES, SERVED, SIMILAR_PACKAGES};
 use crate::failure::{Failure, Status};
 use crate::output::{Output, hint};
@@ -42,11 +42,8 @@ pub(crate) struct Chosen {
 impl Session {
     /// Begins a session: makes a client, and finds out which catalogs are meant.
     pub(crate) async fn begin(args: &CommonArgs) -> Result<Self, Failure> {
-        let Some(server) = &args.server else {
-            let failure = Failure::new(Status::NoServer, "cannot tell where the server is");
-            return Err(failure.hint("name it with --server or CATALOGQL_SERVER"));
-        };
-        let mut builder = Client::builder(server)
+        let mut builder = builder(args)
+            .await?
             .timeout(args.request_timeout)
             .insecure_skip_tls_verify(args.insecure_skip_tls_verify)
             .offline(args.offline);
@@ -218,6 +215,38 @@ impl Session {
         let names: Vec<_> = similar.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let failure = Failure::new(Status::NotFound, format!("package `{name}` not found"));
         if names.is_empty() { failure } else { failure.hint(format!("did you mean {}?", names.join(" or "))) }
+    }
+}
+
+/// Begins the client of the server that is meant.
+async fn builder(args: &CommonArgs) -> Result<Builder, Failure> {
+    let server = args.server.as_ref().filter(|_| args.via != Via::Service);
+    if let Some(server) = server {
+        return Ok(Client::builder(server));
+    }
+    let hint = "name the server with --server or CATALOGQL_SERVER";
+    if args.via == Via::Direct {
+        return Err(Failure::new(Status::Usage, "--via direct needs the URL of the server").hint(hint));
+    }
+    let options = cluster_options(&args.cluster);
+    let found = Client::from_kubeconfig(&options);
+    found.await.map_err(|error| {
+        let failure = Failure::from(error);
+        if failure.hint.is_some() { failure } else { failure.hint(hint) }
+    })
+}
+
+/// The cluster that is meant.
+pub(crate) fn cluster_options(args: &ClusterArgs) -> ClusterOptions {
+    let args = args.clone();
+    ClusterOptions {
+        kubeconfig: args.kubeconfig,
+        context: args.context,
+        cluster: args.cluster,
+        user: args.user,
+        namespace: args.namespace,
+        impersonate: args.impersonate,
+        impersonate_groups: args.impersonate_groups,
     }
 }
 

@@ -51,8 +51,24 @@ pub fn table<'h, R: IntoIterator<Item = String>>(
     counted_table(header, rows, 0..0)
 }
 
+/// Returns such a table of which nothing is cut off.
+pub fn whole_table<'h, R: IntoIterator<Item = String>>(
+    header: impl IntoIterator<Item = &'h str>,
+    rows: impl IntoIterator<Item = R>,
+) -> String {
+    lines(header, rows, 0..0)
+}
+
 /// Returns such a table in which some columns hold counts, which are aligned to the right. An empty header is left out.
 pub fn counted_table<'h, R: IntoIterator<Item = String>>(
+    header: impl IntoIterator<Item = &'h str>,
+    rows: impl IntoIterator<Item = R>,
+    counts: Range<usize>,
+) -> String {
+    cut(&lines(header, rows, counts), terminal_width())
+}
+
+fn lines<'h, R: IntoIterator<Item = String>>(
     header: impl IntoIterator<Item = &'h str>,
     rows: impl IntoIterator<Item = R>,
     counts: Range<usize>,
@@ -75,7 +91,7 @@ pub fn counted_table<'h, R: IntoIterator<Item = String>>(
         }
     }
     let lines = table.trim_fmt();
-    if lines.is_empty() { lines } else { cut(&(lines + "\n"), terminal_width()) }
+    if lines.is_empty() { lines } else { lines + "\n" }
 }
 
 /// Width of the standard output in letters; `None` unless it is a terminal.

@@ -1,6 +1,8 @@
 //! Tests of the plugin as users run it, and of the client library below it, against a server in the same process.
 
+mod cluster;
 mod commands;
+mod completion;
 mod docs;
 mod library;
 mod support;

@@ -54,9 +54,13 @@ pub(crate) struct Output {
 impl Server {
     /// Serves no catalogs.
     pub(crate) fn start() -> Self {
+        Self::start_at(SocketAddr::from(([127, 0, 0, 1], testing::fixed_port())))
+    }
+
+    /// As [`Self::start`], at this address.
+    pub(crate) fn start_at(address: SocketAddr) -> Self {
         let (writer, readers) = catalogs();
         let engine = Arc::new(Engine::new(readers, "test", Limits::default()));
-        let address = SocketAddr::from(([127, 0, 0, 1], testing::fixed_port()));
         let (writer, folders) = (Mutex::new(writer), Folders::new());
         let mut server = Self { address, folders, writer, engine, runtime: None, seen: Seen::default() };
         server.listen();
