@@ -1,0 +1,251 @@
+//! Conflicts, in upstream's words.
+
+use std::fmt;
+
+use fbc::catalog::Property;
+
+use super::PlacedBundle;
+use crate::explain::Explainer;
+use crate::meter::{Halt, Meter};
+use crate::problem::{Constraint, Problem, Variable};
+use crate::world::{EntryId, Source};
+
+/// Why there is no solution.
+#[derive(Debug)]
+pub struct Conflict<'a> {
+    /// The reasons in upstream's words, sorted.
+    pub message: String,
+    /// A minimal set of reasons that contradict one another, with what was wanted first: without any one of them there
+    /// is a solution for the rest.
+    pub reasons: Vec<ConflictReason<'a>>,
+    /// For each subscription, by name, whether the others can be solved without it.
+    pub relaxations: Vec<Relaxation<'a>>,
+}
+
+/// Whether there is a solution without a subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relaxation<'a> {
+    /// Name of the subscription.
+    pub wanted: &'a str,
+    /// Whether the remaining ones have a solution.
+    pub is_solvable: bool,
+}
+
+/// A reason of a conflict.
+pub struct ConflictReason<'a> {
+    /// What it is.
+    pub kind: ReasonKind,
+    /// Upstream's text.
+    pub text: String,
+    /// The bundle that it is about.
+    pub bundle: Option<PlacedBundle<'a>>,
+    /// Name of the installed operator that it is about.
+    pub installed: Option<&'a str>,
+    /// Name of the subscription that it is about.
+    pub wanted: Option<&'a str>,
+    /// The property of the bundle that states the requirement.
+    pub requirement: Option<Property<'a>>,
+    /// The message of the requirement's author for when it is not met.
+    pub failure_message: Option<String>,
+    /// Bundles that could meet it, best first, or that exclude one another.
+    pub candidates: Vec<PlacedBundle<'a>>,
+}
+
+/// Kind of a reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReasonKind {
+    /// A wanted package must be installed.
+    Wanted,
+    /// An installed operator must stay or be upgraded.
+    Installed,
+    /// A bundle requires another.
+    Requires,
+    /// A bundle must not be installed.
+    Prohibited,
+    /// A bundle replaces an installed operator.
+    Replaces,
+    /// At most one bundle of a package.
+    OneOfPackage,
+    /// At most one provider of an API.
+    OneOfApi,
+}
+
+impl ReasonKind {
+    /// Returns the name in the GraphQL schema, such as `ONE_OF_PACKAGE`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Wanted => "WANTED",
+            Self::Installed => "INSTALLED",
+            Self::Requires => "REQUIRES",
+            Self::Prohibited => "PROHIBITED",
+            Self::Replaces => "REPLACES",
+            Self::OneOfPackage => "ONE_OF_PACKAGE",
+            Self::OneOfApi => "ONE_OF_API",
+        }
+    }
+}
+
+impl<'a> Conflict<'a> {
+    /// Explains why a problem has no solution.
+    pub(crate) fn explain(problem: &Problem<'a>, meter: &Meter<'_>) -> Result<Self, Halt<'static>> {
+        let mut explainer = Explainer::new(problem, meter);
+        let core = explainer.core(&[])?;
+        let reasons: Vec<_> = core.into_iter().map(|at| ConflictReason::new(problem, at)).collect();
+        let mut texts: Vec<&str> = reasons.iter().map(|reason| &*reason.text).collect();
+        texts.sort_unstable();
+        let message = format!("constraints not satisfiable: {}", texts.join(", "));
+        let mut relaxations = Vec::new();
+        for &variable in &problem.mandatory {
+            if let Variable::Subscription(at) = problem.variables[variable as usize] {
+                let wanted = &*problem.world.request.subscriptions[at].name;
+                relaxations.push(Relaxation { wanted, is_solvable: explainer.is_solvable_without(variable)? });
+            }
+        }
+        Ok(Self { message, reasons, relaxations })
+    }
+}
+
+impl fmt::Debug for ConflictReason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ConflictReason").field(&self.kind).field(&self.text).finish()
+    }
+}
+
+impl<'a> ConflictReason<'a> {
+    pub(crate) fn new(problem: &Problem<'a>, at: usize) -> Self {
+        let constraint = &problem.constraints[at];
+        let (kind, text) = describe(problem, constraint);
+        let mut reason = Self {
+            kind,
+            text,
+            bundle: None,
+            installed: None,
+            wanted: None,
+            requirement: None,
+            failure_message: None,
+            candidates: members(constraint).iter().filter_map(|&one| placed(problem, one)).collect(),
+        };
+        if let Constraint::Dependency { variable, requirement: Some(requirement), .. } = constraint {
+            let requirement = &problem.world.requirements[*requirement];
+            reason.failure_message.clone_from(&requirement.failure_message);
+            let number = problem.dependencies[*variable as usize].iter().position(|&one| one == at);
+            let states = |property: &Property<'_>| crate::requirement::TYPES.contains(&property.type_name());
+            let bundle = placed(problem, *variable).map(PlacedBundle::bundle);
+            let properties = bundle.into_iter().flat_map(|bundle| bundle.properties().filter(states));
+            reason.requirement = number.and_then(|number| properties.into_iter().nth(number));
+        }
+        if let Some(subject) = subject(constraint) {
+            match problem.variables[subject as usize] {
+                Variable::Entry(id) => match problem.world.entries[id].source {
+                    Source::Catalog { at, entry } => reason.bundle = Some(PlacedBundle { catalog: at, entry }),
+                    Source::Installed { operator, .. } => reason.installed = Some(&operator.name),
+                },
+                Variable::Subscription(at) => reason.wanted = Some(&problem.world.request.subscriptions[at].name),
+            }
+        }
+        reason
+    }
+}
+
+/// The variable that a constraint is about, unless it is about several.
+fn subject(constraint: &Constraint<'_>) -> Option<u32> {
+    match constraint {
+        Constraint::Mandatory(variable)
+        | Constraint::Nothing(variable, _)
+        | Constraint::Deprecated(variable)
+        | Constraint::Dependency { variable, .. }
+        | Constraint::Replaces { variable, .. } => Some(*variable),
+        Constraint::OneOfPackage { .. } | Constraint::OneOfApi { .. } => None,
+    }
+}
+
+/// The variables that a constraint lets choose from.
+fn members<'c>(constraint: &'c Constraint<'_>) -> &'c [u32] {
+    match constraint {
+        Constraint::Dependency { candidates, .. } => candidates,
+        Constraint::OneOfPackage { members, .. } | Constraint::OneOfApi { members, .. } => members,
+        _ => &[],
+    }
+}
+
+fn placed<'a>(problem: &Problem<'a>, variable: u32) -> Option<PlacedBundle<'a>> {
+    problem.entry_of(variable).and_then(|id| problem.placed(id))
+}
+
+/// Kind and text of a constraint.
+fn describe(problem: &Problem<'_>, constraint: &Constraint<'_>) -> (ReasonKind, String) {
+    let id = |variable: u32| problem.entry_of(variable).map(|id| problem.world.identifier(id)).unwrap_or_default();
+    let sorted = |members: &[u32]| {
+        let mut ids: Vec<String> = members.iter().map(|&member| id(member)).collect();
+        ids.sort_unstable();
+        enumerate(&ids, "and")
+    };
+    match constraint {
+        Constraint::Mandatory(variable) => match problem.variables[*variable as usize] {
+            Variable::Subscription(at) => {
+                (ReasonKind::Wanted, format!("subscription {} exists", subscription(problem, at)))
+            }
+            Variable::Entry(id) => (
+                ReasonKind::Installed,
+                format!("clusterserviceversion {} exists and is not referenced by a subscription", name(problem, id)),
+            ),
+        },
+        Constraint::Nothing(_, message) => (ReasonKind::Wanted, message.clone()),
+        Constraint::Dependency { variable, requirement, candidates } => {
+            describe_dependency(problem, *variable, *requirement, candidates)
+        }
+        Constraint::Deprecated(variable) => (ReasonKind::Prohibited, format!("bundle {} is deprecated", id(*variable))),
+        Constraint::Replaces { variable, installed } => {
+            (ReasonKind::Replaces, format!("{} conflicts with {}", id(*variable), id(*installed)))
+        }
+        Constraint::OneOfPackage { package, members } => {
+            (ReasonKind::OneOfPackage, format!("{} originate from package {package}", sorted(members)))
+        }
+        Constraint::OneOfApi { api, members } => {
+            let text = format!("{} provide {} ({}/{})", sorted(members), api.kind, api.group, api.version);
+            (ReasonKind::OneOfApi, text)
+        }
+    }
+}
+
+fn describe_dependency(
+    problem: &Problem<'_>,
+    variable: u32,
+    requirement: Option<usize>,
+    candidates: &[u32],
+) -> (ReasonKind, String) {
+    match (problem.variables[variable as usize], requirement) {
+        (Variable::Entry(id), Some(requirement)) => {
+            let predicate = &problem.world.requirements[requirement].predicate;
+            (ReasonKind::Requires, format!("bundle {} requires an operator {predicate}", name(problem, id)))
+        }
+        (Variable::Subscription(at), _) => {
+            let ids = candidates.iter().filter_map(|&candidate| problem.entry_of(candidate));
+            let ids: Vec<String> = ids.map(|id| problem.world.identifier(id)).collect();
+            let name = subscription(problem, at);
+            let text = match &ids[..] {
+                [] => format!("no operators found matching the criteria of subscription {name}"),
+                [only] => format!("subscription {name} requires {only}"),
+                several => format!("subscription {name} requires at least one of {}", enumerate(several, "or")),
+            };
+            (ReasonKind::Wanted, text)
+        }
+        (Variable::Entry(_), None) => unreachable!("an entry has dependencies by its requirements alone"),
+    }
+}
+
+fn subscription<'a>(problem: &Problem<'a>, at: usize) -> &'a str {
+    &problem.world.request.subscriptions[at].name
+}
+
+fn name<'a>(problem: &Problem<'a>, id: EntryId) -> &'a str {
+    problem.world.entries[id].name
+}
+
+/// Writes `a, b and c`.
+fn enumerate(items: &[String], last_word: &str) -> String {
+    match items {
+        [items @ .., last] if !items.is_empty() => format!("{} {last_word} {last}", items.join(", ")),
+        items => items.join(", "),
+    }
+}

@@ -1,0 +1,75 @@
+//! The order of the entries of a channel, best first, as OLM v0 determines it: along `replaces` from the only head.
+
+use std::collections::{HashMap, HashSet};
+
+/// An entry of a channel, by names.
+pub(crate) struct Link<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) replaces: Option<&'a str>,
+    pub(crate) skips: Vec<&'a str>,
+}
+
+/// Returns the positions of the entries on the chain of replacements, best first. Skipped entries and those that no
+/// chain reaches are left out.
+///
+/// # Errors
+/// With upstream's text, if there is no unique chain.
+pub(crate) fn sort_channel(links: &[Link<'_>], channel: &str, package: &str) -> Result<Vec<usize>, String> {
+    let places: HashMap<&str, usize> = links.iter().enumerate().map(|(at, link)| (link.name, at)).collect();
+    let (mut skipped, mut succeeded) = (HashSet::<usize>::new(), HashSet::<usize>::new());
+    for link in links {
+        succeeded.extend(link.replaces.and_then(|name| places.get(name)));
+        let skips = link.skips.iter().filter_map(|name| places.get(name));
+        skipped.extend(skips);
+    }
+    succeeded.extend(&skipped);
+    let heads = (0..links.len()).filter(|at| !succeeded.contains(at));
+    let chains = heads.map(|head| chain(links, &places, head));
+    let chains: Result<Vec<_>, &str> = chains.collect();
+    let place = || format!("channel {} of package {}", quote(channel), quote(package));
+    let mut chains = chains.map_err(|head| {
+        format!("a cycle exists in the chain of replacement beginning with {} in {}", quote(head), place())
+    })?;
+    for chain in &mut chains {
+        chain.retain(|at| !skipped.contains(at));
+    }
+    match &mut *chains {
+        [] => Err(format!("no channel heads (entries not replaced by another entry) found in {}", place())),
+        [chain] => Ok(std::mem::take(chain)),
+        several => Err(several_chains(links, several, &place())),
+    }
+}
+
+/// Returns the entries from a head along `replaces`, or the name of the head where it does not end.
+fn chain<'a>(links: &[Link<'a>], places: &HashMap<&str, usize>, head: usize) -> Result<Vec<usize>, &'a str> {
+    let (mut chain, mut seen, mut next) = (Vec::new(), HashSet::new(), Some(head));
+    while let Some(at) = next {
+        if !seen.insert(at) {
+            return Err(links[head].name);
+        }
+        chain.push(at);
+        next = links[at].replaces.and_then(|name| places.get(name).copied());
+    }
+    Ok(chain)
+}
+
+fn several_chains(links: &[Link<'_>], chains: &[Vec<usize>], place: &str) -> String {
+    let text = |chain: &Vec<usize>| match &chain[..] {
+        [] => "[]".to_owned(),
+        [only] => links[*only].name.to_owned(),
+        [first, .., last] => format!("{}...{}", links[*first].name, links[*last].name),
+    };
+    let mut texts: Vec<_> = chains.iter().map(text).collect();
+    texts.sort_unstable();
+    format!(
+        "a unique replacement chain within a channel is required to determine the relative order between channel \
+         entries, but {} replacement chains were found in {place}: {}",
+        chains.len(),
+        texts.join(", ")
+    )
+}
+
+/// Quotes a name as Go's `%q` does where it has nothing to escape but quotes and backslashes.
+fn quote(text: &str) -> String {
+    format!("{text:?}")
+}

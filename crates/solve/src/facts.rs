@@ -1,0 +1,161 @@
+//! What the properties of a bundle say of it, as far as solving looks at them.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
+use fbc::catalog::{Bundle, GroupVersionKind, PropertyKind};
+use serde_json::Value;
+
+use crate::request::{InstalledOperator, OperatorApi};
+use crate::requirement::{TYPES, read_api, read_label};
+use crate::rule::RuleInput;
+
+/// A Kubernetes API.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Api<'a> {
+    pub(crate) group: Cow<'a, str>,
+    pub(crate) version: Cow<'a, str>,
+    pub(crate) kind: Cow<'a, str>,
+}
+
+/// A property with the text of its value.
+#[derive(Clone, Debug)]
+pub(crate) struct RawProperty<'a> {
+    pub(crate) type_name: Cow<'a, str>,
+    pub(crate) value: Cow<'a, [u8]>,
+}
+
+/// The properties of a bundle or an installed operator.
+#[derive(Debug, Default)]
+pub(crate) struct Facts<'a> {
+    /// Names of its package: by its `olm.package`, and where its blob puts it.
+    pub(crate) packages: Vec<Cow<'a, str>>,
+    /// Number of `packages` that come from an `olm.package`.
+    pub(crate) stated_packages: usize,
+    /// Its versions, by its `olm.package`.
+    pub(crate) versions: Vec<Cow<'a, str>>,
+    pub(crate) apis: Vec<Api<'a>>,
+    pub(crate) labels: Vec<String>,
+    /// Whether it has an `olm.deprecated`.
+    pub(crate) is_deprecated: bool,
+    /// Every property but manifests and display metadata.
+    properties: Vec<RawProperty<'a>>,
+    values: OnceCell<RuleInput>,
+}
+
+/// Types of properties that are not looked at: they can be large.
+const IGNORED: [&str; 2] = ["olm.bundle.object", "olm.csv.metadata"];
+
+impl<'a> Facts<'a> {
+    /// Reads the properties of a bundle.
+    pub(crate) fn of_bundle(bundle: Bundle<'a>) -> Self {
+        let mut facts = Self::default();
+        for property in bundle.properties() {
+            let value = property.value().map_or(&b"null"[..], |value| value.raw());
+            match property.kind() {
+                PropertyKind::BundleObject | PropertyKind::CsvMetadata => continue,
+                PropertyKind::Gvk(api) => facts.apis.push(api.into()),
+                PropertyKind::Package { package, version, .. } => {
+                    facts.packages.push(package.into());
+                    facts.versions.push(version.into());
+                }
+                PropertyKind::Opaque => facts.read(property.type_name(), value),
+                _ => {}
+            }
+            facts.keep(property.type_name().into(), value.into());
+        }
+        facts.stated_packages = facts.packages.len();
+        facts.packages.push(bundle.package().name().into());
+        facts.versions.extend(bundle.version().map(Cow::from));
+        facts
+    }
+
+    /// Reads the properties of an installed operator, of the package of its subscriptions if they agree on one.
+    pub(crate) fn of_operator(operator: &'a InstalledOperator, subscribed: Option<&'a str>) -> Self {
+        let mut facts = Self::default();
+        if let Some(properties) = &operator.properties {
+            for property in properties {
+                let value = property.value.get().as_bytes();
+                facts.read(&property.type_name, value);
+                facts.keep((&*property.type_name).into(), value.into());
+            }
+        } else {
+            facts.derive(operator, subscribed);
+        }
+        facts.stated_packages = facts.packages.len();
+        if !operator.version.is_empty() {
+            facts.versions.push((&*operator.version).into());
+        }
+        facts
+    }
+
+    /// Derives properties of an operator that states none.
+    fn derive(&mut self, operator: &'a InstalledOperator, subscribed: Option<&'a str>) {
+        let json = |api: &OperatorApi| {
+            let group = api.name.split_once('.').map_or("", |(_, group)| group);
+            serde_json::json!({"group": group, "kind": api.kind, "version": api.version})
+        };
+        let owned = operator.owned.iter().map(|api| ("olm.gvk", json(api)));
+        let required = operator.required.iter().map(|api| ("olm.gvk.required", json(api)));
+        let package = subscribed
+            .map(|name| ("olm.package", serde_json::json!({"packageName": name, "version": operator.version})));
+        for (type_name, value) in owned.chain(required).chain(package) {
+            let value = value.to_string().into_bytes();
+            self.read(type_name, &value);
+            self.keep(type_name.into(), value.into());
+        }
+    }
+
+    /// Reads a property that is not decoded yet. A malformed value says nothing.
+    fn read(&mut self, type_name: &str, value: &[u8]) {
+        if type_name == "olm.deprecated" {
+            self.is_deprecated = true;
+        }
+        if !["olm.gvk", "olm.label", "olm.package"].contains(&type_name) {
+            return;
+        }
+        let Ok(value) = serde_json::from_slice::<Value>(value) else { return };
+        match type_name {
+            "olm.gvk" => self.apis.extend(read_api(&value)),
+            "olm.label" => self.labels.extend(read_label(&value)),
+            _ => {
+                let text = |key| value.get(key).and_then(Value::as_str).map(|text| Cow::from(text.to_owned()));
+                self.packages.extend(text("packageName"));
+                self.versions.extend(text("version"));
+            }
+        }
+    }
+
+    fn keep(&mut self, type_name: Cow<'a, str>, value: Cow<'a, [u8]>) {
+        if !IGNORED.contains(&&*type_name) {
+            self.properties.push(RawProperty { type_name, value });
+        }
+    }
+
+    /// Its package, by its last `olm.package`.
+    pub(crate) fn package(&self) -> Option<&Cow<'a, str>> {
+        self.packages[..self.stated_packages].last()
+    }
+
+    /// The names of the packages that its `olm.package` states, each once.
+    pub(crate) fn stated_packages(&self) -> impl Iterator<Item = &Cow<'a, str>> {
+        let stated = &self.packages[..self.stated_packages];
+        stated.iter().enumerate().filter(|(at, name)| !stated[..*at].contains(name)).map(|(_, name)| name)
+    }
+
+    /// Properties that state requirements, in order.
+    pub(crate) fn requirements(&self) -> impl Iterator<Item = &RawProperty<'a>> {
+        self.properties.iter().filter(|property| TYPES.contains(&&*property.type_name))
+    }
+
+    /// The properties as the variable of CEL rules.
+    pub(crate) fn values(&self) -> &RuleInput {
+        self.values.get_or_init(|| RuleInput::new(&self.properties))
+    }
+}
+
+impl<'a> From<GroupVersionKind<'a>> for Api<'a> {
+    fn from(GroupVersionKind { group, version, kind }: GroupVersionKind<'a>) -> Self {
+        Self { group: group.into(), version: version.into(), kind: kind.into() }
+    }
+}

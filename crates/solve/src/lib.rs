@@ -1,0 +1,105 @@
+//! Solves dependencies over file-based catalogs as OLM v0 resolves them inside of a cluster, and says why.
+//!
+//! A request names subscriptions and installed operators. Answers are a [`Solution`] (what has to be installed
+//! together, in order, each with the reasons why), a [`Conflict`] (a minimal set of reasons that contradict one
+//! another, in upstream's words), or a [`Refusal`]. The solution is the one that OLM v0 prefers, whichever order the
+//! catalogs, their blobs or the request come in.
+//!
+//! Where upstream's answer is random or an accident, this crate decides: an entry is identified by catalog, package,
+//! channel and name; a bundle that states an API twice provides it once; of installed operators of one package and
+//! subscription the first by name can meet a requirement; and of a bundle in several channels the default one counts.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `request` | what is asked |
+//! | `facts`, `requirement`, `rule` | what properties say: of a bundle, of what it requires, and rules in CEL |
+//! | `world`, `channel_order` | the entries that can be chosen, in order of preference |
+//! | `problem` | the constraints on them |
+//! | `sat`, `choose`, `explain` | the SAT solver, the preferred solution, minimal contradictions |
+//! | `answer` | what is answered |
+//! | `meter` | limits |
+
+#![deny(missing_docs)]
+
+mod answer;
+mod channel_order;
+mod choose;
+mod explain;
+mod facts;
+mod meter;
+mod problem;
+mod request;
+mod requirement;
+mod rule;
+mod sat;
+mod world;
+
+pub use answer::{
+    Conflict, ConflictReason, MAX_PASSED_OVER, PassedOver, PlacedBundle, ReasonKind, Refusal, RefusalCode, Relaxation,
+    Solution, SolutionStep, SolveOutcome, StepReason,
+};
+pub use meter::{MAX_LITERALS, MAX_QUESTIONS, MAX_RULE_STEPS, MAX_VARIABLES};
+pub use request::{
+    InstalledOperator, MAX_INSTALLED_OPERATORS, MAX_OPERATOR_PROPERTY_BYTES, MAX_SUBSCRIPTIONS, OperatorApi,
+    OperatorProperty, SolveRequest, SourceCatalog, Subscription,
+};
+pub use rule::{MAX_RULE_BYTES, MAX_RULE_DEPTH};
+
+use fbc::work::{Work, WorkStopped};
+
+use meter::{Halt, Meter};
+use problem::Problem;
+
+/// Solves a request with at most so much work, in nanoseconds as [`fbc::work`] prices it; more is refused as
+/// [`RefusalCode::Limit`].
+///
+/// # Errors
+/// If the caller's account stopped the work.
+pub fn solve<'a>(
+    request: &'a SolveRequest,
+    catalogs: &'a [SourceCatalog<'a>],
+    budget: u64,
+    work: &Work<'_>,
+) -> Result<SolveOutcome<'a>, WorkStopped> {
+    if let Some(fault) = request.fault() {
+        let code = if fault.is_limit() { RefusalCode::Limit } else { RefusalCode::InvalidRequest };
+        return Ok(SolveOutcome::Refusal(Refusal { code, message: fault.to_string(), bundle: None }));
+    }
+    match answer(request, catalogs, budget, &Meter::new(work, budget)) {
+        Ok(outcome) => Ok(outcome),
+        Err(Halt::Refused(refusal)) => Ok(SolveOutcome::Refusal(*refusal)),
+        Err(Halt::Stopped(stopped)) => Err(stopped),
+    }
+}
+
+fn answer<'a>(
+    request: &'a SolveRequest,
+    catalogs: &'a [SourceCatalog<'a>],
+    budget: u64,
+    meter: &Meter<'_>,
+) -> Result<SolveOutcome<'a>, Halt<'a>> {
+    let problem = Problem::build(request, catalogs, meter)?;
+    Ok(match choose::choose(&problem, meter)? {
+        Some(picks) => SolveOutcome::Solution(Solution::new(problem, picks, budget)),
+        None => SolveOutcome::Conflict(Conflict::explain(&problem, meter)?),
+    })
+}
+
+/// Compiles a CEL rule and evaluates it over properties, as `olm.constraint` does: for fuzzing and tests.
+///
+/// # Errors
+/// With the reason why the rule is refused.
+#[doc(hidden)]
+pub fn evaluate_rule(rule: &str, properties: &[OperatorProperty]) -> Result<bool, String> {
+    let rule = rule::Rule::compile(rule).map_err(|fault| fault.message)?;
+    let raw = properties.iter().map(|property| facts::RawProperty {
+        type_name: (&*property.type_name).into(),
+        value: property.value.get().as_bytes().into(),
+    });
+    let input = rule::RuleInput::new(&raw.collect::<Vec<_>>());
+    let work = Work::unlimited();
+    rule.holds(&input, &Meter::new(&work, u64::MAX)).map_err(|halt| format!("{halt:?}"))
+}
+
+#[cfg(test)]
+mod tests;

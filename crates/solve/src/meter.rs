@@ -1,0 +1,132 @@
+//! The account of one solving: what it draws from the caller's work, and its own limits.
+
+use std::cell::{Cell, RefCell};
+
+use fbc::work::{Step, Work, WorkStopped};
+
+use crate::answer::{Refusal, RefusalCode};
+
+/// Maximum number of bundles and subscriptions that a solution can be made of.
+pub const MAX_VARIABLES: usize = 100_000;
+
+/// Maximum number of bundles named in all constraints together.
+pub const MAX_LITERALS: usize = 1_000_000;
+
+/// Maximum number of questions to the SAT solver.
+pub const MAX_QUESTIONS: usize = 10_000;
+
+/// Maximum number of steps that all CEL rules together may take.
+pub const MAX_RULE_STEPS: u64 = 1_000_000;
+
+/// Why solving ended before there was an answer.
+#[derive(Clone, Debug)]
+pub(crate) enum Halt<'a> {
+    /// The caller's account refused more work.
+    Stopped(WorkStopped),
+    /// The request is refused.
+    Refused(Box<Refusal<'a>>),
+}
+
+impl From<WorkStopped> for Halt<'_> {
+    fn from(stopped: WorkStopped) -> Self {
+        Self::Stopped(stopped)
+    }
+}
+
+/// Counts what a solving does.
+pub(crate) struct Meter<'w> {
+    work: &'w Work<'w>,
+    /// Nanoseconds of work that may still be drawn.
+    left: Cell<u64>,
+    variables: Cell<usize>,
+    literals: Cell<usize>,
+    questions: Cell<usize>,
+    rule_steps: Cell<u64>,
+    /// The limit that was exceeded while the SAT solver ran, which cannot return errors.
+    exceeded: RefCell<Option<Halt<'static>>>,
+}
+
+impl<'w> Meter<'w> {
+    /// Creates an account that may draw so many nanoseconds of work.
+    pub(crate) fn new(work: &'w Work<'w>, budget: u64) -> Self {
+        Self {
+            work,
+            left: Cell::new(budget),
+            variables: Cell::new(0),
+            literals: Cell::new(0),
+            questions: Cell::new(0),
+            rule_steps: Cell::new(0),
+            exceeded: RefCell::new(None),
+        }
+    }
+
+    /// Draws the price of so many steps.
+    pub(crate) fn draw(&self, step: Step, count: usize) -> Result<(), Halt<'static>> {
+        self.work.draw(step, count)?;
+        let price = step.price_of(count);
+        match self.left.get().checked_sub(price) {
+            Some(left) => self.left.set(left),
+            None => return Err(limit("more work than its budget: ask for fewer packages, or name channels")),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn work(&self) -> &'w Work<'w> {
+        self.work
+    }
+
+    /// Counts a variable.
+    pub(crate) fn variable(&self) -> Result<(), Halt<'static>> {
+        self.draw(Step::Bundle, 4)?;
+        count(&self.variables, 1, MAX_VARIABLES, "bundles to choose from")
+    }
+
+    /// Counts bundles that a constraint names.
+    pub(crate) fn literals(&self, number: usize) -> Result<(), Halt<'static>> {
+        self.draw(Step::Comparison, number)?;
+        count(&self.literals, number, MAX_LITERALS, "bundles named in constraints")
+    }
+
+    /// Counts a question to the SAT solver.
+    pub(crate) fn question(&self) -> Result<(), Halt<'static>> {
+        self.draw(Step::Object, 1)?;
+        count(&self.questions, 1, MAX_QUESTIONS, "questions to the SAT solver")
+    }
+
+    /// Counts steps of a CEL rule before it is evaluated.
+    pub(crate) fn rule_steps(&self, number: u64) -> Result<(), Halt<'static>> {
+        let sum = self.rule_steps.get().saturating_add(number);
+        self.rule_steps.set(sum);
+        if sum > MAX_RULE_STEPS {
+            return Err(limit(&format!("more than {MAX_RULE_STEPS} steps of CEL rules: simplify the rules")));
+        }
+        self.draw(Step::Object, usize::try_from(number).unwrap_or(usize::MAX))
+    }
+
+    /// Draws from within the SAT solver; returns whether it has to stop.
+    pub(crate) fn interrupts(&self, step: Step, count: usize) -> bool {
+        let drawn = self.draw(step, count);
+        drawn.is_err_and(|halt| self.exceeded.replace(Some(halt)).is_none() || true)
+    }
+
+    /// Returns what stopped the SAT solver.
+    pub(crate) fn interruption(&self) -> Halt<'static> {
+        self.exceeded.take().unwrap_or(Halt::Stopped(WorkStopped))
+    }
+}
+
+fn count(counter: &Cell<usize>, number: usize, max: usize, what: &str) -> Result<(), Halt<'static>> {
+    let sum = counter.get().saturating_add(number);
+    counter.set(sum);
+    if sum > max {
+        Err(limit(&format!("more than {max} {what}: ask for fewer packages, or name channels")))
+    } else {
+        Ok(())
+    }
+}
+
+/// A refusal because a limit was exceeded.
+pub(crate) fn limit(what: &str) -> Halt<'static> {
+    let message = format!("cannot solve the request: it takes {what}");
+    Halt::Refused(Box::new(Refusal { code: RefusalCode::Limit, message, bundle: None }))
+}

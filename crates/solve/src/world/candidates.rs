@@ -1,0 +1,256 @@
+//! Which entries can serve a subscription or meet a requirement, in OLM v0's order of preference.
+
+use std::rc::Rc;
+
+use fbc::catalog::{ApiFilter, BundleFilter, Catalog, Channel};
+use fbc::range::BlangRange;
+use fbc::version::Version;
+use fbc::work::{Step, sort_steps};
+
+use super::{EntryId, Ordered, Source, World};
+use crate::meter::{Halt, Meter};
+use crate::request::Subscription;
+use crate::requirement::Predicate;
+
+/// What a subscription can choose from.
+pub(crate) enum Pool {
+    /// Entries, best first.
+    Entries(Vec<EntryId>),
+    /// There is none: upstream's message.
+    Nothing(String),
+    /// A channel cannot be ordered: upstream's message.
+    Unordered(String),
+}
+
+impl<'a> World<'a> {
+    /// Returns the entries that a subscription can choose from; `installed` is its installed operator.
+    pub(crate) fn pool(
+        &mut self,
+        subscription: &'a Subscription,
+        installed: Option<EntryId>,
+        meter: &Meter<'_>,
+    ) -> Result<Pool, Halt<'static>> {
+        let is_any = subscription.catalog.is_empty() && subscription.catalog_namespace.is_empty();
+        let mut catalogs = self.by_preference(None);
+        catalogs.retain(|&at| {
+            let catalog = self.catalogs[at];
+            is_any || catalog.name == subscription.catalog && catalog.namespace == subscription.catalog_namespace
+        });
+        let mut stage = 0;
+        let mut pool = Vec::new();
+        for at in catalogs {
+            let catalog = self.catalogs[at].catalog;
+            stage = stage.max(usize::from(catalog.packages().len() > 0));
+            let Some(package) = catalog.package(&subscription.package) else { continue };
+            for channel in Self::channels_of(package) {
+                match self.pool_of_channel(at, channel, subscription, installed.is_none(), meter)? {
+                    (reached, Ok(entries)) => {
+                        stage = stage.max(reached);
+                        pool.extend(entries);
+                    }
+                    (_, Err(message)) => return Ok(Pool::Unordered(message)),
+                }
+            }
+        }
+        if pool.is_empty() && stage < FOUND {
+            return Ok(Pool::Nothing(nothing_found(subscription, stage)));
+        }
+        if let Some(installed) = installed {
+            pool.retain(|&id| self.upgrades(id, installed));
+        }
+        Ok(Pool::Entries(pool))
+    }
+
+    /// Returns how far a channel serves a subscription, and its entries, best first.
+    fn pool_of_channel(
+        &mut self,
+        at: usize,
+        channel: Channel<'a>,
+        subscription: &Subscription,
+        is_new: bool,
+        meter: &Meter<'_>,
+    ) -> Result<(usize, Result<Vec<EntryId>, String>), Halt<'static>> {
+        if !subscription.channel.is_empty() && subscription.channel != channel.name() {
+            return Ok((2, Ok(Vec::new())));
+        }
+        let (entries, ordered) = self.channel(at, channel, meter)?;
+        let mut own = entries.to_vec();
+        own.retain(|&id| {
+            let stated = &self.entries[id].facts;
+            stated.package().is_none() || stated.stated_packages().any(|name| *name == subscription.package)
+        });
+        if own.is_empty() {
+            return Ok((1, Ok(own)));
+        }
+        if is_new && !subscription.starting_csv.is_empty() {
+            own.retain(|&id| self.entries[id].name == subscription.starting_csv);
+            let reached = if own.is_empty() { 3 } else { FOUND };
+            return Ok((reached, if own.is_empty() { Ok(own) } else { self.sort(&own, channel, meter)? }));
+        }
+        let sorted =
+            if own.len() == entries.len() { ordered.map(|ids| ids.to_vec()) } else { self.sort(&own, channel, meter)? };
+        Ok((FOUND, sorted))
+    }
+
+    /// Whether an entry can be upgraded to from an installed operator.
+    fn upgrades(&self, id: EntryId, installed: EntryId) -> bool {
+        let (Source::Catalog { entry, .. }, Source::Installed { operator, .. }) =
+            (self.entries[id].source, self.entries[installed].source)
+        else {
+            return false;
+        };
+        let range = entry.skip_range().and_then(|range| BlangRange::parse(range).ok());
+        let version = Version::parse(&operator.version).ok();
+        let in_range = range.zip(version).is_some_and(|(range, version)| range.contains(&version));
+        in_range || entry.replaces() == Some(&operator.name) || entry.skips().any(|name| name == operator.name)
+    }
+
+    /// Returns the entries that can meet a requirement of an entry of a catalog (`None`: of an installed operator).
+    pub(crate) fn candidates(
+        &mut self,
+        requirement: usize,
+        own: Option<usize>,
+        meter: &Meter<'_>,
+    ) -> Result<Ordered, Halt<'static>> {
+        if let Some(known) = self.candidates.get(&(requirement, own)) {
+            return Ok(known.clone());
+        }
+        let mut found = self.installed_candidates(requirement, meter)?;
+        let mut unordered = None;
+        for at in self.by_preference(own) {
+            for channel in self.channels_meeting(requirement, at, meter)? {
+                match self.channel(at, channel, meter)?.1 {
+                    Ok(ordered) => found.extend(self.meeting(requirement, &ordered, meter)?),
+                    Err(message) => unordered = unordered.or(Some(message)),
+                }
+            }
+        }
+        let found: Ordered = unordered.map_or_else(|| Ok(Rc::from(found)), Err);
+        self.candidates.insert((requirement, own), found.clone());
+        Ok(found)
+    }
+
+    /// Installed operators of equal package and subscription count once: upstream takes only one of them.
+    fn installed_candidates(&self, requirement: usize, meter: &Meter<'_>) -> Result<Vec<EntryId>, Halt<'static>> {
+        let mut sources = Vec::new();
+        let mut found = self.meeting(requirement, &self.installed, meter)?;
+        found.retain(|&id| {
+            let Source::Installed { subscription, .. } = self.entries[id].source else { return false };
+            let source = (self.entries[id].facts.package().cloned(), subscription);
+            let is_new = !sources.contains(&source);
+            sources.push(source);
+            is_new
+        });
+        found.sort_by_key(|&id| (self.entries[id].facts.package().cloned(), self.entries[id].name));
+        Ok(found)
+    }
+
+    fn meeting(&self, requirement: usize, ids: &[EntryId], meter: &Meter<'_>) -> Result<Vec<EntryId>, Halt<'static>> {
+        let predicate = &self.requirements[requirement].predicate;
+        let mut found = Vec::new();
+        for &id in ids {
+            if predicate.holds(&self.entries[id].facts, meter)? {
+                found.push(id);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the channels of a catalog with a bundle that meets a requirement, in the order of preference: default
+    /// channels first, then by package and name.
+    fn channels_meeting(
+        &mut self,
+        requirement: usize,
+        at: usize,
+        meter: &Meter<'_>,
+    ) -> Result<Vec<Channel<'a>>, Halt<'static>> {
+        let catalog: &'a Catalog = self.catalogs[at].catalog;
+        let places = places(&self.requirements[requirement].predicate, catalog, meter)?;
+        let mut channels: Vec<Channel<'a>> = Vec::new();
+        for place in places {
+            let bundle = catalog.bundle_at(place as usize);
+            let facts = self.facts_of(at, bundle, meter)?;
+            if self.requirements[requirement].predicate.holds(&facts, meter)? {
+                meter.draw(Step::Edge, bundle.channel_entries().len())?;
+                channels.extend(bundle.channel_entries().map(|entry| entry.channel()));
+            }
+        }
+        meter.draw(Step::SortStep, sort_steps(channels.len()))?;
+        channels.sort_by_key(|channel| (!channel.is_default(), channel.package().place(), channel.name()));
+        channels.dedup_by_key(|channel| (channel.package().place(), channel.name()));
+        Ok(channels)
+    }
+
+    /// Returns the catalogs in the order of preference of a bundle: its own, then by priority, those of the own
+    /// namespace, and by name.
+    fn by_preference(&self, own: Option<usize>) -> Vec<usize> {
+        let mut catalogs = self.looked_at.clone();
+        catalogs.sort_by_key(|&at| {
+            let catalog = self.catalogs[at];
+            let is_foreign = catalog.namespace != self.request.own_namespace();
+            (Some(at) != own, -i64::from(catalog.priority), is_foreign, catalog.name, catalog.namespace)
+        });
+        catalogs
+    }
+}
+
+/// The stage at which a subscription has entries to choose from.
+const FOUND: usize = 4;
+
+/// Upstream's message for the last stage that had something: catalog, package, channel, name.
+fn nothing_found(subscription: &Subscription, stage: usize) -> String {
+    let Subscription { name, package, channel, catalog, catalog_namespace, starting_csv, .. } = subscription;
+    let end = format!("in the catalog referenced by subscription {name}");
+    match stage {
+        0 => format!(
+            "no operators found from catalog {catalog} in namespace {catalog_namespace} referenced by subscription \
+             {name}"
+        ),
+        1 => format!("no operators found in package {package} {end}"),
+        2 => format!("no operators found in channel {channel} of package {package} {end}"),
+        _ => format!("no operators found with name {starting_csv} in channel {channel} of package {package} {end}"),
+    }
+}
+
+/// Returns places of bundles of a catalog that may meet a predicate: all that do, and perhaps others.
+fn places(predicate: &Predicate, catalog: &Catalog, meter: &Meter<'_>) -> Result<Vec<u32>, Halt<'static>> {
+    Ok(match predicate {
+        Predicate::Package { name, .. } => {
+            let package = catalog.package(name);
+            package
+                .into_iter()
+                .flat_map(fbc::catalog::Package::bundle_places)
+                .filter_map(|at| at.try_into().ok())
+                .collect()
+        }
+        Predicate::Api(api) => {
+            let api = ApiFilter { group: &api.group, version: Some(&api.version), kind: &api.kind };
+            catalog.find_bundles(&BundleFilter { provides: Some(api), ..BundleFilter::default() }, meter.work())?
+        }
+        Predicate::Label(_) => {
+            let filter = BundleFilter { property_types: vec!["olm.label"], ..BundleFilter::default() };
+            catalog.find_bundles(&filter, meter.work())?
+        }
+        Predicate::All(all) => {
+            let is_narrow = |one: &&Predicate| matches!(one, Predicate::Package { .. } | Predicate::Api(_));
+            match all.iter().find(is_narrow) {
+                Some(narrow) => places(narrow, catalog, meter)?,
+                None => every_place(catalog),
+            }
+        }
+        Predicate::Any(any) => {
+            let mut found = Vec::new();
+            for one in any {
+                found.extend(places(one, catalog, meter)?);
+            }
+            found.sort_unstable();
+            found.dedup();
+            found
+        }
+        Predicate::Not(_) | Predicate::Rule { .. } => every_place(catalog),
+    })
+}
+
+fn every_place(catalog: &Catalog) -> Vec<u32> {
+    (0..catalog.bundles().len()).filter_map(|at| at.try_into().ok()).collect()
+}

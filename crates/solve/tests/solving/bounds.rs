@@ -1,0 +1,158 @@
+//! Hostile worlds end with a refusal.
+
+use std::fmt::Write as _;
+
+use fbc::Catalog;
+use fbc::work::Work;
+use solve::{
+    MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_SUBSCRIPTIONS, RefusalCode, SolveOutcome, SolveRequest, SourceCatalog, solve,
+};
+use testing::fixture::{catalog, catalog_of};
+
+/// A request for packages of the catalog `main`, any channel.
+fn wanted(packages: &[&str]) -> SolveRequest {
+    let subscriptions: Vec<_> = packages
+        .iter()
+        .map(|name| serde_json::json!({"name": name, "package": name, "catalog": "main", "catalogNamespace": "olm"}))
+        .collect();
+    serde_json::from_value(serde_json::json!({"namespaces": ["olm"], "subscriptions": subscriptions})).unwrap()
+}
+
+fn with_outcome<R>(
+    catalog: &Catalog,
+    request: &SolveRequest,
+    budget: u64,
+    read: impl FnOnce(SolveOutcome<'_>) -> R,
+) -> R {
+    let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, catalog }];
+    read(solve(request, &catalogs, budget, &Work::unlimited()).unwrap())
+}
+
+/// The code and the message of a refusal.
+fn refusal(catalog: &Catalog, request: &SolveRequest, budget: u64) -> (RefusalCode, String) {
+    with_outcome(catalog, request, budget, |outcome| match outcome {
+        SolveOutcome::Refusal(refusal) => (refusal.code, refusal.message),
+        SolveOutcome::Solution(solution) => panic!("{solution:?}"),
+        SolveOutcome::Conflict(conflict) => panic!("{conflict:?}"),
+    })
+}
+
+/// A catalog with a package `pear` whose bundle has a constraint, and one other package.
+fn constrained(constraint: &serde_json::Value) -> Catalog {
+    let mut lines = String::new();
+    for (package, properties) in
+        [("pear", serde_json::json!([{"type": "olm.constraint", "value": constraint}])), ("fig", serde_json::json!([]))]
+    {
+        let mut all =
+            vec![serde_json::json!({"type": "olm.package", "value": {"packageName": package, "version": "1.0.0"}})];
+        all.extend(properties.as_array().unwrap().iter().cloned());
+        for blob in [
+            serde_json::json!({"schema": "olm.package", "name": package, "defaultChannel": "stable"}),
+            serde_json::json!({"schema": "olm.channel", "package": package, "name": "stable",
+                "entries": [{"name": format!("{package}.v1.0.0")}]}),
+            serde_json::json!({"schema": "olm.bundle", "package": package, "name": format!("{package}.v1.0.0"),
+                "image": "registry.test/image", "properties": all}),
+        ] {
+            writeln!(lines, "{blob}").unwrap();
+        }
+    }
+    catalog_of(&lines)
+}
+
+fn rule(text: &str) -> serde_json::Value {
+    serde_json::json!({"failureMessage": "no", "cel": {"rule": text}})
+}
+
+/// A rule with macros inside of one another.
+fn nested(levels: usize) -> String {
+    (0..levels).fold("true".to_owned(), |inner, level| format!("properties.all(p{level}, {inner})"))
+}
+
+#[test]
+fn a_rule_may_nest_so_many_macros_and_no_more() {
+    let request = wanted(&["pear"]);
+    with_outcome(&constrained(&rule(&nested(MAX_RULE_DEPTH))), &request, u64::MAX, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Solution(_)));
+    });
+    let (code, message) = refusal(&constrained(&rule(&nested(MAX_RULE_DEPTH + 1))), &request, u64::MAX);
+    assert_eq!(code, RefusalCode::Limit);
+    assert!(message.contains("nests more than 3 macros"), "{message}");
+}
+
+#[test]
+fn a_rule_may_have_so_many_bytes_and_no_more() {
+    let sized = |bytes: usize| format!("true{}", " ".repeat(bytes - 4));
+    let request = wanted(&["pear"]);
+    with_outcome(&constrained(&rule(&sized(MAX_RULE_BYTES))), &request, u64::MAX, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Solution(_)));
+    });
+    let (code, _) = refusal(&constrained(&rule(&sized(MAX_RULE_BYTES + 1))), &request, u64::MAX);
+    assert_eq!(code, RefusalCode::Limit);
+}
+
+#[test]
+fn a_rule_that_multiplies_texts_is_refused_before_it_is_evaluated() {
+    let list = ["'x'"; 100].join(",");
+    let text = format!("[{list}].map(a, [{list}].map(b, [{list}].map(c, 'y'))).size() == 0");
+    let (code, message) = refusal(&constrained(&rule(&text)), &wanted(&["pear"]), u64::MAX);
+    assert_eq!((code, message.contains("steps of CEL rules")), (RefusalCode::Limit, true), "{message}");
+}
+
+#[test]
+fn nests_of_any_and_not_are_read_as_deep_as_json_is() {
+    let nest = |levels: usize| {
+        (0..levels).fold(
+            serde_json::json!({"package": {"packageName": "fig", "versionRange": ">=1.0.0"}}),
+            |inner, level| {
+                let kind = if level % 2 == 0 { "any" } else { "not" };
+                serde_json::json!({kind: {"constraints": [inner]}})
+            },
+        )
+    };
+    with_outcome(&constrained(&nest(16)), &wanted(&["pear"]), u64::MAX, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Solution(_)));
+    });
+    let (code, message) = refusal(&constrained(&nest(60)), &wanted(&["pear"]), u64::MAX);
+    assert_eq!((code, message.contains("recursion limit")), (RefusalCode::BadRequirement, true), "{message}");
+}
+
+/// A package with so many alternatives for another package, none of which is possible.
+fn alternatives(count: usize) -> Catalog {
+    let mut lines =
+        String::from("package pear default=stable\nchannel stable: v1.0.0\nbundle v1.0.0 needs=fig@>=1.0.0\n");
+    lines.push_str("package fig default=stable\nchannel stable: ");
+    let names: Vec<_> = (0..count).map(|at| format!("v1.{at}.0")).collect();
+    lines.push_str(&names.join(" <- "));
+    for at in 0..count {
+        write!(lines, "\nbundle v1.{at}.0 needs=missing@>=1.0.0").unwrap();
+    }
+    catalog(&lines)
+}
+
+#[test]
+fn ten_thousand_impossible_alternatives_are_refused_at_the_end_of_the_budget() {
+    let request = wanted(&["pear"]);
+    with_outcome(&alternatives(100), &request, u64::MAX, |outcome| {
+        let SolveOutcome::Conflict(conflict) = outcome else { panic!("they are impossible") };
+        // The package that is wanted, what serves it, what that requires, and why each alternative is impossible.
+        assert_eq!(conflict.reasons.len(), 3 + 100);
+    });
+    let many = alternatives(10_000);
+    for budget in [5_000_000, 50_000_000] {
+        let (code, message) = refusal(&many, &request, budget);
+        assert_eq!((code, message.contains("more work than its budget")), (RefusalCode::Limit, true), "{message}");
+    }
+}
+
+#[test]
+fn a_request_may_name_so_many_packages_and_no_more() {
+    let names: Vec<String> = (0..=MAX_SUBSCRIPTIONS).map(|at| format!("package{at}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let fig = alternatives(1);
+    with_outcome(&fig, &wanted(&names[..MAX_SUBSCRIPTIONS]), u64::MAX, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Conflict(_)));
+    });
+    assert_eq!(refusal(&fig, &wanted(&names), u64::MAX).0, RefusalCode::Limit);
+    assert_eq!(refusal(&fig, &SolveRequest::default(), u64::MAX).0, RefusalCode::InvalidRequest);
+    assert_eq!(refusal(&fig, &wanted(&["fig", "fig"]), u64::MAX).0, RefusalCode::InvalidRequest);
+}

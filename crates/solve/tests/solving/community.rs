@@ -1,0 +1,55 @@
+//! Requests to a real catalog, as upstream answered them.
+
+use serde::Deserialize;
+use serde_json::Value;
+use solve::{SolveOutcome, SolveRequest, SourceCatalog, solve};
+
+use crate::corpus::load;
+use crate::vectors::operators;
+
+/// Packages that opm refuses, without which the recorded catalog was served.
+const INVALID: [&str; 8] = [
+    "dynatrace-operator",
+    "infinispan",
+    "kuadrant-operator",
+    "multicluster-operators-subscription",
+    "percona-postgresql-operator",
+    "percona-server-mongodb-operator",
+    "percona-xtradb-cluster-operator",
+    "sosivio",
+];
+
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    request: SolveRequest,
+    expected: Value,
+}
+
+#[test]
+fn requests_to_a_real_catalog_are_solved_as_upstream_solves_them() {
+    let Some(directory) = testing::corpus::find_catalog("community") else { return };
+    let catalog = load(&directory, &INVALID);
+    let catalogs = [SourceCatalog { name: "community", namespace: "olm", priority: 0, catalog: &catalog }];
+    let mut faults = Vec::new();
+    for line in include_str!("../testdata/community.jsonl").lines() {
+        let case: Case = serde_json::from_str(line).unwrap();
+        let outcome = solve(&case.request, &catalogs, u64::MAX, &fbc::work::Work::unlimited()).unwrap();
+        let is_equal = match &outcome {
+            SolveOutcome::Solution(solution) => {
+                let mut found = Value::from(operators(solution, &catalogs));
+                // The vectors leave images out.
+                for operator in found.as_array_mut().unwrap() {
+                    operator.as_object_mut().unwrap().remove("image");
+                }
+                case.expected.get("operators") == Some(&found)
+            }
+            SolveOutcome::Conflict(_) => case.expected.get("unsatisfiable").is_some(),
+            SolveOutcome::Refusal(refusal) => case.expected.get("error") == Some(&Value::from(&*refusal.message)),
+        };
+        if !is_equal {
+            faults.push(case.name);
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
