@@ -61,6 +61,7 @@ bench-http: benches/peers/graphql-js/node_modules benches/peers/mercurius/node_m
 	python3 benches/http/swaps.py $(BUILT)/release/catalogql
 	python3 benches/http/attackers.py $(BUILT)/release/catalogql
 	python3 benches/http/tls.py $(BUILT)/release/catalogql
+	python3 benches/http/access.py $(BUILT)/release/catalogql
 
 soak: ## Keep a controller busy with good and bad clients for MINUTES=15 and watch memory and descriptors (needs openssl and h2load)
 	cargo build --release --locked
