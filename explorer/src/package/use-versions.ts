@@ -35,8 +35,9 @@ export function useVersions(catalog: string, packageName: string, { skip = false
         const next: Answer<PackageVersionsData> = await query(PackageVersions, variables, abort.signal);
         page = next.data.package?.bundles;
         nodes.push(...(page?.nodes ?? []));
-        setMore({ of: found, nodes: [...nodes] });
       }
+      // Once, because a graph of thousands of versions takes a moment to be drawn.
+      setMore({ of: found, nodes });
     };
     // What is missing is said; the first page stays.
     load().catch(() => undefined);
