@@ -170,6 +170,16 @@ test("many lanes share columns where they do not overlap", () => {
   assert.equal(new Set(cells).size, cells.length);
 });
 
+test("a long chain of absent names is below what replaces it", () => {
+  const count = 50_000;
+  const entries = Array.from({ length: count }, (_, at) => ({ name: `p.v${count - at}`, replaces: `p.v${count - at - 1}`, skips: [], skipRange: null }));
+  const versions = [{ name: `p.v${count}`, version: "1.0.0", release: null, deprecation: null }];
+  const began = process.cpuUsage();
+  const { rows } = new Upgrades({ channels: [{ name: "stable", isDefault: true, deprecation: null, entries }], versions, skipRanges: [] });
+  assert.deepEqual([rows.length, rows[0].name, rows[1].name, rows[count].name], [count + 1, `p.v${count}`, `p.v${count - 1}`, "p.v0"]);
+  assert.ok(process.cpuUsage(began).user < 2_000_000);
+});
+
 test("drawing is linear where ranges allow every upgrade", () => {
   const count = 1_000;
   const versions = Array.from({ length: count }, (_, at) => {

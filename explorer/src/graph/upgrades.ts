@@ -235,46 +235,79 @@ export class Upgrades<V extends Version = Version> {
   }
 }
 
+/** A row with the absent names beside it. */
+interface Neighbours<V extends Version> {
+  row: Row<V>;
+  above: Neighbours<V>[];
+  below: Neighbours<V>[];
+  isPlaced: boolean;
+}
+
 /**
  * The versions, highest first, and among them the names without a bundle: each below the lowest entry that replaces it,
- * or else above what it replaces.
+ * or else above what it replaces; those that nothing connects with a version come last. Linear in the entries.
  */
 function rowsOf<V extends Version>(data: UpgradeData<V>): Row<V>[] {
-  const rows = new Map<string, Row<V>>();
-  for (const bundle of data.versions) rows.set(bundle.name, { name: bundle.name, bundle, entries: [] });
-  const absent = new Map<string, Row<V>>();
-  data.channels.forEach((channel, at) => {
-    for (const entry of channel.entries) {
-      for (const name of [entry.name, entry.replaces]) {
-        if (name !== null && !rows.has(name) && !absent.has(name)) absent.set(name, { name, entries: [] });
-      }
-      (rows.get(entry.name) ?? absent.get(entry.name))!.entries.push({ channel: at, entry });
+  const all = new Map<string, Neighbours<V>>();
+  const add = (row: Row<V>) => {
+    const added = { row, above: [], below: [], isPlaced: row.bundle !== undefined };
+    all.set(row.name, added);
+    return added;
+  };
+  const versions = data.versions.map((bundle) => add({ name: bundle.name, bundle, entries: [] }));
+  const named = (name: string) => all.get(name) ?? add({ name, entries: [] });
+  data.channels.forEach(({ entries }, channel) => {
+    for (const entry of entries) {
+      named(entry.name).row.entries.push({ channel, entry });
+      if (entry.replaces !== null) named(entry.replaces);
     }
   });
-  const order = [...rows.values()];
-  const waiting = new Set(absent.values());
-  // Each round places those whose neighbour is placed; what is left has none.
-  for (let placed = true; placed && waiting.size > 0; ) {
-    placed = false;
-    const places = new Map(order.map((row, at) => [row.name, at]));
-    const lowest = new Map<string, number>();
-    order.forEach((row, at) => row.entries.forEach(({ entry }) => entry.replaces && lowest.set(entry.replaces, at)));
-    const inserts = new Map<number, Row<V>[]>();
-    for (const row of waiting) {
-      const replaced = row.entries.map(({ entry }) => places.get(entry.replaces ?? "")).find((at) => at !== undefined);
-      const at = lowest.has(row.name) ? lowest.get(row.name)! + 1 : replaced;
-      if (at === undefined) continue;
-      inserts.set(at, [...(inserts.get(at) ?? []), row]);
-      waiting.delete(row);
-      placed = true;
-    }
-    const old = order.splice(0);
-    for (let at = 0; at <= old.length; at++) {
-      order.push(...(inserts.get(at) ?? []));
-      if (at < old.length) order.push(old[at]!);
+  placeAbsent(all, versions);
+  const unconnected = [...all.values()].filter(({ isPlaced }) => !isPlaced);
+  return [...inRowOrder(versions), ...unconnected.map(({ row }) => row)];
+}
+
+/** Puts each absent name beside a row that replaces it or that it replaces, beginning with the versions, lowest first. */
+function placeAbsent<V extends Version>(all: Map<string, Neighbours<V>>, versions: readonly Neighbours<V>[]) {
+  const replacing = new Map<string, Neighbours<V>[]>();
+  for (const one of all.values()) {
+    for (const name of replacedBy(one)) {
+      const others = replacing.get(name);
+      if (others) others.push(one);
+      else replacing.set(name, [one]);
     }
   }
-  return [...order, ...waiting];
+  const place = (one: Neighbours<V> | undefined, beside: Neighbours<V>[]) => {
+    if (!one || one.isPlaced) return;
+    one.isPlaced = true;
+    beside.push(one);
+    placed.push(one);
+  };
+  const placed = [...versions].reverse();
+  for (const one of [...placed]) for (const name of replacedBy(one)) place(all.get(name), one.below);
+  for (const one of placed) {
+    for (const name of replacedBy(one)) place(all.get(name), one.below);
+    for (const other of replacing.get(one.row.name) ?? []) place(other, one.above);
+  }
+}
+
+function replacedBy({ row }: Neighbours<Version>): string[] {
+  return row.entries.flatMap(({ entry }) => entry.replaces ?? []);
+}
+
+/** Without recursion, since chains of absent names may be long. */
+function inRowOrder<V extends Version>(versions: readonly Neighbours<V>[]): Row<V>[] {
+  const rows: Row<V>[] = [];
+  const left: (Neighbours<V> | Row<V>)[] = [...versions].reverse();
+  for (let next = left.pop(); next; next = left.pop()) {
+    if (!("row" in next)) {
+      rows.push(next);
+      continue;
+    }
+    const { above, row, below } = next;
+    left.push(...[...above, row, ...below].reverse());
+  }
+  return rows;
 }
 
 /** Version and release, between which build metadata makes no difference. */

@@ -34,7 +34,7 @@ function useGraph(): { Graph?: typeof UpdateGraph | undefined; failed: boolean }
 
 export function Updates({ address, found, versions: all }: TabProps) {
   const variables = { catalog: address.catalog, package: found.name };
-  const { result, found: graph, versions, isPartial } = all;
+  const { result, found: graph, versions, missing } = all;
   const { Graph, failed } = useGraph();
   const data = useMemo(
     () => graph && { channels: graph.channels, versions, skipRanges: graph.updateGraph.skipRanges },
@@ -44,7 +44,7 @@ export function Updates({ address, found, versions: all }: TabProps) {
     <>
       <Result of={result} document={PackageVersions} variables={variables}>
         {() =>
-          data && Graph ? (
+          data && Graph && missing !== "loading" ? (
             <Graph
               catalog={address.catalog}
               packageName={found.name}
@@ -63,7 +63,7 @@ export function Updates({ address, found, versions: all }: TabProps) {
           )
         }
       </Result>
-      {isPartial && <p role="status">Loading more versions …</p>}
+      {missing === "failed" && <p role="alert">Not all versions could be loaded.</p>}
       <OpenInPlayground document={PackageVersions} variables={variables} />
     </>
   );

@@ -15,8 +15,8 @@ export interface Versions {
   found?: Found | undefined;
   /** Highest first. */
   versions: readonly PackageVersion[];
-  /** Whether some are not there yet. */
-  isPartial: boolean;
+  /** Whether some are not there: they are being loaded, or cannot be loaded. */
+  missing?: "loading" | "failed";
 }
 
 /** With `skip`, nothing is asked for. */
@@ -28,8 +28,8 @@ export function useVersions(catalog: string, packageName: string, { skip = false
   useEffect(() => {
     if (!found || !first?.pageInfo.hasNextPage) return undefined;
     const abort = new AbortController();
+    const nodes: PackageVersion[] = [];
     const load = async () => {
-      const nodes: PackageVersion[] = [];
       for (let page: Bundles | null | undefined = first; page?.pageInfo.hasNextPage; ) {
         const variables = { catalog, package: packageName, after: page.pageInfo.endCursor };
         const next: Answer<PackageVersionsData> = await query(PackageVersions, variables, abort.signal);
@@ -39,10 +39,13 @@ export function useVersions(catalog: string, packageName: string, { skip = false
       // Once, because a graph of thousands of versions takes a moment to be drawn.
       setMore({ of: found, nodes });
     };
-    // What is missing is said; the first page stays.
-    load().catch(() => undefined);
+    load().catch(() => {
+      if (!abort.signal.aborted) setMore({ of: found, nodes });
+    });
     return () => abort.abort();
   }, [found]);
-  const versions = useMemo(() => [...(first?.nodes ?? []), ...(more && more.of === found ? more.nodes : [])], [found, more]);
-  return { result, found, versions, isPartial: versions.length < (first?.totalCount ?? 0) };
+  const rest = more?.of === found ? more?.nodes : undefined;
+  const versions = useMemo(() => [...(first?.nodes ?? []), ...(rest ?? [])], [found, rest]);
+  const isComplete = versions.length >= (first?.totalCount ?? 0);
+  return { result, found, versions, ...(!isComplete && { missing: rest ? "failed" : "loading" }) };
 }

@@ -15,7 +15,7 @@ const SHOWN_ROWS = 100;
 
 export function VersionTable({ address, found, versions: all }: TabProps) {
   const variables = { catalog: address.catalog, package: found.name };
-  const { result, found: graph, versions, isPartial } = all;
+  const { result, found: graph, versions, missing } = all;
   const [isAll, setAll] = useState(false);
   const { channel } = address;
   const matching = channel ? versions.filter(({ channelNames }) => channelNames.includes(channel)) : versions;
@@ -56,7 +56,7 @@ export function VersionTable({ address, found, versions: all }: TabProps) {
           </div>
         )}
       </Result>
-      {isPartial && <p role="status">Loading more versions …</p>}
+      {missing && <p role="status">{missing === "loading" ? "Loading more versions …" : "Not all versions could be loaded."}</p>}
       <OpenInPlayground document={PackageVersions} variables={variables} />
     </>
   );
