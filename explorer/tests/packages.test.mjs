@@ -194,6 +194,15 @@ test("an ambiguous resolution offers the catalogs, and one of them resolves it",
   await page.getByText("would be installed.", { exact: true }).waitFor();
 });
 
+test("names are suggested while one is typed", async () => {
+  const page = await open("?resolve=1");
+  await page.getByLabel("Package").pressSequentially("quil");
+  await page.locator("datalist option[value='quillstore']").waitFor({ state: "attached" });
+  await page.getByLabel("Package").fill("quillstore");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/name=quillstore/);
+});
+
 test("the keys of tabs go from one to the next", async () => {
   const page = await open("?catalog=example&package=quillstore");
   await page.keyboard.press("]");

@@ -4,7 +4,7 @@ import "../package/package.css";
 import "./resolve.css";
 
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 
 import { Heading, Link, navigate, type ResolveAddress } from "../address";
 import { Resolve, type ResolveData } from "../generated/Resolve";
@@ -16,6 +16,7 @@ import { Deprecated, DeprecationAlert, Empty, Icon, OpenInPlayground, Result } f
 import { counted } from "../parts/format";
 import { clusterExtension } from "../snippets/snippets";
 import { Snippet } from "../snippets/snippet";
+import { useDebounced } from "../use-debounced";
 import { useQuery } from "../use-query";
 
 type Outcome = NonNullable<ResolveData["resolve"]>;
@@ -73,9 +74,16 @@ function splitInstalled(installed: string | undefined): string[] {
 function Form({ address }: { address: ResolveAddress }) {
   const choose = (change: Partial<ResolveAddress>) => navigate({ ...address, ...change }, { stay: true });
   const form = useQuery(ResolveForm, { package: address.name ?? "" }).data;
-  const suggestions = useQuery(SuggestPackages, { text: address.name ?? "" }).data?.suggest ?? [];
+  const [typed, setTyped] = useState("");
+  const text = useDebounced(typed);
+  const suggestions = useQuery(SuggestPackages, { text }, { skip: text === "" }).data?.suggest ?? [];
   const list = useId();
-  const text = (label: string, key: "name" | "version" | "selector" | "installed", example: string) => (
+  const suggest = ({ currentTarget, inputType }: InputEvent & { currentTarget: HTMLInputElement }) => {
+    // What is chosen from the list needs no key to be pressed after it.
+    if (inputType === "insertReplacementText") choose({ name: currentTarget.value });
+    else setTyped(currentTarget.value.trim());
+  };
+  const field = (label: string, key: "name" | "version" | "selector" | "installed", example: string) => (
     <label class="stacked">
       <span>{label}</span>
       <input
@@ -83,14 +91,14 @@ function Form({ address }: { address: ResolveAddress }) {
         placeholder={example}
         spellcheck={false}
         autocomplete="off"
-        {...(key === "name" && ({ list } as object))}
+        {...(key === "name" && ({ list, onInput: suggest } as object))}
         onChange={({ currentTarget }) => choose({ [key]: currentTarget.value.trim() || undefined })}
       />
     </label>
   );
   return (
     <form class="card stack" aria-label="ClusterExtension" onSubmit={(event) => event.preventDefault()}>
-      {text("Package", "name", "prometheus")}
+      {field("Package", "name", "prometheus")}
       <datalist id={list}>
         {suggestions.map(({ text, displayName }) => (
           <option key={text} value={text}>
@@ -98,11 +106,11 @@ function Form({ address }: { address: ResolveAddress }) {
           </option>
         ))}
       </datalist>
-      {text("Version or range", "version", ">=1.2.0 <2.0.0")}
+      {field("Version or range", "version", ">=1.2.0 <2.0.0")}
       <Choices title="Channels" none="every channel" items={channelsOf(form)} chosen={address.channel} onChoose={(channel) => choose({ channel })} />
       <Choices title="Catalogs" none="every catalog" items={catalogsOf(form)} chosen={address.in} onChoose={(chosen) => choose({ in: chosen })} />
-      {text("Selector for catalogs", "selector", "tier=gold")}
-      {text("Installed bundle", "installed", "prometheus.v1.2.0@1.2.0")}
+      {field("Selector for catalogs", "selector", "tier=gold")}
+      {field("Installed bundle", "installed", "prometheus.v1.2.0@1.2.0")}
       <label class="check">
         <input
           type="checkbox"
