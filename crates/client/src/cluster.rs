@@ -199,7 +199,7 @@ pub struct InstalledObject {
     pub channels: Vec<String>,
 }
 
-/// Path of all ClusterExtensions.
+/// Path of all `ClusterExtensions`.
 const EXTENSIONS: &str = "/apis/olm.operatorframework.io/v1/clusterextensions";
 
 /// Path of the objects of OLM v0.

@@ -38,7 +38,7 @@ impl Client {
     /// Returns the channels of a package with their heads, of each of these catalogs, or of every catalog if none is
     /// given; in each package the highest version comes first. Empty if no catalog has the package.
     pub async fn heads(&self, package: &str, catalogs: &[String]) -> Result<Vec<Head>> {
-        let variables = heads::Variables { catalogs: Some(catalogs.to_vec()), package: package.to_owned() };
+        let variables = heads::Variables { catalogs: Some(catalogs.to_vec()), package_name: package.to_owned() };
         let data = self.typed::<documents::Heads>(variables).await?;
         let packages = data.packages.map(|packages| packages.nodes).unwrap_or_default();
         Ok(packages.into_iter().flat_map(heads_of).collect())
@@ -126,7 +126,7 @@ impl Client {
     ) -> Result<Option<Vec<UpgradeStep>>> {
         let variables = upgrade_path::Variables {
             catalog: catalog.to_owned(),
-            package: package.to_owned(),
+            package_name: package.to_owned(),
             from: from.to_owned(),
             to: to.map(str::to_owned),
             channels: None,

@@ -176,9 +176,9 @@ fn what_is_installed_is_listed_with_what_it_can_be_upgraded_to() {
     let server = Server::start();
     server.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
     let outdated = |arguments: &[&str]| {
-        let kubeconfig = plane.kubeconfig();
-        let kubeconfig = kubeconfig.to_str().expect("temporary paths are UTF-8");
-        server.run(&[&["outdated", "--kubeconfig", kubeconfig], arguments].concat())
+        let file = plane.kubeconfig();
+        let file = file.to_str().expect("temporary paths are UTF-8");
+        server.run(&[&["outdated", "--kubeconfig", file], arguments].concat())
     };
     // Without the kinds, nothing is installed.
     let none = Output { status: Some(0), stdout: String::new(), stderr: "nothing found\n".to_owned() };

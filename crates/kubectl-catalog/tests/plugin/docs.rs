@@ -29,10 +29,8 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             let words: Vec<_> = command.split(' ').map(|word| word.trim_matches('\'')).collect();
             let output = server.run(&words);
             assert_eq!(output.status, Some(0), "{command}: {output:?}");
-            written += &format!(
-                "{line}\n{}",
-                output.stdout.lines().fold(String::new(), |all, line| all + line.trim_end() + "\n")
-            );
+            let shown = output.stdout.lines().map(str::trim_end);
+            written = std::iter::once(line).chain(shown).fold(written, |all, line| all + line + "\n");
             continue;
         } else if in_block {
             continue;
@@ -68,4 +66,16 @@ fn every_limit_of_clients_is_in_the_reference_with_its_value() {
         let shown = row.and_then(|row| row.split(" | ").nth(1)).map(|value| value.replace(',', ""));
         assert_eq!(shown.as_deref(), Some(value.as_str()), "docs/reference/limits.md: {name}");
     }
+}
+
+#[test]
+fn the_example_in_python_lists_heads_and_is_confirmed_the_second_time() {
+    let server = example();
+    let mut command = std::process::Command::new("python3");
+    let output = command.arg(path("docs/how-to/ask-from-python.py")).args([&server.url(), "quillstore"]).output();
+    let output = output.expect("there is Python 3");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let expected = "example\tcandidate\tquillstore.v2.0.0-rc.1\nexample\tstable\tquillstore.v1.4.0\n";
+    assert_eq!(text, expected, "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(server.statuses(), [200, 304]);
 }

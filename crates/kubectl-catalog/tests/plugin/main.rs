@@ -4,6 +4,7 @@ mod cluster;
 mod commands;
 mod completion;
 mod docs;
+mod go;
 mod library;
 mod support;
 mod tables;

@@ -84,7 +84,10 @@ impl Server {
 
     /// Ends all connections, and refuses new ones.
     pub(crate) fn stop(&mut self) {
-        self.runtime.take().expect("it listens").shutdown_background();
+        let runtime = self.runtime.take().expect("it listens");
+        // Returns when the socket is closed; on a thread of its own, because the test may be in a runtime.
+        let end = || runtime.shutdown_timeout(testing::TEST_TIMEOUT);
+        std::thread::scope(|scope| scope.spawn(end).join().expect("it ends"));
     }
 
     /// Serves a directory as the catalog of this name.

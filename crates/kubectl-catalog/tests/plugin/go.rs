@@ -1,0 +1,79 @@
+//! The client for Go: its examples are run against the server, and its generated text is what the generator makes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use testing::Folders;
+
+use crate::support::example;
+
+/// What the client is made of, from the root of the repository.
+const SOURCES: [&str; 3] = ["clients/go", "crates/client/documents", "schema.graphql"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Whether there is Go; the calling test looks at nothing without.
+#[track_caller]
+fn has_go() -> bool {
+    let is_there = Command::new("go").arg("version").output().is_ok_and(|output| output.status.success());
+    if !is_there {
+        testing::report_skipped("Go", "it is not installed", "install Go 1.26 or newer");
+    }
+    is_there
+}
+
+/// Runs Go in a folder; panics where it fails.
+fn go(folder: &Path, arguments: &[&str], server: &str) {
+    let mut command = Command::new("go");
+    let output = command.args(arguments).current_dir(folder).env("CATALOGQL_SERVER", server).output();
+    let output = output.expect("Go can be started");
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "go {arguments:?}: {text}");
+}
+
+/// Copies a file or a folder of files.
+fn copy(from: &Path, to: &Path) {
+    if from.is_file() {
+        fs::create_dir_all(to.parent().expect("a file is in a folder")).expect("folders can be made");
+        fs::copy(from, to).expect("files can be copied");
+        return;
+    }
+    for entry in fs::read_dir(from).expect("it is a folder") {
+        let path = entry.expect("it can be read").path();
+        copy(&path, &to.join(path.file_name().expect("it has a name")));
+    }
+}
+
+#[test]
+fn the_examples_of_the_go_client_print_what_they_say() {
+    if !has_go() {
+        return;
+    }
+    let server = example();
+    let folder = root().join("clients/go");
+    go(&folder, &["test", "-count=1", "./..."], &server.url());
+    go(&folder, &["vet", "./..."], "");
+    let mut statuses = server.statuses();
+    statuses.sort_unstable();
+    // Of four requests the last one is the third again.
+    assert_eq!(statuses, [200, 200, 200, 304]);
+}
+
+#[test]
+fn the_generated_text_of_the_go_client_is_what_the_generator_makes() {
+    if !has_go() {
+        return;
+    }
+    let folders = Folders::new();
+    for source in SOURCES {
+        copy(&root().join(source), &folders.path(source));
+    }
+    let generated = folders.path("clients/go/generated.go");
+    let before = fs::read_to_string(&generated).expect("it was generated");
+    go(&folders.path("clients/go"), &["tool", "genqlient", "genqlient.yaml"], "");
+    let after = fs::read_to_string(&generated).expect("it is generated");
+    assert!(before == after, "run `go tool genqlient genqlient.yaml` in clients/go");
+}
