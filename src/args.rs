@@ -6,6 +6,7 @@ mod kube_api;
 mod observe;
 mod queries;
 mod server;
+mod solve;
 mod values;
 
 use std::path::PathBuf;
@@ -25,10 +26,12 @@ pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use observe::{MetricsAuth, ObserveArgs};
 pub use queries::{CatalogArgs, DiffArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs, ShowArgs};
 pub use server::{CertificateArgs, ServerArgs, ServiceName, TlsArgs};
+pub use solve::{SolveArgs, SolveOutput, WantedArg};
+pub(crate) use values::parse_installed;
 pub use values::{ByteSize, InstalledArg};
 
 pub(crate) use values::parse_duration;
-use values::{parse_external_address, parse_installed};
+use values::parse_external_address;
 
 /// The version, with the commit that it was built from if that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
@@ -86,6 +89,11 @@ pub enum Command {
     ///
     /// The rules are those of the OLM v1 controller. The exit status is 1 if no bundle would be chosen.
     Resolve(ResolveArgs),
+    /// Show what would have to be installed together, with dependencies, or why nothing fits
+    ///
+    /// The rules are those of OLM v0. The exit status is 1 if there is no solution, and 2 if the request cannot be solved
+    /// as it stands.
+    Solve(SolveArgs),
     /// Print a Secret with a new certificate for the server, for clusters without cert-manager
     ///
     /// The Secret is of the type `kubernetes.io/tls`. Its certificate is valid for a year, for the names of the Service in

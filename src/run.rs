@@ -16,6 +16,7 @@ mod serve;
 mod server;
 mod show;
 mod similar;
+mod solve;
 mod sources;
 mod terminal;
 mod validate;
@@ -41,6 +42,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Diff(args) => queries::diff(&args),
         Command::Graph(args) => graph::graph(&args),
         Command::Resolve(args) => resolve::resolve(&args),
+        Command::Solve(args) => solve::solve(&args),
         Command::Certificate(args) => certificate::certificate(&args),
         Command::Version { output } => version::version(output),
         Command::Licenses => version::licenses(),

@@ -134,7 +134,7 @@ pub(super) fn parse_external_address(text: &str) -> Result<String, String> {
     Err("write a host with its port, such as catalogql.olm.svc:8080 or https://catalogql.olm.svc".to_owned())
 }
 
-pub(super) fn parse_installed(text: &str) -> Result<InstalledArg, String> {
+pub(crate) fn parse_installed(text: &str) -> Result<InstalledArg, String> {
     let (name, version) = text.rsplit_once('@').ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
     Version::parse(version).map_err(|_| format!("`{version}` is not a semantic version, such as 0.9.4"))?;
     Ok(InstalledArg { name: name.to_owned(), version: version.to_owned() })

@@ -34,6 +34,7 @@ mod reload;
 mod serve;
 mod serve_images;
 mod served;
+mod solving;
 mod streams;
 mod support;
 mod swaps;

@@ -121,7 +121,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 17, "commands in the how-to pages");
+    assert_eq!(commands, 19, "commands in the how-to pages");
 }
 
 #[test]
@@ -155,6 +155,7 @@ fn limits() -> Vec<(&'static str, String)> {
     all.extend(layer_limits());
     all.extend(catalog_limits());
     all.extend(image_limits());
+    all.extend(solving_limits());
     all.extend(pull_limits());
     all.extend(controller_limits());
     all.extend(auth_limits());
@@ -271,6 +272,21 @@ fn request_limits() -> Vec<(&'static str, String)> {
     ];
     all.extend(limits.list().iter().map(|limit| (row_name(limit.name), row_value(limit))));
     all
+}
+
+fn solving_limits() -> Vec<(&'static str, String)> {
+    vec![
+        ("wanted packages", solve::MAX_SUBSCRIPTIONS.to_string()),
+        ("installed operators", solve::MAX_INSTALLED_OPERATORS.to_string()),
+        ("operator properties", solve::MAX_OPERATOR_PROPERTY_BYTES.to_string()),
+        ("variables", solve::MAX_VARIABLES.to_string()),
+        ("literals", solve::MAX_LITERALS.to_string()),
+        ("questions", solve::MAX_QUESTIONS.to_string()),
+        ("rule", solve::MAX_RULE_BYTES.to_string()),
+        ("rule depth", solve::MAX_RULE_DEPTH.to_string()),
+        ("rule steps", solve::MAX_RULE_STEPS.to_string()),
+        ("passed over", solve::MAX_PASSED_OVER.to_string()),
+    ]
 }
 
 fn image_limits() -> Vec<(&'static str, String)> {

@@ -11,7 +11,7 @@ pub use solution::{MAX_PASSED_OVER, PassedOver, Solution, SolutionStep, StepReas
 /// The answer to a request.
 pub enum SolveOutcome<'a> {
     /// A set of bundles that meets every requirement.
-    Solution(Solution<'a>),
+    Solution(Box<Solution<'a>>),
     /// There is none.
     Conflict(Conflict<'a>),
     /// The request cannot be solved as it stands.

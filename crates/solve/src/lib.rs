@@ -80,7 +80,7 @@ fn answer<'a>(
 ) -> Result<SolveOutcome<'a>, Halt<'a>> {
     let problem = Problem::build(request, catalogs, meter)?;
     Ok(match choose::choose(&problem, meter)? {
-        Some(picks) => SolveOutcome::Solution(Solution::new(problem, picks, budget)),
+        Some(picks) => SolveOutcome::Solution(Box::new(Solution::new(problem, picks, budget))),
         None => SolveOutcome::Conflict(Conflict::explain(&problem, meter)?),
     })
 }

@@ -105,8 +105,13 @@ impl<'w> Meter<'w> {
 
     /// Draws from within the SAT solver; returns whether it has to stop.
     pub(crate) fn interrupts(&self, step: Step, count: usize) -> bool {
-        let drawn = self.draw(step, count);
-        drawn.is_err_and(|halt| self.exceeded.replace(Some(halt)).is_none() || true)
+        match self.draw(step, count) {
+            Ok(()) => false,
+            Err(halt) => {
+                self.exceeded.replace(Some(halt));
+                true
+            }
+        }
     }
 
     /// Returns what stopped the SAT solver.

@@ -106,7 +106,6 @@ fn functions_of_rules() -> Context<'static, 'static> {
 }
 
 /// Compares two versions, read tolerantly, without build metadata.
-#[expect(clippy::needless_pass_by_value, reason = "functions of the interpreter take values")]
 fn semver_compare(one: Value, other: Value) -> Result<i64, ExecutionError> {
     let [one, other] = [one, other].map(|value| match value {
         Value::String(text) => text.to_string(),

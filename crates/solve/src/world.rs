@@ -43,6 +43,9 @@ const FAIL_FORWARD: &str = "TechPreviewUnsafeFailForward";
 /// The entries of a channel, best first, or upstream's message if they cannot be ordered.
 pub(crate) type Ordered = Result<Rc<[EntryId]>, String>;
 
+/// The entries of a channel that have a bundle, in catalog order, and those that are in the order of the channel.
+type ChannelEntries = (Rc<[EntryId]>, Ordered);
+
 /// Everything that can be chosen from, read as far as it is needed.
 pub(crate) struct World<'a> {
     pub(crate) request: &'a SolveRequest,
@@ -54,7 +57,8 @@ pub(crate) struct World<'a> {
     /// Indexes of the catalogs in the namespaces of the request.
     looked_at: Vec<usize>,
     facts: HashMap<(usize, usize), Rc<Facts<'a>>>,
-    channels: HashMap<(usize, usize, &'a str), (Rc<[EntryId]>, Ordered)>,
+    /// By catalog, package and channel: the entries of a channel, and those that are in its order.
+    channels: HashMap<(usize, usize, &'a str), ChannelEntries>,
     requirement_ids: HashMap<RequirementKey<'a>, Result<usize, Fault>>,
     candidates: HashMap<(usize, Option<usize>), Ordered>,
 }
@@ -131,12 +135,7 @@ impl<'a> World<'a> {
     }
 
     /// Returns the entries of a channel that have a bundle, in catalog order, and those that are in its order.
-    fn channel(
-        &mut self,
-        at: usize,
-        channel: Channel<'a>,
-        meter: &Meter<'_>,
-    ) -> Result<(Rc<[EntryId]>, Ordered), Halt<'static>> {
+    fn channel(&mut self, at: usize, channel: Channel<'a>, meter: &Meter<'_>) -> Result<ChannelEntries, Halt<'static>> {
         let key = (at, channel.package().place(), channel.name());
         if let Some((entries, ordered)) = self.channels.get(&key) {
             return Ok((Rc::clone(entries), ordered.clone()));

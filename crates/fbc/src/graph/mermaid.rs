@@ -84,7 +84,8 @@ fn draw_node(f: &mut fmt::Formatter<'_>, id: &str, node: &Node<'_>) -> fmt::Resu
 }
 
 /// Text of a label, in which quotes and HTML are escaped as Mermaid's entities.
-struct MermaidText<'a>(&'a str);
+#[derive(Clone, Copy, Debug)]
+pub struct MermaidText<'a>(pub &'a str);
 
 impl Display for MermaidText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -18,7 +18,8 @@ enum Type {
     Null,
     List(Box<Type>),
     Map(Box<Type>, Box<Type>),
-    Type,
+    /// The type of types.
+    Meta,
     Timestamp,
     Duration,
 }
@@ -89,7 +90,7 @@ fn literal_type(literal: &LiteralValue) -> Type {
 
 fn ident(name: &str, scope: &Scope) -> Result<Type, String> {
     let variable = scope.iter().rfind(|(variable, _)| variable == name).map(|(_, found)| found.clone());
-    let type_name = TYPE_NAMES.contains(&name).then_some(Type::Type);
+    let type_name = TYPE_NAMES.contains(&name).then_some(Type::Meta);
     variable.or(type_name).ok_or_else(|| undeclared(name))
 }
 
@@ -196,13 +197,14 @@ fn operator_type(name: &str, args: &[Type]) -> Found {
 }
 
 fn is_ordered(one: &Type) -> bool {
-    !matches!(one, Type::Null | Type::List(_) | Type::Map(..) | Type::Type)
+    !matches!(one, Type::Null | Type::List(_) | Type::Map(..) | Type::Meta)
 }
 
 fn arithmetic(name: &str, one: &Type, other: &Type) -> Option<Type> {
     let time = match (name, one, other) {
-        ("_+_", Type::Timestamp, Type::Duration) | ("_+_", Type::Duration, Type::Timestamp) => Some(Type::Timestamp),
-        ("_-_", Type::Timestamp, Type::Duration) => Some(Type::Timestamp),
+        ("_+_" | "_-_", Type::Timestamp, Type::Duration) | ("_+_", Type::Duration, Type::Timestamp) => {
+            Some(Type::Timestamp)
+        }
         ("_-_", Type::Timestamp, Type::Timestamp) => Some(Type::Duration),
         _ => None,
     };
@@ -224,7 +226,7 @@ fn function_type(name: &str, args: &[Type]) -> Found {
     use Type::{Any, Bool, Bytes, Double, Duration, Int, String, Timestamp, Uint};
     let (accepted, result): (&[Type], Type) = match name {
         "size" => return one_of(args, &[String, Bytes, list(Any), Type::Map(Box::new(Any), Box::new(Any))], Int),
-        "type" => (&[Any], Type::Type),
+        "type" => (&[Any], Type::Meta),
         "dyn" => (&[Any], Any),
         "int" => (&[Int, Uint, Double, String, Timestamp], Int),
         "uint" => (&[Uint, Int, Double, String], Uint),
@@ -312,7 +314,7 @@ impl fmt::Display for Type {
             Self::Null => f.write_str("null"),
             Self::List(item) => write!(f, "list({item})"),
             Self::Map(key, value) => write!(f, "map({key}, {value})"),
-            Self::Type => f.write_str("type"),
+            Self::Meta => f.write_str("type"),
             Self::Timestamp => f.write_str("timestamp"),
             Self::Duration => f.write_str("duration"),
         }

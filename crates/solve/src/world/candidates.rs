@@ -172,7 +172,7 @@ impl<'a> World<'a> {
             let facts = self.facts_of(at, bundle, meter)?;
             if self.requirements[requirement].predicate.holds(&facts, meter)? {
                 meter.draw(Step::Edge, bundle.channel_entries().len())?;
-                channels.extend(bundle.channel_entries().map(|entry| entry.channel()));
+                channels.extend(bundle.channel_entries().map(fbc::catalog::ChannelEntry::channel));
             }
         }
         meter.draw(Step::SortStep, sort_steps(channels.len()))?;

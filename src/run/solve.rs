@@ -1,0 +1,95 @@
+//! `catalogql solve`: prints what would have to be installed together, and why, or why nothing fits.
+
+mod cluster;
+mod request;
+mod text;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use fbc::work::Work;
+use serde::Serialize;
+use solve::{Solution, SolveOutcome, SourceCatalog, solve as solve_request};
+
+use self::request::Input;
+use super::output::{ignore_closed_pipe, json};
+use crate::args::{SolveArgs, SolveOutput};
+
+/// Maximum work of a request, in nanoseconds as the account prices it: about a minute.
+const WORK: u64 = 60_000_000_000;
+
+/// The output for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum JsonAnswer<'a> {
+    /// What is newly installed or upgraded, by package.
+    Operators(Vec<JsonOperator<'a>>),
+    /// Why there is no solution.
+    Unsatisfiable(Vec<&'a str>),
+    /// Why the request cannot be solved.
+    Error(&'a str),
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct JsonOperator<'a> {
+    package: &'a str,
+    name: &'a str,
+    catalog: &'a str,
+    channel: &'a str,
+    namespace: &'a str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    image: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaces: Option<&'a str>,
+    #[serde(rename = "startingCSV", skip_serializing_if = "Option::is_none")]
+    starting_csv: Option<&'a str>,
+}
+
+/// Prints the solution of a request. The exit status is 0 if there is one, 1 if there is none, and 2 if the request
+/// cannot be solved as it stands.
+pub(super) fn solve(args: &SolveArgs) -> anyhow::Result<ExitCode> {
+    let input = Input::read(args)?;
+    let catalogs = input.catalogs();
+    let outcome = solve_request(&input.request, &catalogs, WORK, &Work::unlimited())
+        .expect("an account without limit stops nothing");
+    let stdout = io::stdout();
+    let mut out = stdout.lock();
+    let printed = match args.output {
+        SolveOutput::Json => json(&mut out, &json_answer(&outcome, &catalogs)),
+        SolveOutput::Table => text::print(&mut out, &outcome, &catalogs, args.explain),
+        SolveOutput::Mermaid => text::draw(&mut out, &outcome, &catalogs),
+    };
+    ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
+    Ok(match outcome {
+        SolveOutcome::Solution(_) => ExitCode::SUCCESS,
+        SolveOutcome::Conflict(_) => ExitCode::FAILURE,
+        SolveOutcome::Refusal(_) => ExitCode::from(2),
+    })
+}
+
+fn json_answer<'a>(outcome: &'a SolveOutcome<'a>, catalogs: &[SourceCatalog<'a>]) -> JsonAnswer<'a> {
+    match outcome {
+        SolveOutcome::Solution(solution) => JsonAnswer::Operators(operators(solution, catalogs)),
+        SolveOutcome::Conflict(conflict) => JsonAnswer::Unsatisfiable(vec![&conflict.message]),
+        SolveOutcome::Refusal(refusal) => JsonAnswer::Error(&refusal.message),
+    }
+}
+
+fn operators<'a>(solution: &Solution<'a>, catalogs: &[SourceCatalog<'a>]) -> Vec<JsonOperator<'a>> {
+    let steps = solution.steps.iter().map(|step| {
+        let (bundle, catalog) = (step.placed.bundle(), catalogs[step.placed.catalog]);
+        JsonOperator {
+            package: bundle.package().name(),
+            name: bundle.name(),
+            catalog: catalog.name,
+            channel: step.placed.channel().name(),
+            namespace: catalog.namespace,
+            image: bundle.image().decode().into_owned(),
+            replaces: step.replaces,
+            starting_csv: step.starting_csv,
+        }
+    });
+    let mut operators: Vec<_> = steps.collect();
+    operators.sort_unstable();
+    operators
+}

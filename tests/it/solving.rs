@@ -1,0 +1,123 @@
+//! `catalogql solve`: what it prints, for people and for programs, and how it ends.
+
+use serde_json::{Value, json};
+
+use crate::support::{Folders, Output, catalogql, run};
+
+/// Two packages that need one another's APIs or versions.
+const CATALOG: &str = "
+    package etcd default=stable
+    channel stable: v1.0.0 <- v1.1.0
+    bundle v1.0.0 provides=etcd.test/v1/Etcd
+    bundle v1.1.0 provides=etcd.test/v1/Etcd needs=vault@>=2.0.0
+    package vault default=stable
+    channel stable: v1.0.0 <- v1.1.0
+    package web default=stable
+    channel stable: v1.0.0
+    bundle v1.0.0 requires=etcd.test/v1/Etcd
+    package high default=stable
+    channel stable: v1.0.0
+    bundle v1.0.0 needs=vault@>=2.0.0";
+
+/// Runs `solve` over the catalog.
+fn solve(arguments: &[&str]) -> Output {
+    let folders = Folders::new();
+    folders.catalog("main", CATALOG);
+    let output = run(catalogql().arg("solve").arg(format!("main={}", folders.text("main"))).args(arguments));
+    Output { stdout: folders.shown(&output.stdout), stderr: folders.shown(&output.stderr), ..output }
+}
+
+#[test]
+fn a_solution_is_printed_with_the_reasons_of_each_step_and_of_those_that_were_passed_over() {
+    let output = solve(&["--want", "web", "--want", "vault:stable@vault.v1.0.0", "--explain"]);
+    let expected = "\
+ACTION   BUNDLE        CHANNEL  CATALOG  REPLACES  BECAUSE
+install  vault.v1.0.0  stable   main               vault is wanted
+install  etcd.v1.0.0   stable   main               web.v1.0.0 requires an operator providing an API with group: etcd.test, version: v1, kind: Etcd
+install  web.v1.0.0    stable   main               web is wanted
+
+etcd.v1.0.0
+  etcd.v1.1.0 (stable, main) would be preferred, but cannot be installed:
+    - etcd.v1.1.0 (stable, main) requires an operator with package: vault and with version in range: >=2.0.0; no bundle meets that
+";
+    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+}
+
+#[test]
+fn a_conflict_is_printed_with_its_reasons_and_what_to_leave_out() {
+    let output = solve(&["--want", "high", "--want", "web"]);
+    let expected = "\
+error: There is no solution. These contradict one another:
+  - subscription high exists
+  - high can be high.v1.0.0 (stable, main)
+  - high.v1.0.0 (stable, main) requires an operator with package: vault and with version in range: >=2.0.0; no bundle meets that
+There is a solution without high.
+";
+    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(1), expected, ""));
+}
+
+#[test]
+fn an_installed_bundle_is_upgraded_and_counts_as_what_its_catalog_says() {
+    let output = solve(&["--want", "vault", "--installed", "vault.v1.0.0@1.0.0", "-o", "json"]);
+    let found: Value = serde_json::from_str(&output.stdout).unwrap();
+    let operator = &found["operators"][0];
+    let upgrade = (&operator["name"], &operator["replaces"]);
+    assert_eq!((output.status, upgrade), (Some(0), (&json!("vault.v1.1.0"), &json!("vault.v1.0.0"))));
+}
+
+#[test]
+fn a_solution_is_drawn_for_mermaid() {
+    let output = solve(&["--want", "web", "-o", "mermaid"]);
+    let expected = "\
+flowchart LR
+  s0[\"etcd.v1.0.0\"]
+  s1[\"web.v1.0.0\"]
+  s1 -->|\"providing an API with group: etcd.test, version: v1, kind: Etcd\"| s0
+  o1([\"web\"]) -->|\"is wanted\"| s1
+";
+    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+}
+
+#[test]
+fn the_state_of_a_cluster_is_read_as_kubectl_prints_it() {
+    let folders = Folders::new();
+    folders.catalog("main", CATALOG);
+    let objects = json!({"kind": "List", "items": [
+        {"kind": "ClusterServiceVersion", "metadata": {"name": "vault.v1.0.0", "annotations": {
+            "operatorframework.io/properties":
+                r#"{"properties":[{"type":"olm.package","value":{"packageName":"vault","version":"1.0.0"}}]}"#}},
+            "spec": {"version": "1.0.0"}, "status": {"phase": "Succeeded"}},
+        {"kind": "ClusterServiceVersion", "metadata": {"name": "copied.v1.0.0"}, "status": {"reason": "Copied"}},
+        {"kind": "Subscription", "metadata": {"name": "my-vault"},
+            "spec": {"name": "vault", "channel": "stable", "source": "main", "sourceNamespace": "marketplace"},
+            "status": {"installedCSV": "vault.v1.0.0"}}]});
+    folders.write("cluster.json", objects.to_string());
+    let catalog = format!("main={}", folders.text("main"));
+    let output = run(catalogql().args(["solve", &catalog, "--installed", &folders.text("cluster.json")]));
+    let expected = "\
+ACTION   BUNDLE        CHANNEL  CATALOG  REPLACES      BECAUSE
+upgrade  vault.v1.1.0  stable   main     vault.v1.0.0  my-vault is wanted
+";
+    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+}
+
+#[test]
+fn a_world_in_a_file_is_answered_in_the_form_of_the_vectors() {
+    let folders = Folders::new();
+    let vectors = include_str!("../../crates/solve/tests/testdata/resolver.jsonl").lines();
+    let vectors = vectors.map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut ends = Vec::new();
+    for vector in vectors.filter(|vector| vector["name"].as_str().unwrap().starts_with("installed/")).take(13) {
+        folders.write("request.json", vector.to_string());
+        let output = run(catalogql().args(["solve", "-o", "json", "--request", &folders.text("request.json")]));
+        let found: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{}", output.stderr));
+        let mut expected = vector["expected"].clone();
+        if expected.get("unsatisfiable").is_some() {
+            // Minimal sets of reasons are not unique.
+            expected = json!({"unsatisfiable": found["unsatisfiable"]});
+        }
+        assert_eq!(found, expected, "{}", vector["name"]);
+        ends.push(output.status);
+    }
+    assert!([Some(0), Some(1), Some(2)].iter().all(|end| ends.contains(end)), "{ends:?}");
+}
