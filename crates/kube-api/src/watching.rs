@@ -150,7 +150,8 @@ fn changes(collection: &Collection, since: u64, former: &[Arc<CatalogObjects>], 
             }
         }));
     }
-    for (deletion, catalogs) in state.deletions_after(since) {
+    // Who begins anew knows nothing that could be gone.
+    for (deletion, catalogs) in state.deletions_after(since).filter(|_| since > 0) {
         let objects = &deletion.objects;
         let now = catalogs.into_iter().find(|now| now.catalog == objects.catalog);
         let listed = (deletion.first..).zip(objects.known(collection.kind).unwrap_or_default());

@@ -136,6 +136,12 @@ fn a_watch_that_breaks_off_between_two_events_goes_on_behind_the_first() {
             let first = watch.next().await.unwrap();
             since = first["object"]["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
         }
+        let mut anew =
+            Watch::start(&api, &format!("{}?watch=true&timeoutSeconds=1", packages("olm")), "application/json").await;
+        let mut added = anew.events(5).await;
+        added.sort();
+        assert_eq!(added, ["five", "four", "one", "six", "two"].map(|name| event("ADDED", name)));
+        assert_eq!(anew.next().await, None, "nothing that is gone is told");
         let other = format!(
             "{}?watch=true&resourceVersion={}",
             packages("olm"),
