@@ -72,22 +72,28 @@ function splitInstalled(installed: string | undefined): string[] {
 }
 
 function Form({ address }: { address: ResolveAddress }) {
-  const choose = (change: Partial<ResolveAddress>) => navigate({ ...address, ...change }, { stay: true });
+  /** The name while it is typed. */
+  const [typed, setTyped] = useState<string>();
+  const choose = (change: Partial<ResolveAddress>) => {
+    setTyped(undefined);
+    navigate({ ...address, ...change }, { stay: true });
+  };
   const form = useQuery(ResolveForm, { package: address.name ?? "" }).data;
-  const [typed, setTyped] = useState("");
-  const text = useDebounced(typed);
-  const suggestions = useQuery(SuggestPackages, { text }, { skip: text === "" }).data?.suggest ?? [];
+  const text = useDebounced(typed?.trim() ?? "");
+  const found = useQuery(SuggestPackages, { text }, { skip: text === "" }).data?.suggest ?? [];
+  // Several catalogs may have a package of one name.
+  const suggestions = [...new Map(found.map((each) => [each.text, each.displayName]))];
   const list = useId();
   const suggest = ({ currentTarget, inputType }: InputEvent & { currentTarget: HTMLInputElement }) => {
     // What is chosen from the list needs no key to be pressed after it.
     if (inputType === "insertReplacementText") choose({ name: currentTarget.value });
-    else setTyped(currentTarget.value.trim());
+    else setTyped(currentTarget.value);
   };
   const field = (label: string, key: "name" | "version" | "selector" | "installed", example: string) => (
     <label class="stacked">
       <span>{label}</span>
       <input
-        value={address[key] ?? ""}
+        value={(key === "name" ? typed : undefined) ?? address[key] ?? ""}
         placeholder={example}
         spellcheck={false}
         autocomplete="off"
@@ -100,7 +106,7 @@ function Form({ address }: { address: ResolveAddress }) {
     <form class="card stack" aria-label="ClusterExtension" onSubmit={(event) => event.preventDefault()}>
       {field("Package", "name", "prometheus")}
       <datalist id={list}>
-        {suggestions.map(({ text, displayName }) => (
+        {suggestions.map(([text, displayName]) => (
           <option key={text} value={text}>
             {displayName ?? ""}
           </option>
