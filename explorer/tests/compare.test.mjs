@@ -8,7 +8,11 @@ const { changesOf, diffLines, imageChanges, MAX_DIFFERENCES, rangeInWords } = aw
 
 /** @param {any[]} parts */
 const written = (parts) =>
-  parts.flatMap(({ kind, lines }) => lines.map((/** @type {string} */ line) => `${{ same: " ", added: "+", removed: "-" }[/** @type {"same"} */ (kind)]}${line}`));
+  parts.flatMap(({ kind, lines }) =>
+    lines.map(
+      (/** @type {string} */ line) => `${{ same: " ", added: "+", removed: "-" }[/** @type {"same"} */ (kind)]}${line}`,
+    ),
+  );
 
 test("lines that differ stand where they differ", () => {
   assert.deepEqual(written(diffLines("a\nb\nc\nd\ne", "a\nc\nx\nd\ne\nf")), [" a", "-b", " c", "+x", " d", " e", "+f"]);
@@ -24,9 +28,14 @@ test("both texts can be made from the parts, and no shorter script is known", ()
     const text = () => Array.from({ length: random(14) }, () => "abc"[random(3)]);
     const [from, to] = [text(), text()];
     const parts = diffLines(from.join("\n"), to.join("\n"));
-    const side = (/** @type {string} */ kind) => parts.filter((/** @type {any} */ part) => part.kind === "same" || part.kind === kind).flatMap((/** @type {any} */ part) => part.lines);
+    const side = (/** @type {string} */ kind) =>
+      parts
+        .filter((/** @type {any} */ part) => part.kind === "same" || part.kind === kind)
+        .flatMap((/** @type {any} */ part) => part.lines);
     assert.deepEqual([side("removed"), side("added")], [from, to]);
-    const same = parts.filter((/** @type {any} */ part) => part.kind === "same").flatMap((/** @type {any} */ part) => part.lines).length;
+    const same = parts
+      .filter((/** @type {any} */ part) => part.kind === "same")
+      .flatMap((/** @type {any} */ part) => part.lines).length;
     assert.equal(same, longestCommon(from, to), `${from} ${to}`);
   }
 });
@@ -35,17 +44,32 @@ test("both texts can be made from the parts, and no shorter script is known", ()
 function longestCommon(from, to) {
   const table = from.reduce(
     (/** @type {number[]} */ above, item) =>
-      to.reduce((/** @type {number[]} */ row, other, at) => [...row, item === other ? (above[at] ?? 0) + 1 : Math.max(above[at + 1] ?? 0, row[at] ?? 0)], [0]),
+      to.reduce(
+        (/** @type {number[]} */ row, other, at) => [
+          ...row,
+          item === other ? (above[at] ?? 0) + 1 : Math.max(above[at + 1] ?? 0, row[at] ?? 0),
+        ],
+        [0],
+      ),
     Array(to.length + 1).fill(0),
   );
   return table[to.length];
 }
 
 test("beyond a number of differences all between the equal ends is replaced", () => {
-  const lines = (/** @type {string} */ letter) => ["start", ...Array.from({ length: MAX_DIFFERENCES }, (_, at) => `${letter}${at}`), "end"].join("\n");
+  const lines = (/** @type {string} */ letter) =>
+    ["start", ...Array.from({ length: MAX_DIFFERENCES }, (_, at) => `${letter}${at}`), "end"].join("\n");
   const began = process.cpuUsage();
   const parts = diffLines(lines("a"), lines("b"));
-  assert.deepEqual(parts.map((/** @type {any} */ part) => [part.kind, part.lines.length]), [["same", 1], ["removed", MAX_DIFFERENCES], ["added", MAX_DIFFERENCES], ["same", 1]]);
+  assert.deepEqual(
+    parts.map((/** @type {any} */ part) => [part.kind, part.lines.length]),
+    [
+      ["same", 1],
+      ["removed", MAX_DIFFERENCES],
+      ["added", MAX_DIFFERENCES],
+      ["same", 1],
+    ],
+  );
   assert.ok(process.cpuUsage(began).user < 2_000_000);
 });
 
@@ -69,5 +93,6 @@ test("images are told apart by their repositories", () => {
 test("a range is said in words where each of its versions is whole", () => {
   assert.equal(rangeInWords(">=1.0.0 <2.0.0"), "1.0.0 or newer, before 2.0.0");
   assert.equal(rangeInWords(">= 1.0.0, !=1.2.0-rc.1 || 3.0.0"), "1.0.0 or newer, not 1.2.0-rc.1; or exactly 3.0.0");
-  for (const range of ["1.x", "~1.2.3", "^1.2.3", ">=1.2", "", "*", "1.0.0 - 2.0.0"]) assert.equal(rangeInWords(range), range);
+  for (const range of ["1.x", "~1.2.3", "^1.2.3", ">=1.2", "", "*", "1.0.0 - 2.0.0"])
+    assert.equal(rangeInWords(range), range);
 });

@@ -21,8 +21,21 @@ const ODD_CATALOG = [
     properties: [{ type: "olm.package", value: { packageName: "odd", version } }],
   })),
   ...[
-    { name: "b", entries: [{ name: 1, replaces: 0 }, { name: 3, replaces: 7, skips: [1, 2, 9], skipRange: ">=1.0.0 <2.0.0" }] },
-    { name: "a`\\", entries: [{ name: 0, replaces: 1 }, { name: 1, replaces: 0 }, { name: 4, skipRange: "no range" }] },
+    {
+      name: "b",
+      entries: [
+        { name: 1, replaces: 0 },
+        { name: 3, replaces: 7, skips: [1, 2, 9], skipRange: ">=1.0.0 <2.0.0" },
+      ],
+    },
+    {
+      name: "a`\\",
+      entries: [
+        { name: 0, replaces: 1 },
+        { name: 1, replaces: 0 },
+        { name: 4, skipRange: "no range" },
+      ],
+    },
     { name: "c", entries: [{ name: 2, replaces: 1 }, { name: 3 }, { name: 8, replaces: 2 }, { name: 1 }, { name: 0 }] },
   ].map(({ name, entries }) => ({
     schema: "olm.channel",
@@ -35,10 +48,14 @@ const ODD_CATALOG = [
       ...("skips" in entry && { skips: entry.skips.map((/** @type {number} */ at) => `odd.v${at}"<&>#\u202e`) }),
     })),
   })),
-  { schema: "olm.deprecations", package: "odd", entries: [
-    { reference: { schema: "olm.channel", name: "c" }, message: "gone" },
-    { reference: { schema: "olm.bundle", name: 'odd.v2"<&>#\u202e' }, message: "gone" },
-  ] },
+  {
+    schema: "olm.deprecations",
+    package: "odd",
+    entries: [
+      { reference: { schema: "olm.channel", name: "c" }, message: "gone" },
+      { reference: { schema: "olm.bundle", name: 'odd.v2"<&>#\u202e' }, message: "gone" },
+    ],
+  },
 ];
 
 /** What the program says of the update graph of a package: what the page asks for, and its own texts. */
@@ -57,7 +74,9 @@ function printed(/** @type {string} */ catalog, /** @type {string} */ packageNam
   const { channels, bundles, updateGraph } = data.catalogs[0].package;
   return {
     upgrades: new Upgrades({ channels, versions: bundles.nodes, skipRanges: updateGraph.skipRanges }),
-    texts: Object.fromEntries(["mermaid", "dot", "svg"].map((form) => [form, run("graph", catalog, packageName, "-o", form)])),
+    texts: Object.fromEntries(
+      ["mermaid", "dot", "svg"].map((form) => [form, run("graph", catalog, packageName, "-o", form)]),
+    ),
   };
 }
 
@@ -83,10 +102,18 @@ function graph(...lines) {
     };
   });
   const names = new Set(channels.flatMap(({ entries }) => entries.map(({ name }) => name)));
-  const versions = [...names].filter((name) => name && /[a-z]/.test(name)).sort().reverse();
+  const versions = [...names]
+    .filter((name) => name && /[a-z]/.test(name))
+    .sort()
+    .reverse();
   return {
     channels,
-    versions: versions.map((name) => ({ name, version: `${name?.charCodeAt(0)}.0.0`, release: null, deprecation: null })),
+    versions: versions.map((name) => ({
+      name,
+      version: `${name?.charCodeAt(0)}.0.0`,
+      release: null,
+      deprecation: null,
+    })),
     /** @type {any[]} */
     skipRanges: [],
   };
@@ -108,7 +135,13 @@ test("names that nothing connects come last", () => {
 test("a step has every reason and channel that allows it", () => {
   const data = graph("stable: c>b b~a a", "fast: c~b b");
   data.skipRanges = [
-    { range: "<99", isValid: true, toName: "c", channelNames: ["fast"], spans: [{ highest: { name: "b" }, lowest: { name: "a" } }] },
+    {
+      range: "<99",
+      isValid: true,
+      toName: "c",
+      channelNames: ["fast"],
+      spans: [{ highest: { name: "b" }, lowest: { name: "a" } }],
+    },
   ];
   const upgrades = new Upgrades(data);
   assert.deepEqual(upgrades.predecessors(0), [
@@ -147,8 +180,14 @@ test("stranded is what does not lead to the head of its channel", () => {
 test("lanes begin with the default channel and go on by heads", () => {
   const upgrades = new Upgrades(graph("stable: b>a a", "old: a", "fast: d>b b", "next: e"));
   const lanes = layOut(upgrades, [0, 1, 2, 3]);
-  assert.deepEqual(lanes.map((/** @type {any} */ lane) => upgrades.channels[lane.channel].name), ["stable", "next", "fast", "old"]);
-  assert.deepEqual(lanes.map((/** @type {any} */ lane) => lane.column), [0, 1, 2, 3]);
+  assert.deepEqual(
+    lanes.map((/** @type {any} */ lane) => upgrades.channels[lane.channel].name),
+    ["stable", "next", "fast", "old"],
+  );
+  assert.deepEqual(
+    lanes.map((/** @type {any} */ lane) => lane.column),
+    [0, 1, 2, 3],
+  );
 });
 
 test("a line goes around the dots between its ends", () => {
@@ -163,20 +202,37 @@ test("a line goes around the dots between its ends", () => {
 test("many lanes share columns where they do not overlap", () => {
   const letters = "abcdefghijklmnopqrstuvwxyz";
   const lines = [...letters.slice(1)].map((letter, at) => `v${at}: ${letter}>${letters[at]}`);
-  const lanes = layOut(new Upgrades(graph(...lines)), lines.map((_, at) => at));
+  const lanes = layOut(
+    new Upgrades(graph(...lines)),
+    lines.map((_, at) => at),
+  );
   assert.equal(lanes.length, 25);
   assert.equal(Math.max(...lanes.map((/** @type {any} */ lane) => lane.column)), 1);
-  const cells = lanes.flatMap((/** @type {any} */ lane) => lane.dots.map((/** @type {any} */ dot) => `${lane.column} ${dot.row}`));
+  const cells = lanes.flatMap((/** @type {any} */ lane) =>
+    lane.dots.map((/** @type {any} */ dot) => `${lane.column} ${dot.row}`),
+  );
   assert.equal(new Set(cells).size, cells.length);
 });
 
 test("a long chain of absent names is below what replaces it", () => {
   const count = 50_000;
-  const entries = Array.from({ length: count }, (_, at) => ({ name: `p.v${count - at}`, replaces: `p.v${count - at - 1}`, skips: [], skipRange: null }));
+  const entries = Array.from({ length: count }, (_, at) => ({
+    name: `p.v${count - at}`,
+    replaces: `p.v${count - at - 1}`,
+    skips: [],
+    skipRange: null,
+  }));
   const versions = [{ name: `p.v${count}`, version: "1.0.0", release: null, deprecation: null }];
   const began = process.cpuUsage();
-  const { rows } = new Upgrades({ channels: [{ name: "stable", isDefault: true, deprecation: null, entries }], versions, skipRanges: [] });
-  assert.deepEqual([rows.length, rows[0].name, rows[1].name, rows[count].name], [count + 1, `p.v${count}`, `p.v${count - 1}`, "p.v0"]);
+  const { rows } = new Upgrades({
+    channels: [{ name: "stable", isDefault: true, deprecation: null, entries }],
+    versions,
+    skipRanges: [],
+  });
+  assert.deepEqual(
+    [rows.length, rows[0].name, rows[1].name, rows[count].name],
+    [count + 1, `p.v${count}`, `p.v${count - 1}`, "p.v0"],
+  );
   assert.ok(process.cpuUsage(began).user < 2_000_000);
 });
 
@@ -190,7 +246,13 @@ test("drawing is linear where ranges allow every upgrade", () => {
   });
   const lowest = versions[count - 1];
   const skipRanges = versions.slice(0, -1).map(({ name }, at) => {
-    return { range: "<9999.0.0", isValid: true, toName: name, channelNames: ["stable"], spans: [{ highest: versions[at + 1], lowest }] };
+    return {
+      range: "<9999.0.0",
+      isValid: true,
+      toName: name,
+      channelNames: ["stable"],
+      spans: [{ highest: versions[at + 1], lowest }],
+    };
   });
   const data = { channels: [{ name: "stable", isDefault: true, deprecation: null, entries }], versions, skipRanges };
   const began = performance.now();

@@ -20,7 +20,9 @@ function markup(node) {
   if (typeof node !== "object") return String(node).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
   const { children, ...props } = node.props;
   if (typeof node.type === "function") return markup(node.type(node.props));
-  const attributes = Object.entries(props).map(([name, value]) => ` ${name}="${value}"`).join("");
+  const attributes = Object.entries(props)
+    .map(([name, value]) => ` ${name}="${value}"`)
+    .join("");
   return VOID.has(node.type) ? `<${node.type}>` : `<${node.type}${attributes}>${markup(children)}</${node.type}>`;
 }
 
@@ -28,7 +30,8 @@ function markup(node) {
 const html = (text) => markup(toNodes(text, 3));
 
 test("common Markdown has its elements", () => {
-  const text = "A **b** _c_ ~~d~~ `e<f` [g](https://example.com/h?a=1&b=2)\\\ni\n\n- j\n- [x] k\n\n3. l\n\n> m\n\n```\nn <o>\n```\n\n---";
+  const text =
+    "A **b** _c_ ~~d~~ `e<f` [g](https://example.com/h?a=1&b=2)\\\ni\n\n- j\n- [x] k\n\n3. l\n\n> m\n\n```\nn <o>\n```\n\n---";
   const expected = [
     '<p>A <strong>b</strong> <em>c</em> <del>d</del> <code>e&lt;f</code> <a href="https://example.com/h?a=1&b=2"',
     ' rel="noopener noreferrer">g</a><br>i</p><ul><li>j</li><li>☑ k</li></ul><ol start="3"><li>l</li></ol>',
@@ -38,7 +41,8 @@ test("common Markdown has its elements", () => {
 });
 
 test("a table has a head and a body", () => {
-  const expected = '<table><thead><tr><th scope="col">a</th></tr></thead><tbody><tr><td><code>b</code></td></tr></tbody></table>';
+  const expected =
+    '<table><thead><tr><th scope="col">a</th></tr></thead><tbody><tr><td><code>b</code></td></tr></tbody></table>';
   assert.equal(html("|a|\n|-|\n|`b`|"), expected);
 });
 
@@ -47,7 +51,10 @@ test("headings begin below the heading above them and leave no level out", () =>
 });
 
 test("references to characters are the characters", () => {
-  assert.equal(html("a &amp; b &#60; c &#x3e; d &copy; &unknown; &#0;"), "<p>a &amp; b &lt; c > d © &amp;unknown; \ufffd</p>");
+  assert.equal(
+    html("a &amp; b &#60; c &#x3e; d &copy; &unknown; &#0;"),
+    "<p>a &amp; b &lt; c > d © &amp;unknown; \ufffd</p>",
+  );
 });
 
 test("HTML is text, but for line breaks and comments", () => {
@@ -58,8 +65,19 @@ test("HTML is text, but for line breaks and comments", () => {
 
 test("links lead to the web or to a mailbox and nowhere else", () => {
   const hostile = [
-    "javascript:alert(1)", "JaVaScRiPt:alert(1)", "&#106;avascript:alert(1)", "java\tscript:alert(1)", "data:text/html,a",
-    "vbscript:a", "file:///etc/passwd", "blob:https://example.com/a", "//example.com", "/graphql", "?catalogs=1", "#a", "a.md",
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "&#106;avascript:alert(1)",
+    "java\tscript:alert(1)",
+    "data:text/html,a",
+    "vbscript:a",
+    "file:///etc/passwd",
+    "blob:https://example.com/a",
+    "//example.com",
+    "/graphql",
+    "?catalogs=1",
+    "#a",
+    "a.md",
   ];
   for (const href of hostile) {
     for (const text of [`[a](${href})`, `[a](<${href}>)`, `<${href}>`, `![a](${href})`, `[a]\n\n[a]: ${href}`]) {
@@ -71,7 +89,10 @@ test("links lead to the web or to a mailbox and nowhere else", () => {
 });
 
 test("an image is a link to it", () => {
-  assert.equal(html("![a](https://example.com/a.png)"), '<p><a href="https://example.com/a.png" rel="noopener noreferrer">a</a></p>');
+  assert.equal(
+    html("![a](https://example.com/a.png)"),
+    '<p><a href="https://example.com/a.png" rel="noopener noreferrer">a</a></p>',
+  );
 });
 
 test("depth is bounded, and nothing is lost beyond the bound", () => {
@@ -87,9 +108,40 @@ test("a text that is too long is shown as it is", () => {
 });
 
 test("no text takes long", () => {
-  const pieces = ["> ", "*", "_", "[", "![", "(", "<", "`", "~", "- ", "1. ", "|", "[a](", "**a ", "<a ", "\\", "&", "#", "a@", "http://", "*a_", "[[]", "\t", "- \n", "|-", "``` "];
+  const pieces = [
+    "> ",
+    "*",
+    "_",
+    "[",
+    "![",
+    "(",
+    "<",
+    "`",
+    "~",
+    "- ",
+    "1. ",
+    "|",
+    "[a](",
+    "**a ",
+    "<a ",
+    "\\",
+    "&",
+    "#",
+    "a@",
+    "http://",
+    "*a_",
+    "[[]",
+    "\t",
+    "- \n",
+    "|-",
+    "``` ",
+  ];
   for (const piece of pieces) {
-    for (const text of [piece.repeat(MAX_MARKDOWN / piece.length), `${piece}\n`.repeat(MAX_MARKDOWN / (piece.length + 1)), `a${piece}b `.repeat(20_000)]) {
+    for (const text of [
+      piece.repeat(MAX_MARKDOWN / piece.length),
+      `${piece}\n`.repeat(MAX_MARKDOWN / (piece.length + 1)),
+      `a${piece}b `.repeat(20_000),
+    ]) {
       const began = process.cpuUsage();
       html(text);
       const { user, system } = process.cpuUsage(began);

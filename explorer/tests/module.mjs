@@ -19,7 +19,12 @@ export async function load(path) {
     logLevel: "silent",
     oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
     ssr: { noExternal: true },
-    build: { ssr: resolve(ROOT, path), write: false, target: "node20", rolldownOptions: { output: { codeSplitting: false } } },
+    build: {
+      ssr: resolve(ROOT, path),
+      write: false,
+      target: "node20",
+      rolldownOptions: { output: { codeSplitting: false } },
+    },
   });
   const [first] = [built].flat();
   if (!first || !("output" in first)) throw new Error(`${path} was not built`);
@@ -29,7 +34,8 @@ export async function load(path) {
 
 /** The program, built for tests, or the one that CATALOGQL names. */
 export function program() {
-  const path = process.env.CATALOGQL ?? resolve(ROOT, "..", process.env.CARGO_TARGET_DIR ?? "target", "debug/catalogql");
+  const path =
+    process.env.CATALOGQL ?? resolve(ROOT, "..", process.env.CARGO_TARGET_DIR ?? "target", "debug/catalogql");
   if (!existsSync(path)) throw new Error(`${path} is missing: run \`cargo build\``);
   return path;
 }

@@ -1,5 +1,5 @@
-// States of packages that are rare: refused, deprecated, invalid, hostile. In both themes and on three widths they have no
-// barrier, nothing beyond the edge, no word on the console, and nothing of a catalog is executed.
+// States of packages that are rare: refused, deprecated, invalid, hostile. In both themes and on three widths they
+// have no barrier, nothing beyond the edge, no word on the console, and nothing of a catalog is executed.
 
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
@@ -19,12 +19,24 @@ const THEMES = /** @type {const} */ (["light", "dark"]);
 const VIEWS = [
   { name: "package-refused", search: "?catalog=example&package=quillstore", refused: true },
   { name: "package-version-missing", search: "?catalog=example&package=quillstore&version=9.9.9" },
-  { name: "package-install-hostile", search: "?catalog=hostile&package=hostile-operator&tab=install", act: openDetails },
+  {
+    name: "package-install-hostile",
+    search: "?catalog=hostile&package=hostile-operator&tab=install",
+    act: openDetails,
+  },
   { name: "package-updates-selected", search: "?catalog=example&package=quillstore&tab=updates", act: select },
   { name: "package-updates-invalid", search: "?catalog=hostile&package=broken&tab=updates", act: select },
-  { name: "version-deprecated", search: "?catalog=example&package=quillstore&bundle=quillstore.v1.2.0", act: openDetails },
+  {
+    name: "version-deprecated",
+    search: "?catalog=example&package=quillstore&bundle=quillstore.v1.2.0",
+    act: openDetails,
+  },
   { name: "version-missing", search: "?catalog=example&package=quillstore&bundle=none" },
-  { name: "compare-changed", search: "?catalog=example&package=quillstore&from=quillstore.v1.2.0&to=quillstore.v2.0.0-rc.1", act: openDetails },
+  {
+    name: "compare-changed",
+    search: "?catalog=example&package=quillstore&from=quillstore.v1.2.0&to=quillstore.v2.0.0-rc.1",
+    act: openDetails,
+  },
   { name: "compare-missing", search: "?catalog=example&package=quillstore&from=quillstore.v1.2.0&to=none" },
   { name: "resolve-ambiguous", search: "?resolve=1&name=quillstore&channel=stable" },
   { name: "resolve-deprecated", search: "?resolve=1&name=hostile-operator", act: openDetails },
@@ -76,8 +88,14 @@ for (const { name, search, act, refused } of VIEWS) {
 
 /** @param {import("playwright-core").Route} route */
 function refuse(route) {
-  const errors = [{ message: "the request costs 123,456 units, at most 100,000 are allowed", extensions: { code: "COST_TOO_HIGH" } }];
-  return route.fulfill({ status: 400, contentType: "application/graphql-response+json", body: JSON.stringify({ errors }) });
+  const errors = [
+    { message: "the request costs 123,456 units, at most 100,000 are allowed", extensions: { code: "COST_TOO_HIGH" } },
+  ];
+  return route.fulfill({
+    status: 400,
+    contentType: "application/graphql-response+json",
+    body: JSON.stringify({ errors }),
+  });
 }
 
 /** Opens what can be opened. @param {Page} page */

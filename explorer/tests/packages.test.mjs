@@ -49,12 +49,18 @@ after(async () => {
 
 beforeEach(async () => {
   opened = [];
-  context = await browser.newContext({ viewport: { width: 1400, height: 900 }, permissions: ["clipboard-read", "clipboard-write"] });
+  context = await browser.newContext({
+    viewport: { width: 1400, height: 900 },
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
 });
 
 afterEach(async () => {
   await context.close();
-  assert.deepEqual(opened.flatMap(({ faults }) => faults), []);
+  assert.deepEqual(
+    opened.flatMap(({ faults }) => faults),
+    [],
+  );
 });
 
 /** @param {string} search */
@@ -72,12 +78,18 @@ test("the update graph is walked by keys", async () => {
   const page = await open("?catalog=example&package=quillstore&tab=updates");
   const rows = page.locator("[data-row]");
   assert.equal(await rows.count(), 6);
-  assert.deepEqual(await page.locator("[data-row][tabindex='0']").allTextContents(), [await rows.first().textContent()]);
+  assert.deepEqual(await page.locator("[data-row][tabindex='0']").allTextContents(), [
+    await rows.first().textContent(),
+  ]);
   await rows.first().focus();
   await page.keyboard.press("ArrowDown");
   await selected(page, ["1.4.0"]);
   const panel = page.getByRole("complementary", { name: "Selected version" });
-  assert.deepEqual(await panel.getByRole("heading").allTextContents(), ["1.4.0", "Can be upgraded to 1", "Can be upgraded to it 3"]);
+  assert.deepEqual(await panel.getByRole("heading").allTextContents(), [
+    "1.4.0",
+    "Can be upgraded to 1",
+    "Can be upgraded to it 3",
+  ]);
   await page.keyboard.press("End");
   await selected(page, ["1.0.0"]);
   await page.keyboard.press("Space");
@@ -120,9 +132,13 @@ test("two versions that are selected lead to their comparison", async () => {
 
 test("each version is compared with what it replaces, or else with the next lower one", async () => {
   const page = await open("?catalog=example&package=quillstore&tab=versions");
-  const rows = await page.locator("main tbody tr").evaluateAll((rows) =>
-    rows.map((row) => [row.querySelector("th a"), row.querySelector("td:last-child a")].map((link) => link?.textContent ?? "")),
-  );
+  const rows = await page
+    .locator("main tbody tr")
+    .evaluateAll((rows) =>
+      rows.map((row) =>
+        [row.querySelector("th a"), row.querySelector("td:last-child a")].map((link) => link?.textContent ?? ""),
+      ),
+    );
   assert.deepEqual(rows, [
     ["2.0.0-rc.1", "2.0.0-rc.1: Compare with 1.4.0"],
     ["1.4.0", "1.4.0: Compare with 1.2.1"],
@@ -132,24 +148,39 @@ test("each version is compared with what it replaces, or else with the next lowe
     ["1.0.0", ""],
   ]);
   await page.getByLabel("Channel").selectOption("candidate");
-  await page.getByRole("status").filter({ hasText: /^2 versions$/ }).waitFor();
+  await page
+    .getByRole("status")
+    .filter({ hasText: /^2 versions$/ })
+    .waitFor();
 });
 
 test("channels and heads narrow the update graph, and the channel is in the address", async () => {
   const page = await open("?catalog=example&package=quillstore&tab=updates");
   await page.getByLabel("Channel").selectOption("candidate");
-  await page.getByRole("status").filter({ hasText: /^2 versions$/ }).waitFor();
+  await page
+    .getByRole("status")
+    .filter({ hasText: /^2 versions$/ })
+    .waitFor();
   assert.match(page.url(), /channel=candidate/);
   await page.getByLabel("Only heads").check();
-  await page.getByRole("status").filter({ hasText: /^1 version$/ }).waitFor();
+  await page
+    .getByRole("status")
+    .filter({ hasText: /^1 version$/ })
+    .waitFor();
 });
 
 test("the update graph is copied as the command prints it", async () => {
   const page = await open("?catalog=example&package=quillstore&tab=updates");
-  for (const [label, format] of [["Mermaid", "mermaid"], ["DOT", "dot"]]) {
+  for (const [label, format] of [
+    ["Mermaid", "mermaid"],
+    ["DOT", "dot"],
+  ]) {
     await page.getByRole("button", { name: label }).click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
-    assert.equal(await copied(page), execFileSync(program(), ["graph", EXAMPLE, "quillstore", "-o", format ?? ""], { encoding: "utf8" }));
+    assert.equal(
+      await copied(page),
+      execFileSync(program(), ["graph", EXAMPLE, "quillstore", "-o", format ?? ""], { encoding: "utf8" }),
+    );
     await page.getByRole("button", { name: label }).waitFor();
   }
 });
@@ -166,7 +197,12 @@ test("the manifest follows the choices, and a key copies it", async () => {
   await page.keyboard.press("y");
   await page.getByRole("button", { name: "Copied" }).waitFor();
   const manifest = await copied(page);
-  for (const line of ["  namespace: databases", "      version: 2.0.0-rc.1", "      - candidate", "    name: quillstore-installer"]) {
+  for (const line of [
+    "  namespace: databases",
+    "      version: 2.0.0-rc.1",
+    "      - candidate",
+    "    name: quillstore-installer",
+  ]) {
     assert.ok(manifest.replaceAll('"', "").split("\n").includes(line), `${line} is not in\n${manifest}`);
   }
 });
@@ -183,7 +219,9 @@ test("a package that is in several catalogs offers them, and one that is in one 
 
 test("an ambiguous resolution offers the catalogs, and one of them resolves it", async () => {
   const page = await open("?resolve=1&name=quillstore&channel=stable");
-  await page.getByRole("heading", { name: "Nothing would be installed: several catalogs have an equally good bundle" }).waitFor();
+  await page
+    .getByRole("heading", { name: "Nothing would be installed: several catalogs have an equally good bundle" })
+    .waitFor();
   await page.getByRole("link", { name: /^twin: / }).click();
   await page.getByText("would be installed.", { exact: true }).waitFor();
   assert.match(page.url(), /in=twin/);
@@ -220,7 +258,8 @@ test("the update graph of the largest real package is drawn in time", async (t) 
   /** @type {number[]} */
   const times = [];
   // Other programs of the machine make it slower and never faster: once in time is in time.
-  while (times.length < 30 && !(Math.min(...times) <= DRAWING_MILLISECONDS)) times.push(await page.evaluate(redrawn, rows));
+  while (times.length < 30 && !(Math.min(...times) <= DRAWING_MILLISECONDS))
+    times.push(await page.evaluate(redrawn, rows));
   t.diagnostic(`drawn in ${times.map((time) => time.toFixed(0)).join(", ")} ms`);
   assert.ok(Math.min(...times) <= DRAWING_MILLISECONDS, `${times}`);
   return undefined;
@@ -234,7 +273,9 @@ function reportSkipped(t) {
   if (list) appendFileSync(list, `a real package\t${t.name}\n`);
 }
 
-/** Shows heads only and then all rows again, and tells how long the latter takes, layout included. @param {number} rows */
+/**
+ * Shows heads only and then all rows again, and tells how long the latter takes, layout included. @param {number} rows
+ */
 async function redrawn(rows) {
   const box = /** @type {HTMLInputElement} */ (document.querySelector(".graph .check input"));
   const count = () => document.querySelectorAll("[data-row]").length;
@@ -257,7 +298,10 @@ async function redrawn(rows) {
 
 test("a package of many versions and channels stays usable", async (t) => {
   const page = await open("?catalog=wide&package=wide&tab=updates");
-  await page.getByRole("status").filter({ hasText: /^1,200 versions$/ }).waitFor();
+  await page
+    .getByRole("status")
+    .filter({ hasText: /^1,200 versions$/ })
+    .waitFor();
   const times = await page.evaluate(async () => {
     /** @type {HTMLElement | null} */ (document.querySelector("[data-row]"))?.focus();
     const times = [];
@@ -306,12 +350,18 @@ function wideCatalog() {
   const folder = mkdtempSync(join(tmpdir(), "catalogql-wide-"));
   const name = (/** @type {number} */ at) => `wide.v${version(at)}`;
   const version = (/** @type {number} */ at) => `${Math.floor(at / 30)}.${at % 30}.0`;
-  const entry = (/** @type {number} */ at) => ({ name: name(at), skipRange: `<${version(at)}`, ...(at > 0 && { replaces: name(at - 1) }) });
+  const entry = (/** @type {number} */ at) => ({
+    name: name(at),
+    skipRange: `<${version(at)}`,
+    ...(at > 0 && { replaces: name(at - 1) }),
+  });
   const channels = Array.from({ length: CHANNELS }, (_, channel) => ({
     schema: "olm.channel",
     package: "wide",
     name: `c${channel}`,
-    entries: Array.from({ length: VERSIONS }, (_, at) => at).filter((at) => at < (channel + 1) * 30).map(entry),
+    entries: Array.from({ length: VERSIONS }, (_, at) => at)
+      .filter((at) => at < (channel + 1) * 30)
+      .map(entry),
   }));
   const bundles = Array.from({ length: VERSIONS }, (_, at) => ({
     schema: "olm.bundle",

@@ -16,12 +16,95 @@ const OLM_V0 = "github.com/operator-framework/api@v0.45.0";
 
 /** Texts that readers of YAML 1.1 or 1.2 take for something else, or that break the syntax when they stand alone. */
 const HOSTILE = [
-  "", " ", "a b", "yes", "No", "ON", "off", "y", "n", "true", "null", "~", "Null", "1", "1.0", "1.10", "1e3", "0x1f", "0o17", "017",
-  "1_000", ".5", ".inf", "-.INF", ".nan", "12:30:45", "2001-12-14", "2001-12-14T21:59:43.10-05:00", "- a", "-", "?", ":", "a: b", "a:",
-  ":a", "#a", "a #b", "a#b", "&a", "*a", "!a", "!!str a", "|", ">", "%a", "@a", "`a", "'a", '"a', "a'b", 'a"b', "\\", "a\\nb", "[a]",
-  "{a}", "a,b", "a]", "=", "<<", "---", "...", "a\nb", "a\r\nb", "\ta", "a\t", "a\u0000b", "a\u0007b", "a\u001bb", "a\u007fb", "a\u0085b",
-  "a\u00a0b", "a\u2028b", "a\u202eb", "a\u2066b", "\ufeffa", "a\ufffeb", "é", "ß", "日本", "😀", "𝒳", ">=1.2.0 <2.0.0", "x".repeat(5000),
-  "registry.example.com:5000/a/b@sha256:0123", "$(touch /tmp/x)", "'; touch /tmp/x; '", "--help", "*", "a*b",
+  "",
+  " ",
+  "a b",
+  "yes",
+  "No",
+  "ON",
+  "off",
+  "y",
+  "n",
+  "true",
+  "null",
+  "~",
+  "Null",
+  "1",
+  "1.0",
+  "1.10",
+  "1e3",
+  "0x1f",
+  "0o17",
+  "017",
+  "1_000",
+  ".5",
+  ".inf",
+  "-.INF",
+  ".nan",
+  "12:30:45",
+  "2001-12-14",
+  "2001-12-14T21:59:43.10-05:00",
+  "- a",
+  "-",
+  "?",
+  ":",
+  "a: b",
+  "a:",
+  ":a",
+  "#a",
+  "a #b",
+  "a#b",
+  "&a",
+  "*a",
+  "!a",
+  "!!str a",
+  "|",
+  ">",
+  "%a",
+  "@a",
+  "`a",
+  "'a",
+  '"a',
+  "a'b",
+  'a"b',
+  "\\",
+  "a\\nb",
+  "[a]",
+  "{a}",
+  "a,b",
+  "a]",
+  "=",
+  "<<",
+  "---",
+  "...",
+  "a\nb",
+  "a\r\nb",
+  "\ta",
+  "a\t",
+  "a\u0000b",
+  "a\u0007b",
+  "a\u001bb",
+  "a\u007fb",
+  "a\u0085b",
+  "a\u00a0b",
+  "a\u2028b",
+  "a\u202eb",
+  "a\u2066b",
+  "\ufeffa",
+  "a\ufffeb",
+  "é",
+  "ß",
+  "日本",
+  "😀",
+  "𝒳",
+  ">=1.2.0 <2.0.0",
+  "x".repeat(5000),
+  "registry.example.com:5000/a/b@sha256:0123",
+  "$(touch /tmp/x)",
+  "'; touch /tmp/x; '",
+  "--help",
+  "*",
+  "a*b",
 ];
 
 /** What a strict reader of YAML 1.1 reads. @param {string} text */
@@ -70,7 +153,9 @@ test("a ClusterExtension says no more than was chosen", () => {
   assert.deepEqual(read(snippets.clusterExtension(INSTALL)), [expected({})]);
   const chosen = { ...INSTALL, channels: ["1.0", "yes"], version: "1.0", serviceAccount: "installer" };
   const catalog = { channels: ["1.0", "yes"], version: "1.0" };
-  assert.deepEqual(read(snippets.clusterExtension(chosen)), [expected(catalog, { serviceAccount: { name: "installer" } })]);
+  assert.deepEqual(read(snippets.clusterExtension(chosen)), [
+    expected(catalog, { serviceAccount: { name: "installer" } }),
+  ]);
 });
 
 const SUBSCRIBE = {
@@ -88,10 +173,16 @@ test("Kubernetes accepts the manifests of OLM v0", () => {
   for (const installModes of [["ALL_NAMESPACES"], ["OWN_NAMESPACE"], ["SINGLE_NAMESPACE"], []]) {
     const documents = read(snippets.subscription({ ...SUBSCRIBE, installModes }));
     const needsGroup = installModes.length > 0 && installModes[0] !== "ALL_NAMESPACES";
-    assert.deepEqual(documents.map((/** @type {any} */ each) => each.kind), needsGroup ? ["OperatorGroup", "Subscription"] : ["Subscription"]);
+    assert.deepEqual(
+      documents.map((/** @type {any} */ each) => each.kind),
+      needsGroup ? ["OperatorGroup", "Subscription"] : ["Subscription"],
+    );
     for (const document of documents) assert.deepEqual(faults(document, definitions), []);
     assert.equal(documents.at(-1).spec.channel, "1.10");
-    if (needsGroup) assert.deepEqual(documents[0].spec.targetNamespaces, [installModes[0] === "OWN_NAMESPACE" ? "operators" : "namespace-to-watch"]);
+    if (needsGroup)
+      assert.deepEqual(documents[0].spec.targetNamespaces, [
+        installModes[0] === "OWN_NAMESPACE" ? "operators" : "namespace-to-watch",
+      ]);
   }
 });
 
@@ -111,7 +202,10 @@ test("a shell passes the words of a command on", () => {
 });
 
 test("curl sends the document and its variables", () => {
-  const text = snippets.curl("http://127.0.0.1:1/graphql", "query Q($a: String) { a(b: $a) }", { a: "it's", b: undefined });
+  const text = snippets.curl("http://127.0.0.1:1/graphql", "query Q($a: String) { a(b: $a) }", {
+    a: "it's",
+    b: undefined,
+  });
   const expected = [
     "curl --silent --get http://127.0.0.1:1/graphql \\",
     "  --data-urlencode 'query=query Q($a: String) { a(b: $a) }' \\",
@@ -128,7 +222,9 @@ test("images are listed once, in order", () => {
 function definitionsOfV0() {
   const output = execFileSync("go", ["mod", "download", "-json", OLM_V0], { cwd: "/", encoding: "utf8" });
   const { Dir } = JSON.parse(output);
-  return ["subscriptions", "operatorgroups"].flatMap((name) => read(readFileSync(join(Dir, `crds/operators.coreos.com_${name}.yaml`), "utf8")));
+  return ["subscriptions", "operatorgroups"].flatMap((name) =>
+    read(readFileSync(join(Dir, `crds/operators.coreos.com_${name}.yaml`), "utf8")),
+  );
 }
 
 /**
@@ -154,13 +250,18 @@ function faults(object, definitions) {
 function check(value, schema, path, found) {
   const types = { object: "object", string: "string", integer: "number", boolean: "boolean", array: "object" };
   const type = /** @type {keyof typeof types} */ (schema.type);
-  if (typeof value !== types[type] || Array.isArray(value) !== (type === "array")) return void found.push(`${path} is no ${type}`);
+  if (typeof value !== types[type] || Array.isArray(value) !== (type === "array"))
+    return void found.push(`${path} is no ${type}`);
   if (schema.enum && !schema.enum.includes(value)) found.push(`${path} is ${value}`);
   if (schema.pattern && !new RegExp(schema.pattern).test(value)) found.push(`${path} does not match ${schema.pattern}`);
   if (value.length > (schema.maxLength ?? Infinity)) found.push(`${path} is too long`);
-  if (type === "array") value.forEach((/** @type {any} */ item, /** @type {number} */ at) => check(item, schema.items, `${path}[${at}]`, found));
+  if (type === "array")
+    value.forEach((/** @type {any} */ item, /** @type {number} */ at) =>
+      check(item, schema.items, `${path}[${at}]`, found),
+    );
   if (type !== "object") return;
-  for (const name of schema.required ?? []) if (!(name in value) && !["metadata"].includes(name)) found.push(`${path}.${name} is missing`);
+  for (const name of schema.required ?? [])
+    if (!(name in value) && !["metadata"].includes(name)) found.push(`${path}.${name} is missing`);
   for (const [name, member] of Object.entries(value)) {
     const of = schema.properties?.[name] ?? schema.additionalProperties;
     if (of) check(member, of, `${path}.${name}`, found);

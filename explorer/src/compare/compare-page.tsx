@@ -49,7 +49,11 @@ export default function ComparePage({ address }: { address: CompareAddress }) {
       {found && (
         <div class={result.stale ? "stack stale" : "stack"} aria-busy={result.loading}>
           <Sides address={address} found={found} />
-          {found.from && found.to ? <Both address={address} from={found.from} to={found.to} /> : <Missing address={address} found={found} />}
+          {found.from && found.to ? (
+            <Both address={address} from={found.from} to={found.to} />
+          ) : (
+            <Missing address={address} found={found} />
+          )}
         </div>
       )}
       <OpenInPlayground document={Compare} variables={variables} />
@@ -101,7 +105,9 @@ function Both({ address, from, to }: { address: CompareAddress; from: From; to: 
   const [before, after] = [from.metadata?.description ?? "", to.metadata?.description ?? ""];
   return (
     <>
-      {to.deprecation && <DeprecationAlert what={`Version ${to.version ?? to.name}`} message={to.deprecation.message} />}
+      {to.deprecation && (
+        <DeprecationAlert what={`Version ${to.version ?? to.name}`} message={to.deprecation.message} />
+      )}
       <Path address={address} from={from} to={to} />
       <section class="card stack">
         <h2>Facts</h2>
@@ -142,7 +148,10 @@ function Path({ address, from, to }: { address: CompareAddress; from: From; to: 
             {path.map((step) => (
               <li key={step.toName}>
                 <span aria-hidden="true">→ </span>
-                <Link to={{ page: "version", catalog, package: packageName, bundle: step.toName }} title={`in ${step.channelNames.join(", ")}`}>
+                <Link
+                  to={{ page: "version", catalog, package: packageName, bundle: step.toName }}
+                  title={`in ${step.channelNames.join(", ")}`}
+                >
                   <bdi>{step.to?.version ?? step.toName}</bdi>
                 </Link>{" "}
                 {step.to?.deprecation && <Deprecated message={step.to.deprecation.message} />}
@@ -285,7 +294,8 @@ function Change({ kind, children }: { kind: keyof typeof KINDS; children: Compon
 }
 
 function Images({ from, to }: { from: Compared; to: Compared }) {
-  const list = ({ image, relatedImages }: Compared) => [image, ...relatedImages.map((each) => each.image)].filter(Boolean);
+  const list = ({ image, relatedImages }: Compared) =>
+    [image, ...relatedImages.map((each) => each.image)].filter(Boolean);
   const changes = imageChanges(list(from), list(to));
   if (changes.length === 0) return null;
   const differing = changes.filter(({ before, after }) => before.join() !== after.join());

@@ -18,7 +18,10 @@ const WORDS: Record<string, (version: string) => string> = {
  */
 export function rangeInWords(range: string): string {
   const alternatives = range.split("||").map((part) => {
-    const comparators = part.trim().replace(/([<>=!])\s+/g, "$1").split(/[\s,]+/);
+    const comparators = part
+      .trim()
+      .replace(/([<>=!])\s+/g, "$1")
+      .split(/[\s,]+/);
     return comparators.map((comparator) => {
       const [, sign, version] = /^([<>=!]*)v?(\d+\.\d+\.\d+(?:[-+][\w.+-]*)?)$/.exec(comparator) ?? [];
       return version === undefined ? undefined : WORDS[sign!]?.(version);

@@ -60,10 +60,18 @@ function drawLanes(lanes: readonly Lane[], place: Place, start: number, count: n
 const KINDS = ["skips", "replaces"] as const;
 
 /** Dots that the selected version can go to, that are on the path between two, and its own. */
-function marks(lanes: readonly Lane[], place: Place, start: number, count: number, related: ReadonlyMap<number, string>) {
+function marks(
+  lanes: readonly Lane[],
+  place: Place,
+  start: number,
+  count: number,
+  related: ReadonlyMap<number, string>,
+) {
   if (related.size === 0) return null;
   const rows = place.rows.slice(start, start + count);
-  const marked = new Map(rows.flatMap((row, at) => (/to|path|current/.test(related.get(row) ?? "") ? [[row, at] as const] : [])));
+  const marked = new Map(
+    rows.flatMap((row, at) => (/to|path|current/.test(related.get(row) ?? "") ? [[row, at] as const] : [])),
+  );
   if (marked.size === 0) return null;
   return lanes.map((lane) => (
     <g key={`marks ${lane.channel}`} class={`marks lane-${lane.colour + 1}`}>

@@ -44,7 +44,10 @@ export function UpdateGraph({ catalog, packageName, data, channel, withChannel }
   const lanes = useMemo(() => layOut(upgrades, shown), [upgrades, shown]);
   const isNarrow = useNarrow();
   const columns = isNarrow ? MAX_COLUMNS / 2 : MAX_COLUMNS;
-  const drawn = useMemo(() => (allLanes ? lanes : lanes.filter((lane) => lane.column < columns)), [lanes, allLanes, columns]);
+  const drawn = useMemo(
+    () => (allLanes ? lanes : lanes.filter((lane) => lane.column < columns)),
+    [lanes, allLanes, columns],
+  );
   const rows = useMemo(() => rowsOf(upgrades, lanes, onlyHeads), [upgrades, lanes, onlyHeads]);
   const place = useMemo((): Place => ({ lane: isNarrow ? 12 : 18, row: isNarrow ? 52 : 32, rows }), [isNarrow, rows]);
   const [selection, setSelection] = useState<Selection>(() => recall("selection") ?? {});
@@ -81,7 +84,13 @@ export function UpdateGraph({ catalog, packageName, data, channel, withChannel }
           onSelect={setSelection}
           open={open}
         />
-        <Selected catalog={catalog} packageName={packageName} upgrades={upgrades} selection={selection} onSelect={setSelection} />
+        <Selected
+          catalog={catalog}
+          packageName={packageName}
+          upgrades={upgrades}
+          selection={selection}
+          onSelect={setSelection}
+        />
       </div>
     </div>
   );
@@ -201,7 +210,14 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
     onSelect({ current: name, marked: marked === name ? undefined : marked });
   };
   const moved = (event: KeyboardEvent) => {
-    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
+    const steps: Record<string, number> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: 10,
+      PageUp: -10,
+      Home: -Infinity,
+      End: Infinity,
+    };
     const at = Math.max(current, 0);
     const step = steps[event.key];
     if (step !== undefined) {
@@ -250,7 +266,14 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
       </div>
       {chunks.map((start) => (
         <div key={start} role="rowgroup" class="graph-chunk">
-          <Drawing lanes={lanes} place={place} start={start} count={Math.min(CHUNK, rows.length - start)} width={width} related={related} />
+          <Drawing
+            lanes={lanes}
+            place={place}
+            start={start}
+            count={Math.min(CHUNK, rows.length - start)}
+            width={width}
+            related={related}
+          />
           {rows.slice(start, start + CHUNK).map((row, index) => (
             <GraphRow
               key={row}
@@ -259,7 +282,9 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
               heads={heads.get(row) ?? NONE}
               stranded={stranded.get(row) ?? NONE}
               style={related.get(row) ?? ""}
-              isSelected={upgrades.rows[row]!.name === selection.current || upgrades.rows[row]!.name === selection.marked}
+              isSelected={
+                upgrades.rows[row]!.name === selection.current || upgrades.rows[row]!.name === selection.marked
+              }
               isCurrent={start + index === Math.max(current, 0)}
               at={start + index}
             />
@@ -290,7 +315,9 @@ function GraphRow({ upgrades, row, heads, stranded, style, isSelected, isCurrent
   // Most rows are as they were when another one is selected.
   return useMemo(() => {
     const { name, bundle, entries } = upgrades.rows[row]!;
-    const channels = entries.map(({ channel }) => upgrades.channels[channel]!.name).filter((name) => !heads.includes(name));
+    const channels = entries
+      .map(({ channel }) => upgrades.channels[channel]!.name)
+      .filter((name) => !heads.includes(name));
     const ranges = [...new Set(entries.flatMap(({ entry }) => entry.skipRange ?? []))];
     return (
       <div

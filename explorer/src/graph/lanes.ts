@@ -1,5 +1,5 @@
-// Where the update graph is drawn: a row for each version, a lane for each channel, as in the graph of a version control
-// log. Pure: numbers of rows and columns come out, not pixels.
+// Where the update graph is drawn: a row for each version, a lane for each channel, as in the graph of a version
+// control log. Pure: numbers of rows and columns come out, not pixels.
 //
 // General layouts were measured on real packages: with the edges of skip ranges none ends within a minute, and without
 // them they take 10 to 900 ms and give pictures of 15,000 pixels. Lanes take less than 10 ms and can be read.
@@ -100,7 +100,9 @@ function head(lane: Lane): number {
   return lane.dots.find(({ mark }) => mark === "head")?.row ?? Infinity;
 }
 
-/** Puts each lane into the first column in which nothing is drawn at its rows. The default channel stays at the left. */
+/**
+ * Puts each lane into the first column in which nothing is drawn at its rows. The default channel stays at the left.
+ */
 function pack([first, ...others]: Lane[]) {
   const columns: Lane[][] = [];
   const [top, bottom] = [(lane: Lane) => lane.dots[0]?.row ?? 0, (lane: Lane) => lane.dots.at(-1)?.row ?? 0];

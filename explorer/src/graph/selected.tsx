@@ -29,7 +29,11 @@ export function Selected(props: SelectedProps) {
   const row = upgrades.places.get(selection.current ?? "");
   const marked = upgrades.places.get(selection.marked ?? "");
   return (
-    <aside class={row === undefined ? "graph-selected card nothing" : "graph-selected card"} aria-label="Selected version" onClickCapture={() => remember("selection", selection)}>
+    <aside
+      class={row === undefined ? "graph-selected card nothing" : "graph-selected card"}
+      aria-label="Selected version"
+      onClickCapture={() => remember("selection", selection)}
+    >
       {row === undefined ? (
         <p class="subtle">Select a version to see what can be upgraded to it, and what it can be upgraded to.</p>
       ) : marked === undefined || marked === row ? (
@@ -68,12 +72,28 @@ function One({ catalog, packageName, upgrades, selection, onSelect, row }: Selec
             Open
           </Link>
         )}
-        <button type="button" aria-pressed={isMarked} onClick={() => onSelect({ current: name, marked: isMarked ? undefined : name })}>
+        <button
+          type="button"
+          aria-pressed={isMarked}
+          onClick={() => onSelect({ current: name, marked: isMarked ? undefined : name })}
+        >
           {isMarked ? "Select another version" : "Compare with another"}
         </button>
       </p>
-      <Steps title="Can be upgraded to" none="Nothing" steps={upgrades.successors(row)} upgrades={upgrades} onSelect={onSelect} />
-      <Steps title="Can be upgraded to it" none="No other version" steps={upgrades.predecessors(row)} upgrades={upgrades} onSelect={onSelect} />
+      <Steps
+        title="Can be upgraded to"
+        none="Nothing"
+        steps={upgrades.successors(row)}
+        upgrades={upgrades}
+        onSelect={onSelect}
+      />
+      <Steps
+        title="Can be upgraded to it"
+        none="No other version"
+        steps={upgrades.predecessors(row)}
+        upgrades={upgrades}
+        onSelect={onSelect}
+      />
     </>
   );
 }
@@ -105,7 +125,13 @@ function Two({ catalog, packageName, upgrades, onSelect, from, to }: SelectedPro
         {haveBundles && (
           <Link
             class="button"
-            to={{ page: "compare", catalog, package: packageName, from: upgrades.rows[from]!.name, to: upgrades.rows[to]!.name }}
+            to={{
+              page: "compare",
+              catalog,
+              package: packageName,
+              from: upgrades.rows[from]!.name,
+              to: upgrades.rows[to]!.name,
+            }}
           >
             Compare
           </Link>

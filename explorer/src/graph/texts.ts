@@ -35,7 +35,9 @@ function channelTitle({ name, isDefault, deprecation }: Upgrades["channels"][num
   return name + (isDefault ? " (default)" : "") + (deprecation ? " (deprecated)" : "");
 }
 
-/** A channel as a box, lowest version first. What an entry replaces is drawn also where the channel does not have it. */
+/**
+ * A channel as a box, lowest version first. What an entry replaces is drawn also where the channel does not have it.
+ */
 function drawnChannel(upgrades: Upgrades, at: number): DrawnChannel {
   const channel = upgrades.channels[at]!;
   const [heads, stranded] = [upgrades.heads(at), upgrades.stranded(at)];

@@ -1,8 +1,8 @@
 // Which versions of a package can be upgraded to which, from what the entries of its channels say. It knows names and
 // rows, and nothing of pictures.
 //
-// An edge by a skip range is never stored: a package with a range in each of n entries has up to n² of them. Ranges stay
-// runs of rows, and the rows are the versions in order.
+// An edge by a skip range is never stored: a package with a range in each of n entries has up to n² of them. Ranges
+// stay runs of rows, and the rows are the versions in order.
 
 /** A channel with its entries, as the API gives it. */
 export interface Channel {
@@ -267,7 +267,9 @@ function rowsOf<V extends Version>(data: UpgradeData<V>): Row<V>[] {
   return [...inRowOrder(versions), ...unconnected.map(({ row }) => row)];
 }
 
-/** Puts each absent name beside a row that replaces it or that it replaces, beginning with the versions, lowest first. */
+/**
+ * Puts each absent name beside a row that replaces it or that it replaces, beginning with the versions, lowest first.
+ */
 function placeAbsent<V extends Version>(all: Map<string, Neighbours<V>>, versions: readonly Neighbours<V>[]) {
   const replacing = new Map<string, Neighbours<V>[]>();
   for (const one of all.values()) {

@@ -1,5 +1,5 @@
-// Shows Markdown that strangers wrote: marked's tokens become elements. No HTML of theirs gets into the page, nothing is
-// loaded, and no link leads anywhere but to the web or to a mailbox.
+// Shows Markdown that strangers wrote: marked's tokens become elements. No HTML of theirs gets into the page, nothing
+// is loaded, and no link leads anywhere but to the web or to a mailbox.
 
 import { Lexer, type MarkedToken, type Token, type Tokens } from "marked";
 import type { ComponentChildren, VNode } from "preact";
@@ -7,7 +7,9 @@ import { useMemo } from "preact/hooks";
 
 import { WebLink } from "./web-link";
 
-/** Longest text that is read as Markdown, in UTF-16 units; a longer one is shown as it is. Real ones have up to 34,000. */
+/**
+ * Longest text that is read as Markdown, in UTF-16 units; a longer one is shown as it is. Real ones have up to 34,000.
+ */
 export const MAX_MARKDOWN = 100_000;
 
 /** Nesting that is shown as such, of quotes, lists and emphasis; what is deeper is shown as it is written. */

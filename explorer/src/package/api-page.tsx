@@ -12,7 +12,9 @@ import { useQuery } from "../use-query";
 
 type Page = NonNullable<ApiData["providers"]>;
 type Requirers = NonNullable<ApiData["requirers"]>;
-type Bundle = Requirers["nodes"][number] & { providedApis?: readonly { group: string; version: string; kind: string }[] };
+type Bundle = Requirers["nodes"][number] & {
+  providedApis?: readonly { group: string; version: string; kind: string }[];
+};
 
 export default function ApiPage({ address }: { address: ApiAddress }) {
   const { group, kind } = address;
@@ -30,7 +32,8 @@ export default function ApiPage({ address }: { address: ApiAddress }) {
         </p>
       </header>
       <label class="check">
-        <input type="checkbox" checked={allVersions} onChange={() => setAllVersions(!allVersions)} /> All versions, not only channel heads
+        <input type="checkbox" checked={allVersions} onChange={() => setAllVersions(!allVersions)} /> All versions, not
+        only channel heads
       </label>
       <Result of={result} document={Api} variables={variables}>
         {({ providers, requirers }) => (
@@ -100,7 +103,11 @@ function OfPackage({ bundles, api }: { bundles: readonly Bundle[]; api: ApiAddre
         <ul role="list" class="chips-list">
           {bundles.map((bundle) => (
             <li key={bundle.name}>
-              <Link class="tag" to={{ page: "version", catalog: catalog.name, package: name, bundle: bundle.name }} title={bundle.channelNames.join(", ")}>
+              <Link
+                class="tag"
+                to={{ page: "version", catalog: catalog.name, package: name, bundle: bundle.name }}
+                title={bundle.channelNames.join(", ")}
+              >
                 <bdi>{bundle.version ?? bundle.name}</bdi>
                 {apiVersions(bundle, api)}
               </Link>{" "}

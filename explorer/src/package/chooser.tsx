@@ -43,6 +43,8 @@ export function Chooser({ address, found, bundle }: Omit<TabProps, "versions">) 
 }
 
 /** The version in a list of choices. */
-export function versionLabel(version: Pick<NonNullable<FoundPackage["versions"]>["nodes"][number], "name" | "version" | "deprecation">): string {
+export function versionLabel(
+  version: Pick<NonNullable<FoundPackage["versions"]>["nodes"][number], "name" | "version" | "deprecation">,
+): string {
   return [version.version ?? version.name, version.deprecation && "deprecated"].filter(Boolean).join(" · ");
 }

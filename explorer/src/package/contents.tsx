@@ -23,7 +23,12 @@ interface BundleName {
 }
 
 /** `isPage` where nothing else is shown. */
-export function BundleContentsView({ catalog, packageName, bundle, isPage = false }: BundleName & { isPage?: boolean }) {
+export function BundleContentsView({
+  catalog,
+  packageName,
+  bundle,
+  isPage = false,
+}: BundleName & { isPage?: boolean }) {
   const variables = { catalog, package: packageName, bundle };
   const result = useQuery(BundleContents, variables);
   return (
@@ -33,7 +38,12 @@ export function BundleContentsView({ catalog, packageName, bundle, isPage = fals
           found && (
             <div class="stack">
               <Images image={found.image} related={found.relatedImages} />
-              <Properties catalog={catalog} packageName={packageName} bundle={bundle} types={found.properties.map(({ type }) => type)} />
+              <Properties
+                catalog={catalog}
+                packageName={packageName}
+                bundle={bundle}
+                types={found.properties.map(({ type }) => type)}
+              />
             </div>
           )
         }

@@ -53,7 +53,11 @@ function Author({ provider, createdAt, maintainers, links, repository, support }
       )}
       {maintainers.length > 0 && (
         <Fact term="Maintainers">
-          <List items={maintainers.map(({ name, email }) => (email ? <WebLink href={`mailto:${email}`}>{name ?? email}</WebLink> : name))} />
+          <List
+            items={maintainers.map(({ name, email }) =>
+              email ? <WebLink href={`mailto:${email}`}>{name ?? email}</WebLink> : name,
+            )}
+          />
         </Fact>
       )}
       {support && <Fact term="Supported by">{support}</Fact>}
@@ -61,7 +65,15 @@ function Author({ provider, createdAt, maintainers, links, repository, support }
   );
 }
 
-function Kind({ capabilityLevel, maturity, categories, keywords, certified, certifiedLevel, validSubscriptions }: Metadata) {
+function Kind({
+  capabilityLevel,
+  maturity,
+  categories,
+  keywords,
+  certified,
+  certifiedLevel,
+  validSubscriptions,
+}: Metadata) {
   return (
     <>
       {capabilityLevel && <Fact term="Capability level">{level(capabilityLevel)}</Fact>}
@@ -83,7 +95,8 @@ function Kind({ capabilityLevel, maturity, categories, keywords, certified, cert
 }
 
 function Needs(metadata: Metadata & { maxOpenShiftVersion: string | null }) {
-  const { installModes, infrastructureFeatures, architectures, minKubeVersion, maxKubeVersion, maxOpenShiftVersion } = metadata;
+  const { installModes, infrastructureFeatures, architectures, minKubeVersion, maxKubeVersion, maxOpenShiftVersion } =
+    metadata;
   return (
     <>
       {installModes.length > 0 && <Fact term="Install modes">{installModes.map(installMode).join(", ")}</Fact>}
@@ -91,7 +104,9 @@ function Needs(metadata: Metadata & { maxOpenShiftVersion: string | null }) {
       <Fact term="Architectures">{architectures.join(", ")}</Fact>
       {(minKubeVersion || maxKubeVersion) && (
         <Fact term="Kubernetes">
-          {[minKubeVersion && `${minKubeVersion} or newer`, maxKubeVersion && `up to ${maxKubeVersion}`].filter(Boolean).join(", ")}
+          {[minKubeVersion && `${minKubeVersion} or newer`, maxKubeVersion && `up to ${maxKubeVersion}`]
+            .filter(Boolean)
+            .join(", ")}
         </Fact>
       )}
       {maxOpenShiftVersion && <Fact term="OpenShift">up to {maxOpenShiftVersion}</Fact>}

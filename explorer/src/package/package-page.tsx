@@ -194,7 +194,9 @@ function Alerts({ address, found, bundle }: HeadProps) {
     <>
       {found.deprecation && <DeprecationAlert what="This package" message={found.deprecation.message} />}
       {channel?.deprecation && <DeprecationAlert what={what} message={channel.deprecation.message} />}
-      {bundle?.deprecation && <DeprecationAlert what={`Version ${bundle.version ?? bundle.name}`} message={bundle.deprecation.message} />}
+      {bundle?.deprecation && (
+        <DeprecationAlert what={`Version ${bundle.version ?? bundle.name}`} message={bundle.deprecation.message} />
+      )}
     </>
   );
 }
@@ -206,7 +208,11 @@ function Overview({ address, found, bundle }: TabProps) {
     <div class="halves">
       <div class="stack">
         <section class="card" aria-label="Description">
-          {description ? <Markdown text={description} level={2} /> : <p class="subtle">The catalog has no description of it.</p>}
+          {description ? (
+            <Markdown text={description} level={2} />
+          ) : (
+            <p class="subtle">The catalog has no description of it.</p>
+          )}
         </section>
         {bundle && <ProvidedApis bundle={bundle} />}
         {bundle && <Requirements catalog={address.catalog} packageName={found.name} bundle={bundle} />}

@@ -28,7 +28,9 @@ export function Problems({ address, found }: TabProps) {
                   <Item key={at} address={address} problem={problem} />
                 ))}
               </ul>
-              {problems.totalCount > problems.nodes.length && <p>{problems.totalCount - problems.nodes.length} more are not shown.</p>}
+              {problems.totalCount > problems.nodes.length && (
+                <p>{problems.totalCount - problems.nodes.length} more are not shown.</p>
+              )}
             </div>
           );
         }}
@@ -46,7 +48,9 @@ function Item({ address, problem }: Pick<TabProps, "address"> & { problem: Probl
   return (
     <li>
       <p class="package-names">
-        <span class={`badge ${severity === "ERROR" ? "danger" : "warning"}`}>{severity === "ERROR" ? "Error" : "Warning"}</span>
+        <span class={`badge ${severity === "ERROR" ? "danger" : "warning"}`}>
+          {severity === "ERROR" ? "Error" : "Warning"}
+        </span>
         <code>{code}</code>
         {channelName && (
           <Link to={{ page: "package", catalog, package: name, tab: "updates", channel: channelName }}>

@@ -5,7 +5,15 @@ import { RequiredBy } from "../generated/RequiredBy";
 import { Result } from "../parts";
 import { useQuery } from "../use-query";
 
-export function RequiredByList({ catalog, packageName, bundle }: { catalog: string; packageName: string; bundle: string }) {
+export function RequiredByList({
+  catalog,
+  packageName,
+  bundle,
+}: {
+  catalog: string;
+  packageName: string;
+  bundle: string;
+}) {
   const variables = { catalog, package: packageName, bundle };
   const result = useQuery(RequiredBy, variables);
   return (

@@ -18,7 +18,10 @@ export function loadGraph(): Promise<unknown> {
   return loading;
 }
 
-/** The graph, or whether it cannot be loaded: the server is gone, or another build is served now, which has other files. */
+/**
+ * The graph, or whether it cannot be loaded: the server is gone, or another build is served now, which has other
+ * files.
+ */
 function useGraph(): { Graph?: typeof UpdateGraph | undefined; failed: boolean } {
   const [failed, setFailed] = useState(false);
   const [, render] = useState({});

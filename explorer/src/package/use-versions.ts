@@ -30,7 +30,7 @@ export function useVersions(catalog: string, packageName: string, { skip = false
     const abort = new AbortController();
     const nodes: PackageVersion[] = [];
     const load = async () => {
-      for (let page: Bundles | null | undefined = first; page?.pageInfo.hasNextPage; ) {
+      for (let page: Bundles | null | undefined = first; page?.pageInfo.hasNextPage;) {
         const variables = { catalog, package: packageName, after: page.pageInfo.endCursor };
         const next: Answer<PackageVersionsData> = await query(PackageVersions, variables, abort.signal);
         page = next.data.package?.bundles;

@@ -140,7 +140,9 @@ function Channels({ address, found }: PartProps) {
               {found.channelEntries.map(({ channel, replaces, skips, skipRange }, at) => (
                 <tr key={at}>
                   <th scope="row">
-                    <Link to={{ page: "package", catalog, package: packageName, tab: "updates", channel: channel.name }}>
+                    <Link
+                      to={{ page: "package", catalog, package: packageName, tab: "updates", channel: channel.name }}
+                    >
                       <bdi>{channel.name}</bdi>
                     </Link>{" "}
                     {channel.isDefault && <span class="badge">default</span>}{" "}
@@ -173,7 +175,11 @@ interface Step {
 
 function Upgrades({ address, found }: PartProps) {
   const to = (found.successors ?? []).map(({ toName, to, ...rest }): Step => ({ ...rest, name: toName, ...of(to) }));
-  const from = found.predecessors.map(({ fromName, from, ...rest }): Step => ({ ...rest, name: fromName, ...of(from) }));
+  const from = found.predecessors.map(({ fromName, from, ...rest }): Step => ({
+    ...rest,
+    name: fromName,
+    ...of(from),
+  }));
   return (
     <section class="card stack">
       <h2>
@@ -230,12 +236,20 @@ function Steps({ address, steps, none, isUpgrade = false }: StepsProps) {
           </Link>
           {deprecation && <Deprecated message={deprecation.message} />}
           <span class="subtle">
-            {reasons.length > 0 ? `${reasons.map((reason) => REASONS[reason] ?? reason).join(", ")} in ` : "same version"}
+            {reasons.length > 0
+              ? `${reasons.map((reason) => REASONS[reason] ?? reason).join(", ")} in `
+              : "same version"}
             <bdi>{channelNames.join(", ")}</bdi>
           </span>
           <Link
             class="end"
-            to={{ page: "compare", catalog, package: packageName, from: isUpgrade ? bundle : name, to: isUpgrade ? name : bundle }}
+            to={{
+              page: "compare",
+              catalog,
+              package: packageName,
+              from: isUpgrade ? bundle : name,
+              to: isUpgrade ? name : bundle,
+            }}
           >
             Compare<span class="unseen"> with {version ?? name}</span>
           </Link>

@@ -32,7 +32,10 @@ export function VersionTable({ address, found, versions: all }: TabProps) {
                 <select
                   value={channel ?? ""}
                   onChange={({ currentTarget }) =>
-                    navigate({ ...address, channel: currentTarget.value || undefined, version: undefined }, { stay: true })
+                    navigate(
+                      { ...address, channel: currentTarget.value || undefined, version: undefined },
+                      { stay: true },
+                    )
                   }
                 >
                   <option value="">All ({found.channels.length})</option>
@@ -45,7 +48,11 @@ export function VersionTable({ address, found, versions: all }: TabProps) {
               </label>
               <p role="status">{counted(matching.length, "version")}</p>
             </div>
-            {matching.length === 0 ? <Empty title="No versions" /> : <Table address={address} versions={shown} all={versions} previous={previous} />}
+            {matching.length === 0 ? (
+              <Empty title="No versions" />
+            ) : (
+              <Table address={address} versions={shown} all={versions} previous={previous} />
+            )}
             {shown.length < matching.length && (
               <p>
                 <button type="button" onClick={() => setAll(true)}>
@@ -56,7 +63,9 @@ export function VersionTable({ address, found, versions: all }: TabProps) {
           </div>
         )}
       </Result>
-      {missing && <p role="status">{missing === "loading" ? "Loading more versions …" : "Not all versions could be loaded."}</p>}
+      {missing && (
+        <p role="status">{missing === "loading" ? "Loading more versions …" : "Not all versions could be loaded."}</p>
+      )}
       <OpenInPlayground document={PackageVersions} variables={variables} />
     </>
   );
@@ -124,7 +133,9 @@ interface ChannelEntries {
   entries: readonly { name: string; replaces: string | null }[];
 }
 
-/** What each version replaces, by the default channel first; where that is not in the catalog, the next lower version. */
+/**
+ * What each version replaces, by the default channel first; where that is not in the catalog, the next lower version.
+ */
 function previousOf(channels: readonly ChannelEntries[], versions: readonly PackageVersion[]): Map<string, string> {
   const names = new Set(versions.map(({ name }) => name));
   const previous = new Map<string, string>();
@@ -133,7 +144,8 @@ function previousOf(channels: readonly ChannelEntries[], versions: readonly Pack
     if (lower) previous.set(name, lower.name);
   });
   for (const { entries } of [...channels].sort((one, other) => Number(one.isDefault) - Number(other.isDefault))) {
-    for (const { name, replaces } of entries) if (replaces !== null && names.has(replaces)) previous.set(name, replaces);
+    for (const { name, replaces } of entries)
+      if (replaces !== null && names.has(replaces)) previous.set(name, replaces);
   }
   return previous;
 }

@@ -30,7 +30,8 @@ export default function ResolvePage({ address }: { address: ResolveAddress }) {
       <header>
         <Heading title={title} />
         <p class="subtle">
-          The bundle that the controller of OLM v1 chooses for a ClusterExtension, from the catalogs that are served here.
+          The bundle that the controller of OLM v1 chooses for a ClusterExtension, from the catalogs that are served
+          here.
         </p>
       </header>
       <div class="resolve">
@@ -50,7 +51,15 @@ export default function ResolvePage({ address }: { address: ResolveAddress }) {
 }
 
 /** What the address asks for. */
-function requestOf({ name = "", version, channel, in: catalogs, selector, installed, policy }: ResolveAddress): ResolveRequest {
+function requestOf({
+  name = "",
+  version,
+  channel,
+  in: catalogs,
+  selector,
+  installed,
+  policy,
+}: ResolveAddress): ResolveRequest {
   const [bundle = "", installedVersion = ""] = splitInstalled(installed);
   return {
     packageName: name,
@@ -113,8 +122,20 @@ function Form({ address }: { address: ResolveAddress }) {
         ))}
       </datalist>
       {field("Version or range", "version", ">=1.2.0 <2.0.0")}
-      <Choices title="Channels" none="every channel" items={channelsOf(form)} chosen={address.channel} onChoose={(channel) => choose({ channel })} />
-      <Choices title="Catalogs" none="every catalog" items={catalogsOf(form)} chosen={address.in} onChoose={(chosen) => choose({ in: chosen })} />
+      <Choices
+        title="Channels"
+        none="every channel"
+        items={channelsOf(form)}
+        chosen={address.channel}
+        onChoose={(channel) => choose({ channel })}
+      />
+      <Choices
+        title="Catalogs"
+        none="every catalog"
+        items={catalogsOf(form)}
+        chosen={address.in}
+        onChoose={(chosen) => choose({ in: chosen })}
+      />
       {field("Selector for catalogs", "selector", "tier=gold")}
       {field("Installed bundle", "installed", "prometheus.v1.2.0@1.2.0")}
       <label class="check">
@@ -140,7 +161,9 @@ interface Item {
 function channelsOf(form: ResolveFormData | undefined): Item[] {
   const channels = new Map<string, Item>();
   for (const { channels: own } of form?.packages?.nodes ?? []) {
-    for (const channel of own) if (!channels.has(channel.name)) channels.set(channel.name, { value: channel.name, label: channelLabel(channel) });
+    for (const channel of own)
+      if (!channels.has(channel.name))
+        channels.set(channel.name, { value: channel.name, label: channelLabel(channel) });
   }
   return [...channels.values()];
 }
@@ -168,7 +191,8 @@ function Choices({ title, none, items, chosen, onChoose }: ChoicesProps) {
   const unknown = chosen.filter((value) => !items.some((item) => item.value === value));
   const all = [...items, ...unknown.map((value) => ({ value, label: `${value} · unknown` }))];
   if (all.length === 0) return null;
-  const toggle = (value: string, isOn: boolean) => onChoose(isOn ? [...chosen, value] : chosen.filter((other) => other !== value));
+  const toggle = (value: string, isOn: boolean) =>
+    onChoose(isOn ? [...chosen, value] : chosen.filter((other) => other !== value));
   return (
     <details class="choices" open={all.length <= 8 || undefined}>
       <summary>
@@ -178,7 +202,11 @@ function Choices({ title, none, items, chosen, onChoose }: ChoicesProps) {
         <legend class="unseen">{title}</legend>
         {all.map(({ value, label }) => (
           <label key={value} class="check">
-            <input type="checkbox" checked={chosen.includes(value)} onChange={({ currentTarget }) => toggle(value, currentTarget.checked)} />
+            <input
+              type="checkbox"
+              checked={chosen.includes(value)}
+              onChange={({ currentTarget }) => toggle(value, currentTarget.checked)}
+            />
             <bdi>{label}</bdi>
           </label>
         ))}
@@ -233,7 +261,9 @@ function Chosen({ address, resolution }: { address: ResolveAddress; resolution: 
                 <bdi>{displayName}</bdi> {bundle.version}
               </Link>
             </h2>
-            <p class="subtle">{installed === bundle.name ? "is installed already, and stays." : "would be installed."}</p>
+            <p class="subtle">
+              {installed === bundle.name ? "is installed already, and stays." : "would be installed."}
+            </p>
           </div>
           <p class="package-names">
             <code>{bundle.name}</code>
@@ -249,7 +279,11 @@ function Chosen({ address, resolution }: { address: ResolveAddress; resolution: 
         </div>
       </section>
       {deprecations.map((deprecation, at) => (
-        <DeprecationAlert key={at} what={WHAT[deprecation.schema]?.(deprecation.name) ?? deprecation.name} message={deprecation.message} />
+        <DeprecationAlert
+          key={at}
+          what={WHAT[deprecation.schema]?.(deprecation.name) ?? deprecation.name}
+          message={deprecation.message}
+        />
       ))}
       <details class="card">
         <summary>Its ClusterExtension</summary>
@@ -302,7 +336,9 @@ function Failed({ address, failure }: { address: ResolveAddress; failure: Failed
             ))}
           </Ways>
         )}
-        {code === "HAS_DEPENDENCIES" && <p>Ask for another version or channel: one without dependencies can be installed.</p>}
+        {code === "HAS_DEPENDENCIES" && (
+          <p>Ask for another version or channel: one without dependencies can be installed.</p>
+        )}
         {code === "NO_MATCHING_BUNDLE" && (
           <Ways title="Ask for less:">
             {address.version && (
@@ -373,7 +409,12 @@ function ConsideredTable({ considered }: { considered: readonly Considered[] }) 
             <tr key={`${bundle.package.catalog.name} ${bundle.name}`}>
               <th scope="row">
                 <Link
-                  to={{ page: "version", catalog: bundle.package.catalog.name, package: bundle.package.name, bundle: bundle.name }}
+                  to={{
+                    page: "version",
+                    catalog: bundle.package.catalog.name,
+                    package: bundle.package.name,
+                    bundle: bundle.name,
+                  }}
                   title={bundle.name}
                 >
                   <bdi>{bundle.version ?? bundle.name}</bdi>
@@ -393,7 +434,8 @@ function ConsideredTable({ considered }: { considered: readonly Considered[] }) 
   return (
     <section class="card stack">
       <h2>
-        Considered, best first <span class="count">{considered.length >= 100 ? "the first 100" : considered.length}</span>
+        Considered, best first{" "}
+        <span class="count">{considered.length >= 100 ? "the first 100" : considered.length}</span>
       </h2>
       {table(considered.slice(0, SHOWN_BUNDLES), "Considered bundles")}
       {rest.length > 0 && (

@@ -7,7 +7,15 @@ import { endpoint } from "../client";
 import { Package } from "../generated/Package";
 import { minified } from "../minified.mjs";
 import type { TabProps } from "../package/package-page";
-import { clusterCatalog, clusterExtension, command, curl, needsOperatorGroup, subscription, WATCHED_NAMESPACE } from "./snippets";
+import {
+  clusterCatalog,
+  clusterExtension,
+  command,
+  curl,
+  needsOperatorGroup,
+  subscription,
+  WATCHED_NAMESPACE,
+} from "./snippets";
 import { Snippet } from "./snippet";
 
 export function InstallSnippets(props: TabProps) {
@@ -59,14 +67,23 @@ function Extension({ address, found, bundle }: TabProps) {
           </select>
         </label>
         <label class="check">
-          <input type="checkbox" checked={hasAccount} onChange={() => setAccount(!hasAccount)} /> Service account, for older clusters
+          <input type="checkbox" checked={hasAccount} onChange={() => setAccount(!hasAccount)} /> Service account, for
+          older clusters
         </label>
       </div>
       <Snippet label="ClusterExtension" text={text}>
         The namespace {namespace} must exist, and a ClusterCatalog {catalog} must be served in the cluster.{" "}
         {!channel && "Without a channel, versions of every channel are considered. "}
         {hasAccount && "The service account must exist and be allowed to install the package. "}
-        <Link to={{ page: "resolve", name: found.name, in: [catalog], channel: channel ? [channel] : [], version: range || undefined }}>
+        <Link
+          to={{
+            page: "resolve",
+            name: found.name,
+            in: [catalog],
+            channel: channel ? [channel] : [],
+            version: range || undefined,
+          }}
+        >
           What would be installed?
         </Link>
       </Snippet>
@@ -108,7 +125,12 @@ function Field({ label, value, onInput }: { label: string; value: string; onInpu
   return (
     <label class="field">
       {label}
-      <input value={value} spellcheck={false} autocomplete="off" onInput={({ currentTarget }) => onInput(currentTarget.value)} />
+      <input
+        value={value}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      />
     </label>
   );
 }
@@ -127,7 +149,14 @@ function Commands({ address, found, bundle }: TabProps) {
   const lines = [
     command("kubectl", "catalog", "describe", "package", name),
     command("kubectl", "catalog", "versions", name, ...channel),
-    command("kubectl", "catalog", "images", name, ...channel, ...(bundle?.version && address.version ? ["--version", bundle.version] : [])),
+    command(
+      "kubectl",
+      "catalog",
+      "images",
+      name,
+      ...channel,
+      ...(bundle?.version && address.version ? ["--version", bundle.version] : []),
+    ),
     command("kubectl", "catalog", "manifest", name),
   ];
   return (

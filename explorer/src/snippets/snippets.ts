@@ -116,5 +116,8 @@ export function curl(endpoint: string, document: string, variables: object): str
 
 /** References of images, each once, one a line. */
 export function imageList(images: readonly string[]): string {
-  return [...new Set(images.filter((image) => image !== ""))].sort().map((image) => `${image}\n`).join("");
+  return [...new Set(images.filter((image) => image !== ""))]
+    .sort()
+    .map((image) => `${image}\n`)
+    .join("");
 }
