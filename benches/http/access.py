@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what --auth=delegated costs a request whose caller is known: CPU of the server, against the same with --auth=none.
+"""Measures what --auth=delegated costs a request whose caller is known: CPU of the server, against --auth=none.
 
     make bench-http
     python3 benches/http/access.py target/release/catalogql [REQUESTS]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the aggregated API beside OLM v0's packageserver on one catalog: CPU for a list and for one package, and memory.
+"""Measures the aggregated API beside OLM v0's packageserver on one catalog: CPU for a list and one package, and memory.
 
     PACKAGE_SERVER=… OPM=… python3 benches/kube/packageserver.py target/release/catalogql
 
@@ -142,8 +142,8 @@ def certify(folder, name, subject, extensions):
 
 
 def start_control_plane(stack, programs, folder):
-    openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-days", "2",
-            "-subj", "/CN=authority")
+    openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.crt",
+            "-days", "2", "-subj", "/CN=authority")
     certify(folder, "tls", "/CN=server", "subjectAltName=IP:127.0.0.1,DNS:localhost\nextendedKeyUsage=serverAuth\n")
     certify(folder, "admin", "/O=system:masters/CN=admin", "extendedKeyUsage=clientAuth\n")
     openssl(folder, "genrsa", "-out", "tokens.key", "2048")
@@ -164,7 +164,8 @@ def start_control_plane(stack, programs, folder):
         "--service-account-signing-key-file", f"{folder}/tokens.key",
         "--service-account-key-file", f"{folder}/tokens.key",
         "--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.0.0.0/24"])
-    write_kubeconfig(folder, {"client-certificate": f"{folder}/admin.crt", "client-key": f"{folder}/admin.key"}, "admin")
+    admin = {"client-certificate": f"{folder}/admin.crt", "client-key": f"{folder}/admin.key"}
+    write_kubeconfig(folder, admin, "admin")
 
     def kubectl(*arguments, stdin=None, check=True):
         command = [f"{programs}/kubectl", "--kubeconfig", f"{folder}/admin", *arguments]
