@@ -60,6 +60,46 @@ fn ranges_of_both_grammars_hold_for_any_text() {
     run(2, targets::masterminds, &RANGE_SEEDS, &RANGE_WORDS);
 }
 
+const RULE_SEEDS: [&[u8]; 6] = [
+    b"properties.exists(p, p.type == 'olm.package' && semver_compare(p.value.version, '1.0.0') > 0)",
+    b"properties.filter(p, has(p.value.kind)).map(p, p.value.kind) == ['K']",
+    b"{'a': [1, 2u, 3.5, b'x']}.a.size() == 4 ? true : !false",
+    b"properties.all(p, p.type.matches('^(olm|x)')) || 1 in [1, 2]",
+    b"timestamp('2020-01-01T00:00:00Z').getFullYear() + int('1') == -2 * (3 % 2)",
+    b"duration('1h') < duration('59m')",
+];
+const RULE_WORDS: [&[u8]; 16] = [
+    b"properties",
+    b".exists(p, ",
+    b".map(p, ",
+    b".value",
+    b"[0]",
+    b"(",
+    b")",
+    b"{",
+    b"}",
+    b"!",
+    b"-",
+    b" in ",
+    b" == ",
+    b" && ",
+    b"'\\u0041'",
+    b"9223372036854775807",
+];
+const CONSTRAINT_SEEDS: [&[u8]; 3] = [
+    br#"{"failureMessage":"m","any":{"constraints":[{"gvk":{"group":"g","version":"v","kind":"K"}},{"cel":{"rule":"true"}}]}}"#,
+    br#"{"all":{"constraints":[{"package":{"packageName":"p","versionRange":">=1.0.0"}},{"not":{"constraints":[]}}]}}"#,
+    br#"{"package":{"packageName":"p","versionRange":"1.x"}}"#,
+];
+const CONSTRAINT_WORDS: [&[u8]; 8] =
+    [b"null", b"{", b"}", br#""not":{"constraints":["#, b"]}", br#""cel":"#, br#""GVK":"#, b"1"];
+
+#[test]
+fn constraints_and_their_rules_hold_for_any_text() {
+    run(7, targets::rules, &RULE_SEEDS, &RULE_WORDS);
+    run(8, targets::constraints, &CONSTRAINT_SEEDS, &CONSTRAINT_WORDS);
+}
+
 #[test]
 fn selectors_hold_for_any_text() {
     let seeds: [&[u8]; 4] = [b"a=b,c!=d", b"a in (b,c),!d", b"a.io/b notin (1)", b"x>5,y<6,z"];

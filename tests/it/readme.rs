@@ -283,6 +283,7 @@ fn solving_limits() -> Vec<(&'static str, String)> {
         ("literals", solve::MAX_LITERALS.to_string()),
         ("questions", solve::MAX_QUESTIONS.to_string()),
         ("rule", solve::MAX_RULE_BYTES.to_string()),
+        ("rule operators", solve::MAX_RULE_OPERATORS.to_string()),
         ("rule depth", solve::MAX_RULE_DEPTH.to_string()),
         ("rule steps", solve::MAX_RULE_STEPS.to_string()),
         ("passed over", solve::MAX_PASSED_OVER.to_string()),

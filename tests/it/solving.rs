@@ -121,3 +121,43 @@ fn a_world_in_a_file_is_answered_in_the_form_of_the_vectors() {
     }
     assert!([Some(0), Some(1), Some(2)].iter().all(|end| ends.contains(end)), "{ends:?}");
 }
+
+#[test]
+fn a_query_is_answered_as_the_command_answers() {
+    let folders = Folders::new();
+    folders.catalog("main", CATALOG);
+    let catalog = format!("main={}", folders.text("main"));
+    let document = r#"{
+        solution: solve(request: {wanted: [{packageName: "web"}, {packageName: "vault", startingBundle: "vault.v1.0.0"}]}) {
+            ... on Solution { unchanged steps {
+                bundle { name } channel { name } action replaces
+                reasons { wanted requiredBy { name } requirement }
+                passedOver { bundle { name } constraints { kind bundle { name } constraint { package { packageName } } } }
+            } } } }"#;
+    let output = run(catalogql().args(["query", &catalog, document]));
+    let found: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let steps = found.pointer("/data/solution/steps").and_then(Value::as_array).unwrap_or_else(|| panic!("{found}"));
+    let names: Vec<_> = steps.iter().map(|step| step["bundle"]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["vault.v1.0.0", "etcd.v1.0.0", "web.v1.0.0"]);
+    let reason = json!({"wanted": null, "requiredBy": {"name": "web.v1.0.0"},
+        "requirement": "providing an API with group: etcd.test, version: v1, kind: Etcd"});
+    let constraint = json!({"kind": "REQUIRES", "bundle": {"name": "etcd.v1.1.0"},
+        "constraint": {"package": {"packageName": "vault"}}});
+    let passed_over = json!({"bundle": {"name": "etcd.v1.1.0"}, "constraints": [constraint]});
+    let expected = json!({"bundle": {"name": "etcd.v1.0.0"}, "channel": {"name": "stable"}, "action": "INSTALL",
+        "replaces": null, "reasons": [reason], "passedOver": [passed_over]});
+    assert_eq!(steps[1], expected);
+    let conflict = r#"{ solve(request: {wanted: [{packageName: "high"}, {packageName: "web"}]}) {
+        ... on SolveConflict { constraints { kind wanted candidates { name } } relaxations { wanted isSolvable } } } }"#;
+    let output = run(catalogql().args(["query", &catalog, conflict]));
+    let found: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let expected = json!({
+        "constraints": [
+            {"kind": "WANTED", "wanted": "high", "candidates": []},
+            {"kind": "WANTED", "wanted": "high", "candidates": [{"name": "high.v1.0.0"}]},
+            {"kind": "REQUIRES", "wanted": null, "candidates": []},
+        ],
+        "relaxations": [{"wanted": "high", "isSolvable": true}, {"wanted": "web", "isSolvable": false}],
+    });
+    assert_eq!(found["data"]["solve"], expected, "{}", output.stdout);
+}

@@ -65,6 +65,7 @@ const names = [
   'icon',
   'facets',
   'resolve',
+  'solve',
   'updateGraph',
 ];
 const insertions = [

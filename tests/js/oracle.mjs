@@ -75,6 +75,7 @@ export function oracle(catalogs) {
 /** Fields that the model says nothing of. */
 const unmodelled = new Set([
   'Query.resolve',
+  'Query.solve',
   'Query.availableUpgrades',
   'Query.server',
   'Query.suggest',

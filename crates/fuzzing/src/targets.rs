@@ -51,6 +51,29 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
     Engine::new(readers, "test", Limits::default())
 });
 
+/// Compiles and evaluates CEL rules of constraints: neither panics, and the same rule gives the same result again.
+pub fn rules(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let properties = serde_json::json!([
+        {"type": "olm.package", "value": {"packageName": "p", "version": "1.0.0"}},
+        {"type": "olm.gvk", "value": {"group": "g", "version": "v1", "kind": "K"}},
+        {"type": "list", "value": [1, "x", null, {"a": {"b": true}}]},
+    ]);
+    let properties: Vec<solve::OperatorProperty> = serde_json::from_value(properties).expect("they are properties");
+    let evaluate = || solve::evaluate_rule(&text, &properties);
+    assert_eq!(evaluate(), evaluate());
+}
+
+/// Reads values of `olm.constraint`: neither reading nor displaying them panics, and what is refused is JSON or not for
+/// the same reason again.
+pub fn constraints(data: &[u8]) {
+    let read = solve::display_constraint(data);
+    assert_eq!(read, solve::display_constraint(data));
+    if read.is_ok() {
+        assert!(serde_json::from_slice::<serde_json::Value>(data).is_ok(), "what is not JSON was read");
+    }
+}
+
 /// Parses ranges of `skipRange`: neither parsing nor evaluating panics, and `places` agrees with `contains`.
 pub fn blang(data: &[u8]) {
     let text = String::from_utf8_lossy(data);

@@ -194,6 +194,7 @@ fn scalar(name: &str, value: &Value) -> Result<Value, String> {
         "String" => Err(format!("String cannot represent a non string value: {}", found())),
         "Boolean" if value.is_boolean() => Ok(value.clone()),
         "Boolean" => Err(format!("Boolean cannot represent a non boolean value: {}", found())),
+        "JSON" => Ok(value.clone()),
         "ID" => id(value).map(Value::from).ok_or_else(|| format!("ID cannot represent value: {}", found())),
         _ => Err(format!("Expected value of type \"{name}\", found: {}.", found())),
     }

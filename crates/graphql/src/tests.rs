@@ -10,6 +10,7 @@ pub(crate) mod fixture;
 mod hostile;
 mod odd;
 mod paging;
+mod solving;
 mod statuses;
 mod suggestions;
 mod upgrades;

@@ -30,6 +30,7 @@ mod requirement;
 mod resolve;
 mod scans;
 mod server;
+mod solve;
 mod status;
 pub(super) mod suggest;
 mod summary;

@@ -43,7 +43,7 @@ pub use request::{
     InstalledOperator, MAX_INSTALLED_OPERATORS, MAX_OPERATOR_PROPERTY_BYTES, MAX_SUBSCRIPTIONS, OperatorApi,
     OperatorProperty, SolveRequest, SourceCatalog, Subscription,
 };
-pub use rule::{MAX_RULE_BYTES, MAX_RULE_DEPTH};
+pub use rule::{MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_RULE_OPERATORS};
 
 use fbc::work::{Work, WorkStopped};
 
@@ -83,6 +83,16 @@ fn answer<'a>(
         Some(picks) => SolveOutcome::Solution(Box::new(Solution::new(problem, picks, budget))),
         None => SolveOutcome::Conflict(Conflict::explain(&problem, meter)?),
     })
+}
+
+/// Reads the value of an `olm.constraint`, and writes it as upstream displays it: for fuzzing.
+///
+/// # Errors
+/// With upstream's message.
+#[doc(hidden)]
+pub fn display_constraint(value: &[u8]) -> Result<String, String> {
+    let read = requirement::Requirement::read("olm.constraint", value).map_err(|fault| fault.message)?;
+    Ok(read.predicate.to_string())
 }
 
 /// Compiles a CEL rule and evaluates it over properties, as `olm.constraint` does: for fuzzing and tests.

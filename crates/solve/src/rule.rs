@@ -18,6 +18,10 @@ use crate::requirement::Fault;
 /// Maximum size of a CEL rule, in bytes.
 pub const MAX_RULE_BYTES: usize = 4_096;
 
+/// Maximum number of characters in a CEL rule that can nest expressions, such as operators, dots and brackets. What
+/// parses, checks and evaluates rules recurses as deep.
+pub const MAX_RULE_OPERATORS: usize = 400;
+
 /// Maximum number of macros of a CEL rule inside of one another.
 pub const MAX_RULE_DEPTH: usize = 3;
 
@@ -50,6 +54,10 @@ impl Rule {
         let limit = |message: String| Fault { message, is_limit: true };
         if text.len() > MAX_RULE_BYTES {
             return Err(limit(format!("the CEL rule has more than {MAX_RULE_BYTES} bytes: shorten it")));
+        }
+        if operators(text) > MAX_RULE_OPERATORS {
+            let message = format!("the CEL rule has more than {MAX_RULE_OPERATORS} operators, dots and brackets");
+            return Err(limit(format!("{message}: state it with fewer")));
         }
         let expression = Parser::new().parse(text).map_err(|errors| parse_error(text, &errors.to_string()))?;
         match check::check(&expression) {
@@ -88,6 +96,11 @@ impl std::fmt::Debug for Rule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Rule").field(&self.text).finish()
     }
+}
+
+/// Counts what can nest expressions; in texts it counts too, which only errs on the safe side.
+fn operators(text: &str) -> usize {
+    text.bytes().filter(|byte| b"+-*/%.[({!?<>=&|".contains(byte)).count() + text.matches("in").count()
 }
 
 fn parse_error(text: &str, errors: &str) -> String {

@@ -271,10 +271,28 @@ fn leaf(definition: Option<&ExtendedType>, name: &str, literal: &ast::Value) -> 
         ("String" | "ID", ast::Value::String(text)) => Some(text.as_str().into()),
         ("ID", ast::Value::Int(integer)) => Some(integer.as_str().into()),
         ("Boolean", ast::Value::Boolean(value)) => Some((*value).into()),
+        ("JSON", literal) => json(literal),
         (_, ast::Value::Enum(value)) => {
             let known = definition?.as_enum()?.values.contains_key(value);
             known.then(|| value.as_str().into())
         }
         _ => None,
     }
+}
+
+/// Converts a literal of the scalar `JSON`; `None` if a variable is inside of it.
+fn json(literal: &ast::Value) -> Option<Value> {
+    Some(match literal {
+        ast::Value::Null => Value::Null,
+        ast::Value::Boolean(value) => (*value).into(),
+        ast::Value::String(text) => text.as_str().into(),
+        ast::Value::Enum(name) => name.as_str().into(),
+        ast::Value::Int(_) | ast::Value::Float(_) => serde_json::from_str(&literal.to_string()).ok()?,
+        ast::Value::List(items) => items.iter().map(|item| json(item)).collect::<Option<_>>()?,
+        ast::Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| Some((name.to_string(), json(value)?)));
+            Value::Object(members.collect::<Option<_>>()?)
+        }
+        ast::Value::Variable(_) => return None,
+    })
 }

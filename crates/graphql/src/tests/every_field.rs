@@ -79,6 +79,7 @@ fn select(schema: &Schema, type_name: &str, name: &str, field: &FieldDefinition,
         ("Query", "nodes") => r#"(ids: ["UAVldGNk"])"#,
         ("Catalog", "package") => r#"(name: "etcd")"#,
         ("Query", "resolve") => r#"(request: {packageName: "zoo"})"#,
+        ("Query", "solve") => SOLVED,
         ("Package", "successors") => r#"(of: {name: "etcd.v1.0.0", version: "1.0.0"})"#,
         ("Query", "availableUpgrades") => {
             r#"(installed: [{packageName: "etcd", bundle: {name: "etcd.v1.0.0", version: "1.0.0"}}])"#
@@ -110,6 +111,19 @@ fn type_names(value: &Value, into: &mut Names) {
     }
 }
 
+/// A request whose solution passes over `etcd`, because another one of its bundles is installed.
+const SOLVED: &str = r#"(request: {catalogs: ["beta"], wanted: [], installed: [
+    {name: "old", version: "0.1.0", packageName: "etcd"},
+    {name: "needy", version: "1.0.0", properties: [{type: "olm.constraint", value: {any: {constraints: [
+        {package: {packageName: "etcd", versionRange: ">=1.0.0"}},
+        {package: {packageName: "minio", versionRange: ">=1.0.0"}}]}}}]}]})"#;
+
+/// Requests without a solution: one that is refused, and one that nothing fits.
+const UNSOLVED: &str = r#"
+    refused: solve(request: {wanted: [{packageName: "etcd", catalog: "none"}]}) { __typename }
+    conflict: solve(request: {wanted: [{packageName: "none"}]}) { __typename ... on SolveConflict {
+        constraints { __typename } relaxations { __typename } } }"#;
+
 #[test]
 fn every_field_of_every_type_is_written() {
     let limits = Limits {
@@ -123,7 +137,7 @@ fn every_field_of_every_type_is_written() {
     };
     let schema = schema();
     let failed = r#"failed: resolve(request: {packageName: "none"}) { __typename }"#;
-    let selection = everything(&schema, "Query", 6).replacen('{', &format!("{{ {failed}"), 1);
+    let selection = everything(&schema, "Query", 6).replacen('{', &format!("{{ {failed} {UNSOLVED}"), 1);
     let body = ask(&engine_with(Some(delta()), limits), &selection);
     assert_eq!(body.get("errors"), None);
     let mut seen = Names::new();

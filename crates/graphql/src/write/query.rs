@@ -65,6 +65,7 @@ impl<'a> Object<'a> for QueryObject<'a> {
                 writer.suggest(&catalogs, field)
             }
             QueryField::Resolve => writer.resolution(snapshot, field),
+            QueryField::Solve => writer.solve(snapshot, field),
             QueryField::AvailableUpgrades => writer.available_upgrades(snapshot, field),
             QueryField::Diff => writer.diff(snapshot, field),
             QueryField::Server => writer.object(ServerObject, field),

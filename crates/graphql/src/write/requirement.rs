@@ -40,7 +40,7 @@ impl<'a> ResponseWriter<'a> {
     }
 
     /// `Requirement.constraint`.
-    fn constraint_of(
+    pub(super) fn constraint_of(
         &mut self,
         requirement: InCatalog<'a, &Requirement<'a>>,
         field: &'a PlannedField<'a>,

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use fbc::catalog::Property;
-
 use super::PlacedBundle;
 use crate::explain::Explainer;
 use crate::meter::{Halt, Meter};
@@ -43,8 +41,9 @@ pub struct ConflictReason<'a> {
     pub installed: Option<&'a str>,
     /// Name of the subscription that it is about.
     pub wanted: Option<&'a str>,
-    /// The property of the bundle that states the requirement.
-    pub requirement: Option<Property<'a>>,
+    /// Index of the requirement in those of the bundle, as [`Bundle::requirements`](fbc::catalog::Bundle::requirements)
+    /// lists them.
+    pub requirement: Option<usize>,
     /// The message of the requirement's author for when it is not met.
     pub failure_message: Option<String>,
     /// Bundles that could meet it, best first, or that exclude one another.
@@ -128,11 +127,7 @@ impl<'a> ConflictReason<'a> {
         if let Constraint::Dependency { variable, requirement: Some(requirement), .. } = constraint {
             let requirement = &problem.world.requirements[*requirement];
             reason.failure_message.clone_from(&requirement.failure_message);
-            let number = problem.dependencies[*variable as usize].iter().position(|&one| one == at);
-            let states = |property: &Property<'_>| crate::requirement::TYPES.contains(&property.type_name());
-            let bundle = placed(problem, *variable).map(PlacedBundle::bundle);
-            let properties = bundle.into_iter().flat_map(|bundle| bundle.properties().filter(states));
-            reason.requirement = number.and_then(|number| properties.into_iter().nth(number));
+            reason.requirement = problem.dependencies[*variable as usize].iter().position(|&one| one == at);
         }
         if let Some(subject) = subject(constraint) {
             match problem.variables[subject as usize] {

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use fbc::Catalog;
 use fbc::work::Work;
 use solve::{
-    MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_SUBSCRIPTIONS, RefusalCode, SolveOutcome, SolveRequest, SourceCatalog, solve,
+    MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_RULE_OPERATORS, MAX_SUBSCRIPTIONS, RefusalCode, SolveOutcome, SolveRequest,
+    SourceCatalog, solve,
 };
 use testing::fixture::{catalog, catalog_of};
 
@@ -88,6 +89,27 @@ fn a_rule_may_have_so_many_bytes_and_no_more() {
     });
     let (code, _) = refusal(&constrained(&rule(&sized(MAX_RULE_BYTES + 1))), &request, u64::MAX);
     assert_eq!(code, RefusalCode::Limit);
+}
+
+#[test]
+fn rules_as_deep_as_they_may_be_are_evaluated_on_a_small_stack() {
+    let request = wanted(&["pear"]);
+    let sum = |count: usize| format!("0{} != 1", "+0".repeat(count));
+    // Two characters are those of the comparison.
+    with_outcome(&constrained(&rule(&sum(MAX_RULE_OPERATORS - 2))), &request, u64::MAX, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Solution(_)));
+    });
+    assert_eq!(refusal(&constrained(&rule(&sum(MAX_RULE_OPERATORS - 1))), &request, u64::MAX).0, RefusalCode::Limit);
+    for deep in [
+        "!".repeat(398),
+        "-".repeat(398),
+        "(".repeat(398),
+        "[".repeat(398),
+        "properties".to_owned() + &".x".repeat(398),
+    ] {
+        let catalog = constrained(&rule(&deep));
+        with_outcome(&catalog, &request, u64::MAX, |outcome| assert!(matches!(outcome, SolveOutcome::Refusal(_))));
+    }
 }
 
 #[test]

@@ -1,0 +1,351 @@
+//! `Query.solve`, `Solution`, `SolveConflict` and `SolveRefusal`.
+
+use fbc::catalog::{Bundle, Channel, Requirement};
+use fbc::work::UNIT;
+use serde_json::Value;
+use serving::{Served, Snapshot};
+use solve::{
+    Conflict, ConflictReason, InstalledOperator, OperatorProperty, PassedOver, PlacedBundle, Refusal, Relaxation,
+    Solution, SolutionStep, SolveOutcome, SolveRequest, SourceCatalog, StepReason, Subscription,
+};
+
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
+use crate::fields::{
+    PassedOverBundleField, SolutionField, SolveConflictField, SolveConstraintField, SolveReasonField,
+    SolveRefusalField, SolveRelaxationField, SolveStepField,
+};
+
+/// Maximum work of one `solve`, in nanoseconds: the weight of the field.
+const BUDGET: u64 = 50_000 * UNIT;
+
+/// The namespace of all catalogs and operators: a request has one.
+const NAMESPACE: &str = "olm";
+
+/// Maximum number of bundles of one `candidates`.
+const MAX_CANDIDATES: i64 = 100;
+
+/// A part of an answer, with the catalogs that were looked at.
+#[derive(Clone, Copy)]
+struct Answered<'r, 'a, T> {
+    served: &'r [&'a Served],
+    item: T,
+}
+
+/// A step, with the solution that it is of.
+#[derive(Clone, Copy)]
+struct StepOf<'r> {
+    solution: &'r Solution<'r>,
+    step: &'r SolutionStep<'r>,
+}
+
+/// Why a request is refused.
+struct RefusalOf<'r> {
+    code: &'static str,
+    message: &'r str,
+    bundle: Option<PlacedBundle<'r>>,
+}
+
+impl<'a> ResponseWriter<'a> {
+    /// `Query.solve`.
+    pub(super) fn solve(&mut self, snapshot: &'a Snapshot, field: &'a PlannedField<'a>) -> WriteResult {
+        let request = arguments(field).get("request");
+        let names = texts(&request["catalogs"]);
+        let is_selected = |served: &&Served| names.is_empty() || names.contains(&served.name.as_str());
+        let served: Vec<_> = snapshot.by_name().map(|served| &**served).filter(is_selected).collect();
+        let named = names.iter().copied().chain(list(&request["wanted"]).filter_map(|one| one["catalog"].as_str()));
+        let mut refused = named.into_iter().find(|name| snapshot.get(name).is_none()).map(|name| {
+            ("UNKNOWN_CATALOG", format!("cannot solve the request: there is no catalog `{name}`; see `catalogs`"))
+        });
+        let read = read_request(request);
+        if let (None, Err(message)) = (&refused, &read) {
+            refused = Some(("INVALID_REQUEST", message.clone()));
+        }
+        if let Some((code, message)) = refused {
+            let item = RefusalOf { code, message: &message, bundle: None };
+            return self.object(Answered { served: &served, item: &item }, field);
+        }
+        let catalogs: Vec<_> = served.iter().map(|served| source(served)).collect();
+        let request = read.unwrap_or_default();
+        let outcome = solve::solve(&request, &catalogs, BUDGET, self.work)?;
+        let served = &*served;
+        match &outcome {
+            SolveOutcome::Solution(solution) => self.object(Answered { served, item: &**solution }, field),
+            SolveOutcome::Conflict(conflict) => self.object(Answered { served, item: conflict }, field),
+            SolveOutcome::Refusal(Refusal { code, message, bundle }) => {
+                let item = RefusalOf { code: code.as_str(), message, bundle: *bundle };
+                self.object(Answered { served, item: &item }, field)
+            }
+        }
+    }
+}
+
+fn source(served: &Served) -> SourceCatalog<'_> {
+    let Served { name, metadata, content, .. } = served;
+    SourceCatalog { name, namespace: NAMESPACE, priority: metadata.priority, catalog: &content.catalog }
+}
+
+/// Reads a `SolveRequest`.
+fn read_request(request: &Value) -> Result<SolveRequest, String> {
+    Ok(SolveRequest {
+        namespaces: vec![NAMESPACE.to_owned()],
+        subscriptions: list(&request["wanted"]).map(read_wanted).collect::<Result<_, _>>()?,
+        installed: list(&request["installed"]).map(read_installed).collect::<Result<_, _>>()?,
+        upgrade_strategy: None,
+    })
+}
+
+fn read_wanted(wanted: &Value) -> Result<Subscription, String> {
+    let text = |key: &str| wanted[key].as_str().unwrap_or_default().to_owned();
+    let channels = texts(&wanted["channels"]);
+    if channels.len() > 1 {
+        let package = text("packageName");
+        return Err(format!("cannot solve for several channels of `{package}`: OLM v0 follows one, or any"));
+    }
+    let catalog = text("catalog");
+    Ok(Subscription {
+        name: wanted["name"].as_str().map_or_else(|| text("packageName"), str::to_owned),
+        package: text("packageName"),
+        channel: channels.first().copied().unwrap_or_default().to_owned(),
+        catalog_namespace: if catalog.is_empty() { String::new() } else { NAMESPACE.to_owned() },
+        catalog,
+        starting_csv: text("startingBundle"),
+        installed_csv: text("installed"),
+    })
+}
+
+fn read_installed(installed: &Value) -> Result<InstalledOperator, String> {
+    let text = |key: &str| installed[key].as_str().unwrap_or_default().to_owned();
+    let property = |type_name: &str, value: &Value| {
+        let value = serde_json::value::to_raw_value(value).map_err(|error| error.to_string())?;
+        Ok::<_, String>(OperatorProperty { type_name: type_name.to_owned(), value })
+    };
+    let stated = list(&installed["properties"]);
+    let stated = stated.map(|one| property(one["type"].as_str().unwrap_or_default(), &one["value"]));
+    let mut properties = stated.collect::<Result<Vec<_>, _>>()?;
+    if let Some(package) = installed["packageName"].as_str() {
+        let value = serde_json::json!({"packageName": package, "version": installed["version"]});
+        properties.push(property("olm.package", &value)?);
+    }
+    Ok(InstalledOperator {
+        name: text("name"),
+        version: text("version"),
+        properties: Some(properties),
+        ..InstalledOperator::default()
+    })
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    list(value).filter_map(Value::as_str).collect()
+}
+
+impl<'r, 'a, T> Answered<'r, 'a, T> {
+    fn with<U>(&self, item: U) -> Answered<'r, 'a, U> {
+        Answered { served: self.served, item }
+    }
+
+    /// Returns a bundle as one of its catalog, which outlives the answer.
+    fn bundle(&self, placed: PlacedBundle<'_>) -> InCatalog<'a, Bundle<'a>> {
+        let served = self.served[placed.catalog];
+        InCatalog { served, item: served.content.catalog.bundle_at(placed.bundle().place()) }
+    }
+
+    fn channel(&self, placed: PlacedBundle<'_>) -> Option<InCatalog<'a, Channel<'a>>> {
+        let bundle = self.bundle(placed);
+        bundle.item.package().channel(placed.channel().name()).map(|channel| bundle.with(channel))
+    }
+}
+
+impl<'a> Object<'a> for Answered<'_, 'a, &Solution<'_>> {
+    type Field = SolutionField;
+
+    fn write(self, name: SolutionField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+        let solution = self.item;
+        match name {
+            SolutionField::Steps => {
+                let steps = solution.steps.iter().map(|step| self.with(StepOf { solution, step }));
+                return writer.object_list(steps, field);
+            }
+            SolutionField::Unchanged => writer.strings(solution.unchanged.iter().copied()),
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Object<'a> for Answered<'_, 'a, StepOf<'_>> {
+    type Field = SolveStepField;
+
+    fn write(self, name: SolveStepField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+        let StepOf { solution, step } = self.item;
+        match name {
+            SolveStepField::Bundle => return writer.object(self.bundle(step.placed), field),
+            SolveStepField::Channel => return writer.optional_object(self.channel(step.placed), field),
+            SolveStepField::Action => writer.static_string(if step.is_upgrade { "UPGRADE" } else { "INSTALL" }),
+            SolveStepField::Replaces => writer.optional_string(step.replaces),
+            SolveStepField::Reasons => {
+                return writer.object_list(step.reasons.iter().map(|reason| self.with(reason)), field);
+            }
+            SolveStepField::PassedOver => {
+                let maximum = i64::try_from(solve::MAX_PASSED_OVER).unwrap_or(i64::MAX);
+                let Some(first) = first(writer, field, maximum)? else { return Ok(()) };
+                let passed_over = solution.passed_over(step, first, writer.work)?;
+                return writer.object_list(passed_over.iter().map(|one| self.with(one)), field);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the argument `first`; writes an error and returns `None` if it is out of range.
+fn first<'a>(
+    writer: &mut ResponseWriter<'a>,
+    field: &'a PlannedField<'a>,
+    maximum: i64,
+) -> Result<Option<usize>, super::WriteError> {
+    let first = arguments(field).integer("first").unwrap_or_default();
+    if !(0..=maximum).contains(&first) {
+        writer.bad_user_input(field, format!("`first` must be from 0 to {maximum}, and is {first}"))?;
+        return Ok(None);
+    }
+    Ok(Some(usize::try_from(first).unwrap_or_default()))
+}
+
+impl<'a> Object<'a> for Answered<'_, 'a, &StepReason<'_>> {
+    type Field = SolveReasonField;
+
+    fn write(
+        self,
+        name: SolveReasonField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
+        match name {
+            SolveReasonField::Wanted => writer.optional_string(self.item.wanted),
+            SolveReasonField::RequiredBy => {
+                return writer.optional_object(self.item.required_by.map(|bundle| self.bundle(bundle)), field);
+            }
+            SolveReasonField::RequiredByInstalled => writer.optional_string(self.item.required_by_installed),
+            SolveReasonField::Requirement => writer.optional_string(self.item.requirement.as_deref()),
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Object<'a> for Answered<'_, 'a, &PassedOver<'_>> {
+    type Field = PassedOverBundleField;
+
+    fn write(
+        self,
+        name: PassedOverBundleField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
+        match name {
+            PassedOverBundleField::Bundle => writer.object(self.bundle(self.item.placed), field),
+            PassedOverBundleField::Constraints => {
+                writer.object_list(self.item.reasons.iter().map(|reason| self.with(reason)), field)
+            }
+        }
+    }
+}
+
+impl<'a> Object<'a> for Answered<'_, 'a, &Conflict<'_>> {
+    type Field = SolveConflictField;
+
+    fn write(
+        self,
+        name: SolveConflictField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
+        match name {
+            SolveConflictField::Message => writer.string(&self.item.message),
+            SolveConflictField::Constraints => {
+                return writer.object_list(self.item.reasons.iter().map(|reason| self.with(reason)), field);
+            }
+            SolveConflictField::Relaxations => {
+                return writer.object_list(self.item.relaxations.iter().map(|one| self.with(one)), field);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Object<'a> for Answered<'_, 'a, &ConflictReason<'_>> {
+    type Field = SolveConstraintField;
+
+    fn write(
+        self,
+        name: SolveConstraintField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
+        let reason = self.item;
+        let bundle = reason.bundle.map(|bundle| self.bundle(bundle));
+        match name {
+            SolveConstraintField::Kind => writer.static_string(reason.kind.as_str()),
+            SolveConstraintField::Text => writer.string(&reason.text),
+            SolveConstraintField::Bundle => return writer.optional_object(bundle, field),
+            SolveConstraintField::Installed => writer.optional_string(reason.installed),
+            SolveConstraintField::Wanted => writer.optional_string(reason.wanted),
+            SolveConstraintField::Constraint => {
+                let Some((bundle, number)) = bundle.zip(reason.requirement) else {
+                    writer.null();
+                    return Ok(());
+                };
+                let requirements: Vec<Requirement<'a>> = bundle.item.requirements();
+                let Some(requirement) = requirements.get(number) else {
+                    writer.null();
+                    return Ok(());
+                };
+                return writer.constraint_of(bundle.with(requirement), field);
+            }
+            SolveConstraintField::Candidates => {
+                let Some(first) = first(writer, field, MAX_CANDIDATES)? else { return Ok(()) };
+                let candidates = reason.candidates.iter().take(first);
+                return writer.object_list(candidates.map(|&bundle| self.bundle(bundle)), field);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Object<'a> for Answered<'_, 'a, &Relaxation<'_>> {
+    type Field = SolveRelaxationField;
+
+    fn write(
+        self,
+        name: SolveRelaxationField,
+        _field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
+        match name {
+            SolveRelaxationField::Wanted => writer.string(self.item.wanted),
+            SolveRelaxationField::IsSolvable => writer.boolean(self.item.is_solvable),
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Object<'a> for Answered<'_, 'a, &RefusalOf<'_>> {
+    type Field = SolveRefusalField;
+
+    fn write(
+        self,
+        name: SolveRefusalField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
+        match name {
+            SolveRefusalField::Code => writer.static_string(self.item.code),
+            SolveRefusalField::Message => writer.string(self.item.message),
+            SolveRefusalField::Bundle => {
+                return writer.optional_object(self.item.bundle.map(|bundle| self.bundle(bundle)), field);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! Measures solving over the catalogs of the corpus: each package alone, and thirty at once, from default channels.
+//! Prints the thread's CPU time, the median and the worst of each.
+
+#[path = "../tests/solving/corpus.rs"]
+mod corpus;
+
+use std::fs;
+
+use fbc::Catalog;
+use fbc::work::Work;
+use solve::{SolveOutcome, SolveRequest, SourceCatalog, solve};
+
+/// Number of requests for thirty packages at once.
+const SAMPLES: usize = 40;
+
+fn main() {
+    for name in ["community", "community-v4.18-yaml"] {
+        let Some(directory) = testing::corpus::find_catalog(name) else { continue };
+        let catalog = corpus::load(&directory, &[]);
+        catalog.prepare();
+        let names: Vec<&str> = catalog.packages().map(|package| package.name()).collect();
+        let alone: Vec<_> = names.iter().map(|name| measure(&catalog, &[name])).collect();
+        report(name, "alone", alone);
+        let mut random = fastrand::Rng::with_seed(1);
+        let many = (0..SAMPLES).map(|_| measure(&catalog, &random.choose_multiple(names.iter().copied(), 30)));
+        report(name, "30 at once", many.collect());
+    }
+}
+
+/// Solves for these packages; returns the CPU time in microseconds, the units of work and the kind of the answer.
+fn measure(catalog: &Catalog, names: &[&str]) -> (u64, u64, &'static str) {
+    let subscriptions: Vec<_> = names
+        .iter()
+        .filter_map(|name| Some((name, catalog.package(name)?.default_channel_name())))
+        .map(|(name, channel)| serde_json::json!({"name": name, "package": name, "channel": channel}))
+        .collect();
+    let request = serde_json::json!({"namespaces": ["olm"], "subscriptions": subscriptions});
+    let request: SolveRequest = serde_json::from_value(request).expect("the request is well-formed");
+    let catalogs = [SourceCatalog { name: "community", namespace: "olm", priority: 0, catalog }];
+    let (begin, work) = (cpu_nanoseconds(), Work::unlimited());
+    let outcome = solve(&request, &catalogs, u64::MAX, &work).expect("an account without limit stops nothing");
+    let kind = match outcome {
+        SolveOutcome::Solution(_) => "solved",
+        SolveOutcome::Conflict(_) => "conflicts",
+        SolveOutcome::Refusal(_) => "refused",
+    };
+    ((cpu_nanoseconds() - begin) / 1_000, work.units(), kind)
+}
+
+/// CPU time of this thread, as the kernel counts it.
+fn cpu_nanoseconds() -> u64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel counts CPU time");
+    text.split(' ').next().and_then(|number| number.parse().ok()).expect("it begins with a number")
+}
+
+fn report(catalog: &str, what: &str, mut runs: Vec<(u64, u64, &'static str)>) {
+    runs.sort_unstable();
+    let count = |wanted: &str| runs.iter().filter(|(_, _, kind)| *kind == wanted).count();
+    let (solved, conflicts, refused) = (count("solved"), count("conflicts"), count("refused"));
+    let units = runs.iter().map(|(_, units, _)| *units).max().unwrap_or_default();
+    let (median, worst) = (runs[runs.len() / 2].0, runs[runs.len() - 1].0);
+    println!(
+        "{catalog}, {what}: median {median} µs, worst {worst} µs, at most {units} units of work; {solved} solved, \
+         {conflicts} conflicts, {refused} refused"
+    );
+}

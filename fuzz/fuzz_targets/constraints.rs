@@ -1,0 +1,5 @@
+//! Fuzzes values of `olm.constraint`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzing::targets::constraints(data));

@@ -1,0 +1,5 @@
+//! Fuzzes CEL rules of constraints.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzing::targets::rules(data));
