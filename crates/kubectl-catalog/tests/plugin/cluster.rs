@@ -142,9 +142,9 @@ fn the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_ri
         .map(|event| {
             ["verb", "resource", "subresource"]
                 .map(|field| {
-                    let place = if field == "verb" { event } else { &event["objectRef"] };
-                    let place = if field == "resource" { &place["resource"] } else { &place[field] };
-                    place.as_str().unwrap_or_default().to_owned()
+                    let within = if field == "verb" { event } else { &event["objectRef"] };
+                    let within = if field == "resource" { &within["resource"] } else { &within[field] };
+                    within.as_str().unwrap_or_default().to_owned()
                 })
                 .join(" ")
                 .trim()
