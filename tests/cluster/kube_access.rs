@@ -136,9 +136,9 @@ fn kubectl_shows_each_user_the_packages_of_its_catalogs_and_no_other() {
         let named =
             |line: &str| serde_json::from_str::<Value>(line).expect("it is JSON")["object"]["metadata"]["name"].clone();
         // In the order in which the catalogs were loaded.
-        let mut seen: Vec<_> = events.lines().map(named).collect();
-        seen.sort_by_key(ToString::to_string);
-        assert_eq!(seen, sees);
+        let mut watched: Vec<_> = events.lines().map(named).collect();
+        watched.sort_by_key(ToString::to_string);
+        assert_eq!(watched, sees);
     }
 }
 

@@ -52,15 +52,15 @@ impl<'a> ResponseWriter<'a> {
         let names = texts(&request["catalogs"]);
         let is_selected = |served: &&Served| names.is_empty() || names.contains(&served.name.as_str());
         let served: Vec<_> = snapshot.by_name().map(|served| &**served).filter(is_selected).collect();
-        let named = names.iter().copied().chain(list(&request["wanted"]).filter_map(|one| one["catalog"].as_str()));
-        let mut refusal = named.into_iter().find(|name| snapshot.get(name).is_none()).map(|name| {
+        let wanted = names.iter().copied().chain(list(&request["wanted"]).filter_map(|one| one["catalog"].as_str()));
+        let mut refused = wanted.into_iter().find(|name| snapshot.get(name).is_none()).map(|name| {
             ("UNKNOWN_CATALOG", format!("cannot solve the request: there is no catalog `{name}`; see `catalogs`"))
         });
         let read = read_request(request);
-        if let (None, Err(message)) = (&refusal, &read) {
-            refusal = Some(("INVALID_REQUEST", message.clone()));
+        if let (None, Err(message)) = (&refused, &read) {
+            refused = Some(("INVALID_REQUEST", message.clone()));
         }
-        if let Some((code, message)) = refusal {
+        if let Some((code, message)) = refused {
             let item = RefusalOf { code, message: &message, bundle: None };
             return self.object(Answered { served: &served, item: &item }, field);
         }
