@@ -18,6 +18,10 @@ use crate::session::Session;
 
 /// Runs the command that the arguments name.
 pub(crate) async fn run(args: &Args) -> Result<ExitCode, Failure> {
+    // Who has no server has a version.
+    if matches!(args.command, Command::Version) {
+        query::client_version(&args.common.output)?;
+    }
     let session = Session::begin(&args.common).await?;
     let ended = execute(&session, args).await?;
     session.end().await?;

@@ -146,7 +146,15 @@ pub(crate) fn yaml(value: &Value) -> String {
 
 /// Prints text to the standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    Ok(ignore_closed_pipe(io::stdout().write_all(text.as_bytes()))?)
+    print_while_read(text).map(drop)
+}
+
+/// Prints text to the standard output, and returns whether there is still somebody who reads it.
+pub(crate) fn print_while_read(text: &str) -> Result<bool, Failure> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        printed => Ok(printed.map(|()| true)?),
+    }
 }
 
 /// Prints what is no data, to the standard error output.

@@ -9,8 +9,11 @@ use serde_json::{Map, Value, json};
 use crate::args::QueryArgs;
 use crate::documents::SERVER;
 use crate::failure::{Failure, Status};
-use crate::output::{is_structured, print, print_object, yaml};
+use crate::output::{Output, is_structured, print, print_object, yaml};
 use crate::session::Session;
+
+/// Version of this program.
+const CLIENT: &str = env!("CARGO_PKG_VERSION");
 
 /// The argument that stands for standard input.
 const STDIN: &str = "-";
@@ -31,22 +34,26 @@ pub(super) async fn query(session: &Session, args: &QueryArgs) -> Result<(), Fai
     let client = &session.client;
     let response = client.execute_operation(&document, args.operation.as_deref(), &Value::Object(variables)).await?;
     match &session.output {
-        crate::output::Output::JsonPath(template) => print(&template.apply(&response.data)),
-        crate::output::Output::Yaml => print(&yaml(&response.data)),
+        Output::JsonPath(template) => print(&template.apply(&response.data)),
+        Output::Yaml => print(&yaml(&response.data)),
         _ => print(&(serde_json::to_string_pretty(&response.data).expect("it is JSON") + "\n")),
     }
 }
 
-/// Prints the versions of this program and of the server.
+/// Prints the version of this program, before the server is asked for its own.
+pub(super) fn client_version(output: &Output) -> Result<(), Failure> {
+    if is_structured(output) { Ok(()) } else { print(&format!("client  {CLIENT}\n")) }
+}
+
+/// Prints the version of the server; as data, with that of this program.
 pub(super) async fn version(session: &Session) -> Result<(), Failure> {
-    let client = env!("CARGO_PKG_VERSION");
     let data = session.data(SERVER, &Value::Null).await?;
     let server = &data["server"];
     if is_structured(&session.output) {
-        return print_object("Version", &json!({ "client": { "version": client }, "server": server }), &session.output);
+        return print_object("Version", &json!({ "client": { "version": CLIENT }, "server": server }), &session.output);
     }
     print(&format!(
-        "client  {client}\nserver  {} at {}\ncommit  {}\nschema  {}\n",
+        "server  {} at {}\ncommit  {}\nschema  {}\n",
         text(server, "/version"),
         session.client.endpoint(),
         text(server, "/commit"),

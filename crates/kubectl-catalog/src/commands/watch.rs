@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::documents::COUNTS;
 use crate::failure::Failure;
-use crate::output::{is_structured, print};
+use crate::output::{is_structured, print_while_read};
 use crate::session::Session;
 
 /// Columns of the output, which is printed line by line.
@@ -29,20 +29,21 @@ pub(super) async fn watch(session: &Session) -> Result<(), Failure> {
         };
         // Whole seconds.
         let time = Timestamp::from_second(Timestamp::now().as_second()).expect("it is now").to_string();
-        if is_structured(&session.output) {
+        let shown = if is_structured(&session.output) {
             let line = json!({
                 "time": time, "catalog": event.catalog, "change": change, "fromDigest": event.from_digest,
                 "toDigest": event.to_digest, "packages": counts[0], "bundlesAdded": counts[1], "bundlesRemoved": counts[2],
             });
-            print(&format!("{line}\n"))?;
-            continue;
+            format!("{line}\n")
+        } else {
+            let count = |count: &Value| if count.is_null() { "<none>".to_owned() } else { count.to_string() };
+            let [packages, added, removed] = &counts;
+            let header = if std::mem::take(&mut has_header) { line(&HEADER.map(str::to_owned)) } else { String::new() };
+            header + &line(&[time, event.catalog, change.to_owned(), count(packages), count(added), count(removed)])
+        };
+        if !print_while_read(&shown)? {
+            break;
         }
-        if std::mem::take(&mut has_header) {
-            print(&line(&HEADER.map(str::to_owned)))?;
-        }
-        let shown = |count: &Value| if count.is_null() { "<none>".to_owned() } else { count.to_string() };
-        let [packages, added, removed] = &counts;
-        print(&line(&[time, event.catalog, change.to_owned(), shown(packages), shown(added), shown(removed)]))?;
     }
     Ok(())
 }

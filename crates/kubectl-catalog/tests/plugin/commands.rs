@@ -186,6 +186,11 @@ fn a_reader_that_goes_away_is_no_error() {
 #[test]
 fn versions_and_completions_are_printed() {
     let server = two(0, 0);
+    let shown = server.run(&["version"]).stdout;
+    let client = concat!("client  ", env!("CARGO_PKG_VERSION"), "\n");
+    assert!(shown.starts_with(&format!("{client}server  ")) && shown.contains(&server.url()), "{shown}");
+    let alone = server.run(&["version", "--server", "http://127.0.0.1:1"]);
+    assert_eq!((alone.status, alone.stdout.as_str()), (Some(3), client));
     let version = json_of(&server, &["version", "-o", "json"]);
     assert_eq!(version["client"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(version["server"]["schemaDigest"].as_str().map(str::len), Some(64));

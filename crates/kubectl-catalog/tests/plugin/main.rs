@@ -5,6 +5,7 @@ mod commands;
 mod completion;
 mod docs;
 mod go;
+mod krew;
 mod library;
 mod support;
 mod tables;
