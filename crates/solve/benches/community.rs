@@ -1,6 +1,8 @@
 //! Measures solving over the catalogs of the corpus: each package alone, and thirty at once, from default channels.
 //! Prints the thread's CPU time, the median and the worst of each.
 
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
 #[path = "../tests/solving/corpus.rs"]
 mod corpus;
 
@@ -18,7 +20,7 @@ fn main() {
         let Some(directory) = testing::corpus::find_catalog(name) else { continue };
         let catalog = corpus::load(&directory, &[]);
         catalog.prepare();
-        let names: Vec<&str> = catalog.packages().map(|package| package.name()).collect();
+        let names: Vec<&str> = catalog.packages().map(fbc::catalog::Package::name).collect();
         let alone: Vec<_> = names.iter().map(|name| measure(&catalog, &[name])).collect();
         report(name, "alone", alone);
         let mut random = fastrand::Rng::with_seed(1);
