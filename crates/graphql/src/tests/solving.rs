@@ -73,8 +73,12 @@ fn a_request_that_cannot_be_solved_either_way_is_refused() {
     assert_eq!(refused(unknown), (json!("UNKNOWN_CATALOG"), Value::Null));
     let several = wanted(json!({"packageName": "etcd", "channels": ["stable", "beta"]}));
     assert_eq!(refused(several), (json!("INVALID_REQUEST"), Value::Null));
-    let malformed = wanted(json!({"packageName": "etcd", "catalog": "alpha", "channels": ["stable"]}));
-    assert_eq!(refused(malformed), (json!("BAD_REQUIREMENT"), json!("etcd.v1.0.0")));
+    let hidden = json!({"catalogs": ["beta"], "wanted": [{"packageName": "etcd", "catalog": "alpha"}]});
+    assert_eq!(refused(hidden), (json!("UNKNOWN_CATALOG"), Value::Null));
+    let property = json!({"type": "olm.constraint", "value": {"unknown": {}}});
+    let operator = json!({"name": "bad", "version": "1.0.0", "properties": [property]});
+    let malformed = json!({"catalogs": ["beta"], "wanted": [], "installed": [operator]});
+    assert_eq!(refused(malformed), (json!("BAD_REQUIREMENT"), Value::Null));
     let unordered = wanted(json!({"packageName": "etcd", "catalog": "alpha"}));
     assert_eq!(refused(unordered), (json!("BAD_CHANNEL"), Value::Null));
 }

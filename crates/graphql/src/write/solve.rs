@@ -52,9 +52,11 @@ impl<'a> ResponseWriter<'a> {
         let names = texts(&request["catalogs"]);
         let is_selected = |served: &&Served| names.is_empty() || names.contains(&served.name.as_str());
         let served: Vec<_> = snapshot.by_name().map(|served| &**served).filter(is_selected).collect();
+        // Only catalogs of the request count, so that the answer depends on no other.
+        let is_known = |name: &&str| served.iter().any(|served| served.name.as_str() == *name);
         let wanted = names.iter().copied().chain(list(&request["wanted"]).filter_map(|one| one["catalog"].as_str()));
-        let mut refused = wanted.into_iter().find(|name| snapshot.get(name).is_none()).map(|name| {
-            ("UNKNOWN_CATALOG", format!("cannot solve the request: there is no catalog `{name}`; see `catalogs`"))
+        let mut refused = wanted.into_iter().find(|name| !is_known(name)).map(|name| {
+            ("UNKNOWN_CATALOG", format!("cannot solve the request: it has no catalog `{name}`; see `catalogs`"))
         });
         let read = read_request(request);
         if let (None, Err(message)) = (&refused, &read) {
