@@ -90,7 +90,8 @@ regenerate-graphql-js: tests/js/node_modules ## Record anew what graphql-js answ
 # What both pages are made of: the look of the head, and the icon.
 SHARED := $(wildcard explorer/src/style/*) playground/src/icon.svg
 
-explorer/dist/site/index.html.gz: explorer/node_modules $(shell find explorer/src explorer/scripts -type f -not -path '*/generated/*') $(wildcard explorer/*.*) $(SHARED) schema.graphql
+# The types of its tests are checked too, which share a setup with those of the playground.
+explorer/dist/site/index.html.gz: explorer/node_modules playground/node_modules $(shell find explorer/src explorer/scripts -type f -not -path '*/generated/*') $(wildcard explorer/*.*) $(SHARED) schema.graphql
 	npm --prefix explorer run build
 
 playground/dist/site/index.html.gz: playground/node_modules $(wildcard playground/src/* playground/*.*) $(SHARED) examples/operations.graphql
