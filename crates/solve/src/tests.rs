@@ -128,8 +128,8 @@ fn search(problem: &Problem<'_>, solutions: &[u32], queue: &[Vec<u32>], guessed:
 
 fn check(seed: u64) -> Option<bool> {
     let mut random = fastrand::Rng::with_seed(seed);
-    let lines: Vec<String> = metas(&mut random).iter().map(ToString::to_string).collect();
-    let content = testing::fixture::catalog_of(&lines.join("\n"));
+    let lines: String = metas(&mut random).iter().map(|meta| meta.to_string() + "\n").collect();
+    let content = testing::fixture::catalog_of(&lines);
     let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, catalog: &content }];
     let request = request(&mut random);
     let work = Work::unlimited();

@@ -117,8 +117,8 @@ fn source<'a>(case: &'a CaseCatalog, catalog: &'a Catalog) -> SourceCatalog<'a> 
 }
 
 fn build(metas: &[Value]) -> Catalog {
-    let lines: Vec<String> = metas.iter().map(ToString::to_string).collect();
-    testing::fixture::catalog_of(&lines.join("\n"))
+    let lines: String = metas.iter().map(|meta| meta.to_string() + "\n").collect();
+    testing::fixture::catalog_of(&lines)
 }
 
 /// Returns what is installed, as the vectors have it.
