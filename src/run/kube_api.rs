@@ -101,7 +101,7 @@ impl KubeApiListener {
             if let Some((authenticator, tls)) = authenticator.zip(options.tls.clone()) {
                 // kube-apiserver would go on using a connection on which it was not asked for its certificate.
                 tokio::select! {
-                    () = accept_clients(&authenticator, &tls) => {}
+                    () = wait_for_authorities(&authenticator, &tls) => {}
                     _ = &mut ended => return,
                 }
             }
@@ -122,7 +122,7 @@ impl RunningKubeApi {
 }
 
 /// Waits for the authorities of client certificates, and asks clients for theirs from then on.
-async fn accept_clients(authenticator: &Authenticator, tls: &Tls) {
+async fn wait_for_authorities(authenticator: &Authenticator, tls: &Tls) {
     let mut authorities = authenticator.authorities();
     let known = authorities.wait_for(Option::is_some).await.ok().and_then(|known| known.clone());
     if let Some(authorities) = known {

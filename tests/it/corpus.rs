@@ -13,22 +13,10 @@ use fbc::{Catalog, Severity};
 use loading::directory::list;
 use serde_json::{Value, json};
 use serving::{Content, Served};
-use testing::corpus::find_catalog;
+use testing::corpus::{REFUSED, find_catalog};
 
 use crate::served;
 use crate::support::{Folders, run};
-
-/// The packages of `community` that `opm validate` refuses, and no other.
-const REFUSED: [&str; 8] = [
-    "dynatrace-operator",
-    "infinispan",
-    "kuadrant-operator",
-    "multicluster-operators-subscription",
-    "percona-postgresql-operator",
-    "percona-server-mongodb-operator",
-    "percona-xtradb-cluster-operator",
-    "sosivio",
-];
 
 /// A catalog of the corpus, served; `None` where it is not unpacked, as [`find_catalog`] says.
 #[track_caller]

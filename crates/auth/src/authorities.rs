@@ -2,7 +2,7 @@
 //! `kube-system/extension-apiserver-authentication`.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -208,8 +208,11 @@ fn names(data: &BTreeMap<String, String>, key: &'static str) -> Result<Vec<Strin
 
 /// The user that a certificate names.
 fn user(Subject { common_name, organizations }: Subject, certificate: &CertificateDer<'_>) -> User {
-    let digest = Sha256::digest(certificate).iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
-    let extra = [(CREDENTIAL_ID.to_owned(), vec![format!("X509SHA256={digest}")])].into();
+    let mut id = "X509SHA256=".to_owned();
+    for byte in Sha256::digest(certificate) {
+        write!(id, "{byte:02x}").expect("a string takes all text");
+    }
+    let extra = [(CREDENTIAL_ID.to_owned(), vec![id])].into();
     let (username, groups) = (Some(common_name), Some(organizations));
     User::authenticated(UserInfo { username, groups, extra: Some(extra), ..UserInfo::default() })
 }

@@ -6,6 +6,18 @@ use std::path::PathBuf;
 
 use crate::skipped::report_skipped;
 
+/// The packages of `community` that `opm validate` refuses, and no other.
+pub const REFUSED: [&str; 8] = [
+    "dynatrace-operator",
+    "infinispan",
+    "kuadrant-operator",
+    "multicluster-operators-subscription",
+    "percona-postgresql-operator",
+    "percona-server-mongodb-operator",
+    "percona-xtradb-cluster-operator",
+    "sosivio",
+];
+
 /// Returns the folder that `CATALOGQL_CORPUS` names, or else `catalogql/corpus` in the user's cache folder.
 pub fn folder() -> PathBuf {
     let home = || PathBuf::from(env::var_os("HOME").unwrap_or_default()).join(".cache");

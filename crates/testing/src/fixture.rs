@@ -19,6 +19,7 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 use fbc::origin::FileOrigin;
+use fbc::read::{FileReader, ReadEvent, ReadLimits};
 use fbc::{Catalog, Origins};
 
 /// Returns the canonical lines of a fixture. Panics, here and below, where it is malformed.
@@ -42,6 +43,24 @@ pub fn catalog_of(lines: &str) -> Catalog {
     let file = FileOrigin { path: "catalog.json".to_owned(), lines: (1..=count).collect(), ..FileOrigin::default() };
     Catalog::build(Bytes::from(lines.to_owned()), &Origins { files: vec![file], ..Origins::default() })
         .expect("the lines are well-formed")
+}
+
+/// Appends the canonical lines of a file, which is named by its path, and returns where they came from.
+pub fn read_file(path: &str, file: &[u8], lines: &mut Vec<u8>) -> FileOrigin {
+    let mut origin = FileOrigin { path: path.to_owned(), ..FileOrigin::default() };
+    let mut reader = FileReader::new(ReadLimits::default());
+    reader.push(file);
+    reader.finish();
+    loop {
+        match reader.next().expect("the blobs of the file are well-formed") {
+            ReadEvent::Blob(blob) => {
+                lines.extend_from_slice(blob.line);
+                origin.lines.push(blob.at);
+            }
+            ReadEvent::Notice(notice) => origin.notices.push(notice),
+            ReadEvent::NeedInput | ReadEvent::End => return origin,
+        }
+    }
 }
 
 #[derive(Default)]

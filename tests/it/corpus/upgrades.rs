@@ -12,8 +12,9 @@ use fbc::work::Work;
 use graphql::{Engine, Request};
 use serde_json::{Value, json};
 use serving::{Content, Served};
+use testing::corpus::REFUSED;
 
-use super::{REFUSED, serve};
+use super::serve;
 use crate::served;
 
 /// How many steps each bundle of the package is away from the head of a channel, by a plain breadth-first search over
@@ -166,7 +167,7 @@ fn told_statements(
     said
 }
 
-/// The data of the answer to an operation of `examples/operations.graphql`.
+/// A request for an operation of `examples/operations.graphql`.
 fn request<'a>(operation: &'a str, variables: &Value) -> Request<'a> {
     Request {
         query: Some(include_str!("../../../examples/operations.graphql").into()),
@@ -177,6 +178,7 @@ fn request<'a>(operation: &'a str, variables: &Value) -> Request<'a> {
     }
 }
 
+/// The data of the answer to such a request.
 fn ask(engine: &Engine, operation: &str, variables: &Value) -> Value {
     let answer = engine.execute(&request(operation, variables));
     let mut body: Value = serde_json::from_slice(&answer.body).expect("an answer is JSON");

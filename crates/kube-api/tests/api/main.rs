@@ -19,8 +19,6 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
-use fbc::origin::FileOrigin;
-use fbc::read::{FileReader, ReadEvent, ReadLimits};
 use fbc::{Catalog, Digest, Origins};
 use flate2::read::GzDecoder;
 use kube_api::{Authorize, KubeApi, KubeApiOptions};
@@ -172,7 +170,7 @@ impl Source {
     fn served_from(&self, files: &[Vec<u8>]) -> Served {
         let (mut lines, mut origins) = (Vec::new(), Origins::default());
         for (at, file) in files.iter().enumerate() {
-            origins.files.push(read_file(&at.to_string(), file, &mut lines));
+            origins.files.push(testing::fixture::read_file(&at.to_string(), file, &mut lines));
         }
         let digest = Digest::new(Sha256::digest(&lines).into());
         let catalog = Catalog::build(lines.into(), &origins).unwrap();
@@ -192,24 +190,6 @@ impl Source {
 /// The source of a catalog.
 fn source(name: &str) -> Source {
     sources().into_iter().find(|source| source.name == name).unwrap()
-}
-
-/// Appends the canonical lines of a file.
-fn read_file(path: &str, file: &[u8], lines: &mut Vec<u8>) -> FileOrigin {
-    let mut origin = FileOrigin { path: path.to_owned(), ..FileOrigin::default() };
-    let mut reader = FileReader::new(ReadLimits::default());
-    reader.push(file);
-    reader.finish();
-    loop {
-        match reader.next().unwrap() {
-            ReadEvent::Blob(blob) => {
-                lines.extend_from_slice(blob.line);
-                origin.lines.push(blob.at);
-            }
-            ReadEvent::Notice(notice) => origin.notices.push(notice),
-            ReadEvent::NeedInput | ReadEvent::End => return origin,
-        }
-    }
 }
 
 /// A catalog of the corpus, as this source; `None` where it is not unpacked.

@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use fbc::origin::FileOrigin;
-use fbc::read::{FileReader, ReadEvent, ReadLimits};
 use fbc::{Catalog, Origins};
+use testing::fixture::read_file;
 
 /// Indexes the packages of a directory, one folder each, without invalid ones: opm refuses a catalog with them.
 pub(crate) fn load(directory: &Path, without: &[&str]) -> Catalog {
@@ -17,26 +16,9 @@ pub(crate) fn load(directory: &Path, without: &[&str]) -> Catalog {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_file() {
-                files.push(read(&path, &mut lines));
+                files.push(read_file(&path.to_string_lossy(), &fs::read(&path).unwrap(), &mut lines));
             }
         }
     }
     Catalog::build(lines.into(), &Origins { files, ..Origins::default() }).unwrap()
-}
-
-fn read(path: &Path, lines: &mut Vec<u8>) -> FileOrigin {
-    let mut origin = FileOrigin { path: path.to_string_lossy().into_owned(), ..FileOrigin::default() };
-    let mut reader = FileReader::new(ReadLimits::default());
-    reader.push(&fs::read(path).unwrap());
-    reader.finish();
-    loop {
-        match reader.next().unwrap() {
-            ReadEvent::Blob(blob) => {
-                lines.extend_from_slice(blob.line);
-                origin.lines.push(blob.at);
-            }
-            ReadEvent::Notice(notice) => origin.notices.push(notice),
-            ReadEvent::NeedInput | ReadEvent::End => return origin,
-        }
-    }
 }
