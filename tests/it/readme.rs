@@ -180,6 +180,7 @@ fn prices() -> Vec<(&'static str, String)> {
         Step::JsonByte => "JSON byte",
         Step::DecodedByte => "decoded byte",
         Step::WrittenByte => "written byte",
+        Step::Rule => "rule step",
     };
     Step::ALL.into_iter().map(|step| (name(step), step.price().to_string())).collect()
 }
@@ -285,6 +286,7 @@ fn solving_limits() -> Vec<(&'static str, String)> {
         ("rule", solve::MAX_RULE_BYTES.to_string()),
         ("rule operators", solve::MAX_RULE_OPERATORS.to_string()),
         ("rule depth", solve::MAX_RULE_DEPTH.to_string()),
+        ("pattern", solve::MAX_PATTERN_BYTES.to_string()),
         ("rule steps", solve::MAX_RULE_STEPS.to_string()),
         ("passed over", solve::MAX_PASSED_OVER.to_string()),
     ]

@@ -73,7 +73,7 @@ flowchart LR
   s0[\"etcd.v1.0.0\"]
   s1[\"web.v1.0.0\"]
   s1 -->|\"providing an API with group: etcd.test, version: v1, kind: Etcd\"| s0
-  o1([\"web\"]) -->|\"is wanted\"| s1
+  o1_0([\"web\"]) -->|\"is wanted\"| s1
 ";
     assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
 }

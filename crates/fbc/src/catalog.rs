@@ -61,7 +61,7 @@ pub use package::{Channel, ChannelEntry, Deprecation, Head, Package};
 pub use platform::{Platform, PlatformVersion, PlatformVersionError};
 pub use pointer::{JsonPointerError, resolve_pointer};
 pub use property::{GroupVersionKind, PackageRequirement, Property, PropertyKind, RawGroupVersionKind};
-pub use requirement::{Requirement, RequirementRule};
+pub use requirement::{REQUIREMENT_TYPES, Requirement, RequirementRule};
 pub use summary::Summary;
 pub use value::WrongType;
 

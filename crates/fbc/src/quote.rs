@@ -7,7 +7,7 @@ pub const MAX_QUOTED_BYTES: usize = 4096;
 
 /// Formats a text between double quotes, escaped as Go's `strconv.Quote` does. A text longer than [`MAX_QUOTED_BYTES`] is
 /// cut.
-pub(crate) fn go_quote(text: &str) -> impl fmt::Display {
+pub fn go_quote(text: &str) -> impl fmt::Display {
     fmt::from_fn(move |f| {
         let quoted = &text[..text.floor_char_boundary(MAX_QUOTED_BYTES)];
         f.write_char('"')?;

@@ -6,6 +6,7 @@
 
 mod api;
 mod identity;
+mod tolerant;
 
 use std::cmp::Ordering;
 use std::fmt::{self, Display};
@@ -15,6 +16,7 @@ use thiserror::Error;
 
 pub use api::compare_api_versions;
 pub use identity::{VersionRelease, VersionReleaseError};
+pub use tolerant::strict_version;
 
 use crate::quote::go_quote;
 

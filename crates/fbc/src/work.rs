@@ -37,7 +37,7 @@ pub enum Step {
     SortStep,
     /// An entry of a channel, a bundle that it skips, or an edge of the update graph.
     Edge,
-    /// A byte of a version or range that is parsed, or of a JSON pointer.
+    /// A byte of a version, a range, or a property for CEL rules that is parsed, or of a JSON pointer.
     ParsedByte,
     /// A byte of JSON that is read to find a part of it.
     JsonByte,
@@ -45,11 +45,13 @@ pub enum Step {
     DecodedByte,
     /// A byte of a response beyond those that an object usually has.
     WrittenByte,
+    /// A value that a CEL rule may look at.
+    Rule,
 }
 
 impl Step {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Object,
         Self::Bundle,
         Self::Comparison,
@@ -64,6 +66,7 @@ impl Step {
         Self::JsonByte,
         Self::DecodedByte,
         Self::WrittenByte,
+        Self::Rule,
     ];
 
     /// Price of one step, in nanoseconds; [`UNIT`] of them are a unit of work.
@@ -76,6 +79,7 @@ impl Step {
             Self::Blob => 20,
             Self::Posting => 5,
             Self::Word => 500,
+            Self::Rule => 300,
             Self::FacetValue => 100,
             Self::SortStep => 25,
             Self::ParsedByte => 15,

@@ -157,16 +157,16 @@ impl<'q> PaginationArguments<'q> {
         let [first, last] = ["first", "last"].map(|name| (name, arguments.integer(name)));
         let (size, backwards) = match (first, last) {
             ((_, Some(_)), (_, Some(_))) => return Err("`first` and `last` exclude each other".to_owned()),
-            ((name, Some(size)), _) => (checked_size(name, size, limits)?, false),
-            (_, (name, Some(size))) => (checked_size(name, size, limits)?, true),
+            ((name, Some(size)), _) => (checked_size(name, size, limits.page_size)?, false),
+            (_, (name, Some(size))) => (checked_size(name, size, limits.page_size)?, true),
             ((_, None), (_, None)) => (limits.default_page_size, false),
         };
         Ok(Self { size, backwards, after: arguments.string("after"), before: arguments.string("before") })
     }
 }
 
-fn checked_size(name: &str, size: i64, limits: &Limits) -> Result<usize, String> {
-    let maximum = limits.page_size;
+/// Checks the value of `first` or `last`.
+pub(super) fn checked_size(name: &str, size: i64, maximum: usize) -> Result<usize, String> {
     usize::try_from(size)
         .ok()
         .filter(|&size| size <= maximum)

@@ -47,6 +47,7 @@ use serving::{Served, Snapshot};
 
 use super::budget::Budget;
 use super::coercion::Arguments;
+use super::connection::checked_size;
 use super::document::Document;
 use super::errors::{Code, Error, Location};
 use super::fields::ObjectField;
@@ -457,6 +458,16 @@ impl<'a> ResponseWriter<'a> {
         match json.map(|json| resolve_pointer(json, pointer)).transpose() {
             Ok(part) => self.optional_json(part.flatten()),
             Err(error) => self.bad_user_input(field, format!("`pointer` is malformed: {error}")),
+        }
+    }
+}
+
+impl<'a> ResponseWriter<'a> {
+    /// Reads the argument `first`, absent as 0; records an error and returns `None` if it is out of range.
+    fn read_first(&mut self, field: &'a PlannedField<'a>, maximum: usize) -> Result<Option<usize>, WriteError> {
+        match checked_size("first", arguments(field).integer("first").unwrap_or_default(), maximum) {
+            Ok(first) => Ok(Some(first)),
+            Err(message) => self.bad_user_input(field, message).map(|()| None),
         }
     }
 }

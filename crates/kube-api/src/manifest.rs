@@ -5,7 +5,6 @@
 
 mod csv;
 mod icon;
-mod version;
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ pub enum SolveOutcome<'a> {
     /// There is none.
     Conflict(Conflict<'a>),
     /// The request cannot be solved as it stands.
-    Refusal(Refusal<'a>),
+    Refusal(SolveRefusal<'a>),
 }
 
 /// A bundle in a channel of a catalog.
@@ -47,7 +47,7 @@ impl std::fmt::Debug for PlacedBundle<'_> {
 
 /// Why a request was not solved.
 #[derive(Clone, Debug)]
-pub struct Refusal<'a> {
+pub struct SolveRefusal<'a> {
     /// Stable code.
     pub code: RefusalCode,
     /// Upstream's message, or ours for limits.

@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use fbc::quote::go_quote;
+
 /// An entry of a channel, by names.
-pub(crate) struct Link<'a> {
+pub(crate) struct ChainEntry<'a> {
     pub(crate) name: &'a str,
     pub(crate) replaces: Option<&'a str>,
     pub(crate) skips: Vec<&'a str>,
@@ -14,7 +16,7 @@ pub(crate) struct Link<'a> {
 ///
 /// # Errors
 /// With upstream's text, if there is no unique chain.
-pub(crate) fn sort_channel(links: &[Link<'_>], channel: &str, package: &str) -> Result<Vec<usize>, String> {
+pub(crate) fn sort_channel(links: &[ChainEntry<'_>], channel: &str, package: &str) -> Result<Vec<usize>, String> {
     let places: HashMap<&str, usize> = links.iter().enumerate().map(|(at, link)| (link.name, at)).collect();
     let (mut skipped, mut succeeded) = (HashSet::<usize>::new(), HashSet::<usize>::new());
     for link in links {
@@ -26,9 +28,9 @@ pub(crate) fn sort_channel(links: &[Link<'_>], channel: &str, package: &str) -> 
     let heads = (0..links.len()).filter(|at| !succeeded.contains(at));
     let chains = heads.map(|head| chain(links, &places, head));
     let chains: Result<Vec<_>, &str> = chains.collect();
-    let place = || format!("channel {} of package {}", quote(channel), quote(package));
+    let place = || format!("channel {} of package {}", go_quote(channel), go_quote(package));
     let mut chains = chains.map_err(|head| {
-        format!("a cycle exists in the chain of replacement beginning with {} in {}", quote(head), place())
+        format!("a cycle exists in the chain of replacement beginning with {} in {}", go_quote(head), place())
     })?;
     for chain in &mut chains {
         chain.retain(|at| !skipped.contains(at));
@@ -41,7 +43,7 @@ pub(crate) fn sort_channel(links: &[Link<'_>], channel: &str, package: &str) -> 
 }
 
 /// Returns the entries from a head along `replaces`, or the name of the head where it does not end.
-fn chain<'a>(links: &[Link<'a>], places: &HashMap<&str, usize>, head: usize) -> Result<Vec<usize>, &'a str> {
+fn chain<'a>(links: &[ChainEntry<'a>], places: &HashMap<&str, usize>, head: usize) -> Result<Vec<usize>, &'a str> {
     let (mut chain, mut seen, mut next) = (Vec::new(), HashSet::new(), Some(head));
     while let Some(at) = next {
         if !seen.insert(at) {
@@ -53,7 +55,7 @@ fn chain<'a>(links: &[Link<'a>], places: &HashMap<&str, usize>, head: usize) -> 
     Ok(chain)
 }
 
-fn several_chains(links: &[Link<'_>], chains: &[Vec<usize>], place: &str) -> String {
+fn several_chains(links: &[ChainEntry<'_>], chains: &[Vec<usize>], place: &str) -> String {
     let text = |chain: &Vec<usize>| match &chain[..] {
         [] => "[]".to_owned(),
         [only] => links[*only].name.to_owned(),
@@ -67,9 +69,4 @@ fn several_chains(links: &[Link<'_>], chains: &[Vec<usize>], place: &str) -> Str
         chains.len(),
         texts.join(", ")
     )
-}
-
-/// Quotes a name as Go's `%q` does where it has nothing to escape but quotes and backslashes.
-fn quote(text: &str) -> String {
-    format!("{text:?}")
 }

@@ -4,7 +4,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use crate::meter::{Halt, Meter};
-use crate::problem::{Constraint, Problem};
+use crate::problem::{SolverConstraint, SolverProblem};
 use crate::sat::{Sat, no, yes};
 
 /// A variable that was chosen.
@@ -20,7 +20,7 @@ pub(crate) struct Pick {
 }
 
 /// Returns what is chosen, in order; `None` if there is no solution.
-pub(crate) fn choose(problem: &Problem<'_>, meter: &Meter<'_>) -> Result<Option<Vec<Pick>>, Halt<'static>> {
+pub(crate) fn choose(problem: &SolverProblem<'_>, meter: &Meter<'_>) -> Result<Option<Vec<Pick>>, Halt<'static>> {
     let mut sat = encode(problem, meter);
     if !sat.is_satisfiable(&[])? {
         return Ok(None);
@@ -31,7 +31,7 @@ pub(crate) fn choose(problem: &Problem<'_>, meter: &Meter<'_>) -> Result<Option<
     while let Some(choice) = queue.pop_front() {
         let (dependency, candidates) = match choice {
             Choice::Mandatory(ref variable) => (None, std::slice::from_ref(variable)),
-            Choice::Dependency(at) => (Some(at), candidates(problem, at)),
+            Choice::Dependency(at) => (Some(at), problem.candidates(at)),
         };
         // An earlier choice serves, preferred or not.
         if let Some(pick) = candidates.iter().find_map(|&candidate| picked[candidate as usize]) {
@@ -53,13 +53,6 @@ enum Choice {
     Dependency(usize),
 }
 
-fn candidates<'p>(problem: &'p Problem<'_>, dependency: usize) -> &'p [u32] {
-    match &problem.constraints[dependency] {
-        Constraint::Dependency { candidates, .. } => candidates,
-        _ => &[],
-    }
-}
-
 /// Returns the first candidate that is possible. The last solution has one of them, so only those before it are in
 /// question: one question asks for all of them, and each yes leaves fewer.
 fn first_possible(sat: &mut Sat<'_, '_>, candidates: &[u32]) -> Result<Option<usize>, Halt<'static>> {
@@ -79,13 +72,13 @@ fn first_possible(sat: &mut Sat<'_, '_>, candidates: &[u32]) -> Result<Option<us
 }
 
 /// States the constraints.
-fn encode<'m, 'w>(problem: &Problem<'_>, meter: &'m Meter<'w>) -> Sat<'m, 'w> {
+fn encode<'m, 'w>(problem: &SolverProblem<'_>, meter: &'m Meter<'w>) -> Sat<'m, 'w> {
     let mut sat = Sat::new(problem.variables.len(), meter);
     let mut stated = HashSet::new();
     for constraint in &problem.constraints {
         match constraint {
             // What provides an API is often all of a package.
-            Constraint::OneOfPackage { members, .. } | Constraint::OneOfApi { members, .. } => {
+            SolverConstraint::OneOfPackage { members, .. } | SolverConstraint::OneOfApi { members, .. } => {
                 if stated.insert(members) {
                     sat.at_most_one(members, None);
                 }
@@ -97,21 +90,21 @@ fn encode<'m, 'w>(problem: &Problem<'_>, meter: &'m Meter<'w>) -> Sat<'m, 'w> {
 }
 
 /// States one constraint, if the condition holds.
-pub(crate) fn state(sat: &mut Sat<'_, '_>, constraint: &Constraint<'_>, condition: Option<u32>) {
+pub(crate) fn state(sat: &mut Sat<'_, '_>, constraint: &SolverConstraint<'_>, condition: Option<u32>) {
     let unless = condition.map(no);
     match constraint {
-        Constraint::Mandatory(variable) => sat.add([yes(*variable)].into_iter().chain(unless)),
-        Constraint::Nothing(variable, _) | Constraint::Deprecated(variable) => {
+        SolverConstraint::Mandatory(variable) => sat.add([yes(*variable)].into_iter().chain(unless)),
+        SolverConstraint::Nothing(variable, _) | SolverConstraint::Deprecated(variable) => {
             sat.add([no(*variable)].into_iter().chain(unless));
         }
-        Constraint::Dependency { variable, candidates, .. } => {
+        SolverConstraint::Dependency { variable, candidates, .. } => {
             let candidates = candidates.iter().map(|&candidate| yes(candidate));
             sat.add([no(*variable)].into_iter().chain(candidates).chain(unless));
         }
-        Constraint::Replaces { variable, installed } => {
+        SolverConstraint::Replaces { variable, installed } => {
             sat.add([no(*variable), no(*installed)].into_iter().chain(unless));
         }
-        Constraint::OneOfPackage { members, .. } | Constraint::OneOfApi { members, .. } => {
+        SolverConstraint::OneOfPackage { members, .. } | SolverConstraint::OneOfApi { members, .. } => {
             sat.at_most_one(members, condition);
         }
     }

@@ -2,12 +2,12 @@
 
 use crate::choose::state;
 use crate::meter::{Halt, Meter};
-use crate::problem::{Constraint, Problem, Variable};
+use crate::problem::{SolverConstraint, SolverProblem, Variable};
 use crate::sat::{Sat, yes};
 
 /// The constraints of a problem, each with a variable that states it.
 pub(crate) struct Explainer<'p, 'a, 'm, 'w> {
-    problem: &'p Problem<'a>,
+    problem: &'p SolverProblem<'a>,
     sat: Sat<'m, 'w>,
     /// The variable that states each constraint.
     selectors: Vec<u32>,
@@ -16,7 +16,7 @@ pub(crate) struct Explainer<'p, 'a, 'm, 'w> {
 }
 
 impl<'p, 'a, 'm, 'w> Explainer<'p, 'a, 'm, 'w> {
-    pub(crate) fn new(problem: &'p Problem<'a>, meter: &'m Meter<'w>) -> Self {
+    pub(crate) fn new(problem: &'p SolverProblem<'a>, meter: &'m Meter<'w>) -> Self {
         let mut sat = Sat::new(problem.variables.len(), meter);
         let mut selectors = Vec::new();
         for constraint in &problem.constraints {
@@ -44,10 +44,9 @@ impl<'p, 'a, 'm, 'w> Explainer<'p, 'a, 'm, 'w> {
             let mut fewer = core.clone();
             fewer.remove(checked);
             if !self.is_satisfiable(&fewer, chosen)? {
-                let used = self.used(&fewer);
                 // Those that were needed before are needed in a part of the set.
-                checked = used.iter().filter(|at| core[..checked].contains(at)).count();
-                core = used;
+                checked = self.used(&core[..checked]).len();
+                core = self.used(&fewer);
             }
         }
         Ok(core)
@@ -56,7 +55,7 @@ impl<'p, 'a, 'm, 'w> Explainer<'p, 'a, 'm, 'w> {
     /// Returns whether there is a solution if a subscription is not wanted.
     pub(crate) fn is_solvable_without(&mut self, variable: u32) -> Result<bool, Halt<'static>> {
         let is_kept =
-            |at: &usize| !matches!(self.problem.constraints[*at], Constraint::Mandatory(one) if one == variable);
+            |at: &usize| !matches!(self.problem.constraints[*at], SolverConstraint::Mandatory(one) if one == variable);
         let kept: Vec<usize> = self.order.iter().copied().filter(is_kept).collect();
         self.is_satisfiable(&kept, &[])
     }
@@ -69,22 +68,20 @@ impl<'p, 'a, 'm, 'w> Explainer<'p, 'a, 'm, 'w> {
 
     /// Returns those of the constraints that the solver used to show the contradiction.
     fn used(&mut self, constraints: &[usize]) -> Vec<usize> {
-        let selectors: Vec<u32> = constraints.iter().map(|&at| self.selectors[at]).collect();
-        let used = self.sat.core(&selectors);
-        constraints.iter().copied().filter(|&at| used.contains(&self.selectors[at])).collect()
+        constraints.iter().copied().filter(|&at| self.sat.is_in_core(self.selectors[at])).collect()
     }
 }
 
 /// The place of a constraint in explanations, which begin with what the user asked for.
-fn rank(problem: &Problem<'_>, constraint: &Constraint<'_>) -> usize {
+fn rank(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> usize {
     match constraint {
-        Constraint::Mandatory(_) | Constraint::Nothing(..) => 0,
-        Constraint::Dependency { variable, .. } => match problem.variables[*variable as usize] {
+        SolverConstraint::Mandatory(_) | SolverConstraint::Nothing(..) => 0,
+        SolverConstraint::Dependency { variable, .. } => match problem.variables[*variable as usize] {
             Variable::Subscription(_) => 0,
             Variable::Entry(_) => 1,
         },
-        Constraint::Deprecated(_) | Constraint::Replaces { .. } => 2,
-        Constraint::OneOfPackage { .. } => 3,
-        Constraint::OneOfApi { .. } => 4,
+        SolverConstraint::Deprecated(_) | SolverConstraint::Replaces { .. } => 2,
+        SolverConstraint::OneOfPackage { .. } => 3,
+        SolverConstraint::OneOfApi { .. } => 4,
     }
 }

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use fbc::catalog::{Bundle, GroupVersionKind, PropertyKind};
+use fbc::catalog::{Bundle, GroupVersionKind, PropertyKind, REQUIREMENT_TYPES};
+use fbc::work::Step;
 use serde_json::Value;
 
+use crate::meter::{Halt, Meter};
 use crate::request::{InstalledOperator, OperatorApi};
-use crate::requirement::{TYPES, read_api, read_label};
+use crate::requirement::{read_api, read_label};
 use crate::rule::RuleInput;
 
 /// A Kubernetes API.
@@ -27,7 +29,7 @@ pub(crate) struct RawProperty<'a> {
 
 /// The properties of a bundle or an installed operator.
 #[derive(Debug, Default)]
-pub(crate) struct Facts<'a> {
+pub(crate) struct BundleFacts<'a> {
     /// Names of its package: by its `olm.package`, and where its blob puts it.
     pub(crate) packages: Vec<Cow<'a, str>>,
     /// Number of `packages` that come from an `olm.package`.
@@ -46,14 +48,13 @@ pub(crate) struct Facts<'a> {
 /// Types of properties that are not looked at: they can be large.
 const IGNORED: [&str; 2] = ["olm.bundle.object", "olm.csv.metadata"];
 
-impl<'a> Facts<'a> {
+impl<'a> BundleFacts<'a> {
     /// Reads the properties of a bundle.
     pub(crate) fn of_bundle(bundle: Bundle<'a>) -> Self {
         let mut facts = Self::default();
         for property in bundle.properties() {
             let value = property.value().map_or(&b"null"[..], |value| value.raw());
             match property.kind() {
-                PropertyKind::BundleObject | PropertyKind::CsvMetadata => continue,
                 PropertyKind::Gvk(api) => facts.apis.push(api.into()),
                 PropertyKind::Package { package, version, .. } => {
                     facts.packages.push(package.into());
@@ -145,12 +146,15 @@ impl<'a> Facts<'a> {
 
     /// Properties that state requirements, in order.
     pub(crate) fn requirements(&self) -> impl Iterator<Item = &RawProperty<'a>> {
-        self.properties.iter().filter(|property| TYPES.contains(&&*property.type_name))
+        self.properties.iter().filter(|property| REQUIREMENT_TYPES.contains(&&*property.type_name))
     }
 
     /// The properties as the variable of CEL rules.
-    pub(crate) fn values(&self) -> &RuleInput {
-        self.values.get_or_init(|| RuleInput::new(&self.properties))
+    pub(crate) fn values(&self, meter: &Meter<'_>) -> Result<&RuleInput, Halt<'static>> {
+        if self.values.get().is_none() {
+            meter.draw(Step::ParsedByte, self.properties.iter().map(|property| property.value.len()).sum())?;
+        }
+        Ok(self.values.get_or_init(|| RuleInput::new(&self.properties)))
     }
 }
 

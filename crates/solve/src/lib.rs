@@ -2,7 +2,7 @@
 //!
 //! A request names subscriptions and installed operators. Answers are a [`Solution`] (what has to be installed
 //! together, in order, each with the reasons why), a [`Conflict`] (a minimal set of reasons that contradict one
-//! another, in upstream's words), or a [`Refusal`]. The solution is the one that OLM v0 prefers, whichever order the
+//! another, in upstream's words), or a [`SolveRefusal`]. The solution is the one that OLM v0 prefers, whichever order the
 //! catalogs, their blobs or the request come in.
 //!
 //! Where upstream's answer is random or an accident, this crate decides: an entry is identified by catalog, package,
@@ -35,20 +35,20 @@ mod sat;
 mod world;
 
 pub use answer::{
-    Conflict, ConflictReason, MAX_PASSED_OVER, PassedOver, PlacedBundle, ReasonKind, Refusal, RefusalCode, Relaxation,
-    Solution, SolutionStep, SolveOutcome, StepReason,
+    Conflict, ConflictReason, MAX_PASSED_OVER, PassedOver, PlacedBundle, ReasonKind, RefusalCode, Relaxation, Solution,
+    SolutionStep, SolveOutcome, SolveRefusal, StepReason,
 };
 pub use meter::{MAX_LITERALS, MAX_QUESTIONS, MAX_RULE_STEPS, MAX_VARIABLES};
 pub use request::{
     InstalledOperator, MAX_INSTALLED_OPERATORS, MAX_OPERATOR_PROPERTY_BYTES, MAX_SUBSCRIPTIONS, OperatorApi,
     OperatorProperty, SolveRequest, SourceCatalog, Subscription,
 };
-pub use rule::{MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_RULE_OPERATORS};
+pub use rule::{MAX_PATTERN_BYTES, MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_RULE_OPERATORS};
 
 use fbc::work::{Work, WorkStopped};
 
 use meter::{Halt, Meter};
-use problem::Problem;
+use problem::SolverProblem;
 
 /// Solves a request with at most so much work, in nanoseconds as [`fbc::work`] prices it; more is refused as
 /// [`RefusalCode::Limit`].
@@ -63,7 +63,7 @@ pub fn solve<'a>(
 ) -> Result<SolveOutcome<'a>, WorkStopped> {
     if let Some(fault) = request.fault() {
         let code = if fault.is_limit() { RefusalCode::Limit } else { RefusalCode::InvalidRequest };
-        return Ok(SolveOutcome::Refusal(Refusal { code, message: fault.to_string(), bundle: None }));
+        return Ok(SolveOutcome::Refusal(SolveRefusal { code, message: fault.to_string(), bundle: None }));
     }
     match answer(request, catalogs, budget, &Meter::new(work, budget)) {
         Ok(outcome) => Ok(outcome),
@@ -78,7 +78,7 @@ fn answer<'a>(
     budget: u64,
     meter: &Meter<'_>,
 ) -> Result<SolveOutcome<'a>, Halt<'a>> {
-    let problem = Problem::build(request, catalogs, meter)?;
+    let problem = SolverProblem::build(request, catalogs, meter)?;
     Ok(match choose::choose(&problem, meter)? {
         Some(picks) => SolveOutcome::Solution(Box::new(Solution::new(problem, picks, budget))),
         None => SolveOutcome::Conflict(Conflict::explain(&problem, meter)?),
@@ -91,7 +91,7 @@ fn answer<'a>(
 /// With upstream's message.
 #[doc(hidden)]
 pub fn display_constraint(value: &[u8]) -> Result<String, String> {
-    let read = requirement::Requirement::read("olm.constraint", value).map_err(|fault| fault.message)?;
+    let read = requirement::ParsedRequirement::read("olm.constraint", value).map_err(|fault| fault.message)?;
     Ok(read.predicate.to_string())
 }
 

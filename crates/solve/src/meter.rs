@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use fbc::work::{Step, Work, WorkStopped};
 
-use crate::answer::{Refusal, RefusalCode};
+use crate::answer::{RefusalCode, SolveRefusal};
 
 /// Maximum number of bundles and subscriptions that a solution can be made of.
 pub const MAX_VARIABLES: usize = 100_000;
@@ -16,7 +16,7 @@ pub const MAX_LITERALS: usize = 1_000_000;
 pub const MAX_QUESTIONS: usize = 10_000;
 
 /// Maximum number of steps that all CEL rules together may take.
-pub const MAX_RULE_STEPS: u64 = 1_000_000;
+pub const MAX_RULE_STEPS: u64 = 3_000_000;
 
 /// Why solving ended before there was an answer.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(crate) enum Halt<'a> {
     /// The caller's account refused more work.
     Stopped(WorkStopped),
     /// The request is refused.
-    Refused(Box<Refusal<'a>>),
+    Refused(Box<SolveRefusal<'a>>),
 }
 
 impl From<WorkStopped> for Halt<'_> {
@@ -100,7 +100,7 @@ impl<'w> Meter<'w> {
         if sum > MAX_RULE_STEPS {
             return Err(limit(&format!("more than {MAX_RULE_STEPS} steps of CEL rules: simplify the rules")));
         }
-        self.draw(Step::Object, usize::try_from(number).unwrap_or(usize::MAX))
+        self.draw(Step::Rule, usize::try_from(number).unwrap_or(usize::MAX))
     }
 
     /// Draws from within the SAT solver; returns whether it has to stop.
@@ -133,5 +133,5 @@ fn count(counter: &Cell<usize>, number: usize, max: usize, what: &str) -> Result
 /// A refusal because a limit was exceeded.
 pub(crate) fn limit(what: &str) -> Halt<'static> {
     let message = format!("cannot solve the request: it takes {what}");
-    Halt::Refused(Box::new(Refusal { code: RefusalCode::Limit, message, bundle: None }))
+    Halt::Refused(Box::new(SolveRefusal { code: RefusalCode::Limit, message, bundle: None }))
 }

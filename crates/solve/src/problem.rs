@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
-use crate::answer::{PlacedBundle, Refusal, RefusalCode};
+use crate::answer::{PlacedBundle, RefusalCode, SolveRefusal};
 use crate::facts::Api;
 use crate::meter::{Halt, Meter};
 use crate::request::{SolveRequest, SourceCatalog};
@@ -16,8 +16,8 @@ pub(crate) enum Variable {
     Subscription(usize),
 }
 
-/// A constraint; variables are indexes in [`Problem::variables`].
-pub(crate) enum Constraint<'a> {
+/// A constraint; variables are indexes in [`SolverProblem::variables`].
+pub(crate) enum SolverConstraint<'a> {
     /// A subscription, or an installed operator without one, must be chosen.
     Mandatory(u32),
     /// Nothing serves a subscription: upstream's message.
@@ -35,10 +35,10 @@ pub(crate) enum Constraint<'a> {
 }
 
 /// Variables and constraints, in the order of upstream.
-pub(crate) struct Problem<'a> {
+pub(crate) struct SolverProblem<'a> {
     pub(crate) world: World<'a>,
     pub(crate) variables: Vec<Variable>,
-    pub(crate) constraints: Vec<Constraint<'a>>,
+    pub(crate) constraints: Vec<SolverConstraint<'a>>,
     /// The variables that must be chosen: installed operators, then subscriptions, by name.
     pub(crate) mandatory: Vec<u32>,
     /// Indexes of the dependencies of each variable, in order.
@@ -47,10 +47,10 @@ pub(crate) struct Problem<'a> {
     pub(crate) upgrades: HashMap<EntryId, EntryId>,
     variable_of: HashMap<EntryId, u32>,
     waiting: VecDeque<EntryId>,
-    faults: Vec<Refusal<'a>>,
+    faults: Vec<SolveRefusal<'a>>,
 }
 
-impl<'a> Problem<'a> {
+impl<'a> SolverProblem<'a> {
     /// Builds the problem of a request.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl<'a> Problem<'a> {
 
     fn require(&mut self, variable: u32) {
         self.mandatory.push(variable);
-        self.constraints.push(Constraint::Mandatory(variable));
+        self.constraints.push(SolverConstraint::Mandatory(variable));
     }
 
     fn add_subscriptions(&mut self, meter: &Meter<'_>) -> Result<(), Halt<'static>> {
@@ -110,7 +110,7 @@ impl<'a> Problem<'a> {
             let installed = installed.and_then(|name| self.world.installed_named(name));
             match self.world.pool(subscription, installed, meter)? {
                 Pool::Entries(pool) => self.add_choice(variable, &pool, installed, meter)?,
-                Pool::Nothing(message) => self.constraints.push(Constraint::Nothing(variable, message)),
+                Pool::Nothing(message) => self.constraints.push(SolverConstraint::Nothing(variable, message)),
                 Pool::Unordered(message) => self.fault(RefusalCode::BadChannel, message, None),
             }
         }
@@ -130,7 +130,7 @@ impl<'a> Problem<'a> {
             let installed = self.entry(id, meter)?;
             for (&upgrade, &variable) in pool.iter().zip(&candidates) {
                 self.upgrades.insert(upgrade, id);
-                self.constraints.push(Constraint::Replaces { variable, installed });
+                self.constraints.push(SolverConstraint::Replaces { variable, installed });
             }
             candidates.push(installed);
         }
@@ -146,7 +146,7 @@ impl<'a> Problem<'a> {
     ) -> Result<(), Halt<'static>> {
         meter.literals(candidates.len() + 1)?;
         self.dependencies[variable as usize].push(self.constraints.len());
-        self.constraints.push(Constraint::Dependency { variable, requirement, candidates });
+        self.constraints.push(SolverConstraint::Dependency { variable, requirement, candidates });
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl<'a> Problem<'a> {
         let variable = self.variable_of[&id];
         let facts = Rc::clone(&self.world.entries[id].facts);
         if facts.is_deprecated {
-            self.constraints.push(Constraint::Deprecated(variable));
+            self.constraints.push(SolverConstraint::Deprecated(variable));
         }
         let own = match self.world.entries[id].source {
             Source::Catalog { at, .. } => Some(at),
@@ -198,11 +198,11 @@ impl<'a> Problem<'a> {
         }
         for (package, members) in packages.of_several() {
             meter.literals(members.len() * 3)?;
-            self.constraints.push(Constraint::OneOfPackage { package: package.into_owned(), members });
+            self.constraints.push(SolverConstraint::OneOfPackage { package: package.into_owned(), members });
         }
         for (api, members) in apis.of_several() {
             meter.literals(members.len() * 3)?;
-            self.constraints.push(Constraint::OneOfApi { api, members });
+            self.constraints.push(SolverConstraint::OneOfApi { api, members });
         }
         Ok(())
     }
@@ -228,7 +228,7 @@ impl<'a> Problem<'a> {
 
     fn fault(&mut self, code: RefusalCode, message: String, entry: Option<EntryId>) {
         let bundle = entry.and_then(|id| self.placed(id));
-        self.faults.push(Refusal { code, message, bundle });
+        self.faults.push(SolveRefusal { code, message, bundle });
     }
 
     /// Returns the bundle of an entry; `None` for an installed operator.
@@ -236,6 +236,19 @@ impl<'a> Problem<'a> {
         match self.world.entries[id].source {
             Source::Catalog { at, entry } => Some(PlacedBundle { catalog: at, entry }),
             Source::Installed { .. } => None,
+        }
+    }
+
+    /// Returns the bundle of a variable; `None` for an installed operator and a subscription.
+    pub(crate) fn placed_of(&self, variable: u32) -> Option<PlacedBundle<'a>> {
+        self.entry_of(variable).and_then(|id| self.placed(id))
+    }
+
+    /// Returns what a dependency lets choose from, best first.
+    pub(crate) fn candidates(&self, dependency: usize) -> &[u32] {
+        match &self.constraints[dependency] {
+            SolverConstraint::Dependency { candidates, .. } => candidates,
+            _ => &[],
         }
     }
 
@@ -279,7 +292,7 @@ impl<K: Clone + Eq + std::hash::Hash> Groups<K> {
 }
 
 /// Combines faults as upstream does: one as it is, several in brackets, equal ones once.
-fn combine<'a>(faults: &mut Vec<Refusal<'a>>) -> Option<Refusal<'a>> {
+fn combine<'a>(faults: &mut Vec<SolveRefusal<'a>>) -> Option<SolveRefusal<'a>> {
     let mut messages: Vec<String> = Vec::new();
     for fault in &*faults {
         if !messages.contains(&fault.message) {
@@ -291,5 +304,5 @@ fn combine<'a>(faults: &mut Vec<Refusal<'a>>) -> Option<Refusal<'a>> {
         [only] => only.clone(),
         several => format!("[{}]", several.join(", ")),
     };
-    Some(Refusal { message, ..first })
+    Some(SolveRefusal { message, ..first })
 }

@@ -121,11 +121,10 @@ impl SolveRequest {
         if self.installed.len() > MAX_INSTALLED_OPERATORS {
             return Some(RequestFault::TooManyInstalled);
         }
-        let duplicate = duplicate(self.subscriptions.iter().map(|subscription| &*subscription.name));
-        if let Some(name) = duplicate {
+        if let Some(name) = duplicate(self.subscriptions.iter().map(|subscription| &*subscription.name)) {
             return Some(RequestFault::DuplicateSubscription(name.to_owned()));
         }
-        if let Some(name) = self::duplicate(self.installed.iter().map(|operator| &*operator.name)) {
+        if let Some(name) = duplicate(self.installed.iter().map(|operator| &*operator.name)) {
             return Some(RequestFault::DuplicateInstalled(name.to_owned()));
         }
         let is_large = |operator: &&InstalledOperator| operator.property_bytes() > MAX_OPERATOR_PROPERTY_BYTES;

@@ -3,23 +3,18 @@
 mod constraint;
 
 use std::fmt;
-use std::rc::Rc;
 
 use fbc::range::BlangRange;
 use fbc::version::Version;
 use serde_json::{Map, Value};
 
-use crate::facts::{Api, Facts};
+use crate::facts::{Api, BundleFacts};
 use crate::meter::{Halt, Meter};
 use crate::rule::Rule;
 
-/// Types of properties that state a requirement.
-pub(crate) const TYPES: [&str; 4] =
-    ["olm.gvk.required", "olm.package.required", "olm.label.required", "olm.constraint"];
-
 /// A requirement that one bundle can meet.
 #[derive(Debug)]
-pub(crate) struct Requirement {
+pub(crate) struct ParsedRequirement {
     pub(crate) predicate: Predicate,
     /// The message of its author for when it is not met; `None` when there is none.
     pub(crate) failure_message: Option<String>,
@@ -41,11 +36,11 @@ pub(crate) enum Predicate {
     /// None of these holds.
     Not(Vec<Predicate>),
     /// A CEL rule over its properties.
-    Rule { rule: Rc<Rule>, message: String },
+    Rule { rule: Box<Rule>, message: String },
 }
 
 /// Why a requirement cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// Upstream's message, or ours for a limit that it does not have.
     pub(crate) message: String,
@@ -59,8 +54,8 @@ impl From<String> for Fault {
     }
 }
 
-impl Requirement {
-    /// Reads a property of one of the [`TYPES`].
+impl ParsedRequirement {
+    /// Reads a property of one of the [`fbc::catalog::REQUIREMENT_TYPES`].
     ///
     /// # Errors
     /// With upstream's message, if the value is malformed.
@@ -148,7 +143,7 @@ fn package(name: String, range: String) -> Result<Predicate, Fault> {
 
 impl Predicate {
     /// Returns whether a bundle with these properties meets the condition.
-    pub(crate) fn holds(&self, facts: &Facts<'_>, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
+    pub(crate) fn holds(&self, facts: &BundleFacts<'_>, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
         meter.draw(fbc::work::Step::Comparison, 1)?;
         Ok(match self {
             Self::Package { name, versions, .. } => {
@@ -161,15 +156,15 @@ impl Predicate {
             Self::All(all) => {
                 all.iter().try_fold(true, |met, one| Ok::<_, Halt<'static>>(met && one.holds(facts, meter)?))?
             }
-            Self::Any(any) => {
-                any.iter().try_fold(false, |met, one| Ok::<_, Halt<'static>>(met || one.holds(facts, meter)?))?
-            }
-            Self::Not(not) => {
-                !not.iter().try_fold(false, |met, one| Ok::<_, Halt<'static>>(met || one.holds(facts, meter)?))?
-            }
-            Self::Rule { rule, .. } => rule.holds(facts.values(), meter)?,
+            Self::Any(any) => any_holds(any, facts, meter)?,
+            Self::Not(not) => !any_holds(not, facts, meter)?,
+            Self::Rule { rule, .. } => rule.holds(facts.values(meter)?, meter)?,
         })
     }
+}
+
+fn any_holds(any: &[Predicate], facts: &BundleFacts<'_>, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
+    any.iter().try_fold(false, |met, one| Ok(met || one.holds(facts, meter)?))
 }
 
 impl fmt::Display for Predicate {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use cel::objects::{Key, Map};
 use cel::parser::{Expression, Parser};
 use cel::{Context, ExecutionError, Value};
+use fbc::version::{Version, strict_version};
 
 use crate::facts::RawProperty;
 use crate::meter::{Halt, MAX_RULE_STEPS, Meter};
@@ -25,6 +26,9 @@ pub const MAX_RULE_OPERATORS: usize = 400;
 /// Maximum number of macros of a CEL rule inside of one another.
 pub const MAX_RULE_DEPTH: usize = 3;
 
+/// Maximum size of a compiled pattern of `matches`, in bytes: what looks for one takes time by its size.
+pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
+
 /// A compiled rule.
 pub(crate) struct Rule {
     text: String,
@@ -35,9 +39,7 @@ pub(crate) struct Rule {
 #[derive(Debug)]
 pub(crate) struct RuleInput {
     properties: Value,
-    count: u64,
-    /// Number of values in the properties, whatever their depth, and of bytes.
-    size: u64,
+    size: cost::Size,
 }
 
 thread_local! {
@@ -65,6 +67,7 @@ impl Rule {
             Ok(false) => return Err("cel expressions must have type Bool".to_owned().into()),
             Err(reason) => return Err(format!("ERROR: <input>:1:1: {reason}\n | {text}\n | ^").into()),
         }
+        check_patterns(&expression)?;
         if cost::depth(&expression) > MAX_RULE_DEPTH {
             let message = format!("the CEL rule nests more than {MAX_RULE_DEPTH} macros: state it with fewer");
             return Err(limit(message));
@@ -81,7 +84,7 @@ impl Rule {
     /// # Errors
     /// If it could take more steps than are left.
     pub(crate) fn holds(&self, input: &RuleInput, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
-        let steps = cost::steps(&self.expression, input.count, input.size);
+        let steps = cost::steps(&self.expression, input.size);
         meter.rule_steps(steps.min(MAX_RULE_STEPS + 1))?;
         let result = FUNCTIONS.with(|functions| {
             let mut context = functions.get_or_init(functions_of_rules).new_inner_scope();
@@ -96,6 +99,22 @@ impl std::fmt::Debug for Rule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Rule").field(&self.text).finish()
     }
+}
+
+/// Refuses patterns that cannot be bounded; one that is malformed fails when it is looked for, as upstream.
+fn check_patterns(rule: &Expression) -> Result<(), Fault> {
+    let limit = |message: String| Err(Fault { message, is_limit: true });
+    for pattern in cost::patterns(rule) {
+        let Some(pattern) = pattern else {
+            return limit("the CEL rule matches a pattern that is not a literal: write it into the rule".to_owned());
+        };
+        let built = regex::RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build();
+        if let Err(regex::Error::CompiledTooBig(_)) = built {
+            let message = format!("the pattern `{pattern}` of the CEL rule takes more than {MAX_PATTERN_BYTES} bytes");
+            return limit(format!("{message}: repeat less"));
+        }
+    }
+    Ok(())
 }
 
 /// Counts what can nest expressions; in texts it counts too, which only errs on the safe side.
@@ -127,10 +146,10 @@ fn semver_compare(one: Value, other: Value) -> Result<i64, ExecutionError> {
         Value::Float(number) => number.to_string(),
         other => format!("{other:?}"),
     });
-    let [Some(padded), Some(other_padded)] = [pad_version(&one), pad_version(&other)] else {
+    let [Some(version), Some(other_version)] = [&one, &other].map(|text| strict_version(text)) else {
         return Err(unreadable(&one, &other));
     };
-    match (fbc::version::Version::parse(&padded), fbc::version::Version::parse(&other_padded)) {
+    match (Version::parse(&version), Version::parse(&other_version)) {
         (Ok(version), Ok(other)) => Ok(version.precedence(&other) as i64),
         _ => Err(unreadable(&one, &other)),
     }
@@ -140,42 +159,32 @@ fn unreadable(one: &str, other: &str) -> ExecutionError {
     ExecutionError::function_error("semver_compare", format!("unable to parse '{one}' or '{other}' to semver format"))
 }
 
-/// Makes a version of a text as blang's `ParseTolerant` does: without spaces, one `v` and leading zeros, with the
-/// components that are missing. `None` where a prerelease follows fewer than three.
-fn pad_version(text: &str) -> Option<String> {
-    let text = text.trim();
-    let text = text.strip_prefix('v').unwrap_or(text);
-    let mut parts: Vec<String> = text.splitn(3, '.').map(strip_zeros).collect();
-    if parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['+', '-'])) {
-        return None;
-    }
-    parts.resize(3, "0".to_owned());
-    Some(parts.join("."))
-}
-
-fn strip_zeros(part: &str) -> String {
-    if part.len() < 2 {
-        return part.to_owned();
-    }
-    let stripped = part.trim_start_matches('0');
-    if stripped.starts_with(|first: char| first.is_ascii_digit()) {
-        stripped.to_owned()
-    } else {
-        format!("0{stripped}")
-    }
-}
-
 impl RuleInput {
     /// Converts properties. A value that is not JSON counts as null.
     pub(crate) fn new(properties: &[RawProperty<'_>]) -> Self {
-        let mut size = 0;
+        let mut size = cost::Size { items: properties.len() as u64, largest: 0, weight: 1 };
         let values = properties.iter().map(|property| {
-            size += property.value.len() as u64;
             let value = serde_json::from_slice(&property.value).unwrap_or(serde_json::Value::Null);
+            let weight = 1 + cost::Size::of_text(property.type_name.len()).weight + weight(&value);
+            size.largest = size.largest.max(weight);
+            size.weight += weight;
             map([("type".to_owned(), text(property.type_name.to_string())), ("value".to_owned(), convert(value))])
         });
-        let values: Vec<Value> = values.collect();
-        Self { count: values.len() as u64, properties: Value::List(Arc::new(values)), size }
+        let values = values.collect();
+        Self { properties: Value::List(Arc::new(values)), size }
+    }
+}
+
+/// Steps to look at all of a value, as [`cost::Size`] counts them.
+fn weight(value: &serde_json::Value) -> u64 {
+    let text = |text: &str| cost::Size::of_text(text.len()).weight;
+    match value {
+        serde_json::Value::String(string) => text(string),
+        serde_json::Value::Array(list) => 1 + list.iter().map(weight).sum::<u64>(),
+        serde_json::Value::Object(object) => {
+            1 + object.iter().map(|(key, value)| text(key) + weight(value)).sum::<u64>()
+        }
+        _ => 1,
     }
 }
 

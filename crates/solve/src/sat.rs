@@ -119,14 +119,10 @@ impl<'m, 'w> Sat<'m, 'w> {
         self.solution.get(variable as usize).is_some_and(|&is_true| is_true)
     }
 
-    /// Returns those of the assumed variables that contradict one another, after the answer no.
-    pub(crate) fn core(&mut self, assumed: &[u32]) -> Vec<u32> {
-        let mut core = assumed.to_vec();
-        core.retain(|&variable| {
-            let variable = self.solver.var_of_int(variable);
-            self.solver.unsat_core_contains_var(variable)
-        });
-        core
+    /// Whether an assumed variable is one of those that contradict one another, after the answer no.
+    pub(crate) fn is_in_core(&mut self, variable: u32) -> bool {
+        let variable = self.solver.var_of_int(variable);
+        self.solver.unsat_core_contains_var(variable)
     }
 
     fn literal(&mut self, Literal { variable, is_true }: Literal) -> Lit {

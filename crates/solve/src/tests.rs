@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::choose::{Pick, choose};
 use crate::explain::Explainer;
 use crate::meter::Meter;
-use crate::problem::{Constraint, Problem};
+use crate::problem::{SolverConstraint, SolverProblem};
 use crate::request::{SolveRequest, SourceCatalog};
 
 /// Names of packages and APIs.
@@ -87,27 +87,27 @@ fn request(random: &mut fastrand::Rng) -> SolveRequest {
 }
 
 /// Whether a set of variables, as bits, meets a constraint.
-fn holds(constraint: &Constraint<'_>, chosen: u32) -> bool {
+fn holds(constraint: &SolverConstraint<'_>, chosen: u32) -> bool {
     let is_in = |variable: &u32| chosen & 1 << variable != 0;
     match constraint {
-        Constraint::Mandatory(variable) => is_in(variable),
-        Constraint::Nothing(variable, _) | Constraint::Deprecated(variable) => !is_in(variable),
-        Constraint::Dependency { variable, candidates, .. } => !is_in(variable) || candidates.iter().any(is_in),
-        Constraint::Replaces { variable, installed } => !is_in(variable) || !is_in(installed),
-        Constraint::OneOfPackage { members, .. } | Constraint::OneOfApi { members, .. } => {
+        SolverConstraint::Mandatory(variable) => is_in(variable),
+        SolverConstraint::Nothing(variable, _) | SolverConstraint::Deprecated(variable) => !is_in(variable),
+        SolverConstraint::Dependency { variable, candidates, .. } => !is_in(variable) || candidates.iter().any(is_in),
+        SolverConstraint::Replaces { variable, installed } => !is_in(variable) || !is_in(installed),
+        SolverConstraint::OneOfPackage { members, .. } | SolverConstraint::OneOfApi { members, .. } => {
             members.iter().filter(|member| is_in(member)).count() <= 1
         }
     }
 }
 
 /// Returns the sets that meet these constraints.
-fn solutions(problem: &Problem<'_>, constraints: &[usize]) -> Vec<u32> {
+fn solutions(problem: &SolverProblem<'_>, constraints: &[usize]) -> Vec<u32> {
     let all = 0..1u32 << problem.variables.len();
     all.filter(|&set| constraints.iter().all(|&at| holds(&problem.constraints[at], set))).collect()
 }
 
 /// Upstream's search: guesses, goes on with what a guess requires, and backtracks where nothing can be completed.
-fn search(problem: &Problem<'_>, solutions: &[u32], queue: &[Vec<u32>], guessed: u32) -> Option<u32> {
+fn search(problem: &SolverProblem<'_>, solutions: &[u32], queue: &[Vec<u32>], guessed: u32) -> Option<u32> {
     if !solutions.iter().any(|set| set & guessed == guessed) {
         return None;
     }
@@ -118,7 +118,7 @@ fn search(problem: &Problem<'_>, solutions: &[u32], queue: &[Vec<u32>], guessed:
     choice.iter().find_map(|&candidate| {
         let mut queue = rest.to_vec();
         for &at in &problem.dependencies[candidate as usize] {
-            if let Constraint::Dependency { candidates, .. } = &problem.constraints[at] {
+            if let SolverConstraint::Dependency { candidates, .. } = &problem.constraints[at] {
                 queue.push(candidates.to_vec());
             }
         }
@@ -134,7 +134,8 @@ fn check(seed: u64) -> Option<bool> {
     let request = request(&mut random);
     let work = Work::unlimited();
     let meter = Meter::new(&work, u64::MAX);
-    let problem = Problem::build(&request, &catalogs, &meter).unwrap_or_else(|halt| panic!("seed {seed}: {halt:?}"));
+    let problem =
+        SolverProblem::build(&request, &catalogs, &meter).unwrap_or_else(|halt| panic!("seed {seed}: {halt:?}"));
     if problem.variables.len() > MAX_VARIABLES {
         return None;
     }
@@ -153,7 +154,7 @@ fn check(seed: u64) -> Option<bool> {
 }
 
 /// A core cannot be met with what is chosen, and can be without any one of its constraints.
-fn check_minimal(problem: &Problem<'_>, chosen: &[u32], meter: &Meter<'_>, seed: u64) {
+fn check_minimal(problem: &SolverProblem<'_>, chosen: &[u32], meter: &Meter<'_>, seed: u64) {
     let core = Explainer::new(problem, meter).core(chosen).unwrap();
     let wanted = chosen.iter().fold(0, |set, variable| set | 1 << variable);
     let is_met = |constraints: &[usize]| solutions(problem, constraints).iter().any(|set| set & wanted == wanted);
@@ -165,9 +166,10 @@ fn check_minimal(problem: &Problem<'_>, chosen: &[u32], meter: &Meter<'_>, seed:
 }
 
 /// Each better candidate is impossible with what was chosen before, for a minimal reason.
-fn check_passed_over(problem: &Problem<'_>, picks: &[Pick], solutions: &[u32], meter: &Meter<'_>, seed: u64) {
+fn check_passed_over(problem: &SolverProblem<'_>, picks: &[Pick], solutions: &[u32], meter: &Meter<'_>, seed: u64) {
     for (at, pick) in picks.iter().enumerate().filter(|(_, pick)| pick.passed_over > 0) {
-        let Some(Constraint::Dependency { candidates, .. }) = pick.dependency.map(|at| &problem.constraints[at]) else {
+        let Some(SolverConstraint::Dependency { candidates, .. }) = pick.dependency.map(|at| &problem.constraints[at])
+        else {
             panic!("seed {seed}: only dependencies have several candidates")
         };
         for &better in &candidates[..pick.passed_over] {

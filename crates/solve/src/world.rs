@@ -9,11 +9,11 @@ use std::rc::Rc;
 use fbc::catalog::{Channel, ChannelEntry, Package};
 use fbc::work::Step;
 
-use crate::channel_order::{Link, sort_channel};
-use crate::facts::{Facts, RawProperty};
+use crate::channel_order::{ChainEntry, sort_channel};
+use crate::facts::{BundleFacts, RawProperty};
 use crate::meter::{Halt, Meter};
 use crate::request::{InstalledOperator, SolveRequest, SourceCatalog};
-use crate::requirement::{Fault, Requirement};
+use crate::requirement::{Fault, ParsedRequirement};
 
 pub(crate) use candidates::Pool;
 
@@ -24,7 +24,7 @@ pub(crate) type EntryId = usize;
 pub(crate) struct Entry<'a> {
     pub(crate) source: Source<'a>,
     pub(crate) name: &'a str,
-    pub(crate) facts: Rc<Facts<'a>>,
+    pub(crate) facts: Rc<BundleFacts<'a>>,
 }
 
 /// Where an entry comes from.
@@ -53,10 +53,10 @@ pub(crate) struct World<'a> {
     pub(crate) entries: Vec<Entry<'a>>,
     /// Installed operators, by name.
     pub(crate) installed: Vec<EntryId>,
-    pub(crate) requirements: Vec<Requirement>,
+    pub(crate) requirements: Vec<ParsedRequirement>,
     /// Indexes of the catalogs in the namespaces of the request.
     looked_at: Vec<usize>,
-    facts: HashMap<(usize, usize), Rc<Facts<'a>>>,
+    facts: HashMap<(usize, usize), Rc<BundleFacts<'a>>>,
     /// By catalog, package and channel: the entries of a channel, and those that are in its order.
     channels: HashMap<(usize, usize, &'a str), ChannelEntries>,
     requirement_ids: HashMap<RequirementKey<'a>, Result<usize, Fault>>,
@@ -97,7 +97,7 @@ impl<'a> World<'a> {
         let own: Vec<usize> = (0..subscriptions.len()).filter(is_own).collect();
         let packages: HashSet<&str> = own.iter().map(|&at| &*subscriptions[at].package).collect();
         let agreed = packages.iter().next().copied().filter(|_| packages.len() == 1);
-        let facts = Rc::new(Facts::of_operator(operator, agreed));
+        let facts = Rc::new(BundleFacts::of_operator(operator, agreed));
         let source = Source::Installed { operator, subscription: own.first().copied() };
         self.installed.push(self.entries.len());
         self.entries.push(Entry { source, name: &operator.name, facts });
@@ -126,7 +126,7 @@ impl<'a> World<'a> {
         if let Some(known) = self.requirement_ids.get(&key) {
             return known.clone();
         }
-        let read = Requirement::read(&property.type_name, &property.value).map(|requirement| {
+        let read = ParsedRequirement::read(&property.type_name, &property.value).map(|requirement| {
             self.requirements.push(requirement);
             self.requirements.len() - 1
         });
@@ -159,14 +159,14 @@ impl<'a> World<'a> {
         at: usize,
         bundle: fbc::catalog::Bundle<'a>,
         meter: &Meter<'_>,
-    ) -> Result<Rc<Facts<'a>>, Halt<'static>> {
+    ) -> Result<Rc<BundleFacts<'a>>, Halt<'static>> {
         meter.draw(Step::Bundle, 1)?;
         let key = (at, bundle.place());
         if let Some(known) = self.facts.get(&key) {
             return Ok(Rc::clone(known));
         }
         meter.draw(Step::Comparison, bundle.properties().len())?;
-        let facts = Rc::new(Facts::of_bundle(bundle));
+        let facts = Rc::new(BundleFacts::of_bundle(bundle));
         self.facts.insert(key, Rc::clone(&facts));
         Ok(facts)
     }
@@ -182,7 +182,7 @@ impl<'a> World<'a> {
         for &id in ids {
             let Source::Catalog { entry, .. } = self.entries[id].source else { continue };
             meter.draw(Step::Edge, entry.skips().len() + 1)?;
-            links.push(Link { name: entry.name(), replaces: entry.replaces(), skips: entry.skips().collect() });
+            links.push(ChainEntry { name: entry.name(), replaces: entry.replaces(), skips: entry.skips().collect() });
         }
         let sorted = sort_channel(&links, channel.name(), channel.package().name());
         Ok(sorted.map(|places| places.into_iter().map(|at| ids[at]).collect()))

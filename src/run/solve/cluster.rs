@@ -15,18 +15,18 @@ const PROPERTIES: &str = "operatorframework.io/properties";
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Object {
+struct OlmObject {
     kind: String,
-    metadata: Metadata,
-    spec: Spec,
-    status: Status,
+    metadata: OlmMetadata,
+    spec: OlmSpec,
+    status: OlmStatus,
     /// The objects of a list.
-    items: Vec<Object>,
+    items: Vec<OlmObject>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Metadata {
+struct OlmMetadata {
     name: String,
     annotations: std::collections::BTreeMap<String, String>,
 }
@@ -34,11 +34,11 @@ struct Metadata {
 /// The fields of both kinds: they have none in common.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Spec {
+struct OlmSpec {
     version: String,
     replaces: String,
-    customresourcedefinitions: Apis,
-    apiservicedefinitions: Apis,
+    customresourcedefinitions: OlmApis,
+    apiservicedefinitions: OlmApis,
     name: String,
     channel: String,
     source: String,
@@ -48,14 +48,14 @@ struct Spec {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Apis {
-    owned: Vec<Api>,
-    required: Vec<Api>,
+struct OlmApis {
+    owned: Vec<OlmApi>,
+    required: Vec<OlmApi>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Api {
+struct OlmApi {
     name: String,
     /// API services name their group; custom resource definitions have it in their name.
     group: String,
@@ -65,7 +65,7 @@ struct Api {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Status {
+struct OlmStatus {
     phase: String,
     reason: String,
     #[serde(rename = "installedCSV")]
@@ -86,7 +86,7 @@ impl ClusterObjects {
         Ok(objects)
     }
 
-    fn add(&mut self, object: Object) -> anyhow::Result<()> {
+    fn add(&mut self, object: OlmObject) -> anyhow::Result<()> {
         match &*object.kind {
             "ClusterServiceVersion" if object.status.reason != "Copied" => self.installed.push(operator(object)?),
             "Subscription" => self.subscriptions.push(subscription(object)),
@@ -96,11 +96,11 @@ impl ClusterObjects {
     }
 }
 
-fn operator(object: Object) -> anyhow::Result<InstalledOperator> {
-    let Object { metadata, spec, status, .. } = object;
+fn operator(object: OlmObject) -> anyhow::Result<InstalledOperator> {
+    let OlmObject { metadata, spec, status, .. } = object;
     let properties = metadata.annotations.get(PROPERTIES).map(|text| serde_json::from_str::<Properties>(text));
-    let Spec { version, replaces, customresourcedefinitions, apiservicedefinitions, .. } = spec;
-    let Apis { owned, required } = customresourcedefinitions;
+    let OlmSpec { version, replaces, customresourcedefinitions, apiservicedefinitions, .. } = spec;
+    let OlmApis { owned, required } = customresourcedefinitions;
     Ok(InstalledOperator {
         name: metadata.name,
         version,
@@ -112,13 +112,13 @@ fn operator(object: Object) -> anyhow::Result<InstalledOperator> {
     })
 }
 
-fn api(Api { name, group, version, kind }: Api) -> OperatorApi {
+fn api(OlmApi { name, group, version, kind }: OlmApi) -> OperatorApi {
     let name = if group.is_empty() { name } else { format!("{name}.{group}") };
     OperatorApi { name, version, kind }
 }
 
-fn subscription(object: Object) -> Subscription {
-    let Object { metadata, spec, status, .. } = object;
+fn subscription(object: OlmObject) -> Subscription {
+    let OlmObject { metadata, spec, status, .. } = object;
     Subscription {
         name: metadata.name,
         package: spec.name,

@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow, bail};
 use fbc::origin::FileOrigin;
 use fbc::read::{FileReader, ReadEvent, ReadLimits};
 use fbc::{Catalog, Origins};
+use loading::LoadError;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serving::Content;
@@ -93,8 +94,7 @@ impl Input {
         let named = wanted.iter().map(|entry| (entry.name.as_str(), &entry.reference));
         let mut catalogs = Vec::new();
         for (entry, content) in wanted.iter().zip(once::load(named, &args.images)?) {
-            let content =
-                content.map_err(|error| anyhow!("cannot load the catalog `{}`: {}", entry.name, error.chain()))?;
+            let content = content.map_err(|error| cannot_load(entry.name.as_str(), &error))?;
             catalogs.push(LoadedCatalog {
                 name: entry.name.to_string(),
                 namespace: NAMESPACE.to_owned(),
@@ -149,7 +149,7 @@ impl Input {
     /// Adds a subscription for each wanted package. It owns what is installed of that package.
     fn add_wanted(&mut self, wanted: &[WantedArg]) {
         for WantedArg { package, channel, bundle } in wanted {
-            let owned = self.request.installed.iter().find(|operator| is_of(operator, package));
+            let owned = self.request.installed.iter().find(|operator| states_package(operator, package));
             let subscription = Subscription {
                 name: package.clone(),
                 package: package.clone(),
@@ -176,23 +176,27 @@ impl LoadedCatalog {
 }
 
 /// Whether an operator says that it is of a package.
-fn is_of(operator: &InstalledOperator, package: &str) -> bool {
+fn states_package(operator: &InstalledOperator, package: &str) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Package {
+    struct PackageValue {
         package_name: String,
     }
     let mut properties = operator.properties.iter().flatten().filter(|property| property.type_name == "olm.package");
     properties.any(|property| {
-        serde_json::from_str::<Package>(property.value.get()).is_ok_and(|value| value.package_name == package)
+        serde_json::from_str::<PackageValue>(property.value.get()).is_ok_and(|value| value.package_name == package)
     })
 }
 
 fn load(name: &str, path: &str, args: &SolveArgs) -> anyhow::Result<LoadedContent> {
     let reference = SourceReference::parse(path, args.images.configs_dir.as_deref())?;
     let content = once::load([(name, &reference)], &args.images)?.remove(0);
-    let content = content.map_err(|error| anyhow!("cannot load the catalog `{name}`: {}", error.chain()))?;
+    let content = content.map_err(|error| cannot_load(name, &error))?;
     Ok(LoadedContent::Source(content))
+}
+
+fn cannot_load(name: &str, error: &LoadError) -> anyhow::Error {
+    anyhow!("cannot load the catalog `{name}`: {}", error.chain())
 }
 
 /// Indexes a list of blobs.

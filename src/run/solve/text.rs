@@ -8,8 +8,8 @@ use console::style;
 use fbc::graph::MermaidText;
 use fbc::work::Work;
 use solve::{
-    Conflict, ConflictReason, MAX_PASSED_OVER, PlacedBundle, ReasonKind, Refusal, Solution, SolutionStep, SolveOutcome,
-    SourceCatalog, StepReason,
+    Conflict, ConflictReason, MAX_PASSED_OVER, PlacedBundle, ReasonKind, Solution, SolutionStep, SolveOutcome,
+    SolveRefusal, SourceCatalog, StepReason,
 };
 
 use crate::run::output::{error, table};
@@ -113,7 +113,7 @@ fn print_conflict(out: &mut impl Write, conflict: &Conflict<'_>, catalogs: &[Sou
     Ok(())
 }
 
-fn print_refusal(out: &mut impl Write, refusal: &Refusal<'_>, catalogs: &[SourceCatalog<'_>]) -> io::Result<()> {
+fn print_refusal(out: &mut impl Write, refusal: &SolveRefusal<'_>, catalogs: &[SourceCatalog<'_>]) -> io::Result<()> {
     write!(out, "{} {}", error(), refusal.message)?;
     match refusal.bundle {
         Some(bundle) => writeln!(out, " (in {})", located(bundle, catalogs)),
@@ -184,14 +184,14 @@ fn draw_solution(out: &mut impl Write, solution: &Solution<'_>) -> io::Result<()
         nodes.insert(name, format!("s{at}"));
     }
     for (at, step) in solution.steps.iter().enumerate() {
-        for reason in &step.reasons {
+        for (number, reason) in step.reasons.iter().enumerate() {
             let requirement = reason.requirement.as_deref().unwrap_or("is wanted");
             let by =
                 reason.wanted.or(reason.required_by.map(|bundle| bundle.entry.name())).or(reason.required_by_installed);
             let Some(by) = by else { continue };
             let from = match nodes.get(by).filter(|_| reason.wanted.is_none()) {
                 Some(node) => node.clone(),
-                None => format!("o{at}([\"{}\"])", MermaidText(by)),
+                None => format!("o{at}_{number}([\"{}\"])", MermaidText(by)),
             };
             writeln!(out, "  {from} -->|\"{}\"| s{at}", MermaidText(requirement))?;
         }

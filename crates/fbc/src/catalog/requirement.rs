@@ -36,7 +36,8 @@ pub enum RequirementRule<'a> {
 }
 
 /// Types of properties that state a requirement.
-const TYPES: [&str; 4] = ["olm.package.required", "olm.gvk.required", "olm.label.required", "olm.constraint"];
+pub const REQUIREMENT_TYPES: [&str; 4] =
+    ["olm.package.required", "olm.gvk.required", "olm.label.required", "olm.constraint"];
 
 impl<'a> Bundle<'a> {
     /// Reads its requirements, in catalog order.
@@ -233,7 +234,7 @@ impl<'a> Requirement<'a> {
             _ if property_type == "olm.label.required" => {
                 read_label(property).map_or(RequirementRule::Malformed, RequirementRule::Label)
             }
-            _ if TYPES.contains(&property_type) => RequirementRule::Malformed,
+            _ if REQUIREMENT_TYPES.contains(&property_type) => RequirementRule::Malformed,
             _ => return None,
         };
         Some(Self { property_type, rule })

@@ -56,7 +56,7 @@ fn length(type_name: &str, field: &PlannedField<'_>, page: u64) -> u64 {
         (_, ListSize::Page) => page,
         (_, ListSize::Sliced(argument)) => {
             let limit = field.arguments.as_ref().ok().and_then(|arguments| arguments.integer(argument));
-            u64::try_from(limit.unwrap_or_default().min(FACET_VALUES)).unwrap_or_default()
+            u64::try_from(limit.unwrap_or_default()).unwrap_or_default().min(FACET_VALUES as u64)
         }
         (_, ListSize::Assumed(length)) => length,
     }

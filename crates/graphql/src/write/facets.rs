@@ -37,7 +37,7 @@ struct ValueCount<'v, T> {
 struct CatalogName<'v>(&'v str);
 
 /// Maximum number of values of a facet.
-pub(crate) const FACET_VALUES: i64 = 1_000;
+pub(crate) const FACET_VALUES: usize = 1_000;
 
 impl<'a> PackageFacets<'a> {
     /// Creates the facets of the packages that a filter found; `others` are the catalogs that are not selected.
@@ -140,9 +140,8 @@ impl<'a> Object<'a> for &PackageFacets<'a> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         let arguments = arguments(field);
-        if let Some(first) = arguments.integer("first").filter(|first| !(0..=FACET_VALUES).contains(first)) {
-            let message = format!("`first` must be from 0 to {FACET_VALUES}, and is {first}");
-            return writer.bad_user_input(field, message);
+        if writer.read_first(field, FACET_VALUES)?.is_none() {
+            return Ok(());
         }
         // One catalog may be selected often; several are selected at the root only.
         let found = match &self.found[..] {

@@ -5,8 +5,8 @@ use fbc::work::UNIT;
 use serde_json::Value;
 use serving::{Served, Snapshot};
 use solve::{
-    Conflict, ConflictReason, InstalledOperator, OperatorProperty, PassedOver, PlacedBundle, Refusal, Relaxation,
-    Solution, SolutionStep, SolveOutcome, SolveRequest, SourceCatalog, StepReason, Subscription,
+    Conflict, ConflictReason, InstalledOperator, OperatorProperty, PassedOver, PlacedBundle, Relaxation, Solution,
+    SolutionStep, SolveOutcome, SolveRefusal, SolveRequest, SourceCatalog, StepReason, Subscription,
 };
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
@@ -22,7 +22,7 @@ const BUDGET: u64 = 50_000 * UNIT;
 const NAMESPACE: &str = "olm";
 
 /// Maximum number of bundles of one `candidates`.
-const MAX_CANDIDATES: i64 = 100;
+const MAX_CANDIDATES: usize = 100;
 
 /// A part of an answer, with the catalogs that were looked at.
 #[derive(Clone, Copy)]
@@ -73,7 +73,7 @@ impl<'a> ResponseWriter<'a> {
         match &outcome {
             SolveOutcome::Solution(solution) => self.object(Answered { served, item: &**solution }, field),
             SolveOutcome::Conflict(conflict) => self.object(Answered { served, item: conflict }, field),
-            SolveOutcome::Refusal(Refusal { code, message, bundle }) => {
+            SolveOutcome::Refusal(SolveRefusal { code, message, bundle }) => {
                 let item = RefusalOf { code: code.as_str(), message, bundle: *bundle };
                 self.object(Answered { served, item: &item }, field)
             }
@@ -191,28 +191,13 @@ impl<'a> Object<'a> for Answered<'_, 'a, StepOf<'_>> {
                 return writer.object_list(step.reasons.iter().map(|reason| self.with(reason)), field);
             }
             SolveStepField::PassedOver => {
-                let maximum = i64::try_from(solve::MAX_PASSED_OVER).unwrap_or(i64::MAX);
-                let Some(first) = first(writer, field, maximum)? else { return Ok(()) };
+                let Some(first) = writer.read_first(field, solve::MAX_PASSED_OVER)? else { return Ok(()) };
                 let passed_over = solution.passed_over(step, first, writer.work)?;
                 return writer.object_list(passed_over.iter().map(|one| self.with(one)), field);
             }
         }
         Ok(())
     }
-}
-
-/// Reads the argument `first`; writes an error and returns `None` if it is out of range.
-fn first<'a>(
-    writer: &mut ResponseWriter<'a>,
-    field: &'a PlannedField<'a>,
-    maximum: i64,
-) -> Result<Option<usize>, super::WriteError> {
-    let first = arguments(field).integer("first").unwrap_or_default();
-    if !(0..=maximum).contains(&first) {
-        writer.bad_user_input(field, format!("`first` must be from 0 to {maximum}, and is {first}"))?;
-        return Ok(None);
-    }
-    Ok(Some(usize::try_from(first).unwrap_or_default()))
 }
 
 impl<'a> Object<'a> for Answered<'_, 'a, &StepReason<'_>> {
@@ -306,7 +291,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &ConflictReason<'_>> {
                 return writer.constraint_of(bundle.with(requirement), field);
             }
             SolveConstraintField::Candidates => {
-                let Some(first) = first(writer, field, MAX_CANDIDATES)? else { return Ok(()) };
+                let Some(first) = writer.read_first(field, MAX_CANDIDATES)? else { return Ok(()) };
                 let candidates = reason.candidates.iter().take(first);
                 return writer.object_list(candidates.map(|&bundle| self.bundle(bundle)), field);
             }

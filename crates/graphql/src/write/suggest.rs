@@ -9,7 +9,7 @@ use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, argume
 use crate::fields::SuggestionField;
 
 /// Maximum number of completions of one `suggest`.
-pub(crate) const SUGGESTIONS: i64 = 50;
+pub(crate) const SUGGESTIONS: usize = 50;
 
 const KINDS: [(&str, CompletionKind); 5] = [
     ("PACKAGE", CompletionKind::Package),
@@ -23,10 +23,7 @@ impl<'a> ResponseWriter<'a> {
     /// `Query.suggest`, over some catalogs, which are in the order of their names.
     pub(super) fn suggest(&mut self, catalogs: &[&'a Served], field: &'a PlannedField<'a>) -> WriteResult {
         let arguments = arguments(field);
-        let first = arguments.integer("first").unwrap_or_default();
-        if !(0..=SUGGESTIONS).contains(&first) {
-            return self.bad_user_input(field, format!("`first` must be from 0 to {SUGGESTIONS}, and is {first}"));
-        }
+        let Some(first) = self.read_first(field, SUGGESTIONS)? else { return Ok(()) };
         // Only lists of strings are sorted sets.
         let names = arguments.get("kinds").as_array().map_or(&[][..], Vec::as_slice);
         let wanted = KINDS.iter().filter(|(name, _)| names.iter().any(|wanted| wanted == name));
@@ -44,7 +41,7 @@ impl<'a> ResponseWriter<'a> {
             key(&one.item).cmp(&key(&other.item)).then_with(|| compare_api_versions(newer, older))
         });
         found.dedup_by(|other, kept| kept.item.package.is_none() && key(&other.item) == key(&kept.item));
-        found.truncate(usize::try_from(first).unwrap_or_default());
+        found.truncate(first);
         self.object_list(found, field)
     }
 }

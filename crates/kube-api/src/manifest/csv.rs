@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use fbc::catalog::{Bundle, JsonText, JsonValue, Manifests, WrongType};
+use fbc::version::strict_version;
 
-use super::version::strict_version;
 use crate::json::JsonWriter;
 
 /// What manifests show of a `ClusterServiceVersion`.

@@ -5,7 +5,7 @@ use std::fmt;
 use super::PlacedBundle;
 use crate::explain::Explainer;
 use crate::meter::{Halt, Meter};
-use crate::problem::{Constraint, Problem, Variable};
+use crate::problem::{SolverConstraint, SolverProblem, Variable};
 use crate::world::{EntryId, Source};
 
 /// Why there is no solution.
@@ -86,7 +86,7 @@ impl ReasonKind {
 
 impl<'a> Conflict<'a> {
     /// Explains why a problem has no solution.
-    pub(crate) fn explain(problem: &Problem<'a>, meter: &Meter<'_>) -> Result<Self, Halt<'static>> {
+    pub(crate) fn explain(problem: &SolverProblem<'a>, meter: &Meter<'_>) -> Result<Self, Halt<'static>> {
         let mut explainer = Explainer::new(problem, meter);
         let core = explainer.core(&[])?;
         let reasons: Vec<_> = core.into_iter().map(|at| ConflictReason::new(problem, at)).collect();
@@ -111,7 +111,7 @@ impl fmt::Debug for ConflictReason<'_> {
 }
 
 impl<'a> ConflictReason<'a> {
-    pub(crate) fn new(problem: &Problem<'a>, at: usize) -> Self {
+    pub(crate) fn new(problem: &SolverProblem<'a>, at: usize) -> Self {
         let constraint = &problem.constraints[at];
         let (kind, text) = describe(problem, constraint);
         let mut reason = Self {
@@ -122,9 +122,9 @@ impl<'a> ConflictReason<'a> {
             wanted: None,
             requirement: None,
             failure_message: None,
-            candidates: members(constraint).iter().filter_map(|&one| placed(problem, one)).collect(),
+            candidates: members(constraint).iter().filter_map(|&one| problem.placed_of(one)).collect(),
         };
-        if let Constraint::Dependency { variable, requirement: Some(requirement), .. } = constraint {
+        if let SolverConstraint::Dependency { variable, requirement: Some(requirement), .. } = constraint {
             let requirement = &problem.world.requirements[*requirement];
             reason.failure_message.clone_from(&requirement.failure_message);
             reason.requirement = problem.dependencies[*variable as usize].iter().position(|&one| one == at);
@@ -143,32 +143,28 @@ impl<'a> ConflictReason<'a> {
 }
 
 /// The variable that a constraint is about, unless it is about several.
-fn subject(constraint: &Constraint<'_>) -> Option<u32> {
+fn subject(constraint: &SolverConstraint<'_>) -> Option<u32> {
     match constraint {
-        Constraint::Mandatory(variable)
-        | Constraint::Nothing(variable, _)
-        | Constraint::Deprecated(variable)
-        | Constraint::Dependency { variable, .. }
-        | Constraint::Replaces { variable, .. } => Some(*variable),
-        Constraint::OneOfPackage { .. } | Constraint::OneOfApi { .. } => None,
+        SolverConstraint::Mandatory(variable)
+        | SolverConstraint::Nothing(variable, _)
+        | SolverConstraint::Deprecated(variable)
+        | SolverConstraint::Dependency { variable, .. }
+        | SolverConstraint::Replaces { variable, .. } => Some(*variable),
+        SolverConstraint::OneOfPackage { .. } | SolverConstraint::OneOfApi { .. } => None,
     }
 }
 
 /// The variables that a constraint lets choose from.
-fn members<'c>(constraint: &'c Constraint<'_>) -> &'c [u32] {
+fn members<'c>(constraint: &'c SolverConstraint<'_>) -> &'c [u32] {
     match constraint {
-        Constraint::Dependency { candidates, .. } => candidates,
-        Constraint::OneOfPackage { members, .. } | Constraint::OneOfApi { members, .. } => members,
+        SolverConstraint::Dependency { candidates, .. } => candidates,
+        SolverConstraint::OneOfPackage { members, .. } | SolverConstraint::OneOfApi { members, .. } => members,
         _ => &[],
     }
 }
 
-fn placed<'a>(problem: &Problem<'a>, variable: u32) -> Option<PlacedBundle<'a>> {
-    problem.entry_of(variable).and_then(|id| problem.placed(id))
-}
-
 /// Kind and text of a constraint.
-fn describe(problem: &Problem<'_>, constraint: &Constraint<'_>) -> (ReasonKind, String) {
+fn describe(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> (ReasonKind, String) {
     let id = |variable: u32| problem.entry_of(variable).map(|id| problem.world.identifier(id)).unwrap_or_default();
     let sorted = |members: &[u32]| {
         let mut ids: Vec<String> = members.iter().map(|&member| id(member)).collect();
@@ -176,7 +172,7 @@ fn describe(problem: &Problem<'_>, constraint: &Constraint<'_>) -> (ReasonKind, 
         enumerate(&ids, "and")
     };
     match constraint {
-        Constraint::Mandatory(variable) => match problem.variables[*variable as usize] {
+        SolverConstraint::Mandatory(variable) => match problem.variables[*variable as usize] {
             Variable::Subscription(at) => {
                 (ReasonKind::Wanted, format!("subscription {} exists", subscription(problem, at)))
             }
@@ -185,18 +181,20 @@ fn describe(problem: &Problem<'_>, constraint: &Constraint<'_>) -> (ReasonKind, 
                 format!("clusterserviceversion {} exists and is not referenced by a subscription", name(problem, id)),
             ),
         },
-        Constraint::Nothing(_, message) => (ReasonKind::Wanted, message.clone()),
-        Constraint::Dependency { variable, requirement, candidates } => {
+        SolverConstraint::Nothing(_, message) => (ReasonKind::Wanted, message.clone()),
+        SolverConstraint::Dependency { variable, requirement, candidates } => {
             describe_dependency(problem, *variable, *requirement, candidates)
         }
-        Constraint::Deprecated(variable) => (ReasonKind::Prohibited, format!("bundle {} is deprecated", id(*variable))),
-        Constraint::Replaces { variable, installed } => {
+        SolverConstraint::Deprecated(variable) => {
+            (ReasonKind::Prohibited, format!("bundle {} is deprecated", id(*variable)))
+        }
+        SolverConstraint::Replaces { variable, installed } => {
             (ReasonKind::Replaces, format!("{} conflicts with {}", id(*variable), id(*installed)))
         }
-        Constraint::OneOfPackage { package, members } => {
+        SolverConstraint::OneOfPackage { package, members } => {
             (ReasonKind::OneOfPackage, format!("{} originate from package {package}", sorted(members)))
         }
-        Constraint::OneOfApi { api, members } => {
+        SolverConstraint::OneOfApi { api, members } => {
             let text = format!("{} provide {} ({}/{})", sorted(members), api.kind, api.group, api.version);
             (ReasonKind::OneOfApi, text)
         }
@@ -204,7 +202,7 @@ fn describe(problem: &Problem<'_>, constraint: &Constraint<'_>) -> (ReasonKind, 
 }
 
 fn describe_dependency(
-    problem: &Problem<'_>,
+    problem: &SolverProblem<'_>,
     variable: u32,
     requirement: Option<usize>,
     candidates: &[u32],
@@ -229,11 +227,11 @@ fn describe_dependency(
     }
 }
 
-fn subscription<'a>(problem: &Problem<'a>, at: usize) -> &'a str {
+fn subscription<'a>(problem: &SolverProblem<'a>, at: usize) -> &'a str {
     &problem.world.request.subscriptions[at].name
 }
 
-fn name<'a>(problem: &Problem<'a>, id: EntryId) -> &'a str {
+fn name<'a>(problem: &SolverProblem<'a>, id: EntryId) -> &'a str {
     problem.world.entries[id].name
 }
 

@@ -8,7 +8,7 @@ use super::{ConflictReason, PlacedBundle};
 use crate::choose::Pick;
 use crate::explain::Explainer;
 use crate::meter::{Halt, Meter};
-use crate::problem::{Constraint, Problem, Variable};
+use crate::problem::{SolverConstraint, SolverProblem, Variable};
 use crate::world::Source;
 
 /// Maximum number of passed over bundles of a step that are explained.
@@ -20,7 +20,7 @@ pub struct Solution<'a> {
     pub steps: Vec<SolutionStep<'a>>,
     /// Names of the installed operators that stay as they are, sorted.
     pub unchanged: Vec<&'a str>,
-    problem: Problem<'a>,
+    problem: SolverProblem<'a>,
     picks: Vec<Pick>,
     budget: u64,
 }
@@ -67,7 +67,7 @@ pub struct PassedOver<'a> {
 }
 
 impl<'a> Solution<'a> {
-    pub(crate) fn new(problem: Problem<'a>, picks: Vec<Pick>, budget: u64) -> Self {
+    pub(crate) fn new(problem: SolverProblem<'a>, picks: Vec<Pick>, budget: u64) -> Self {
         let mut solution = Self { steps: Vec::new(), unchanged: Vec::new(), problem, picks, budget };
         let order = solution.order();
         solution.steps = order.into_iter().filter_map(|pick| solution.step(pick)).collect();
@@ -90,7 +90,7 @@ impl<'a> Solution<'a> {
     ) -> Result<Vec<PassedOver<'a>>, fbc::work::WorkStopped> {
         let pick = &self.picks[step.pick];
         let number = pick.passed_over.min(first).min(MAX_PASSED_OVER);
-        let Some(candidates) = pick.dependency.map(|at| candidates(&self.problem, at)).filter(|_| number > 0) else {
+        let Some(candidates) = pick.dependency.map(|at| self.problem.candidates(at)).filter(|_| number > 0) else {
             return Ok(Vec::new());
         };
         let meter = Meter::new(work, self.budget);
@@ -98,7 +98,7 @@ impl<'a> Solution<'a> {
         let mut chosen: Vec<u32> = self.picks[..step.pick].iter().map(|pick| pick.variable).collect();
         let mut passed_over = Vec::new();
         for &candidate in &candidates[..number] {
-            let Some(placed) = placed(&self.problem, candidate) else { continue };
+            let Some(placed) = self.problem.placed_of(candidate) else { continue };
             chosen.push(candidate);
             let core = match explainer.core(&chosen) {
                 Ok(core) => core,
@@ -162,13 +162,15 @@ impl<'a> Solution<'a> {
 
     fn owner(&self, dependency: usize) -> Option<Variable> {
         match self.problem.constraints[dependency] {
-            Constraint::Dependency { variable, .. } => Some(self.problem.variables[variable as usize]),
+            SolverConstraint::Dependency { variable, .. } => Some(self.problem.variables[variable as usize]),
             _ => None,
         }
     }
 
     fn reason(&self, dependency: usize) -> Option<StepReason<'a>> {
-        let Constraint::Dependency { requirement, .. } = &self.problem.constraints[dependency] else { return None };
+        let SolverConstraint::Dependency { requirement, .. } = &self.problem.constraints[dependency] else {
+            return None;
+        };
         let world = &self.problem.world;
         let requirement = requirement.map(|at| world.requirements[at].predicate.to_string());
         let none = StepReason { wanted: None, required_by: None, required_by_installed: None, requirement };
@@ -193,15 +195,4 @@ impl fmt::Debug for Solution<'_> {
             .field("unchanged", &self.unchanged)
             .finish_non_exhaustive()
     }
-}
-
-fn candidates<'p>(problem: &'p Problem<'_>, dependency: usize) -> &'p [u32] {
-    match &problem.constraints[dependency] {
-        Constraint::Dependency { candidates, .. } => candidates,
-        _ => &[],
-    }
-}
-
-fn placed<'a>(problem: &Problem<'a>, variable: u32) -> Option<PlacedBundle<'a>> {
-    problem.entry_of(variable).and_then(|id| problem.placed(id))
 }

@@ -1,11 +1,10 @@
 //! Reads the value of an `olm.constraint` in the order of upstream: size, fields and types, then ranges and rules.
 
-use std::rc::Rc;
-
 use fbc::catalog::MAX_CONSTRAINT_BYTES;
+use fbc::quote::go_quote;
 use serde_json::{Map, Value};
 
-use super::{Fault, Predicate, Requirement, get, json_type, package};
+use super::{Fault, ParsedRequirement, Predicate, get, json_type, package};
 use crate::facts::Api;
 use crate::rule::Rule;
 
@@ -16,7 +15,7 @@ const KINDS: [&str; 6] = ["gvk", "package", "all", "any", "not", "cel"];
 ///
 /// # Errors
 /// With upstream's message.
-pub(super) fn read(value: &[u8]) -> Result<Requirement, Fault> {
+pub(super) fn read(value: &[u8]) -> Result<ParsedRequirement, Fault> {
     let parse = |reason: String| Fault::from(format!("parse olm.constraint: {reason}"));
     if value.len() > MAX_CONSTRAINT_BYTES {
         let reason = format!("olm.constraint value is greater than max constraint size {MAX_CONSTRAINT_BYTES} bytes");
@@ -30,7 +29,7 @@ pub(super) fn read(value: &[u8]) -> Result<Requirement, Fault> {
     };
     let predicate = predicate(&value).map_err(convert)?;
     let message = value.as_object().and_then(|object| text(object, "failureMessage"));
-    Ok(Requirement { predicate, failure_message: message.filter(|message| !message.is_empty()) })
+    Ok(ParsedRequirement { predicate, failure_message: message.filter(|message| !message.is_empty()) })
 }
 
 /// Checks fields and types of a constraint at a path, such as `all.constraints`.
@@ -102,7 +101,7 @@ fn string(value: &Value, go_struct: &str, path: &str) -> Result<(), String> {
 }
 
 fn unknown(key: &str) -> String {
-    format!("json: unknown field {key:?}")
+    format!("json: unknown field {}", go_quote(key))
 }
 
 fn mismatch(value: &Value, go_struct: &str, path: &str, go_type: &str) -> String {
@@ -136,7 +135,7 @@ fn predicate(value: &Value) -> Result<Predicate, Fault> {
         "any" => Predicate::Any(list()?),
         "not" => Predicate::Not(list()?),
         _ => {
-            let rule = Rc::new(Rule::compile(&field("rule"))?);
+            let rule = Box::new(Rule::compile(&field("rule"))?);
             Predicate::Rule { rule, message: text(object, "failureMessage").unwrap_or_default() }
         }
     })

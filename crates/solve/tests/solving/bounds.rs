@@ -120,6 +120,65 @@ fn a_rule_that_multiplies_texts_is_refused_before_it_is_evaluated() {
     assert_eq!((code, message.contains("steps of CEL rules")), (RefusalCode::Limit, true), "{message}");
 }
 
+/// A catalog whose package `pear` has a rule over its own large properties, which `fig` has too.
+fn with_large_properties(rule_text: &str, value: &serde_json::Value) -> Catalog {
+    let lines: String = ["pear", "fig"]
+        .map(|package| {
+            let name = format!("{package}.v1.0.0");
+            let mut properties =
+                vec![serde_json::json!({"type": "olm.package", "value": {"packageName": package, "version": "1.0.0"}})];
+            properties.extend((0..20).map(|at| serde_json::json!({"type": format!("large.{at}"), "value": value})));
+            if package == "pear" {
+                properties.push(serde_json::json!({"type": "olm.constraint", "value": rule(rule_text)}));
+            }
+            [
+                serde_json::json!({"schema": "olm.package", "name": package, "defaultChannel": "stable"}),
+                serde_json::json!({"schema": "olm.channel", "package": package, "name": "stable",
+                    "entries": [{"name": name}]}),
+                serde_json::json!({"schema": "olm.bundle", "package": package, "name": name,
+                    "image": "registry.test/image", "properties": properties}),
+            ]
+            .map(|blob| format!("{blob}\n"))
+            .concat()
+        })
+        .concat();
+    catalog_of(&lines)
+}
+
+#[test]
+fn rules_that_look_at_large_values_again_and_again_are_refused_before_they_are_evaluated() {
+    let list = serde_json::json!(vec![1; 16_000]);
+    let text = serde_json::json!("x".repeat(32_000));
+    for (rule_text, value) in [
+        ("properties.all(a, properties.all(b, a.value == b.value))", &list),
+        ("properties.all(a, properties.all(b, properties.all(c, !(a.value < b.value))))", &text),
+        ("properties.all(a, properties.all(b, !(a.type in b.value)))", &list),
+        ("properties.exists(a, a.value.map(x, x).size() == 0)", &list),
+        ("[properties, properties].map(a, a.map(b, b.value + b.value)) == [properties.map(c, c.value)]", &list),
+        ("properties.all(a, properties.all(b, properties.all(c, !a.value.contains(string(b.value)))))", &text),
+        ("properties.all(a, !a.value.matches('(x+x+)+y'))", &text),
+    ] {
+        let (code, message) = refusal(&with_large_properties(rule_text, value), &wanted(&["pear"]), 50_000_000);
+        assert_eq!(code, RefusalCode::Limit, "{rule_text}: {message}");
+    }
+    let small = "properties.exists(a, a.value == 'certified' || 'x' in a.value || a.type.matches('^large'))";
+    with_outcome(&with_large_properties(small, &serde_json::json!(["x"])), &wanted(&["pear"]), u64::MAX, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Solution(_)));
+    });
+}
+
+#[test]
+fn a_pattern_is_a_literal_of_so_many_bytes_compiled_and_no_more() {
+    let sized = |repeats: usize| format!("properties.all(p, !p.type.matches('(abcdefgh){{{repeats}}}'))");
+    let request = wanted(&["pear"]);
+    with_outcome(&constrained(&rule(&sized(10))), &request, u64::MAX, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Solution(_)));
+    });
+    for text in [sized(1_000), "properties.all(p, p.type.matches(p.type))".to_owned()] {
+        assert_eq!(refusal(&constrained(&rule(&text)), &request, u64::MAX).0, RefusalCode::Limit, "{text}");
+    }
+}
+
 #[test]
 fn nests_of_any_and_not_are_read_as_deep_as_json_is() {
     let nest = |levels: usize| {

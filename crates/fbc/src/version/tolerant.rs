@@ -1,24 +1,29 @@
-//! Versions of `ClusterServiceVersion`s, which are parsed more tolerantly than those of bundles.
+//! Versions that are parsed more tolerantly than those of bundles: of `ClusterServiceVersion`s, and in CEL rules.
 
-use fbc::version::Version;
+use super::Version;
 
-/// Parses a version as upstream's types do and returns it in its strict form: blanks around it, a `v` before it, zeros
-/// before its numbers and missing numbers are allowed. `None` if it is still not a semantic version.
-pub(super) fn strict_version(text: &str) -> Option<String> {
+/// Parses a version as blang's `ParseTolerant` does and returns it in its strict form: blanks around it, a `v` before
+/// it, zeros before its numbers and missing numbers are allowed. `None` if it is still not a semantic version.
+pub fn strict_version(text: &str) -> Option<String> {
     let text = text.trim();
     let parts: Vec<_> = text.strip_prefix('v').unwrap_or(text).splitn(3, '.').collect();
     if parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['+', '-'])) {
         return None;
     }
-    let numbers = parts.iter().map(|part| {
-        let digits = part.trim_start_matches('0');
-        let needs_zero = part.len() > digits.len() && !digits.starts_with(|first: char| first.is_ascii_digit());
-        if needs_zero { format!("0{digits}") } else { digits.to_owned() }
-    });
-    let mut numbers: Vec<_> = numbers.collect();
+    let mut numbers: Vec<_> = parts.into_iter().map(strip_zeros).collect();
     numbers.resize(3, "0".to_owned());
     let version = numbers.join(".");
     Version::parse(&version).is_ok().then_some(version)
+}
+
+/// Strips the zeros before a number. A longer part without a number counts as zero.
+fn strip_zeros(part: &str) -> String {
+    let digits = part.trim_start_matches('0');
+    match part.len() {
+        0 | 1 => part.to_owned(),
+        _ if digits.starts_with(|first: char| first.is_ascii_digit()) => digits.to_owned(),
+        _ => format!("0{digits}"),
+    }
 }
 
 #[cfg(test)]
@@ -33,6 +38,7 @@ mod tests {
             ("1", Some("1.0.0")),
             ("01.002.0", Some("1.2.0")),
             ("1.2.0-0", Some("1.2.0-0")),
+            ("1.2.-rc", Some("1.2.0-rc")),
             ("1.2-rc", None),
             ("", None),
             ("not-a-version", None),
