@@ -26,7 +26,7 @@ pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use observe::{MetricsAuth, ObserveArgs};
 pub use queries::{CatalogArgs, DiffArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs, ShowArgs};
 pub use server::{CertificateArgs, ServerArgs, ServiceName, TlsArgs};
-pub use solve::{SolveArgs, SolveOutput, WantedArg};
+pub use solve::{PolicyArg, SolveArgs, SolveOutput, WantedArg};
 pub(crate) use values::parse_installed;
 pub use values::{ByteSize, InstalledArg};
 

@@ -13,9 +13,9 @@ pub struct SolveArgs {
     /// last part of the path unless NAME says otherwise
     #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required_unless_present = "request")]
     pub sources: Vec<String>,
-    /// Package to install or to upgrade, from any channel unless one is named, beginning with a bundle if one is named.
-    /// May be repeated
-    #[arg(long, value_name = "PACKAGE[:CHANNEL][@BUNDLE]", value_parser = parse_wanted)]
+    /// Package to install or to upgrade, from any channel unless one is named, beginning with a bundle if one is named;
+    /// by the rules of OLM v1 a range of versions. May be repeated
+    #[arg(long, value_name = "PACKAGE[:CHANNEL][@BUNDLE|@RANGE]", value_parser = parse_wanted)]
     pub want: Vec<WantedArg>,
     /// Bundle that is installed now, or a file with `ClusterServiceVersion` and `Subscription` objects as
     /// `kubectl get csv,subscription -o json` prints them. May be repeated
@@ -26,9 +26,12 @@ pub struct SolveArgs {
         long,
         value_name = "FILE",
         value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["sources", "want", "installed"]
+        conflicts_with_all = ["sources", "want", "installed", "policy"]
     )]
     pub request: Option<PathBuf>,
+    /// Rules to follow
+    #[arg(long, value_enum, default_value_t)]
+    pub policy: PolicyArg,
     /// Also show which better bundles were impossible, and why
     #[arg(long)]
     pub explain: bool,
@@ -37,6 +40,16 @@ pub struct SolveArgs {
     pub output: SolveOutput,
     #[command(flatten)]
     pub images: ImageArgs,
+}
+
+/// Rules of `solve`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PolicyArg {
+    /// OLM v0: dependencies are installed together with what needs them
+    #[default]
+    OlmV0,
+    /// OLM v1, which installs no dependencies: what would have to be installed beforehand
+    OlmV1,
 }
 
 /// Output format of a solution.
@@ -58,16 +71,18 @@ pub struct WantedArg {
     pub package: String,
     /// Name of the channel; empty for any.
     pub channel: String,
-    /// Name of the bundle to begin with; empty for the best.
-    pub bundle: String,
+    /// Name of the bundle to begin with, or a range of versions; empty for the best.
+    pub version: String,
 }
 
 fn parse_wanted(text: &str) -> Result<WantedArg, String> {
-    let (rest, bundle) = text.split_once('@').unwrap_or((text, ""));
+    let (rest, version) = text.split_once('@').unwrap_or((text, ""));
     let (package, channel) = rest.split_once(':').unwrap_or((rest, ""));
     if package.is_empty() {
-        return Err("write PACKAGE[:CHANNEL][@BUNDLE], such as etcd:stable or etcd@etcd.v0.9.4".to_owned());
+        return Err(
+            "write PACKAGE[:CHANNEL][@BUNDLE|@RANGE], such as etcd:stable, etcd@etcd.v0.9.4 or etcd@>=0.9".to_owned()
+        );
     }
-    let [package, channel, bundle] = [package, channel, bundle].map(str::to_owned);
-    Ok(WantedArg { package, channel, bundle })
+    let [package, channel, version] = [package, channel, version].map(str::to_owned);
+    Ok(WantedArg { package, channel, version })
 }

@@ -66,6 +66,26 @@ fn an_installed_bundle_is_upgraded_and_counts_as_what_its_catalog_says() {
 }
 
 #[test]
+fn by_the_rules_of_olm_v1_what_an_extension_needs_is_told_before_it() {
+    let output = solve(&["--policy", "olm-v1", "--want", "etcd@<1.1", "--want", "web"]);
+    let expected = "\
+ACTION   BUNDLE       CHANNEL  CATALOG  REPLACES  BECAUSE
+install  etcd.v1.0.0  stable   main               etcd is wanted
+install  web.v1.0.0   stable   main               web is wanted
+";
+    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+    // The highest version is picked although nothing meets what it requires.
+    let output = solve(&["--policy", "olm-v1", "--want", "etcd"]);
+    let expected = "\
+error: There is no solution. These contradict one another:
+  - ClusterExtension etcd exists
+  - etcd can be etcd.v1.1.0 (stable, main)
+  - etcd.v1.1.0 (stable, main) requires an operator with package: vault and with version in range: >=2.0.0; no bundle meets that
+";
+    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(1), expected, ""));
+}
+
+#[test]
 fn a_solution_is_drawn_for_mermaid() {
     let output = solve(&["--want", "web", "-o", "mermaid"]);
     let expected = "\

@@ -36,7 +36,7 @@ fn measure(catalog: &Catalog, names: &[&str]) -> (u64, u64, &'static str) {
         .collect();
     let request = serde_json::json!({"namespaces": ["olm"], "subscriptions": subscriptions});
     let request: SolveRequest = serde_json::from_value(request).expect("the request is well-formed");
-    let catalogs = [SourceCatalog { name: "community", namespace: "olm", priority: 0, catalog }];
+    let catalogs = [SourceCatalog { name: "community", namespace: "olm", priority: 0, labels: None, catalog }];
     let (begin, work) = (cpu_nanoseconds(), Work::unlimited());
     let outcome = solve(&request, &catalogs, u64::MAX, &work).expect("an account without limit stops nothing");
     let kind = match outcome {

@@ -3,7 +3,8 @@
 //! A request names subscriptions and installed operators. Answers are a [`Solution`] (what has to be installed
 //! together, in order, each with the reasons why), a [`Conflict`] (a minimal set of reasons that contradict one
 //! another, in upstream's words), or a [`SolveRefusal`]. The solution is the one that OLM v0 prefers, whichever order the
-//! catalogs, their blobs or the request come in.
+//! catalogs, their blobs or the request come in. By the policy of OLM v1, which installs no dependencies, it is what would
+//! have to be installed before a `ClusterExtension`.
 //!
 //! Where upstream's answer is random or an accident, this crate decides: an entry is identified by catalog, package,
 //! channel and name; a bundle that states an API twice provides it once; of installed operators of one package and
@@ -41,7 +42,7 @@ pub use answer::{
 pub use meter::{MAX_LITERALS, MAX_QUESTIONS, MAX_RULE_STEPS, MAX_VARIABLES};
 pub use request::{
     InstalledOperator, MAX_INSTALLED_OPERATORS, MAX_OPERATOR_PROPERTY_BYTES, MAX_SUBSCRIPTIONS, OperatorApi,
-    OperatorProperty, SolveRequest, SourceCatalog, Subscription,
+    OperatorProperty, SolvePolicy, SolveRequest, SourceCatalog, Subscription,
 };
 pub use rule::{MAX_PATTERN_BYTES, MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_RULE_OPERATORS};
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::answer::{PlacedBundle, RefusalCode, SolveRefusal};
 use crate::facts::Api;
 use crate::meter::{Halt, Meter};
-use crate::request::{SolveRequest, SourceCatalog};
+use crate::request::{SolvePolicy, SolveRequest, SourceCatalog};
 use crate::world::{EntryId, Pool, Source, World};
 
 /// What can be chosen or not.
@@ -132,7 +132,10 @@ impl<'a> SolverProblem<'a> {
                 self.upgrades.insert(upgrade, id);
                 self.constraints.push(SolverConstraint::Replaces { variable, installed });
             }
-            candidates.push(installed);
+            // OLM v1 follows the catalog whatever comes of it.
+            if self.world.request.policy == SolvePolicy::OlmV0 || pool.is_empty() {
+                candidates.push(installed);
+            }
         }
         self.add_dependency(variable, None, candidates.into(), meter)
     }
@@ -154,7 +157,7 @@ impl<'a> SolverProblem<'a> {
     fn add_requirements(&mut self, id: EntryId, meter: &Meter<'_>) -> Result<(), Halt<'static>> {
         let variable = self.variable_of[&id];
         let facts = Rc::clone(&self.world.entries[id].facts);
-        if facts.is_deprecated {
+        if facts.is_deprecated && self.world.request.policy == SolvePolicy::OlmV0 {
             self.constraints.push(SolverConstraint::Deprecated(variable));
         }
         let own = match self.world.entries[id].source {

@@ -1,5 +1,7 @@
 //! What to solve: subscriptions, installed operators and the catalogs to choose from.
 
+use std::collections::BTreeMap;
+
 use fbc::Catalog;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -22,8 +24,22 @@ pub struct SourceCatalog<'a> {
     pub namespace: &'a str,
     /// Priority: dependencies are taken from the catalog with the highest one.
     pub priority: i32,
+    /// Labels that OLM v1 selects catalogs by.
+    pub labels: Option<&'a BTreeMap<String, String>>,
     /// The content.
     pub catalog: &'a Catalog,
+}
+
+/// Rules to follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum SolvePolicy {
+    /// OLM v0: dependencies are installed together with what needs them, and its order of preference decides.
+    #[default]
+    OlmV0,
+    /// OLM v1: a `ClusterExtension` gets the bundle that `fbc::resolve` picks, whatever that needs; what it needs would
+    /// have to be installed beforehand, in the highest versions that fit.
+    OlmV1,
 }
 
 /// What should be installed, and what is.
@@ -36,6 +52,8 @@ pub struct SolveRequest {
     pub subscriptions: Vec<Subscription>,
     /// What is installed.
     pub installed: Vec<InstalledOperator>,
+    /// Rules to follow.
+    pub policy: SolvePolicy,
     /// `TechPreviewUnsafeFailForward` allows upgrades from failed operators; other values change nothing.
     pub upgrade_strategy: Option<String>,
 }
@@ -50,6 +68,12 @@ pub struct Subscription {
     pub package: String,
     /// Name of the channel; any channel when empty.
     pub channel: String,
+    /// Names of channels, of OLM v1; any channel when `channel` is empty too.
+    pub channels: Vec<String>,
+    /// Range of versions, of OLM v1.
+    pub version: String,
+    /// Selector for the labels of catalogs, of OLM v1.
+    pub selector: String,
     /// Name of the catalog; with the namespace also empty, any catalog.
     pub catalog: String,
     /// Namespace of the catalog.
@@ -102,6 +126,20 @@ pub struct OperatorApi {
     pub version: String,
     /// Kind, such as `EtcdCluster`.
     pub kind: String,
+}
+
+impl Subscription {
+    /// Names of the channels to choose from; empty for any.
+    pub(crate) fn channels(&self) -> Vec<&str> {
+        let one = Some(&*self.channel).filter(|name| !name.is_empty());
+        one.into_iter().chain(self.channels.iter().map(String::as_str)).collect()
+    }
+
+    /// Whether it may be served from a catalog.
+    pub(crate) fn is_from(&self, catalog: SourceCatalog<'_>) -> bool {
+        let is_any = self.catalog.is_empty() && self.catalog_namespace.is_empty();
+        is_any || catalog.name == self.catalog && catalog.namespace == self.catalog_namespace
+    }
 }
 
 impl SolveRequest {

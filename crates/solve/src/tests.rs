@@ -130,7 +130,7 @@ fn check(seed: u64) -> Option<bool> {
     let mut random = fastrand::Rng::with_seed(seed);
     let lines: String = metas(&mut random).iter().map(|meta| meta.to_string() + "\n").collect();
     let content = testing::fixture::catalog_of(&lines);
-    let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, catalog: &content }];
+    let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, labels: None, catalog: &content }];
     let request = request(&mut random);
     let work = Work::unlimited();
     let meter = Meter::new(&work, u64::MAX);

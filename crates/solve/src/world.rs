@@ -1,6 +1,7 @@
 //! The entries that a request can choose from: read from catalogs and installed operators, ordered by preference.
 
 mod candidates;
+mod extensions;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -124,8 +124,8 @@ fn subscription(object: OlmObject) -> Subscription {
         package: spec.name,
         channel: spec.channel,
         catalog: spec.source,
-        catalog_namespace: String::new(),
         starting_csv: spec.starting_csv,
         installed_csv: status.installed_csv,
+        ..Subscription::default()
     }
 }

@@ -1,5 +1,6 @@
 //! The request of `catalogql solve`: of its flags, or of a file with a whole world.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -11,10 +12,10 @@ use loading::LoadError;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serving::Content;
-use solve::{InstalledOperator, OperatorProperty, SolveRequest, SourceCatalog, Subscription};
+use solve::{InstalledOperator, OperatorProperty, SolvePolicy, SolveRequest, SourceCatalog, Subscription};
 
 use super::cluster::ClusterObjects;
-use crate::args::{SolveArgs, WantedArg, parse_installed};
+use crate::args::{PolicyArg, SolveArgs, WantedArg, parse_installed};
 use crate::run::once;
 use crate::run::sources::{self, SourceReference};
 
@@ -31,6 +32,7 @@ struct LoadedCatalog {
     name: String,
     namespace: String,
     priority: i32,
+    labels: BTreeMap<String, String>,
     content: LoadedContent,
 }
 
@@ -53,6 +55,8 @@ struct RequestCatalog {
     namespace: String,
     #[serde(default)]
     priority: i32,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
     /// The blobs of the catalog.
     metas: Option<Box<RawValue>>,
     /// A directory with the catalog, from where the command is run.
@@ -78,13 +82,13 @@ impl Input {
     fn read_file(path: &Path, args: &SolveArgs) -> anyhow::Result<Self> {
         let file: RequestFile = serde_json::from_slice(&fs::read(path)?)?;
         let mut catalogs = Vec::new();
-        for RequestCatalog { name, namespace, priority, metas, path } in file.catalogs {
+        for RequestCatalog { name, namespace, priority, labels, metas, path } in file.catalogs {
             let content = match (metas, path) {
                 (Some(metas), None) => LoadedContent::Blobs(Box::new(index(&metas)?)),
                 (None, Some(path)) => load(&name, &path, args)?,
                 _ => bail!("the catalog `{name}` must have either `metas` or a `path`"),
             };
-            catalogs.push(LoadedCatalog { name, namespace, priority, content });
+            catalogs.push(LoadedCatalog { name, namespace, priority, labels, content });
         }
         Ok(Self { request: file.request, catalogs })
     }
@@ -99,11 +103,16 @@ impl Input {
                 name: entry.name.to_string(),
                 namespace: NAMESPACE.to_owned(),
                 priority: entry.metadata.priority,
+                labels: entry.metadata.labels.clone(),
                 content: LoadedContent::Source(content),
             });
         }
         let mut input = Self { request: SolveRequest::default(), catalogs };
         input.request.namespaces = vec![NAMESPACE.to_owned()];
+        input.request.policy = match args.policy {
+            PolicyArg::OlmV0 => SolvePolicy::OlmV0,
+            PolicyArg::OlmV1 => SolvePolicy::OlmV1,
+        };
         for installed in &args.installed {
             input.add_installed(installed)?;
         }
@@ -148,13 +157,15 @@ impl Input {
 
     /// Adds a subscription for each wanted package. It owns what is installed of that package.
     fn add_wanted(&mut self, wanted: &[WantedArg]) {
-        for WantedArg { package, channel, bundle } in wanted {
+        let is_v1 = self.request.policy == SolvePolicy::OlmV1;
+        for WantedArg { package, channel, version } in wanted {
             let owned = self.request.installed.iter().find(|operator| states_package(operator, package));
             let subscription = Subscription {
                 name: package.clone(),
                 package: package.clone(),
                 channel: channel.clone(),
-                starting_csv: bundle.clone(),
+                starting_csv: if is_v1 { String::new() } else { version.clone() },
+                version: if is_v1 { version.clone() } else { String::new() },
                 installed_csv: owned.map(|operator| operator.name.clone()).unwrap_or_default(),
                 ..Subscription::default()
             };
@@ -171,7 +182,13 @@ impl LoadedCatalog {
             LoadedContent::Source(content) => &*content.catalog,
             LoadedContent::Blobs(catalog) => catalog,
         };
-        SourceCatalog { name: &self.name, namespace: &self.namespace, priority: self.priority, catalog }
+        SourceCatalog {
+            name: &self.name,
+            namespace: &self.namespace,
+            priority: self.priority,
+            labels: Some(&self.labels),
+            catalog,
+        }
     }
 }
 

@@ -82,3 +82,34 @@ fn a_request_that_cannot_be_solved_either_way_is_refused() {
     let unordered = wanted(json!({"packageName": "etcd", "catalog": "alpha"}));
     assert_eq!(refused(unordered), (json!("BAD_CHANNEL"), Value::Null));
 }
+
+#[test]
+fn by_the_rules_of_olm_v1_a_package_is_what_resolve_picks_after_what_that_requires() {
+    let wanted = |more: Value| {
+        let mut one = json!({"packageName": "minio"});
+        one.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        solve(&json!({"policy": "OLM_V1", "wanted": [one]}))
+    };
+    let names = |found: &Value| {
+        let steps = found["steps"].as_array().cloned().unwrap_or_default();
+        steps.iter().map(|step| step["bundle"]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&wanted(json!({}))), ["minio.v1"]);
+    assert_eq!(names(&wanted(json!({"version": ">=1", "channels": ["stable"]}))), ["minio.v1"]);
+    for none in [json!({"version": ">=2"}), json!({"channels": ["none"]}), json!({"selector": "tier=none"})] {
+        let found = wanted(none);
+        let constraint = &found["constraints"][0];
+        assert_eq!((&constraint["kind"], &constraint["wanted"]), (&json!("WANTED"), &json!("minio")), "{found}");
+        assert_eq!(constraint["text"], "ClusterExtension minio exists");
+    }
+    let refused = |policy: &str, more: &str| {
+        let request = json!({"policy": policy, "wanted": [{"packageName": "minio", more: "x"}]});
+        solve(&request)["message"].take()
+    };
+    assert_eq!(refused("OLM_V0", "version"), "cannot solve for `minio`: `version` is for the policy OLM_V1");
+    assert_eq!(refused("OLM_V0", "selector"), "cannot solve for `minio`: `selector` is for the policy OLM_V1");
+    assert_eq!(
+        refused("OLM_V1", "startingBundle"),
+        "cannot solve for `minio`: `startingBundle` is for the policy OLM_V0"
+    );
+}

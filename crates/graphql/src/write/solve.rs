@@ -6,7 +6,7 @@ use serde_json::Value;
 use serving::{Served, Snapshot};
 use solve::{
     Conflict, ConflictReason, InstalledOperator, OperatorProperty, PassedOver, PlacedBundle, Relaxation, Solution,
-    SolutionStep, SolveOutcome, SolveRefusal, SolveRequest, SourceCatalog, StepReason, Subscription,
+    SolutionStep, SolveOutcome, SolvePolicy, SolveRefusal, SolveRequest, SourceCatalog, StepReason, Subscription,
 };
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
@@ -83,31 +83,51 @@ impl<'a> ResponseWriter<'a> {
 
 fn source(served: &Served) -> SourceCatalog<'_> {
     let Served { name, metadata, content, .. } = served;
-    SourceCatalog { name, namespace: NAMESPACE, priority: metadata.priority, catalog: &content.catalog }
+    SourceCatalog {
+        name,
+        namespace: NAMESPACE,
+        priority: metadata.priority,
+        labels: Some(&metadata.labels),
+        catalog: &content.catalog,
+    }
 }
 
 /// Reads a `SolveRequest`.
 fn read_request(request: &Value) -> Result<SolveRequest, String> {
+    let policy = match request["policy"].as_str() {
+        Some("OLM_V1") => SolvePolicy::OlmV1,
+        _ => SolvePolicy::OlmV0,
+    };
+    let wanted = list(&request["wanted"]).map(|wanted| read_wanted(wanted, policy));
     Ok(SolveRequest {
         namespaces: vec![NAMESPACE.to_owned()],
-        subscriptions: list(&request["wanted"]).map(read_wanted).collect::<Result<_, _>>()?,
+        subscriptions: wanted.collect::<Result<_, _>>()?,
         installed: list(&request["installed"]).map(read_installed).collect::<Result<_, _>>()?,
+        policy,
         upgrade_strategy: None,
     })
 }
 
-fn read_wanted(wanted: &Value) -> Result<Subscription, String> {
+fn read_wanted(wanted: &Value, policy: SolvePolicy) -> Result<Subscription, String> {
     let text = |key: &str| wanted[key].as_str().unwrap_or_default().to_owned();
-    let channels = texts(&wanted["channels"]);
-    if channels.len() > 1 {
-        let package = text("packageName");
+    let (package, mut channels) = (text("packageName"), texts(&wanted["channels"]));
+    let is_v0 = policy == SolvePolicy::OlmV0;
+    if is_v0 && channels.len() > 1 {
         return Err(format!("cannot solve for several channels of `{package}`: OLM v0 follows one, or any"));
+    }
+    let foreign: &[&str] = if is_v0 { &["version", "selector"] } else { &["startingBundle"] };
+    if let Some(key) = foreign.iter().find(|key| wanted[**key].is_string()) {
+        let other = if is_v0 { "OLM_V1" } else { "OLM_V0" };
+        return Err(format!("cannot solve for `{package}`: `{key}` is for the policy {other}"));
     }
     let catalog = text("catalog");
     Ok(Subscription {
-        name: wanted["name"].as_str().map_or_else(|| text("packageName"), str::to_owned),
-        package: text("packageName"),
-        channel: channels.first().copied().unwrap_or_default().to_owned(),
+        name: wanted["name"].as_str().map_or_else(|| package.clone(), str::to_owned),
+        package,
+        channel: if is_v0 { channels.pop().unwrap_or_default().to_owned() } else { String::new() },
+        channels: channels.into_iter().map(str::to_owned).collect(),
+        version: text("version"),
+        selector: text("selector"),
         catalog_namespace: if catalog.is_empty() { String::new() } else { NAMESPACE.to_owned() },
         catalog,
         starting_csv: text("startingBundle"),

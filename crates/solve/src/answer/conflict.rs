@@ -6,6 +6,7 @@ use super::PlacedBundle;
 use crate::explain::Explainer;
 use crate::meter::{Halt, Meter};
 use crate::problem::{SolverConstraint, SolverProblem, Variable};
+use crate::request::SolvePolicy;
 use crate::world::{EntryId, Source};
 
 /// Why there is no solution.
@@ -173,9 +174,7 @@ fn describe(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> (
     };
     match constraint {
         SolverConstraint::Mandatory(variable) => match problem.variables[*variable as usize] {
-            Variable::Subscription(at) => {
-                (ReasonKind::Wanted, format!("subscription {} exists", subscription(problem, at)))
-            }
+            Variable::Subscription(at) => (ReasonKind::Wanted, format!("{} exists", wanted(problem, at))),
             Variable::Entry(id) => (
                 ReasonKind::Installed,
                 format!("clusterserviceversion {} exists and is not referenced by a subscription", name(problem, id)),
@@ -215,11 +214,11 @@ fn describe_dependency(
         (Variable::Subscription(at), _) => {
             let ids = candidates.iter().filter_map(|&candidate| problem.entry_of(candidate));
             let ids: Vec<String> = ids.map(|id| problem.world.identifier(id)).collect();
-            let name = subscription(problem, at);
+            let wanted = wanted(problem, at);
             let text = match &ids[..] {
-                [] => format!("no operators found matching the criteria of subscription {name}"),
-                [only] => format!("subscription {name} requires {only}"),
-                several => format!("subscription {name} requires at least one of {}", enumerate(several, "or")),
+                [] => format!("no operators found matching the criteria of {wanted}"),
+                [only] => format!("{wanted} requires {only}"),
+                several => format!("{wanted} requires at least one of {}", enumerate(several, "or")),
             };
             (ReasonKind::Wanted, text)
         }
@@ -227,8 +226,13 @@ fn describe_dependency(
     }
 }
 
-fn subscription<'a>(problem: &SolverProblem<'a>, at: usize) -> &'a str {
-    &problem.world.request.subscriptions[at].name
+/// What asks for a package, with its name.
+fn wanted(problem: &SolverProblem<'_>, at: usize) -> String {
+    let kind = match problem.world.request.policy {
+        SolvePolicy::OlmV0 => "subscription",
+        SolvePolicy::OlmV1 => "ClusterExtension",
+    };
+    format!("{kind} {}", problem.world.request.subscriptions[at].name)
 }
 
 fn name<'a>(problem: &SolverProblem<'a>, id: EntryId) -> &'a str {

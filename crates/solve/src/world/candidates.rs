@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use fbc::catalog::{ApiFilter, BundleFilter, Catalog, Channel};
+use fbc::catalog::{ApiFilter, Bundle, BundleFilter, Catalog, Channel};
 use fbc::range::BlangRange;
 use fbc::version::Version;
 use fbc::work::{Step, sort_steps};
 
 use super::{EntryId, Ordered, Source, World};
 use crate::meter::{Halt, Meter};
-use crate::request::Subscription;
+use crate::request::{SolvePolicy, Subscription};
 use crate::requirement::Predicate;
 
 /// What a subscription can choose from.
@@ -30,12 +30,11 @@ impl<'a> World<'a> {
         installed: Option<EntryId>,
         meter: &Meter<'_>,
     ) -> Result<Pool, Halt<'static>> {
-        let is_any = subscription.catalog.is_empty() && subscription.catalog_namespace.is_empty();
+        if self.request.policy == SolvePolicy::OlmV1 {
+            return self.extension_pool(subscription, installed, meter);
+        }
         let mut catalogs = self.by_preference(None);
-        catalogs.retain(|&at| {
-            let catalog = self.catalogs[at];
-            is_any || catalog.name == subscription.catalog && catalog.namespace == subscription.catalog_namespace
-        });
+        catalogs.retain(|&at| subscription.is_from(self.catalogs[at]));
         let mut stage = 0;
         let mut pool = Vec::new();
         for at in catalogs {
@@ -116,6 +115,11 @@ impl<'a> World<'a> {
             return Ok(known.clone());
         }
         let mut found = self.installed_candidates(requirement, meter)?;
+        if self.request.policy == SolvePolicy::OlmV1 {
+            found.extend(self.extension_candidates(requirement, meter)?);
+            self.candidates.insert((requirement, own), Ok(Rc::from(&*found)));
+            return Ok(Ok(found.into()));
+        }
         let mut unordered = None;
         for at in self.by_preference(own) {
             for channel in self.channels_meeting(requirement, at, meter)? {
@@ -164,16 +168,10 @@ impl<'a> World<'a> {
         at: usize,
         meter: &Meter<'_>,
     ) -> Result<Vec<Channel<'a>>, Halt<'static>> {
-        let catalog: &'a Catalog = self.catalogs[at].catalog;
-        let places = places(&self.requirements[requirement].predicate, catalog, meter)?;
         let mut channels: Vec<Channel<'a>> = Vec::new();
-        for place in places {
-            let bundle = catalog.bundle_at(place as usize);
-            let facts = self.facts_of(at, bundle, meter)?;
-            if self.requirements[requirement].predicate.holds(&facts, meter)? {
-                meter.draw(Step::Edge, bundle.channel_entries().len())?;
-                channels.extend(bundle.channel_entries().map(fbc::catalog::ChannelEntry::channel));
-            }
+        for bundle in self.bundles_meeting(requirement, at, meter)? {
+            meter.draw(Step::Edge, bundle.channel_entries().len())?;
+            channels.extend(bundle.channel_entries().map(fbc::catalog::ChannelEntry::channel));
         }
         meter.draw(Step::SortStep, sort_steps(channels.len()))?;
         channels.sort_by_key(|channel| (!channel.is_default(), channel.package().place(), channel.name()));
@@ -181,9 +179,28 @@ impl<'a> World<'a> {
         Ok(channels)
     }
 
+    /// Returns the bundles of a catalog that meet a requirement, in catalog order.
+    pub(super) fn bundles_meeting(
+        &mut self,
+        requirement: usize,
+        at: usize,
+        meter: &Meter<'_>,
+    ) -> Result<Vec<Bundle<'a>>, Halt<'static>> {
+        let catalog: &'a Catalog = self.catalogs[at].catalog;
+        let mut found = Vec::new();
+        for place in places(&self.requirements[requirement].predicate, catalog, meter)? {
+            let bundle = catalog.bundle_at(place as usize);
+            let facts = self.facts_of(at, bundle, meter)?;
+            if self.requirements[requirement].predicate.holds(&facts, meter)? {
+                found.push(bundle);
+            }
+        }
+        Ok(found)
+    }
+
     /// Returns the catalogs in the order of preference of a bundle: its own, then by priority, those of the own
     /// namespace, and by name.
-    fn by_preference(&self, own: Option<usize>) -> Vec<usize> {
+    pub(super) fn by_preference(&self, own: Option<usize>) -> Vec<usize> {
         let mut catalogs = self.looked_at.clone();
         catalogs.sort_by_key(|&at| {
             let catalog = self.catalogs[at];

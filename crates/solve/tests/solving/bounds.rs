@@ -25,7 +25,7 @@ fn with_outcome<R>(
     budget: u64,
     read: impl FnOnce(SolveOutcome<'_>) -> R,
 ) -> R {
-    let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, catalog }];
+    let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, labels: None, catalog }];
     read(solve(request, &catalogs, budget, &Work::unlimited()).unwrap())
 }
 

@@ -20,7 +20,8 @@ fn requests_to_a_real_catalog_are_solved_as_upstream_solves_them() {
     let Some(directory) = testing::corpus::find_catalog("community") else { return };
     // opm served the recorded catalog without them.
     let catalog = load(&directory, &REFUSED);
-    let catalogs = [SourceCatalog { name: "community", namespace: "olm", priority: 0, catalog: &catalog }];
+    let catalogs =
+        [SourceCatalog { name: "community", namespace: "olm", priority: 0, labels: None, catalog: &catalog }];
     let (mut count, mut faults) = (0, Vec::new());
     for line in include_str!("../testdata/community.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();

@@ -5,5 +5,6 @@
 mod bounds;
 mod community;
 mod corpus;
+mod extensions;
 mod rules;
 mod vectors;

@@ -113,7 +113,7 @@ fn reasons_are_in_upstreams_words() {
 }
 
 fn source<'a>(case: &'a CaseCatalog, catalog: &'a Catalog) -> SourceCatalog<'a> {
-    SourceCatalog { name: &case.name, namespace: &case.namespace, priority: case.priority, catalog }
+    SourceCatalog { name: &case.name, namespace: &case.namespace, priority: case.priority, labels: None, catalog }
 }
 
 fn build(metas: &[Value]) -> Catalog {
