@@ -1,6 +1,7 @@
 //! `catalogql controller`: serves the catalogs of a cluster.
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,20 +43,20 @@ pub(super) fn controller(args: ControllerArgs) -> anyhow::Result<ExitCode> {
     let settings = controller_settings(&args.pull)?;
     let options = options(&args, folder.path.join(REMEMBERED))?;
     let parts = server::open(&args.server, &folder.path)?;
-    server::block_on(control(args, options, settings, parts))
+    server::block_on(control(args, options, (settings, &folder.path), parts))
 }
 
 async fn control(
     args: ControllerArgs,
     options: ControllerOptions,
-    settings: RegistrySettings,
+    (settings, folder): (RegistrySettings, &Path),
     (loader, task, catalogs): (Loader, LoaderTask, Catalogs),
 ) -> anyhow::Result<()> {
     let api_server = connect(args.kubeconfig.as_deref()).await?;
     let is_delegated = args.server.access.is_delegated() || args.server.kube_api.is_delegated();
     let access = is_delegated.then(|| Access::start(&api_server, &args.server.access, &catalogs));
     let catalogs = (catalogs, task.statistics());
-    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, access).await?;
+    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, (access, folder)).await?;
     let (url, ready, pages) = (server.url(), server.ready(), server.pages());
     let controller = Controller::start(&api_server, options, loader, settings.clone())?;
     server.count_controller(controller.metrics());

@@ -1,13 +1,19 @@
 //! The listener of the aggregated Kubernetes API.
 
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::bail;
 use auth::{Authenticator, Credentials, Denied, ResourceAccess};
 use axum::Router;
-use kube_api::{Attributes, Authorize, BOOKMARK_INTERVAL, Decision, KubeApi, KubeApiOptions, KubeApiTask};
+use axum::body::Bytes;
+use kube_api::{
+    Attributes, Authorize, BOOKMARK_INTERVAL, CreateTextFile, Decision, KubeApi, KubeApiOptions, KubeApiTask, TextFile,
+};
 use serde_json::{Value, json};
 use serving::{Catalogs, Visibility};
+use store::{StoreError, UnnamedFile};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -32,6 +38,8 @@ pub(super) struct Shared {
     pub(super) ready: Ready,
     pub(super) tls: Option<Tls>,
     pub(super) exchanges: Arc<Exchanges>,
+    /// The folder of the store, on whose file system texts are kept.
+    pub(super) folder: PathBuf,
 }
 
 /// An API that is being served.
@@ -50,7 +58,7 @@ impl KubeApiListener {
         allowed_hosts: &[String],
         catalogs: Catalogs,
         (access, is_narrowed): (Option<&Access>, bool),
-        Shared { ready, tls, exchanges }: Shared,
+        Shared { ready, tls, exchanges, folder }: Shared,
     ) -> anyhow::Result<Option<Self>> {
         let Some(address) = &args.kube_api_listen else { return Ok(None) };
         let listener = Listener::bind(address).await?;
@@ -73,7 +81,9 @@ impl KubeApiListener {
         let reader = if is_narrowed && access.is_some() { catalogs.visible(Visibility::none()) } else { catalogs };
         let authorize = access.map(|access| authorize(access.clone(), is_narrowed));
         let (global_namespace, version) = (args.global_namespace.clone(), version());
-        let options = KubeApiOptions { global_namespace, version, authorize, bookmark_interval: BOOKMARK_INTERVAL };
+        let create_text_file = Some(create_text_file(folder));
+        let bookmark_interval = BOOKMARK_INTERVAL;
+        let options = KubeApiOptions { global_namespace, version, authorize, bookmark_interval, create_text_file };
         let (api, task) = KubeApi::new(reader, options);
         // kube-apiserver names the address at which it reaches the Service. A page that makes a browser send requests has no
         // credentials.
@@ -175,6 +185,41 @@ fn refused(denied: Denied) -> Decision {
         Denied::Impersonation => Decision::Refuse(denied.to_string()),
         Denied::Unavailable => Decision::Unknown(denied.to_string()),
     }
+}
+
+/// Returns what creates files without names on the file system of a folder.
+fn create_text_file(folder: PathBuf) -> CreateTextFile {
+    Arc::new(move || match UnnamedFile::create_in(&folder) {
+        Ok(file) => Ok(Box::new(StoredTexts(file))),
+        Err(error) => Err(not_kept(error)),
+    })
+}
+
+/// Texts in a file of the store.
+struct StoredTexts(UnnamedFile);
+
+impl Write for StoredTexts {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).inspect_err(|error| tracing::warn!(%error, "{NOT_KEPT}"))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl TextFile for StoredTexts {
+    fn map(self: Box<Self>) -> io::Result<Bytes> {
+        self.0.map().map_err(not_kept)
+    }
+}
+
+/// Message of a warning.
+const NOT_KEPT: &str = "cannot keep the texts of manifests, making them for each response";
+
+fn not_kept(error: StoreError) -> io::Error {
+    tracing::warn!(%error, "{NOT_KEPT}");
+    io::Error::other(error)
 }
 
 /// The answer at `/version`, in the words of Kubernetes.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -35,18 +36,18 @@ async fn start(args: ServeArgs, terminal: Terminal) -> anyhow::Result<()> {
     let specs = configuration.read()?;
     let (loader, task, catalogs) = server::open(&configuration.args().server, &folder.path)?;
     loader.set(specs);
-    serve_catalogs((configuration, reload), (loader, task, catalogs), terminal).await
+    serve_catalogs((configuration, reload), (loader, task, catalogs), (terminal, &folder.path)).await
 }
 
 async fn serve_catalogs(
     (mut configuration, mut reload): (Configuration, ReloadTrigger),
     (loader, task, catalogs): (Loader, LoaderTask, Catalogs),
-    terminal: Terminal,
+    (terminal, folder): (Terminal, &Path),
 ) -> anyhow::Result<()> {
     let args = configuration.args();
     let access = access(&args.server, &catalogs).await?;
     let catalogs = (catalogs, task.statistics());
-    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, access).await?;
+    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, (access, folder)).await?;
     server.bind_metrics(&args.server, authorizer).await?;
     let reloads = server.reloads();
     let (url, ready, pages) = (server.url(), server.ready(), server.pages());

@@ -116,13 +116,13 @@ pub(super) fn block_on(server: impl Future<Output = anyhow::Result<()>>) -> anyh
 
 impl Server {
     /// Listens, and prepares to answer from these catalogs. `access` says who callers are, and who may see which of them where
-    /// not everybody may see each.
+    /// not everybody may see each; `folder` is that of the store.
     pub(super) async fn bind(
         args: &ServerArgs,
         documents: &DocumentArgs,
         limits: &LimitArgs,
         (catalogs, loads): (Catalogs, LoadStatistics),
-        access: Option<Access>,
+        (access, folder): (Option<Access>, &Path),
     ) -> anyhow::Result<Self> {
         refuse_unintended_access(args)?;
         let tls = args.tls.files().map(|files| Tls::new(files, args.tls.tls_min_version)).transpose()?;
@@ -163,7 +163,7 @@ impl Server {
         };
         let options = ListenOptions { exchanges: Some(Arc::clone(&sources.exchanges)), ..options };
         let (ready, tls, exchanges) = (options.ready.clone(), options.tls.clone(), Arc::clone(&sources.exchanges));
-        let shared = kube_api::Shared { ready, tls, exchanges };
+        let shared = kube_api::Shared { ready, tls, exchanges, folder: folder.to_owned() };
         let (hosts, catalogs) = (&args.allowed_host, sources.catalogs.clone());
         let who = (access.as_ref(), guard.is_some());
         let kube_api = KubeApiListener::bind(&args.kube_api, hosts, catalogs, who, shared).await?;

@@ -487,6 +487,7 @@ fn kube_api_limits() -> Vec<(&'static str, String)> {
     let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
     vec![
         ("chunk of a list", kube_api::CHUNK_BYTES.to_string()),
+        ("kept texts", kube_api::KEPT_TEXT_BYTES.to_string()),
         ("lists being sent", kube_api::MAX_STREAMED_LISTS.to_string()),
         ("watches", kube_api::MAX_WATCHES.to_string()),
         ("former states", kube_api::FORMER_STATES.to_string()),

@@ -77,7 +77,7 @@ impl Coding {
 }
 
 impl CompressionLevel {
-    fn gzip(self) -> Compression {
+    pub(crate) fn gzip(self) -> Compression {
         match self {
             Self::Fast => Compression::fast(),
             // zlib-rs' level 6 is 3 to 13 % larger than Go's default, which catalogd sends; level 7 is as small or smaller,

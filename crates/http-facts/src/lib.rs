@@ -6,6 +6,7 @@
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod coding;
+pub mod joined;
 pub mod negotiation;
 pub mod peer;
 pub mod preconditions;

@@ -1,4 +1,5 @@
-//! Lists that are written while they are sent: a response holds one chunk, however long the list is.
+//! Lists that are written while they are sent: a response holds one chunk, however long the list is. Texts that are kept
+//! elsewhere are sent from there, and compressed ones as they are.
 
 use std::sync::Arc;
 
@@ -7,13 +8,15 @@ use axum::http::header::{CONTENT_ENCODING, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use futures_util::stream;
-use http_facts::coding::{Coding, CompressionLevel, StreamEncoder};
+use http_facts::joined::JoinedGzip;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::json::JsonText;
 use crate::negotiation::Format;
 use crate::response;
 use crate::status::Status;
+use crate::texts::KeptText;
 
 /// Number of bytes of a list that are written at a time. As with upstream, shorter responses are never compressed.
 pub const CHUNK_BYTES: usize = 128 * 1024;
@@ -21,6 +24,12 @@ pub const CHUNK_BYTES: usize = 128 * 1024;
 /// Maximum number of lists that are sent in several chunks at a time; a further one is refused with 429, and clients
 /// repeat it.
 pub const MAX_STREAMED_LISTS: usize = 64;
+
+/// Shortest text that is sent from where it is kept. Copying a shorter one costs less than a write of its own.
+const SHARED_BYTES: usize = 4 * 1024;
+
+/// Longest part that is not compressed in lists that are: what stands between kept texts.
+const STORED_BYTES: usize = 4 * 1024;
 
 /// Writes a list in a format: an object whose last member is an array.
 struct ListWriter {
@@ -30,25 +39,36 @@ struct ListWriter {
     is_empty: bool,
 }
 
-/// Returns the response with a list: `head` has the other members of the object, `items` are JSON texts.
+/// A part of a list.
+enum Part {
+    Written(Vec<u8>),
+    Kept(KeptText),
+}
+
+/// Returns the response with a list: `head` has the other members of the object.
 pub(crate) fn respond(
     (head, member): (&Value, &'static str),
-    items: impl Iterator<Item = Vec<u8>> + Send + 'static,
+    items: impl Iterator<Item = JsonText> + Send + 'static,
     format: Format,
     headers: &HeaderMap,
     permits: &Arc<Semaphore>,
 ) -> Result<Response, Status> {
-    let mut chunks = chunks(head, member, items, format);
-    let first = chunks.next().unwrap_or_default();
-    let Some(second) = chunks.next() else { return Ok(response::typed(first, format.media_type())) };
-    let permit = Arc::clone(permits).try_acquire_owned().map_err(|_| overloaded())?;
-    let chunks = [first, second].into_iter().chain(chunks);
-    if !response::accepts_gzip(headers) {
-        return Ok(response::typed(body(chunks, permit), format.media_type()));
+    let mut parts = parts(head, member, items, format);
+    let (mut first, mut length) = (Vec::new(), 0);
+    while length <= CHUNK_BYTES {
+        let Some(part) = parts.next() else {
+            let whole: Vec<Bytes> = first.into_iter().map(Part::into_bytes).collect();
+            return Ok(response::typed(whole.concat(), format.media_type()));
+        };
+        length += part.len();
+        first.push(part);
     }
-    let encoder = StreamEncoder::new(Coding::Gzip, CompressionLevel::Fast);
-    let encoder = encoder.map_err(|error| Status::internal(format!("cannot compress the list: {error}")))?;
-    let mut response = response::typed(body(compressed(chunks, encoder), permit), format.media_type());
+    let permit = Arc::clone(permits).try_acquire_owned().map_err(|_| overloaded())?;
+    let parts = first.into_iter().chain(parts);
+    if !response::accepts_gzip(headers) {
+        return Ok(response::typed(body(parts.map(Part::into_bytes), permit), format.media_type()));
+    }
+    let mut response = response::typed(body(compressed(parts), permit), format.media_type());
     response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
     Ok(response)
@@ -59,51 +79,87 @@ pub(crate) fn overloaded() -> Status {
     Status::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "too many requests at a time: try again later")
 }
 
-fn body(chunks: impl Iterator<Item = Vec<u8>> + Send + 'static, permit: OwnedSemaphorePermit) -> Body {
-    let chunks = chunks.map(move |chunk| {
+fn body(frames: impl Iterator<Item = Bytes> + Send + 'static, permit: OwnedSemaphorePermit) -> Body {
+    let frames = frames.map(move |frame| {
         let _held = &permit;
-        Ok::<_, std::convert::Infallible>(Bytes::from(chunk))
+        Ok::<_, std::convert::Infallible>(frame)
     });
-    Body::from_stream(stream::iter(chunks))
+    Body::from_stream(stream::iter(frames))
 }
 
-fn compressed(mut chunks: impl Iterator<Item = Vec<u8>>, encoder: StreamEncoder) -> impl Iterator<Item = Vec<u8>> {
-    let mut encoder = Some(encoder);
+/// Compresses a list, but for the texts that are kept compressed.
+fn compressed(mut parts: impl Iterator<Item = Part>) -> impl Iterator<Item = Bytes> {
+    let (mut gzip, mut piece) = (Some(JoinedGzip::new()), None);
     std::iter::from_fn(move || {
-        loop {
-            // Writing to memory does not fail.
-            let Some(chunk) = chunks.next() else { return encoder.take()?.finish().ok() };
-            let encoder = encoder.as_mut()?;
-            encoder.write(&chunk).ok()?;
-            let output = encoder.take_output();
-            if !output.is_empty() {
-                return Some(output);
+        if let Some(piece) = piece.take() {
+            return Some(piece);
+        }
+        while gzip.as_ref()?.waiting() < CHUNK_BYTES {
+            let Some(part) = parts.next() else { return Some(gzip.take()?.finish().into()) };
+            let gzip = gzip.as_mut()?;
+            if let Part::Kept(kept) = &part
+                && let Some((bytes, checksum)) = kept.deflated()
+            {
+                piece = Some(bytes);
+                return Some(gzip.follow(checksum).into());
+            }
+            let bytes = part.into_bytes();
+            if bytes.len() <= STORED_BYTES {
+                gzip.store(&bytes);
+            } else {
+                // Writing to memory does not fail.
+                gzip.compress(&bytes).ok()?;
             }
         }
+        Some(gzip.as_mut()?.take_output().into())
     })
 }
 
-/// Returns a list in chunks of at least [`CHUNK_BYTES`], except for the last.
-fn chunks<I: Iterator<Item = Vec<u8>>>(
+/// Returns the parts of a list. What is written for it has at least [`CHUNK_BYTES`], except before kept texts and at the end.
+fn parts<I: Iterator<Item = JsonText>>(
     head: &Value,
     member: &'static str,
     mut items: I,
     format: Format,
-) -> impl Iterator<Item = Vec<u8>> + use<I> {
+) -> impl Iterator<Item = Part> + use<I> {
     let mut writer = ListWriter { format, member, is_empty: true };
-    let mut buffer = writer.head(head);
+    let (mut buffer, mut kept) = (writer.head(head), None);
     let mut has_ended = false;
     std::iter::from_fn(move || {
+        if let Some(kept) = kept.take() {
+            return Some(Part::Kept(kept));
+        }
         while !has_ended && buffer.len() < CHUNK_BYTES {
-            if let Some(item) = items.next() {
-                writer.push(&item, &mut buffer);
-            } else {
+            let Some(item) = items.next() else {
                 writer.end(&mut buffer);
                 has_ended = true;
+                continue;
+            };
+            if let Some(shared) = writer.push(item, &mut buffer) {
+                let (at, text) = shared;
+                let behind = buffer.split_off(at);
+                kept = Some(text);
+                return Some(Part::Written(std::mem::replace(&mut buffer, behind)));
             }
         }
-        (!buffer.is_empty()).then(|| std::mem::take(&mut buffer))
+        (!buffer.is_empty()).then(|| Part::Written(std::mem::take(&mut buffer)))
     })
+}
+
+impl Part {
+    fn len(&self) -> usize {
+        match self {
+            Self::Written(bytes) => bytes.len(),
+            Self::Kept(text) => text.plain.len(),
+        }
+    }
+
+    fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Written(bytes) => bytes.into(),
+            Self::Kept(text) => text.plain,
+        }
+    }
 }
 
 impl ListWriter {
@@ -117,15 +173,34 @@ impl ListWriter {
         open.into_bytes()
     }
 
-    fn push(&mut self, item: &[u8], out: &mut Vec<u8>) {
+    /// Writes an item. Returns the part of it that was not copied, and where it belongs.
+    fn push(&mut self, item: JsonText, out: &mut Vec<u8>) -> Option<(usize, KeptText)> {
         let is_first = std::mem::replace(&mut self.is_empty, false);
         if self.format == Format::Json {
             if !is_first {
                 out.push(b',');
             }
-            return out.extend_from_slice(item);
+            let before = out.len();
+            let JsonText { bytes, kept } = item;
+            let (at, kept) = match kept {
+                Some((at, kept)) if kept.plain.len() < SHARED_BYTES => {
+                    out.extend_from_slice(&bytes[..at]);
+                    out.extend_from_slice(&kept.plain);
+                    (at, None)
+                }
+                Some((at, kept)) => (0, Some((before + at, kept))),
+                None => (0, None),
+            };
+            out.extend_from_slice(&bytes[at..]);
+            return kept;
         }
-        let text = response::convert(item.to_vec(), self.format);
+        self.push_converted(item.into_bytes(), is_first, out);
+        None
+    }
+
+    /// Writes an item in a format for people.
+    fn push_converted(&self, item: Vec<u8>, is_first: bool, out: &mut Vec<u8>) {
+        let text = response::convert(item, self.format);
         let text = String::from_utf8_lossy(&text);
         let mut separator = match (self.format, is_first) {
             (Format::Yaml, true) => "\n- ",
@@ -156,14 +231,20 @@ impl ListWriter {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+
     use serde_json::json;
 
     use super::*;
 
+    fn text(item: String) -> JsonText {
+        JsonText { bytes: item.into_bytes(), kept: None }
+    }
+
     fn list(items: &[Value], format: Format) -> String {
-        let items: Vec<_> = items.iter().map(|item| item.to_string().into_bytes()).collect();
-        let chunks: Vec<_> = chunks(&json!({ "kind": "L" }), "items", items.into_iter(), format).collect();
-        String::from_utf8(chunks.concat()).unwrap()
+        let items: Vec<_> = items.iter().map(|item| text(item.to_string())).collect();
+        let parts = parts(&json!({ "kind": "L" }), "items", items.into_iter(), format);
+        String::from_utf8(parts.map(Part::into_bytes).collect::<Vec<_>>().concat()).unwrap()
     }
 
     #[test]
@@ -183,10 +264,15 @@ mod tests {
 
     #[test]
     fn a_long_list_comes_in_chunks() {
-        let items = (0..100).map(|at| format!("\"{}\"", at.to_string().repeat(10_000)).into_bytes());
-        let chunks: Vec<_> = chunks(&json!({ "kind": "L" }), "items", items, Format::Json).collect();
+        let items = || (0..100).map(|at| text(format!("\"{}\"", at.to_string().repeat(10_000))));
+        let parts = || parts(&json!({ "kind": "L" }), "items", items(), Format::Json);
+        let chunks: Vec<_> = parts().map(Part::into_bytes).collect();
         assert!(chunks.len() > 5 && chunks.iter().all(|chunk| chunk.len() < 2 * CHUNK_BYTES), "{}", chunks.len());
-        let all: Value = serde_json::from_slice(&chunks.concat()).unwrap();
-        assert_eq!(all["items"].as_array().unwrap().len(), 100);
+        let all = chunks.concat();
+        assert_eq!(serde_json::from_slice::<Value>(&all).unwrap()["items"].as_array().unwrap().len(), 100);
+        let packed = compressed(parts()).collect::<Vec<_>>().concat();
+        let mut unpacked = Vec::new();
+        flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();
+        assert!(unpacked == all && packed.len() < all.len() / 10);
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use crate::chunks;
 use crate::continuation::Continuation;
 use crate::item::Item;
-use crate::json::JsonWriter;
+use crate::json::{JsonText, JsonWriter};
 use crate::kind::Kind;
 use crate::negotiation::{Format, Shape};
 use crate::options::{self, IncludeObject, Options, Selection, VIEWS};
@@ -268,13 +268,13 @@ impl Collection {
     }
 
     /// Returns the text of an object in a list.
-    fn text(&self, state: &Published, place: Place, shape: Shape, row: (IncludeObject, Timestamp)) -> Vec<u8> {
+    fn text(&self, state: &Published, place: Place, shape: Shape, row: (IncludeObject, Timestamp)) -> JsonText {
         let (item, mut out) = (self.item(state, place), JsonWriter::default());
         match shape {
             Shape::Whole => item.write(false, &mut out),
             Shape::Metadata(version) => item.write_partial(version, &mut out),
             Shape::Table(version) => item.write_row(version, row.0, row.1, &mut out),
         }
-        out.into_bytes()
+        out.into_text()
     }
 }

@@ -1,8 +1,19 @@
 //! Writes JSON into a buffer: texts of a content are copied as they are, and commas find their places.
 
-/// A buffer of JSON text.
+use crate::texts::KeptText;
+
+/// A buffer of JSON text, of which a part may be elsewhere.
 #[derive(Debug, Default)]
-pub(crate) struct JsonWriter(Vec<u8>);
+pub(crate) struct JsonWriter(Vec<u8>, Option<(usize, KeptText)>);
+
+/// JSON text, of which a part may be kept elsewhere.
+#[derive(Debug)]
+pub(crate) struct JsonText {
+    /// The text without the part.
+    pub(crate) bytes: Vec<u8>,
+    /// The part, and where it belongs.
+    pub(crate) kept: Option<(usize, KeptText)>,
+}
 
 impl JsonWriter {
     /// Opens an object or array.
@@ -32,6 +43,19 @@ impl JsonWriter {
     pub(crate) fn raw(&mut self, json: &[u8]) {
         self.separate();
         self.0.extend_from_slice(json);
+    }
+
+    /// Writes what follows as it is, without a comma before it.
+    pub(crate) fn rest(&mut self, json: &[u8]) {
+        self.0.extend_from_slice(json);
+    }
+
+    /// Writes what follows as it is, without copying it. There can be one such part.
+    pub(crate) fn kept(&mut self, text: KeptText) {
+        match self.1 {
+            None => self.1 = Some((self.0.len(), text)),
+            Some(_) => self.rest(&text.plain),
+        }
     }
 
     /// Writes a string.
@@ -64,8 +88,13 @@ impl JsonWriter {
         self.0.truncate(len);
     }
 
+    /// Returns the text in one piece.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.0
+        self.into_text().into_bytes()
+    }
+
+    pub(crate) fn into_text(self) -> JsonText {
+        JsonText { bytes: self.0, kept: self.1 }
     }
 
     /// Writes a comma unless what follows is the first of its object or array, or the value of a key.
@@ -73,5 +102,14 @@ impl JsonWriter {
         if self.0.last().is_some_and(|last| !matches!(last, b'{' | b'[' | b':')) {
             self.0.push(b',');
         }
+    }
+}
+
+impl JsonText {
+    /// Returns the text in one piece.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        let Self { bytes, kept } = self;
+        let Some((at, kept)) = kept else { return bytes };
+        [&bytes[..at], &kept.plain, &bytes[at..]].concat()
     }
 }

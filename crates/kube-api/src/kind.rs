@@ -10,8 +10,9 @@ use serving::Served;
 
 use crate::item::Item;
 use crate::json::JsonWriter;
-use crate::manifest::{CatalogSource, Manifest};
+use crate::manifest::{self, CatalogSource, Manifest};
 use crate::published::{CatalogObjects, Listed, Object, PublishedCatalog, hash_parts};
+use crate::texts::Texts;
 
 /// A kind of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,22 +264,19 @@ impl Kind {
         }
     }
 
-    /// Lists the objects of a catalog, sorted by name, all with this revision.
-    pub(crate) fn list(self, served: &Served, source: &CatalogSource, revision: u64) -> Vec<Listed> {
+    /// Lists the objects of a catalog, sorted by name, all with this revision. What is read for that and would be read again is
+    /// kept in its texts.
+    pub(crate) fn list(self, served: &Served, source: &CatalogSource, texts: &Texts, revision: u64) -> Vec<Listed> {
         match self {
-            Self::PackageManifest => list_manifests(served, source, revision),
-            kind => blobs::list(kind, served, source, revision),
+            Self::PackageManifest => list_manifests(served, source, texts, revision),
+            kind => blobs::list(kind, served, source, texts, revision),
         }
     }
 
     /// Writes the members of an object that follow its metadata.
     pub(crate) fn write(self, catalog: &PublishedCatalog, listed: &Listed, out: &mut JsonWriter) {
         match self {
-            Self::PackageManifest => {
-                let package = catalog.served.content.catalog.package_at(listed.place);
-                let manifest = Manifest::read(package, &catalog.objects.source, &mut Manifests::default());
-                write_manifest(manifest.as_ref().map_or(b"{}", |manifest| manifest.status.as_slice()), out);
-            }
+            Self::PackageManifest | Self::OperatorPackage => write_manifest(catalog, listed.place, out),
             kind => blobs::write(kind, &catalog.served, &catalog.objects.source, listed.place, out),
         }
     }
@@ -290,37 +288,51 @@ impl Kind {
                 object.fields.iter().filter_map(|(field, value)| Some((field.strip_prefix("spec.")?, value.as_str())));
             return out.map_member("spec", named);
         }
-        let mut status = JsonWriter::default();
-        status.open(b'{');
-        status.text_member("catalogSource", &catalog.source.name);
-        status.text_member("catalogSourceNamespace", &catalog.source.namespace);
-        status.text_member("packageName", &object.name);
-        status.key("channels");
-        status.raw(b"[]");
-        status.close(b'}');
-        write_manifest(&status.into_bytes(), out);
+        out.key("spec");
+        out.raw(b"{}");
+        out.key("status");
+        out.open(b'{');
+        out.text_member("catalogSource", &catalog.source.name);
+        out.text_member("catalogSourceNamespace", &catalog.source.namespace);
+        out.text_member("packageName", &object.name);
+        out.key("channels");
+        out.raw(b"[]");
+        out.close(b'}');
     }
 }
 
-fn write_manifest(status: &[u8], out: &mut JsonWriter) {
+/// Writes the members of a manifest that follow its metadata, as they are kept, or else from the content.
+fn write_manifest(catalog: &PublishedCatalog, place: usize, out: &mut JsonWriter) {
     out.key("spec");
     out.raw(b"{}");
-    out.key("status");
-    out.raw(status);
+    let source = &catalog.objects.source;
+    manifest::write_source(source, out);
+    if let Some(text) = catalog.texts.get(place) {
+        return out.kept(text);
+    }
+    let package = catalog.served.content.catalog.package_at(place);
+    match Manifest::read(package, source, &mut Manifests::default()) {
+        Some(manifest) => out.rest(&manifest.rest),
+        None => out.close(b'}'),
+    }
 }
 
-fn list_manifests(served: &Served, source: &CatalogSource, revision: u64) -> Vec<Listed> {
-    let mut manifests = Manifests::default();
+fn list_manifests(served: &Served, source: &CatalogSource, texts: &Texts, revision: u64) -> Vec<Listed> {
+    let (mut manifests, mut writer) = (Manifests::default(), texts.writer());
     let mut listed = Vec::new();
     for package in served.content.catalog.packages() {
         let Some(manifest) = Manifest::read(package, source, &mut manifests) else { continue };
-        let Manifest { labels, annotations, status, .. } = manifest;
-        let metadata = format!("{:?}{labels:?}{annotations:?}", source.created);
-        let [hash, _] = halves(hash_parts([metadata.as_bytes(), &status]));
+        let Manifest { labels, annotations, rest, .. } = manifest;
+        if let Some(writer) = &mut writer {
+            writer.push(package.place(), &rest, ());
+        }
+        let metadata = format!("{source:?}{labels:?}{annotations:?}");
+        let [hash, _] = halves(hash_parts([metadata.as_bytes(), &rest]));
         let (name, fields) = (package.name().to_owned(), Vec::new());
         let object = Object { name, labels, annotations, fields, hash, revision };
         listed.push(Listed { place: package.place(), object: Arc::new(object) });
     }
+    writer.into_iter().for_each(|writer| texts.keep(writer));
     listed
 }
 

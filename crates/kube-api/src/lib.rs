@@ -24,6 +24,7 @@ mod published;
 mod request;
 mod response;
 mod status;
+mod texts;
 mod watching;
 
 use std::fmt;
@@ -42,6 +43,7 @@ use tokio::time::timeout;
 pub use access::{Attributes, Authorize, Decision, ResourceAttributes};
 pub use chunks::{CHUNK_BYTES, MAX_STREAMED_LISTS};
 pub use published::FORMER_STATES;
+pub use texts::{CreateTextFile, KEPT_TEXT_BYTES, TextFile};
 pub use watching::{BOOKMARK_INTERVAL, MAX_WATCHES, RENEWAL_INTERVAL};
 
 use collection::Collection;
@@ -50,6 +52,7 @@ use options::Options;
 use published::Published;
 use request::{Object, Route};
 use status::Status;
+use texts::TextRoom;
 
 /// How long a request waits for a resource version that is not there yet.
 pub const RESOURCE_VERSION_WAIT: Duration = Duration::from_secs(3);
@@ -68,6 +71,9 @@ pub struct KubeApiOptions {
     pub authorize: Option<Authorize>,
     /// Interval of bookmarks, usually [`BOOKMARK_INTERVAL`].
     pub bookmark_interval: Duration,
+    /// Creates the files in which texts of manifests are kept, up to [`KEPT_TEXT_BYTES`]; without it they are made again for each
+    /// response.
+    pub create_text_file: Option<CreateTextFile>,
 }
 
 /// The API over the published set. Clones are cheap and see the same.
@@ -90,6 +96,7 @@ struct Shared {
 pub struct KubeApiTask {
     api: KubeApi,
     states: watch::Sender<Arc<Published>>,
+    room: TextRoom,
 }
 
 impl KubeApi {
@@ -97,7 +104,8 @@ impl KubeApi {
     /// see what this one sees.
     pub fn new(catalogs: Catalogs, options: KubeApiOptions) -> (Self, KubeApiTask) {
         let (sender, states) = watch::channel(Arc::default());
-        let KubeApiOptions { global_namespace, version, authorize, bookmark_interval } = options;
+        let KubeApiOptions { global_namespace, version, authorize, bookmark_interval, create_text_file } = options;
+        let room = TextRoom::new(create_text_file, KEPT_TEXT_BYTES);
         let api = Self(Arc::new(Shared {
             catalogs,
             global_namespace: global_namespace.into(),
@@ -108,7 +116,7 @@ impl KubeApi {
             lists: Arc::new(Semaphore::new(MAX_STREAMED_LISTS)),
             watches: Arc::new(Semaphore::new(MAX_WATCHES)),
         }));
-        (api.clone(), KubeApiTask { api, states: sender })
+        (api.clone(), KubeApiTask { api, states: sender, room })
     }
 
     /// Returns the routes: all paths, so that unknown ones get the answers of an API server.
@@ -186,6 +194,9 @@ impl KubeApi {
                 permit,
             );
         }
+        if (format, shape) == (Format::Json, Shape::Whole) && response::accepts_gzip(&head.headers) {
+            deflate(state.not_deflated(|objects| collection.sees(objects))).await;
+        }
         collection.list(&state, options, (format, shape), &head.headers, &self.0.lists)
     }
 
@@ -239,11 +250,19 @@ async fn prepared(state: Arc<Published>, kind: kind::Kind) -> Arc<Published> {
     state
 }
 
+/// Compresses texts, which takes a while.
+async fn deflate(texts: Vec<Arc<texts::Texts>>) {
+    if !texts.is_empty() {
+        let _ = tokio::task::spawn_blocking(move || texts.iter().for_each(|texts| texts.deflate())).await;
+    }
+}
+
 impl KubeApiTask {
     /// Publishes a state for each change of what is served, until the published set has no writer any more.
     pub async fn run(self) {
         let shared = &self.api.0;
-        published::follow(shared.catalogs.clone(), Arc::clone(&shared.global_namespace), self.states).await;
+        let made = (Arc::clone(&shared.global_namespace), self.room);
+        published::follow(shared.catalogs.clone(), made, self.states).await;
     }
 }
 

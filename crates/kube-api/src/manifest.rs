@@ -34,8 +34,8 @@ pub(crate) struct CatalogSource {
 pub(crate) struct Manifest {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) annotations: BTreeMap<String, String>,
-    /// JSON text of `status`.
-    pub(crate) status: Vec<u8>,
+    /// JSON text of `status` behind the members that name the source, to its end. It depends on the content alone.
+    pub(crate) rest: Vec<u8>,
     /// Version of the newest bundle of the default channel.
     pub(crate) version: String,
     /// Name of the provider; empty if there is none.
@@ -70,12 +70,7 @@ impl Manifest {
         let provider_texts = std::mem::take(provider_texts);
         let (labels, annotations) = all_labels(source, &provider_texts, labels);
         let mut out = JsonWriter::default();
-        out.open(b'{');
-        out.text_member("catalogSource", &source.name);
-        out.text_member("catalogSourceDisplayName", &source.display_name);
-        out.text_member("catalogSourcePublisher", &source.publisher);
-        out.text_member("catalogSourceNamespace", &source.namespace);
-        out.key("provider");
+        out.rest(b",\"provider\":");
         out.raw(&provider);
         out.text_member("packageName", package.name());
         write_deprecation(package.deprecation(), &mut out);
@@ -88,8 +83,18 @@ impl Manifest {
         out.text_member("defaultChannel", channels[default].channel.name());
         out.close(b'}');
         let [provider, _] = provider_texts;
-        Some(Self { labels, annotations, status: out.into_bytes(), version, provider })
+        Some(Self { labels, annotations, rest: out.into_bytes(), version, provider })
     }
+}
+
+/// Writes the first members of `status`, which name the source; the rest of a manifest follows.
+pub(crate) fn write_source(source: &CatalogSource, out: &mut JsonWriter) {
+    out.key("status");
+    out.open(b'{');
+    out.text_member("catalogSource", &source.name);
+    out.text_member("catalogSourceDisplayName", &source.display_name);
+    out.text_member("catalogSourcePublisher", &source.publisher);
+    out.text_member("catalogSourceNamespace", &source.namespace);
 }
 
 /// Returns the channels whose heads have readable `ClusterServiceVersion`s, sorted by name.

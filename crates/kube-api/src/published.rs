@@ -13,8 +13,10 @@ use serving::{Catalogs, Served, Snapshot};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
+use crate::chunks::CHUNK_BYTES;
 use crate::kind::Kind;
 use crate::manifest::CatalogSource;
+use crate::texts::{TextRoom, Texts};
 
 /// Number of former states that a watch can begin at. An older one is answered with 410, and the client lists again.
 pub const FORMER_STATES: usize = 16;
@@ -48,6 +50,8 @@ pub(crate) struct Deletion {
 pub(crate) struct PublishedCatalog {
     pub(crate) served: Arc<Served>,
     pub(crate) objects: Arc<CatalogObjects>,
+    /// Texts of its manifests, shared by catalogs of equal content. Former states do not hold them.
+    pub(crate) texts: Arc<Texts>,
 }
 
 /// The objects of a former state: their names, labels and hashes, without the content.
@@ -94,14 +98,18 @@ pub(crate) struct Object {
 }
 
 /// Publishes a state for each change of what is served, until the program ends.
-pub(crate) async fn follow(catalogs: Catalogs, global_namespace: Arc<str>, states: watch::Sender<Arc<Published>>) {
+pub(crate) async fn follow(
+    catalogs: Catalogs,
+    (global_namespace, room): (Arc<str>, TextRoom),
+    states: watch::Sender<Arc<Published>>,
+) {
     let mut changes = catalogs.changes();
     loop {
         let count = *changes.borrow_and_update();
         let (snapshot, before) = (catalogs.published(), states.borrow().clone());
-        let namespace = Arc::clone(&global_namespace);
+        let (namespace, room) = (Arc::clone(&global_namespace), room.clone());
         // Objects of a large catalog take a while to compare.
-        let next = tokio::task::spawn_blocking(move || before.next(&snapshot, count, &namespace)).await;
+        let next = tokio::task::spawn_blocking(move || before.next(&snapshot, count, &namespace, &room)).await;
         if let Ok(next) = next {
             states.send_replace(Arc::new(next));
         }
@@ -113,18 +121,21 @@ pub(crate) async fn follow(catalogs: Catalogs, global_namespace: Arc<str>, state
 
 impl Published {
     /// Returns the state of a snapshot. Its revision is that of `self` if no object changed.
-    fn next(&self, snapshot: &Snapshot, changes: u64, global_namespace: &str) -> Self {
+    fn next(&self, snapshot: &Snapshot, changes: u64, global_namespace: &str, room: &TextRoom) -> Self {
         let now = u64::try_from(Timestamp::now().as_microsecond()).unwrap_or_default();
         let first = now.max(self.revision + 1);
-        let (mut revision, mut deletions, mut catalogs) = (first, Vec::new(), Vec::new());
+        let (mut revision, mut deletions, mut catalogs) = (first, Vec::new(), Vec::<PublishedCatalog>::new());
         for served in snapshot.by_name() {
             let before = self.catalogs.iter().find(|catalog| catalog.served.name == served.name);
             let same = before.filter(|before| before.served.revision() == served.revision());
+            let digest = served.content.digest;
+            let equal = self.catalogs.iter().chain(&catalogs).find(|other| other.served.content.digest == digest);
+            let texts = equal.map_or_else(|| Texts::new(room), |equal| Arc::clone(&equal.texts));
             let objects = match same {
                 Some(same) => Arc::clone(&same.objects),
-                None => Arc::new(CatalogObjects::new(served, global_namespace, revision, before)),
+                None => Arc::new(CatalogObjects::new(served, global_namespace, (revision, &texts), before)),
             };
-            let catalog = PublishedCatalog { served: Arc::clone(served), objects };
+            let catalog = PublishedCatalog { served: Arc::clone(served), objects, texts };
             if same.is_none() {
                 revision += catalog.max_objects();
                 revision += before.map_or(0, |before| before.delete(revision, &mut deletions));
@@ -185,6 +196,12 @@ impl Published {
         self.catalogs.iter().map(|catalog| Arc::clone(&catalog.objects)).collect()
     }
 
+    /// Returns the texts that are long enough to be compressed, and are not, of the catalogs that a request sees.
+    pub(crate) fn not_deflated(&self, sees: impl Fn(&CatalogObjects) -> bool) -> Vec<Arc<Texts>> {
+        let seen = self.catalogs.iter().filter(|catalog| sees(&catalog.objects)).map(|catalog| &catalog.texts);
+        seen.filter(|texts| !texts.is_deflated(CHUNK_BYTES)).cloned().collect()
+    }
+
     /// Lists the objects of a kind, where that has not been done.
     pub(crate) fn prepare(&self, kind: Kind) {
         for catalog in &self.catalogs {
@@ -202,7 +219,7 @@ impl PublishedCatalog {
     /// Returns the objects of a kind, sorted by name; lists them if that has not been done.
     pub(crate) fn listed(&self, kind: Kind) -> &[Listed] {
         let CatalogObjects { kinds, source, first, .. } = &*self.objects;
-        kinds[kind as usize].get_or_init(|| list(kind, &self.served, source, *first))
+        kinds[kind as usize].get_or_init(|| list(kind, &self.served, source, &self.texts, *first))
     }
 
     /// Returns how many objects of one kind there may be, at least one.
@@ -222,12 +239,17 @@ impl PublishedCatalog {
 impl CatalogObjects {
     /// Lists the kinds that are listed in the former state of the catalog. Objects that did not change keep their
     /// revisions; the others have theirs from `first` on.
-    fn new(served: &Served, global_namespace: &str, first: u64, before: Option<&PublishedCatalog>) -> Self {
+    fn new(
+        served: &Served,
+        global_namespace: &str,
+        (first, texts): (u64, &Texts),
+        before: Option<&PublishedCatalog>,
+    ) -> Self {
         let source = catalog_source(served, global_namespace);
         let kinds = Kind::ALL.map(|kind| {
             let cell = OnceLock::new();
             if let Some((before, known)) = before.and_then(|before| Some((before, before.objects.known(kind)?))) {
-                let listed = list(kind, served, &source, first);
+                let listed = list(kind, served, &source, texts, first);
                 let is_same = before.objects.source == source;
                 let _ = cell.set(if is_same { keep_unchanged(listed, known) } else { listed });
             }
@@ -259,8 +281,8 @@ impl Object {
 }
 
 /// Lists the objects of a kind, each at a revision of its own from `first` on.
-fn list(kind: Kind, served: &Served, source: &CatalogSource, first: u64) -> Vec<Listed> {
-    let mut listed = kind.list(served, source, first);
+fn list(kind: Kind, served: &Served, source: &CatalogSource, texts: &Texts, first: u64) -> Vec<Listed> {
+    let mut listed = kind.list(served, source, texts, first);
     for (revision, Listed { object, .. }) in (first..).zip(&mut listed) {
         if let Some(object) = Arc::get_mut(object) {
             object.revision = revision;

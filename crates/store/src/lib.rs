@@ -24,6 +24,7 @@ mod outlines;
 mod record;
 mod scratch;
 mod sweep;
+mod unnamed;
 mod verified;
 mod writer;
 
@@ -40,6 +41,7 @@ use tempfile::TempDir;
 pub use analysis::Analysis;
 pub use record::{PreviousContent, Record, SourceState};
 pub use scratch::ScratchFolder;
+pub use unnamed::UnnamedFile;
 pub use writer::{ContentWriter, WrittenContent};
 
 use file::{Durability, FileKind, io_error};

@@ -9,8 +9,9 @@ use serving::Served;
 
 use super::{Kind, halves, names};
 use crate::json::JsonWriter;
-use crate::manifest::{CatalogSource, Manifest};
+use crate::manifest::{self, CatalogSource, Manifest};
 use crate::published::{Listed, Object, hash_parts};
+use crate::texts::{TextWriter, Texts};
 
 /// What names an object, and the values of its fields by which it is selected or shown.
 struct Draft {
@@ -20,17 +21,25 @@ struct Draft {
     text: Vec<u8>,
 }
 
+/// What reads manifests, and keeps the texts of packages.
+struct Reader {
+    manifests: Manifests,
+    writer: Option<TextWriter<()>>,
+}
+
 /// Lists the objects of a kind, sorted by name.
-pub(super) fn list(kind: Kind, served: &Served, source: &CatalogSource, revision: u64) -> Vec<Listed> {
+pub(super) fn list(kind: Kind, served: &Served, source: &CatalogSource, texts: &Texts, revision: u64) -> Vec<Listed> {
     let catalog = &served.content.catalog;
     let count = match kind {
         Kind::BundleMetadata => catalog.bundles().len(),
         Kind::CatalogMetadata => catalog.meta_count(),
         _ => catalog.packages().len(),
     };
-    let mut manifests = Manifests::default();
-    let drafts = (0..count).filter_map(|at| Some((at, draft(kind, served, source, at, &mut manifests)?)));
+    let writer = if kind == Kind::OperatorPackage { texts.writer() } else { None };
+    let mut reader = Reader { manifests: Manifests::default(), writer };
+    let drafts = (0..count).filter_map(|at| Some((at, draft(kind, served, source, at, &mut reader)?)));
     let mut drafts: Vec<_> = drafts.collect();
+    reader.writer.into_iter().for_each(|writer| texts.keep(writer));
     names::number_repeated(drafts.iter_mut().map(|(_, draft)| &mut draft.name));
     drafts.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
     let listed = drafts.into_iter().map(|(place, Draft { name, fields, text })| {
@@ -42,7 +51,7 @@ pub(super) fn list(kind: Kind, served: &Served, source: &CatalogSource, revision
     listed.collect()
 }
 
-fn draft(kind: Kind, served: &Served, source: &CatalogSource, at: usize, manifests: &mut Manifests) -> Option<Draft> {
+fn draft(kind: Kind, served: &Served, source: &CatalogSource, at: usize, reader: &mut Reader) -> Option<Draft> {
     let catalog = &served.content.catalog;
     let mut fields = vec![("spec.catalog", served.name.clone())];
     let mut out = JsonWriter::default();
@@ -65,11 +74,14 @@ fn draft(kind: Kind, served: &Served, source: &CatalogSource, at: usize, manifes
             let package = catalog.package_at(at);
             fields.push(("spec.package", package.name().to_owned()));
             if kind == Kind::OperatorPackage {
-                let manifest = Manifest::read(package, source, manifests)?;
+                let manifest = Manifest::read(package, source, &mut reader.manifests)?;
+                if let Some(writer) = &mut reader.writer {
+                    writer.push(at, &manifest.rest, ());
+                }
                 fields.push(("version", manifest.version));
                 fields.push(("provider", manifest.provider));
-                out.key("status");
-                out.raw(&manifest.status);
+                manifest::write_source(source, &mut out);
+                out.rest(&manifest.rest);
             }
             names::object_name(&served.name, &[package.name()])
         }
@@ -89,10 +101,6 @@ fn labels(fields: &[(&'static str, String)]) -> BTreeMap<String, String> {
 pub(super) fn write(kind: Kind, served: &Served, source: &CatalogSource, at: usize, out: &mut JsonWriter) {
     let catalog = &served.content.catalog;
     match kind {
-        Kind::OperatorPackage => {
-            let manifest = Manifest::read(catalog.package_at(at), source, &mut Manifests::default());
-            super::write_manifest(manifest.as_ref().map_or(b"{}", |manifest| manifest.status.as_slice()), out);
-        }
         Kind::BundleMetadata => {
             out.key("spec");
             out.open(b'{');

@@ -12,16 +12,17 @@ mod watches;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read as _, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use fbc::{Catalog, Digest, Origins};
 use flate2::read::GzDecoder;
-use kube_api::{Authorize, KubeApi, KubeApiOptions};
+use kube_api::{Authorize, CreateTextFile, KubeApi, KubeApiOptions, TextFile};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use serving::{CatalogMetadata, Catalogs, CatalogsWriter, Content, Served, catalogs};
@@ -57,6 +58,25 @@ struct Answer {
     body: Vec<u8>,
 }
 
+/// A file of texts, in memory.
+struct Memory(Vec<u8>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl TextFile for Memory {
+    fn map(self: Box<Self>) -> io::Result<Bytes> {
+        Ok(self.0.into())
+    }
+}
+
 impl Answer {
     #[track_caller]
     fn json(&self) -> Value {
@@ -76,11 +96,19 @@ impl Api {
         Self::over((writer, readers), authorize)
     }
 
-    fn over((writer, readers): (CatalogsWriter, Catalogs), authorize: Option<Authorize>) -> Self {
+    fn over(catalogs: (CatalogsWriter, Catalogs), authorize: Option<Authorize>) -> Self {
+        Self::with_files(catalogs, authorize, Some(Arc::new(|| Ok(Box::new(Memory(Vec::new()))))))
+    }
+
+    fn with_files(
+        (writer, readers): (CatalogsWriter, Catalogs),
+        authorize: Option<Authorize>,
+        create_text_file: Option<CreateTextFile>,
+    ) -> Self {
         let version = json!({ "gitVersion": "v1" });
         let bookmark_interval = Duration::from_millis(50);
         let global_namespace = "olm".to_owned();
-        let options = KubeApiOptions { global_namespace, version, authorize, bookmark_interval };
+        let options = KubeApiOptions { global_namespace, version, authorize, bookmark_interval, create_text_file };
         let (api, task) = KubeApi::new(readers, options);
         tokio::spawn(task.run());
         Self { router: api.router(), writer }

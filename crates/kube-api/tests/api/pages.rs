@@ -6,7 +6,9 @@ use axum::http::StatusCode;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-use super::{Api, packages, runtime, source};
+use serving::catalogs;
+
+use super::{Answer, Api, packages, runtime, source};
 
 fn names(list: &Value) -> Vec<String> {
     let items = list["items"].as_array().unwrap().iter();
@@ -97,6 +99,48 @@ fn a_list_is_the_same_in_every_format_and_coding() {
         GzDecoder::new(&zipped.body[..]).read_to_end(&mut unzipped).unwrap();
         assert_eq!(unzipped, plain.body);
     });
+}
+
+#[test]
+fn responses_are_the_same_where_no_texts_are_kept() {
+    runtime().block_on(async {
+        let served = || ["crafted", "community"].map(|name| source(name).served());
+        let (mut writer, readers) = catalogs();
+        served().into_iter().for_each(|served| writer.publish(served));
+        let [kept, made] = [Api::new(served(), None), Api::with_files((writer, readers), None, None)];
+        let name = "full-metadata";
+        for path in [
+            packages("olm"),
+            packages("elsewhere"),
+            format!("{}?labelSelector=catalog=crafted", packages("olm")),
+            format!("{}/{name}", packages("olm")),
+            format!("{}/{name}?pretty=true", packages("olm")),
+            format!("{}?watch=true&timeoutSeconds=1", packages("olm")),
+            "/apis/catalogd.operatorframework.io/v1beta1/operatorpackages".to_owned(),
+        ] {
+            let accepts = ["application/json", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"];
+            for (accept, coding) in [(accepts[0], "identity"), (accepts[1], "identity"), (accepts[0], "gzip")] {
+                let path = format!("{path}{}includeObject=Object", if path.contains('?') { '&' } else { '?' });
+                let headers = [("accept", accept), ("accept-encoding", coding)];
+                let [kept, made] = [kept.ask("GET", &path, &headers).await, made.ask("GET", &path, &headers).await];
+                assert_eq!(kept.status, 200, "{path}");
+                let [kept, made] = [kept, made].map(|answer| without_versions(&answer));
+                assert!(kept == made, "{path} {coding}: {} and {} bytes", kept.len(), made.len());
+            }
+        }
+    });
+}
+
+/// The text of a response without what depends on when the process began.
+fn without_versions(answer: &Answer) -> String {
+    let mut text = String::new();
+    match answer.header("content-encoding") {
+        Some(_) => drop(GzDecoder::new(&answer.body[..]).read_to_string(&mut text).unwrap()),
+        None => text.push_str(std::str::from_utf8(&answer.body).unwrap()),
+    }
+    let mut parts = text.split("\"resourceVersion\":");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.trim_start_matches([' ', '"']).trim_start_matches(char::is_numeric))
 }
 
 #[test]
