@@ -19,9 +19,12 @@ import { applyTheme } from "./shell/theme";
 import { TokenPrompt } from "./shell/token-prompt";
 
 applyTheme();
-listenToKeys();
-render(<Explorer />, document.getElementById("page")!);
-follow();
+// A task of its own: this one read the program, and is long enough where processors are slow.
+setTimeout(() => {
+  listenToKeys();
+  render(<Explorer />, document.getElementById("page")!);
+  follow();
+});
 
 function Explorer() {
   const address = useAddress();

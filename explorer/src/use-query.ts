@@ -1,6 +1,6 @@
 // The response to an operation as a component shows it: at once if it is kept, and the former one until it comes.
 
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import {
   type Answer,
@@ -54,6 +54,8 @@ interface Outcome<Data> {
   key: string;
   answer?: Answer<Data>;
   error?: { key: string; reason: RequestError };
+  /** The last attempt that ended: see `useQuery`. */
+  attempt?: string;
 }
 
 /** Options of `useQuery`. */
@@ -70,41 +72,39 @@ export function useQuery<Data, Variables>(
 ): QueryState<Data> {
   const key = requestKey(operation as Document<unknown, never>, variables);
   const [outcome, setOutcome] = useState<Outcome<Data>>();
-  const [attempt, setAttempt] = useState(0);
-  const [isPending, setPending] = useState(false);
-  const asked = useRef({ attempt, round: round.get() });
+  const [retries, setRetries] = useState(0);
   const now = useStore(round);
+  const repetition = `${retries} ${now}`;
+  // An outcome says which attempt ended, so that a response takes one rendering and not a second one for "no longer loading".
+  const attempt = `${repetition} ${key}`;
+  const before = useRef(repetition);
   const found = skip ? undefined : keptAnswer<Data>(key);
 
-  useEffect(() => {
+  // Before the page is painted: the server may begin meanwhile.
+  useLayoutEffect(() => {
     if (skip) return undefined;
-    const isRepeated = asked.current.attempt !== attempt || asked.current.round !== now;
-    asked.current = { attempt, round: now };
+    const isRepeated = before.current !== repetition;
+    before.current = repetition;
     const atHand = keptAnswer<Data>(key);
-    if (atHand) setOutcome({ key, answer: atHand.answer });
-    if (atHand?.isFresh && !isRepeated) return undefined;
+    const isEnough = atHand?.isFresh && !isRepeated;
+    if (atHand) setOutcome({ key, answer: atHand.answer, ...(isEnough && { attempt }) });
+    if (isEnough) return undefined;
     const abort = new AbortController();
-    setPending(true);
     query(operation, variables, abort.signal)
-      .then((answer) => setOutcome({ key, answer }))
+      .then((answer) => setOutcome({ key, answer, attempt }))
       .catch((error: unknown) => {
         if (!(error instanceof RequestError)) throw error;
-        setOutcome((former) => ({ ...former, key: former?.key ?? key, error: { key, reason: error } }));
+        setOutcome((former) => ({ ...former, key: former?.key ?? key, error: { key, reason: error }, attempt }));
       })
       .catch((error: unknown) => {
         if (!abort.signal.aborted) throw error;
-      })
-      .finally(() => {
-        if (!abort.signal.aborted) setPending(false);
       });
-    return () => {
-      abort.abort();
-      setPending(false);
-    };
-    // The key says all of the operation and its variables.
-  }, [key, skip, attempt, now]);
+    return () => abort.abort();
+    // The attempt says all of the operation, its variables and how often it was sent.
+  }, [attempt, skip]);
 
-  const retry = useCallback(() => setAttempt((count) => count + 1), []);
+  const retry = useCallback(() => setRetries((count) => count + 1), []);
+  const isPending = !skip && outcome?.attempt !== attempt;
   const isOwn = outcome?.key === key;
   const error = outcome?.error?.key === key && !isPending ? outcome.error.reason : undefined;
   const answer = isOwn || !found ? outcome?.answer : found.answer;
@@ -113,7 +113,7 @@ export function useQuery<Data, Variables>(
     errors: answer?.errors ?? [],
     suggestions: answer?.suggestions ?? [],
     stale: answer !== undefined && !isOwn && !found,
-    loading: isPending || (!skip && !answer && !error),
+    loading: isPending,
     ...(error && { error }),
     retry,
   };

@@ -2,9 +2,9 @@
 
 import "./list.css";
 
-import { useCallback, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 
-import { EVERYTHING, Heading, Link, type ListAddress, navigate, recall, remember, replace } from "../address";
+import { EVERYTHING, Heading, href, Link, type ListAddress, navigate, recall, remember, replace } from "../address";
 import { Packages, type PackagesData } from "../generated/documents";
 import { Dialog, Empty, Failure, Loading, OpenInPlayground } from "../parts";
 import { counted } from "../parts/format";
@@ -25,7 +25,7 @@ export function ListPage({ address }: { address: ListAddress }) {
   const [filtersAreOpen, openFilters] = useState(false);
   const catalogName = (name: string) => found?.facets?.catalogs?.find(({ value }) => value === name)?.displayName ?? name;
   const chips = chipsOf(address, catalogName);
-  const facets = found?.facets && <Facets address={address} counts={found.facets} />;
+  const facets = useFacets(address, found?.facets ?? undefined);
   return (
     <div class="list">
       <aside class="side" aria-label="Filters">
@@ -57,6 +57,14 @@ export function ListPage({ address }: { address: ListAddress }) {
       </Dialog>
     </div>
   );
+}
+
+/** The facets. They are rendered after the tiles are painted, which they would hold up. */
+function useFacets(address: ListAddress, counts: Found["facets"] | undefined) {
+  const current = useMemo(() => ({ address, counts }), [href(address), counts]);
+  const [{ address: painted, counts: shown }, setPainted] = useState<Partial<typeof current>>({});
+  useEffect(() => setPainted(current), [current]);
+  return useMemo(() => painted && shown && <Facets address={painted} counts={shown} />, [painted, shown]);
 }
 
 function Matches({ address, found, stale }: { address: ListAddress; found: Found; stale: boolean }) {

@@ -1,9 +1,9 @@
 // The field to search in. What is typed is in the address after a moment.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { Glyph } from "../parts/glyph";
-import { useDebounced } from "../use-debounced";
+import { REST_MILLISECONDS } from "../use-debounced";
 
 export interface SearchFieldProps {
   label: string;
@@ -14,16 +14,25 @@ export interface SearchFieldProps {
 
 export function SearchField({ label, value, onChange }: SearchFieldProps) {
   const [text, setText] = useState(value);
-  const settled = useDebounced(text);
   const said = useRef(value);
-  useEffect(() => {
-    if (settled.trim() === said.current) return;
-    said.current = settled.trim();
-    onChange(said.current);
-  }, [settled]);
-  // A link or the way back changed it.
-  useEffect(() => {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  // What is done after the rest is up to the list as it is then, perhaps with another filter.
+  const say = useRef(onChange);
+  say.current = onChange;
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const typed = (text: string) => {
+    setText(text);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      if (text.trim() === said.current) return;
+      said.current = text.trim();
+      say.current(said.current);
+    }, REST_MILLISECONDS);
+  };
+  // A link or the way back changed it. At once, since the next text may be said before the page is painted.
+  useLayoutEffect(() => {
     if (value === said.current) return;
+    clearTimeout(timer.current);
     said.current = value;
     setText(value);
   }, [value]);
@@ -39,7 +48,7 @@ export function SearchField({ label, value, onChange }: SearchFieldProps) {
         autocomplete="off"
         spellcheck={false}
         value={text}
-        onInput={({ currentTarget }) => setText(currentTarget.value)}
+        onInput={({ currentTarget }) => typed(currentTarget.value)}
       />
       <kbd aria-hidden="true">/</kbd>
     </search>

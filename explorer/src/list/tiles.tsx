@@ -1,6 +1,6 @@
 // The tiles, page after page: the next one comes when the end is near, or at a click.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { ListAddress } from "../address";
 import { Packages, type PackagesData } from "../generated/documents";
@@ -19,20 +19,45 @@ export interface TilesProps {
   onMore: () => void;
 }
 
+/**
+ * Tiles that there are at each painting of a new list, so that no task takes long: at first as many as a window shows. The
+ * second painting is that of the facets.
+ */
+const TILES_AT_PAINTING = [16, 16, 36];
+
 /** The tiles of a page and of those after it. */
 export function Tiles({ address, page: { edges, pageInfo }, shown, onMore }: TilesProps) {
   const { endCursor } = pageInfo;
+  const tiles = useMemo(
+    () => edges.map(({ node, matched }) => <Tile key={`${node.catalog.name}/${node.name}`} of={node} matched={matched} />),
+    [edges],
+  );
+  const made = useGrowing(tiles);
+  const hasNext = pageInfo.hasNextPage && made >= tiles.length;
   return (
     <>
-      {edges.map(({ node, matched }) => (
-        <Tile key={`${node.catalog.name}/${node.name}`} of={node} matched={matched} />
-      ))}
-      {pageInfo.hasNextPage && endCursor && shown > 1 && (
+      {tiles.slice(0, made)}
+      {hasNext && endCursor && shown > 1 && (
         <Further key={endCursor} address={address} after={endCursor} shown={shown - 1} onMore={onMore} />
       )}
-      {pageInfo.hasNextPage && shown === 1 && <More onMore={onMore} />}
+      {hasNext && shown === 1 && <More onMore={onMore} />}
     </>
   );
+}
+
+/** How many of the tiles are made. */
+function useGrowing(tiles: readonly unknown[]): number {
+  const former = useRef<readonly unknown[]>(undefined);
+  // A list that replaces another one is whole at once where the reader is further down the page, which would jump.
+  const isWhole = useMemo(() => former.current !== undefined && scrollY > 0, [tiles]);
+  const [state, setState] = useState({ tiles, paintings: 0 });
+  const paintings = state.tiles === tiles ? state.paintings : 0;
+  const made = isWhole ? tiles.length : (TILES_AT_PAINTING[paintings] ?? tiles.length);
+  useEffect(() => {
+    former.current = tiles;
+    if (made < tiles.length) setState({ tiles, paintings: paintings + 1 });
+  }, [tiles, paintings]);
+  return made;
 }
 
 function Further({ address, after, shown, onMore }: { address: ListAddress; after: string; shown: number; onMore: () => void }) {

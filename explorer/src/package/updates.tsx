@@ -24,15 +24,15 @@ export function loadGraph(): Promise<unknown> {
  */
 function useGraph(): { Graph?: typeof UpdateGraph | undefined; failed: boolean } {
   const [failed, setFailed] = useState(false);
-  const [, render] = useState({});
+  const [Graph, setGraph] = useState(() => loaded);
   useEffect(() => {
-    if (loaded) return;
+    if (Graph) return;
     loadGraph().then(
-      () => render({}),
+      () => setGraph(() => loaded),
       () => setFailed(true),
     );
   }, []);
-  return { Graph: loaded, failed };
+  return { Graph, failed };
 }
 
 export function Updates({ address, found, versions: all }: TabProps) {

@@ -1,7 +1,7 @@
 // A modal dialog: the browser's own, which keeps the focus inside and gives it back.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 import { Glyph } from "./glyph";
 
@@ -16,16 +16,20 @@ export interface DialogProps {
 export function Dialog({ title, open, onClose, children, class: name = "" }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (open && !dialog.current?.open) dialog.current?.showModal();
     if (!open && dialog.current?.open) dialog.current.close();
   }, [open]);
+  // The browser says so a moment later; by then the dialog may be open again.
+  const closed = () => {
+    if (!dialog.current?.open) onClose();
+  };
   // A click beside the dialog is one on its backdrop, which is the element itself.
   const clicked = (event: MouseEvent) => {
     if (event.target === dialog.current) onClose();
   };
   return (
-    <dialog ref={dialog} class={name} aria-labelledby={id} onClose={onClose} onClick={clicked}>
+    <dialog ref={dialog} class={name} aria-labelledby={id} onClose={closed} onClick={clicked}>
       {open && (
         <div class="sheet">
           <header>

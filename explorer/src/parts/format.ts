@@ -1,8 +1,10 @@
 // Numbers, dates and digests as people read them.
 
 const NUMBER = new Intl.NumberFormat();
-const LONG_DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" });
-const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+
+/** Made when they are first needed: the first list shows no times. */
+let longDates: Intl.DateTimeFormat | undefined;
+let relativeTimes: Intl.RelativeTimeFormat | undefined;
 
 /** A number with the separators of the reader's language. */
 export function number(value: number): string {
@@ -22,7 +24,9 @@ export function day(time: string): string {
 /** A time in full, in the reader's language. */
 export function longDate(time: string): string {
   const date = new Date(time);
-  return Number.isNaN(date.getTime()) ? time : LONG_DATE.format(date);
+  if (Number.isNaN(date.getTime())) return time;
+  longDates ??= new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" });
+  return longDates.format(date);
 }
 
 /** Seconds of each unit, the largest first. */
@@ -40,7 +44,8 @@ export function ago(time: string, now = Date.now()): string {
   const seconds = (new Date(time).getTime() - now) / 1000;
   if (Number.isNaN(seconds)) return time;
   const [unit, length] = UNITS.find(([, each]) => Math.abs(seconds) >= each) ?? (["second", 1] as const);
-  return RELATIVE.format(Math.round(seconds / length), unit);
+  relativeTimes ??= new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+  return relativeTimes.format(Math.round(seconds / length), unit);
 }
 
 /** Twelve digits of a digest, without its algorithm. */

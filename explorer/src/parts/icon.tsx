@@ -14,27 +14,31 @@ export interface IconProps {
 }
 
 export function Icon({ icon, name, size = 40 }: IconProps) {
-  const url = useImage(icon?.url.replace(/^\/+/, ""));
-  const [broken, setBroken] = useState<string>();
-  const isShown = url && url !== broken;
+  const url = icon?.url.replace(/^\/+/, "");
+  const hasToken = useStore(token) !== undefined;
   return (
     <span class={`icon size-${size}`} aria-hidden="true">
-      {isShown ? <img src={url} alt="" width={size} height={size} loading="lazy" decoding="async" onError={() => setBroken(url)} /> : letter(name)}
+      {!url ? letter(name) : hasToken ? <Fetched url={url} name={name} size={size} /> : <Image url={url} name={name} size={size} />}
     </span>
   );
 }
 
-function letter(name: string): string {
-  const [first = "?"] = name.match(/[\p{L}\p{N}]/u) ?? [];
-  return first.toUpperCase();
+interface ImageProps {
+  url: string;
+  name: string;
+  size: number;
 }
 
-/** The URL of an image. Where requests carry a token, images are fetched with it. */
-function useImage(url: string | undefined): string | undefined {
-  const hasToken = useStore(token) !== undefined;
+function Image({ url, name, size }: ImageProps) {
+  const [broken, setBroken] = useState<string>();
+  if (url === broken) return <>{letter(name)}</>;
+  return <img src={url} alt="" width={size} height={size} loading="lazy" decoding="async" onError={() => setBroken(url)} />;
+}
+
+/** An image that is fetched with the token that requests carry. Without it, or until it is there, a package has its letter. */
+function Fetched({ url, name, size }: ImageProps) {
   const [blob, setBlob] = useState<{ of: string; url: string }>();
   useEffect(() => {
-    if (!hasToken || !url) return undefined;
     const abort = new AbortController();
     let made: string | undefined;
     fetch(url, { headers: authorization(), signal: abort.signal })
@@ -44,13 +48,17 @@ function useImage(url: string | undefined): string | undefined {
         made = URL.createObjectURL(image);
         setBlob({ of: url, url: made });
       })
-      // Without its image a package has its letter.
       .catch(() => undefined);
     return () => {
       abort.abort();
       if (made) URL.revokeObjectURL(made);
     };
-  }, [url, hasToken]);
-  if (!hasToken) return url;
-  return blob?.of === url ? blob?.url : undefined;
+  }, [url]);
+  if (blob?.of !== url) return <>{letter(name)}</>;
+  return <Image url={blob.url} name={name} size={size} />;
+}
+
+function letter(name: string): string {
+  const [first = "?"] = name.match(/[\p{L}\p{N}]/u) ?? [];
+  return first.toUpperCase();
 }
