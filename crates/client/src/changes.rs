@@ -56,7 +56,8 @@ impl Client {
         let request = Request::new(body.query, None, &variables);
         let headers = self.headers("text/event-stream")?;
         let outgoing = Outgoing { query: request.query, body: request.body, headers };
-        let mut response = self.transport().send(outgoing).await.map_err(|source| self.unreachable(source))?;
+        let sent = timeout(self.timeout(), self.transport().send(outgoing)).await;
+        let mut response = self.in_time(sent)?;
         if response.status == 200 {
             return Ok(Events { response, buffer: Vec::new() });
         }

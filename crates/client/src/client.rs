@@ -9,6 +9,7 @@ use http::header::{ACCEPT, AUTHORIZATION, IF_NONE_MATCH};
 use http::{HeaderName, HeaderValue};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::time::error::Elapsed;
 use tokio::time::{sleep, timeout};
 
 use crate::cache::{self, Cache, Entry};
@@ -324,9 +325,18 @@ impl Client {
             headers.push((IF_NONE_MATCH, etag));
         }
         let outgoing = Outgoing { query: request.query.clone(), body: request.body.clone(), headers };
-        let received = timeout(self.shared.timeout, self.shared.transport.exchange(outgoing)).await;
-        let late = || format!("no response within {} s", self.shared.timeout.as_secs()).into();
-        received.unwrap_or_else(|_| Err(late())).map_err(|source| self.unreachable(source))
+        self.in_time(timeout(self.shared.timeout, self.shared.transport.exchange(outgoing)).await)
+    }
+
+    /// The result of an attempt that had [`Self::timeout`].
+    pub(crate) fn in_time<T>(&self, sent: std::result::Result<std::result::Result<T, BoxError>, Elapsed>) -> Result<T> {
+        let late = |_| format!("no response within {} s", self.shared.timeout.as_secs()).into();
+        sent.map_err(late).flatten().map_err(|source| self.unreachable(source))
+    }
+
+    /// Returns the time for one attempt of a request.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.shared.timeout
     }
 
     /// The headers of each request.

@@ -182,3 +182,16 @@ fn what_is_no_catalogql_is_named() {
         assert!(matches!(error, Error::Unreachable { .. }) && error.is_retryable(), "{error:?}");
     });
 }
+
+#[test]
+fn a_server_that_says_nothing_is_waited_for_no_longer_than_the_caller_says() {
+    // It accepts connections, and reads nothing of them.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!("http://{}", silent.local_addr().expect("it is bound"));
+    let client = Client::builder(url).timeout(Duration::from_millis(20)).build().expect("the URL is valid");
+    block_on(async {
+        assert!(matches!(client.heads("etcd", &[]).await.unwrap_err(), Error::Unreachable { .. }));
+        let mut changes = pin!(client.changes(&[]));
+        assert!(matches!(changes.try_next().await.unwrap_err(), Error::Unreachable { .. }));
+    });
+}

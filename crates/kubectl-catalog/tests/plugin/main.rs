@@ -9,3 +9,4 @@ mod krew;
 mod library;
 mod support;
 mod tables;
+mod watch;

@@ -103,6 +103,8 @@ impl Server {
         };
         let content = std::thread::scope(|scope| scope.spawn(load).join().expect("it loads"));
         let content = Content::new(content.catalog, content.digest);
+        // As the loader does: without, nobody remembers the content once another is served.
+        content.catalog.prepare();
         self.writer.lock().expect("no test panics with it").publish(Served::new(name, content, metadata));
     }
 
@@ -110,6 +112,11 @@ impl Server {
     pub(crate) fn serve_fixture(&self, name: &str, fixture: &str, priority: i32) {
         self.folders.catalog(name, fixture);
         self.serve(name, &self.folders.path(name), CatalogMetadata { priority, ..CatalogMetadata::default() });
+    }
+
+    /// Serves a catalog no longer.
+    pub(crate) fn withdraw(&self, name: &str) {
+        self.writer.lock().expect("no test panics with it").withdraw(name);
     }
 
     /// Answers the next request with this instead.
