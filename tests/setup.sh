@@ -25,4 +25,5 @@ fi
 # would fail.
 control-plane/build.sh >/dev/null || [ -z "${CI:-}" ]
 control-plane/informer.sh >/dev/null || [ -z "${CI:-}" ]
+control-plane/kubelet.sh >/dev/null || [ -z "${CI:-}" ]
 deploy-tools/build.sh >/dev/null || [ -z "${CI:-}" ]

@@ -25,13 +25,13 @@ pub struct Cache {
 /// A cached response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    pub(crate) head: Head,
+    pub(crate) head: EntryHead,
     pub(crate) body: Vec<u8>,
 }
 
 /// What is known of a cached response; the first line of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Head {
+pub(crate) struct EntryHead {
     /// Entity tag to revalidate it with.
     pub(crate) etag: String,
     /// When the server last sent or confirmed it, in seconds since the epoch.
@@ -110,7 +110,17 @@ impl Entry {
             return None;
         }
         let now = seconds(SystemTime::now());
-        Some(Self { head: Head { etag, validated: now, fresh_until: now + max_age(&control) }, body: body.to_vec() })
+        Some(Self {
+            head: EntryHead { etag, validated: now, fresh_until: now + max_age(&control) },
+            body: body.to_vec(),
+        })
+    }
+
+    /// The entry for what the client found out by itself, which may be used for this time.
+    #[cfg(feature = "kube")]
+    pub(crate) fn found(body: Vec<u8>, max_age: Duration) -> Self {
+        let now = seconds(SystemTime::now());
+        Self { head: EntryHead { etag: String::new(), validated: now, fresh_until: now + max_age.as_secs() }, body }
     }
 
     /// Notes that the server has confirmed it.
@@ -173,7 +183,7 @@ mod tests {
     use super::*;
 
     fn entry(bytes: usize) -> Entry {
-        Entry { head: Head { etag: "\"a\"".to_owned(), validated: 7, fresh_until: 9 }, body: vec![b'x'; bytes] }
+        Entry { head: EntryHead { etag: "\"a\"".to_owned(), validated: 7, fresh_until: 9 }, body: vec![b'x'; bytes] }
     }
 
     #[test]

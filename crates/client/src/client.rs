@@ -50,6 +50,7 @@ struct Shared {
     cache: Option<Cache>,
     timeout: Duration,
     is_offline: bool,
+    _kept_alive: Option<KeptAlive>,
 }
 
 /// What makes a client.
@@ -63,7 +64,12 @@ pub struct Builder {
     address: Option<SocketAddr>,
     timeout: Duration,
     is_offline: bool,
+    identity: Option<String>,
+    kept_alive: Option<KeptAlive>,
 }
+
+/// What a client needs and does not look into, such as a forwarded port; dropped with its last clone.
+type KeptAlive = Arc<dyn std::fmt::Debug + Send + Sync>;
 
 /// The server that is meant.
 #[derive(Clone, Debug)]
@@ -114,7 +120,22 @@ impl Builder {
             address: None,
             timeout: DEFAULT_TIMEOUT,
             is_offline: false,
+            identity: None,
+            kept_alive: None,
         }
+    }
+
+    /// Says who asks whom, where the URL alone does not.
+    #[cfg(feature = "kube")]
+    pub(crate) fn identity(mut self, identity: String) -> Self {
+        self.identity = Some(identity);
+        self
+    }
+
+    #[cfg(feature = "kube")]
+    pub(crate) fn keep_alive(mut self, kept: KeptAlive) -> Self {
+        self.kept_alive = Some(kept);
+        self
     }
 
     /// Sends this token with each request.
@@ -152,7 +173,8 @@ impl Builder {
         self
     }
 
-    /// Connects to this address, whatever the host of the URL resolves to; its certificate must be valid for the host.
+    /// Connects to this address, whatever the host of the URL resolves to; its certificate must be valid for the host. The
+    /// port of the address counts if the URL has none.
     #[must_use]
     pub fn connect_to(mut self, address: SocketAddr) -> Self {
         self.address = Some(address);
@@ -179,7 +201,8 @@ impl Builder {
             Target::Url(url) => {
                 let url = endpoint_url(url)?;
                 let client = self.http_client(&url)?;
-                (Transport::Http { client, url: url.clone() }, url.to_string(), url.to_string())
+                let identity = self.identity.clone().unwrap_or_else(|| url.to_string());
+                (Transport::Http { client, url: url.clone() }, url.to_string(), identity)
             }
             #[cfg(feature = "kube")]
             Target::Proxy(proxy) => (Transport::Proxy(proxy.clone()), proxy.endpoint.clone(), proxy.identity.clone()),
@@ -197,6 +220,7 @@ impl Builder {
             cache: self.cache,
             timeout: self.timeout,
             is_offline: self.is_offline,
+            _kept_alive: self.kept_alive,
         };
         Ok(Client { shared: Arc::new(shared) })
     }

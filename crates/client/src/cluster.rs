@@ -1,17 +1,23 @@
-//! Finds a server in a cluster by a kubeconfig file, and reaches it through the API server's proxy of Services.
+//! Finds a server in a cluster by a kubeconfig file, and reaches it through the API server's proxy of Services, or through a
+//! forwarded port of a pod.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use http::Request;
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::api::ListParams;
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Config};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::cache::{self, Cache, Entry};
 use crate::client::{Builder, Client, Target};
 use crate::error::chain;
+use crate::port_forward::{Pods, PortForward};
 use crate::transport::{BoxError, Outgoing};
 use crate::{Error, Result};
 
@@ -21,8 +27,14 @@ const LABELS: &str = "app.kubernetes.io/name=catalogql";
 /// Namespaces that are looked into, in this order, before all others.
 const NAMESPACES: [&str; 4] = ["catalogql", "olmv1-system", "catalogql-system", "openshift-catalogql"];
 
-/// Names of the ports that serve the API, each with its scheme.
-const PORTS: [(&str, &str); 2] = [("https", "https"), ("http", "http")];
+/// Names of the ports that serve the API, which are their schemes.
+const PORTS: [&str; 2] = ["https", "http"];
+
+/// Time for which a Service that was found is taken to be there still.
+pub const MAX_SERVICE_AGE: Duration = Duration::from_hours(24);
+
+/// `ConfigMap` with the authority of the server's certificate, beside its Service, and the key in it.
+const AUTHORITY: (&str, &str) = ("catalogql-ca", "ca.crt");
 
 /// Which cluster is meant, as kubectl's flags say it.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +53,24 @@ pub struct ClusterOptions {
     pub impersonate: Option<String>,
     /// Groups to impersonate.
     pub impersonate_groups: Vec<String>,
+    /// How the server is reached.
+    pub route: ClusterRoute,
+    /// Where the Service that was found is remembered.
+    pub cache: Option<Cache>,
+    /// Whether the Service is looked for although one is remembered.
+    pub refresh: bool,
+    /// Whether nothing is asked: the Service is one that is remembered, however long ago it was found.
+    pub offline: bool,
+}
+
+/// How the server of a cluster is reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClusterRoute {
+    /// Through the API server's proxy of Services. It passes no bearer token on, and tells the server of no user.
+    #[default]
+    ServiceProxy,
+    /// Through a forwarded port of one of the pods behind the Service.
+    PortForward,
 }
 
 /// The API server's proxy of one Service.
@@ -62,23 +92,100 @@ impl std::fmt::Debug for ServiceProxy {
 }
 
 impl Client {
-    /// Begins a client for the server in a cluster: finds its Service, and reaches it through the API server's proxy. The
-    /// user needs to list Services in one of the namespaces, and `get` and `create` on `services/proxy`. A bearer token that
-    /// the builder is given does not pass the proxy.
+    /// Begins a client for the server in a cluster: finds its Service, and reaches it by the route of the options. The user
+    /// needs to list Services in one of the namespaces; for the proxy, `get` and `create` on `services/proxy`; to forward a
+    /// port, to list Pods, and `get` and `create` on `pods/portforward`. The credentials of the kubeconfig file are for the API
+    /// server alone: the server gets the bearer token that the builder is given, and through the proxy none.
     pub async fn from_kubeconfig(options: &ClusterOptions) -> Result<Builder> {
+        let cluster = Cluster::new(options).await?;
+        let builder = match options.route {
+            ClusterRoute::ServiceProxy => cluster.through_proxy(options).await?,
+            ClusterRoute::PortForward => cluster.through_pods(options).await?,
+        };
+        Ok(match &options.cache {
+            Some(cache) => builder.cache(cache.clone()),
+            None => builder,
+        })
+    }
+}
+
+/// A cluster and its user.
+struct Cluster {
+    client: kube::Client,
+    /// URL of the API server.
+    server: String,
+    /// Who asks whom.
+    identity: String,
+}
+
+impl Cluster {
+    async fn new(options: &ClusterOptions) -> Result<Self> {
         // Fails if another part of the program has installed a provider, which is fine.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let (config, identity) = config(options).await?;
-        let (server, namespace) = (config.cluster_url.to_string(), options.namespace.as_deref());
+        let server = config.cluster_url.to_string();
         let client = kube::Client::try_from(config).map_err(|error| Error::Setup(chain(&error)))?;
-        let service = find(&client, &server, namespace).await?;
+        Ok(Self { client, server, identity })
+    }
+
+    async fn through_proxy(self, options: &ClusterOptions) -> Result<Builder> {
+        let service = match self.remembered(options) {
+            Some(service) => service,
+            None => self.find(options).await?.0,
+        };
         let path = format!(
             "/api/v1/namespaces/{}/services/{}:{}:{}/proxy/graphql",
-            service.namespace, service.scheme, service.name, service.port
+            service.namespace, service.scheme, service.name, service.scheme
         );
-        let endpoint = format!("{}{path}", server.trim_end_matches('/'));
-        let identity = format!("{identity}\n{endpoint}");
-        Ok(Builder::new(Target::Proxy(ServiceProxy { client, path, endpoint, identity })))
+        let endpoint = format!("{}{path}", self.server.trim_end_matches('/'));
+        let identity = service.identity(&self.identity);
+        Ok(Builder::new(Target::Proxy(ServiceProxy { client: self.client, path, endpoint, identity })))
+    }
+
+    async fn through_pods(self, options: &ClusterOptions) -> Result<Builder> {
+        if options.offline {
+            let service = self.remembered(options).ok_or(Error::NotCached)?;
+            return Ok(Builder::new(Target::Url(service.url())).identity(service.identity(&self.identity)));
+        }
+        let (service, object) = self.find(options).await?;
+        let pods = Pods::of(&self.client, &self.server, &object, &service.scheme)?;
+        let forward = PortForward::start(pods).await?;
+        let builder = Builder::new(Target::Url(service.url())).identity(service.identity(&self.identity));
+        let builder = builder.connect_to(forward.address).keep_alive(Arc::new(forward));
+        if service.scheme == "http" {
+            return Ok(builder);
+        }
+        let configmaps = Api::<ConfigMap>::namespaced(self.client, &service.namespace);
+        // Where there is none, or it may not be read, the authorities of the system are asked.
+        let found = configmaps.get_opt(AUTHORITY.0).await.ok().flatten();
+        let authority = found.and_then(|found| found.data?.remove(AUTHORITY.1));
+        Ok(match authority {
+            Some(authority) => builder.certificate_authorities(authority),
+            None => builder,
+        })
+    }
+
+    /// Finds the Service, and remembers it.
+    async fn find(&self, options: &ClusterOptions) -> Result<(ServicePort, Service)> {
+        if options.offline {
+            return Err(Error::NotCached);
+        }
+        let (found, object) = find(&self.client, &self.server, options.namespace.as_deref()).await?;
+        if let Some(cache) = &options.cache {
+            let body = serde_json::to_vec(&found).expect("names are JSON");
+            cache.put(&self.memory_key(options), &Entry::found(body, MAX_SERVICE_AGE));
+        }
+        Ok((found, object))
+    }
+
+    fn remembered(&self, options: &ClusterOptions) -> Option<ServicePort> {
+        let entry = options.cache.as_ref()?.get(&self.memory_key(options))?;
+        let is_valid = options.offline || entry.is_fresh() && !options.refresh;
+        serde_json::from_slice(&entry.body).ok().filter(|_| is_valid)
+    }
+
+    fn memory_key(&self, options: &ClusterOptions) -> String {
+        cache::key(&self.identity, &format!("Service in {:?}", options.namespace))
     }
 }
 
@@ -99,11 +206,24 @@ impl ServiceProxy {
 }
 
 /// A Service, with the port that serves the API.
-struct Found {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ServicePort {
     namespace: String,
     name: String,
-    scheme: &'static str,
-    port: &'static str,
+    /// Scheme of URLs, and name of the port.
+    scheme: String,
+}
+
+impl ServicePort {
+    /// The URL within the cluster, for which its certificate is valid.
+    fn url(&self) -> String {
+        format!("{}://{}.{}.svc", self.scheme, self.name, self.namespace)
+    }
+
+    /// Who asks whom, whatever the route.
+    fn identity(&self, user: &str) -> String {
+        format!("{user}\n{}", self.url())
+    }
 }
 
 /// The configuration of the cluster, and who its user is.
@@ -114,8 +234,6 @@ async fn config(options: &ClusterOptions) -> Result<(Config, String)> {
         None => Kubeconfig::read(),
     };
     let kubeconfig = kubeconfig.map_err(invalid)?;
-    let context = options.context.clone().or_else(|| kubeconfig.current_context.clone()).unwrap_or_default();
-    let user = options.user.clone().unwrap_or_default();
     let named = KubeConfigOptions {
         context: options.context.clone(),
         cluster: options.cluster.clone(),
@@ -130,16 +248,14 @@ async fn config(options: &ClusterOptions) -> Result<(Config, String)> {
     if !options.impersonate_groups.is_empty() {
         config.auth_info.impersonate_groups = Some(options.impersonate_groups.clone());
     }
-    let auth = &config.auth_info;
-    let identity = format!(
-        "{context}\n{user}\n{:?} {:?}\n{:?} {:?}",
-        auth.impersonate, auth.impersonate_groups, auth.client_certificate, auth.token_file
-    );
+    // Hashed before it is written anywhere.
+    let user = serde_json::to_string(&config.auth_info).map_err(|error| Error::Setup(error.to_string()))?;
+    let identity = format!("{}\n{user}", config.cluster_url);
     Ok((config, identity))
 }
 
 /// Finds the one Service of catalogql.
-async fn find(client: &kube::Client, server: &str, namespace: Option<&str>) -> Result<Found> {
+async fn find(client: &kube::Client, server: &str, namespace: Option<&str>) -> Result<(ServicePort, Service)> {
     let places: Vec<_> = match namespace {
         Some(namespace) => vec![Some(namespace)],
         None => NAMESPACES.into_iter().map(Some).chain([None]).collect(),
@@ -152,32 +268,47 @@ async fn find(client: &kube::Client, server: &str, namespace: Option<&str>) -> R
         };
         match services.list(&ListParams::default().labels(LABELS)).await {
             Ok(list) => {
-                let mut found = list.items.iter().filter_map(port_of).collect::<Vec<_>>();
+                let services = list.items.into_iter();
+                let mut found: Vec<_> = services.filter_map(|service| Some((port_of(&service)?, service))).collect();
                 if found.len() > 1 {
-                    let names = found.iter().map(|found| format!("{}/{}", found.namespace, found.name));
+                    let names = found.iter().map(|(found, _)| format!("{}/{}", found.namespace, found.name));
                     return Err(Error::Ambiguous(names.collect::<Vec<_>>().join(", ")));
                 }
                 if let Some(found) = found.pop() {
                     return Ok(found);
                 }
             }
-            Err(kube::Error::Api(status)) => {
-                let (status, message) = (status.code, status.message);
-                refusal.get_or_insert(Error::NotAllowed { endpoint: server.to_owned(), status, message });
+            Err(error @ kube::Error::Api(_)) => {
+                refusal.get_or_insert(api_error(server, error));
             }
-            Err(error) => return Err(Error::Unreachable { endpoint: server.to_owned(), source: Box::new(error) }),
+            Err(error) => return Err(api_error(server, error)),
         }
     }
     let message = format!("no Service has the label {LABELS}");
     Err(refusal.unwrap_or(Error::NotFound { endpoint: server.to_owned(), message }))
 }
 
-fn port_of(service: &Service) -> Option<Found> {
+fn port_of(service: &Service) -> Option<ServicePort> {
     let ports = service.spec.as_ref()?.ports.as_ref()?;
     let has = |name: &str| ports.iter().any(|port| port.name.as_deref() == Some(name));
-    let (port, scheme) = PORTS.into_iter().find(|(name, _)| has(name))?;
+    let scheme = PORTS.into_iter().find(|name| has(name))?.to_owned();
     let metadata = &service.metadata;
-    Some(Found { namespace: metadata.namespace.clone()?, name: metadata.name.clone()?, scheme, port })
+    Some(ServicePort { namespace: metadata.namespace.clone()?, name: metadata.name.clone()?, scheme })
+}
+
+/// The error of a request to the API server itself.
+pub(crate) fn api_error(server: &str, error: kube::Error) -> Error {
+    let endpoint = server.to_owned();
+    match error {
+        kube::Error::Api(status) => {
+            let (status, message) = (status.code, status.message);
+            match status {
+                404 => Error::NotFound { endpoint, message },
+                _ => Error::NotAllowed { endpoint, status, message },
+            }
+        }
+        error => Error::Unreachable { endpoint, source: Box::new(error) },
+    }
 }
 
 /// What is installed in a cluster by one object.
@@ -208,11 +339,7 @@ const OLM_V0: &str = "/apis/operators.coreos.com/v1alpha1";
 /// Returns what is installed in a cluster, by `ClusterExtensions` and `Subscriptions` of all namespaces; empty where neither
 /// is known. Objects that have installed nothing yet are left out.
 pub async fn installed(options: &ClusterOptions) -> Result<Vec<InstalledObject>> {
-    // Fails if another part of the program has installed a provider, which is fine.
-    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let (config, _) = config(options).await?;
-    let server = config.cluster_url.to_string();
-    let client = kube::Client::try_from(config).map_err(|error| Error::Setup(chain(&error)))?;
+    let Cluster { client, server, .. } = Cluster::new(options).await?;
     let mut found = Vec::new();
     for object in items(&get(&client, &server, EXTENSIONS).await?) {
         found.extend(of_extension(object));
@@ -257,11 +384,7 @@ async fn get(client: &kube::Client, server: &str, path: &str) -> Result<Value> {
     match client.request(request).await {
         Ok(object) => Ok(object),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Value::Null),
-        Err(kube::Error::Api(status)) => {
-            let (status, message) = (status.code, status.message);
-            Err(Error::NotAllowed { endpoint: server.to_owned(), status, message })
-        }
-        Err(error) => Err(Error::Unreachable { endpoint: server.to_owned(), source: Box::new(error) }),
+        Err(error) => Err(api_error(server, error)),
     }
 }
 

@@ -16,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! With the feature `kube`, `Client::from_kubeconfig` finds the server of a cluster.
+//! With the feature `kube`, `Client::from_kubeconfig` finds the server of a cluster, and reaches it through the API server.
 //!
 //! Requests are GETs with the constant text of their document, so that caches and lists of trusted documents know them. A
 //! request that fails because the server is busy or away is repeated up to three times. The crate prints nothing, and
@@ -30,6 +30,8 @@ mod cluster;
 mod documents;
 mod error;
 mod operations;
+#[cfg(feature = "kube")]
+mod port_forward;
 mod retry;
 mod transport;
 mod types;
@@ -39,7 +41,7 @@ pub use cache::{Cache, MAX_CACHE_BYTES};
 pub use changes::MAX_SILENCE;
 pub use client::{Builder, Client, DEFAULT_TIMEOUT, MAX_GET_BYTES, MAX_RESPONSE_BYTES, Origin, Response};
 #[cfg(feature = "kube")]
-pub use cluster::{ClusterOptions, InstalledObject, installed};
+pub use cluster::{ClusterOptions, ClusterRoute, InstalledObject, MAX_SERVICE_AGE, installed};
 pub use error::Error;
 pub use retry::{MAX_RETRIES, MAX_RETRY_WAIT};
 pub use types::{

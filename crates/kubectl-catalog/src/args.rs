@@ -35,8 +35,8 @@ pub(crate) struct CommonArgs {
     /// URL of the server, such as `https://catalogql.example.com`
     #[arg(long, global = true, env = "CATALOGQL_SERVER", hide_env_values = true, value_name = "URL")]
     pub(crate) server: Option<String>,
-    /// How to reach the server of a cluster: `service` through the API server, `direct` by --server; `auto` is `direct` if
-    /// there is --server
+    /// How to reach the server: `direct` by --server, `service` through the API server's proxy, `port-forward` through a
+    /// forwarded port of a pod; `auto` is the first of these that is possible
     #[arg(long, global = true, value_enum, default_value_t, hide_default_value = true)]
     pub(crate) via: Via,
     #[command(flatten)]
@@ -111,11 +111,13 @@ pub(crate) struct ClusterArgs {
 /// How a server is reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Via {
-    /// By --server if it is given, otherwise as `service`
+    /// By --server if it is given, otherwise through the API server
     #[default]
     Auto,
     /// Through the API server's proxy of Services
     Service,
+    /// Through a forwarded port of a pod
+    PortForward,
     /// By --server
     Direct,
 }

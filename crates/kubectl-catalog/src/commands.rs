@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use crate::args::{Args, Command, DescribeKind};
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::session::{Route, Session};
 
 /// Runs the command that the arguments name.
 pub(crate) async fn run(args: &Args) -> Result<ExitCode, Failure> {
@@ -22,7 +22,19 @@ pub(crate) async fn run(args: &Args) -> Result<ExitCode, Failure> {
     if matches!(args.command, Command::Version) {
         query::client_version(&args.common.output)?;
     }
-    let session = Session::begin(&args.common).await?;
+    let mut first = None;
+    for route in Route::of(&args.common) {
+        match attempt(args, *route).await {
+            // Nothing was printed: the server did not answer.
+            Err(failure) if failure.is_route => first = first.or(Some(failure)),
+            ended => return ended,
+        }
+    }
+    Err(first.expect("there is a route"))
+}
+
+async fn attempt(args: &Args, route: Route) -> Result<ExitCode, Failure> {
+    let session = Session::begin(&args.common, route).await?;
     let ended = execute(&session, args).await?;
     session.end().await?;
     Ok(ended)

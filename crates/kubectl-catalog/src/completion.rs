@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::args::{Args, CommonArgs};
 use crate::documents::{BUNDLE_NAMES, CHANNELS, PACKAGES, SERVED, SUGGEST};
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::session::{Route, Session};
 
 /// Name by which kubectl runs it.
 const PROGRAM: &str = "kubectl_complete-catalog";
@@ -126,7 +126,7 @@ async fn ask(
     let matches = Args::command().ignore_errors(true).get_matches_from(line);
     let Ok(mut common) = CommonArgs::from_arg_matches(&matches) else { return Ok(Vec::new()) };
     common.offline |= is_offline;
-    let session = Session::begin(&common).await?;
+    let session = Session::begin(&common, Route::of(&common)[0]).await?;
     let package = positionals.first().map(String::as_str).unwrap_or_default();
     match id {
         "package" | "packages" | "name" => packages(&session, last).await,

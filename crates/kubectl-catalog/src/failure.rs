@@ -25,11 +25,13 @@ pub(crate) struct Failure {
     pub(crate) status: Status,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
+    /// Whether the way to the server is at fault, so that another one may lead there.
+    pub(crate) is_route: bool,
 }
 
 impl Failure {
     pub(crate) fn new(status: Status, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), hint: None }
+        Self { status, message: message.into(), hint: None, is_route: false }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -48,10 +50,15 @@ impl From<Error> for Failure {
             Error::Refused { .. } => Status::Refused,
             _ => Status::NoServer,
         };
+        let is_proxy_error = matches!(&error, Error::Refused { code: None, status: 500..=504, .. });
+        let is_route = is_proxy_error || matches!(&error, Error::NotAllowed { .. } | Error::NotFound { .. });
         let hint = match &error {
-            Error::Unreachable { .. } => Some("--server names another URL"),
             Error::NotAllowed { status: 401, .. } => Some("--token gives a bearer token"),
             Error::NotAllowed { status: 403, .. } => Some("docs/how-to/kubectl-catalog.md has a Role for it"),
+            Error::Unreachable { .. } if is_certificate_error(&error) => Some(
+                "--certificate-authority names the authority of the server's certificate, --insecure-skip-tls-verify takes any",
+            ),
+            Error::Unreachable { .. } => Some("--server names another URL"),
             Error::Ambiguous(_) => Some("name one with --namespace"),
             Error::NotCached => Some("run the command once without --offline"),
             _ => None,
@@ -60,8 +67,13 @@ impl From<Error> for Failure {
             Error::Refused { code: Some(code), .. } => format!(" ({code})"),
             _ => String::new(),
         };
-        Self { status, message: chain(&error) + &code, hint: hint.map(str::to_owned) }
+        Self { status, message: chain(&error) + &code, hint: hint.map(str::to_owned), is_route }
     }
+}
+
+/// Whether the certificate of the server is not trusted. The libraries have types of their own for it, and words in common.
+fn is_certificate_error(error: &Error) -> bool {
+    chain(error).contains("invalid peer certificate")
 }
 
 impl From<std::io::Error> for Failure {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use catalogql_client::{Builder, Cache, Client, ClusterOptions, Origin, Response};
+use catalogql_client::{Builder, Cache, Client, ClusterOptions, ClusterRoute, Origin, Response};
 use console::Term;
 use printing::text;
 use serde_json::{Value, json};
@@ -39,10 +39,39 @@ pub(crate) struct Chosen {
     pub(crate) package: String,
 }
 
+/// A way to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// By the URL on the command line.
+    Direct,
+    /// Through the API server's proxy of the Service, which may be one that was found earlier.
+    Service,
+    /// As [`Self::Service`], of the Service that is there now.
+    FoundService,
+    /// Through a forwarded port.
+    PortForward,
+}
+
+impl Route {
+    /// The ways that are tried, one after the other while none leads to a server.
+    pub(crate) fn of(args: &CommonArgs) -> &'static [Self] {
+        match args.via {
+            Via::Auto if args.server.is_some() => &[Self::Direct],
+            Via::Direct => &[Self::Direct],
+            // The proxy passes no token on.
+            Via::Auto if args.token.is_some() => &[Self::PortForward],
+            Via::Auto if args.offline => &[Self::Service],
+            Via::Auto => &[Self::Service, Self::FoundService, Self::PortForward],
+            Via::Service => &[Self::Service, Self::FoundService],
+            Via::PortForward => &[Self::PortForward],
+        }
+    }
+}
+
 impl Session {
     /// Begins a session: makes a client, and finds out which catalogs are meant.
-    pub(crate) async fn begin(args: &CommonArgs) -> Result<Self, Failure> {
-        let mut builder = builder(args)
+    pub(crate) async fn begin(args: &CommonArgs, route: Route) -> Result<Self, Failure> {
+        let mut builder = builder(args, route)
             .await?
             .timeout(args.request_timeout)
             .insecure_skip_tls_verify(args.insecure_skip_tls_verify)
@@ -219,16 +248,19 @@ impl Session {
 }
 
 /// Begins the client of the server that is meant.
-async fn builder(args: &CommonArgs) -> Result<Builder, Failure> {
-    let server = args.server.as_ref().filter(|_| args.via != Via::Service);
-    if let Some(server) = server {
-        return Ok(Client::builder(server));
-    }
+async fn builder(args: &CommonArgs, route: Route) -> Result<Builder, Failure> {
     let hint = "name the server with --server or CATALOGQL_SERVER";
-    if args.via == Via::Direct {
-        return Err(Failure::new(Status::Usage, "--via direct needs the URL of the server").hint(hint));
+    if route == Route::Direct {
+        let missing = || Failure::new(Status::Usage, "--via direct needs the URL of the server").hint(hint);
+        return args.server.as_ref().map(Client::builder).ok_or_else(missing);
     }
-    let options = cluster_options(&args.cluster);
+    let options = ClusterOptions {
+        route: if route == Route::PortForward { ClusterRoute::PortForward } else { ClusterRoute::ServiceProxy },
+        cache: cache_folder().map(Cache::at),
+        refresh: route == Route::FoundService,
+        offline: args.offline,
+        ..cluster_options(&args.cluster)
+    };
     let found = Client::from_kubeconfig(&options);
     found.await.map_err(|error| {
         let failure = Failure::from(error);
@@ -247,6 +279,7 @@ pub(crate) fn cluster_options(args: &ClusterArgs) -> ClusterOptions {
         namespace: args.namespace,
         impersonate: args.impersonate,
         impersonate_groups: args.impersonate_groups,
+        ..ClusterOptions::default()
     }
 }
 

@@ -1,12 +1,18 @@
-//! The server of a cluster, on a real API server: found by its Service, and reached through the API server's proxy.
+//! The server of a cluster, on a real API server: found by its Service, and reached through the API server's proxy or a forwarded
+//! port.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use serving::CatalogMetadata;
-use testing::{ControlPlane, eventually};
+use testing::{ControlPlane, Kubelet, eventually};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 use crate::support::{EXAMPLE, Output, Server};
 
@@ -16,19 +22,23 @@ const INSIDE: &str = "CATALOGQL_TEST_NETWORK";
 /// The only address of that network that the API server takes for one of a pod: it refuses 127.0.0.0/8.
 const POD: &str = "192.0.2.1";
 
-/// Name of the test below.
-const TEST: &str =
-    "cluster::the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_rights_of_viewers";
+/// Name of the node of all pods.
+const NODE: &str = "node";
+
+fn pod() -> IpAddr {
+    POD.parse().expect("it is an address")
+}
 
 /// Runs the calling test again in a network namespace with nothing but a loopback device that has the address of a pod;
 /// returns whether this is that run.
-fn is_inside() -> bool {
+fn is_inside(name: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
     }
     let program = std::env::current_exe().expect("a test is a program");
-    let setup =
-        format!("ip link set lo up && ip address add {POD}/32 dev lo && exec \"$0\" --exact {TEST} --nocapture");
+    let setup = format!(
+        "ip link set lo up && ip address add {POD}/32 dev lo && exec \"$0\" --exact cluster::{name} --nocapture"
+    );
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--net", "sh", "-c", &setup]).arg(program).env(INSIDE, "1");
     let output = command.output().expect("there is unshare(1), of util-linux");
@@ -38,34 +48,48 @@ fn is_inside() -> bool {
     false
 }
 
-/// A Service without a selector, and what the API server wants to know of the pod behind it.
-fn service(name: &str, port: u16) -> Value {
+/// The server as a cluster knows it: a Service with one port, and what the API server wants to know of the pod behind it. No
+/// controller makes the Endpoints of the labels.
+fn deploy(plane: &ControlPlane, namespace: &str, scheme: &str, port: u16) {
     let labels = json!({ "app.kubernetes.io/name": "catalogql" });
-    let target = json!({ "kind": "Pod", "namespace": "catalogql", "name": "catalogql-0" });
-    let list = [
+    let target = json!({ "kind": "Pod", "namespace": namespace, "name": "catalogql-0" });
+    let metadata = json!({ "name": "catalogql", "namespace": namespace, "labels": labels });
+    plane.kubectl(&["create", "namespace", namespace]);
+    plane.kubectl(&["create", "serviceaccount", "default", "--namespace", namespace]);
+    let container = json!({
+        "name": "catalogql", "image": "catalogql", "ports": [{ "name": "api", "containerPort": port }],
+    });
+    let spec = json!({ "nodeName": NODE, "containers": [container], "automountServiceAccountToken": false });
+    plane.apply(&[
         json!({
-            "apiVersion": "v1", "kind": "Service",
-            "metadata": { "name": name, "namespace": "catalogql", "labels": labels },
-            "spec": { "ports": [{ "name": "http", "port": 80, "targetPort": port }] },
+            "apiVersion": "v1", "kind": "Service", "metadata": metadata,
+            "spec": { "selector": labels, "ports": [{ "name": scheme, "port": 443, "targetPort": "api" }] },
         }),
         json!({
-            "apiVersion": "v1", "kind": "Endpoints", "metadata": { "name": name, "namespace": "catalogql" },
+            "apiVersion": "v1", "kind": "Endpoints", "metadata": { "name": "catalogql", "namespace": namespace },
             "subsets": [{
-                "addresses": [{ "ip": POD, "targetRef": target }], "ports": [{ "name": "http", "port": port }],
+                "addresses": [{ "ip": POD, "targetRef": target }], "ports": [{ "name": scheme, "port": port }],
             }],
         }),
         json!({
             "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
-            "metadata": { "name": name, "namespace": "catalogql", "labels": { "kubernetes.io/service-name": name } },
+            "metadata": {
+                "name": "catalogql", "namespace": namespace, "labels": { "kubernetes.io/service-name": "catalogql" },
+            },
             "endpoints": [{ "addresses": [POD], "targetRef": target, "conditions": { "ready": true } }],
-            "ports": [{ "name": "http", "port": port, "protocol": "TCP" }],
+            "ports": [{ "name": scheme, "port": port, "protocol": "TCP" }],
         }),
         json!({
-            "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "catalogql-0", "namespace": "catalogql" },
-            "spec": { "containers": [{ "name": "catalogql", "image": "catalogql" }], "automountServiceAccountToken": false },
+            "apiVersion": "v1", "kind": "Pod", "spec": spec,
+            "metadata": { "name": "catalogql-0", "namespace": namespace, "labels": labels },
         }),
-    ];
-    json!({ "apiVersion": "v1", "kind": "List", "items": list })
+    ]);
+    let conditions = json!([{ "type": "Ready", "status": "True" }]);
+    let status = json!({ "phase": "Running", "podIP": POD, "podIPs": [{ "ip": POD }], "conditions": conditions });
+    let patch = json!({ "status": status }).to_string();
+    let arguments =
+        ["patch", "pod", "catalogql-0", "--subresource=status", "--namespace", namespace, "--patch", &patch];
+    plane.kubectl(&arguments);
 }
 
 /// A role with these rules in the namespace of the server, for a service account of this name.
@@ -82,6 +106,22 @@ fn grant(plane: &ControlPlane, name: &str, rules: &Value) {
     ]);
 }
 
+/// What a service account has asked of the API server: verb, resource and subresource, each once and sorted.
+fn requests_of(plane: &ControlPlane, name: &str) -> Vec<String> {
+    let user = format!("system:serviceaccount:default:{name}");
+    let words = |event: &Value| {
+        let object = &event["objectRef"];
+        let words = [&event["verb"], &object["resource"], &object["subresource"]].into_iter();
+        words.filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+    };
+    let log = plane.audit_log();
+    let asked = log.iter().filter(|event| event["user"]["username"] == *user).map(words);
+    let mut asked: Vec<_> = asked.collect();
+    asked.sort_unstable();
+    asked.dedup();
+    asked
+}
+
 fn run(server: &Server, kubeconfig: &Path, arguments: &[&str]) -> Output {
     let mut command = server.plugin(arguments);
     command.env_remove("CATALOGQL_SERVER").arg("--kubeconfig").arg(kubeconfig);
@@ -90,38 +130,28 @@ fn run(server: &Server, kubeconfig: &Path, arguments: &[&str]) -> Output {
     Output { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-#[test]
-fn the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_rights_of_viewers() {
-    if !is_inside() {
-        return;
-    }
-    let Some(plane) = ControlPlane::start() else { return };
-    let server = Server::start_at(SocketAddr::new(POD.parse().expect("an address"), testing::fixed_port()));
-    server.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
-    for namespace in ["catalogql", "default"] {
-        // The second one exists.
-        plane.try_kubectl(&["create", "namespace", namespace], "");
-    }
-    plane.kubectl(&["create", "serviceaccount", "default", "--namespace=catalogql"]);
-    let objects = service("catalogql", server.address.port());
-    plane.apply(objects["items"].as_array().expect("it is a list"));
-    let status = json!({ "status": { "phase": "Running", "podIP": POD, "podIPs": [{ "ip": POD }] } }).to_string();
-    plane.kubectl(&[
-        "patch",
-        "pod",
-        "catalogql-0",
-        "--namespace=catalogql",
-        "--subresource=status",
-        "--patch",
-        &status,
-    ]);
-    let list = json!({ "apiGroups": [""], "resources": ["services"], "verbs": ["list"] });
+/// Rules to list Services, and to use the proxy of the one that [`deploy`] makes.
+fn viewer_rules() -> Value {
     let proxy = json!({
         "apiGroups": [""], "resources": ["services/proxy"], "resourceNames": ["http:catalogql:http"],
         "verbs": ["get", "create"],
     });
-    grant(&plane, "viewer", &json!([list, proxy]));
-    grant(&plane, "lister", &json!([list]));
+    json!([{ "apiGroups": [""], "resources": ["services"], "verbs": ["list"] }, proxy])
+}
+
+#[test]
+fn the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_rights_of_viewers() {
+    if !is_inside("the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_rights_of_viewers") {
+        return;
+    }
+    let Some(plane) = ControlPlane::start() else { return };
+    let server = Server::start_at(SocketAddr::new(pod(), testing::fixed_port()));
+    server.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
+    // It exists in a moment.
+    plane.try_kubectl(&["create", "namespace", "default"], "");
+    deploy(&plane, "catalogql", "http", server.address.port());
+    grant(&plane, "viewer", &viewer_rules());
+    grant(&plane, "lister", &json!([viewer_rules()[0]]));
     grant(&plane, "nobody", &json!([]));
     let kubeconfig = |name: &str| plane.service_account_kubeconfig("default", name, plane.address);
 
@@ -135,26 +165,9 @@ fn the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_ri
     // Compression and validators pass the proxy.
     run(&server, &viewer, &["heads", "quillstore"]);
     assert_eq!(server.statuses().last(), Some(&304));
-    let asked: Vec<_> = plane
-        .audit_log()
-        .iter()
-        .filter(|event| event["user"]["username"] == "system:serviceaccount:default:viewer")
-        .map(|event| {
-            ["verb", "resource", "subresource"]
-                .map(|field| {
-                    let within = if field == "verb" { event } else { &event["objectRef"] };
-                    let within = if field == "resource" { &within["resource"] } else { &within[field] };
-                    within.as_str().unwrap_or_default().to_owned()
-                })
-                .join(" ")
-                .trim()
-                .to_owned()
-        })
-        .collect();
-    let mut asked = asked;
-    asked.sort_unstable();
-    asked.dedup();
-    assert_eq!(asked, ["get services proxy", "list services"]);
+    let asked = requests_of(&plane, "viewer");
+    let rights: Vec<_> = asked.iter().filter(|asked| !asked.contains("pods")).map(String::as_str).collect();
+    assert_eq!(rights, ["get services proxy", "list services"]);
 
     let refused = run(&server, &kubeconfig("lister"), &["heads", "quillstore"]);
     assert_eq!(refused.status, Some(3), "{refused:?}");
@@ -163,11 +176,90 @@ fn the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_ri
     assert_eq!(refused.status, Some(3), "{refused:?}");
     assert!(refused.stderr.contains("cannot list resource \"services\""), "{refused:?}");
 
-    let other = service("another", server.address.port());
-    plane.apply(&other["items"].as_array().expect("it is a list")[..1]);
-    let output = run(&server, &viewer, &["heads", "quillstore"]);
+    // The Service is remembered, and looked for again where it has gone.
+    let count = |verb: &str| plane.audit_log().iter().filter(|event| event["verb"] == verb).count();
+    let offline = run(&server, &viewer, &["heads", "quillstore", "--offline"]);
+    assert_eq!((offline.status, &offline.stdout), (Some(0), &direct.stdout));
+    let (listed, proxied) = (count("list"), count("get"));
+    run(&server, &viewer, &["heads", "quillstore"]);
+    eventually(|| (count("get") > proxied).then_some(()));
+    assert_eq!(count("list"), listed);
+    // The proxy follows the endpoints, which a controller would delete.
+    plane.kubectl(&["delete", "service,endpoints,endpointslice", "catalogql", "--namespace=catalogql"]);
+    // The API server learns of it by a watch.
+    let gone =
+        eventually(|| Some(run(&server, &viewer, &["heads", "quillstore"])).filter(|output| output.status == Some(3)));
+    assert!(gone.stderr.contains("no endpoints available for service"), "{gone:?}");
+
+    let ports = json!([{ "name": "http", "port": 80 }]);
+    for name in ["one", "two"] {
+        let labels = json!({ "app.kubernetes.io/name": "catalogql" });
+        let metadata = json!({ "name": name, "namespace": "catalogql", "labels": labels });
+        plane.apply(&[
+            json!({ "apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": { "ports": ports } }),
+        ]);
+    }
+    let output = run(&server, &kubeconfig("lister"), &["heads", "quillstore"]);
     assert_eq!(output.status, Some(4), "{output:?}");
-    assert!(output.stderr.contains("catalogql/another, catalogql/catalogql"), "{output:?}");
+    assert!(output.stderr.contains("catalogql/one, catalogql/two"), "{output:?}");
+}
+
+#[test]
+fn a_server_that_is_not_reached_through_the_proxy_is_through_a_forwarded_port_of_its_pod() {
+    if !is_inside("a_server_that_is_not_reached_through_the_proxy_is_through_a_forwarded_port_of_its_pod") {
+        return;
+    }
+    let Some(plane) = ControlPlane::start() else { return };
+    let Some(_kubelet) = Kubelet::start(&plane, NODE, pod()) else { return };
+    let server = Server::start_at(SocketAddr::new(pod(), testing::fixed_port()));
+    server.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
+    plane.try_kubectl(&["create", "namespace", "default"], "");
+    deploy(&plane, "catalogql", "http", server.address.port());
+    let rule = |resource: &str, verbs: &[&str]| json!({ "apiGroups": [""], "resources": [resource], "verbs": verbs });
+    let rules = [rule("services", &["list"]), rule("pods", &["list"]), rule("pods/portforward", &["get", "create"])];
+    grant(&plane, "forwarder", &json!(rules));
+    let forwarder = plane.service_account_kubeconfig("default", "forwarder", plane.address);
+    let direct = server.run(&["heads", "quillstore"]);
+    let heads = |arguments: &[&str]| run(&server, &forwarder, &[&["heads", "quillstore"], arguments].concat());
+    let through =
+        eventually(|| Some(heads(&["--via", "port-forward"])).filter(|output| !output.stderr.contains("cannot list")));
+    assert_eq!(through, direct);
+    heads(&["--via", "port-forward"]);
+    assert_eq!(server.statuses().last(), Some(&304));
+    let rights = ["get pods portforward", "list pods", "list services"];
+    assert_eq!(requests_of(&plane, "forwarder"), rights);
+    // The proxy is tried first, unless there is a token, which does not pass it.
+    let refused = heads(&["--via", "service"]);
+    assert!(refused.status == Some(3) && refused.stderr.contains("services/proxy"), "{refused:?}");
+    assert_eq!(heads(&[]), direct);
+    assert_eq!(heads(&["--token", "a-token"]), direct);
+    assert_eq!(server.last_credentials().expect("it was sent"), "Bearer a-token");
+
+    // A certificate of an authority that the cluster names.
+    let (acceptor, authority) = certificate("catalogql.catalogql-system.svc");
+    let secured = Server::start_with(SocketAddr::new(pod(), testing::fixed_port()), Some(acceptor));
+    secured.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
+    deploy(&plane, "catalogql-system", "https", secured.address.port());
+    let admin = plane.kubeconfig();
+    let arguments = ["heads", "quillstore", "--via", "port-forward", "--namespace", "catalogql-system"];
+    let refused = run(&server, &admin, &arguments);
+    assert!(refused.status == Some(3) && refused.stderr.contains("hint: --certificate-authority"), "{refused:?}");
+    let metadata = json!({ "name": "catalogql-ca", "namespace": "catalogql-system" });
+    let data = json!({ "ca.crt": authority });
+    plane.apply(&[json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data })]);
+    assert_eq!(run(&server, &admin, &arguments), direct);
+    assert_eq!(secured.last_credentials(), None);
+}
+
+/// A certificate for this name that signs itself, and its text.
+fn certificate(name: &str) -> (TlsAcceptor, String) {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate can be made");
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("it is a key");
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.expect("it has versions").with_no_client_auth();
+    let config = config.with_single_cert(vec![made.cert.der().clone()], key).expect("they fit");
+    (TlsAcceptor::from(Arc::new(config)), made.cert.pem())
 }
 
 #[test]

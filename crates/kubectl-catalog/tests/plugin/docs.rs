@@ -61,6 +61,7 @@ fn every_limit_of_clients_is_in_the_reference_with_its_value() {
         ("client retries", client::MAX_RETRIES.to_string()),
         ("client wait", seconds(client::MAX_RETRY_WAIT)),
         ("client silence", seconds(client::MAX_SILENCE)),
+        ("client service", seconds(client::MAX_SERVICE_AGE)),
     ] {
         let row = text.lines().find(|line| line.starts_with(&format!("| {name} |")));
         let shown = row.and_then(|row| row.split(" | ").nth(1)).map(|value| value.replace(',', ""));

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Response, Uri};
+use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderValue, Response};
 use axum::middleware::{Next, from_fn_with_state};
 use graphql::Engine;
 use graphql::limits::Limits;
@@ -16,8 +17,10 @@ use images::{Registries, RegistrySettings};
 use loading::{Source, SourceSpec, load_once};
 use serving::{CatalogMetadata, CatalogsWriter, Content, Served, catalogs};
 use testing::Folders;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 /// The catalog that the documentation shows.
 pub(crate) const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/catalog");
@@ -33,14 +36,42 @@ pub(crate) struct Server {
     engine: Arc<Engine>,
     runtime: Option<Runtime>,
     seen: Seen,
+    tls: Option<TlsAcceptor>,
 }
+
+/// A listener whose connections begin with a handshake.
+struct TlsListener {
+    listener: TcpListener,
+    tls: TlsAcceptor,
+}
+
+impl axum::serve::Listener for TlsListener {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            let Ok((connection, peer)) = self.listener.accept().await else { continue };
+            // A client that does not trust it ends the handshake.
+            if let Ok(stream) = self.tls.accept(connection).await {
+                return (stream, peer);
+            }
+        }
+    }
+
+    fn local_addr(&self) -> std::io::Result<Self::Addr> {
+        self.listener.local_addr()
+    }
+}
+
+/// The credentials of a request, and the status of its response.
+type Exchange = (Option<HeaderValue>, u16);
 
 /// What was asked and answered.
 #[derive(Clone, Default)]
 struct Seen {
     refusals: Refusals,
-    /// URL and status of each request.
-    log: Arc<Mutex<Vec<(Uri, u16)>>>,
+    log: Arc<Mutex<Vec<Exchange>>>,
 }
 
 /// How the plugin ended, and what it printed.
@@ -59,10 +90,15 @@ impl Server {
 
     /// As [`Self::start`], at this address.
     pub(crate) fn start_at(address: SocketAddr) -> Self {
+        Self::start_with(address, None)
+    }
+
+    /// As [`Self::start_at`], with TLS if there is an acceptor.
+    pub(crate) fn start_with(address: SocketAddr, tls: Option<TlsAcceptor>) -> Self {
         let (writer, readers) = catalogs();
         let engine = Arc::new(Engine::new(readers, "test", Limits::default()));
         let (writer, folders) = (Mutex::new(writer), Folders::new());
-        let mut server = Self { address, folders, writer, engine, runtime: None, seen: Seen::default() };
+        let mut server = Self { address, folders, writer, engine, runtime: None, seen: Seen::default(), tls };
         server.listen();
         server
     }
@@ -75,9 +111,13 @@ impl Server {
         let routes = routes.layer(from_fn_with_state(self.seen.clone(), observe));
         let listener = std::net::TcpListener::bind(self.address).expect("the port is free");
         listener.set_nonblocking(true).expect("it is a socket");
+        let tls = self.tls.clone();
         runtime.spawn(async move {
             let listener = TcpListener::from_std(listener).expect("it is a socket");
-            axum::serve(listener, routes).await
+            match tls {
+                Some(tls) => axum::serve(TlsListener { listener, tls }, routes).await,
+                None => axum::serve(listener, routes).await,
+            }
         });
         self.runtime = Some(runtime);
     }
@@ -133,6 +173,11 @@ impl Server {
         self.seen.log.lock().expect("no test panics with it").iter().map(|(_, status)| *status).collect()
     }
 
+    /// What the last request had in its header `Authorization`.
+    pub(crate) fn last_credentials(&self) -> Option<HeaderValue> {
+        self.seen.log.lock().expect("no test panics with it").last().and_then(|(credentials, _)| credentials.clone())
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -168,7 +213,7 @@ pub(crate) fn example() -> Server {
 }
 
 async fn observe(State(seen): State<Seen>, request: Request, next: Next) -> Response<Body> {
-    let uri = request.uri().clone();
+    let credentials = request.headers().get(AUTHORIZATION).cloned();
     let refusal = {
         let mut refusals = seen.refusals.lock().expect("no test panics with it");
         if refusals.is_empty() { None } else { Some(refusals.remove(0)) }
@@ -177,6 +222,6 @@ async fn observe(State(seen): State<Seen>, request: Request, next: Next) -> Resp
         Some(refusal) => refusal,
         None => next.run(request).await,
     };
-    seen.log.lock().expect("no test panics with it").push((uri, response.status().as_u16()));
+    seen.log.lock().expect("no test panics with it").push((credentials, response.status().as_u16()));
     response
 }
