@@ -1,0 +1,237 @@
+//! Renders a registry+v1 bundle, a directory with `manifests` and `metadata`, to its `olm.bundle`.
+
+mod apis;
+mod csv;
+mod properties;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use fbc::read::{FileReader, ReadEvent, ReadLimits};
+
+use crate::value::{MAX_DEPTH, Value};
+
+pub use apis::Api;
+pub use csv::csv_metadata;
+
+/// Maximum size of a manifest or a metadata file of a bundle, in bytes. etcd accepts objects of up to 1.5 MiB.
+pub const MAX_FILE_BYTES: usize = 4 << 20;
+
+/// A file of a bundle.
+#[derive(Clone, Debug)]
+pub struct BundleFile {
+    /// Name, without its directory.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// The files of a bundle directory, without those of directories in it.
+#[derive(Clone, Debug, Default)]
+pub struct BundleFiles {
+    /// Files of `manifests`.
+    pub manifests: Vec<BundleFile>,
+    /// Files of `metadata`.
+    pub metadata: Vec<BundleFile>,
+}
+
+/// How the manifests of a bundle get into its blob.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Migration {
+    /// Each manifest is an `olm.bundle.object`.
+    #[default]
+    None,
+    /// The CSV becomes one `olm.csv.metadata` if the bundle has an image, from which the manifests can be read.
+    CsvMetadata,
+}
+
+/// What a bundle says of itself beside its blob. Only [adding](crate::operation) a bundle reads it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placement {
+    /// Channels that list the bundle.
+    pub channels: Vec<String>,
+    /// The default channel of the package; empty if the bundle names none.
+    pub default_channel: String,
+    /// The bundle that it replaces; empty for none.
+    pub replaces: String,
+    /// Bundles that it skips.
+    pub skips: Vec<String>,
+    /// Range of versions that it skips; empty for none.
+    pub skip_range: String,
+    /// The bundle that it stands in for; empty for none.
+    pub substitutes_for: String,
+    /// Description of the package, for its first bundle.
+    pub description: String,
+    /// Icon of the package (`base64data`, `mediatype`), for its first bundle.
+    pub icon: Option<Value>,
+}
+
+/// A rendered bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenderedBundle {
+    /// The `olm.bundle`.
+    pub blob: Value,
+    /// Channels and upgrade edges.
+    pub placement: Placement,
+    /// Files that were not read, and why.
+    pub warnings: Vec<String>,
+}
+
+/// Why a bundle cannot be rendered. The texts are those of operator-registry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BundleError {
+    /// No manifest can be read.
+    #[error("no bundle objects found")]
+    NoObjects,
+    /// No manifest is a `ClusterServiceVersion`.
+    #[error("no csv in bundle")]
+    NoCsv,
+    /// An owned API is malformed or has no manifest.
+    #[error("error checking provided apis in bundle {bundle}: {fault}")]
+    Apis {
+        /// Name of the bundle.
+        bundle: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// No metadata file has annotations.
+    #[error("Could not find annotations file")]
+    NoAnnotations,
+}
+
+/// The parsed files of a bundle.
+struct Parsed {
+    objects: Vec<Value>,
+    csv: Value,
+    annotations: Value,
+    dependencies: Vec<Value>,
+    properties: Vec<Value>,
+}
+
+/// Renders a bundle as `opm render` does. `image` is the reference of its image; empty for none.
+pub fn render(files: &BundleFiles, image: &str, migration: Migration) -> Result<RenderedBundle, BundleError> {
+    let mut warnings = Vec::new();
+    let objects = objects(&files.manifests, &mut warnings)?;
+    let csv = objects.iter().find(|object| is_csv(object)).ok_or(BundleError::NoCsv)?.clone();
+    let name = csv.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
+    apis::check(&csv, &objects).map_err(|fault| BundleError::Apis { bundle: name.clone(), fault })?;
+    let metadata: Vec<Value> = sorted(&files.metadata).filter_map(|file| first_document(&file.bytes).ok()).collect();
+    let annotations = metadata.iter().find_map(|value| value.get("annotations").filter(|found| has_any(found)));
+    let list = |key: &str| metadata.iter().map(|value| value.list(&[key]).to_vec()).find(|found| !found.is_empty());
+    let parsed = Parsed {
+        annotations: annotations.cloned().ok_or(BundleError::NoAnnotations)?,
+        dependencies: list("dependencies").unwrap_or_default(),
+        properties: list("properties").unwrap_or_default(),
+        objects,
+        csv,
+    };
+    let package = annotation(&parsed.annotations, "package.v1").to_owned();
+    let mut properties = properties::properties(&parsed, &package, &mut warnings);
+    match migration {
+        Migration::CsvMetadata if !image.is_empty() => {
+            properties.push(property("olm.csv.metadata", csv_metadata(&parsed.csv)));
+        }
+        _ => properties.extend(bundle_objects(&parsed.objects)),
+    }
+    let mut blob = Value::object([
+        ("schema", Value::text("olm.bundle")),
+        ("name", Value::text(name)),
+        ("package", Value::text(package)),
+        ("image", Value::text(image)),
+        ("properties", Value::Array(properties)),
+    ]);
+    let images = csv::related_images(&parsed.csv, image);
+    if let (Value::Object(members), false) = (&mut blob, images.is_empty()) {
+        members.insert("relatedImages".to_owned(), Value::Array(images));
+    }
+    Ok(RenderedBundle { blob, placement: placement(&parsed), warnings })
+}
+
+/// Reads the first object of a file, JSON or YAML; the error says why it cannot be read.
+pub(crate) fn first_document(bytes: &[u8]) -> Result<Value, String> {
+    let limits = ReadLimits { blob_bytes: MAX_FILE_BYTES, depth: MAX_DEPTH, ..ReadLimits::default() };
+    let mut reader = FileReader::new(limits);
+    reader.push(bytes);
+    reader.finish();
+    loop {
+        match reader.next().map_err(|error| error.to_string())? {
+            ReadEvent::Blob(blob) => {
+                let text = std::str::from_utf8(blob.line).map_err(|error| error.to_string())?;
+                return Value::parse(text).map_err(|error| error.to_string());
+            }
+            ReadEvent::Notice(_) => {}
+            ReadEvent::NeedInput | ReadEvent::End => return Err("there is no object".to_owned()),
+        }
+    }
+}
+
+/// Creates a property.
+pub(crate) fn property(kind: &str, value: Value) -> Value {
+    Value::object([("type", Value::text(kind)), ("value", value)])
+}
+
+/// Reads the manifests in the order of their names: objects with a kind, and of several CSVs the first.
+fn objects(files: &[BundleFile], warnings: &mut Vec<String>) -> Result<Vec<Value>, BundleError> {
+    let mut objects: Vec<Value> = Vec::new();
+    for file in sorted(files) {
+        match first_document(&file.bytes) {
+            Ok(object) if object.str("kind").is_empty() => {
+                warnings.push(format!("cannot read manifest `{}`: it has no kind", file.name));
+            }
+            Ok(object) if is_csv(&object) && objects.iter().any(is_csv) => {
+                warnings.push(format!("cannot use manifest `{}`: the bundle has another CSV", file.name));
+            }
+            Ok(object) => objects.push(object),
+            Err(fault) => warnings.push(format!("cannot read manifest `{}`: {fault}", file.name)),
+        }
+    }
+    if objects.is_empty() { Err(BundleError::NoObjects) } else { Ok(objects) }
+}
+
+fn sorted(files: &[BundleFile]) -> impl Iterator<Item = &BundleFile> {
+    let mut files: Vec<_> = files.iter().filter(|file| !file.name.starts_with('.')).collect();
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files.into_iter()
+}
+
+fn is_csv(object: &Value) -> bool {
+    object.str("kind") == "ClusterServiceVersion"
+}
+
+fn has_any(value: &Value) -> bool {
+    value.as_object().is_some_and(|members| !members.is_empty())
+}
+
+/// Returns an annotation of the bundle by the end of its key.
+fn annotation<'v>(annotations: &'v Value, end: &str) -> &'v str {
+    annotations.str(&format!("operators.operatorframework.io.bundle.{end}"))
+}
+
+/// Makes an `olm.bundle.object` of each manifest, sorted by their data.
+fn bundle_objects(objects: &[Value]) -> Vec<Value> {
+    let data = |object: &Value| BASE64_STANDARD.encode(escape_html(&object.to_json()));
+    let mut data: Vec<String> = objects.iter().map(data).collect();
+    data.sort();
+    data.into_iter().map(|data| property("olm.bundle.object", Value::object([("data", Value::text(data))]))).collect()
+}
+
+/// Escapes what Go's encoder escapes in JSON for HTML.
+fn escape_html(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+/// Reads what the bundle says of channels and edges.
+fn placement(parsed: &Parsed) -> Placement {
+    let text = |path: &[&str]| parsed.csv.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let csv_annotation = |key: &str| text(&["metadata", "annotations", key]);
+    let skips = parsed.csv.list(&["spec", "skips"]).iter().filter_map(Value::as_str);
+    let icon = parsed.csv.list(&["spec", "icon"]).first();
+    Placement {
+        channels: annotation(&parsed.annotations, "channels.v1").split(',').map(|name| name.trim().to_owned()).collect(),
+        default_channel: annotation(&parsed.annotations, "channel.default.v1").trim().to_owned(),
+        replaces: text(&["spec", "replaces"]),
+        skips: skips.map(str::to_owned).collect(),
+        skip_range: csv_annotation("olm.skipRange"),
+        substitutes_for: csv_annotation("olm.substitutesFor"),
+        description: text(&["spec", "description"]),
+        icon: icon.and_then(csv::icon),
+    }
+}

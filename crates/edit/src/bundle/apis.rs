@@ -1,0 +1,78 @@
+//! The APIs that a bundle provides and requires.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::is_csv;
+use crate::value::Value;
+
+/// An API: a group, a version and a kind, with the plural name of its resources.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Api {
+    /// Group.
+    pub group: String,
+    /// Version.
+    pub version: String,
+    /// Kind.
+    pub kind: String,
+    /// Plural name of its resources.
+    pub plural: String,
+}
+
+impl fmt::Display for Api {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{} ({})", self.group, self.version, self.kind, self.plural)
+    }
+}
+
+/// Checks that each custom resource definition that the CSV owns has a manifest; the error says which has none.
+pub(super) fn check(csv: &Value, objects: &[Value]) -> Result<(), String> {
+    let provided = provided(csv, objects);
+    for owned in csv.list(&["spec", "customresourcedefinitions", "owned"]) {
+        let name = owned.str("name");
+        let Some((plural, group)) = name.split_once('.') else {
+            return Err(format!("couldn't parse plural.group from crd name: {name}"));
+        };
+        let api = api(group, owned.str("version"), owned.str("kind"), plural);
+        if !provided.contains(&api) {
+            let found: Vec<_> = provided.iter().map(|api| format!("{api}:{{}}")).collect();
+            return Err(format!("couldn't find {api} in bundle. found: map[{}]", found.join(" ")));
+        }
+    }
+    Ok(())
+}
+
+/// Finds the APIs of the manifests and of the API services that the CSV owns.
+pub(super) fn provided(csv: &Value, objects: &[Value]) -> BTreeSet<Api> {
+    let mut apis = BTreeSet::new();
+    let is_definition = |object: &&Value| object.str("kind") == "CustomResourceDefinition" && !is_csv(object);
+    for spec in objects.iter().filter(is_definition).filter_map(|object| object.get("spec")) {
+        let name = |key: &str| spec.at(&["names", key]).and_then(Value::as_str).unwrap_or_default();
+        let versions = spec.list(&["versions"]).iter().map(|version| version.str("name"));
+        // Only definitions of v1beta1 have one version.
+        for version in versions.chain([spec.str("version")]).filter(|version| !version.is_empty()) {
+            apis.insert(api(spec.str("group"), version, name("kind"), name("plural")));
+        }
+    }
+    apis.extend(services(csv, "owned"));
+    apis
+}
+
+/// Finds the APIs that the CSV requires.
+pub(super) fn required(csv: &Value) -> BTreeSet<Api> {
+    let definitions = csv.list(&["spec", "customresourcedefinitions", "required"]).iter().filter_map(|required| {
+        let (plural, group) = required.str("name").split_once('.')?;
+        Some(api(group, required.str("version"), required.str("kind"), plural))
+    });
+    definitions.chain(services(csv, "required")).collect()
+}
+
+fn services<'v>(csv: &'v Value, which: &str) -> impl Iterator<Item = Api> + use<'v> {
+    let services = csv.list(&["spec", "apiservicedefinitions", which]).iter();
+    services.map(|service| api(service.str("group"), service.str("version"), service.str("kind"), service.str("name")))
+}
+
+fn api(group: &str, version: &str, kind: &str, plural: &str) -> Api {
+    let [group, version, kind, plural] = [group, version, kind, plural].map(str::to_owned);
+    Api { group, version, kind, plural }
+}

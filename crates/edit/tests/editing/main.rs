@@ -1,0 +1,6 @@
+//! What `opm` makes of bundles and of edits, recorded: `tests/testdata/README.md` says how.
+
+#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+
+mod bundles;
+mod support;

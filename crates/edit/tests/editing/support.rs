@@ -1,0 +1,40 @@
+//! The recordings, unpacked.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use edit::bundle::{BundleFile, BundleFiles};
+use flate2::read::GzDecoder;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A recorded bundle.
+#[derive(Deserialize)]
+pub(crate) struct Bundle {
+    pub(crate) id: String,
+    pub(crate) image: String,
+    files: BTreeMap<String, String>,
+    pub(crate) rendered: Option<Value>,
+    pub(crate) error: Option<String>,
+}
+
+impl Bundle {
+    /// Returns the files of the bundle.
+    pub(crate) fn files(&self) -> BundleFiles {
+        let below = |folder: &str| {
+            let files = self.files.iter().filter_map(|(path, text)| Some((path.strip_prefix(folder)?, text)));
+            files.map(|(name, text)| BundleFile { name: name.to_owned(), bytes: text.clone().into_bytes() }).collect()
+        };
+        BundleFiles { manifests: below("manifests/"), metadata: below("metadata/") }
+    }
+}
+
+/// Reads a recording, one JSON object a line.
+pub(crate) fn lines<T: for<'de> Deserialize<'de>>(name: &str) -> Vec<T> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata").join(name);
+    let mut text = String::new();
+    GzDecoder::new(&*fs::read(path).unwrap()).read_to_string(&mut text).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
