@@ -225,7 +225,10 @@ fn placement(parsed: &Parsed) -> Placement {
     let skips = parsed.csv.list(&["spec", "skips"]).iter().filter_map(Value::as_str);
     let icon = parsed.csv.list(&["spec", "icon"]).first();
     Placement {
-        channels: annotation(&parsed.annotations, "channels.v1").split(',').map(|name| name.trim().to_owned()).collect(),
+        channels: annotation(&parsed.annotations, "channels.v1")
+            .split(',')
+            .map(|name| name.trim().to_owned())
+            .collect(),
         default_channel: annotation(&parsed.annotations, "channel.default.v1").trim().to_owned(),
         replaces: text(&["spec", "replaces"]),
         skips: skips.map(str::to_owned).collect(),

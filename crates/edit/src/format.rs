@@ -20,7 +20,7 @@ impl Format {
     pub fn write(self, blob: &Value, out: &mut String) {
         match self {
             Self::Json => {
-                write_json(blob, shape(blob), 0, out);
+                write_json(blob, shape_of(blob.str("schema")), 0, out);
                 out.push('\n');
             }
             Self::Yaml => {
@@ -49,14 +49,14 @@ static PACKAGE: Shape = Shape(&[
     ("defaultChannel", &SORTED),
     ("icon", &SORTED),
     ("description", &SORTED),
-    ("properties", &SORTED),
+    ("properties", &PROPERTY),
 ]);
 static CHANNEL: Shape = Shape(&[
     ("schema", &SORTED),
     ("name", &SORTED),
     ("package", &SORTED),
     ("entries", &ENTRY),
-    ("properties", &SORTED),
+    ("properties", &PROPERTY),
 ]);
 static ENTRY: Shape = Shape(&[("name", &SORTED), ("replaces", &SORTED), ("skips", &SORTED), ("skipRange", &SORTED)]);
 static BUNDLE: Shape = Shape(&[
@@ -64,22 +64,49 @@ static BUNDLE: Shape = Shape(&[
     ("name", &SORTED),
     ("package", &SORTED),
     ("image", &SORTED),
-    ("properties", &SORTED),
+    ("properties", &PROPERTY),
     ("relatedImages", &RELATED_IMAGE),
 ]);
+static PROPERTY: Shape = Shape(&[("type", &SORTED), ("value", &SORTED)]);
 static RELATED_IMAGE: Shape = Shape(&[("name", &SORTED), ("image", &SORTED)]);
 static DEPRECATIONS: Shape =
     Shape(&[("schema", &SORTED), ("package", &SORTED), ("name", &SORTED), ("entries", &DEPRECATION)]);
 static DEPRECATION: Shape = Shape(&[("reference", &REFERENCE), ("message", &SORTED)]);
 static REFERENCE: Shape = Shape(&[("schema", &SORTED), ("name", &SORTED)]);
 
-fn shape(blob: &Value) -> &'static Shape {
-    match blob.str("schema") {
+fn shape_of(schema: &str) -> &'static Shape {
+    match schema {
         "olm.package" => &PACKAGE,
         "olm.channel" => &CHANNEL,
         "olm.bundle" => &BUNDLE,
         "olm.deprecations" => &DEPRECATIONS,
         _ => &SORTED,
+    }
+}
+
+/// Gives the keys of known fields their usual case.
+pub(crate) fn with_usual_keys(blob: &Value) -> Value {
+    let schema = blob.as_object().and_then(|members| {
+        let (_, schema) = members.iter().find(|(key, _)| key.eq_ignore_ascii_case("schema"))?;
+        schema.as_str()
+    });
+    with_keys_of(blob, shape_of(schema.unwrap_or_default()))
+}
+
+fn with_keys_of(value: &Value, shape: &Shape) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.iter().map(|item| with_keys_of(item, shape)).collect()),
+        Value::Object(members) => {
+            let usual = |key: &String, value: &Value| {
+                let known = shape.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(key));
+                known.map_or_else(
+                    || (key.clone(), value.clone()),
+                    |(known, shape)| ((*known).to_owned(), with_keys_of(value, shape)),
+                )
+            };
+            Value::Object(members.iter().map(|(key, value)| usual(key, value)).collect())
+        }
+        plain => plain.clone(),
     }
 }
 

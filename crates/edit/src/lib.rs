@@ -8,14 +8,34 @@
 //! | [`value`] | JSON values that keep their digits |
 //! | [`format`] | writes blobs as JSON and YAML |
 //! | [`bundle`] | renders a registry+v1 bundle to its `olm.bundle` |
+//! | [`meta`] | blobs with the fields that place them, and their order in files |
+//! | [`content`] | the blobs of a catalog, and how two of them differ |
+//! | [`operation`] | what can be done to a content |
+//! | [`error`] | why an edit is refused |
 
 #![deny(missing_docs)]
 // What they refuse is in clippy.toml of this crate.
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod add;
 pub mod bundle;
+pub mod content;
+mod deprecate;
+pub mod error;
 pub mod format;
+pub mod meta;
+pub mod operation;
+mod package;
+mod remove;
+mod replaces;
+mod semver;
+mod state;
+mod substitute;
 pub mod value;
 
+pub use content::Content;
+pub use error::{EditError, Refusal};
 pub use format::Format;
+pub use meta::Meta;
+pub use operation::{Operation, apply};
 pub use value::Value;

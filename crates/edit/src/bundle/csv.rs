@@ -64,16 +64,16 @@ pub fn csv_metadata(csv: &Value) -> Value {
     for key in ["description", "displayName", "maturity", "minKubeVersion", "keywords"] {
         add(key, spec(key).cloned());
     }
-    for (key, fields) in [
-        ("installModes", &["type", "supported"][..]),
-        ("links", &["name", "url"]),
-        ("maintainers", &["name", "email"]),
-    ] {
+    for (key, fields) in
+        [("installModes", &["type", "supported"][..]), ("links", &["name", "url"]), ("maintainers", &["name", "email"])]
+    {
         add(key, spec(key).map(|value| with_fields(value, fields)));
     }
     add("nativeAPIs", spec("nativeAPIs").map(|value| with_fields(value, &["group", "version", "kind"])));
     // These three are there even when they are empty.
-    for (key, field) in [("crdDescriptions", "customresourcedefinitions"), ("apiServiceDefinitions", "apiservicedefinitions")] {
+    for (key, field) in
+        [("crdDescriptions", "customresourcedefinitions"), ("apiServiceDefinitions", "apiservicedefinitions")]
+    {
         members.insert(key.to_owned(), descriptions(spec(field)));
     }
     let provider = spec("provider").map(|value| with_fields(value, &["name", "url"]));

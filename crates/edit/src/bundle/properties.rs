@@ -45,9 +45,8 @@ fn keep_last_package(all: &mut Vec<Value>) {
 
 fn package_property(parsed: &Parsed, package: &str) -> Value {
     let version = parsed.csv.at(&["spec", "version"]).and_then(Value::as_str).unwrap_or_default();
-    let mut members: Members = [("packageName", package), ("version", version)]
-        .map(|(key, text)| (key.to_owned(), Value::text(text)))
-        .into();
+    let mut members: Members =
+        [("packageName", package), ("version", version)].map(|(key, text)| (key.to_owned(), Value::text(text))).into();
     let release = match parsed.csv.at(&["spec", "release"]) {
         Some(Value::String(text) | Value::Number(text)) if !text.is_empty() => Some(text),
         _ => None,
@@ -64,7 +63,8 @@ fn annotated(parsed: &Parsed, warnings: &mut Vec<String>) -> Vec<Value> {
         Ok(Value::Array(properties)) => properties,
         _ => {
             let package = annotation(&parsed.annotations, "package.v1");
-            warnings.push(format!("cannot read the annotation olm.properties of package `{package}`: not a JSON array"));
+            warnings
+                .push(format!("cannot read the annotation olm.properties of package `{package}`: not a JSON array"));
             Vec::new()
         }
     }

@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
 
 mod bundles;
+mod sequences;
 mod support;

@@ -209,7 +209,9 @@ fn styles(text: &str) -> Styles {
     let is_break_at = |at: usize| chars.get(at).is_some_and(|c| is_break(*c));
     for (at, &c) in chars.iter().enumerate() {
         let is_indicator = match c {
-            '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' if at == 0 => {
+            '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`'
+                if at == 0 =>
+            {
                 true
             }
             '?' | '-' if at == 0 => is_blank(1),
@@ -237,8 +239,23 @@ fn styles(text: &str) -> Styles {
 fn resolves_to_another_type(text: &str) -> bool {
     let is_word = matches!(
         text,
-        "" | "~" | "null" | "Null" | "NULL" | "<<" | ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf"
-            | "+.Inf" | "+.INF" | "-.inf" | "-.Inf" | "-.INF"
+        "" | "~"
+            | "null"
+            | "Null"
+            | "NULL"
+            | "<<"
+            | ".nan"
+            | ".NaN"
+            | ".NAN"
+            | ".inf"
+            | ".Inf"
+            | ".INF"
+            | "+.inf"
+            | "+.Inf"
+            | "+.INF"
+            | "-.inf"
+            | "-.Inf"
+            | "-.INF"
     ) || ["y", "n", "yes", "no", "true", "false", "on", "off"].iter().any(|word| is_spelled(text, word));
     match text.as_bytes().first() {
         _ if is_word => true,
@@ -310,7 +327,8 @@ fn is_base_60(text: &str) -> bool {
     let is_first = |part: &str| part.starts_with(|c: char| c.is_ascii_digit()) && is_digits(part, true);
     let first = parts.next().unwrap_or_default();
     let rest: Vec<&str> = parts.collect();
-    let is_part = |part: &&str| is_digits(part, false) && part.parse::<u8>().is_ok_and(|value| value < 60) && part.len() < 3;
+    let is_part =
+        |part: &&str| is_digits(part, false) && part.parse::<u8>().is_ok_and(|value| value < 60) && part.len() < 3;
     is_first(first) && !rest.is_empty() && rest.iter().all(is_part) && is_digits(fraction, true)
 }
 

@@ -1,0 +1,79 @@
+//! Blobs with the fields that place them in a catalog.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::error::EditError;
+use crate::format;
+use crate::value::{Members, Value};
+
+/// A blob of a content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meta {
+    /// Number of the blob in its content; blobs keep theirs when they are changed.
+    pub id: usize,
+    /// Its schema.
+    pub schema: Arc<str>,
+    /// The package that it belongs to; an `olm.package` belongs to itself. Empty for none.
+    pub package: Arc<str>,
+    /// Its name; empty for none.
+    pub name: Arc<str>,
+    /// Its canonical JSON, without a line feed.
+    pub line: Arc<str>,
+}
+
+impl Meta {
+    /// Reads a canonical line.
+    pub fn read(id: usize, line: &str) -> Self {
+        let line = line.trim_ascii_end();
+        let members: BTreeMap<String, &RawValue> = serde_json::from_str(line).unwrap_or_default();
+        // The case of keys does not count.
+        let find = |name: &str| {
+            let exact = members.get(name);
+            let found =
+                exact.or_else(|| members.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, raw)| raw));
+            found.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok()).unwrap_or_default()
+        };
+        let (schema, name) = (find("schema"), find("name"));
+        let package = if schema == "olm.package" { name.clone() } else { find("package") };
+        Self { id, schema: schema.into(), package: package.into(), name: name.into(), line: line.into() }
+    }
+
+    /// Makes a blob of a value.
+    pub fn of(id: usize, value: &Value) -> Self {
+        Self::read(id, &value.to_json())
+    }
+
+    /// Parses the blob; keys of known fields have their usual case.
+    pub fn value(&self) -> Result<Value, EditError> {
+        let unreadable = |fault| {
+            let (schema, name) = (self.schema.to_string(), self.name.to_string());
+            EditError::Unreadable { schema, name, fault }
+        };
+        Value::parse(&self.line).map(|value| format::with_usual_keys(&value)).map_err(unreadable)
+    }
+
+    /// Parses the blob to its members.
+    pub(crate) fn members(&self) -> Result<Members, EditError> {
+        Ok(if let Value::Object(members) = self.value()? { members } else { Members::new() })
+    }
+}
+
+/// Sorts blobs as `opm render` does: packages by name, in each the package, channels by name, bundles by name, others by
+/// schema, deprecations; blobs without a package come last.
+pub fn sort(metas: &mut [Meta]) {
+    metas.sort_by(|a, b| order(a).cmp(&order(b)));
+}
+
+fn order(meta: &Meta) -> (bool, &str, usize, &str) {
+    let (rank, name) = match &*meta.schema {
+        "olm.package" => (0, ""),
+        "olm.channel" => (1, &*meta.name),
+        "olm.bundle" => (2, &*meta.name),
+        "olm.deprecations" => (4, ""),
+        other => (3, other),
+    };
+    (meta.package.is_empty(), &meta.package, rank, name)
+}

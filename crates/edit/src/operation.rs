@@ -1,0 +1,318 @@
+//! What can be done to a content, and doing it: a batch is done as a whole or not at all.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::bundle::RenderedBundle;
+use crate::content::Content;
+use crate::error::{EditError, Refusal};
+use crate::{add, deprecate, package, remove};
+
+/// Maximum number of operations of a batch.
+pub const MAX_OPERATIONS: usize = 1_000;
+
+/// An operation. `B` is a bundle that is added: where it is to be read from, or the rendered one.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "op", rename_all = "kebab-case")]
+pub enum Operation<B> {
+    /// Creates a package.
+    CreatePackage(PackageFields),
+    /// Changes fields of a package.
+    SetPackage(PackageFields),
+    /// Adds bundles.
+    Add(Add<B>),
+    /// Removes packages.
+    Rm(Packages),
+    /// Removes every package but these.
+    Prune(Packages),
+    /// Removes bundles that are in no channel.
+    PruneStranded,
+    /// Deprecates bundles and removes what they replace.
+    #[serde(alias = "deprecatetruncate")]
+    DeprecateTruncate(DeprecateTruncate),
+    /// Sets messages of deprecation.
+    Deprecate(Deprecate),
+    /// Removes messages of deprecation.
+    Undeprecate(Undeprecate),
+    /// Creates a channel.
+    AddChannel(ChannelEntries),
+    /// Removes a channel.
+    #[serde(rename_all = "camelCase")]
+    RemoveChannel {
+        /// The package.
+        package: String,
+        /// The channel.
+        channel: String,
+        /// Remove bundles that are in no other channel.
+        #[serde(default)]
+        prune_stranded: bool,
+    },
+    /// Replaces entries of a channel, or adds them.
+    SetEntry(ChannelEntries),
+    /// Makes a bundle the head of another channel.
+    Promote {
+        /// The package.
+        package: String,
+        /// The bundle.
+        bundle: String,
+        /// The channel.
+        channel: String,
+    },
+    /// Removes the head of the default channel.
+    #[serde(rename_all = "camelCase")]
+    DeleteLatest {
+        /// The package.
+        package: String,
+        /// Remove channels that would have no entry.
+        #[serde(default)]
+        drop_empty_channels: bool,
+    },
+    /// Removes a bundle.
+    DeleteBundle {
+        /// The package.
+        package: String,
+        /// The bundle.
+        bundle: String,
+        /// What becomes of entries that replace it.
+        #[serde(default)]
+        policy: ReplacedPolicy,
+    },
+}
+
+/// Fields of a package; those that are not given stay as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PackageFields {
+    /// Name of the package.
+    pub package: String,
+    /// Default channel.
+    pub default_channel: Option<String>,
+    /// Description.
+    pub description: Option<String>,
+    /// Icon.
+    pub icon: Option<Icon>,
+}
+
+/// An icon of a package.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Icon {
+    /// Image in base64.
+    pub base64data: String,
+    /// Media type of the image.
+    pub mediatype: String,
+}
+
+/// Bundles to add.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Add<B> {
+    /// The bundles; their order does not count.
+    pub bundles: Vec<B>,
+    /// How the bundles get their edges: `replaces`, `semver` or `semver-skippatch`.
+    #[serde(default = "replaces")]
+    pub mode: String,
+    /// Replace a bundle of the same name that is the head of its channels.
+    #[serde(default)]
+    pub overwrite_latest: bool,
+    /// Let bundles stand in for others (`olm.substitutesFor`).
+    #[serde(default)]
+    pub enable_alpha: bool,
+    /// Remove bundles that are in no channel afterwards.
+    #[serde(default)]
+    pub prune_stranded: bool,
+}
+
+/// Packages by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Packages {
+    /// The names; one may hold several, separated by commas.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// Ignore packages that there are not.
+    #[serde(default)]
+    pub permissive: bool,
+    /// Allow to remove every package.
+    #[serde(default)]
+    pub allow_empty: bool,
+}
+
+/// Bundles where their packages are truncated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DeprecateTruncate {
+    /// Images of the bundles.
+    pub images: Vec<String>,
+    /// Remove a package whose heads are all listed.
+    #[serde(default)]
+    pub allow_package_removal: bool,
+    /// Ignore images that there are not.
+    #[serde(default)]
+    pub permissive: bool,
+    /// Remove the deprecated bundles too, as `opm render` leaves them out.
+    #[serde(default)]
+    pub drop_truncated: bool,
+}
+
+/// Messages for what is deprecated in a package.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deprecate {
+    /// The package.
+    pub package: String,
+    /// What is deprecated; an entry of the same reference is replaced.
+    pub entries: Vec<Deprecation>,
+}
+
+/// A message for what is deprecated.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deprecation {
+    /// What is deprecated.
+    pub reference: Reference,
+    /// Message for users.
+    pub message: String,
+}
+
+/// What a message of deprecation is about.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    /// `olm.package`, `olm.channel` or `olm.bundle`.
+    pub schema: String,
+    /// Name of the channel or bundle; empty for the package.
+    #[serde(default)]
+    pub name: String,
+}
+
+/// References whose messages are removed.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Undeprecate {
+    /// The package.
+    pub package: String,
+    /// The references.
+    pub references: Vec<Reference>,
+}
+
+/// Entries of a channel.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChannelEntries {
+    /// The package.
+    pub package: String,
+    /// The channel.
+    pub channel: String,
+    /// The entries.
+    pub entries: Vec<EntryFields>,
+}
+
+/// An entry of a channel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EntryFields {
+    /// The bundle.
+    pub name: String,
+    /// The bundle that it replaces.
+    #[serde(default)]
+    pub replaces: String,
+    /// Bundles that it skips.
+    #[serde(default)]
+    pub skips: Vec<String>,
+    /// Range of versions that it skips.
+    #[serde(default)]
+    pub skip_range: String,
+}
+
+/// What becomes of entries that replace a bundle which is removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReplacedPolicy {
+    /// The bundle is not removed.
+    #[default]
+    Refuse,
+    /// They replace what the bundle replaced, and skip it.
+    Reconnect,
+    /// They replace a bundle that is not there any more.
+    Dangle,
+}
+
+fn replaces() -> String {
+    "replaces".to_owned()
+}
+
+impl<B> Operation<B> {
+    /// Replaces the bundles that are added, such as by what they are rendered to.
+    pub fn try_map<C, E>(self, mut bundle: impl FnMut(B) -> Result<C, E>) -> Result<Operation<C>, E> {
+        Ok(match self {
+            Self::Add(Add { bundles, mode, overwrite_latest, enable_alpha, prune_stranded }) => {
+                let bundles = bundles.into_iter().map(&mut bundle).collect::<Result<_, E>>()?;
+                Operation::Add(Add { bundles, mode, overwrite_latest, enable_alpha, prune_stranded })
+            }
+            Self::CreatePackage(fields) => Operation::CreatePackage(fields),
+            Self::SetPackage(fields) => Operation::SetPackage(fields),
+            Self::Rm(packages) => Operation::Rm(packages),
+            Self::Prune(packages) => Operation::Prune(packages),
+            Self::PruneStranded => Operation::PruneStranded,
+            Self::DeprecateTruncate(deprecate) => Operation::DeprecateTruncate(deprecate),
+            Self::Deprecate(deprecate) => Operation::Deprecate(deprecate),
+            Self::Undeprecate(undeprecate) => Operation::Undeprecate(undeprecate),
+            Self::AddChannel(entries) => Operation::AddChannel(entries),
+            Self::SetEntry(entries) => Operation::SetEntry(entries),
+            Self::RemoveChannel { package, channel, prune_stranded } => {
+                Operation::RemoveChannel { package, channel, prune_stranded }
+            }
+            Self::Promote { package, bundle, channel } => Operation::Promote { package, bundle, channel },
+            Self::DeleteLatest { package, drop_empty_channels } => {
+                Operation::DeleteLatest { package, drop_empty_channels }
+            }
+            Self::DeleteBundle { package, bundle, policy } => Operation::DeleteBundle { package, bundle, policy },
+        })
+    }
+}
+
+/// Does a batch: returns the new content, or every reason of the first operation that is refused. The result has no error
+/// that the content did not have before.
+pub fn apply(content: &Content, batch: &[Operation<RenderedBundle>]) -> Result<Content, Refusal> {
+    let mut edited = content.clone();
+    for operation in batch {
+        do_one(&mut edited, operation)?;
+    }
+    let touched: BTreeSet<String> = content
+        .changes(&edited)
+        .iter()
+        .filter_map(|change| {
+            let meta = change.after.as_ref().or(change.before.as_ref())?;
+            Some(meta.package.to_string())
+        })
+        .collect();
+    let before = content.errors(&touched);
+    let new: Vec<String> = edited.errors(&touched).into_iter().filter(|error| !before.contains(error)).collect();
+    if new.is_empty() { Ok(edited) } else { Err(EditError::WouldInvalidate(new).into()) }
+}
+
+fn do_one(content: &mut Content, operation: &Operation<RenderedBundle>) -> Result<(), Refusal> {
+    match operation {
+        Operation::Add(add) => add::add(content, add),
+        Operation::Rm(packages) => remove::packages(content, packages),
+        Operation::Prune(packages) => remove::all_but(content, packages),
+        Operation::PruneStranded => remove::prune_stranded(content),
+        Operation::RemoveChannel { package, channel, prune_stranded } => {
+            remove::channel(content, package, channel, *prune_stranded)
+        }
+        Operation::DeleteLatest { package, drop_empty_channels } => {
+            remove::latest(content, package, *drop_empty_channels)
+        }
+        Operation::DeleteBundle { package, bundle, policy } => remove::bundle(content, package, bundle, *policy),
+        Operation::DeprecateTruncate(request) => deprecate::truncate(content, request),
+        Operation::Deprecate(request) => deprecate::deprecate(content, request),
+        Operation::Undeprecate(request) => deprecate::undeprecate(content, request),
+        Operation::CreatePackage(fields) => package::create(content, fields),
+        Operation::SetPackage(fields) => package::set(content, fields),
+        Operation::AddChannel(entries) => package::add_channel(content, entries),
+        Operation::SetEntry(entries) => package::set_entry(content, entries),
+        Operation::Promote { package, bundle, channel } => package::promote(content, package, bundle, channel),
+    }
+}
