@@ -24,6 +24,7 @@ const ALLOWED: [(&str, &[&str]); 22] = [
     ("graphql-http", &["fbc", "graphql", "http-facts", "metrics", "serving"]),
     ("catalogd-http", &["fbc", "http-facts", "serving"]),
     ("kube-api", &["fbc", "http-facts", "serving"]),
+    ("grpc", &["fbc", "metrics", "serving"]),
     ("pages", &["http-facts"]),
     ("printing", &[]),
     ("catalogql-client", &[]),
@@ -36,7 +37,7 @@ const ALLOWED: [(&str, &[&str]); 22] = [
 const FOR_TESTS: [&str; 2] = ["fuzzing", "testing"];
 
 /// What only some crates may depend on: each library with those crates (`catalogql` is the program).
-const RESERVED: [(&str, &[&str]); 31] = [
+const RESERVED: [(&str, &[&str]); 33] = [
     // Pure crates wait for nothing and reach nothing.
     (
         "tokio",
@@ -49,6 +50,7 @@ const RESERVED: [(&str, &[&str]); 31] = [
             "graphql",
             "graphql-http",
             "kube-api",
+            "grpc",
             "catalogql",
             "catalogql-client",
             "kubectl-catalog",
@@ -63,10 +65,12 @@ const RESERVED: [(&str, &[&str]); 31] = [
     ("tar", &["images", "testing"]),
     ("memmap2", &["store"]),
     ("rustix", &["loading", "catalogql"]),
-    ("axum", &["graphql-http", "catalogd-http", "kube-api", "pages", "catalogql"]),
+    ("axum", &["graphql-http", "catalogd-http", "kube-api", "grpc", "pages", "catalogql"]),
     // A WebSocket is an upgraded connection of hyper.
     ("hyper", &["graphql-http", "catalogql"]),
     ("h2", &["catalogql"]),
+    ("tonic", &["grpc"]),
+    ("prost", &["grpc", "catalogql"]),
     ("tokio-tungstenite", &["graphql-http"]),
     ("apollo-compiler", &["graphql"]),
     ("batsat", &["solve"]),

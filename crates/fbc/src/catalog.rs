@@ -304,6 +304,15 @@ impl Catalog {
         Bundle::new(self, id(at))
     }
 
+    /// Returns the entry at an index in the order of the packages, their channels and the entries of these.
+    ///
+    /// # Panics
+    /// Panics when the index is out of range.
+    pub fn entry_at(&self, at: usize) -> ChannelEntry<'_> {
+        assert!(at < self.index.entries.len(), "entry {at} of {}", self.index.entries.len());
+        ChannelEntry::new(self, id(at))
+    }
+
     /// Returns the number of blobs.
     pub fn meta_count(&self) -> usize {
         self.index.metas.len()

@@ -118,3 +118,4 @@ pub use digest::Digest;
 pub use origin::Origins;
 pub use outline::Outline;
 pub use problem::{Problem, ProblemCode, Problems, Severity};
+pub use quote::go_quote;

@@ -217,6 +217,11 @@ impl<'a> ChannelEntry<'a> {
         Self { catalog, id }
     }
 
+    /// Returns its index in the order of the packages, their channels and the entries of these.
+    pub fn place(self) -> usize {
+        self.id as usize
+    }
+
     /// Returns the channel of the entry.
     pub fn channel(self) -> Channel<'a> {
         Channel::new(self.catalog, self.record().channel)

@@ -36,6 +36,18 @@ impl<'a> JsonValue<'a> {
         Ok(fields)
     }
 
+    /// Reads fields of an object in one pass, those that are `null` too, and passes each with the index of its name.
+    ///
+    /// # Errors
+    /// If the value is neither an object nor `null`.
+    pub fn each_field(self, names: &[&str], mut field: impl FnMut(usize, Self)) -> Result<(), WrongType> {
+        self.each_member(|key, value| {
+            if let Some(at) = names.iter().position(|name| is_field(crate::json::RawText(key.0), name)) {
+                field(at, value);
+            }
+        })
+    }
+
     /// Reads the members of an object, in the order of the text.
     ///
     /// # Errors

@@ -1,0 +1,179 @@
+//! One call: its catalog, its turn, and its response.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{Request as HttpRequest, State};
+use axum::response::Response;
+use futures_util::{Stream, StreamExt as _, stream};
+use serving::Catalogs;
+use tokio::sync::OwnedSemaphorePermit;
+use tonic::codec::CompressionEncoding;
+use tonic::server::Grpc as Server;
+use tonic::{Code, Status, Streaming};
+
+use crate::choice::Choice;
+use crate::codec::Codec;
+use crate::health;
+use crate::message::Message;
+use crate::metrics::Call;
+use crate::reflection::{Reflection, SERVICES};
+use crate::registry::{Messages, Registry};
+use crate::wire::Request;
+use crate::{Grpc, MAX_REQUEST_BYTES, STREAM_TIME};
+
+/// Metadata without which the experimental service answers nothing.
+const EXPERIMENTAL: &str = "x-acknowledge-experimental";
+
+type Answers = Pin<Box<dyn Stream<Item = Result<Message, Status>> + Send>>;
+
+/// What a call needs beside its request.
+struct Context {
+    grpc: Grpc,
+    catalogs: Catalogs,
+    choice: Choice,
+    call: Call,
+    is_experimental: bool,
+}
+
+/// Responds to a request of a listener.
+pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> Response {
+    let call = match Call::of_path(request.uri().path()) {
+        Ok(call) => call,
+        Err(status) => {
+            grpc.metrics.count(Call::Unknown, status.code());
+            return status.into_http::<Body>();
+        }
+    };
+    let catalogs = request.extensions().get().unwrap_or(&grpc.catalogs).clone();
+    let choice = Choice::new(grpc.catalog.as_deref(), request.headers(), request.uri());
+    let is_experimental = request.headers().get(EXPERIMENTAL).is_some_and(|value| value == "true");
+    let context = Arc::new(Context { grpc, catalogs, choice, call, is_experimental });
+    let mut server = Server::new(Codec)
+        .accept_compressed(CompressionEncoding::Gzip)
+        .send_compressed(CompressionEncoding::Gzip)
+        .max_decoding_message_size(MAX_REQUEST_BYTES);
+    let response = if call == Call::Reflect {
+        server.streaming(Reflecting, request).await
+    } else {
+        server.server_streaming(Calling(Arc::clone(&context)), request).await
+    };
+    let (mut head, body) = response.into_parts();
+    let code = head.headers.get(Status::GRPC_STATUS).map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()));
+    // What Go's servers say of a message that is too large.
+    if code == Code::OutOfRange {
+        head.headers.insert(Status::GRPC_STATUS, (Code::ResourceExhausted as i32).into());
+    }
+    context.grpc.metrics.count(call, code);
+    Response::from_parts(head, Body::new(body))
+}
+
+struct Calling(Arc<Context>);
+
+impl tonic::server::ServerStreamingService<Request> for Calling {
+    type Response = Message;
+    type ResponseStream = Answers;
+    type Future = Pin<Box<dyn Future<Output = Result<tonic::Response<Answers>, Status>> + Send>>;
+
+    fn call(&mut self, request: tonic::Request<Request>) -> Self::Future {
+        let context = Arc::clone(&self.0);
+        Box::pin(async move { context.answer(request.into_inner()).await.map(tonic::Response::new) })
+    }
+}
+
+struct Reflecting;
+
+impl tonic::server::StreamingService<Request> for Reflecting {
+    type Response = Message;
+    type ResponseStream = Answers;
+    type Future = std::future::Ready<Result<tonic::Response<Answers>, Status>>;
+
+    fn call(&mut self, requests: tonic::Request<Streaming<Request>>) -> Self::Future {
+        let answers = requests.into_inner().scan(Reflection::default(), |reflection, request| {
+            std::future::ready(Some(request.and_then(|request| reflection.answer(&request))))
+        });
+        std::future::ready(Ok(tonic::Response::new(Box::pin(answers))))
+    }
+}
+
+impl Context {
+    async fn answer(&self, request: Request) -> Result<Answers, Status> {
+        if !request.is_utf8(&[1, 2, 3, 4]) {
+            let text = "grpc: error unmarshalling request: string field contains invalid UTF-8";
+            return Err(Status::internal(text));
+        }
+        let snapshot = self.catalogs.snapshot();
+        if self.call == Call::Check {
+            let answer = health::check(&request, &self.choice, &snapshot);
+            return Ok(stream::iter([Ok(answer)]).boxed());
+        }
+        if self.call == Call::ListCustomSchemas && !self.is_experimental {
+            return Ok(stream::empty().boxed());
+        }
+        let registry = Registry(self.choice.find(&snapshot)?);
+        drop(snapshot);
+        if self.call.is_search() {
+            let turn = self.grpc.turn(&self.grpc.searches).await;
+            let (call, found) = (self.call, tokio::task::spawn_blocking);
+            let messages = found(move || find(call, &registry, &request)).await;
+            drop(turn);
+            return Ok(in_time(messages.map_err(|error| Status::internal(error.to_string()))??, None));
+        }
+        let turn = if self.call.is_large() { Some(self.grpc.turn(&self.grpc.large).await) } else { None };
+        Ok(in_time(find(self.call, &registry, &request)?, turn))
+    }
+}
+
+/// Finds what a call answers.
+fn find(call: Call, registry: &Registry, request: &Request) -> Result<Messages, Status> {
+    match call {
+        Call::ListPackages => Ok(registry.list_packages()),
+        Call::GetPackage => registry.get_package(request),
+        Call::GetBundle => registry.get_bundle(request),
+        Call::GetBundleForChannel => registry.get_bundle_for_channel(request),
+        Call::GetChannelEntriesThatReplace => registry.get_channel_entries_that_replace(request),
+        Call::GetBundleThatReplaces => registry.get_bundle_that_replaces(request),
+        Call::GetChannelEntriesThatProvide => registry.get_channel_entries_that_provide(request),
+        Call::GetLatestChannelEntriesThatProvide => registry.get_latest_channel_entries_that_provide(request),
+        Call::GetDefaultBundleThatProvides => registry.get_default_bundle_that_provides(request),
+        Call::ListBundles => Ok(registry.list_bundles()),
+        Call::ListCustomSchemas => registry.list_custom_schemas(request),
+        Call::Check | Call::Reflect | Call::Unknown => Err(Status::unimplemented("not a call about a catalog")),
+    }
+}
+
+/// Makes a stream of messages, which ends with an error where a client takes too long for it. It keeps the permit until then.
+fn in_time(messages: Messages, permit: Option<OwnedSemaphorePermit>) -> Answers {
+    let begun = Instant::now();
+    stream::iter(messages)
+        .map(move |message| {
+            let _held = &permit;
+            if begun.elapsed() < STREAM_TIME {
+                return Ok(message);
+            }
+            Err(Status::deadline_exceeded(format!("the response took longer than {} s", STREAM_TIME.as_secs())))
+        })
+        .boxed()
+}
+
+impl Call {
+    /// Returns the call of a path, or the error that Go's servers answer.
+    fn of_path(path: &str) -> Result<Self, Status> {
+        let parts = path.strip_prefix('/').and_then(|path| path.rsplit_once('/'));
+        let Some((service, method)) = parts else {
+            return Err(Status::unimplemented(format!("malformed method name: {path:?}")));
+        };
+        if !SERVICES.contains(&service) {
+            return Err(Status::unimplemented(format!("unknown service {service}")));
+        }
+        match (service, method) {
+            ("grpc.health.v1.Health", "Watch" | "List") => {
+                Err(Status::unimplemented(format!("method {method} not implemented")))
+            }
+            _ => Self::named(service, method)
+                .ok_or_else(|| Status::unimplemented(format!("unknown method {method} for service {service}"))),
+        }
+    }
+}

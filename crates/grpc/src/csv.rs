@@ -1,0 +1,262 @@
+//! The `ClusterServiceVersion` that `opm serve` makes of an `olm.csv.metadata`, byte for byte: the fields of Go's structs in
+//! their order. Clients read it for display, and for what it owns and requires; it installs nothing.
+
+use fbc::catalog::{Bundle, JsonValue, Package, WrongType};
+
+use crate::json::{push_escaped, quoted};
+
+/// Type of the properties with inline manifests.
+pub(crate) const OBJECT: &str = "olm.bundle.object";
+
+/// Type of the property with what a `ClusterServiceVersion` displays.
+pub(crate) const METADATA: &str = "olm.csv.metadata";
+
+/// Maximum number of fields of an object that is read.
+const MAX_FIELDS: usize = 13;
+
+/// What a field holds.
+enum Shape {
+    Text,
+    Flag,
+    Number,
+    /// Any JSON, `null` too.
+    Any,
+    /// Texts by key.
+    Map,
+    Texts,
+    Object(&'static [Field]),
+    List(&'static [Field]),
+}
+
+/// A field of a Go struct.
+struct Field {
+    key: &'static str,
+    shape: Shape,
+    /// Whether it is written where it is empty or missing.
+    is_always: bool,
+}
+
+const fn always(key: &'static str, shape: Shape) -> Field {
+    Field { key, shape, is_always: true }
+}
+
+const fn unless_empty(key: &'static str, shape: Shape) -> Field {
+    Field { key, shape, is_always: false }
+}
+
+use Shape::{Any, Flag, List, Map, Number, Object, Text, Texts};
+
+const DESCRIPTOR: &[Field] = &[
+    always("path", Text),
+    unless_empty("displayName", Text),
+    unless_empty("description", Text),
+    unless_empty("x-descriptors", Texts),
+    unless_empty("value", Any),
+];
+const RESOURCE: &[Field] = &[always("name", Text), always("kind", Text), always("version", Text)];
+const CRD: &[Field] = &[
+    always("name", Text),
+    always("version", Text),
+    always("kind", Text),
+    unless_empty("displayName", Text),
+    unless_empty("description", Text),
+    unless_empty("resources", List(RESOURCE)),
+    unless_empty("statusDescriptors", List(DESCRIPTOR)),
+    unless_empty("specDescriptors", List(DESCRIPTOR)),
+    unless_empty("actionDescriptors", List(DESCRIPTOR)),
+];
+const API_SERVICE: &[Field] = &[
+    always("name", Text),
+    always("group", Text),
+    always("version", Text),
+    always("kind", Text),
+    unless_empty("deploymentName", Text),
+    unless_empty("containerPort", Number),
+    unless_empty("displayName", Text),
+    unless_empty("description", Text),
+    unless_empty("resources", List(RESOURCE)),
+    unless_empty("statusDescriptors", List(DESCRIPTOR)),
+    unless_empty("specDescriptors", List(DESCRIPTOR)),
+    unless_empty("actionDescriptors", List(DESCRIPTOR)),
+];
+const CRDS: &[Field] = &[unless_empty("owned", List(CRD)), unless_empty("required", List(CRD))];
+const API_SERVICES: &[Field] = &[unless_empty("owned", List(API_SERVICE)), unless_empty("required", List(API_SERVICE))];
+const API: &[Field] = &[always("group", Text), always("version", Text), always("kind", Text)];
+const LINK: &[Field] = &[unless_empty("name", Text), unless_empty("url", Text)];
+const MAINTAINER: &[Field] = &[unless_empty("name", Text), unless_empty("email", Text)];
+const INSTALL_MODE: &[Field] = &[always("type", Text), always("supported", Flag)];
+const RELATED_IMAGE: &[Field] = &[always("name", Text), always("image", Text)];
+
+const METADATA_FIELDS: &[Field] = &[unless_empty("labels", Map), unless_empty("annotations", Map)];
+const SPEC_FIELDS: [&[Field]; 5] = [
+    &[unless_empty("maturity", Text)],
+    &[always("crdDescriptions", Object(CRDS)), always("apiServiceDefinitions", Object(API_SERVICES))],
+    &[unless_empty("nativeAPIs", List(API)), unless_empty("minKubeVersion", Text), always("displayName", Text)],
+    &[
+        unless_empty("keywords", Texts),
+        unless_empty("maintainers", List(MAINTAINER)),
+        always("provider", Object(LINK)),
+        unless_empty("links", List(LINK)),
+    ],
+    &[unless_empty("installModes", List(INSTALL_MODE))],
+];
+
+/// Makes the `ClusterServiceVersion` of a bundle with one `olm.csv.metadata`.
+pub(crate) fn of_metadata(bundle: Bundle<'_>) -> Option<Vec<u8>> {
+    let metadata = bundle.properties().find(|property| property.type_name() == METADATA)?.value()?;
+    let mut out = Vec::new();
+    write(bundle, metadata, &mut out).ok().map(|()| out)
+}
+
+fn write(bundle: Bundle<'_>, metadata: JsonValue<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> {
+    let [maturity, definitions, names, people, modes] = SPEC_FIELDS;
+    let head = r#"{"kind":"ClusterServiceVersion","apiVersion":"operators.coreos.com/v1alpha1","metadata":{"name":"#;
+    out.extend_from_slice(head.as_bytes());
+    push_escaped(&quoted(bundle.name()), out);
+    write_fields(metadata, METADATA_FIELDS, out)?;
+    out.extend_from_slice(br#"},"spec":{"install":{"strategy":"deployment","spec":{"deployments":null}},"version":"#);
+    push_escaped(&quoted(bundle.version().unwrap_or_default()), out);
+    write_fields(metadata, maturity, out)?;
+    write_fields(metadata, definitions, out)?;
+    write_fields(metadata, names, out)?;
+    write_description(bundle.package(), metadata, out)?;
+    write_fields(metadata, people, out)?;
+    write_icon(bundle.package(), out)?;
+    write_fields(metadata, modes, out)?;
+    out.extend_from_slice(br#","cleanup":{"enabled":false}"#);
+    let [images] = bundle.meta().blob().fields(["relatedImages"])?;
+    if let Some(images) = images {
+        write_field("relatedImages", &List(RELATED_IMAGE), false, Some(images), out)?;
+    }
+    out.extend_from_slice(br#"},"status":{"cleanup":{}}}"#);
+    Ok(())
+}
+
+/// Writes the description of the bundle, or else that of its package.
+fn write_description(package: Package<'_>, metadata: JsonValue<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> {
+    let [own] = metadata.fields(["description"])?;
+    let own = own.map(JsonValue::text).transpose()?.filter(|text| !text.is_empty());
+    if let Some(text) = own.or_else(|| package.description()) {
+        write_field("description", &Text, false, Some(JsonValue::new(text.raw())), out)?;
+    }
+    Ok(())
+}
+
+/// Writes the icon of the package, if it has one.
+fn write_icon(package: Package<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> {
+    let [icon] = package.meta().blob().fields(["icon"])?;
+    let Some(icon) = icon else { return Ok(()) };
+    let [data, media_type] = icon.fields(["base64data", "mediatype"])?;
+    let data = data.map(JsonValue::text).transpose()?.map(|text| text.decode().replace(['\r', '\n'], ""));
+    out.extend_from_slice(br#","icon":[{"base64data":"#);
+    push_escaped(&quoted(&data.unwrap_or_default()), out);
+    write_field("mediatype", &Text, true, media_type, out)?;
+    out.extend_from_slice(b"}]");
+    Ok(())
+}
+
+/// Writes fields of an object, each behind a comma unless the object has just begun.
+fn write_fields(value: JsonValue<'_>, fields: &[Field], out: &mut Vec<u8>) -> Result<(), WrongType> {
+    let (mut names, mut found) = ([""; MAX_FIELDS], [None; MAX_FIELDS]);
+    names.iter_mut().zip(fields).for_each(|(name, field)| *name = field.key);
+    value.each_field(&names[..fields.len()], |at, value| {
+        let counts = value.raw() != b"null" || matches!(fields[at].shape, Any);
+        found[at] = if counts { Some(value) } else { found[at] };
+    })?;
+    fields.iter().zip(found).try_for_each(|(field, value)| {
+        let key = match field.key {
+            "crdDescriptions" => "customresourcedefinitions",
+            "apiServiceDefinitions" => "apiservicedefinitions",
+            key => key,
+        };
+        write_field(key, &field.shape, field.is_always, value, out)
+    })
+}
+
+/// Writes a field, unless it may be left out where it is empty.
+fn write_field(
+    key: &str,
+    shape: &Shape,
+    is_always: bool,
+    value: Option<JsonValue<'_>>,
+    out: &mut Vec<u8>,
+) -> Result<(), WrongType> {
+    let (start, nothing) = (out.len(), JsonValue::new(b"null"));
+    if out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    out.extend_from_slice(&[b"\"", key.as_bytes(), b"\":"].concat());
+    let is_empty = write_value(shape, value.unwrap_or(nothing), out)? || value.is_none();
+    if is_empty && !is_always {
+        out.truncate(start);
+    }
+    Ok(())
+}
+
+/// Writes a value, and returns whether it is empty.
+fn write_value(shape: &Shape, value: JsonValue<'_>, out: &mut Vec<u8>) -> Result<bool, WrongType> {
+    let is_empty = match shape {
+        Text => {
+            let text = value.text()?;
+            push_escaped(text.raw(), out);
+            text.is_empty()
+        }
+        Flag => {
+            out.extend_from_slice(if value.boolean()? { b"true" } else { b"false" });
+            false
+        }
+        Number | Any => {
+            push_escaped(value.raw(), out);
+            matches!(shape, Number) && value.raw() == b"0"
+        }
+        Map => {
+            let members = value.members()?;
+            let texts = members.iter().map(|(key, value)| (Some(key.raw()), *value));
+            write_all(*b"{}", texts, out, |value, out| write_value(&Text, value, out).map(drop))?
+        }
+        Texts => {
+            let texts = value.elements()?.into_iter().map(|value| (None, value));
+            write_all(*b"[]", texts, out, |value, out| write_value(&Text, value, out).map(drop))?
+        }
+        Object(fields) => {
+            write_object(value, fields, out)?;
+            false
+        }
+        List(fields) => {
+            let objects = value.elements()?.into_iter().map(|value| (None, value));
+            write_all(*b"[]", objects, out, |value, out| write_object(value, fields, out))?
+        }
+    };
+    Ok(is_empty)
+}
+
+fn write_object(value: JsonValue<'_>, fields: &[Field], out: &mut Vec<u8>) -> Result<(), WrongType> {
+    out.push(b'{');
+    write_fields(value, fields, out)?;
+    out.push(b'}');
+    Ok(())
+}
+
+/// Writes members or elements between brackets, and returns whether there are none.
+fn write_all<'t>(
+    [open, close]: [u8; 2],
+    values: impl Iterator<Item = (Option<&'t [u8]>, JsonValue<'t>)>,
+    out: &mut Vec<u8>,
+    write: impl Fn(JsonValue<'t>, &mut Vec<u8>) -> Result<(), WrongType>,
+) -> Result<bool, WrongType> {
+    out.push(open);
+    let mut is_empty = true;
+    for (key, value) in values {
+        if !is_empty {
+            out.push(b',');
+        }
+        is_empty = false;
+        if let Some(key) = key {
+            push_escaped(key, out);
+            out.push(b':');
+        }
+        write(value, out)?;
+    }
+    out.push(close);
+    Ok(is_empty)
+}

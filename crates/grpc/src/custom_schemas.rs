@@ -1,0 +1,44 @@
+//! Blobs of schemas that OLM does not know, as `google.protobuf.Struct`.
+
+use std::collections::BTreeMap;
+
+use fbc::catalog::Meta;
+use prost_types::value::Kind;
+use prost_types::{ListValue, Struct, Value};
+use serde_json::Value as Json;
+
+/// Maximum number of nested collections of a blob that is shown: what clients of every language read.
+pub const MAX_STRUCT_DEPTH: usize = 32;
+
+/// Returns whether upstream accepts a text as name of a schema or of its package: `^[a-zA-Z0-9][a-zA-Z0-9._-]*$`.
+pub(crate) fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    text.bytes().all(is_part) && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+}
+
+/// Converts a blob; `None` if it is nested too deep, or if a number is beyond what the protocol can say.
+pub(crate) fn to_struct(blob: Meta<'_>) -> Option<Struct> {
+    let Json::Object(members) = serde_json::from_slice(blob.blob().raw()).ok()? else { return None };
+    Some(Struct { fields: to_fields(members, MAX_STRUCT_DEPTH)? })
+}
+
+fn to_fields(members: serde_json::Map<String, Json>, depth: usize) -> Option<BTreeMap<String, Value>> {
+    let depth = depth.checked_sub(1)?;
+    members.into_iter().map(|(key, value)| Some((key, to_value(value, depth)?))).collect()
+}
+
+fn to_value(json: Json, depth: usize) -> Option<Value> {
+    let kind = match json {
+        Json::Null => Kind::NullValue(0),
+        Json::Bool(is_true) => Kind::BoolValue(is_true),
+        Json::Number(number) => Kind::NumberValue(number.as_f64()?),
+        Json::String(text) => Kind::StringValue(text),
+        Json::Array(elements) => {
+            let depth = depth.checked_sub(1)?;
+            let values = elements.into_iter().map(|element| to_value(element, depth)).collect::<Option<_>>()?;
+            Kind::ListValue(ListValue { values })
+        }
+        Json::Object(members) => Kind::StructValue(Struct { fields: to_fields(members, depth)? }),
+    };
+    Some(Value { kind: Some(kind) })
+}

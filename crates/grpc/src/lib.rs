@@ -1,0 +1,91 @@
+//! The gRPC API of a catalog of OLM v0, as `opm serve` serves it: `api.Registry`, `api.ExperimentalRegistry`, health and
+//! reflection, for all catalogs on one port.
+//!
+//! What a call finds, its order and its errors are upstream's; `docs/how-to/serve-olm-v0.md` says what differs. A call is
+//! answered from one snapshot, and its messages are written from the mapped lines when the client takes them. Packages that
+//! upstream refuses are absent. Who may see what is known elsewhere: a reader in the extensions of a request decides.
+
+#![deny(missing_docs)]
+
+mod bundle;
+mod calls;
+mod choice;
+mod codec;
+mod csv;
+mod custom_schemas;
+mod health;
+mod json;
+mod message;
+mod metrics;
+mod reflection;
+mod registry;
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use serving::Catalogs;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+pub use choice::CATALOG_METADATA;
+pub use custom_schemas::MAX_STRUCT_DEPTH;
+pub use metrics::{Call, GrpcMetrics, Outcome};
+
+/// Maximum size in bytes of a request message: a name of each kind, and room to spare.
+pub const MAX_REQUEST_BYTES: usize = 64 * 1024;
+
+/// Maximum number of responses with bundles or blobs that are being sent; further calls wait. Each may hold one bundle with
+/// all its manifests.
+pub const LARGE_RESPONSES: usize = 256;
+
+/// Maximum number of searches through a catalog at a time; further ones wait.
+pub const SEARCHES: usize = 2;
+
+/// Time in which a client must have taken a response.
+pub const STREAM_TIME: Duration = Duration::from_mins(10);
+
+/// The calls of a listener, or of several. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Grpc {
+    catalogs: Catalogs,
+    /// The catalog that all calls are about; `None` where they say so.
+    catalog: Option<Arc<str>>,
+    large: Arc<Semaphore>,
+    searches: Arc<Semaphore>,
+    metrics: Arc<GrpcMetrics>,
+}
+
+impl Grpc {
+    /// Answers from these catalogs, or from those in the extensions of a request.
+    pub fn new(catalogs: Catalogs) -> Self {
+        Self {
+            catalogs,
+            catalog: None,
+            large: Arc::new(Semaphore::new(LARGE_RESPONSES)),
+            searches: Arc::new(Semaphore::new(SEARCHES)),
+            metrics: Arc::default(),
+        }
+    }
+
+    /// The same for calls that are about one catalog, whatever they say, seen by this reader.
+    #[must_use]
+    pub fn of_catalog(&self, name: &str, catalogs: Catalogs) -> Self {
+        Self { catalogs, catalog: Some(name.into()), ..self.clone() }
+    }
+
+    /// What counts its calls.
+    pub fn metrics(&self) -> Arc<GrpcMetrics> {
+        Arc::clone(&self.metrics)
+    }
+
+    /// Returns the routes, for connections that speak HTTP/2.
+    pub fn router(&self) -> Router {
+        Router::new().fallback(calls::respond).with_state(self.clone())
+    }
+
+    /// Waits for a permit.
+    async fn turn(&self, permits: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+        Arc::clone(permits).acquire_owned().await.expect("nobody closes the semaphore")
+    }
+}

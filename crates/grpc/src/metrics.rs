@@ -1,0 +1,121 @@
+//! Counts calls.
+
+use ::metrics::{Counter, Family, labels};
+use tonic::Code;
+
+labels! {
+    /// A call, as metrics name it.
+    pub enum Call {
+        /// `api.Registry/ListPackages`
+        ListPackages = "ListPackages",
+        /// `api.Registry/GetPackage`
+        GetPackage = "GetPackage",
+        /// `api.Registry/GetBundle`
+        GetBundle = "GetBundle",
+        /// `api.Registry/GetBundleForChannel`
+        GetBundleForChannel = "GetBundleForChannel",
+        /// `api.Registry/GetChannelEntriesThatReplace`
+        GetChannelEntriesThatReplace = "GetChannelEntriesThatReplace",
+        /// `api.Registry/GetBundleThatReplaces`
+        GetBundleThatReplaces = "GetBundleThatReplaces",
+        /// `api.Registry/GetChannelEntriesThatProvide`
+        GetChannelEntriesThatProvide = "GetChannelEntriesThatProvide",
+        /// `api.Registry/GetLatestChannelEntriesThatProvide`
+        GetLatestChannelEntriesThatProvide = "GetLatestChannelEntriesThatProvide",
+        /// `api.Registry/GetDefaultBundleThatProvides`
+        GetDefaultBundleThatProvides = "GetDefaultBundleThatProvides",
+        /// `api.Registry/ListBundles`
+        ListBundles = "ListBundles",
+        /// `api.ExperimentalRegistry/ExperimentalListPackageCustomSchemas`
+        ListCustomSchemas = "ExperimentalListPackageCustomSchemas",
+        /// `grpc.health.v1.Health/Check`
+        Check = "Check",
+        /// `ServerReflectionInfo` of both versions of reflection.
+        Reflect = "ServerReflectionInfo",
+        /// Any other path.
+        Unknown = "other",
+    }
+}
+
+labels! {
+    /// How a call was answered.
+    pub enum Outcome {
+        /// `OK`
+        Ok = "OK",
+        /// `UNKNOWN`: what the call is about does not exist, as upstream says it.
+        Unknown = "UNKNOWN",
+        /// `INVALID_ARGUMENT`
+        InvalidArgument = "INVALID_ARGUMENT",
+        /// `FAILED_PRECONDITION`: it is not known which catalog the call is about.
+        FailedPrecondition = "FAILED_PRECONDITION",
+        /// `UNAVAILABLE`: no catalog is served.
+        Unavailable = "UNAVAILABLE",
+        /// `UNIMPLEMENTED`
+        Unimplemented = "UNIMPLEMENTED",
+        /// Any other status.
+        Other = "other",
+    }
+}
+
+/// Counts the calls of all listeners.
+#[derive(Debug, Default)]
+pub struct GrpcMetrics {
+    /// Calls by name, and by the status with which their response begins: `OK` where messages come first.
+    pub calls: Family<Call, Family<Outcome, Counter>>,
+}
+
+impl GrpcMetrics {
+    pub(crate) fn count(&self, call: Call, code: Code) {
+        let outcome = match code {
+            Code::Ok => Outcome::Ok,
+            Code::Unknown => Outcome::Unknown,
+            Code::InvalidArgument => Outcome::InvalidArgument,
+            Code::FailedPrecondition => Outcome::FailedPrecondition,
+            Code::Unavailable => Outcome::Unavailable,
+            Code::Unimplemented => Outcome::Unimplemented,
+            _ => Outcome::Other,
+        };
+        self.calls[call][outcome].increment();
+    }
+}
+
+impl Call {
+    /// Returns the call of a service and a method.
+    pub(crate) fn named(service: &str, method: &str) -> Option<Self> {
+        let call =
+            ::metrics::Label::ALL.iter().copied().find(|call: &Self| ::metrics::Label::as_str(*call) == method)?;
+        (call.service_matches(service) && call != Self::Unknown).then_some(call)
+    }
+
+    fn service_matches(self, service: &str) -> bool {
+        match self {
+            Self::Check => service == "grpc.health.v1.Health",
+            Self::Reflect => service.starts_with("grpc.reflection."),
+            Self::ListCustomSchemas => service == "api.ExperimentalRegistry",
+            _ => service == "api.Registry",
+        }
+    }
+
+    /// Returns whether the call looks through the whole catalog before it answers.
+    pub(crate) fn is_search(self) -> bool {
+        matches!(
+            self,
+            Self::GetChannelEntriesThatReplace
+                | Self::GetChannelEntriesThatProvide
+                | Self::GetLatestChannelEntriesThatProvide
+                | Self::GetDefaultBundleThatProvides
+        )
+    }
+
+    /// Returns whether its messages can have manifests or whole blobs.
+    pub(crate) fn is_large(self) -> bool {
+        matches!(
+            self,
+            Self::GetBundle
+                | Self::GetBundleForChannel
+                | Self::GetBundleThatReplaces
+                | Self::ListBundles
+                | Self::ListCustomSchemas
+        )
+    }
+}
