@@ -4,10 +4,7 @@
 //! A piece is blocks of DEFLATE (RFC 1951) that end on a byte and refer to nothing before them, so that pieces can follow each
 //! other in any order.
 
-use std::io::{self, Write};
-
-use flate2::Crc;
-use flate2::write::DeflateEncoder;
+use flate2::{Compress, CompressError, Crc, FlushCompress};
 
 use crate::coding::CompressionLevel;
 
@@ -20,12 +17,15 @@ const LAST_BLOCK: [u8; 5] = [1, 0, 0, 0xff, 0xff];
 /// Maximum number of bytes of a block that is not compressed.
 const STORED_BLOCK_BYTES: usize = 0xffff;
 
+/// Room for the compressed form of the shortest piece, in bytes.
+const MIN_ROOM: usize = 64;
+
 /// What the end of a stream says of the bytes of a piece: their number and their CRC-32.
 #[derive(Debug, Default)]
 pub struct Checksum(Crc);
 
 /// Compresses pieces. Its memory is bounded by the window of gzip, about 0.3 MiB, and the output.
-pub struct PieceEncoder(DeflateEncoder<Vec<u8>>);
+pub struct PieceEncoder(Compress);
 
 /// A stream to which pieces are added.
 pub struct JoinedGzip {
@@ -37,18 +37,26 @@ pub struct JoinedGzip {
 impl PieceEncoder {
     /// Creates an encoder.
     pub fn new(level: CompressionLevel) -> Self {
-        Self(DeflateEncoder::new(Vec::new(), level.gzip()))
+        Self(Compress::new(level.gzip(), false))
     }
 
     /// Compresses a piece.
-    pub fn compress(&mut self, bytes: &[u8]) -> io::Result<(Vec<u8>, Checksum)> {
-        self.0.write_all(bytes)?;
-        // Ends the blocks on a byte.
-        self.0.flush()?;
-        let piece = std::mem::take(self.0.get_mut());
-        // Forgets what further pieces must not refer to. What ends the stream is not wanted.
-        self.0.reset(Vec::new())?;
-        Ok((piece, Checksum::of(bytes)))
+    ///
+    /// # Errors
+    /// None in practice: what writes to memory and has a level cannot fail.
+    pub fn compress(&mut self, bytes: &[u8]) -> Result<(Vec<u8>, Checksum), CompressError> {
+        // Refers to nothing before the piece.
+        self.0.reset();
+        let mut piece = Vec::with_capacity(bytes.len() / 4 + MIN_ROOM);
+        loop {
+            let taken = usize::try_from(self.0.total_in()).unwrap_or(usize::MAX).min(bytes.len());
+            self.0.compress_vec(&bytes[taken..], &mut piece, FlushCompress::Sync)?;
+            // The blocks have ended on a byte when there was room for more.
+            if piece.len() < piece.capacity() {
+                return Ok((piece, Checksum::of(bytes)));
+            }
+            piece.reserve(piece.len());
+        }
     }
 }
 
@@ -81,7 +89,10 @@ impl JoinedGzip {
     }
 
     /// Compresses bytes, and adds them.
-    pub fn compress(&mut self, bytes: &[u8]) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// As for [`PieceEncoder::compress`].
+    pub fn compress(&mut self, bytes: &[u8]) -> Result<(), CompressError> {
         let (piece, checksum) = self.encoder.compress(bytes)?;
         self.output.extend_from_slice(&piece);
         self.checksum.combine(&checksum.0);
