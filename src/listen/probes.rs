@@ -1,12 +1,13 @@
 //! Liveness and readiness, as orchestrators probe them.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::RawQuery;
 use axum::http::StatusCode;
 use axum::routing::get;
+use tokio::sync::watch;
 
 /// Path of the liveness probe.
 const LIVENESS: &str = "/healthz";
@@ -17,7 +18,7 @@ const READINESS: &str = "/readyz";
 /// The readiness that `/readyz` reports. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Ready {
-    state: Arc<Mutex<Readiness>>,
+    state: Arc<watch::Sender<Readiness>>,
     /// Whether the names of catalogs are a secret.
     hides_names: bool,
 }
@@ -38,37 +39,38 @@ impl Ready {
 
     /// Marks the server as ready.
     pub fn set(&self) {
-        self.update(|state| state.is_ready = true);
+        self.state.send_modify(|state| state.is_ready = true);
     }
 
     /// Sets the catalogs that were not loaded yet, which `/readyz?verbose` names.
     pub fn set_late(&self, names: impl Iterator<Item = String>) {
         let late = names.collect();
-        self.update(|state| state.late = late);
+        self.state.send_modify(|state| state.late = late);
     }
 
-    fn update<T>(&self, change: impl FnOnce(&mut Readiness) -> T) -> T {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Waits until the server is ready.
+    pub async fn wait(&self) {
+        // The sender is there as long as this is.
+        let _ = self.state.subscribe().wait_for(|state| state.is_ready).await;
     }
 
     /// Responds to the probe, in the format of Kubernetes if it asks for more.
     fn respond(&self, is_verbose: bool) -> (StatusCode, String) {
-        self.update(|Readiness { is_ready, late }| {
-            let status = if *is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-            if !is_verbose {
-                return (status, if *is_ready { "ok\n" } else { "loading\n" }.to_owned());
-            }
-            let mut text = "[+]ping ok\n".to_owned();
-            if self.hides_names && !late.is_empty() {
-                // Writing to a string does not fail.
-                let _ = writeln!(text, "[-]catalogs failed: {} are loading for the first time", late.len());
-            }
-            for name in late.iter().filter(|_| !self.hides_names) {
-                // Writing to a string does not fail.
-                let _ = writeln!(text, "[-]catalog/{name} failed: loading for the first time");
-            }
-            (status, text + if *is_ready { "readyz check passed\n" } else { "readyz check failed\n" })
-        })
+        let Readiness { is_ready, late } = &*self.state.borrow();
+        let status = if *is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        if !is_verbose {
+            return (status, if *is_ready { "ok\n" } else { "loading\n" }.to_owned());
+        }
+        let mut text = "[+]ping ok\n".to_owned();
+        if self.hides_names && !late.is_empty() {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "[-]catalogs failed: {} are loading for the first time", late.len());
+        }
+        for name in late.iter().filter(|_| !self.hides_names) {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "[-]catalog/{name} failed: loading for the first time");
+        }
+        (status, text + if *is_ready { "readyz check passed\n" } else { "readyz check failed\n" })
     }
 }
 

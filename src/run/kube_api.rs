@@ -1,5 +1,6 @@
 //! The listener of the aggregated Kubernetes API.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use axum::Router;
 use axum::body::Bytes;
 use kube_api::{
     Attributes, Authorize, BOOKMARK_INTERVAL, CreateTextFile, Decision, KubeApi, KubeApiOptions, KubeApiTask, TextFile,
+    VersionFile,
 };
 use serde_json::{Value, json};
 use serving::{Catalogs, Visibility};
@@ -22,6 +24,9 @@ use super::version::build_info;
 use crate::args::KubeApiArgs;
 use crate::exchange::{Exchanges, Handler};
 use crate::listen::{AllowedHosts, ListenOptions, Listener, Ready, Tls};
+
+/// The file in the store that remembers resource versions of objects.
+const VERSIONS: &str = "kube-api.json";
 
 /// A listener of the API that does not serve yet.
 pub(super) struct KubeApiListener {
@@ -80,10 +85,14 @@ impl KubeApiListener {
         // Where callers are told apart, the API sees nothing by itself.
         let reader = if is_narrowed && access.is_some() { catalogs.visible(Visibility::none()) } else { catalogs };
         let authorize = access.map(|access| authorize(access.clone(), is_narrowed));
-        let (global_namespace, version) = (args.global_namespace.clone(), version());
-        let create_text_file = Some(create_text_file(folder));
-        let bookmark_interval = BOOKMARK_INTERVAL;
-        let options = KubeApiOptions { global_namespace, version, authorize, bookmark_interval, create_text_file };
+        let options = KubeApiOptions {
+            global_namespace: args.global_namespace.clone(),
+            version: version(),
+            authorize,
+            bookmark_interval: BOOKMARK_INTERVAL,
+            version_file: Some(Arc::new(StoredVersions(folder.join(VERSIONS)))),
+            create_text_file: Some(create_text_file(folder)),
+        };
         let (api, task) = KubeApi::new(reader, options);
         // kube-apiserver names the address at which it reaches the Service. A page that makes a browser send requests has no
         // credentials.
@@ -106,6 +115,7 @@ impl KubeApiListener {
     pub(super) fn run(self) -> RunningKubeApi {
         let (end, ended) = oneshot::channel();
         let Self { listener, routes, task, options, authenticator } = self;
+        let ready = options.ready.clone();
         let serving = tokio::spawn(async move {
             let mut ended = ended;
             if let Some((authenticator, tls)) = authenticator.zip(options.tls.clone()) {
@@ -117,7 +127,12 @@ impl KubeApiListener {
             }
             listener.serve(routes, options, async { _ = ended.await }).await;
         });
-        RunningKubeApi { serving, following: tokio::spawn(task.run()), end }
+        // Until the catalogs are loaded, no list is better than an empty one: clients would forget what they know.
+        let following = tokio::spawn(async move {
+            ready.wait().await;
+            task.run().await;
+        });
+        RunningKubeApi { serving, following, end }
     }
 }
 
@@ -184,6 +199,22 @@ fn refused(denied: Denied) -> Decision {
         Denied::Forbidden { user } => Decision::Deny { user, reason: None },
         Denied::Impersonation => Decision::Refuse(denied.to_string()),
         Denied::Unavailable => Decision::Unknown(denied.to_string()),
+    }
+}
+
+/// The file in the folder of the store.
+struct StoredVersions(PathBuf);
+
+impl VersionFile for StoredVersions {
+    fn read(&self) -> Option<Vec<u8>> {
+        fs::read(&self.0).ok()
+    }
+
+    fn write(&self, bytes: &[u8]) {
+        let new = self.0.with_extension("json.new");
+        if let Err(error) = fs::write(&new, bytes).and_then(|()| fs::rename(&new, &self.0)) {
+            tracing::warn!(path = %self.0.display(), %error, "cannot remember the resource versions of objects");
+        }
     }
 }
 

@@ -78,6 +78,14 @@ impl Informer {
         eventually(|| (self.state() == *expected).then_some(()));
     }
 
+    /// How many notifications told nothing new.
+    #[track_caller]
+    fn count_repeated(&self) -> usize {
+        let lines =
+            self.lines.lock().expect("no writer panics").iter().filter(|line| line["event"].is_string()).count();
+        lines - self.replay().1
+    }
+
     /// What was added, updated and deleted in turn, and how many of these notifications told something new.
     #[track_caller]
     fn replay(&self) -> (State, usize) {
@@ -135,8 +143,16 @@ fn an_informer_neither_loses_nor_doubles_a_package_whatever_happens() {
     informer.wait_for(&content(0));
     for number in 1..=CONTENTS {
         match number {
-            // The resource versions of another process are none of its own: the informer lists again.
+            // What the informer knows is not served any more: it lists again.
             6 => api.restart(|| publish(&folder, number)),
+            // Nothing has changed: it goes on.
+            9 => {
+                let before = informer.count_repeated();
+                api.restart(|| ());
+                publish(&folder, number);
+                informer.wait_for(&content(number));
+                assert_eq!(informer.count_repeated(), before, "no object is told again after a restart");
+            }
             // The API server ends every watch.
             12 => {
                 api.plane.stop_api_server();

@@ -15,10 +15,11 @@ use crate::item::Item;
 use crate::json::{JsonText, JsonWriter};
 use crate::kind::Kind;
 use crate::negotiation::{Format, Shape};
-use crate::options::{self, IncludeObject, Options, Selection, VIEWS};
+use crate::options::{IncludeObject, Options, Selection};
 use crate::published::{CatalogObjects, Listed, Published};
 use crate::response;
 use crate::status::Status;
+use crate::version::{self, ResourceVersion};
 
 /// The objects of a kind that a request sees: those of a namespace and of the global one, or all.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ pub(crate) struct Collection {
     /// What the caller may see.
     pub(crate) reader: Catalogs,
     /// Tells sets of visible catalogs apart, most of the time.
-    pub(crate) view: u64,
+    view: u64,
     selection: Selection,
 }
 
@@ -40,7 +41,7 @@ pub(crate) type Place = (usize, usize);
 impl Collection {
     pub(crate) fn new(kind: Kind, namespace: Option<&str>, global_namespace: &Arc<str>, reader: Catalogs) -> Self {
         let (namespace, global_namespace) = (namespace.map(str::to_owned), Arc::clone(global_namespace));
-        let view = options::view(reader.visibility());
+        let view = version::view(reader.visibility());
         Self { kind, namespace, global_namespace, reader, view, selection: Selection::default() }
     }
 
@@ -73,9 +74,59 @@ impl Collection {
         self.sees(objects) && self.selects(objects, listed)
     }
 
-    /// Returns the resource version of a revision, as the caller knows it.
+    /// Returns the resource version of a change, as the caller knows it.
     pub(crate) fn version(&self, revision: u64) -> u64 {
-        revision * VIEWS + self.view
+        ResourceVersion::Change { revision, view: self.view }.number()
+    }
+
+    /// Returns the resource version of a state, as a caller knows it that has seen this tick.
+    pub(crate) fn state_version(&self, state: &Published, seen: u64) -> u64 {
+        let fingerprint = self.fingerprint(&state.objects());
+        ResourceVersion::State { tick: version::tick(state.revision).max(seen), fingerprint }.number()
+    }
+
+    fn fingerprint(&self, catalogs: &[Arc<CatalogObjects>]) -> u64 {
+        let visible = catalogs.iter().filter(|objects| self.reader.visibility().contains(&objects.catalog));
+        version::fingerprint(visible.map(|objects| &objects.fingerprint))
+    }
+
+    /// Returns the revision and the objects of what a client knows by a resource version; `None` if nobody knows that any more.
+    pub(crate) fn known_at(
+        &self,
+        state: &Published,
+        version: ResourceVersion,
+    ) -> Option<(u64, Vec<Arc<CatalogObjects>>)> {
+        match version {
+            ResourceVersion::Any => Some((0, Vec::new())),
+            ResourceVersion::State { fingerprint, .. } => {
+                state.find_state(|catalogs| self.fingerprint(catalogs) == fingerprint)
+            }
+            ResourceVersion::Change { revision, view } => {
+                // What another process has issued, or somebody who sees other catalogs has got, says nothing here.
+                if !state.has_issued(revision) || view != self.view {
+                    return None;
+                }
+                let former = state.former_at(revision)?;
+                Some((revision, former.catalogs.clone()))
+            }
+        }
+    }
+
+    /// Returns whether a state is not older than a resource version.
+    pub(crate) fn has_reached(&self, state: &Published, wanted: ResourceVersion) -> bool {
+        match wanted {
+            ResourceVersion::Any => true,
+            ResourceVersion::State { tick, .. } => {
+                tick <= version::tick(state.revision) || self.known_at(state, wanted).is_some()
+            }
+            ResourceVersion::Change { revision, .. } => revision <= state.revision,
+        }
+    }
+
+    /// Returns whether a resource version is that of a state, for the caller.
+    fn is_current(&self, state: &Published, version: ResourceVersion) -> bool {
+        let current = self.fingerprint(&state.objects());
+        matches!(version, ResourceVersion::State { fingerprint, .. } if fingerprint == current)
     }
 
     /// Returns the namespace in which the request sees the objects of a catalog.
@@ -172,14 +223,14 @@ impl Collection {
     ) -> Result<Response, Status> {
         let (mut places, continuation) = (self.places(state), options.continuation()?);
         let wanted = continuation.as_ref().and_then(|token| token.revision);
-        let (exact, _) = options.resource_version()?;
-        let current = self.version(state.revision);
-        if options.is_exact() && exact != state.revision {
-            let exact = self.version(exact);
+        let exact = options.resource_version()?;
+        let current = self.state_version(state, exact.tick());
+        if options.is_exact() && !self.is_current(state, exact) {
+            let exact = exact.number();
             return Err(Status::expired(format!("The resourceVersion for the provided list is too old: {exact}")));
         }
         if let Some(Continuation { after, .. }) = &continuation {
-            if wanted.is_some_and(|wanted| wanted != current) {
+            if wanted.is_some_and(|wanted| !self.is_current(state, ResourceVersion::from_number(wanted))) {
                 let resume = Continuation { revision: None, after: after.clone() }.token();
                 let error = Status::expired(
                     "the list has changed since its first page: start again, or go on with the token of this response, \
@@ -236,7 +287,7 @@ impl Collection {
         places.truncate(limit);
         let key = self.key(state, places[limit - 1]);
         let after = (key.0.to_owned(), key.1.to_owned(), key.3.to_owned());
-        let token = Continuation { revision: is_consistent.then_some(self.version(state.revision)), after }.token();
+        let token = Continuation { revision: is_consistent.then(|| self.state_version(state, 0)), after }.token();
         (places, Some((token, remaining)))
     }
 

@@ -21,10 +21,12 @@ mod negotiation;
 mod openapi;
 mod options;
 mod published;
+mod remembered;
 mod request;
 mod response;
 mod status;
 mod texts;
+mod version;
 mod watching;
 
 use std::fmt;
@@ -43,6 +45,7 @@ use tokio::time::timeout;
 pub use access::{Attributes, Authorize, Decision, ResourceAttributes};
 pub use chunks::{CHUNK_BYTES, MAX_STREAMED_LISTS};
 pub use published::FORMER_STATES;
+pub use remembered::VersionFile;
 pub use texts::{CreateTextFile, KEPT_TEXT_BYTES, TextFile};
 pub use watching::{BOOKMARK_INTERVAL, MAX_WATCHES, RENEWAL_INTERVAL};
 
@@ -50,9 +53,11 @@ use collection::Collection;
 use negotiation::{Format, Shape, Target};
 use options::Options;
 use published::Published;
+use remembered::Remembered;
 use request::{Object, Route};
 use status::Status;
 use texts::TextRoom;
+use version::ResourceVersion;
 
 /// How long a request waits for a resource version that is not there yet.
 pub const RESOURCE_VERSION_WAIT: Duration = Duration::from_secs(3);
@@ -74,6 +79,8 @@ pub struct KubeApiOptions {
     /// Creates the files in which texts of manifests are kept, up to [`KEPT_TEXT_BYTES`]; without it they are made again for each
     /// response.
     pub create_text_file: Option<CreateTextFile>,
+    /// Where resource versions of objects are remembered for the next start; without it, all objects have new ones then.
+    pub version_file: Option<Arc<dyn VersionFile>>,
 }
 
 /// The API over the published set. Clones are cheap and see the same.
@@ -103,8 +110,9 @@ impl KubeApi {
     /// Creates an API, and the task without which it has no objects. Requests that are allowed without a reader of their own
     /// see what this one sees.
     pub fn new(catalogs: Catalogs, options: KubeApiOptions) -> (Self, KubeApiTask) {
-        let (sender, states) = watch::channel(Arc::default());
-        let KubeApiOptions { global_namespace, version, authorize, bookmark_interval, create_text_file } = options;
+        let KubeApiOptions { global_namespace, version, authorize, bookmark_interval, create_text_file, version_file } =
+            options;
+        let (sender, states) = watch::channel(Arc::new(Published::new(Remembered::open(version_file))));
         let room = TextRoom::new(create_text_file, KEPT_TEXT_BYTES);
         let api = Self(Arc::new(Shared {
             catalogs,
@@ -152,8 +160,8 @@ impl KubeApi {
         if head.method != Method::GET {
             return Err(Status::method_not_allowed());
         }
-        let state = self.state(kind).await?;
         let collection = Collection::new(kind, object.namespace.as_deref(), &self.0.global_namespace, reader);
+        let state = self.state_since(&collection, ResourceVersion::Any).await?;
         if let Some(name) = &object.name {
             if object.subresource.is_some() {
                 return Ok(icon::respond(head, &collection, &state, name));
@@ -182,8 +190,7 @@ impl KubeApi {
         let selection = options.selection(kind)?;
         options.validate()?;
         let collection = collection.select(selection);
-        let (wanted, _) = options.resource_version()?;
-        let state = self.state_since(kind, wanted).await?;
+        let state = self.state_since(&collection, options.resource_version()?).await?;
         if options.is_watch() {
             let permit = Arc::clone(&self.0.watches).try_acquire_owned().map_err(|_| chunks::overloaded())?;
             return watching::respond(
@@ -214,25 +221,25 @@ impl KubeApi {
         Ok(reader.unwrap_or(own))
     }
 
-    /// Returns the current state, with the objects of a kind listed.
-    async fn state(&self, kind: kind::Kind) -> Result<Arc<Published>, Status> {
-        self.state_since(kind, 1).await
-    }
-
-    /// Waits for a state of at least this resource version that has all changes of the published set so far.
-    async fn state_since(&self, kind: kind::Kind, revision: u64) -> Result<Arc<Published>, Status> {
-        let (mut states, revision) = (self.0.states.clone(), revision.max(1));
+    /// Waits for a state of at least this resource version that has all changes of the published set so far, and lists the objects
+    /// of the kind in it.
+    async fn state_since(&self, collection: &Collection, wanted: ResourceVersion) -> Result<Arc<Published>, Status> {
+        let mut states = self.0.states.clone();
         let changes = *self.0.catalogs.changes().borrow();
         let is_first = states.borrow().revision == 0;
         let wait = if is_first { FIRST_STATE_WAIT } else { RESOURCE_VERSION_WAIT };
-        let is_wanted = |state: &Arc<Published>| state.revision >= revision && state.changes >= changes;
+        let has_reached = |state: &Published| state.revision > 0 && collection.has_reached(state, wanted);
+        let is_wanted = |state: &Arc<Published>| state.changes >= changes && has_reached(state);
         let _ = timeout(wait, states.wait_for(is_wanted)).await;
         let state = Arc::clone(&states.borrow());
         // While the objects of a large catalog are still compared, the state before is shown.
-        if state.revision < revision {
-            return Err(Status::too_large_version(revision * options::VIEWS, state.revision * options::VIEWS));
+        if state.revision == 0 {
+            return Err(Status::unavailable("the catalogs are being loaded: try again later"));
         }
-        Ok(prepared(state, kind).await)
+        if !has_reached(&state) {
+            return Err(Status::too_large_version(wanted.number(), collection.state_version(&state, 0)));
+        }
+        Ok(prepared(state, collection.kind).await)
     }
 }
 

@@ -4,18 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fbc::selector::Selector;
-use serving::Visibility;
 
 use crate::continuation::Continuation;
 use crate::fields::FieldSelector;
 use crate::kind::Kind;
 use crate::negotiation::Format;
-use crate::published::hash_parts;
 use crate::status::Status;
-
-/// Number of views: what a revision is multiplied by in resource versions, whose last digits tell which catalogs the caller sees.
-/// A watch that goes on after the caller's rights have changed would otherwise miss what changed with them.
-pub(crate) const VIEWS: u64 = 1_000;
+use crate::version::ResourceVersion;
 
 /// The parameters of a request. Unknown ones are ignored.
 #[derive(Debug)]
@@ -115,13 +110,9 @@ impl Options {
         Ok(())
     }
 
-    /// Returns the revision that the state must have at least, 0 for any, and the view that the client knows it by.
-    pub(crate) fn resource_version(&self) -> Result<(u64, u64), Status> {
-        let Some(text) = self.given("resourceVersion") else { return Ok((0, 0)) };
-        let version = text.parse::<u64>().map_err(|_| {
-            Status::bad_request(format!("resourceVersion: Invalid value: \"{text}\": must be a decimal number"))
-        })?;
-        Ok((version / VIEWS, version % VIEWS))
+    /// Returns the resource version of the request.
+    pub(crate) fn resource_version(&self) -> Result<ResourceVersion, Status> {
+        ResourceVersion::parse(self.get("resourceVersion").unwrap_or_default())
     }
 
     /// Returns whether the state must have exactly the resource version.
@@ -161,12 +152,4 @@ impl Options {
         let Some(text) = self.given(name) else { return Ok(0) };
         text.parse().map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing \"{text}\": invalid syntax")))
     }
-}
-
-/// Returns the last digits of resource versions for whoever sees these catalogs: 0 for all, else by their names. Sets that differ
-/// have the same digits once in a thousand times.
-pub(crate) fn view(visibility: &Visibility) -> u64 {
-    let Visibility::Only(names) = visibility else { return 0 };
-    let hash = hash_parts(names.iter().map(String::as_bytes));
-    1 + u64::from(u16::from_le_bytes([hash[0], hash[1]])) % (VIEWS - 1)
 }

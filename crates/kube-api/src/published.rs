@@ -16,15 +16,20 @@ use tokio::sync::watch;
 use crate::chunks::CHUNK_BYTES;
 use crate::kind::Kind;
 use crate::manifest::CatalogSource;
+use crate::remembered::Remembered;
 use crate::texts::{TextRoom, Texts};
+use crate::version::first_revision;
 
 /// Number of former states that a watch can begin at. An older one is answered with 410, and the client lists again.
 pub const FORMER_STATES: usize = 16;
 
+/// How objects are made of contents: other builds may make others.
+pub(crate) const FORMAT: &str = env!("CARGO_PKG_VERSION");
+
 /// All objects at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct Published {
-    /// First revision of its range: microseconds since 1970 or one more than the last, whichever is greater.
+    /// First revision of its range.
     first: u64,
     /// Revision of the state: the last one of its range.
     pub(crate) revision: u64,
@@ -35,6 +40,7 @@ pub(crate) struct Published {
     deletions: Vec<Deletion>,
     /// States before this one, latest first.
     former: Vec<FormerState>,
+    remembered: Arc<Remembered>,
 }
 
 /// What a catalog had before a state: objects that the state has not were deleted then.
@@ -70,9 +76,14 @@ pub(crate) struct CatalogObjects {
     pub(crate) priority: i32,
     /// Name under which the catalog is served.
     pub(crate) catalog: String,
+    /// Of everything that its objects show.
+    pub(crate) fingerprint: [u8; 16],
     /// Revision at which the first of its objects changed, if it did not keep its own; each has the next one.
     first: u64,
     kinds: [OnceLock<Vec<Listed>>; Kind::ALL.len()],
+    /// Revisions that its objects may have kept from before the start: only in the first state, because a watch that knows it would
+    /// take later objects with former revisions for known.
+    remembered: Option<Arc<Remembered>>,
 }
 
 /// An object in the list of its kind, which is sorted by name.
@@ -109,7 +120,12 @@ pub(crate) async fn follow(
         let (snapshot, before) = (catalogs.published(), states.borrow().clone());
         let (namespace, room) = (Arc::clone(&global_namespace), room.clone());
         // Objects of a large catalog take a while to compare.
-        let next = tokio::task::spawn_blocking(move || before.next(&snapshot, count, &namespace, &room)).await;
+        let next = tokio::task::spawn_blocking(move || {
+            let next = before.next(&snapshot, count, &namespace, &room);
+            next.remembered.write(&next);
+            next
+        });
+        let next = next.await;
         if let Ok(next) = next {
             states.send_replace(Arc::new(next));
         }
@@ -120,10 +136,15 @@ pub(crate) async fn follow(
 }
 
 impl Published {
+    /// Returns what there is before the first state.
+    pub(crate) fn new(remembered: Remembered) -> Self {
+        Self { remembered: Arc::new(remembered), ..Self::default() }
+    }
+
     /// Returns the state of a snapshot. Its revision is that of `self` if no object changed.
     fn next(&self, snapshot: &Snapshot, changes: u64, global_namespace: &str, room: &TextRoom) -> Self {
-        let now = u64::try_from(Timestamp::now().as_microsecond()).unwrap_or_default();
-        let first = now.max(self.revision + 1);
+        let first = first_revision(Timestamp::now(), self.revision.max(self.remembered.last()));
+        let remembered = &self.remembered;
         let (mut revision, mut deletions, mut catalogs) = (first, Vec::new(), Vec::<PublishedCatalog>::new());
         for served in snapshot.by_name() {
             let before = self.catalogs.iter().find(|catalog| catalog.served.name == served.name);
@@ -133,7 +154,11 @@ impl Published {
             let texts = equal.map_or_else(|| Texts::new(room), |equal| Arc::clone(&equal.texts));
             let objects = match same {
                 Some(same) => Arc::clone(&same.objects),
-                None => Arc::new(CatalogObjects::new(served, global_namespace, (revision, &texts), before)),
+                None => {
+                    let mut objects = CatalogObjects::new(served, global_namespace, (revision, &texts), before);
+                    objects.remembered = (self.revision == 0).then(|| Arc::clone(remembered));
+                    Arc::new(objects)
+                }
             };
             let catalog = PublishedCatalog { served: Arc::clone(served), objects, texts };
             if same.is_none() {
@@ -147,7 +172,8 @@ impl Published {
         }
         if revision == first && self.revision > 0 {
             let (deletions, former) = (self.deletions.clone(), self.former.clone());
-            return Self { first: self.first, revision: self.revision, changes, catalogs, deletions, former };
+            let (first, revision, remembered) = (self.first, self.revision, Arc::clone(remembered));
+            return Self { first, revision, changes, catalogs, deletions, former, remembered };
         }
         let mut former = self.former.clone();
         if self.revision > 0 {
@@ -156,10 +182,11 @@ impl Published {
             former.insert(0, FormerState { first, revision, catalogs: self.objects(), deletions });
             former.truncate(FORMER_STATES);
         }
-        Self { first, revision, changes, catalogs, deletions, former }
+        Self { first, revision, changes, catalogs, deletions, former, remembered: Arc::clone(remembered) }
     }
 
-    /// Returns whether it or a former state has this revision in its range: clients know no others of this process.
+    /// Returns whether it or a former state has this revision in its range: clients know no others of this process. Other processes
+    /// have ranges of their own.
     pub(crate) fn has_issued(&self, revision: u64) -> bool {
         let own = [(self.first, self.revision)];
         let former = self.former.iter().map(|former| (former.first, former.revision));
@@ -179,6 +206,16 @@ impl Published {
             .map(|former| (former.revision, &former.deletions, former.catalogs.iter().collect::<Vec<_>>()));
         let later = [own].into_iter().chain(former).filter(move |(last, ..)| *last > revision);
         later.flat_map(|(_, deletions, catalogs)| deletions.iter().map(move |deletion| (deletion, catalogs.clone())))
+    }
+
+    /// Returns the revision and the objects of the latest state that is like this, of itself and the former ones.
+    pub(crate) fn find_state(
+        &self,
+        is_it: impl Fn(&[Arc<CatalogObjects>]) -> bool,
+    ) -> Option<(u64, Vec<Arc<CatalogObjects>>)> {
+        let own = std::iter::once_with(|| (self.revision, self.objects()));
+        let former = self.former.iter().map(|former| (former.revision, former.catalogs.clone()));
+        own.chain(former).find(|(_, catalogs)| is_it(catalogs))
     }
 
     /// Returns the former state in effect at a revision; `None` if it is too old.
@@ -207,6 +244,7 @@ impl Published {
         for catalog in &self.catalogs {
             catalog.listed(kind);
         }
+        self.remembered.write(self);
     }
 
     /// Returns whether the objects of a kind are listed.
@@ -218,8 +256,14 @@ impl Published {
 impl PublishedCatalog {
     /// Returns the objects of a kind, sorted by name; lists them if that has not been done.
     pub(crate) fn listed(&self, kind: Kind) -> &[Listed] {
-        let CatalogObjects { kinds, source, first, .. } = &*self.objects;
-        kinds[kind as usize].get_or_init(|| list(kind, &self.served, source, &self.texts, *first))
+        let CatalogObjects { kinds, source, first, catalog, remembered, .. } = &*self.objects;
+        kinds[kind as usize].get_or_init(|| {
+            let mut listed = list(kind, &self.served, source, &self.texts, *first);
+            if let Some(remembered) = remembered {
+                remembered.restore(catalog, kind, &mut listed);
+            }
+            listed
+        })
     }
 
     /// Returns how many objects of one kind there may be, at least one.
@@ -256,7 +300,14 @@ impl CatalogObjects {
             cell
         });
         let (priority, catalog) = (served.metadata.priority, served.name.clone());
-        Self { source, priority, catalog, first, kinds }
+        let facts = format!("{FORMAT}{catalog:?}{:?}{source:?}{priority}", served.content.digest);
+        let fingerprint = hash_parts([facts.as_bytes()]);
+        Self { source, priority, catalog, fingerprint, first, kinds, remembered: None }
+    }
+
+    /// Returns whether its objects may have revisions from before the start.
+    pub(crate) fn remembers(&self) -> bool {
+        self.remembered.is_some()
     }
 
     /// Finds an object of a kind, if they are listed.

@@ -49,6 +49,10 @@ struct Watch {
     end: Instant,
     bookmarks: Option<Instant>,
     bookmark_interval: Duration,
+    /// Whether a bookmark is due, behind the events of a change: other processes know the state that they led to.
+    is_behind: bool,
+    /// Tick of the resource version at which the client began. Another replica may have made it, whose state is younger.
+    began: u64,
     /// When the caller's rights are asked for next; `None` where nobody's rights are evaluated.
     renewal: Option<Instant>,
     /// Whether nothing follows any more.
@@ -75,29 +79,22 @@ pub(crate) fn respond(
     (shape, bookmark_interval): (Shape, Duration),
     permit: OwnedSemaphorePermit,
 ) -> Result<Response, Status> {
-    let (since, view) = options.resource_version()?;
-    let events = match since {
-        0 => changes(&collection, 0, &[], &state),
-        // What another process has issued, or somebody who sees other catalogs has got, says nothing here.
-        since if !state.has_issued(since) || view != collection.view => {
-            return Err(too_old(&collection, since, &state));
-        }
-        since if since == state.revision => VecDeque::new(),
-        since => {
-            let former = state.former_at(since).ok_or_else(|| too_old(&collection, since, &state))?;
-            let is_known = former.catalogs.iter().all(|objects| objects.known(collection.kind).is_some());
-            if !is_known {
-                return Err(too_old(&collection, since, &state));
-            }
-            changes(&collection, since, &former.catalogs, &state)
-        }
+    let version = options.resource_version()?;
+    let known = collection.known_at(&state, version);
+    let is_listed = |objects: &Arc<CatalogObjects>| objects.known(collection.kind).is_some();
+    let Some((since, former)) = known.filter(|(_, former)| former.iter().all(is_listed)) else {
+        let oldest = collection.version(state.oldest());
+        return Err(Status::expired(format!("too old resource version: {} ({oldest})", version.number())));
     };
+    let events = changes(&collection, since, &former, &state);
     let now = Instant::now();
     let timeout = options.timeout()?.unwrap_or_else(|| DEFAULT_TIMEOUT.mul_f64(1.0 + fastrand::f64()));
     let bookmarks = options.is_set("allowWatchBookmarks").then(|| now + bookmark_interval);
     let (include, end) = (options.include_object()?, now + timeout);
     let renewal = collection.reader.has_caller().then(|| now + RENEWAL_INTERVAL);
     let watch = Watch {
+        is_behind: !events.is_empty(),
+        began: version.tick(),
         collection,
         states,
         state,
@@ -117,11 +114,6 @@ pub(crate) fn respond(
         Some((Ok::<_, std::convert::Infallible>(frame), watch))
     });
     Ok(response::typed(Body::from_stream(frames), Format::Json.media_type()))
-}
-
-fn too_old(collection: &Collection, since: u64, state: &Published) -> Status {
-    let [since, oldest] = [since, state.oldest()].map(|revision| collection.version(revision));
-    Status::expired(format!("too old resource version: {since} ({oldest})"))
 }
 
 /// Returns the changes of a collection after a revision, in the order of theirs. `former` has the objects of the last state at
@@ -181,6 +173,9 @@ impl Watch {
             if self.has_ended {
                 return None;
             }
+            if std::mem::take(&mut self.is_behind) && self.bookmarks.is_some() {
+                return Some(self.bookmark());
+            }
             let (bookmark, renewal) = (self.bookmarks, self.renewal);
             tokio::select! {
                 changed = self.states.changed() => {
@@ -207,6 +202,7 @@ impl Watch {
         let next = Arc::clone(&self.states.borrow_and_update());
         let next = crate::prepared(next, self.collection.kind).await;
         self.events = changes(&self.collection, self.state.revision, &self.state.objects(), &next);
+        self.is_behind = true;
         self.state = next;
     }
 
@@ -273,7 +269,8 @@ impl Watch {
 
     /// Returns the line that tells the client the current resource version.
     fn bookmark(&self) -> Bytes {
-        let (kind, current) = (self.collection.kind, self.collection.version(self.state.revision));
+        let kind = self.collection.kind;
+        let current = self.collection.state_version(&self.state, self.began);
         let mut out = JsonWriter::default();
         out.open(b'{');
         out.text_member("type", "BOOKMARK");

@@ -105,11 +105,25 @@ impl Api {
         authorize: Option<Authorize>,
         create_text_file: Option<CreateTextFile>,
     ) -> Self {
+        Self::with_options((writer, readers), |options| KubeApiOptions { authorize, create_text_file, ..options })
+    }
+
+    fn with_options(
+        (writer, readers): (CatalogsWriter, Catalogs),
+        change: impl FnOnce(KubeApiOptions) -> KubeApiOptions,
+    ) -> Self {
         let version = json!({ "gitVersion": "v1" });
         let bookmark_interval = Duration::from_millis(50);
         let global_namespace = "olm".to_owned();
-        let options = KubeApiOptions { global_namespace, version, authorize, bookmark_interval, create_text_file };
-        let (api, task) = KubeApi::new(readers, options);
+        let options = KubeApiOptions {
+            global_namespace,
+            version,
+            authorize: None,
+            bookmark_interval,
+            create_text_file: None,
+            version_file: None,
+        };
+        let (api, task) = KubeApi::new(readers, change(options));
         tokio::spawn(task.run());
         Self { router: api.router(), writer }
     }
@@ -150,7 +164,7 @@ impl Api {
     async fn wait_for_change(&self, before: u64) {
         let next = format!(
             "/apis/packages.operators.coreos.com/v1/packagemanifests?limit=1&resourceVersion={}",
-            before + 1_000
+            ((before >> 29) + 1) << 29
         );
         assert_eq!(self.get(&next).await.status, 200);
     }

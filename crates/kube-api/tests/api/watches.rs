@@ -1,10 +1,12 @@
 //! Watches, which upstream has not.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, BodyDataStream};
 use axum::http::Request;
 use futures_util::StreamExt as _;
+use kube_api::{KubeApiOptions, VersionFile};
 use serde_json::Value;
 use testing::fixture;
 use tokio::time::timeout;
@@ -95,7 +97,8 @@ fn a_watch_begins_at_the_resource_version_of_a_list() {
         }
         let mut watch = Watch::start(&api, &since(&version), "application/json").await;
         assert_eq!(watch.events(1).await, [event("ADDED", "two")]);
-        api.publish(served_fixture("a", &catalog(&["one"]))).await;
+        api.publish(served_fixture("a", &catalog(&["one", "three"]))).await;
+        assert_eq!(watch.events(1).await, [event("ADDED", "three")]);
         let deleted = watch.next().await.unwrap();
         assert_eq!((&deleted["type"], &deleted["object"]["metadata"]["name"]), (&"DELETED".into(), &"two".into()));
 
@@ -108,7 +111,7 @@ fn a_watch_begins_at_the_resource_version_of_a_list() {
         );
         let now = &deleted["object"]["metadata"]["resourceVersion"];
         let mut watch = Watch::start(&api, &since(now), "application/json").await;
-        api.publish(served_fixture("a", &catalog(&["one:z"]))).await;
+        api.publish(served_fixture("a", &catalog(&["one:z", "three"]))).await;
         assert_eq!(watch.events(1).await, [event("MODIFIED", "one")]);
     });
 }
@@ -201,6 +204,122 @@ fn bookmarks_tell_the_current_resource_version() {
         let bookmark = watch.next().await.unwrap();
         assert_eq!(bookmark["type"], "BOOKMARK");
         assert_eq!(bookmark["object"]["metadata"]["resourceVersion"], version);
+    });
+}
+
+#[test]
+fn behind_the_events_of_a_change_a_bookmark_names_the_state() {
+    runtime().block_on(async {
+        let mut api = Api::new([served_fixture("a", &catalog(&["one"]))], None);
+        let path = format!("{}?watch=true&allowWatchBookmarks=true", packages("olm"));
+        let mut watch = Watch::start(&api, &path, "application/json").await;
+        assert_eq!(watch.events(1).await, [event("ADDED", "one")]);
+        for round in 0..3 {
+            api.publish(served_fixture("a", &catalog(&["one", &format!("two:{round}")]))).await;
+            let version = api.version().await.to_string();
+            // Others may come before it: they are sent every now and then.
+            while watch.next().await.unwrap()["object"]["metadata"]["name"] != "two" {}
+            let bookmark = watch.next().await.unwrap();
+            assert_eq!(
+                (&bookmark["type"], &bookmark["object"]["metadata"]["resourceVersion"]),
+                (&"BOOKMARK".into(), &version.into())
+            );
+        }
+    });
+}
+
+#[test]
+fn a_client_of_another_process_goes_on_where_nothing_has_changed() {
+    runtime().block_on(async {
+        let served = |packages: &[&str]| served_fixture("a", &catalog(packages));
+        let before = Api::new([served(&["one", "two"]), served_fixture("b", &catalog(&["three"]))], None);
+        let first = before.get(&format!("{}?limit=1", packages("olm"))).await.json();
+        let version = first["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+        let watch = format!("{}?watch=true&resourceVersion={version}", packages("olm"));
+        let rest = format!("{}?continue={}", packages("olm"), first["metadata"]["continue"].as_str().unwrap());
+        drop(before);
+
+        let mut after = Api::new([served(&["one", "two"]), served_fixture("b", &catalog(&["three"]))], None);
+        let exact = format!("{}?resourceVersion={version}&resourceVersionMatch=Exact", packages("olm"));
+        for path in [&rest, &exact] {
+            assert_eq!(after.get(path).await.status, 200, "{path}");
+        }
+        let mut events = Watch::start(&after, &watch, "application/json").await;
+        after.publish(served(&["one", "two:y"])).await;
+        assert_eq!(events.events(1).await, [event("MODIFIED", "two")]);
+        let mut late = Watch::start(&after, &watch, "application/json").await;
+        assert_eq!(late.events(1).await, [event("MODIFIED", "two")], "the former state is known, too");
+        assert_eq!(after.get(&rest).await.status, 410);
+
+        let other = Api::new([served(&["one", "two:z"])], None);
+        assert_eq!(other.get(&watch).await.status, 410);
+    });
+}
+
+/// A file in memory.
+#[derive(Default)]
+struct Versions(Mutex<Option<Vec<u8>>>);
+
+impl VersionFile for Versions {
+    fn read(&self) -> Option<Vec<u8>> {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn write(&self, bytes: &[u8]) {
+        *self.0.lock().unwrap() = Some(bytes.to_vec());
+    }
+}
+
+#[test]
+fn objects_that_do_not_change_keep_their_resource_versions_over_restarts() {
+    runtime().block_on(async {
+        let file = Arc::<Versions>::default();
+        let start = |packages: &[&str]| {
+            let (mut writer, readers) = serving::catalogs();
+            writer.publish(served_fixture("a", &catalog(packages)));
+            let version_file: Option<Arc<dyn VersionFile>> = Some(Arc::clone(&file) as _);
+            Api::with_options((writer, readers), |options| KubeApiOptions { version_file, ..options })
+        };
+        let versions = async |api: &Api| {
+            let list = api.get(&packages("olm")).await.json();
+            let items = list["items"].as_array().unwrap().iter();
+            let version =
+                |value: &Value| value["metadata"]["resourceVersion"].as_str().unwrap().parse::<u64>().unwrap();
+            let names = items.map(|item| (item["metadata"]["name"].as_str().unwrap().to_owned(), version(item)));
+            (names.collect::<BTreeMap<_, _>>(), version(&list))
+        };
+        let mut api = start(&["one", "two:x", "three:x"]);
+        versions(&api).await;
+        api.publish(served_fixture("a", &catalog(&["one", "two:y", "three:x"]))).await;
+        let (before, last) = versions(&api).await;
+        assert!(before["one"] < before["two"], "{before:?}");
+        for packages in [&["one", "two:y", "three:x"], &["one", "two:y", "three:x"], &["one", "two:y", "three:y"]] {
+            api = start(packages);
+            assert_eq!(api.get("/apis/packages.operators.coreos.com/v1/packagemanifests?limit=1").await.status, 200);
+        }
+        let (after, now) = versions(&api).await;
+        assert_eq!((after["one"], after["two"]), (before["one"], before["two"]));
+        assert!(after["three"] > last && now > last, "{after:?} {now} {last}");
+        *file.0.lock().unwrap() = Some(b"x".to_vec());
+        assert!(versions(&start(&["one"])).await.0["one"] > 0, "a damaged file remembers nothing");
+    });
+}
+
+#[test]
+fn a_replica_waits_for_the_state_that_a_client_knows_of_another() {
+    runtime().block_on(async {
+        let served = |packages: &[&str]| served_fixture("a", &catalog(packages));
+        let [mut ahead, mut behind] = [(); 2].map(|()| Api::new([served(&["one"])], None));
+        let old = format!("{}?resourceVersion={}", packages("olm"), ahead.version().await);
+        ahead.publish(served(&["one", "two"])).await;
+        let new = format!("{}?resourceVersion={}", packages("olm"), ahead.version().await);
+        assert_eq!(behind.get(&old).await.status, 200);
+        let router = behind.router.clone();
+        let asked = tokio::spawn(router.oneshot(Request::get(&new).body(Body::empty()).unwrap()));
+        behind.writer.publish(served(&["one", "two"]));
+        assert_eq!(asked.await.unwrap().unwrap().status(), 200);
+        let body = behind.get(&new).await.json();
+        assert_eq!(body["items"].as_array().unwrap().len(), 2);
     });
 }
 
