@@ -7,9 +7,10 @@
 use std::io::Read;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::Path;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, VARY,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, REFERRER_POLICY, VARY,
     X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, StatusCode};
@@ -18,6 +19,8 @@ use axum::routing::get;
 use flate2::read::GzDecoder;
 use http_facts::coding::Coding;
 use http_facts::negotiation::AcceptableCodings;
+use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators};
+use sha2::{Digest, Sha256};
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
@@ -142,21 +145,37 @@ struct Site {
 }
 
 impl Site {
+    /// Responds with the document of the page, or with 304 where the client has it.
     fn page(self, headers: &HeaderMap) -> Response {
-        let built = self.file(PAGE, REVALIDATE, headers);
-        built.unwrap_or_else(|| ([(CACHE_CONTROL, REVALIDATE)], self.instead).into_response())
+        let Some(compressed) = self.find(PAGE) else {
+            return ([(CACHE_CONTROL, REVALIDATE)], self.instead).into_response();
+        };
+        let validators = validators(compressed, accepts_gzip(headers));
+        let tag = [(ETAG, validators.etag.clone())];
+        if validators.evaluate(headers) == PreconditionResult::NotModified {
+            // With the policy of this build, which replaces the one that the client stored.
+            let head = [(CACHE_CONTROL, REVALIDATE), (VARY, "accept-encoding"), (CONTENT_SECURITY_POLICY, self.policy)];
+            return (StatusCode::NOT_MODIFIED, tag, head, Body::new(EmptyBody)).into_response();
+        }
+        (tag, self.file(PAGE, compressed, REVALIDATE, headers)).into_response()
     }
 
     fn asset(self, name: &str, headers: &HeaderMap) -> Response {
-        self.file(&format!("assets/{name}"), IMMUTABLE, headers).unwrap_or_else(|| {
-            let head = [(CACHE_CONTROL, "no-store")];
-            (StatusCode::NOT_FOUND, head, "the page has no such file\n").into_response()
-        })
+        let path = format!("assets/{name}");
+        if let Some(compressed) = self.find(&path) {
+            return self.file(&path, compressed, IMMUTABLE, headers);
+        }
+        let head = [(CACHE_CONTROL, "no-store")];
+        (StatusCode::NOT_FOUND, head, "the page has no such file\n").into_response()
     }
 
-    /// Responds with a file; `None` if there is no such file.
-    fn file(self, path: &str, cache_control: &'static str, headers: &HeaderMap) -> Option<Response> {
-        let (_, compressed) = self.files.iter().find(|(name, _)| *name == path)?;
+    /// Returns a file by its path, compressed; `None` if there is no such file.
+    fn find(self, path: &str) -> Option<&'static [u8]> {
+        self.files.iter().find(|(name, _)| *name == path).map(|(_, compressed)| *compressed)
+    }
+
+    /// Responds with a file.
+    fn file(self, path: &str, compressed: &'static [u8], cache_control: &'static str, headers: &HeaderMap) -> Response {
         let head: [(HeaderName, &'static str); 6] = [
             (CONTENT_TYPE, media_type(path)),
             (CACHE_CONTROL, cache_control),
@@ -165,12 +184,23 @@ impl Site {
             (X_CONTENT_TYPE_OPTIONS, "nosniff"),
             (REFERRER_POLICY, "no-referrer"),
         ];
-        Some(if AcceptableCodings::from_headers(headers).contains(Coding::Gzip) {
-            (head, [(CONTENT_ENCODING, "gzip")], *compressed).into_response()
+        if accepts_gzip(headers) {
+            (head, [(CONTENT_ENCODING, "gzip")], compressed).into_response()
         } else {
             (head, decompress(compressed)).into_response()
-        })
+        }
     }
+}
+
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    AcceptableCodings::from_headers(headers).contains(Coding::Gzip)
+}
+
+/// Returns the validators of a document, which has an entity tag for each of its two content codings.
+fn validators(compressed: &[u8], is_gzip: bool) -> Validators {
+    let digest = Sha256::digest(compressed);
+    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    Validators::new(&format!("{hex}{}", if is_gzip { "-gzip" } else { "" }), None)
 }
 
 /// Returns the media type of a file by its extension, for each kind of file that the builds produce.

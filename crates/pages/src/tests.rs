@@ -33,12 +33,24 @@ fn gzip(text: &str) -> Vec<u8> {
 }
 
 /// What is answered to a request.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Answer {
     status: u16,
     /// By name.
     headers: Vec<(String, String)>,
     body: Vec<u8>,
+}
+
+/// The header of that name.
+fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
+    answer.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+}
+
+/// The answer without its entity tag, which a document must have.
+fn untagged(mut answer: Answer) -> Answer {
+    assert!(header(&answer, "etag").is_some_and(|tag| tag.starts_with('"')), "{:?}", answer.headers);
+    answer.headers.retain(|(name, _)| name != "etag");
+    answer
 }
 
 /// Asks a server that has both pages.
@@ -57,8 +69,12 @@ async fn send_to(
     if let Some(encodings) = encodings {
         request = request.header("accept-encoding", encodings);
     }
+    respond(pages, (explorer, playground), request.body(Body::empty()).unwrap()).await
+}
+
+async fn respond(pages: Pages, (explorer, playground): (Files, Files), request: Request<Body>) -> Answer {
     let service = TowerToHyperService::new(pages.serving(explorer, playground));
-    let (head, body) = service.call(request.body(Body::empty()).unwrap()).await.unwrap().into_parts();
+    let (head, body) = service.call(request).await.unwrap().into_parts();
     let owned = |(name, value): (&axum::http::HeaderName, &axum::http::HeaderValue)| {
         (name.to_string(), value.to_str().unwrap().to_owned())
     };
@@ -97,13 +113,35 @@ fn found((media_type, policy): (&str, &str), cached: &str, encoding: Option<&str
 async fn each_page_comes_anew_and_what_it_loads_stays() {
     for (url, text, policy) in [("/", EXPLORER, EXPLORER_POLICY), ("/playground/", PLAYGROUND, PLAYGROUND_POLICY)] {
         let page = send(Method::GET, url, Some("gzip, deflate, br")).await;
-        assert_eq!(page, found(("text/html; charset=utf-8", policy), REVALIDATE, Some("gzip"), &gzip(text)));
+        let head = send(Method::HEAD, url, Some("gzip")).await;
+        assert_eq!(head, Answer { body: Vec::new(), ..page.clone() });
+        assert_eq!(untagged(page), found(("text/html; charset=utf-8", policy), REVALIDATE, Some("gzip"), &gzip(text)));
         let script = send(Method::GET, &format!("{url}assets/main-x.js"), Some("gzip, deflate, br")).await;
         let kind = ("text/javascript; charset=utf-8", policy);
         assert_eq!(script, found(kind, IMMUTABLE, Some("gzip"), &gzip(SCRIPT)));
-        let head = send(Method::HEAD, url, Some("gzip")).await;
-        assert_eq!(head, Answer { body: Vec::new(), ..page });
     }
+}
+
+#[tokio::test]
+async fn a_document_that_the_client_has_is_not_sent_again_and_its_policy_is() {
+    let conditional = async |explorer, encoding: &'static str, tag: &str| {
+        let request = Request::builder().uri("/").header("accept-encoding", encoding).header("if-none-match", tag);
+        respond(ALL, (explorer, built(PLAYGROUND)), request.body(Body::empty()).unwrap()).await
+    };
+    let mut tags = Vec::new();
+    for encoding in ["gzip", "identity"] {
+        let answer = send(Method::GET, "/", Some(encoding)).await;
+        let tag = header(&answer, "etag").unwrap().to_owned();
+        let known = conditional(built(EXPLORER), encoding, &format!("\"other\", W/{tag}")).await;
+        assert_eq!((known.status, known.body.len(), header(&known, "etag")), (304, 0, Some(tag.as_str())));
+        assert_eq!(header(&known, "content-security-policy"), Some(EXPLORER_POLICY));
+        assert_eq!(header(&known, "cache-control"), Some(REVALIDATE));
+        // Another build has another document.
+        assert_eq!(conditional(built("<title>Other</title>"), encoding, &tag).await.status, 200);
+        tags.push(tag);
+    }
+    assert_ne!(tags[0], tags[1], "one tag for two representations");
+    assert_eq!(conditional(built(EXPLORER), "identity", &tags[0]).await.status, 200);
 }
 
 #[tokio::test]
@@ -111,11 +149,11 @@ async fn a_client_that_takes_no_gzip_gets_the_file_as_it_was() {
     let kind = ("text/html; charset=utf-8", EXPLORER_POLICY);
     let plain = found(kind, REVALIDATE, None, EXPLORER.as_bytes());
     for encodings in [None, Some("identity"), Some("br, gzip;q=0"), Some("*, gzip;q=0.0"), Some("*")] {
-        assert_eq!(send(Method::GET, "/", encodings).await, plain, "{encodings:?}");
+        assert_eq!(untagged(send(Method::GET, "/", encodings).await), plain, "{encodings:?}");
     }
     let gzip = found(kind, REVALIDATE, Some("gzip"), &gzip(EXPLORER));
     for encodings in ["br;q=1, GZIP;q=0.5", "identity, gzip;q=0.1", "zstd, gzip"] {
-        assert_eq!(send(Method::GET, "/", Some(encodings)).await, gzip, "{encodings}");
+        assert_eq!(untagged(send(Method::GET, "/", Some(encodings)).await), gzip, "{encodings}");
     }
 }
 
