@@ -51,17 +51,23 @@ export interface CompareAddress {
   to?: string | undefined;
 }
 
-/** What a `ClusterExtension` would install. */
+/** What would be installed: by a `ClusterExtension`, or by a `Subscription` with its dependencies. */
 export interface ResolveAddress {
   page: "resolve";
   name?: string | undefined;
+  /** The rules: those of OLM v1, or of v0. */
+  olm?: "v0" | undefined;
   version?: string | undefined;
   channel: readonly string[];
   in: readonly string[];
   selector?: string | undefined;
-  /** `BUNDLE@VERSION`. */
+  /** `BUNDLE@VERSION`; for v0 several, with spaces between. */
   installed?: string | undefined;
   policy?: string | undefined;
+  /** The cluster that the bundle must be compatible with. */
+  kubernetes?: string | undefined;
+  openshift?: string | undefined;
+  architecture?: string | undefined;
 }
 
 export interface CatalogsAddress {
@@ -122,8 +128,10 @@ export function parseAddress(search: string): Address {
     values.find((value) => value === parameters.get(key));
   const [catalog, name] = [one("catalog"), one("package")];
   if (parameters.has("resolve")) {
-    const rest = { version: one("version"), selector: one("selector"), installed: one("installed"), policy: one("policy") };
-    return { page: "resolve", name: one("name"), channel: all("channel"), in: all("in"), ...rest };
+    const request = { version: one("version"), selector: one("selector"), installed: one("installed"), policy: one("policy") };
+    const cluster = { kubernetes: one("kubernetes"), openshift: one("openshift"), architecture: one("architecture") };
+    const olm = choice("olm", ["v0"]);
+    return { page: "resolve", name: one("name"), olm, channel: all("channel"), in: all("in"), ...request, ...cluster };
   }
   if (parameters.has("diff")) return { page: "diff", from: one("from"), to: one("to") };
   const api = one("api");

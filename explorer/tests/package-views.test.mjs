@@ -15,6 +15,9 @@ const THEMES = /** @type {const} */ (["light", "dark"]);
 
 /** @typedef {import("playwright-core").Page} Page */
 
+/** An installed bundle that much has come after. */
+const OLD = "quillstore.v1.0.0@1.0.0";
+
 /** @type {{ name: string, search: string, act?: (page: Page) => Promise<unknown>, refused?: boolean }[]} */
 const VIEWS = [
   { name: "package-refused", search: "?catalog=example&package=quillstore", refused: true },
@@ -41,6 +44,13 @@ const VIEWS = [
   { name: "resolve-ambiguous", search: "?resolve=1&name=quillstore&channel=stable" },
   { name: "resolve-deprecated", search: "?resolve=1&name=hostile-operator", act: openDetails },
   { name: "resolve-similar", search: "?resolve=1&name=quilstore" },
+  { name: "resolve-cluster", search: "?resolve=1&name=quillstore&in=example&openshift=4.20&architecture=amd64" },
+  { name: "solve", search: "?resolve=1&olm=v0&name=nightjar&channel=stable&in=example" },
+  { name: "solve-conflict", search: `?resolve=1&olm=v0&name=nightjar&channel=stable&in=example&installed=${OLD}` },
+  { name: "solve-upgrade", search: `?resolve=1&olm=v0&name=quillstore&in=example&installed=${OLD}`, act: openDetails },
+  { name: "solve-nothing", search: "?resolve=1&olm=v0&name=quillstore&in=example&installed=quillstore.v1.4.0" },
+  { name: "solve-refused", search: "?resolve=1&olm=v0&name=broken&in=none" },
+  { name: "solve-hostile", search: "?resolve=1&olm=v0&name=hostile-operator&in=hostile" },
   { name: "api-unknown", search: "?api=example.com/None" },
 ];
 

@@ -232,6 +232,49 @@ test("an ambiguous resolution offers the catalogs, and one of them resolves it",
   await page.getByText("would be installed.", { exact: true }).waitFor();
 });
 
+test("a bundle comes with what it requires, each with who requires it", async () => {
+  const page = await open("?resolve=1&name=nightjar&in=example");
+  await page.getByRole("radio", { name: /^OLM v0/ }).check();
+  await page.waitForURL(/olm=v0/);
+  await page.getByRole("heading", { name: "3 bundles would be installed, in this order" }).waitFor();
+  assert.deepEqual(await page.locator(".step h3 a").allInnerTexts(), ["Quillstore 1.4.0", "Sealwright 1.4.0", "Nightjar backups 0.9.0"]);
+  const reasons = await page.locator(".step > ul li").allInnerTexts();
+  assert.deepEqual(reasons, [
+    "nightjar.v0.9.0 requires an operator with package: quillstore and with version in range: >=1.2.1 <2.0.0.",
+    "nightjar.v0.9.0 requires an operator providing an API with group: sealwright.example.org, version: v1, kind: Certificate.",
+    "You want it.",
+  ]);
+});
+
+test("a contradiction has its reasons, and one of the ways out of it", async () => {
+  const page = await open("?resolve=1&olm=v0&name=nightjar&channel=stable&in=example&installed=quillstore.v1.0.0@1.0.0");
+  await page.getByRole("heading", { name: "Nothing would be installed: these contradict one another" }).waitFor();
+  const reasons = await page.locator("section.alert li").allInnerTexts();
+  assert.deepEqual(reasons, [
+    "quillstore.v1.0.0 is installed and not kept up to date.",
+    "subscription nightjar exists.",
+    "nightjar can be nightjar.v0.9.0, nightjar.v0.8.0.",
+    "nightjar.v0.9.0 requires an operator with package: quillstore and with version in range: >=1.2.1 <2.0.0; only these meet that: quillstore.v1.4.0, quillstore.v1.2.1, quillstore.v2.0.0-rc.1.",
+    "nightjar.v0.8.0 requires an operator with package: quillstore and with version in range: >=1.1.0 <2.0.0; only these meet that: quillstore.v1.4.0, quillstore.v1.2.1, quillstore.v1.1.0, quillstore.v2.0.0-rc.1.",
+    "Only one bundle of a package can be installed: quillstore.v1.4.0, quillstore.v1.2.1, quillstore.v2.0.0-rc.1, quillstore.v1.1.0.",
+  ]);
+  await page.getByRole("link", { name: "As if nothing were installed" }).click();
+  await page.getByRole("heading", { name: "3 bundles would be installed, in this order" }).waitFor();
+});
+
+test("a bundle that does not run on the given cluster is not considered for it", async () => {
+  const page = await open("?resolve=1&name=quillstore&in=example&channel=stable");
+  const reason = (/** @type {string} */ version) => page.getByRole("row", { name: version }).locator("td").last().innerText();
+  assert.equal(await reason("1.0.0"), "Another bundle has a higher version.");
+  await page.getByText("Cluster: any").click();
+  await page.getByLabel("OpenShift").fill("4.20");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/openshift=4.20/);
+  await page.getByText("It does not run on the given cluster.").waitFor();
+  assert.equal(await reason("1.0.0"), "It does not run on the given cluster.");
+  assert.equal(await reason("1.4.0"), "Chosen");
+});
+
 test("names are suggested while one is typed", async () => {
   const page = await open("?resolve=1");
   await page.getByLabel("Package").pressSequentially("quil");
