@@ -11,8 +11,17 @@ const snippets = await load("src/snippets/index.ts");
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** The module that has the definitions of OLM v0. */
-const OLM_V0 = "github.com/operator-framework/api@v0.45.0";
+/** The module that has the definitions of OLM v0, and where they are in it. */
+const OLM_V0 = {
+  module: "github.com/operator-framework/api@v0.45.0",
+  files: ["subscriptions", "operatorgroups"].map((name) => `crds/operators.coreos.com_${name}.yaml`),
+};
+
+/** That of OLM v1. Its definition still wants a service account, which newer ones ignore. */
+const OLM_V1 = {
+  module: "github.com/operator-framework/operator-controller@v1.2.0",
+  files: ["config/base/operator-controller/crd/bases/olm.operatorframework.io_clusterextensions.yaml"],
+};
 
 /** Texts that readers of YAML 1.1 or 1.2 take for something else, or that break the syntax when they stand alone. */
 const HOSTILE = [
@@ -158,6 +167,22 @@ test("a ClusterExtension says no more than was chosen", () => {
   ]);
 });
 
+test("Kubernetes accepts a ClusterExtension", () => {
+  const definitions = definitionsOf(OLM_V1);
+  const faultsOf = (/** @type {object} */ change) => {
+    const [extension] = read(snippets.clusterExtension({ ...INSTALL, serviceAccount: "installer", ...change }));
+    return faults(extension, definitions);
+  };
+  for (const version of ["", "1.2.3", "1.0", ">=1.2.0 <2.0.0", "~1.2", "1.x || >=3.0.0"]) {
+    assert.deepEqual(faultsOf({ version, channels: ["stable", "1.0", "yes"] }), [], version);
+  }
+  assert.deepEqual(faultsOf({ serviceAccount: undefined }), ["ClusterExtension.spec.serviceAccount is missing"]);
+  // The judge sees faults.
+  for (const change of [{ version: "newest" }, { namespace: "Upper" }, { channels: ["a b"] }, { packageName: "x/y" }]) {
+    assert.notDeepEqual(faultsOf(change), [], JSON.stringify(change));
+  }
+});
+
 const SUBSCRIBE = {
   packageName: "etcd",
   source: "community",
@@ -169,7 +194,7 @@ const SUBSCRIBE = {
 };
 
 test("Kubernetes accepts the manifests of OLM v0", () => {
-  const definitions = definitionsOfV0();
+  const definitions = definitionsOf(OLM_V0);
   for (const installModes of [["ALL_NAMESPACES"], ["OWN_NAMESPACE"], ["SINGLE_NAMESPACE"], []]) {
     const documents = read(snippets.subscription({ ...SUBSCRIBE, installModes }));
     const needsGroup = installModes.length > 0 && installModes[0] !== "ALL_NAMESPACES";
@@ -218,13 +243,11 @@ test("images are listed once, in order", () => {
   assert.equal(snippets.imageList(["b", "", "a", "b"]), "a\nb\n");
 });
 
-/** The definitions of OLM v0 from their Go module. */
-function definitionsOfV0() {
-  const output = execFileSync("go", ["mod", "download", "-json", OLM_V0], { cwd: "/", encoding: "utf8" });
+/** Definitions from a Go module. @param {{ module: string, files: string[] }} where */
+function definitionsOf({ module, files }) {
+  const output = execFileSync("go", ["mod", "download", "-json", module], { cwd: "/", encoding: "utf8" });
   const { Dir } = JSON.parse(output);
-  return ["subscriptions", "operatorgroups"].flatMap((name) =>
-    read(readFileSync(join(Dir, `crds/operators.coreos.com_${name}.yaml`), "utf8")),
-  );
+  return files.flatMap((file) => read(readFileSync(join(Dir, file), "utf8")));
 }
 
 /**
@@ -241,7 +264,7 @@ function faults(object, definitions) {
   const { schema } = definition.spec.versions.find((/** @type {any} */ each) => each.name === version && each.served);
   /** @type {string[]} */
   const found = [];
-  assert.match(metadata.name, /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
+  if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(metadata.name)) found.push(`${metadata.name} is no name`);
   check(rest, schema.openAPIV3Schema, kind, found);
   return found;
 }
@@ -254,7 +277,11 @@ function check(value, schema, path, found) {
     return void found.push(`${path} is no ${type}`);
   if (schema.enum && !schema.enum.includes(value)) found.push(`${path} is ${value}`);
   if (schema.pattern && !new RegExp(schema.pattern).test(value)) found.push(`${path} does not match ${schema.pattern}`);
-  if (value.length > (schema.maxLength ?? Infinity)) found.push(`${path} is too long`);
+  if (value.length > (schema.maxLength ?? schema.maxItems ?? Infinity)) found.push(`${path} is too long`);
+  for (const { rule } of schema["x-kubernetes-validations"] ?? []) {
+    const [, pattern] = /^self\.matches\(("(?:[^"\\]|\\.)*")\)$/.exec(rule) ?? [];
+    if (pattern && !new RegExp(JSON.parse(pattern)).test(value)) found.push(`${path} does not match ${pattern}`);
+  }
   if (type === "array")
     value.forEach((/** @type {any} */ item, /** @type {number} */ at) =>
       check(item, schema.items, `${path}[${at}]`, found),
