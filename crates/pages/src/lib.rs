@@ -199,8 +199,9 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
 /// Returns the validators of a document, which has an entity tag for each of its two content codings.
 fn validators(compressed: &[u8], is_gzip: bool) -> Validators {
     let digest = Sha256::digest(compressed);
-    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    Validators::new(&format!("{hex}{}", if is_gzip { "-gzip" } else { "" }), None)
+    let (tag, _) = digest.split_first_chunk().expect("a digest has 32 bytes");
+    let tag = u128::from_be_bytes(*tag);
+    Validators::new(&format!("{tag:032x}{}", if is_gzip { "-gzip" } else { "" }), None)
 }
 
 /// Returns the media type of a file by its extension, for each kind of file that the builds produce.
