@@ -2,7 +2,7 @@
 // than its budget: `make bench-pages`, or `node bench.mjs PROGRAM [ROUNDS]`.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -14,10 +14,16 @@ const [program = "", rounds = "5"] = process.argv.slice(2);
 const CORPUS = process.env.CATALOGQL_CORPUS ?? join(homedir(), ".cache/catalogql/corpus");
 const SLOW = 4;
 
+/** Between the letters of somebody who types fast, in milliseconds. */
+const KEY_INTERVAL = 100;
+
+/** Packages of the large catalog, and versions of each. */
+const LARGE = { packages: 2000, versions: 200 };
+
 /** @type {[string, number, number, string][]} */
 const results = [];
 
-const server = await serve();
+const server = await serve(join(CORPUS, "community"), "community");
 const browser = await launch();
 try {
   await firstTile();
@@ -25,6 +31,7 @@ try {
   await scrolling();
   await updateGraph();
   await memory();
+  await large();
 } finally {
   await browser.close();
   server.end();
@@ -64,8 +71,33 @@ async function firstTile() {
   results.push(["the same from request to last byte", milliseconds, 100, "ms"]);
 }
 
-/** Between the letters of somebody who types fast, in milliseconds. */
-const KEY_INTERVAL = 100;
+/**
+ * Types a word into the search and tells how long its tiles take from its last letter, in milliseconds.
+ *
+ * @param {import("playwright-core").Page} page
+ * @param {string} word
+ */
+function typed(page, word) {
+  return page.evaluate(
+    async ([word, interval]) => {
+      const field = /** @type {HTMLInputElement} */ (document.querySelector("#search"));
+      let started = 0;
+      for (let end = 1; end <= word.length; end++) {
+        await new Promise((resolve) => setTimeout(resolve, interval));
+        started = performance.now();
+        field.value = word.slice(0, end);
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+      }
+      const isShown = () => new URLSearchParams(location.search).get("q") === word && !document.querySelector(".tiles.stale");
+      await new Promise((resolve) => {
+        const look = () => (isShown() ? resolve(undefined) : requestAnimationFrame(look));
+        requestAnimationFrame(look);
+      });
+      return performance.now() - started;
+    },
+    /** @type {const} */ ([word, KEY_INTERVAL]),
+  );
+}
 
 /** From the last letter of a word to its tiles. */
 async function typing() {
@@ -74,27 +106,7 @@ async function typing() {
   /** @type {number[]} */
   const times = [];
   for (const word of [...words, ...words.toReversed().slice(1)]) {
-    times.push(
-      await page.evaluate(
-        async ([word, interval]) => {
-          const field = /** @type {HTMLInputElement} */ (document.querySelector("#search"));
-          let started = 0;
-          for (let end = 1; end <= word.length; end++) {
-            await new Promise((resolve) => setTimeout(resolve, interval));
-            started = performance.now();
-            field.value = word.slice(0, end);
-            field.dispatchEvent(new Event("input", { bubbles: true }));
-          }
-          const isShown = () => new URLSearchParams(location.search).get("q") === word && !document.querySelector(".tiles.stale");
-          await new Promise((resolve) => {
-            const look = () => (isShown() ? resolve(undefined) : requestAnimationFrame(look));
-            requestAnimationFrame(look);
-          });
-          return performance.now() - started;
-        },
-        /** @type {const} */ ([word, KEY_INTERVAL]),
-      ),
-    );
+    times.push(await typed(page, word));
   }
   results.push(["typing to results, 95th percentile", percentile(times, 95), 150, "ms"]);
   await page.context().close();
@@ -188,11 +200,12 @@ async function observed(context) {
  * @typedef {{ tile: number, shift: number, task: number, query: { bytes: number, compressed: number, milliseconds: number } }} Loaded
  *
  * @param {import("playwright-core").Page} page
+ * @param {string} [address]
  * @returns {Promise<Loaded>}
  */
-async function loaded(page) {
+async function loaded(page, address = server.address) {
   const response = page.waitForResponse((response) => response.url().includes("graphql?query=query"));
-  await page.goto(server.address);
+  await page.goto(address);
   await page.locator(".tile").first().waitFor();
   await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 500)));
   const noted = await page.evaluate(() => /** @type {any} */ (window).noted);
@@ -211,13 +224,63 @@ async function opened(search) {
   return page;
 }
 
-/** Serves the catalog by the program. */
-async function serve() {
-  const catalog = join(CORPUS, "community");
+/** A catalog larger than any real one: its list, a search in it, and the update graph of a package. */
+async function large() {
+  const folder = mkdtempSync(join(tmpdir(), "catalogql-bench-large-"));
+  writeLarge(join(folder, "catalog.json"));
+  const { address, end } = await serve(folder, "large");
+  try {
+    /** @type {{ tile: number[], search: number[], graph: number[] }} */
+    const times = { tile: [], search: [], graph: [] };
+    for (let round = 0; round < Number(rounds); round++) {
+      const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+      const page = await observed(context);
+      times.tile.push((await loaded(page, address)).tile);
+      times.search.push(await typed(page, `package-${1000 + round}`));
+      await page.goto(`${address}?${new URLSearchParams({ catalog: "large", package: `package-${round}`, tab: "updates" })}`);
+      await page.locator(".graph-chunk .graph-row").first().waitFor();
+      times.graph.push(await page.evaluate(() => /** @type {any} */ (window).noted.tile));
+      await context.close();
+    }
+    const what = `${LARGE.packages} packages of ${LARGE.versions} versions`;
+    results.push([`first tile of ${what}`, median(times.tile), 500, "ms"]);
+    results.push(["typing to results there", median(times.search), 300, "ms"]);
+    results.push(["update graph of one of them", median(times.graph), 500, "ms"]);
+  } finally {
+    end();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Writes the large catalog: each package has one channel, in which each version replaces the one before. @param {string} path */
+function writeLarge(path) {
+  const file = openSync(path, "w");
+  for (let at = 0; at < LARGE.packages; at++) {
+    const name = `package-${at}`;
+    const bundles = Array.from({ length: LARGE.versions }, (_, minor) => `${name}.v1.${minor}.0`);
+    const entries = bundles.map((bundle, minor) => ({ name: bundle, ...(minor > 0 && { replaces: bundles[minor - 1] }) }));
+    const blobs = [
+      { schema: "olm.package", name, defaultChannel: "stable", description: `The package number ${at} of a large catalog.` },
+      { schema: "olm.channel", package: name, name: "stable", entries },
+      ...bundles.map((bundle, minor) => ({
+        schema: "olm.bundle",
+        package: name,
+        name: bundle,
+        image: `registry.example.org/${name}:${minor}`,
+        properties: [{ type: "olm.package", value: { packageName: name, version: `1.${minor}.0` } }],
+      })),
+    ];
+    writeSync(file, blobs.map((blob) => `${JSON.stringify(blob)}\n`).join(""));
+  }
+  closeSync(file);
+}
+
+/** Serves a catalog by the program. @param {string} catalog @param {string} name */
+async function serve(catalog, name) {
   if (!existsSync(catalog)) throw new Error(`${catalog} is missing: CONTRIBUTING.md says what the corpus is`);
   if (!existsSync(program)) throw new Error("usage: node bench.mjs PROGRAM [ROUNDS]");
   const store = mkdtempSync(join(tmpdir(), "catalogql-bench-"));
-  const child = spawn(program, ["serve", catalog, "--listen", "127.0.0.1:0", "--store", store], { stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(program, ["serve", `${name}=${catalog}`, "--listen", "127.0.0.1:0", "--store", store], { stdio: ["ignore", "pipe", "ignore"] });
   const end = () => {
     child.kill();
     rmSync(store, { recursive: true, force: true });
