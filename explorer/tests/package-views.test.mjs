@@ -2,16 +2,12 @@
 // have no barrier, nothing beyond the edge, no word on the console, and nothing of a catalog is executed.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { barriers, launch, openPage, overflow, serveBoth, settled } from "./setup.mjs";
+import { launch, lookAt, openPage, serveBoth, settled } from "./setup.mjs";
 
-const SCREENSHOTS = join(import.meta.dirname, "../dist/screenshots");
 const EXAMPLE = join(import.meta.dirname, "../../examples/catalog");
-const WIDTHS = [1400, 390, 320];
-const THEMES = /** @type {const} */ (["light", "dark"]);
 
 /** @typedef {import("playwright-core").Page} Page */
 
@@ -60,7 +56,6 @@ let server;
 let browser;
 
 before(async () => {
-  mkdirSync(SCREENSHOTS, { recursive: true });
   [server, browser] = await Promise.all([serveBoth([`twin=${EXAMPLE}`]), launch()]);
 });
 
@@ -77,20 +72,7 @@ for (const { name, search, act, refused } of VIEWS) {
     await settled(page);
     await act?.(page);
     await settled(page);
-    /** @type {string[]} */
-    const found = [];
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 900 });
-      for (const colorScheme of THEMES) {
-        await page.emulateMedia({ colorScheme });
-        const where = `${colorScheme}-${width}`;
-        found.push(...(await barriers(page)).map((barrier) => `${where}: ${barrier}`));
-        const beyond = await overflow(page);
-        if (beyond > 0) found.push(`${where}: ${beyond} pixels beyond the edge`);
-        await page.screenshot({ path: join(SCREENSHOTS, `${name}-${where}.png`) });
-      }
-    }
-    assert.equal(await page.evaluate(() => "hacked" in window), false, "a script of a catalog ran");
+    const found = await lookAt(page, name);
     await context.close();
     assert.deepEqual([...found, ...faults.filter((fault) => !refused || !fault.includes("400"))], []);
   });

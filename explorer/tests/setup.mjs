@@ -1,7 +1,8 @@
 // What the tests of the explorer need beside those of the playground: two catalogs, axe, and to wait for what is shown.
 
-import { readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 
 import { serve } from "../../playground/tests/setup.mjs";
 import { hostileCatalog } from "./fixture.mjs";
@@ -38,7 +39,7 @@ export async function settled(page) {
  * @param {import("playwright-core").Page} page
  * @returns {Promise<string[]>}
  */
-export async function barriers(page) {
+async function barriers(page) {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
   const { violations } = await page.evaluate((values) => /** @type {any} */ (window).axe.run({ runOnly: { type: "tag", values }, resultTypes: ["violations"] }), RULES);
   return violations.flatMap((/** @type {any} */ { id, nodes }) =>
@@ -54,6 +55,37 @@ export async function barriers(page) {
  *
  * @param {import("playwright-core").Page} page
  */
-export function overflow(page) {
+function overflow(page) {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
+
+const SCREENSHOTS = join(import.meta.dirname, "../dist/screenshots");
+const WIDTHS = [1400, 390, 320];
+const THEMES = /** @type {const} */ (["light", "dark"]);
+
+/**
+ * Looks at a page in both themes and on every width, and keeps what it saw. Gives its barriers, what is beyond the edge, and
+ * whether a script of a catalog ran.
+ *
+ * @param {import("playwright-core").Page} page
+ * @param {string} name Of the screenshots.
+ * @returns {Promise<string[]>}
+ */
+export async function lookAt(page, name) {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  /** @type {string[]} */
+  const found = [];
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const colorScheme of THEMES) {
+      await page.emulateMedia({ colorScheme });
+      const where = `${colorScheme}-${width}`;
+      found.push(...(await barriers(page)).map((barrier) => `${where}: ${barrier}`));
+      const beyond = await overflow(page);
+      if (beyond > 0) found.push(`${where}: ${beyond} pixels beyond the edge`);
+      await page.screenshot({ path: join(SCREENSHOTS, `${name}-${where}.png`) });
+    }
+  }
+  if (await page.evaluate(() => "hacked" in window)) found.push("a script of a catalog ran");
+  return found;
 }

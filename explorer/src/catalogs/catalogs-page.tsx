@@ -3,14 +3,12 @@
 import "./catalogs.css";
 
 import { Heading, Link } from "../address";
-import { Catalogs, type CatalogsData } from "../generated/documents";
+import { Catalogs } from "../generated/documents";
 import { OpenInPlayground, Result } from "../parts";
 import { counted } from "../parts/format";
 import { NoCatalogs } from "../list/no-catalogs";
 import { useQuery } from "../use-query";
-import { Failing, inCatalog, ProblemBadges, Source } from "./source";
-
-type Status = CatalogsData["catalogStatuses"][number];
+import { type CatalogStatus, Failing, inCatalog, ProblemBadges, Source } from "./source";
 
 export default function CatalogsPage() {
   const result = useQuery(Catalogs, {});
@@ -40,7 +38,7 @@ export default function CatalogsPage() {
   );
 }
 
-function Card({ status }: { status: Status }) {
+function Card({ status }: { status: CatalogStatus }) {
   const { name, catalog, lastFailure } = status;
   return (
     <li class="card catalog-card">

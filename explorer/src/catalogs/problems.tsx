@@ -3,12 +3,10 @@
 import { useState } from "preact/hooks";
 
 import { type CatalogAddress, Link } from "../address";
-import { Problems as Document, type ProblemSeverity, type ProblemsData } from "../generated/documents";
-import { Loading, OpenInPlayground, Result } from "../parts";
+import { Problems as Document, type ProblemSeverity } from "../generated/documents";
+import { Loading, OpenInPlayground, ProblemList, Result } from "../parts";
 import { counted } from "../parts/format";
 import { useQuery } from "../use-query";
-
-type Problem = NonNullable<NonNullable<ProblemsData["catalog"]>["problems"]>["nodes"][number];
 
 /** Problems of one page. */
 const PAGE_SIZE = 100;
@@ -61,11 +59,7 @@ function Page({ address, after }: { address: CatalogAddress; after?: string }) {
     <Result of={result} document={Document} variables={variables} loading={<Loading />}>
       {({ catalog }) => (
         <>
-          <ul role="list" class="problems">
-            {catalog?.problems?.nodes.map((problem, at) => (
-              <Item key={at} problem={problem} catalog={address.catalog} />
-            ))}
-          </ul>
+          <ProblemList catalog={address.catalog} problems={catalog?.problems?.nodes ?? []} />
           {catalog?.problems?.pageInfo.hasNextPage &&
             catalog.problems.pageInfo.endCursor &&
             (hasMore ? (
@@ -80,31 +74,5 @@ function Page({ address, after }: { address: CatalogAddress; after?: string }) {
         </>
       )}
     </Result>
-  );
-}
-
-function Item({ problem, catalog }: { problem: Problem; catalog: string }) {
-  const { severity, code, message, packageName, channelName, bundleName, file, line } = problem;
-  return (
-    <li class={severity === "ERROR" ? "error" : "warning"}>
-      <p class="where">
-        <span class={`badge ${severity === "ERROR" ? "danger" : "warning"}`}>{severity.toLowerCase()}</span>
-        <code>{code}</code>
-        {packageName && (
-          <Link data-item to={{ page: "package", catalog, package: packageName, tab: "problems" }}>
-            {[packageName, channelName, bundleName].filter(Boolean).join(" · ")}
-          </Link>
-        )}
-      </p>
-      <p class="message">{message}</p>
-      {file && (
-        <p class="file">
-          <code>
-            {file}
-            {line !== null && `:${line}`}
-          </code>
-        </p>
-      )}
-    </li>
   );
 }

@@ -6,8 +6,8 @@ import { Day, Digest } from "../parts";
 import { ago, counted } from "../parts/format";
 import { Glyph } from "../parts/glyph";
 
-type Status = CatalogsData["catalogStatuses"][number];
-type Failure = NonNullable<Status["lastFailure"]>;
+/** How the last loads of a catalog went. */
+export type CatalogStatus = CatalogsData["catalogStatuses"][number];
 
 /** The packages of one catalog. */
 export function inCatalog(name: string): ListAddress {
@@ -54,7 +54,7 @@ export function Source({ catalog, status }: SourceProps) {
 }
 
 /** A load that failed. */
-export function Failing({ failure, isServed }: { failure: Failure; isServed: boolean }) {
+export function Failing({ failure, isServed }: { failure: NonNullable<CatalogStatus["lastFailure"]>; isServed: boolean }) {
   const { at, reason, message, attempts } = failure;
   return (
     <div class="alert danger">

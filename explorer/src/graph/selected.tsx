@@ -1,7 +1,7 @@
 // What can be said of the selected version: what can be upgraded to it, and what it can be upgraded to.
 
 import { Link, remember } from "../address";
-import { Deprecated } from "../parts";
+import { Deprecated, FirstOf } from "../parts";
 import { counted } from "../parts/format";
 import type { GraphVersion, Selection } from "./graph";
 import type { Reason, Step, Upgrades } from "./upgrades";
@@ -166,20 +166,15 @@ function Steps({ title, none, steps, upgrades, onSelect }: StepsProps) {
       })}
     </ul>
   );
-  const rest = steps.slice(SHOWN_STEPS);
   return (
     <section>
       <h3>
         {title} {steps.length > 0 && <span class="count">{steps.length}</span>}
       </h3>
       {steps.length === 0 && <p class="subtle">{none}</p>}
-      {list(steps.slice(0, SHOWN_STEPS))}
-      {rest.length > 0 && (
-        <details>
-          <summary>{rest.length} more</summary>
-          {list(rest)}
-        </details>
-      )}
+      <FirstOf items={steps} count={SHOWN_STEPS}>
+        {list}
+      </FirstOf>
     </section>
   );
 }

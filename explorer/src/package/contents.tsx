@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { BundleContents } from "../generated/BundleContents";
 import { BundleProperties } from "../generated/BundleProperties";
-import { Copy, Empty, OpenInPlayground, Result } from "../parts";
+import { Copy, Empty, OpenInPlayground, Result, Table } from "../parts";
 import { counted } from "../parts/format";
 import { imageList } from "../snippets/snippets";
 import { useQuery } from "../use-query";
@@ -67,28 +67,18 @@ function Images({ image, related }: { image: string; related: readonly { name: s
         </h2>
         <Copy text={imageList([...names.keys()])} label={`Copy ${counted(names.size, "image")}`} />
       </div>
-      <div class="scrolling">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Image</th>
-              <th scope="col">Name</th>
-            </tr>
-          </thead>
-          <tbody>
-            {[...names].map(([image, uses]) => (
-              <tr key={image}>
-                <td>
-                  <ImageName image={image} />
-                </td>
-                <td>
-                  <bdi>{uses.join(", ")}</bdi>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table heads={["Image", "Name"]}>
+        {[...names].map(([image, uses]) => (
+          <tr key={image}>
+            <td>
+              <ImageName image={image} />
+            </td>
+            <td>
+              <bdi>{uses.join(", ")}</bdi>
+            </td>
+          </tr>
+        ))}
+      </Table>
     </section>
   );
 }

@@ -5,7 +5,7 @@ import "./package.css";
 import { Heading, Link, type VersionAddress } from "../address";
 import { Bundle, type BundleData } from "../generated/Bundle";
 import { Markdown } from "../markdown/markdown";
-import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground } from "../parts";
+import { Deprecated, DeprecationAlert, Empty, Failure, FirstOf, Icon, Loading, OpenInPlayground, Table } from "../parts";
 import { counted } from "../parts/format";
 import { useQuery } from "../use-query";
 import { ProvidedApis, Requirements } from "./apis";
@@ -127,37 +127,24 @@ function Channels({ address, found }: PartProps) {
       {found.channelEntries.length === 0 ? (
         <p>It is in no channel, so OLM v0 does not install it.</p>
       ) : (
-        <div class="scrolling">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Channel</th>
-                <th scope="col">Replaces</th>
-                <th scope="col">Skips</th>
-              </tr>
-            </thead>
-            <tbody>
-              {found.channelEntries.map(({ channel, replaces, skips, skipRange }, at) => (
-                <tr key={at}>
-                  <th scope="row">
-                    <Link
-                      to={{ page: "package", catalog, package: packageName, tab: "updates", channel: channel.name }}
-                    >
-                      <bdi>{channel.name}</bdi>
-                    </Link>{" "}
-                    {channel.isDefault && <span class="badge">default</span>}{" "}
-                    {channel.head?.name === found.name && <span class="badge info">head</span>}{" "}
-                    {channel.deprecation && <Deprecated message={channel.deprecation.message} />}
-                  </th>
-                  <td>{replaces && bundleLink(replaces)}</td>
-                  <td>
-                    {skipRange && <code>{skipRange}</code>} {skips.length > 0 && counted(skips.length, "version")}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table heads={["Channel", "Replaces", "Skips"]}>
+          {found.channelEntries.map(({ channel, replaces, skips, skipRange }, at) => (
+            <tr key={at}>
+              <th scope="row">
+                <Link to={{ page: "package", catalog, package: packageName, tab: "updates", channel: channel.name }}>
+                  <bdi>{channel.name}</bdi>
+                </Link>{" "}
+                {channel.isDefault && <span class="badge">default</span>}{" "}
+                {channel.head?.name === found.name && <span class="badge info">head</span>}{" "}
+                {channel.deprecation && <Deprecated message={channel.deprecation.message} />}
+              </th>
+              <td>{replaces && bundleLink(replaces)}</td>
+              <td>
+                {skipRange && <code>{skipRange}</code>} {skips.length > 0 && counted(skips.length, "version")}
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </section>
   );
@@ -226,7 +213,6 @@ interface StepsProps {
 
 function Steps({ address, steps, none, isUpgrade = false }: StepsProps) {
   const { catalog, package: packageName, bundle } = address;
-  const rest = steps.slice(SHOWN_STEPS);
   const list = (shown: readonly Step[]) => (
     <ul role="list" class="steps">
       {shown.map(({ name, version, deprecation, reasons, channelNames }) => (
@@ -259,14 +245,8 @@ function Steps({ address, steps, none, isUpgrade = false }: StepsProps) {
   );
   if (steps.length === 0) return <p class="subtle">{none}</p>;
   return (
-    <>
-      {list(steps.slice(0, SHOWN_STEPS))}
-      {rest.length > 0 && (
-        <details>
-          <summary>{rest.length} more</summary>
-          {list(rest)}
-        </details>
-      )}
-    </>
+    <FirstOf items={steps} count={SHOWN_STEPS}>
+      {list}
+    </FirstOf>
   );
 }

@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { Link, type ResolveAddress } from "../address";
 import { Resolve, type ResolveData } from "../generated/Resolve";
 import type { Considered, ResolutionFailureCode, ResolutionRejection } from "../generated/types";
-import { Deprecated, DeprecationAlert, Icon, OpenInPlayground, Result } from "../parts";
+import { Deprecated, DeprecationAlert, FirstOf, Icon, OpenInPlayground, Result, Table } from "../parts";
 import { clusterExtension } from "../snippets/snippets";
 import { Snippet } from "../snippets/snippet";
 import { useQuery } from "../use-query";
@@ -198,43 +198,31 @@ const SHOWN_BUNDLES = 12;
 
 function ConsideredTable({ considered }: { considered: readonly Considered[] }) {
   if (considered.length === 0) return null;
-  const rest = considered.slice(SHOWN_BUNDLES);
-  const table = (shown: readonly Considered[], label: string) => (
-    <div class="scrolling">
-      <table aria-label={label}>
-        <thead>
-          <tr>
-            <th scope="col">Version</th>
-            <th scope="col">Catalog</th>
-            <th scope="col">Why not</th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map(({ bundle, rejection }) => (
-            <tr key={`${bundle.package.catalog.name} ${bundle.name}`}>
-              <th scope="row">
-                <Link
-                  to={{
-                    page: "version",
-                    catalog: bundle.package.catalog.name,
-                    package: bundle.package.name,
-                    bundle: bundle.name,
-                  }}
-                  title={bundle.name}
-                >
-                  <bdi>{bundle.version ?? bundle.name}</bdi>
-                </Link>{" "}
-                {bundle.deprecation && <Deprecated message={bundle.deprecation.message} />}
-              </th>
-              <td>
-                <bdi>{bundle.package.catalog.displayName}</bdi>
-              </td>
-              <td>{rejection ? REJECTIONS[rejection] : <span class="badge success">Chosen</span>}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+  const table = (shown: readonly Considered[], isRest: boolean) => (
+    <Table heads={["Version", "Catalog", "Why not"]} label={isRest ? "More considered bundles" : "Considered bundles"}>
+      {shown.map(({ bundle, rejection }) => (
+        <tr key={`${bundle.package.catalog.name} ${bundle.name}`}>
+          <th scope="row">
+            <Link
+              to={{
+                page: "version",
+                catalog: bundle.package.catalog.name,
+                package: bundle.package.name,
+                bundle: bundle.name,
+              }}
+              title={bundle.name}
+            >
+              <bdi>{bundle.version ?? bundle.name}</bdi>
+            </Link>{" "}
+            {bundle.deprecation && <Deprecated message={bundle.deprecation.message} />}
+          </th>
+          <td>
+            <bdi>{bundle.package.catalog.displayName}</bdi>
+          </td>
+          <td>{rejection ? REJECTIONS[rejection] : <span class="badge success">Chosen</span>}</td>
+        </tr>
+      ))}
+    </Table>
   );
   return (
     <section class="card stack">
@@ -242,13 +230,9 @@ function ConsideredTable({ considered }: { considered: readonly Considered[] }) 
         Considered, best first{" "}
         <span class="count">{considered.length >= 100 ? "the first 100" : considered.length}</span>
       </h2>
-      {table(considered.slice(0, SHOWN_BUNDLES), "Considered bundles")}
-      {rest.length > 0 && (
-        <details>
-          <summary>{rest.length} more</summary>
-          {table(rest, "More considered bundles")}
-        </details>
-      )}
+      <FirstOf items={considered} count={SHOWN_BUNDLES}>
+        {table}
+      </FirstOf>
     </section>
   );
 }
