@@ -1,25 +1,15 @@
 //! `catalogql query`, `list`, `search` and `diff`: what they print, for people and for programs, and how they end.
 
 use serde_json::{Value, json};
+use testing::fixture::{NEWER, OLDER};
 
 use crate::support::{Folders, Output, catalogql, run};
-
-const OLD: &str = "
-    package etcd default=stable
-    channel stable: v1.0.0 <- v1.1.0
-    package zoo default=beta
-    channel beta: v0.1.0";
-
-const NEW: &str = "
-    package etcd default=stable
-    channel stable: v1.0.0 <- v1.1.0 <- v1.2.0
-    channel candidate: v1.2.0";
 
 /// Runs the program in a folder with the catalogs `old` and `new`.
 fn ask(arguments: &[&str]) -> Output {
     let folders = Folders::new();
-    folders.catalog("old", OLD);
-    folders.catalog("new", NEW);
+    folders.catalog("old", OLDER);
+    folders.catalog("new", NEWER);
     let path = |argument: &&str| match argument.strip_prefix('@') {
         Some(folder) => folders.text(folder),
         None => (*argument).to_owned(),

@@ -25,13 +25,13 @@ pub struct Cache {
 /// A cached response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    pub(crate) head: EntryHead,
+    pub(crate) head: EntryHeader,
     pub(crate) body: Vec<u8>,
 }
 
 /// What is known of a cached response; the first line of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct EntryHead {
+pub(crate) struct EntryHeader {
     /// Entity tag to revalidate it with.
     pub(crate) etag: String,
     /// When the server last sent or confirmed it, in seconds since the epoch.
@@ -111,7 +111,7 @@ impl Entry {
         }
         let now = seconds(SystemTime::now());
         Some(Self {
-            head: EntryHead { etag, validated: now, fresh_until: now + max_age(&control) },
+            head: EntryHeader { etag, validated: now, fresh_until: now + max_age(&control) },
             body: body.to_vec(),
         })
     }
@@ -120,7 +120,7 @@ impl Entry {
     #[cfg(feature = "kube")]
     pub(crate) fn found(body: Vec<u8>, max_age: Duration) -> Self {
         let now = seconds(SystemTime::now());
-        Self { head: EntryHead { etag: String::new(), validated: now, fresh_until: now + max_age.as_secs() }, body }
+        Self { head: EntryHeader { etag: String::new(), validated: now, fresh_until: now + max_age.as_secs() }, body }
     }
 
     /// Notes that the server has confirmed it.
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     fn entry(bytes: usize) -> Entry {
-        Entry { head: EntryHead { etag: "\"a\"".to_owned(), validated: 7, fresh_until: 9 }, body: vec![b'x'; bytes] }
+        Entry { head: EntryHeader { etag: "\"a\"".to_owned(), validated: 7, fresh_until: 9 }, body: vec![b'x'; bytes] }
     }
 
     #[test]

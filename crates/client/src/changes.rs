@@ -7,10 +7,10 @@ use futures_util::stream::{Stream, try_unfold};
 use graphql_client::GraphQLQuery as _;
 use tokio::time::{sleep, timeout};
 
-use crate::client::Request;
+use crate::client::DocumentRequest;
 use crate::documents::{self, changes, served};
 use crate::retry::backoff;
-use crate::transport::{Incoming, Outgoing};
+use crate::transport::{OpenResponse, OutgoingRequest};
 use crate::types::{Change, ChangeEvent};
 use crate::{Client, Result};
 
@@ -24,10 +24,10 @@ const MAX_EVENT_BYTES: usize = 1 << 20;
 type Digests = BTreeMap<String, String>;
 
 /// The state of a stream of changes.
-struct Watch<'a> {
+struct ChangeStream<'a> {
     client: &'a Client,
     names: Vec<String>,
-    events: Option<Events>,
+    events: Option<EventStream>,
     /// What was reported; `None` before the first connection.
     known: Option<Digests>,
     queue: VecDeque<ChangeEvent>,
@@ -35,8 +35,8 @@ struct Watch<'a> {
 }
 
 /// Server-sent events of one response.
-struct Events {
-    response: Incoming,
+struct EventStream {
+    response: OpenResponse,
     buffer: Vec<u8>,
 }
 
@@ -46,20 +46,20 @@ impl Client {
     /// server refuses a later one.
     pub fn changes(&self, names: &[String]) -> impl Stream<Item = Result<ChangeEvent>> + '_ {
         let (events, known, queue) = (None, None, VecDeque::new());
-        let watch = Watch { client: self, names: names.to_vec(), events, known, queue, failures: 0 };
+        let watch = ChangeStream { client: self, names: names.to_vec(), events, known, queue, failures: 0 };
         try_unfold(watch, |mut watch| async move { watch.next().await.map(|event| Some((event, watch))) })
     }
 
-    async fn subscribe(&self, names: &[String]) -> Result<Events> {
+    async fn subscribe(&self, names: &[String]) -> Result<EventStream> {
         let body = documents::Changes::build_query(changes::Variables { names: Some(names.to_vec()) });
         let variables = serde_json::to_value(&body.variables).map_err(|source| self.undecodable(source))?;
-        let request = Request::new(body.query, None, &variables);
+        let request = DocumentRequest::new(body.query, None, &variables);
         let headers = self.headers("text/event-stream")?;
-        let outgoing = Outgoing { query: request.query, body: request.body, headers };
+        let outgoing = OutgoingRequest { query: request.query, body: request.body, headers };
         let sent = timeout(self.timeout(), self.transport().send(outgoing)).await;
         let mut response = self.in_time(sent)?;
         if response.status == 200 {
-            return Ok(Events { response, buffer: Vec::new() });
+            return Ok(EventStream { response, buffer: Vec::new() });
         }
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|source| self.unreachable(source))? {
@@ -72,7 +72,7 @@ impl Client {
     }
 }
 
-impl Watch<'_> {
+impl ChangeStream<'_> {
     async fn next(&mut self) -> Result<ChangeEvent> {
         loop {
             if let Some(event) = self.queue.pop_front() {
@@ -101,7 +101,7 @@ impl Watch<'_> {
         let next = timeout(MAX_SILENCE, events.next()).await;
         let next = next.unwrap_or_else(|_| Err(silence())).map_err(|source| self.client.unreachable(source))?;
         self.failures = 0;
-        let data = self.client.decode_body(next.as_bytes(), crate::Origin::Server)?.data;
+        let data = self.client.decode_body(next.as_bytes(), crate::ResponseOrigin::Server)?.data;
         let change: changes::ResponseData =
             serde_json::from_value(data).map_err(|source| self.client.undecodable(source))?;
         let change = change.catalog_changed;
@@ -146,15 +146,15 @@ impl Watch<'_> {
     }
 }
 
-impl Events {
+impl EventStream {
     /// Waits for the data of the next event.
     async fn next(&mut self) -> std::result::Result<String, crate::transport::BoxError> {
         loop {
             if let Some(event) = take_event(&mut self.buffer) {
                 match event {
-                    Event::Next(data) => return Ok(data),
-                    Event::Complete => return Err("the server ended the stream".into()),
-                    Event::Other => continue,
+                    ServerSentEvent::Next(data) => return Ok(data),
+                    ServerSentEvent::Complete => return Err("the server ended the stream".into()),
+                    ServerSentEvent::Other => continue,
                 }
             }
             if self.buffer.len() > MAX_EVENT_BYTES {
@@ -170,7 +170,7 @@ impl Events {
 
 /// An event as GraphQL over SSE names it.
 #[derive(Debug, PartialEq, Eq)]
-enum Event {
+enum ServerSentEvent {
     Next(String),
     Complete,
     /// A comment, or what a newer server sends.
@@ -178,7 +178,7 @@ enum Event {
 }
 
 /// Takes the first whole event from a buffer.
-fn take_event(buffer: &mut Vec<u8>) -> Option<Event> {
+fn take_event(buffer: &mut Vec<u8>) -> Option<ServerSentEvent> {
     let end = buffer.windows(2).position(|window| window == b"\n\n")?;
     let text: Vec<u8> = buffer.drain(..end + 2).collect();
     let text = String::from_utf8_lossy(&text);
@@ -186,9 +186,9 @@ fn take_event(buffer: &mut Vec<u8>) -> Option<Event> {
         text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim_start).next()
     };
     Some(match (field("event"), field("data")) {
-        (Some("next"), Some(data)) => Event::Next(data.to_owned()),
-        (Some("complete"), _) => Event::Complete,
-        _ => Event::Other,
+        (Some("next"), Some(data)) => ServerSentEvent::Next(data.to_owned()),
+        (Some("complete"), _) => ServerSentEvent::Complete,
+        _ => ServerSentEvent::Other,
     })
 }
 
@@ -200,7 +200,10 @@ mod tests {
     fn events_are_taken_whole_and_comments_are_passed_over() {
         let mut buffer = b": ping\n\nevent: next\ndata: {\"a\": 1}\n\nevent: complete\ndata:\n\nevent: ne".to_vec();
         let taken: Vec<_> = std::iter::from_fn(|| take_event(&mut buffer)).collect();
-        assert_eq!(taken, [Event::Other, Event::Next("{\"a\": 1}".to_owned()), Event::Complete]);
+        assert_eq!(
+            taken,
+            [ServerSentEvent::Other, ServerSentEvent::Next("{\"a\": 1}".to_owned()), ServerSentEvent::Complete]
+        );
         assert_eq!(buffer, b"event: ne");
     }
 }

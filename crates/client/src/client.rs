@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use crate::cache::{self, Cache, Entry};
 use crate::error::is_retryable_status;
 use crate::retry::{MAX_RETRIES, MAX_RETRY_WAIT, backoff, retry_after};
-use crate::transport::{BoxError, Outgoing, Received, Transport};
+use crate::transport::{BoxError, OutgoingRequest, ReceivedResponse, Transport};
 use crate::{Error, Result};
 
 /// Time for one attempt of a request, unless the builder says otherwise.
@@ -36,11 +36,11 @@ const MEDIA_TYPE: &str = "application/graphql-response+json";
 /// A client of one server. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Client {
-    shared: Arc<Shared>,
+    shared: Arc<ClientState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ClientState {
     transport: Transport,
     /// What messages call the server.
     endpoint: String,
@@ -95,12 +95,12 @@ pub struct Response {
     /// What the server adds, such as `suggestions` for names that are not there; `null` where it adds nothing.
     pub extensions: Value,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: ResponseOrigin,
 }
 
 /// Where a response comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ResponseOrigin {
     /// The server sent it.
     Server,
     /// The server confirmed that the cached one is current.
@@ -212,7 +212,7 @@ impl Builder {
             Some(Token::Text(text)) => text.clone(),
             Some(Token::File(path)) => path.display().to_string(),
         };
-        let shared = Shared {
+        let shared = ClientState {
             transport,
             endpoint,
             identity: format!("{identity}\n{token}"),
@@ -295,17 +295,17 @@ impl Client {
         operation: Option<&str>,
         variables: &Value,
     ) -> Result<Response> {
-        let request = Request::new(document, operation, variables);
+        let request = DocumentRequest::new(document, operation, variables);
         let Some(cache) = self.shared.cache.as_ref().filter(|_| request.body.is_none()) else {
             if self.shared.is_offline {
                 return Err(Error::NotCached);
             }
-            return self.decode(&self.send(&request, None).await?, Origin::Server);
+            return self.decode(&self.send(&request, None).await?, ResponseOrigin::Server);
         };
         let key = cache::key(&self.shared.identity, &request.query);
         let mut cached = cache.get(&key);
         if let Some(entry) = cached.as_ref().filter(|entry| self.shared.is_offline || entry.is_fresh()) {
-            return self.decode_body(&entry.body, Origin::Cache(entry.age()));
+            return self.decode_body(&entry.body, ResponseOrigin::Cache(entry.age()));
         }
         if self.shared.is_offline {
             return Err(Error::NotCached);
@@ -314,16 +314,16 @@ impl Client {
         if let (304, Some(entry)) = (received.status, cached.as_mut()) {
             entry.validated(&received.headers);
             cache.put(&key, entry);
-            return self.decode_body(&entry.body, Origin::Revalidated);
+            return self.decode_body(&entry.body, ResponseOrigin::Revalidated);
         }
         if let Some(entry) = Entry::of(&received.headers, &received.body).filter(|_| received.status == 200) {
             cache.put(&key, &entry);
         }
-        self.decode(&received, Origin::Server)
+        self.decode(&received, ResponseOrigin::Server)
     }
 
     /// Sends a request, again while the server is busy or away.
-    async fn send(&self, request: &Request, etag: Option<&str>) -> Result<Received> {
+    async fn send(&self, request: &DocumentRequest, etag: Option<&str>) -> Result<ReceivedResponse> {
         let mut attempt = 0;
         loop {
             let outcome = self.try_send(request, etag).await;
@@ -343,12 +343,12 @@ impl Client {
         }
     }
 
-    async fn try_send(&self, request: &Request, etag: Option<&str>) -> Result<Received> {
+    async fn try_send(&self, request: &DocumentRequest, etag: Option<&str>) -> Result<ReceivedResponse> {
         let mut headers = self.headers(MEDIA_TYPE)?;
         if let Some(etag) = etag.and_then(|etag| HeaderValue::from_str(etag).ok()) {
             headers.push((IF_NONE_MATCH, etag));
         }
-        let outgoing = Outgoing { query: request.query.clone(), body: request.body.clone(), headers };
+        let outgoing = OutgoingRequest { query: request.query.clone(), body: request.body.clone(), headers };
         self.in_time(timeout(self.shared.timeout, self.shared.transport.exchange(outgoing)).await)
     }
 
@@ -394,7 +394,7 @@ impl Client {
         Error::Decode { endpoint: self.shared.endpoint.clone(), source }
     }
 
-    fn decode(&self, received: &Received, origin: Origin) -> Result<Response> {
+    fn decode(&self, received: &ReceivedResponse, origin: ResponseOrigin) -> Result<Response> {
         if received.status == 200 {
             return self.decode_body(&received.body, origin);
         }
@@ -420,7 +420,7 @@ impl Client {
         }
     }
 
-    pub(crate) fn decode_body(&self, body: &[u8], origin: Origin) -> Result<Response> {
+    pub(crate) fn decode_body(&self, body: &[u8], origin: ResponseOrigin) -> Result<Response> {
         let mut value: Value = serde_json::from_slice(body).map_err(|source| self.undecodable(source))?;
         if let Some(error) = first_error(&value, 200) {
             return Err(error);
@@ -447,12 +447,12 @@ fn first_error(response: &Value, status: u16) -> Option<Error> {
 }
 
 /// A document with its variables, as it is sent.
-pub(crate) struct Request {
+pub(crate) struct DocumentRequest {
     pub(crate) query: String,
     pub(crate) body: Option<Vec<u8>>,
 }
 
-impl Request {
+impl DocumentRequest {
     pub(crate) fn new(document: &str, operation: Option<&str>, variables: &Value) -> Self {
         let document = compact(document);
         let mut variables = variables.as_object().cloned().unwrap_or_default();
@@ -501,10 +501,10 @@ mod tests {
 
     #[test]
     fn a_long_request_is_a_post() {
-        let request = Request::new("# A comment.\n{\n  a\n}", None, &json!({ "b": 1, "c": null }));
+        let request = DocumentRequest::new("# A comment.\n{\n  a\n}", None, &json!({ "b": 1, "c": null }));
         assert_eq!((request.query.as_str(), request.body), ("query=%7B+a+%7D&variables=%7B%22b%22%3A1%7D", None));
         let names: Vec<_> = (0..2_000).map(|number| format!("package-{number}")).collect();
-        let request = Request::new("{ a }", None, &json!({ "names": names }));
+        let request = DocumentRequest::new("{ a }", None, &json!({ "names": names }));
         assert_eq!(request.query, "");
         assert!(request.body.is_some_and(|body| body.len() > MAX_GET_BYTES));
     }
@@ -517,13 +517,13 @@ mod tests {
         let Error::Refused { status, code, message, path } = client.refusal(400, error.as_bytes()) else { panic!() };
         assert_eq!((status, code.as_deref(), &*message, &*path), (400, Some("TOO_MUCH"), "too much", "a/0"));
         let changed = r#"{"errors": [{"message": "m", "extensions": {"code": "CATALOG_CHANGED"}}]}"#;
-        assert!(matches!(client.decode_body(changed.as_bytes(), Origin::Server), Err(Error::Changed)));
+        assert!(matches!(client.decode_body(changed.as_bytes(), ResponseOrigin::Server), Err(Error::Changed)));
         let forbidden = r#"{"kind": "Status", "message": "services is forbidden"}"#;
         assert_eq!(shown(403, forbidden), "cannot query http://localhost:1/graphql: services is forbidden");
         assert_eq!(shown(404, "404 page\nb"), "cannot find catalogql at http://localhost:1/graphql: 404 page");
         assert_eq!(shown(500, ""), "the server refused the request: HTTP status 500");
         assert!(client.refusal(503, b"").is_retryable() && !client.refusal(500, b"").is_retryable());
-        assert!(matches!(client.decode_body(b"{}", Origin::Server), Err(Error::NotFound { .. })));
-        assert!(matches!(client.decode_body(b"<html>", Origin::Server), Err(Error::Decode { .. })));
+        assert!(matches!(client.decode_body(b"{}", ResponseOrigin::Server), Err(Error::NotFound { .. })));
+        assert!(matches!(client.decode_body(b"<html>", ResponseOrigin::Server), Err(Error::Decode { .. })));
     }
 }

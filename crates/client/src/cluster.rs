@@ -18,7 +18,7 @@ use crate::cache::{self, Cache, Entry};
 use crate::client::{Builder, Client, Target};
 use crate::error::chain;
 use crate::port_forward::{Pods, PortForward};
-use crate::transport::{BoxError, Outgoing};
+use crate::transport::{BoxError, OutgoingRequest};
 use crate::{Error, Result};
 
 /// Labels of a Service of catalogql.
@@ -191,7 +191,7 @@ impl Cluster {
 
 impl ServiceProxy {
     /// Sends a request and waits for the head of the response.
-    pub(crate) async fn send(&self, request: Outgoing) -> std::result::Result<http::Response<Body>, BoxError> {
+    pub(crate) async fn send(&self, request: OutgoingRequest) -> std::result::Result<http::Response<Body>, BoxError> {
         let separator = if request.query.is_empty() { "" } else { "?" };
         let mut builder = Request::builder().uri(format!("{}{separator}{}", self.path, request.query));
         for (name, value) in request.headers {

@@ -39,14 +39,14 @@ mod walk;
 
 pub use cache::{Cache, MAX_CACHE_BYTES};
 pub use changes::MAX_SILENCE;
-pub use client::{Builder, Client, DEFAULT_TIMEOUT, MAX_GET_BYTES, MAX_RESPONSE_BYTES, Origin, Response};
+pub use client::{Builder, Client, DEFAULT_TIMEOUT, MAX_GET_BYTES, MAX_RESPONSE_BYTES, Response, ResponseOrigin};
 #[cfg(feature = "kube")]
 pub use cluster::{ClusterOptions, ClusterRoute, InstalledObject, MAX_SERVICE_AGE, installed};
 pub use error::Error;
 pub use retry::{MAX_RETRIES, MAX_RETRY_WAIT};
 pub use types::{
-    Bundle, BundleFilter, CatalogDiff, Change, ChangeEvent, ContentRef, Failure, Head, InstalledBundle, ObjectChange,
-    Package, PackageFilter, Resolution, ResolveRequest, Resolved, UpgradeStep,
+    Bundle, BundleFilter, CatalogDiff, Change, ChangeEvent, ChannelHead, ContentRef, InstalledBundle, ObjectChange,
+    Package, PackageFilter, Resolution, ResolutionFailure, ResolveRequest, ResolveResult, UpgradeStep,
 };
 pub use walk::{MAX_PAGE_SIZE, Walk};
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::client::Client;
 use crate::documents::{self, bundles, diff, heads, packages, resolve, upgrade_path};
 use crate::types::{
-    Bundle, BundleFilter, CatalogDiff, Change, ContentRef, Failure, Head, ObjectChange, Package, PackageFilter,
-    Resolution, ResolveRequest, Resolved, UpgradeStep,
+    Bundle, BundleFilter, CatalogDiff, Change, ChannelHead, ContentRef, ObjectChange, Package, PackageFilter,
+    Resolution, ResolutionFailure, ResolveRequest, ResolveResult, UpgradeStep,
 };
 use crate::walk::Walk;
 use crate::{Error, Result};
@@ -37,7 +37,7 @@ impl Client {
 
     /// Returns the channels of a package with their heads, of each of these catalogs, or of every catalog if none is
     /// given; in each package the highest version comes first. Empty if no catalog has the package.
-    pub async fn heads(&self, package: &str, catalogs: &[String]) -> Result<Vec<Head>> {
+    pub async fn heads(&self, package: &str, catalogs: &[String]) -> Result<Vec<ChannelHead>> {
         let variables = heads::Variables { catalogs: Some(catalogs.to_vec()), package_name: package.to_owned() };
         let data = self.typed::<documents::Heads>(variables).await?;
         let packages = data.packages.map(|packages| packages.nodes).unwrap_or_default();
@@ -83,7 +83,7 @@ impl Client {
     }
 
     /// Returns what the OLM v1 controller would install.
-    pub async fn resolve(&self, request: &ResolveRequest) -> Result<Resolved> {
+    pub async fn resolve(&self, request: &ResolveRequest) -> Result<ResolveResult> {
         let request = request.clone();
         let policy = if request.self_certified { "SELF_CERTIFIED" } else { "CATALOG_PROVIDED" };
         let installed = request.installed.map(|installed| resolve::InstalledBundle {
@@ -102,11 +102,11 @@ impl Client {
             upgrade_constraint_policy: resolve::UpgradeConstraintPolicy::Other(policy.to_owned()),
         };
         match self.typed::<documents::Resolve>(resolve::Variables { request }).await?.resolve {
-            Some(resolve::ResolveResolve::Resolution(found)) => Ok(Resolved::Resolution(resolution(found))),
+            Some(resolve::ResolveResolve::Resolution(found)) => Ok(ResolveResult::Resolution(resolution(found))),
             Some(resolve::ResolveResolve::ResolutionFailure(failure)) => {
                 let code = encoded(&failure.code).as_str().unwrap_or_default().to_owned();
                 let (message, similar_names) = (failure.message, failure.similar_names);
-                Ok(Resolved::Failure(Failure { code, message, similar_names }))
+                Ok(ResolveResult::ResolutionFailure(ResolutionFailure { code, message, similar_names }))
             }
             _ => Err(Error::NotFound {
                 endpoint: self.endpoint().to_owned(),
@@ -181,14 +181,14 @@ fn package(node: packages::PackagesPackagesNodes) -> Package {
     }
 }
 
-fn heads_of(node: heads::HeadsPackagesNodes) -> impl Iterator<Item = Head> {
+fn heads_of(node: heads::HeadsPackagesNodes) -> impl Iterator<Item = ChannelHead> {
     let (catalog, package) = (node.catalog.name, node.name);
     node.channels.into_iter().map(move |channel| {
         let (bundle, version) = match channel.head {
             Some(head) => (Some(head.name), head.bundle.and_then(|bundle| bundle.version)),
             None => (None, None),
         };
-        Head {
+        ChannelHead {
             catalog: catalog.clone(),
             package: package.clone(),
             channel: channel.name,

@@ -24,7 +24,7 @@ pub(crate) enum Transport {
 
 /// A request.
 #[derive(Clone, Debug)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingRequest {
     /// Query string of the URL, which holds the whole request unless there is a body.
     pub(crate) query: String,
     /// Body of a POST; without one it is a GET.
@@ -33,7 +33,7 @@ pub(crate) struct Outgoing {
 }
 
 /// A response whose body has not been read.
-pub(crate) struct Incoming {
+pub(crate) struct OpenResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     body: Body,
@@ -41,7 +41,7 @@ pub(crate) struct Incoming {
 
 /// A response that has been read.
 #[derive(Clone, Debug)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
@@ -55,7 +55,7 @@ enum Body {
 
 impl Transport {
     /// Sends a request and waits for the head of the response.
-    pub(crate) async fn send(&self, request: Outgoing) -> Result<Incoming, BoxError> {
+    pub(crate) async fn send(&self, request: OutgoingRequest) -> Result<OpenResponse, BoxError> {
         match self {
             Self::Http { client, url } => {
                 let mut url = url.clone();
@@ -66,18 +66,22 @@ impl Transport {
                 };
                 let response = builder.headers(request.headers.into_iter().collect()).send().await?;
                 let (status, headers) = (response.status().as_u16(), response.headers().clone());
-                Ok(Incoming { status, headers, body: Body::Http(response) })
+                Ok(OpenResponse { status, headers, body: Body::Http(response) })
             }
             #[cfg(feature = "kube")]
             Self::Proxy(proxy) => {
                 let (head, body) = proxy.send(request).await?.into_parts();
-                Ok(Incoming { status: head.status.as_u16(), headers: head.headers, body: Body::Proxy(Box::pin(body)) })
+                Ok(OpenResponse {
+                    status: head.status.as_u16(),
+                    headers: head.headers,
+                    body: Body::Proxy(Box::pin(body)),
+                })
             }
         }
     }
 
     /// Sends a request and reads its response, which may be compressed.
-    pub(crate) async fn exchange(&self, mut request: Outgoing) -> Result<Received, BoxError> {
+    pub(crate) async fn exchange(&self, mut request: OutgoingRequest) -> Result<ReceivedResponse, BoxError> {
         request.headers.push((ACCEPT_ENCODING, HeaderValue::from_static("gzip")));
         let mut response = self.send(request).await?;
         let mut body = Vec::new();
@@ -90,11 +94,11 @@ impl Transport {
         if response.headers.get(CONTENT_ENCODING).is_some_and(|coding| coding == "gzip") {
             body = decompressed(&body)?;
         }
-        Ok(Received { status: response.status, headers: response.headers, body })
+        Ok(ReceivedResponse { status: response.status, headers: response.headers, body })
     }
 }
 
-impl Incoming {
+impl OpenResponse {
     /// Waits for the next part of the body; `None` at its end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, BoxError> {
         match &mut self.body {

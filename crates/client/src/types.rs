@@ -40,7 +40,7 @@ pub struct Package {
 
 /// A channel with its head.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct ChannelHead {
     /// Name of the catalog.
     pub catalog: String,
     /// Name of the package.
@@ -125,11 +125,11 @@ pub struct InstalledBundle {
 
 /// Result of a resolution. Both are results: that nothing would be installed is no error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Resolved {
+pub enum ResolveResult {
     /// The bundle to install.
     Resolution(Resolution),
     /// Why no bundle would be installed.
-    Failure(Failure),
+    ResolutionFailure(ResolutionFailure),
 }
 
 /// The bundle to install.
@@ -151,7 +151,7 @@ pub struct Resolution {
 
 /// Why no bundle would be installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct ResolutionFailure {
     /// Stable code, such as `PACKAGE_NOT_FOUND`.
     pub code: String,
     /// Description in English.

@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use jiff::SignedDuration;
 
-use crate::output::{Output, parse_output};
+use crate::output::{OutputFormat, parse_output};
 
 /// Colours of the help, as cargo has them.
 const STYLES: Styles = Styles::styled()
@@ -50,7 +50,7 @@ pub(crate) struct CommonArgs {
     /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE; `images` also has lines, `graph` mermaid and dot
     #[arg(long, short, global = true, value_name = "FORMAT", default_value = "table", hide_default_value = true)]
     #[arg(value_parser = parse_output)]
-    pub(crate) output: Output,
+    pub(crate) output: OutputFormat,
     /// Print tables without their headers
     #[arg(long, global = true)]
     pub(crate) no_headers: bool,
@@ -157,7 +157,7 @@ pub(crate) enum Command {
         package: String,
         /// The installed bundle, which need not be in the catalog
         #[arg(value_name = "NAME@VERSION", value_parser = parse_installed)]
-        installed: Installed,
+        installed: InstalledArg,
         /// Only entries of this channel. May be repeated
         #[arg(long, value_name = "NAME")]
         channel: Vec<String>,
@@ -172,7 +172,7 @@ pub(crate) enum Command {
     Providers {
         /// The API
         #[arg(value_name = "GROUP/KIND", value_parser = parse_api)]
-        api: Api,
+        api: ApiArg,
     },
     /// Show which packages, channels and bundles differ between two contents
     Diff(DiffArgs),
@@ -247,7 +247,7 @@ pub(crate) struct SearchArgs {
     pub(crate) level: Vec<Level>,
     /// Only packages whose default channel provides this API at its head
     #[arg(long, value_name = "GROUP/KIND", value_parser = parse_api)]
-    pub(crate) provides: Option<Api>,
+    pub(crate) provides: Option<ApiArg>,
     /// Whether to list deprecated packages
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true)]
     #[arg(default_value = "include", default_missing_value = "include", hide_default_value = true)]
@@ -309,7 +309,7 @@ pub(crate) struct ResolveArgs {
     pub(crate) channel: Vec<String>,
     /// What is installed now
     #[arg(long, value_name = "NAME@VERSION", value_parser = parse_installed)]
-    pub(crate) installed: Option<Installed>,
+    pub(crate) installed: Option<InstalledArg>,
     /// Allow any other version, as the upgrade constraint policy `SelfCertified` does
     #[arg(long)]
     pub(crate) self_certified: bool,
@@ -430,14 +430,14 @@ pub(crate) enum Deprecated {
 
 /// An API of Kubernetes in any version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Api {
+pub(crate) struct ApiArg {
     pub(crate) group: String,
     pub(crate) kind: String,
 }
 
 /// A bundle that is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Installed {
+pub(crate) struct InstalledArg {
     pub(crate) name: String,
     pub(crate) version: String,
 }
@@ -455,14 +455,14 @@ impl Level {
     }
 }
 
-fn parse_api(text: &str) -> Result<Api, String> {
+fn parse_api(text: &str) -> Result<ApiArg, String> {
     let (group, kind) = text.split_once('/').ok_or("write GROUP/KIND, such as monitoring.coreos.com/Prometheus")?;
-    Ok(Api { group: group.to_owned(), kind: kind.to_owned() })
+    Ok(ApiArg { group: group.to_owned(), kind: kind.to_owned() })
 }
 
-fn parse_installed(text: &str) -> Result<Installed, String> {
+fn parse_installed(text: &str) -> Result<InstalledArg, String> {
     let (name, version) = text.rsplit_once('@').ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
-    Ok(Installed { name: name.to_owned(), version: version.to_owned() })
+    Ok(InstalledArg { name: name.to_owned(), version: version.to_owned() })
 }
 
 fn parse_variable(text: &str) -> Result<(String, serde_json::Value), String> {

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::args::{Args, CommonArgs};
+use crate::context::{CommandContext, ServerRoute};
 use crate::documents::{BUNDLE_NAMES, CHANNELS, PACKAGES, SERVED, SUGGEST};
-use crate::failure::Failure;
-use crate::session::{Route, Session};
+use crate::error::CommandError;
 
 /// Name by which kubectl runs it.
 const PROGRAM: &str = "kubectl_complete-catalog";
@@ -121,22 +121,22 @@ async fn ask(
     last: &str,
     positionals: &[String],
     is_offline: bool,
-) -> Result<Vec<Candidate>, Failure> {
+) -> Result<Vec<Candidate>, CommandError> {
     let line = std::iter::once("kubectl-catalog").chain(before.iter().map(String::as_str));
     let matches = Args::command().ignore_errors(true).get_matches_from(line);
     let Ok(mut common) = CommonArgs::from_arg_matches(&matches) else { return Ok(Vec::new()) };
     common.offline |= is_offline;
-    let session = Session::begin(&common, Route::of(&common)[0]).await?;
+    let context = CommandContext::begin(&common, ServerRoute::of(&common)[0]).await?;
     let package = positionals.first().map(String::as_str).unwrap_or_default();
     match id {
-        "package" | "packages" | "name" => packages(&session, last).await,
-        "catalog" => catalogs(&session).await,
+        "package" | "packages" | "name" => packages(&context, last).await,
+        "catalog" => catalogs(&context).await,
         "from" | "to" if package.is_empty() || id == "to" && positionals.len() == 1 && !is_path(before) => {
-            catalogs(&session).await
+            catalogs(&context).await
         }
-        "from" | "to" | "a" | "b" | "version" | "range" => versions(&session, package).await,
-        "channel" => channels(&session, package).await,
-        "api" | "provides" => apis(&session, last).await,
+        "from" | "to" | "a" | "b" | "version" | "range" => versions(&context, package).await,
+        "channel" => channels(&context, package).await,
+        "api" | "provides" => apis(&context, last).await,
         _ => Ok(Vec::new()),
     }
 }
@@ -146,17 +146,17 @@ fn is_path(before: &[String]) -> bool {
     before.iter().any(|word| word == "path")
 }
 
-async fn catalogs(session: &Session) -> Result<Vec<Candidate>, Failure> {
-    let data = session.client.execute(SERVED, &Value::Null).await?.data;
+async fn catalogs(context: &CommandContext) -> Result<Vec<Candidate>, CommandError> {
+    let data = context.client.execute(SERVED, &Value::Null).await?.data;
     let catalogs = data["catalogs"].as_array().into_iter().flatten();
     Ok(catalogs.map(|catalog| (text(catalog, "/name"), String::new())).collect())
 }
 
-async fn packages(session: &Session, last: &str) -> Result<Vec<Candidate>, Failure> {
-    let (catalogs, word) = session.split(last);
+async fn packages(context: &CommandContext, last: &str) -> Result<Vec<Candidate>, CommandError> {
+    let (catalogs, word) = context.split(last);
     let prefix = &last[..last.len() - word.len()];
     if word.is_empty() {
-        let walk = session.client.walk(PACKAGES, json!({ "catalogs": catalogs }), "/packages").limit(MAX_PACKAGES);
+        let walk = context.client.walk(PACKAGES, json!({ "catalogs": catalogs }), "/packages").limit(MAX_PACKAGES);
         let found = walk.all().await?;
         return Ok(found
             .iter()
@@ -164,30 +164,30 @@ async fn packages(session: &Session, last: &str) -> Result<Vec<Candidate>, Failu
             .collect());
     }
     let variables = json!({ "text": word, "catalogs": catalogs, "kinds": ["PACKAGE"] });
-    let data = session.client.execute(SUGGEST, &variables).await?.data;
+    let data = context.client.execute(SUGGEST, &variables).await?.data;
     let found = data["suggest"].as_array().into_iter().flatten();
     Ok(found.map(|item| (prefix.to_owned() + &text(item, "/text"), text(item, "/displayName"))).collect())
 }
 
-async fn versions(session: &Session, package: &str) -> Result<Vec<Candidate>, Failure> {
-    let (catalogs, package) = session.split(package);
+async fn versions(context: &CommandContext, package: &str) -> Result<Vec<Candidate>, CommandError> {
+    let (catalogs, package) = context.split(package);
     let variables = json!({ "catalogs": catalogs, "packages": [package] });
-    let bundles = session.client.walk(BUNDLE_NAMES, variables, "/bundles").all().await?;
+    let bundles = context.client.walk(BUNDLE_NAMES, variables, "/bundles").all().await?;
     Ok(bundles.iter().map(|bundle| (text(bundle, "/version"), text(bundle, "/name"))).collect())
 }
 
-async fn channels(session: &Session, package: &str) -> Result<Vec<Candidate>, Failure> {
-    let (catalogs, package) = session.split(package);
+async fn channels(context: &CommandContext, package: &str) -> Result<Vec<Candidate>, CommandError> {
+    let (catalogs, package) = context.split(package);
     let variables = json!({ "catalogs": catalogs, "names": [package] });
-    let packages = session.client.walk(CHANNELS, variables, "/packages").all().await?;
+    let packages = context.client.walk(CHANNELS, variables, "/packages").all().await?;
     let channels = packages.iter().flat_map(|package| package["channels"].as_array().into_iter().flatten());
     Ok(channels.map(|channel| (text(channel, "/name"), text(channel, "/head/bundle/version"))).collect())
 }
 
-async fn apis(session: &Session, last: &str) -> Result<Vec<Candidate>, Failure> {
+async fn apis(context: &CommandContext, last: &str) -> Result<Vec<Candidate>, CommandError> {
     let word = last.rsplit('/').next().unwrap_or_default();
-    let variables = json!({ "text": word, "catalogs": session.catalogs, "kinds": ["API"] });
-    let data = session.client.execute(SUGGEST, &variables).await?.data;
+    let variables = json!({ "text": word, "catalogs": context.catalogs, "kinds": ["API"] });
+    let data = context.client.execute(SUGGEST, &variables).await?.data;
     let found = data["suggest"].as_array().into_iter().flatten();
     // A shell keeps what begins with the word: a kind is completed once its group is written.
     Ok(found.map(|item| (format!("{}/{}", text(item, "/api/group"), text(item, "/api/kind")), String::new())).collect())

@@ -10,17 +10,17 @@ pub(crate) struct Template(Vec<Part>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     Text(String),
-    Path(Vec<Step>),
-    Range(Vec<Step>, Vec<Part>),
+    Path(Vec<PathSegment>),
+    Range(Vec<PathSegment>, Vec<Part>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum PathSegment {
     Member(String),
     Index(i64),
     Each,
     /// Items whose value at a path equals this text; with `true`, those whose value does not.
-    Filter(Vec<Step>, String, bool),
+    Filter(Vec<PathSegment>, String, bool),
 }
 
 impl Template {
@@ -80,7 +80,7 @@ fn end_of_braces(text: &str) -> Option<usize> {
     })
 }
 
-fn parse_path(path: &str) -> Result<Vec<Step>, String> {
+fn parse_path(path: &str) -> Result<Vec<PathSegment>, String> {
     let mut rest = path.strip_prefix(['$', '@']).unwrap_or(path);
     let mut steps = Vec::new();
     while !rest.is_empty() {
@@ -96,18 +96,18 @@ fn parse_path(path: &str) -> Result<Vec<Step>, String> {
         let end = rest.find(['.', '[']).unwrap_or(rest.len());
         match &rest[..end] {
             "" => {}
-            "*" => steps.push(Step::Each),
-            name => steps.push(Step::Member(name.to_owned())),
+            "*" => steps.push(PathSegment::Each),
+            name => steps.push(PathSegment::Member(name.to_owned())),
         }
         rest = &rest[end..];
     }
     Ok(steps)
 }
 
-fn parse_brackets(text: &str) -> Option<Step> {
+fn parse_brackets(text: &str) -> Option<PathSegment> {
     let unquoted = |text: &str| Some(text.strip_prefix(['"', '\''])?.strip_suffix(['"', '\''])?.to_owned());
     if text == "*" {
-        return Some(Step::Each);
+        return Some(PathSegment::Each);
     }
     if let Some(filter) = text.strip_prefix("?(").and_then(|text| text.strip_suffix(')')) {
         let (path, value, is_negated) = match filter.split_once("!=") {
@@ -115,9 +115,9 @@ fn parse_brackets(text: &str) -> Option<Step> {
             None => filter.split_once("==").map(|(path, value)| (path, value, false))?,
         };
         let value = unquoted(value.trim()).unwrap_or_else(|| value.trim().to_owned());
-        return Some(Step::Filter(parse_path(path.trim()).ok()?, value, is_negated));
+        return Some(PathSegment::Filter(parse_path(path.trim()).ok()?, value, is_negated));
     }
-    text.parse().ok().map(Step::Index).or_else(|| unquoted(text).map(Step::Member))
+    text.parse().ok().map(PathSegment::Index).or_else(|| unquoted(text).map(PathSegment::Member))
 }
 
 fn write_parts(parts: &[Part], value: &Value, out: &mut String) {
@@ -145,26 +145,26 @@ fn shown(value: &Value) -> String {
 }
 
 /// The values that a path selects.
-fn select<'v>(path: &[Step], value: &'v Value) -> Vec<&'v Value> {
+fn select<'v>(path: &[PathSegment], value: &'v Value) -> Vec<&'v Value> {
     path.iter().fold(vec![value], |values, step| values.into_iter().flat_map(|value| advance(step, value)).collect())
 }
 
-fn advance<'v>(step: &Step, value: &'v Value) -> Vec<&'v Value> {
+fn advance<'v>(step: &PathSegment, value: &'v Value) -> Vec<&'v Value> {
     let items = || match value {
         Value::Array(items) => items.iter().collect(),
         Value::Object(members) => members.values().collect(),
         _ => Vec::new(),
     };
     match step {
-        Step::Member(name) => value.get(name).into_iter().collect(),
-        Step::Each => items(),
-        Step::Index(index) => {
+        PathSegment::Member(name) => value.get(name).into_iter().collect(),
+        PathSegment::Each => items(),
+        PathSegment::Index(index) => {
             let items = items();
             let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
             let at = if *index < 0 { index + length } else { *index };
             usize::try_from(at).ok().and_then(|at| items.get(at).copied()).into_iter().collect()
         }
-        Step::Filter(path, text, is_negated) => {
+        PathSegment::Filter(path, text, is_negated) => {
             let is_equal = |item: &&Value| select(path, item).first().is_some_and(|value| shown(value) == *text);
             items().into_iter().filter(|item| is_equal(item) != *is_negated).collect()
         }

@@ -4,12 +4,12 @@
 mod args;
 mod commands;
 mod completion;
+mod context;
 mod documents;
-mod failure;
+mod error;
 mod jsonpath;
 mod output;
 mod selector;
-mod session;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser as _};
 
 use crate::args::{Args, Command};
-use crate::failure::Failure;
+use crate::error::CommandError;
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os();
@@ -47,7 +47,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 /// Prints why a command failed, and returns its status.
-fn report(failure: &Failure) -> ExitCode {
+fn report(failure: &CommandError) -> ExitCode {
     let mut err = io::stderr();
     // Nothing is left to do when it cannot be printed.
     let _ = writeln!(err, "{} {}", printing::error(), failure.message);

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use printing::{ignore_closed_pipe, table, text, whole_table};
 use serde_json::{Map, Value, json};
 
-use crate::failure::{Failure, Status};
+use crate::error::{CommandError, ExitStatus};
 use crate::jsonpath::Template;
 
 /// Version of the objects that are printed as JSON and YAML.
@@ -17,7 +17,7 @@ const NONE: &str = "<none>";
 
 /// Format of the output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Output {
+pub(crate) enum OutputFormat {
     #[default]
     Table,
     Wide,
@@ -33,30 +33,30 @@ pub(crate) enum Output {
 }
 
 /// A column of a table.
-pub(crate) struct Column {
+pub(crate) struct TableColumn {
     header: &'static str,
     is_wide: bool,
     value: fn(&Value) -> String,
 }
 
 /// Objects of one kind, and how they are shown.
-pub(crate) struct Listing {
+pub(crate) struct ObjectList {
     /// Kind of an item, such as `Package`.
     pub(crate) kind: &'static str,
-    pub(crate) columns: &'static [Column],
+    pub(crate) columns: &'static [TableColumn],
     /// What `-o name` prints for an item.
     pub(crate) name: fn(&Value) -> String,
     pub(crate) items: Vec<Value>,
 }
 
 /// A column of every table.
-pub(crate) const fn column(header: &'static str, value: fn(&Value) -> String) -> Column {
-    Column { header, is_wide: false, value }
+pub(crate) const fn column(header: &'static str, value: fn(&Value) -> String) -> TableColumn {
+    TableColumn { header, is_wide: false, value }
 }
 
 /// A column of `-o wide`.
-pub(crate) const fn wide(header: &'static str, value: fn(&Value) -> String) -> Column {
-    Column { header, is_wide: true, value }
+pub(crate) const fn wide(header: &'static str, value: fn(&Value) -> String) -> TableColumn {
+    TableColumn { header, is_wide: true, value }
 }
 
 /// Whether there is a value at a pointer: a column such as DEPRECATED.
@@ -66,31 +66,31 @@ pub(crate) fn is_set(item: &Value, pointer: &str) -> String {
 }
 
 /// Parses the value of `-o`.
-pub(crate) fn parse_output(text: &str) -> Result<Output, String> {
+pub(crate) fn parse_output(text: &str) -> Result<OutputFormat, String> {
     if let Some(template) = text.strip_prefix("jsonpath=") {
-        return Template::parse(template).map(Output::JsonPath);
+        return Template::parse(template).map(OutputFormat::JsonPath);
     }
     Ok(match text {
-        "table" => Output::Table,
-        "wide" => Output::Wide,
-        "json" => Output::Json,
-        "yaml" => Output::Yaml,
-        "name" => Output::Name,
-        "lines" => Output::Lines,
-        "mermaid" => Output::Mermaid,
-        "dot" => Output::Dot,
+        "table" => OutputFormat::Table,
+        "wide" => OutputFormat::Wide,
+        "json" => OutputFormat::Json,
+        "yaml" => OutputFormat::Yaml,
+        "name" => OutputFormat::Name,
+        "lines" => OutputFormat::Lines,
+        "mermaid" => OutputFormat::Mermaid,
+        "dot" => OutputFormat::Dot,
         _ => return Err("write table, wide, json, yaml, name or jsonpath=TEMPLATE".to_owned()),
     })
 }
 
-impl Listing {
+impl ObjectList {
     /// Prints the items.
-    pub(crate) fn print(&self, output: &Output, has_headers: bool) -> Result<(), Failure> {
+    pub(crate) fn print(&self, output: &OutputFormat, has_headers: bool) -> Result<(), CommandError> {
         match output {
-            Output::Table | Output::Wide => {
-                let columns = || self.columns.iter().filter(|column| !column.is_wide || *output == Output::Wide);
+            OutputFormat::Table | OutputFormat::Wide => {
+                let columns = || self.columns.iter().filter(|column| !column.is_wide || *output == OutputFormat::Wide);
                 let header: Vec<_> = columns().map(|column| column.header).filter(|_| has_headers).collect();
-                let cell = |item: &Value, column: &Column| {
+                let cell = |item: &Value, column: &TableColumn| {
                     let value = (column.value)(item);
                     if value.is_empty() { NONE.to_owned() } else { value }
                 };
@@ -100,9 +100,9 @@ impl Listing {
                     return Ok(());
                 }
                 // Who asks for more wants to see it.
-                print(&if *output == Output::Wide { whole_table(header, rows) } else { table(header, rows) })
+                print(&if *output == OutputFormat::Wide { whole_table(header, rows) } else { table(header, rows) })
             }
-            Output::Name => print(&lines(self.items.iter().map(self.name))),
+            OutputFormat::Name => print(&lines(self.items.iter().map(self.name))),
             _ => {
                 let list = json!({
                     "apiVersion": API_VERSION, "kind": format!("{}List", self.kind), "items": self.items,
@@ -114,25 +114,25 @@ impl Listing {
 }
 
 /// Prints an object of the API.
-pub(crate) fn print_object(kind: &str, object: &Value, output: &Output) -> Result<(), Failure> {
+pub(crate) fn print_object(kind: &str, object: &Value, output: &OutputFormat) -> Result<(), CommandError> {
     let mut all = Map::from_iter([("apiVersion".to_owned(), json!(API_VERSION)), ("kind".to_owned(), json!(kind))]);
     all.extend(object.as_object().cloned().unwrap_or_default());
     print_value(&Value::Object(all), output)
 }
 
 /// Whether a format is for programs: not a table, and nothing that one command alone has.
-pub(crate) fn is_structured(output: &Output) -> bool {
-    matches!(output, Output::Json | Output::Yaml | Output::JsonPath(_))
+pub(crate) fn is_structured(output: &OutputFormat) -> bool {
+    matches!(output, OutputFormat::Json | OutputFormat::Yaml | OutputFormat::JsonPath(_))
 }
 
-fn print_value(value: &Value, output: &Output) -> Result<(), Failure> {
+fn print_value(value: &Value, output: &OutputFormat) -> Result<(), CommandError> {
     match output {
-        Output::Json => Ok(ignore_closed_pipe(printing::json(&mut io::stdout().lock(), value))?),
-        Output::Yaml => print(&yaml(value)),
-        Output::JsonPath(template) => print(&template.apply(value)),
+        OutputFormat::Json => Ok(ignore_closed_pipe(printing::json(&mut io::stdout().lock(), value))?),
+        OutputFormat::Yaml => print(&yaml(value)),
+        OutputFormat::JsonPath(template) => print(&template.apply(value)),
         other => {
             let name = format!("{other:?}").to_lowercase();
-            Err(Failure::new(Status::Usage, format!("this command cannot print `{name}`"))
+            Err(CommandError::new(ExitStatus::Usage, format!("this command cannot print `{name}`"))
                 .hint("-o json prints all of it"))
         }
     }
@@ -145,12 +145,12 @@ pub(crate) fn yaml(value: &Value) -> String {
 }
 
 /// Prints text to the standard output.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<(), CommandError> {
     print_while_read(text).map(drop)
 }
 
 /// Prints text to the standard output, and returns whether there is still somebody who reads it.
-pub(crate) fn print_while_read(text: &str) -> Result<bool, Failure> {
+pub(crate) fn print_while_read(text: &str) -> Result<bool, CommandError> {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         printed => Ok(printed.map(|()| true)?),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// A parsed selector: conditions that must all be met.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Selector(Vec<Condition>);
+pub(crate) struct LabelSelector(Vec<Condition>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Condition {
@@ -14,7 +14,7 @@ struct Condition {
     is_negated: bool,
 }
 
-impl Selector {
+impl LabelSelector {
     /// Parses a selector; the message says what is wrong.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let conditions = split(text).into_iter().map(|part| condition(part.trim()));
@@ -94,10 +94,10 @@ mod tests {
             ("tier notin (a, demo)", false),
             ("none notin (a)", true),
         ] {
-            assert_eq!(Selector::parse(text).map(|selector| selector.matches(&labels)), Ok(expected), "{text}");
+            assert_eq!(LabelSelector::parse(text).map(|selector| selector.matches(&labels)), Ok(expected), "{text}");
         }
         for text in ["", "a b", "=a", "tier in demo", "a,,b"] {
-            assert!(Selector::parse(text).is_err(), "{text}");
+            assert!(LabelSelector::parse(text).is_err(), "{text}");
         }
     }
 }

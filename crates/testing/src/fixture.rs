@@ -22,6 +22,19 @@ use fbc::origin::FileOrigin;
 use fbc::read::{FileReader, ReadEvent, ReadLimits};
 use fbc::{Catalog, Origins};
 
+/// A catalog that [`NEWER`] replaces in tests of what differs.
+pub const OLDER: &str = "
+    package etcd default=stable
+    channel stable: v1.0.0 <- v1.1.0
+    package zoo default=beta
+    channel beta: v0.1.0";
+
+/// A catalog with a bundle and a channel more than [`OLDER`], and a package less.
+pub const NEWER: &str = "
+    package etcd default=stable
+    channel stable: v1.0.0 <- v1.1.0 <- v1.2.0
+    channel candidate: v1.2.0";
+
 /// Returns the canonical lines of a fixture. Panics, here and below, where it is malformed.
 pub fn lines(fixture: &str) -> String {
     let mut writer = Writer::default();

@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 
 use super::describe::{BUNDLE_ROWS, api};
 use crate::args::DiffArgs;
+use crate::context::CommandContext;
 use crate::documents::{BUNDLE, DIFF};
-use crate::failure::{Failure, Status};
-use crate::output::{Column, Listing, column, hint, is_structured, name, print_object};
-use crate::session::Session;
+use crate::error::{CommandError, ExitStatus};
+use crate::output::{ObjectList, TableColumn, column, hint, is_structured, name, print_object};
 
 /// What a digest begins with.
 const DIGEST: &str = "sha256:";
 
-const CHANGE_COLUMNS: [Column; 6] = [
+const CHANGE_COLUMNS: [TableColumn; 6] = [
     column("", |item| sign(&text(item, "/change"))),
     column("KIND", |item| text(item, "/kind")),
     column("PACKAGE", |item| text(item, "/package")),
@@ -24,7 +24,7 @@ const CHANGE_COLUMNS: [Column; 6] = [
     column("AFTER", |item| text(item, "/after")),
 ];
 
-const DIFFERENCE_COLUMNS: [Column; 4] = [
+const DIFFERENCE_COLUMNS: [TableColumn; 4] = [
     column("SECTION", |item| text(item, "/section")),
     column("NAME", |item| text(item, "/name")),
     column("BEFORE", |item| text(item, "/before")),
@@ -41,32 +41,31 @@ fn sign(change: &str) -> String {
 }
 
 /// Shows what differs between two contents.
-pub(super) async fn diff(session: &Session, args: &DiffArgs) -> Result<ExitCode, Failure> {
+pub(super) async fn diff(context: &CommandContext, args: &DiffArgs) -> Result<ExitCode, CommandError> {
     let side = |named: &str| {
         if named.starts_with(DIGEST) { json!({ "digest": named }) } else { json!({ "name": named }) }
     };
     let variables = json!({ "from": side(&args.from), "to": side(&args.to), "names": args.package });
-    let data = session.data(DIFF, &variables).await?;
+    let data = context.data(DIFF, &variables).await?;
     let found = &data["diff"];
     if found.is_null() {
         let message = format!("cannot compare {} with {}: one of them is not served or remembered", args.from, args.to);
-        return Err(
-            Failure::new(Status::NotFound, message).hint("`kubectl catalog get catalogs -o wide` lists what is served")
-        );
+        return Err(CommandError::new(ExitStatus::NotFound, message)
+            .hint("`kubectl catalog get catalogs -o wide` lists what is served"));
     }
     let items: Vec<_> = found["packages"].as_array().into_iter().flatten().flat_map(changes).collect();
     let differs = !items.is_empty();
-    if is_structured(&session.output) {
-        print_object("CatalogDiff", found, &session.output)?;
+    if is_structured(&context.output) {
+        print_object("CatalogDiff", found, &context.output)?;
     } else if differs {
         let shown = |item: &Value| name("", item, &["/kind", "/package", "/name"]).trim_start_matches('/').to_owned();
-        let listing = Listing { kind: "Change", columns: &CHANGE_COLUMNS, name: shown, items };
-        listing.print(&session.output, session.has_headers)?;
+        let listing = ObjectList { kind: "Change", columns: &CHANGE_COLUMNS, name: shown, items };
+        listing.print(&context.output, context.has_headers)?;
     } else {
         hint("no differences");
     }
     let is_negative = args.exit_code && differs;
-    Ok(if is_negative { ExitCode::from(Status::Negative as u8) } else { ExitCode::SUCCESS })
+    Ok(if is_negative { ExitCode::from(ExitStatus::Negative as u8) } else { ExitCode::SUCCESS })
 }
 
 /// The changes of a package, of its channels and of its bundles.
@@ -94,26 +93,26 @@ fn changes(package: &Value) -> Vec<Value> {
 }
 
 /// Compares two bundles of a package.
-pub(super) async fn compare(session: &Session, package: &str, a: &str, b: &str) -> Result<(), Failure> {
-    let chosen = session.choose(package).await?;
-    let names = [session.bundle_name(&chosen, a).await?, session.bundle_name(&chosen, b).await?];
+pub(super) async fn compare(context: &CommandContext, package: &str, a: &str, b: &str) -> Result<(), CommandError> {
+    let chosen = context.choose(package).await?;
+    let names = [context.bundle_name(&chosen, a).await?, context.bundle_name(&chosen, b).await?];
     let variables = json!({ "catalogs": [chosen.catalog], "packages": [chosen.package], "names": names });
-    let data = session.data(BUNDLE, &variables).await?;
+    let data = context.data(BUNDLE, &variables).await?;
     let bundles = data["bundles"]["nodes"].as_array().cloned().unwrap_or_default();
     let find = |name: &String| bundles.iter().find(|bundle| bundle["name"] == **name).cloned().unwrap_or_default();
     let (before, after) = (find(&names[0]), find(&names[1]));
     let items = differences(&before, &after);
-    if is_structured(&session.output) {
+    if is_structured(&context.output) {
         let object = json!({ "from": before, "to": after, "differences": items });
-        return print_object("BundleComparison", &object, &session.output);
+        return print_object("BundleComparison", &object, &context.output);
     }
     if items.is_empty() {
         hint("no differences");
         return Ok(());
     }
     let shown = |item: &Value| name("", item, &["/section", "/name"]).trim_start_matches('/').to_owned();
-    let listing = Listing { kind: "Difference", columns: &DIFFERENCE_COLUMNS, name: shown, items };
-    listing.print(&session.output, session.has_headers)
+    let listing = ObjectList { kind: "Difference", columns: &DIFFERENCE_COLUMNS, name: shown, items };
+    listing.print(&context.output, context.has_headers)
 }
 
 fn differences(before: &Value, after: &Value) -> Vec<Value> {

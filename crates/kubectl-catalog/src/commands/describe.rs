@@ -4,10 +4,10 @@ use console::style;
 use printing::text;
 use serde_json::{Value, json};
 
+use crate::context::CommandContext;
 use crate::documents::{BUNDLE, PACKAGE};
-use crate::failure::{Failure, Status};
-use crate::output::{Output, is_structured, print};
-use crate::session::Session;
+use crate::error::{CommandError, ExitStatus};
+use crate::output::{OutputFormat, is_structured, print};
 
 /// Width of the labels with the space behind them, in letters.
 const LABELS: usize = 20;
@@ -47,14 +47,14 @@ pub(super) const BUNDLE_ROWS: [(&str, &str); 13] = [
 ];
 
 /// Describes a package of each catalog that has it.
-pub(super) async fn package(session: &Session, named: &str) -> Result<(), Failure> {
-    let (catalogs, name) = session.split(named);
-    let data = session.data(PACKAGE, &json!({ "catalogs": catalogs, "names": [name] })).await?;
+pub(super) async fn package(context: &CommandContext, named: &str) -> Result<(), CommandError> {
+    let (catalogs, name) = context.split(named);
+    let data = context.data(PACKAGE, &json!({ "catalogs": catalogs, "names": [name] })).await?;
     let items = data["packages"]["nodes"].as_array().cloned().unwrap_or_default();
     if items.is_empty() {
-        return Err(session.no_package(name).await);
+        return Err(context.no_package(name).await);
     }
-    describe(session, "Package", &items, |package| {
+    describe(context, "Package", &items, |package| {
         let mut out = row("Name", &text(package, "/name")) + &row("Catalog", &text(package, "/catalog/name"));
         out += &deprecation(package);
         out += &rows(package, &PACKAGE_ROWS);
@@ -67,22 +67,22 @@ pub(super) async fn package(session: &Session, named: &str) -> Result<(), Failur
 }
 
 /// Describes a bundle of each catalog that has it.
-pub(super) async fn bundle(session: &Session, name: &str, package: Option<&str>) -> Result<(), Failure> {
+pub(super) async fn bundle(context: &CommandContext, name: &str, package: Option<&str>) -> Result<(), CommandError> {
     let (catalogs, packages) = match package {
         Some(package) => {
-            let (catalogs, package) = session.split(package);
+            let (catalogs, package) = context.split(package);
             (catalogs, vec![package])
         }
-        None => (session.catalogs.clone(), vec![]),
+        None => (context.catalogs.clone(), vec![]),
     };
     let variables = json!({ "catalogs": catalogs, "packages": packages, "names": [name] });
-    let data = session.data(BUNDLE, &variables).await?;
+    let data = context.data(BUNDLE, &variables).await?;
     let items = data["bundles"]["nodes"].as_array().cloned().unwrap_or_default();
     if items.is_empty() {
-        let failure = Failure::new(Status::NotFound, format!("bundle `{name}` not found"));
+        let failure = CommandError::new(ExitStatus::NotFound, format!("bundle `{name}` not found"));
         return Err(failure.hint("`kubectl catalog versions PACKAGE` lists the bundles of a package"));
     }
-    describe(session, "Bundle", &items, |bundle| {
+    describe(context, "Bundle", &items, |bundle| {
         let mut out = row("Name", &text(bundle, "/name"));
         out += &row("Package", &text(bundle, "/package/name"));
         out += &row("Catalog", &text(bundle, "/catalog/name"));
@@ -97,13 +97,18 @@ pub(super) async fn bundle(session: &Session, name: &str, package: Option<&str>)
 }
 
 /// Prints descriptions, with an empty line between two; or the objects as data.
-fn describe(session: &Session, kind: &str, items: &[Value], text: impl Fn(&Value) -> String) -> Result<(), Failure> {
-    if is_structured(&session.output) {
+fn describe(
+    context: &CommandContext,
+    kind: &str,
+    items: &[Value],
+    text: impl Fn(&Value) -> String,
+) -> Result<(), CommandError> {
+    if is_structured(&context.output) {
         let list = json!({ "items": items });
-        return crate::output::print_object(&format!("{kind}List"), &list, &session.output);
+        return crate::output::print_object(&format!("{kind}List"), &list, &context.output);
     }
-    if !matches!(session.output, Output::Table | Output::Wide) {
-        return Err(Failure::new(Status::Usage, "`describe` prints text, json, yaml or jsonpath=TEMPLATE"));
+    if !matches!(context.output, OutputFormat::Table | OutputFormat::Wide) {
+        return Err(CommandError::new(ExitStatus::Usage, "`describe` prints text, json, yaml or jsonpath=TEMPLATE"));
     }
     print(&items.iter().map(text).collect::<Vec<_>>().join("\n"))
 }

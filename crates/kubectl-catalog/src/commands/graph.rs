@@ -5,33 +5,37 @@ use std::fmt::Write as _;
 use printing::{table, text};
 use serde_json::{Value, json};
 
+use crate::context::CommandContext;
 use crate::documents::GRAPH;
-use crate::failure::{Failure, Status};
-use crate::output::{Output, is_structured, print, print_object};
-use crate::session::Session;
+use crate::error::{CommandError, ExitStatus};
+use crate::output::{OutputFormat, is_structured, print, print_object};
 
 /// Prints the update graph of a package.
-pub(super) async fn graph(session: &Session, package: &str, channels: &[String]) -> Result<(), Failure> {
-    let chosen = session.choose(package).await?;
+pub(super) async fn graph(context: &CommandContext, package: &str, channels: &[String]) -> Result<(), CommandError> {
+    let chosen = context.choose(package).await?;
     let variables = json!({ "catalog": chosen.catalog, "package": chosen.package, "channels": channels });
-    let data = session.data(GRAPH, &variables).await?;
+    let data = context.data(GRAPH, &variables).await?;
     let package = &data["package"];
     let known: Vec<_> =
         package["channels"].as_array().into_iter().flatten().map(|channel| text(channel, "/name")).collect();
     if let Some(channel) = channels.iter().find(|channel| !known.contains(channel)) {
         let message = format!("package `{}` has no channel `{channel}`", chosen.package);
-        return Err(Failure::new(Status::NotFound, message).hint(format!("its channels are {}", known.join(", "))));
+        return Err(
+            CommandError::new(ExitStatus::NotFound, message).hint(format!("its channels are {}", known.join(", ")))
+        );
     }
-    match &session.output {
+    match &context.output {
         output if is_structured(output) => print_object("UpdateGraph", package, output),
-        Output::Mermaid => print(&mermaid(&package["updateGraph"])),
-        Output::Dot => print(&dot(&package["updateGraph"])),
-        Output::Table | Output::Wide => {
-            print(&tables(package, if channels.is_empty() { &known } else { channels }, session.has_headers))
+        OutputFormat::Mermaid => print(&mermaid(&package["updateGraph"])),
+        OutputFormat::Dot => print(&dot(&package["updateGraph"])),
+        OutputFormat::Table | OutputFormat::Wide => {
+            print(&tables(package, if channels.is_empty() { &known } else { channels }, context.has_headers))
         }
         _ => {
-            let failure =
-                Failure::new(Status::Usage, "`graph` prints table, mermaid, dot, json, yaml or jsonpath=TEMPLATE");
+            let failure = CommandError::new(
+                ExitStatus::Usage,
+                "`graph` prints table, mermaid, dot, json, yaml or jsonpath=TEMPLATE",
+            );
             Err(failure.hint("`-o dot | dot -Tsvg` draws a picture"))
         }
     }

@@ -3,16 +3,16 @@
 use printing::text;
 use serde_json::{Value, json};
 
-use crate::args::{Api, Deprecated, GetArgs, GetKind, ImagesArgs, SearchArgs, VersionsArgs};
+use crate::args::{ApiArg, Deprecated, GetArgs, GetKind, ImagesArgs, SearchArgs, VersionsArgs};
+use crate::context::CommandContext;
 use crate::documents::{BUNDLES, CATALOGS, CHANNELS, IMAGES, METAS, PACKAGES, PROBLEMS, PROVIDERS};
-use crate::failure::{Failure, Status};
-use crate::output::{Column, Listing, Output, column, is_set, lines, name, print, wide};
-use crate::session::Session;
+use crate::error::{CommandError, ExitStatus};
+use crate::output::{ObjectList, OutputFormat, TableColumn, column, is_set, lines, name, print, wide};
 
 /// Letters of a moment that say its day.
 const DAY: usize = "2026-11-21".len();
 
-const CATALOG_COLUMNS: [Column; 8] = [
+const CATALOG_COLUMNS: [TableColumn; 8] = [
     column("NAME", |item| text(item, "/name")),
     column("PRIORITY", |item| text(item, "/priority")),
     column("PACKAGES", |item| text(item, "/packageCount")),
@@ -26,7 +26,7 @@ const CATALOG_COLUMNS: [Column; 8] = [
     wide("IMAGE", |item| text(item, "/image")),
 ];
 
-const PACKAGE_COLUMNS: [Column; 10] = [
+const PACKAGE_COLUMNS: [TableColumn; 10] = [
     column("NAME", |item| text(item, "/name")),
     column("DISPLAY-NAME", |item| text(item, "/displayName")),
     column("CATALOG", |item| text(item, "/catalog/name")),
@@ -39,7 +39,7 @@ const PACKAGE_COLUMNS: [Column; 10] = [
     wide("CREATED", |item| day(item, "/metadata/createdAt")),
 ];
 
-const HEAD_COLUMNS: [Column; 9] = [
+const HEAD_COLUMNS: [TableColumn; 9] = [
     column("PACKAGE", |item| text(item, "/package/name")),
     column("CATALOG", |item| text(item, "/package/catalog/name")),
     column("CHANNEL", |item| text(item, "/name")),
@@ -51,7 +51,7 @@ const HEAD_COLUMNS: [Column; 9] = [
     wide("IMAGE", |item| text(item, "/head/bundle/image")),
 ];
 
-const CHANNEL_COLUMNS: [Column; 8] = [
+const CHANNEL_COLUMNS: [TableColumn; 8] = [
     column("PACKAGE", |item| text(item, "/package/name")),
     column("CHANNEL", |item| text(item, "/name")),
     column("DEFAULT", |item| text(item, "/isDefault")),
@@ -62,7 +62,7 @@ const CHANNEL_COLUMNS: [Column; 8] = [
     wide("CATALOG", |item| text(item, "/package/catalog/name")),
 ];
 
-const BUNDLE_COLUMNS: [Column; 7] = [
+const BUNDLE_COLUMNS: [TableColumn; 7] = [
     column("BUNDLE", |item| text(item, "/name")),
     column("VERSION", |item| text(item, "/version")),
     column("CHANNELS", |item| text(item, "/channelNames")),
@@ -72,7 +72,7 @@ const BUNDLE_COLUMNS: [Column; 7] = [
     wide("IMAGE", |item| text(item, "/image")),
 ];
 
-const VERSION_COLUMNS: [Column; 7] = [
+const VERSION_COLUMNS: [TableColumn; 7] = [
     column("VERSION", |item| text(item, "/version")),
     column("BUNDLE", |item| text(item, "/name")),
     column("CHANNELS", |item| text(item, "/channelNames")),
@@ -82,14 +82,14 @@ const VERSION_COLUMNS: [Column; 7] = [
     wide("IMAGE", |item| text(item, "/image")),
 ];
 
-const META_COLUMNS: [Column; 4] = [
+const META_COLUMNS: [TableColumn; 4] = [
     column("SCHEMA", |item| text(item, "/schema")),
     column("PACKAGE", |item| text(item, "/packageName")),
     column("NAME", |item| text(item, "/name")),
     wide("CATALOG", |item| text(item, "/catalog/name")),
 ];
 
-const PROBLEM_COLUMNS: [Column; 6] = [
+const PROBLEM_COLUMNS: [TableColumn; 6] = [
     column("SEVERITY", |item| text(item, "/severity")),
     column("CODE", |item| text(item, "/code")),
     column("PACKAGE", |item| text(item, "/packageName")),
@@ -98,7 +98,7 @@ const PROBLEM_COLUMNS: [Column; 6] = [
     wide("FILE:LINE", |item| format!("{}:{}", text(item, "/file"), text(item, "/line"))),
 ];
 
-const PROVIDER_COLUMNS: [Column; 6] = [
+const PROVIDER_COLUMNS: [TableColumn; 6] = [
     column("KIND", |item| text(item, "/api/kind")),
     column("VERSION", |item| text(item, "/api/version")),
     column("PACKAGE", |item| text(item, "/package/name")),
@@ -107,7 +107,7 @@ const PROVIDER_COLUMNS: [Column; 6] = [
     column("CATALOG", |item| text(item, "/catalog/name")),
 ];
 
-const IMAGE_COLUMNS: [Column; 2] =
+const IMAGE_COLUMNS: [TableColumn; 2] =
     [column("IMAGE", |item| text(item, "/image")), column("BUNDLES", |item| text(item, "/bundles"))];
 
 /// The day of a moment.
@@ -128,17 +128,17 @@ fn bundle_name(item: &Value) -> String {
 }
 
 fn show(
-    session: &Session,
+    context: &CommandContext,
     kind: &'static str,
-    columns: &'static [Column],
+    columns: &'static [TableColumn],
     name: fn(&Value) -> String,
     items: Vec<Value>,
-) -> Result<(), Failure> {
-    Listing { kind, columns, name, items }.print(&session.output, session.has_headers)
+) -> Result<(), CommandError> {
+    ObjectList { kind, columns, name, items }.print(&context.output, context.has_headers)
 }
 
 /// Finds packages by words and by what they are.
-pub(super) async fn search(session: &Session, args: &SearchArgs) -> Result<(), Failure> {
+pub(super) async fn search(context: &CommandContext, args: &SearchArgs) -> Result<(), CommandError> {
     let words = args.text.join(" ");
     let deprecated = match args.deprecated {
         Deprecated::Include => None,
@@ -154,51 +154,55 @@ pub(super) async fn search(session: &Session, args: &SearchArgs) -> Result<(), F
         "provides": args.provides.as_ref().map(|api| json!({ "group": api.group, "kind": api.kind })),
         "deprecated": deprecated,
     });
-    packages(session, filter).await
+    packages(context, filter).await
 }
 
-async fn packages(session: &Session, filter: Value) -> Result<(), Failure> {
-    let variables = json!({ "catalogs": session.catalogs, "filter": filter });
-    let items = session.walk(PACKAGES, variables, "/packages").await?;
-    show(session, "Package", &PACKAGE_COLUMNS, package_name, items)
+async fn packages(context: &CommandContext, filter: Value) -> Result<(), CommandError> {
+    let variables = json!({ "catalogs": context.catalogs, "filter": filter });
+    let items = context.walk(PACKAGES, variables, "/packages").await?;
+    show(context, "Package", &PACKAGE_COLUMNS, package_name, items)
 }
 
 /// Lists objects of one kind.
-pub(super) async fn get(session: &Session, args: &GetArgs) -> Result<(), Failure> {
+pub(super) async fn get(context: &CommandContext, args: &GetArgs) -> Result<(), CommandError> {
     match args.kind {
-        GetKind::Catalogs => catalogs(session, &args.names).await,
+        GetKind::Catalogs => catalogs(context, &args.names).await,
         GetKind::Packages => {
             let names = [&args.names[..], &args.package].concat();
-            packages(session, json!({ "names": names })).await
+            packages(context, json!({ "names": names })).await
         }
         GetKind::Channels => {
-            let mut items = channels(session, session.catalogs.clone(), &args.package).await?;
+            let mut items = channels(context, context.catalogs.clone(), &args.package).await?;
             items.retain(|channel| args.names.is_empty() || args.names.iter().any(|name| channel["name"] == **name));
-            show(session, "Channel", &CHANNEL_COLUMNS, channel_name, items)
+            show(context, "Channel", &CHANNEL_COLUMNS, channel_name, items)
         }
         GetKind::Bundles => {
             let filter = json!({ "names": args.names });
-            let variables = json!({ "catalogs": session.catalogs, "packages": args.package, "filter": filter });
-            let items = session.walk(BUNDLES, variables, "/bundles").await?;
-            show(session, "Bundle", &BUNDLE_COLUMNS, bundle_name, items)
+            let variables = json!({ "catalogs": context.catalogs, "packages": args.package, "filter": filter });
+            let items = context.walk(BUNDLES, variables, "/bundles").await?;
+            show(context, "Bundle", &BUNDLE_COLUMNS, bundle_name, items)
         }
-        GetKind::Metas => metas(session, args).await,
-        GetKind::Problems => problems(session, &args.package).await,
+        GetKind::Metas => metas(context, args).await,
+        GetKind::Problems => problems(context, &args.package).await,
     }
 }
 
-async fn catalogs(session: &Session, names: &[String]) -> Result<(), Failure> {
-    let mut data = session.data(CATALOGS, &Value::Null).await?;
+async fn catalogs(context: &CommandContext, names: &[String]) -> Result<(), CommandError> {
+    let mut data = context.data(CATALOGS, &Value::Null).await?;
     let mut items = data["catalogs"].as_array_mut().map(std::mem::take).unwrap_or_default();
     let is_meant = |names: &[String], item: &Value| names.is_empty() || names.iter().any(|name| item["name"] == **name);
-    items.retain(|item| is_meant(names, item) && is_meant(&session.catalogs, item));
-    show(session, "Catalog", &CATALOG_COLUMNS, |item| name("catalog", item, &["/name"]), items)
+    items.retain(|item| is_meant(names, item) && is_meant(&context.catalogs, item));
+    show(context, "Catalog", &CATALOG_COLUMNS, |item| name("catalog", item, &["/name"]), items)
 }
 
 /// The channels of packages, each with its package.
-async fn channels(session: &Session, catalogs: Vec<String>, packages: &[String]) -> Result<Vec<Value>, Failure> {
+async fn channels(
+    context: &CommandContext,
+    catalogs: Vec<String>,
+    packages: &[String],
+) -> Result<Vec<Value>, CommandError> {
     let variables = json!({ "catalogs": catalogs, "names": packages });
-    let packages = session.walk_all(CHANNELS, variables, "/packages").await?;
+    let packages = context.walk_all(CHANNELS, variables, "/packages").await?;
     let channels = packages.into_iter().flat_map(|mut package| {
         let channels = package["channels"].as_array_mut().map(std::mem::take).unwrap_or_default();
         let parent = json!({ "name": package["name"], "catalog": package["catalog"] });
@@ -210,75 +214,75 @@ async fn channels(session: &Session, catalogs: Vec<String>, packages: &[String])
     Ok(channels.collect())
 }
 
-async fn metas(session: &Session, args: &GetArgs) -> Result<(), Failure> {
+async fn metas(context: &CommandContext, args: &GetArgs) -> Result<(), CommandError> {
     let one = |all: &[String], flag: &str| match all {
         [] => Ok(None),
         [one] => Ok(Some(one.clone())),
-        _ => Err(Failure::new(Status::Usage, format!("`get metas` takes one {flag}"))),
+        _ => Err(CommandError::new(ExitStatus::Usage, format!("`get metas` takes one {flag}"))),
     };
     let (package, name) = (one(&args.package, "--package")?, one(&args.names, "name")?);
     let filter = json!({ "schema": args.schema, "package": package, "name": name });
-    let variables = json!({ "catalogs": session.catalogs, "filter": filter });
-    let items = session.walk(METAS, variables, "/metas").await?;
+    let variables = json!({ "catalogs": context.catalogs, "filter": filter });
+    let items = context.walk(METAS, variables, "/metas").await?;
     let shown =
         |item: &Value| crate::output::name("meta", item, &["/catalog/name", "/schema", "/packageName", "/name"]);
-    show(session, "Meta", &META_COLUMNS, shown, items)
+    show(context, "Meta", &META_COLUMNS, shown, items)
 }
 
-async fn problems(session: &Session, packages: &[String]) -> Result<(), Failure> {
-    let data = session.data(CATALOGS, &Value::Null).await?;
+async fn problems(context: &CommandContext, packages: &[String]) -> Result<(), CommandError> {
+    let data = context.data(CATALOGS, &Value::Null).await?;
     let names = data["catalogs"].as_array().into_iter().flatten().map(|catalog| text(catalog, "/name"));
     let mut items = Vec::new();
-    for catalog in names.filter(|name| session.catalogs.is_empty() || session.catalogs.contains(name)) {
+    for catalog in names.filter(|name| context.catalogs.is_empty() || context.catalogs.contains(name)) {
         let each = if packages.is_empty() { vec![None] } else { packages.iter().map(Some).collect() };
         for package in each {
             let variables = json!({ "name": catalog, "package": package });
-            let found = session.walk(PROBLEMS, variables, "/catalog/problems").await?;
+            let found = context.walk(PROBLEMS, variables, "/catalog/problems").await?;
             items.extend(found.into_iter().map(|mut problem| {
                 problem["catalog"] = json!({ "name": catalog });
                 problem
             }));
         }
     }
-    show(session, "Problem", &PROBLEM_COLUMNS, |item| name("problem", item, &["/catalog/name", "/code"]), items)
+    show(context, "Problem", &PROBLEM_COLUMNS, |item| name("problem", item, &["/catalog/name", "/code"]), items)
 }
 
 /// Lists the channels of packages with their heads.
-pub(super) async fn heads(session: &Session, packages: &[String]) -> Result<(), Failure> {
+pub(super) async fn heads(context: &CommandContext, packages: &[String]) -> Result<(), CommandError> {
     let mut items = Vec::new();
     for package in packages {
-        let (catalogs, name) = session.split(package);
-        let found = channels(session, catalogs, &[name.to_owned()]).await?;
+        let (catalogs, name) = context.split(package);
+        let found = channels(context, catalogs, &[name.to_owned()]).await?;
         if found.is_empty() {
-            return Err(session.no_package(name).await);
+            return Err(context.no_package(name).await);
         }
         items.extend(found);
     }
-    show(session, "Channel", &HEAD_COLUMNS, channel_name, items)
+    show(context, "Channel", &HEAD_COLUMNS, channel_name, items)
 }
 
 /// Lists the bundles of a package.
-pub(super) async fn versions(session: &Session, args: &VersionsArgs) -> Result<(), Failure> {
-    let (catalogs, package) = session.split(&args.package);
+pub(super) async fn versions(context: &CommandContext, args: &VersionsArgs) -> Result<(), CommandError> {
+    let (catalogs, package) = context.split(&args.package);
     let filter = json!({ "channels": args.channel, "versionRange": args.range });
     let variables = json!({ "catalogs": catalogs, "packages": [package], "filter": filter });
-    let items = session.walk(BUNDLES, variables, "/bundles").await?;
+    let items = context.walk(BUNDLES, variables, "/bundles").await?;
     if items.is_empty() && args.channel.is_empty() && args.range.is_none() {
-        return Err(session.no_package(package).await);
+        return Err(context.no_package(package).await);
     }
-    show(session, "Bundle", &VERSION_COLUMNS, bundle_name, items)
+    show(context, "Bundle", &VERSION_COLUMNS, bundle_name, items)
 }
 
 /// Lists the images of a package.
-pub(super) async fn images(session: &Session, args: &ImagesArgs) -> Result<(), Failure> {
-    let (catalogs, package) = session.split(&args.package);
+pub(super) async fn images(context: &CommandContext, args: &ImagesArgs) -> Result<(), CommandError> {
+    let (catalogs, package) = context.split(&args.package);
     let is_narrowed = args.all || args.version.is_some();
     let channel_head = if is_narrowed { None } else { Some(true) };
     let filter = json!({ "channels": args.channel, "versionRange": args.version, "channelHead": channel_head });
     let variables = json!({ "catalogs": catalogs, "packages": [package], "filter": filter });
-    let bundles = session.walk_all(IMAGES, variables, "/bundles").await?;
+    let bundles = context.walk_all(IMAGES, variables, "/bundles").await?;
     if bundles.is_empty() {
-        session.choose(&args.package).await?;
+        context.choose(&args.package).await?;
     }
     let mut by_image = std::collections::BTreeMap::<String, Vec<String>>::new();
     for bundle in &bundles {
@@ -291,18 +295,18 @@ pub(super) async fn images(session: &Session, args: &ImagesArgs) -> Result<(), F
             }
         }
     }
-    if matches!(session.output, Output::Lines | Output::Name) {
+    if matches!(context.output, OutputFormat::Lines | OutputFormat::Name) {
         return print(&lines(by_image.keys()));
     }
     let items = by_image.into_iter().map(|(image, bundles)| json!({ "image": image, "bundles": bundles })).collect();
-    show(session, "Image", &IMAGE_COLUMNS, |item| text(item, "/image"), items)
+    show(context, "Image", &IMAGE_COLUMNS, |item| text(item, "/image"), items)
 }
 
 /// Lists who provides an API.
-pub(super) async fn providers(session: &Session, api: &Api) -> Result<(), Failure> {
+pub(super) async fn providers(context: &CommandContext, api: &ApiArg) -> Result<(), CommandError> {
     let provides = json!({ "group": api.group, "kind": api.kind });
-    let variables = json!({ "catalogs": session.catalogs, "filter": { "provides": provides, "channelHead": true } });
-    let bundles = session.walk(PROVIDERS, variables, "/bundles").await?;
+    let variables = json!({ "catalogs": context.catalogs, "filter": { "provides": provides, "channelHead": true } });
+    let bundles = context.walk(PROVIDERS, variables, "/bundles").await?;
     let items = bundles.into_iter().flat_map(|mut bundle| {
         let apis = bundle["providedApis"].take();
         let apis = apis.as_array().into_iter().flatten();
@@ -316,5 +320,5 @@ pub(super) async fn providers(session: &Session, api: &Api) -> Result<(), Failur
             .collect();
         items
     });
-    show(session, "Provider", &PROVIDER_COLUMNS, bundle_name, items.collect())
+    show(context, "Provider", &PROVIDER_COLUMNS, bundle_name, items.collect())
 }

@@ -4,32 +4,32 @@ use printing::text;
 use serde_json::{Value, json};
 
 use crate::args::ManifestKind;
+use crate::context::CommandContext;
 use crate::documents::MANIFEST;
-use crate::failure::{Failure, Status};
-use crate::output::{Output, hint, print, yaml};
-use crate::session::Session;
+use crate::error::{CommandError, ExitStatus};
+use crate::output::{OutputFormat, hint, print, yaml};
 
 /// Label of a `ClusterCatalog` with its name, which OLM sets.
 const NAME_LABEL: &str = "olm.operatorframework.io/metadata.name";
 
 /// Prints a manifest.
 pub(super) async fn manifest(
-    session: &Session,
+    context: &CommandContext,
     package: &str,
     kind: ManifestKind,
     channel: Option<&str>,
     range: Option<&str>,
-) -> Result<(), Failure> {
-    let chosen = session.choose(package).await?;
-    let data = session.data(MANIFEST, &json!({ "catalog": chosen.catalog, "package": chosen.package })).await?;
+) -> Result<(), CommandError> {
+    let chosen = context.choose(package).await?;
+    let data = context.data(MANIFEST, &json!({ "catalog": chosen.catalog, "package": chosen.package })).await?;
     let package = &data["package"];
     let object = match kind {
         ManifestKind::ClusterExtension => cluster_extension(package, channel, range),
         ManifestKind::Subscription => subscription(package, channel),
         ManifestKind::ClusterCatalog => cluster_catalog(package)?,
     };
-    match &session.output {
-        Output::Json => print(&(serde_json::to_string_pretty(&object).expect("it is JSON") + "\n")),
+    match &context.output {
+        OutputFormat::Json => print(&(serde_json::to_string_pretty(&object).expect("it is JSON") + "\n")),
         _ => print(&yaml(&object)),
     }
 }
@@ -73,11 +73,11 @@ fn subscription(package: &Value, channel: Option<&str>) -> Value {
     })
 }
 
-fn cluster_catalog(package: &Value) -> Result<Value, Failure> {
+fn cluster_catalog(package: &Value) -> Result<Value, CommandError> {
     let image = text(package, "/catalog/image");
     if image.is_empty() {
         let message = format!("catalog `{}` did not come from an image", text(package, "/catalog/name"));
-        return Err(Failure::new(Status::NotFound, message));
+        return Err(CommandError::new(ExitStatus::NotFound, message));
     }
     Ok(json!({
         "apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterCatalog",

@@ -7,15 +7,15 @@ use printing::text;
 use serde_json::{Value, json};
 
 use crate::args::CommonArgs;
+use crate::context::{CommandContext, cluster_options};
 use crate::documents::UPGRADES;
-use crate::failure::{Failure, Status};
-use crate::output::{Column, Listing, column, name, wide};
-use crate::session::{Session, cluster_options};
+use crate::error::{CommandError, ExitStatus};
+use crate::output::{ObjectList, TableColumn, column, name, wide};
 
 /// Number of installed packages that the server takes in one request.
 const MAX_INSTALLED: usize = 200;
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [TableColumn; 10] = [
     column("NAME", |item| text(item, "/name")),
     column("NAMESPACE", |item| text(item, "/namespace")),
     column("PACKAGE", |item| text(item, "/packageName")),
@@ -32,24 +32,28 @@ const COLUMNS: [Column; 10] = [
 ];
 
 /// Lists what is installed, with what it can be upgraded to.
-pub(super) async fn outdated(session: &Session, common: &CommonArgs, exit_code: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn outdated(
+    context: &CommandContext,
+    common: &CommonArgs,
+    exit_code: bool,
+) -> Result<ExitCode, CommandError> {
     let found = installed(&cluster_options(&common.cluster)).await?;
     let mut items = Vec::new();
     for part in found.chunks(MAX_INSTALLED) {
         let variables = json!({
-            "catalogs": session.catalogs, "installed": part.iter().map(variable).collect::<Vec<_>>(),
+            "catalogs": context.catalogs, "installed": part.iter().map(variable).collect::<Vec<_>>(),
         });
-        let data = session.data(UPGRADES, &variables).await?;
+        let data = context.data(UPGRADES, &variables).await?;
         items.extend(
             data["availableUpgrades"].as_array().into_iter().flatten().filter_map(|upgrade| item(part, upgrade)),
         );
     }
     let is_outdated = items.iter().any(|item| !item["successor"].is_null());
     let shown = |item: &Value| name("installed", item, &["/kind", "/name"]);
-    Listing { kind: "InstalledPackage", columns: &COLUMNS, name: shown, items }
-        .print(&session.output, session.has_headers)?;
+    ObjectList { kind: "InstalledPackage", columns: &COLUMNS, name: shown, items }
+        .print(&context.output, context.has_headers)?;
     let is_negative = exit_code && is_outdated;
-    Ok(if is_negative { ExitCode::from(Status::Negative as u8) } else { ExitCode::SUCCESS })
+    Ok(if is_negative { ExitCode::from(ExitStatus::Negative as u8) } else { ExitCode::SUCCESS })
 }
 
 fn variable(object: &InstalledObject) -> Value {

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use printing::{table, text};
 use serde_json::{Value, json};
 
-use crate::args::{Installed, PathArgs, ResolveArgs};
+use crate::args::{InstalledArg, PathArgs, ResolveArgs};
+use crate::context::CommandContext;
 use crate::documents::{PATH, RESOLVE, SUCCESSORS};
-use crate::failure::{Failure, Status};
-use crate::output::{Column, Listing, column, is_set, is_structured, name, print, print_object};
-use crate::session::Session;
+use crate::error::{CommandError, ExitStatus};
+use crate::output::{ObjectList, TableColumn, column, is_set, is_structured, name, print, print_object};
 
-const STEP_COLUMNS: [Column; 5] = [
+const STEP_COLUMNS: [TableColumn; 5] = [
     column("STEP", |item| text(item, "/step")),
     column("VERSION", |item| text(item, "/to/version")),
     column("BUNDLE", |item| text(item, "/toName")),
@@ -20,7 +20,7 @@ const STEP_COLUMNS: [Column; 5] = [
     column("REASON", |item| text(item, "/reasons")),
 ];
 
-const SUCCESSOR_COLUMNS: [Column; 5] = [
+const SUCCESSOR_COLUMNS: [TableColumn; 5] = [
     column("VERSION", |item| text(item, "/to/version")),
     column("BUNDLE", |item| text(item, "/toName")),
     column("CHANNELS", |item| text(item, "/channelNames")),
@@ -29,22 +29,24 @@ const SUCCESSOR_COLUMNS: [Column; 5] = [
 ];
 
 /// Shows a shortest sequence of upgrades.
-pub(super) async fn path(session: &Session, args: &PathArgs) -> Result<ExitCode, Failure> {
-    let chosen = session.choose(&args.package).await?;
-    let from = session.bundle_name(&chosen, &args.from).await?;
+pub(super) async fn path(context: &CommandContext, args: &PathArgs) -> Result<ExitCode, CommandError> {
+    let chosen = context.choose(&args.package).await?;
+    let from = context.bundle_name(&chosen, &args.from).await?;
     let to = match &args.to {
-        Some(to) => Some(session.bundle_name(&chosen, to).await?),
+        Some(to) => Some(context.bundle_name(&chosen, to).await?),
         None => None,
     };
     let variables = json!({
         "catalog": chosen.catalog, "package": chosen.package, "from": from, "to": to, "channels": args.channel,
     });
-    let mut data = session.data(PATH, &variables).await?;
+    let mut data = context.data(PATH, &variables).await?;
     let bundle = &mut data["bundle"];
     let Value::Array(mut items) = bundle["upgradePath"].take() else {
         let to = to.as_deref().unwrap_or("the head of the default channel");
-        let failure =
-            Failure::new(Status::Negative, format!("no path: no sequence of upgrades leads from {from} to {to}"));
+        let failure = CommandError::new(
+            ExitStatus::Negative,
+            format!("no path: no sequence of upgrades leads from {from} to {to}"),
+        );
         let next = bundle["successors"].as_array().into_iter().flatten().map(|edge| text(edge, "/toName"));
         let next = next.collect::<Vec<_>>().join(", ");
         let reach = if next.is_empty() { "nothing".to_owned() } else { next };
@@ -53,39 +55,39 @@ pub(super) async fn path(session: &Session, args: &PathArgs) -> Result<ExitCode,
     for (at, item) in items.iter_mut().enumerate() {
         item["step"] = (at + 1).into();
     }
-    if items.is_empty() && !is_structured(&session.output) {
+    if items.is_empty() && !is_structured(&context.output) {
         crate::output::hint("nothing to do: both are the same bundle");
         return Ok(ExitCode::SUCCESS);
     }
-    steps(session, &STEP_COLUMNS, items)?;
+    steps(context, &STEP_COLUMNS, items)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Lists what an installed bundle can be upgraded to.
 pub(super) async fn successors(
-    session: &Session,
+    context: &CommandContext,
     package: &str,
-    installed: &Installed,
+    installed: &InstalledArg,
     channels: &[String],
-) -> Result<(), Failure> {
-    let chosen = session.choose(package).await?;
+) -> Result<(), CommandError> {
+    let chosen = context.choose(package).await?;
     let installed = json!({ "name": installed.name, "version": installed.version });
     let variables = json!({
         "catalog": chosen.catalog, "package": chosen.package, "installed": installed, "channels": channels,
     });
-    let mut data = session.data(SUCCESSORS, &variables).await?;
+    let mut data = context.data(SUCCESSORS, &variables).await?;
     let items = data["package"]["successors"].as_array_mut().map(std::mem::take).unwrap_or_default();
-    steps(session, &SUCCESSOR_COLUMNS, items)
+    steps(context, &SUCCESSOR_COLUMNS, items)
 }
 
-fn steps(session: &Session, columns: &'static [Column], items: Vec<Value>) -> Result<(), Failure> {
+fn steps(context: &CommandContext, columns: &'static [TableColumn], items: Vec<Value>) -> Result<(), CommandError> {
     let shown = |item: &Value| name("bundle", item, &["/toName"]);
-    Listing { kind: "UpdateEdge", columns, name: shown, items }.print(&session.output, session.has_headers)
+    ObjectList { kind: "UpdateEdge", columns, name: shown, items }.print(&context.output, context.has_headers)
 }
 
 /// Shows which bundle would be installed, and why not the others.
-pub(super) async fn resolve(session: &Session, args: &ResolveArgs) -> Result<ExitCode, Failure> {
-    let (catalogs, package) = session.split(&args.package);
+pub(super) async fn resolve(context: &CommandContext, args: &ResolveArgs) -> Result<ExitCode, CommandError> {
+    let (catalogs, package) = context.split(&args.package);
     let installed = args.installed.as_ref();
     let policy = if args.self_certified { "SELF_CERTIFIED" } else { "CATALOG_PROVIDED" };
     let request = json!({
@@ -96,31 +98,31 @@ pub(super) async fn resolve(session: &Session, args: &ResolveArgs) -> Result<Exi
         "installed": installed.map(|installed| json!({ "name": installed.name, "version": installed.version })),
         "upgradeConstraintPolicy": policy,
     });
-    let data = session.data(RESOLVE, &json!({ "request": request })).await?;
+    let data = context.data(RESOLVE, &json!({ "request": request })).await?;
     let result = &data["resolve"];
     let is_found = result["__typename"] == "Resolution";
-    let ended = if is_found { ExitCode::SUCCESS } else { ExitCode::from(Status::Negative as u8) };
-    if is_structured(&session.output) {
+    let ended = if is_found { ExitCode::SUCCESS } else { ExitCode::from(ExitStatus::Negative as u8) };
+    if is_structured(&context.output) {
         let mut object = result.clone();
         let kind = object["__typename"].take();
         object.as_object_mut().map(|members| members.remove("__typename"));
-        print_object(kind.as_str().unwrap_or("Resolution"), &object, &session.output)?;
+        print_object(kind.as_str().unwrap_or("Resolution"), &object, &context.output)?;
         return Ok(ended);
     }
     if is_found {
         print(&chosen(result, installed))?;
     }
-    print(&considered(result, session.has_headers))?;
+    print(&considered(result, context.has_headers))?;
     if is_found {
         return Ok(ended);
     }
     let similar = text(result, "/similarNames");
-    let failure = Failure::new(Status::Negative, text(result, "/message"));
+    let failure = CommandError::new(ExitStatus::Negative, text(result, "/message"));
     Err(if similar.is_empty() { failure } else { failure.hint(format!("did you mean {similar}?")) })
 }
 
 /// The bundle that would be installed.
-fn chosen(result: &Value, installed: Option<&Installed>) -> String {
+fn chosen(result: &Value, installed: Option<&InstalledArg>) -> String {
     let bundle = &result["bundle"];
     let mut out =
         format!("{} of catalog {}\n{}\n", text(bundle, "/name"), text(bundle, "/catalog/name"), text(bundle, "/image"));

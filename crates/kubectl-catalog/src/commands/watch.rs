@@ -7,20 +7,20 @@ use futures_util::TryStreamExt as _;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::context::CommandContext;
 use crate::documents::COUNTS;
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::output::{is_structured, print_while_read};
-use crate::session::Session;
 
 /// Columns of the output, which is printed line by line.
 const HEADER: [&str; 6] = ["TIME", "CATALOG", "CHANGE", "PACKAGES", "+BUNDLES", "-BUNDLES"];
 
 /// Prints each change.
-pub(super) async fn watch(session: &Session) -> Result<(), Failure> {
-    let mut changes = pin!(session.client.changes(&session.catalogs));
-    let mut has_header = session.has_headers;
+pub(super) async fn watch(context: &CommandContext) -> Result<(), CommandError> {
+    let mut changes = pin!(context.client.changes(&context.catalogs));
+    let mut has_header = context.has_headers;
     while let Some(event) = changes.try_next().await? {
-        let counts = counts(session, &event).await?;
+        let counts = counts(context, &event).await?;
         let change = match &event.change {
             Change::Added => "added",
             Change::Removed => "removed",
@@ -29,7 +29,7 @@ pub(super) async fn watch(session: &Session) -> Result<(), Failure> {
         };
         // Whole seconds.
         let time = Timestamp::from_second(Timestamp::now().as_second()).expect("it is now").to_string();
-        let shown = if is_structured(&session.output) {
+        let shown = if is_structured(&context.output) {
             let line = json!({
                 "time": time, "catalog": event.catalog, "change": change, "fromDigest": event.from_digest,
                 "toDigest": event.to_digest, "packages": counts[0], "bundlesAdded": counts[1], "bundlesRemoved": counts[2],
@@ -54,9 +54,9 @@ fn line(cells: &[String; 6]) -> String {
 }
 
 /// Numbers of packages that differ, of added bundles, and of removed ones; `null` unless the content changed.
-async fn counts(session: &Session, event: &ChangeEvent) -> Result<[Value; 3], Failure> {
+async fn counts(context: &CommandContext, event: &ChangeEvent) -> Result<[Value; 3], CommandError> {
     let (Some(from), Some(to)) = (&event.from_digest, &event.to_digest) else { return Ok([const { Value::Null }; 3]) };
-    let data = session.data(COUNTS, &json!({ "from": { "digest": from }, "to": { "digest": to } })).await?;
+    let data = context.data(COUNTS, &json!({ "from": { "digest": from }, "to": { "digest": to } })).await?;
     let diff = &data["diff"];
     let packages = diff["packages"].as_array().map_or(Value::Null, |packages| packages.len().into());
     Ok([packages, diff["bundlesAdded"].clone(), diff["bundlesRemoved"].clone()])

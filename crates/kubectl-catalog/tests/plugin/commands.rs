@@ -5,25 +5,15 @@ use std::process::Stdio;
 
 use apollo_compiler::{ExecutableDocument, Schema};
 use serde_json::{Value, json};
+use testing::fixture::{NEWER, OLDER};
 
 use crate::support::{Server, example};
-
-const OLD: &str = "
-    package etcd default=stable
-    channel stable: v1.0.0 <- v1.1.0
-    package zoo default=beta
-    channel beta: v0.1.0";
-
-const NEW: &str = "
-    package etcd default=stable
-    channel stable: v1.0.0 <- v1.1.0 <- v1.2.0
-    channel candidate: v1.2.0";
 
 /// A server with two catalogs of these priorities.
 fn two(old: i32, new: i32) -> Server {
     let server = Server::start();
-    server.serve_fixture("old", OLD, old);
-    server.serve_fixture("new", NEW, new);
+    server.serve_fixture("old", OLDER, old);
+    server.serve_fixture("new", NEWER, new);
     server
 }
 
@@ -136,7 +126,7 @@ fn catalogs_are_selected_by_name_by_label_and_by_digest() {
     let catalogs = json_of(&server, &["get", "catalogs", "old", "-o", "json"]);
     let digest = catalogs["items"][0]["digest"].as_str().expect("it has one").to_owned();
     assert_eq!(names(&["--digest", &digest]).stdout, "catalog/old\n");
-    server.serve_fixture("old", NEW, 0);
+    server.serve_fixture("old", NEWER, 0);
     let output = names(&["--digest", &digest]);
     assert_eq!(output.status, Some(5), "{output:?}");
     assert!(

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use catalogql_client::{
-    Bundle, BundleFilter, Change, Client, ContentRef, Error, Head, PackageFilter, ResolveRequest, Resolved,
+    Bundle, BundleFilter, Change, ChannelHead, Client, ContentRef, Error, PackageFilter, ResolveRequest, ResolveResult,
 };
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use serde_json::Value;
@@ -43,7 +43,7 @@ fn typed_requests_are_answered() {
         let packages = client.packages(&PackageFilter { search: Some("etcd".to_owned()), ..PackageFilter::default() });
         let packages = packages.all().await.unwrap();
         assert_eq!((packages.len(), packages[0].version.as_deref()), (1, Some("1.2.0")));
-        let head = Head {
+        let head = ChannelHead {
             catalog: "community".to_owned(),
             package: "etcd".to_owned(),
             channel: "stable".to_owned(),
@@ -62,10 +62,10 @@ fn typed_requests_are_answered() {
         let steps: Vec<_> = path.iter().map(|step| (step.to.as_str(), step.reasons.join(","))).collect();
         assert_eq!(steps, [("etcd.v1.1.0", "REPLACES".to_owned()), ("etcd.v1.2.0", "REPLACES".to_owned())]);
         let request = ResolveRequest { package: "etcd".to_owned(), ..ResolveRequest::default() };
-        let Resolved::Resolution(found) = client.resolve(&request).await.unwrap() else { panic!() };
+        let ResolveResult::Resolution(found) = client.resolve(&request).await.unwrap() else { panic!() };
         assert_eq!(found.bundle, "etcd.v1.2.0");
         let request = ResolveRequest { package: "ectd".to_owned(), ..request };
-        let Resolved::Failure(failure) = client.resolve(&request).await.unwrap() else { panic!() };
+        let ResolveResult::ResolutionFailure(failure) = client.resolve(&request).await.unwrap() else { panic!() };
         assert_eq!((failure.code.as_str(), failure.similar_names), ("PACKAGE_NOT_FOUND", vec!["etcd".to_owned()]));
         let side = ContentRef::Name("community".to_owned());
         assert_eq!(client.diff(&side, &side).await.unwrap().unwrap().packages, []);

@@ -3,6 +3,7 @@
 mod cluster;
 mod commands;
 mod completion;
+mod dependencies;
 mod docs;
 mod go;
 mod krew;

@@ -4,7 +4,7 @@ use catalogql_client::Error;
 
 /// Exit statuses, besides 0 for what was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
+pub(crate) enum ExitStatus {
     /// A negative answer: no path, nothing would be installed, contents differ.
     Negative = 1,
     /// The command line is wrong.
@@ -21,16 +21,16 @@ pub(crate) enum Status {
 
 /// The end of a command that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
-    pub(crate) status: Status,
+pub(crate) struct CommandError {
+    pub(crate) status: ExitStatus,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
     /// Whether the way to the server is at fault, so that another one may lead there.
     pub(crate) is_route: bool,
 }
 
-impl Failure {
-    pub(crate) fn new(status: Status, message: impl Into<String>) -> Self {
+impl CommandError {
+    pub(crate) fn new(status: ExitStatus, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), hint: None, is_route: false }
     }
 
@@ -40,15 +40,15 @@ impl Failure {
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for CommandError {
     fn from(error: Error) -> Self {
         let status = match &error {
-            Error::Changed => Status::Changed,
-            Error::Ambiguous(_) => Status::NotFound,
+            Error::Changed => ExitStatus::Changed,
+            Error::Ambiguous(_) => ExitStatus::NotFound,
             // A proxy has answered, and no server.
-            Error::Refused { code: None, status: 502..=504, .. } => Status::NoServer,
-            Error::Refused { .. } => Status::Refused,
-            _ => Status::NoServer,
+            Error::Refused { code: None, status: 502..=504, .. } => ExitStatus::NoServer,
+            Error::Refused { .. } => ExitStatus::Refused,
+            _ => ExitStatus::NoServer,
         };
         let is_proxy_error = matches!(&error, Error::Refused { code: None, status: 500..=504, .. });
         let is_route = is_proxy_error || matches!(&error, Error::NotAllowed { .. } | Error::NotFound { .. });
@@ -76,9 +76,9 @@ fn is_certificate_error(error: &Error) -> bool {
     chain(error).contains("invalid peer certificate")
 }
 
-impl From<std::io::Error> for Failure {
+impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
-        Self::new(Status::Usage, format!("cannot print: {error}"))
+        Self::new(ExitStatus::Usage, format!("cannot print: {error}"))
     }
 }
 

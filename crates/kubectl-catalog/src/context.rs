@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use catalogql_client::{Builder, Cache, Client, ClusterOptions, ClusterRoute, Origin, Response};
+use catalogql_client::{Builder, Cache, Client, ClusterOptions, ClusterRoute, Response, ResponseOrigin};
 use console::Term;
 use printing::text;
 use serde_json::{Value, json};
 
 use crate::args::{ClusterArgs, CommonArgs, Via};
 use crate::documents::{BUNDLE_NAMES, PACKAGE_NAMES, SERVED, SIMILAR_PACKAGES};
-use crate::failure::{Failure, Status};
-use crate::output::{Output, hint};
-use crate::selector::Selector;
+use crate::error::{CommandError, ExitStatus};
+use crate::output::{OutputFormat, hint};
+use crate::selector::LabelSelector;
 
 /// Number of items that are printed on a terminal, unless `--limit` says otherwise.
 const TERMINAL_LIMIT: usize = 50;
@@ -22,10 +22,10 @@ const TERMINAL_LIMIT: usize = 50;
 const CACHE_FOLDERS: [(&str, &str); 3] =
     [("XDG_CACHE_HOME", "catalogql/client"), ("HOME", ".cache/catalogql/client"), ("LOCALAPPDATA", "catalogql/client")];
 
-/// A command's connection to a server.
-pub(crate) struct Session {
+/// What a command works with: a client of the server, and what the command line says of catalogs and output.
+pub(crate) struct CommandContext {
     pub(crate) client: Client,
-    pub(crate) output: Output,
+    pub(crate) output: OutputFormat,
     pub(crate) has_headers: bool,
     /// Names of the catalogs that are meant; every catalog when empty.
     pub(crate) catalogs: Vec<String>,
@@ -34,14 +34,14 @@ pub(crate) struct Session {
 }
 
 /// A package of one catalog.
-pub(crate) struct Chosen {
+pub(crate) struct ChosenPackage {
     pub(crate) catalog: String,
     pub(crate) package: String,
 }
 
 /// A way to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
+pub(crate) enum ServerRoute {
     /// By the URL on the command line.
     Direct,
     /// Through the API server's proxy of the Service, which may be one that was found earlier.
@@ -52,7 +52,7 @@ pub(crate) enum Route {
     PortForward,
 }
 
-impl Route {
+impl ServerRoute {
     /// The ways that are tried, one after the other while none leads to a server.
     pub(crate) fn of(args: &CommonArgs) -> &'static [Self] {
         match args.via {
@@ -68,9 +68,9 @@ impl Route {
     }
 }
 
-impl Session {
-    /// Begins a session: makes a client, and finds out which catalogs are meant.
-    pub(crate) async fn begin(args: &CommonArgs, route: Route) -> Result<Self, Failure> {
+impl CommandContext {
+    /// Makes a client, and finds out which catalogs are meant.
+    pub(crate) async fn begin(args: &CommonArgs, route: ServerRoute) -> Result<Self, CommandError> {
         let mut builder = builder(args, route)
             .await?
             .timeout(args.request_timeout)
@@ -84,8 +84,8 @@ impl Session {
         }
         if let Some(path) = &args.certificate_authority {
             let pem = fs::read(path).map_err(|error| {
-                Failure::new(
-                    Status::Usage,
+                CommandError::new(
+                    ExitStatus::Usage,
                     format!("cannot read the certificate authorities in {}: {error}", path.display()),
                 )
             })?;
@@ -96,7 +96,7 @@ impl Session {
             0 => usize::MAX,
             limit => limit,
         };
-        let mut session = Self {
+        let mut context = Self {
             client: builder.build()?,
             output: args.output.clone(),
             has_headers: !args.no_headers,
@@ -104,17 +104,18 @@ impl Session {
             limit,
             digest: args.digest.clone(),
         };
-        session.select_catalogs(args.selector.as_deref()).await?;
-        Ok(session)
+        context.select_catalogs(args.selector.as_deref()).await?;
+        Ok(context)
     }
 
     /// Narrows the catalogs to those with these labels and with the pinned digest.
-    async fn select_catalogs(&mut self, selector: Option<&str>) -> Result<(), Failure> {
+    async fn select_catalogs(&mut self, selector: Option<&str>) -> Result<(), CommandError> {
         if selector.is_none() && self.digest.is_none() {
             return Ok(());
         }
-        let selector = selector.map(Selector::parse).transpose();
-        let selector = selector.map_err(|message| Failure::new(Status::Usage, format!("cannot use -l: {message}")))?;
+        let selector = selector.map(LabelSelector::parse).transpose();
+        let selector =
+            selector.map_err(|message| CommandError::new(ExitStatus::Usage, format!("cannot use -l: {message}")))?;
         let served = self.client.execute(SERVED, &Value::Null).await?.data;
         let is_meant = |catalog: &&Value| {
             let name = text(catalog, "/name");
@@ -125,7 +126,8 @@ impl Session {
         };
         let meant: Vec<_> = served["catalogs"].as_array().into_iter().flatten().filter(is_meant).collect();
         if meant.is_empty() {
-            let failure = Failure::new(Status::NotFound, "no catalog that is served meets --catalog and --selector");
+            let failure =
+                CommandError::new(ExitStatus::NotFound, "no catalog that is served meets --catalog and --selector");
             return Err(failure.hint("`kubectl catalog get catalogs` lists them"));
         }
         let pinned =
@@ -136,7 +138,7 @@ impl Session {
     }
 
     /// Fails if a catalog has not the pinned content any more: what was printed might be of another.
-    pub(crate) async fn end(&self) -> Result<(), Failure> {
+    pub(crate) async fn end(&self) -> Result<(), CommandError> {
         let Some(digest) = &self.digest else { return Ok(()) };
         let served = self.client.execute(SERVED, &Value::Null).await?.data;
         let catalogs = served["catalogs"].as_array().into_iter().flatten();
@@ -146,16 +148,16 @@ impl Session {
         if is_same { Ok(()) } else { Err(self.changed()) }
     }
 
-    fn changed(&self) -> Failure {
+    fn changed(&self) -> CommandError {
         let digest = self.digest.as_deref().unwrap_or_default();
-        Failure::new(Status::Changed, format!("no catalog serves the content `{digest}`"))
+        CommandError::new(ExitStatus::Changed, format!("no catalog serves the content `{digest}`"))
             .hint("`kubectl catalog get catalogs -o wide` lists the digests that are served")
     }
 
     /// Executes a document; offline, says how old the data is.
-    pub(crate) async fn data(&self, document: &str, variables: &Value) -> Result<Value, Failure> {
+    pub(crate) async fn data(&self, document: &str, variables: &Value) -> Result<Value, CommandError> {
         let Response { data, origin, .. } = self.client.execute(document, variables).await?;
-        if let Origin::Cache(age) = origin
+        if let ResponseOrigin::Cache(age) = origin
             && age.as_secs() > 0
         {
             hint(&format!("from the cache, {} s old", age.as_secs()));
@@ -169,7 +171,7 @@ impl Session {
         document: &'static str,
         variables: Value,
         connection: &'static str,
-    ) -> Result<Vec<Value>, Failure> {
+    ) -> Result<Vec<Value>, CommandError> {
         // One more tells whether there are more.
         let walk = self.client.walk(document, variables, connection).limit(self.limit.saturating_add(1));
         let mut items = walk.all().await?;
@@ -186,7 +188,7 @@ impl Session {
         document: &'static str,
         variables: Value,
         connection: &'static str,
-    ) -> Result<Vec<Value>, Failure> {
+    ) -> Result<Vec<Value>, CommandError> {
         Ok(self.client.walk(document, variables, connection).all().await?)
     }
 
@@ -199,7 +201,7 @@ impl Session {
     }
 
     /// Finds the one package that is meant: that of the catalog with the highest priority.
-    pub(crate) async fn choose(&self, package: &str) -> Result<Chosen, Failure> {
+    pub(crate) async fn choose(&self, package: &str) -> Result<ChosenPackage, CommandError> {
         let (catalogs, name) = self.split(package);
         let data = self.data(PACKAGE_NAMES, &json!({ "catalogs": catalogs, "names": [name] })).await?;
         let mut found: Vec<_> = data["packages"]["nodes"].as_array().into_iter().flatten().collect();
@@ -209,7 +211,7 @@ impl Session {
         let Some(first) = found.first() else { return Err(self.no_package(name).await) };
         if found.get(1).is_some_and(|second| priority(second) == priority(first)) {
             let message = format!("package `{name}` is in several catalogs of one priority: {}", names.join(", "));
-            return Err(Failure::new(Status::NotFound, message).hint(format!("write {}/{name}", names[0])));
+            return Err(CommandError::new(ExitStatus::NotFound, message).hint(format!("write {}/{name}", names[0])));
         }
         if let [chosen, others @ ..] = &names[..]
             && !others.is_empty()
@@ -219,11 +221,11 @@ impl Session {
                 others.join(", ")
             ));
         }
-        Ok(Chosen { catalog: names[0].clone(), package: name.to_owned() })
+        Ok(ChosenPackage { catalog: names[0].clone(), package: name.to_owned() })
     }
 
     /// The name of a bundle that is given by its name or version.
-    pub(crate) async fn bundle_name(&self, chosen: &Chosen, named: &str) -> Result<String, Failure> {
+    pub(crate) async fn bundle_name(&self, chosen: &ChosenPackage, named: &str) -> Result<String, CommandError> {
         let variables = json!({ "catalogs": [chosen.catalog], "packages": [chosen.package] });
         let bundles = self.walk_all(BUNDLE_NAMES, variables, "/bundles").await?;
         let version = named.strip_prefix('v').unwrap_or(named);
@@ -231,39 +233,39 @@ impl Session {
         let found = by_name.or_else(|| bundles.iter().find(|bundle| bundle["version"] == *version));
         found.map(|bundle| text(bundle, "/name")).ok_or_else(|| {
             let message = format!("package `{}` has no bundle `{named}`", chosen.package);
-            Failure::new(Status::NotFound, message)
+            CommandError::new(ExitStatus::NotFound, message)
                 .hint(format!("`kubectl catalog versions {}/{}` lists its bundles", chosen.catalog, chosen.package))
         })
     }
 
     /// The failure of a package that no catalog has, with names that are spelled similarly.
-    pub(crate) async fn no_package(&self, name: &str) -> Failure {
+    pub(crate) async fn no_package(&self, name: &str) -> CommandError {
         let request = json!({ "packageName": name, "catalogs": self.catalogs });
         let data = self.client.execute(SIMILAR_PACKAGES, &json!({ "request": request })).await;
         let similar = data.map(|response| response.data["resolve"]["similarNames"].clone()).unwrap_or_default();
         let names: Vec<_> = similar.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let failure = Failure::new(Status::NotFound, format!("package `{name}` not found"));
+        let failure = CommandError::new(ExitStatus::NotFound, format!("package `{name}` not found"));
         if names.is_empty() { failure } else { failure.hint(format!("did you mean {}?", names.join(" or "))) }
     }
 }
 
 /// Begins the client of the server that is meant.
-async fn builder(args: &CommonArgs, route: Route) -> Result<Builder, Failure> {
+async fn builder(args: &CommonArgs, route: ServerRoute) -> Result<Builder, CommandError> {
     let hint = "name the server with --server or CATALOGQL_SERVER";
-    if route == Route::Direct {
-        let missing = || Failure::new(Status::Usage, "--via direct needs the URL of the server").hint(hint);
+    if route == ServerRoute::Direct {
+        let missing = || CommandError::new(ExitStatus::Usage, "--via direct needs the URL of the server").hint(hint);
         return args.server.as_ref().map(Client::builder).ok_or_else(missing);
     }
     let options = ClusterOptions {
-        route: if route == Route::PortForward { ClusterRoute::PortForward } else { ClusterRoute::ServiceProxy },
+        route: if route == ServerRoute::PortForward { ClusterRoute::PortForward } else { ClusterRoute::ServiceProxy },
         cache: cache_folder().map(Cache::at),
-        refresh: route == Route::FoundService,
+        refresh: route == ServerRoute::FoundService,
         offline: args.offline,
         ..cluster_options(&args.cluster)
     };
     let found = Client::from_kubeconfig(&options);
     found.await.map_err(|error| {
-        let failure = Failure::from(error);
+        let failure = CommandError::from(error);
         if failure.hint.is_some() { failure } else { failure.hint(hint) }
     })
 }
