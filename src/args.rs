@@ -1,6 +1,7 @@
 //! Subcommands and flags: what a user may write, and what its help says. Nothing is opened or checked here beyond form.
 
 mod access;
+mod edit;
 mod file;
 mod kube_api;
 mod observe;
@@ -21,6 +22,10 @@ use graphql::StreamLimits;
 use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
 
+pub use self::edit::{
+    BlobFormat, ConvertTemplateArgs, EditArgs, EditOperation, InitArgs, MigrateArgs, MigrateLevel, Policy, RenderArgs,
+    RenderTemplateArgs, TemplateType,
+};
 pub use access::{AccessArgs, AuthMode};
 pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use observe::{MetricsAuth, ObserveArgs};
@@ -80,6 +85,21 @@ pub enum Command {
     Search(SearchArgs),
     /// Show which packages, channels and bundles differ between two catalogs
     Diff(DiffArgs),
+    /// Print the blobs of bundles and catalogs, as `opm render` does
+    Render(RenderArgs),
+    /// Change the files of a catalog: add, remove and deprecate bundles, channels and packages
+    ///
+    /// What is not changed keeps its bytes. The exit status is 1 if the edit is refused, and 2 if the catalog or the operations
+    /// cannot be read; nothing is written then.
+    Edit(EditArgs),
+    /// Print the blobs of a template (`olm.template.basic`, `olm.semver`, `olm.template.substitutes`)
+    RenderTemplate(RenderTemplateArgs),
+    /// Print a template that gives a catalog
+    ConvertTemplate(ConvertTemplateArgs),
+    /// Print the blob of a new package
+    Init(InitArgs),
+    /// Write a catalog into a folder for each package
+    Migrate(MigrateArgs),
     /// Show the update graph of a package
     ///
     /// Channel heads, deprecated bundles and stranded bundles are marked. A bundle is stranded if no sequence of upgrades

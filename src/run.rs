@@ -4,6 +4,7 @@ mod access;
 mod certificate;
 mod configuration;
 mod controller;
+mod edit;
 mod graph;
 mod kube_api;
 mod metrics;
@@ -11,6 +12,7 @@ mod once;
 mod output;
 mod queries;
 mod registries;
+mod render;
 mod resolve;
 mod serve;
 mod server;
@@ -18,6 +20,7 @@ mod show;
 mod similar;
 mod solve;
 mod sources;
+mod template;
 mod terminal;
 mod validate;
 mod version;
@@ -40,6 +43,12 @@ pub fn run(args: Args) -> ExitCode {
         Command::Show(args) => show::show(&args),
         Command::Search(args) => queries::search(&args),
         Command::Diff(args) => queries::diff(&args),
+        Command::Render(args) => render::render(&args),
+        Command::Edit(args) => edit::edit(&args),
+        Command::RenderTemplate(args) => template::render_template(&args),
+        Command::ConvertTemplate(args) => template::convert_template(&args),
+        Command::Init(args) => template::init(&args),
+        Command::Migrate(args) => template::migrate(&args),
         Command::Graph(args) => graph::graph(&args),
         Command::Resolve(args) => resolve::resolve(&args),
         Command::Solve(args) => solve::solve(&args),

@@ -156,6 +156,7 @@ fn limits() -> Vec<(&'static str, String)> {
     all.extend(catalog_limits());
     all.extend(image_limits());
     all.extend(solving_limits());
+    all.extend(editing_limits());
     all.extend(pull_limits());
     all.extend(controller_limits());
     all.extend(auth_limits());
@@ -273,6 +274,14 @@ fn request_limits() -> Vec<(&'static str, String)> {
     ];
     all.extend(limits.list().iter().map(|limit| (row_name(limit.name), row_value(limit))));
     all
+}
+
+fn editing_limits() -> Vec<(&'static str, String)> {
+    vec![
+        ("operations of a batch", edit::operation::MAX_OPERATIONS.to_string()),
+        ("bundle file", edit::bundle::MAX_FILE_BYTES.to_string()),
+        ("edited depth", edit::value::MAX_DEPTH.to_string()),
+    ]
 }
 
 fn solving_limits() -> Vec<(&'static str, String)> {

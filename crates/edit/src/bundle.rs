@@ -5,6 +5,7 @@ mod csv;
 mod properties;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
+use fbc::catalog::Manifests;
 use fbc::read::{FileReader, ReadEvent, ReadLimits};
 
 use crate::value::{MAX_DEPTH, Value};
@@ -143,6 +144,36 @@ pub fn render(files: &BundleFiles, image: &str, migration: Migration) -> Result<
         members.insert("relatedImages".to_owned(), Value::Array(images));
     }
     Ok(RenderedBundle { blob, placement: placement(&parsed), warnings })
+}
+
+/// Moves the manifests of an `olm.bundle` behind its other properties, as `opm render` does. Other blobs stay as they are.
+pub fn with_manifests_last(blob: Value) -> Value {
+    let Value::Object(mut members) = blob else { return blob };
+    if members.get("schema").and_then(Value::as_str) == Some("olm.bundle")
+        && let Some(Value::Array(properties)) = members.get_mut("properties")
+    {
+        properties.sort_by_key(|property| properties::is_large(property.str("type")));
+    }
+    Value::Object(members)
+}
+
+/// Replaces the manifests of an `olm.bundle` by the metadata of its CSV, if it has an image and its manifests a CSV.
+pub fn migrate(blob: &Value) -> Value {
+    let (Value::Object(members), properties) = (blob, blob.list(&["properties"])) else { return blob.clone() };
+    let is_manifest = |property: &&Value| property.str("type") == "olm.bundle.object";
+    let mut manifests = Manifests::default();
+    let decoded = properties.iter().filter(is_manifest).filter_map(|property| {
+        let json = manifests.decode(property.get("value")?.to_json().as_bytes())?;
+        Value::parse(std::str::from_utf8(&json).ok()?).ok()
+    });
+    let csv = decoded.into_iter().find(is_csv);
+    let has_metadata = properties.iter().any(|property| property.str("type") == "olm.csv.metadata");
+    let Some(csv) = csv.filter(|_| !has_metadata && !blob.str("image").is_empty()) else { return blob.clone() };
+    let mut kept: Vec<Value> = properties.iter().filter(|property| !is_manifest(property)).cloned().collect();
+    kept.push(property("olm.csv.metadata", csv_metadata(&csv)));
+    let mut members = members.clone();
+    members.insert("properties".to_owned(), Value::Array(kept));
+    Value::Object(members)
 }
 
 /// Reads the first object of a file, JSON or YAML; the error says why it cannot be read.

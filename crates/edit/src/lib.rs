@@ -1,7 +1,7 @@
 //! Edits file-based catalogs: renders bundles to blobs, changes catalogs by operations, writes blobs as `opm` does.
 //!
-//! The crate is pure: bytes go in, blobs and texts come out, and a content never changes in place. Where files are and how
-//! they are replaced is the program's business. Messages of errors that `opm` has too are `opm`'s.
+//! Bytes go in, blobs and texts come out, and a content never changes in place; only [`folder`] touches files, to replace
+//! them. Messages of errors that `opm` has too are `opm`'s.
 //!
 //! | module | what it is for |
 //! |---|---|
@@ -11,17 +11,21 @@
 //! | [`meta`] | blobs with the fields that place them, and their order in files |
 //! | [`content`] | the blobs of a catalog, and how two of them differ |
 //! | [`operation`] | what can be done to a content |
+//! | [`file`] | the places of blobs in files, and how files change with a content |
+//! | [`folder`] | replaces files of a directory, also when it is killed |
+//! | [`summary`] | what an edit changes, for people and programs |
+//! | [`template`] | templates of catalogs, as `opm` has them |
 //! | [`error`] | why an edit is refused |
 
 #![deny(missing_docs)]
-// What they refuse is in clippy.toml of this crate.
-#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod add;
 pub mod bundle;
 pub mod content;
 mod deprecate;
 pub mod error;
+pub mod file;
+pub mod folder;
 pub mod format;
 pub mod meta;
 pub mod operation;
@@ -31,6 +35,8 @@ mod replaces;
 mod semver;
 mod state;
 mod substitute;
+pub mod summary;
+pub mod template;
 pub mod value;
 
 pub use content::Content;

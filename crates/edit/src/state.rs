@@ -153,14 +153,14 @@ impl Channel {
         Self { name: name.to_owned(), entries: Vec::new(), blob: Blob { id: None, members } }
     }
 
-    fn read(mut blob: Blob) -> Self {
+    pub(crate) fn read(mut blob: Blob) -> Self {
         let entries = blob.members.remove("entries");
         let entries = if let Some(Value::Array(items)) = &entries { &items[..] } else { &[] };
         let name = text_of(&blob.members, "name");
         Self { name, entries: entries.iter().map(Entry::read).collect(), blob }
     }
 
-    fn value(&self) -> Value {
+    pub(crate) fn value(&self) -> Value {
         let mut members = self.blob.members.clone();
         members.insert("entries".to_owned(), Value::Array(self.entries.iter().map(Entry::value).collect()));
         Value::Object(members)

@@ -25,11 +25,15 @@ pub(super) fn properties(parsed: &Parsed, package: &str, warnings: &mut Vec<Stri
 pub(crate) fn sort(all: &mut Vec<Value>) {
     let key = |property: &Value| {
         let kind = property.str("type").to_owned();
-        let is_last = matches!(kind.as_str(), "olm.bundle.object" | "olm.csv.metadata");
-        (is_last, kind, property.get("value").map(Value::to_json))
+        (is_large(&kind), kind, property.get("value").map(Value::to_json))
     };
     all.sort_by_cached_key(key);
     all.dedup();
+}
+
+/// Tells whether a property has manifests or the metadata of a CSV.
+pub(super) fn is_large(kind: &str) -> bool {
+    matches!(kind, "olm.bundle.object" | "olm.csv.metadata")
 }
 
 /// Of several `olm.package`, upstream keeps the last.

@@ -3,5 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
 
 mod bundles;
+mod properties;
+mod rendering;
 mod sequences;
 mod support;
+mod templates;

@@ -33,8 +33,13 @@ impl Bundle {
 
 /// Reads a recording, one JSON object a line.
 pub(crate) fn lines<T: for<'de> Deserialize<'de>>(name: &str) -> Vec<T> {
+    text(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Unpacks a recording.
+pub(crate) fn text(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata").join(name);
     let mut text = String::new();
     GzDecoder::new(&*fs::read(path).unwrap()).read_to_string(&mut text).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text
 }

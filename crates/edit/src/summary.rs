@@ -1,0 +1,118 @@
+//! What an edit changes, for people and programs.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::content::{BlobChange, Content};
+use crate::meta::Meta;
+use crate::state::{Blob, Channel};
+use crate::value::Members;
+
+/// A blob that an edit adds, changes or removes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedBlob {
+    /// What happens to it.
+    pub change: ChangeKind,
+    /// Its schema.
+    pub schema: String,
+    /// Its package; empty for none.
+    pub package: String,
+    /// Its name; empty for none.
+    pub name: String,
+    /// Of a channel, its heads and edges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graph: Option<GraphChange>,
+}
+
+/// What happens to a blob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum ChangeKind {
+    /// It is new.
+    Added,
+    /// It goes.
+    Removed,
+    /// It stays with other members.
+    Changed,
+}
+
+/// How the graph of a channel changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GraphChange {
+    /// Heads before; one in a valid channel.
+    pub from_heads: Vec<String>,
+    /// Heads afterwards.
+    pub to_heads: Vec<String>,
+    /// New edges, such as `etcd.v0.9.2 replaces etcd.v0.9.0`.
+    pub added_edges: Vec<String>,
+    /// Edges that go.
+    pub removed_edges: Vec<String>,
+    /// Bundles that come into the channel.
+    pub added_entries: Vec<String>,
+    /// Bundles that leave the channel.
+    pub removed_entries: Vec<String>,
+}
+
+impl ChangeKind {
+    /// Returns the word for it, such as `added`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+/// Lists the blobs in which two contents differ.
+pub fn summarize(from: &Content, to: &Content) -> Vec<ChangedBlob> {
+    from.changes(to).iter().filter_map(changed_blob).collect()
+}
+
+fn changed_blob(change: &BlobChange) -> Option<ChangedBlob> {
+    let (kind, meta) = match (&change.before, &change.after) {
+        (None, after) => (ChangeKind::Added, after.as_ref()?),
+        (Some(before), None) => (ChangeKind::Removed, before),
+        (Some(_), Some(after)) => (ChangeKind::Changed, after),
+    };
+    let [schema, package, name] = [&meta.schema, &meta.package, &meta.name].map(ToString::to_string);
+    let graph = (schema == "olm.channel").then(|| graph(change.before.as_ref(), change.after.as_ref()));
+    Some(ChangedBlob { change: kind, schema, package, name, graph })
+}
+
+fn graph(before: Option<&Meta>, after: Option<&Meta>) -> GraphChange {
+    let channel = |meta: Option<&Meta>| {
+        let members = meta.and_then(|meta| meta.members().ok()).unwrap_or_else(Members::new);
+        Channel::read(Blob { id: None, members })
+    };
+    let (before, after) = (channel(before), channel(after));
+    let heads = |channel: &Channel| channel.heads().into_iter().map(|head| head.name.clone()).collect();
+    let names = |channel: &Channel| channel.entries.iter().map(|entry| entry.name.clone()).collect::<BTreeSet<_>>();
+    let (edges, entries) = ([edges(&before), edges(&after)], [names(&before), names(&after)]);
+    GraphChange {
+        from_heads: heads(&before),
+        to_heads: heads(&after),
+        added_edges: edges[1].difference(&edges[0]).cloned().collect(),
+        removed_edges: edges[0].difference(&edges[1]).cloned().collect(),
+        added_entries: entries[1].difference(&entries[0]).cloned().collect(),
+        removed_entries: entries[0].difference(&entries[1]).cloned().collect(),
+    }
+}
+
+fn edges(channel: &Channel) -> BTreeSet<String> {
+    let mut edges = BTreeSet::new();
+    for entry in &channel.entries {
+        let name = &entry.name;
+        edges.extend(entry.skips.iter().map(|skip| format!("{name} skips {skip}")));
+        if !entry.replaces.is_empty() {
+            edges.insert(format!("{name} replaces {}", entry.replaces));
+        }
+        if !entry.skip_range.is_empty() {
+            edges.insert(format!("{name} skips versions {}", entry.skip_range));
+        }
+    }
+    edges
+}

@@ -1,0 +1,106 @@
+//! Bundles that stand in for others of a catalog.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use fbc::version::Version;
+
+use super::{RenderImage, TemplateError, list};
+use crate::content::Content;
+use crate::state::{Blob, Bundle, Channel, Entry};
+use crate::value::{Members, Value};
+
+pub(super) fn render(template: &Value, image: RenderImage<'_>) -> Result<Vec<Value>, TemplateError> {
+    let mut blobs = list(template, "entries").to_vec();
+    check(&blobs)?;
+    let substitutions: Vec<(&str, &str)> =
+        list(template, "substitutions").iter().map(|item| (item.str("name"), item.str("base"))).collect();
+    let mut bases: BTreeMap<&str, &str> = BTreeMap::new();
+    for (name, base) in &substitutions {
+        if let Some(first) = bases.insert(name, base).filter(|first| first != base) {
+            let [name, first, second] = [*name, first, *base].map(str::to_owned);
+            return Err(TemplateError::SubstituteReused { name, first, second });
+        }
+    }
+    for (name, base) in substitutions {
+        let done = substitute(&mut blobs, name, base, image);
+        done.map_err(|fault| TemplateError::Substitution { base: base.to_owned(), name: name.to_owned(), fault })?;
+    }
+    Ok(blobs)
+}
+
+/// Checks that the entries are a valid catalog.
+fn check(blobs: &[Value]) -> Result<(), TemplateError> {
+    let lines: Vec<String> = blobs.iter().map(Value::to_json).collect();
+    let content = Content::of_lines(lines.iter().map(String::as_str));
+    let packages: BTreeSet<String> = content.packages().iter().map(ToString::to_string).collect();
+    let errors = content.errors(&packages);
+    if errors.is_empty() { Ok(()) } else { Err(TemplateError::InvalidEntries(errors.join("; "))) }
+}
+
+fn substitute(blobs: &mut Vec<Value>, name: &str, base: &str, image: RenderImage<'_>) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("substitution name cannot be empty".to_owned());
+    }
+    if base.is_empty() {
+        return Err("substitution base cannot be empty".to_owned());
+    }
+    let blob = image(name).map_err(|fault| format!("failed to render bundle image reference {name:?}: {fault}"))?;
+    let is_base = |blob: &&Value| blob.str("schema") == "olm.bundle" && blob.str("name") == base;
+    let former = blobs.iter().find(is_base).map(bundle).ok_or_else(|| format!("unknown base bundle {base:?}"))?;
+    let new = bundle(&blob);
+    if compare(&former, &new) != Ordering::Less {
+        return Err(format!("base bundle {base:?} is not less than substitute bundle {name:?}"));
+    }
+    let package = blob.str("package").to_owned();
+    for other in blobs.iter_mut() {
+        if other.str("schema") == "olm.channel" && other.str("package") == package {
+            let members = other.as_object().cloned().unwrap_or_else(Members::new);
+            let mut channel = Channel::read(Blob { id: None, members });
+            relink(&mut channel, base, &new.name);
+            *other = channel.value();
+        }
+    }
+    blobs.push(blob);
+    Ok(())
+}
+
+fn bundle(blob: &Value) -> Bundle {
+    let mut bundle = Bundle::read(Blob { id: None, members: blob.as_object().cloned().unwrap_or_else(Members::new) });
+    let metadata = blob.list(&["properties"]).iter().find(|property| property.str("type") == "olm.csv.metadata");
+    let annotations = metadata.and_then(|property| property.at(&["value", "annotations"]));
+    let is_substitute = annotations.is_some_and(|annotations| !annotations.str("olm.substitutesFor").is_empty());
+    // Before there were releases, build metadata of such bundles was one.
+    if bundle.release.is_empty() && is_substitute {
+        let build = Version::parse(&bundle.version).map(|version| version.build().to_owned());
+        bundle.release = build.unwrap_or_default();
+    }
+    bundle
+}
+
+/// Orders bundles by version without build metadata, then by release.
+fn compare(a: &Bundle, b: &Bundle) -> Ordering {
+    let plain = |bundle: &Bundle| {
+        let version = bundle.version.split('+').next().unwrap_or_default().to_owned();
+        Bundle { version, ..bundle.clone() }
+    };
+    plain(a).compare(&plain(b))
+}
+
+/// Gives the edges of a bundle to what stands in for it, and lets edges that lead to the one lead to the other.
+fn relink(channel: &mut Channel, base: &str, name: &str) {
+    let Some(former) = channel.entry(base).cloned() else { return };
+    for entry in &mut channel.entries {
+        if entry.name == base {
+            *entry = Entry { name: base.to_owned(), others: entry.others.clone(), ..Entry::default() };
+        } else if entry.replaces == base {
+            name.clone_into(&mut entry.replaces);
+            entry.skips.push(base.to_owned());
+        } else if entry.skips.iter().any(|skip| skip == base) {
+            entry.skips.push(name.to_owned());
+        }
+    }
+    let mut skips = former.skips;
+    skips.push(base.to_owned());
+    channel.entries.push(Entry { name: name.to_owned(), skips, others: Members::new(), ..former });
+}

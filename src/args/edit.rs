@@ -1,0 +1,340 @@
+//! Flags of `render` and `edit`, which make catalogs.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum, ValueHint};
+use edit::bundle::Migration;
+use edit::operation::ReplacedPolicy;
+use edit::template::TemplateKind;
+
+use super::{ImageArgs, OutputFormat};
+
+/// Flags of `render`.
+#[derive(Debug, clap::Args)]
+pub struct RenderArgs {
+    /// Bundles (directories with `manifests` and `metadata`) and catalogs (images, oci:PATH, dir:PATH or PATH)
+    #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
+    pub sources: Vec<String>,
+    /// Image of the bundle, where one bundle directory is rendered
+    #[arg(long, value_name = "REF")]
+    pub image: Option<String>,
+    /// What becomes of the manifests of bundles that have an image
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
+    pub migrate_level: MigrateLevel,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: BlobFormat,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// Flags of `render-template`.
+#[derive(Debug, clap::Args)]
+pub struct RenderTemplateArgs {
+    /// File of the template, JSON or YAML; `-` is standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub template: PathBuf,
+    /// Kind of template [default: by its schema]
+    #[arg(long, value_enum)]
+    pub r#type: Option<TemplateType>,
+    /// Bundle directory of an image that the template names. May be repeated
+    #[arg(long, value_name = "IMAGE=DIR")]
+    pub bundle: Vec<String>,
+    /// What becomes of the manifests of bundles
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
+    pub migrate_level: MigrateLevel,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: BlobFormat,
+}
+
+/// Flags of `convert-template`.
+#[derive(Debug, clap::Args)]
+pub struct ConvertTemplateArgs {
+    /// Kind of template
+    #[arg(value_enum)]
+    pub r#type: TemplateType,
+    /// File of the catalog, JSON or YAML; `-` is standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub catalog: PathBuf,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: BlobFormat,
+}
+
+/// Kind of template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TemplateType {
+    /// A catalog whose bundles have nothing but an image
+    Basic,
+    /// Bundles in channels by their versions
+    Semver,
+    /// A catalog with bundles that stand in for others
+    Substitutes,
+}
+
+impl From<TemplateType> for TemplateKind {
+    fn from(kind: TemplateType) -> Self {
+        match kind {
+            TemplateType::Basic => Self::Basic,
+            TemplateType::Semver => Self::Semver,
+            TemplateType::Substitutes => Self::Substitutes,
+        }
+    }
+}
+
+/// Flags of `init`.
+#[derive(Debug, clap::Args)]
+pub struct InitArgs {
+    /// Name of the package
+    pub package: String,
+    /// The default channel
+    #[arg(short = 'c', long, value_name = "NAME", default_value = "")]
+    pub default_channel: String,
+    /// File of the description, in Markdown
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub description: Option<PathBuf>,
+    /// File of the icon
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub icon: Option<PathBuf>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: BlobFormat,
+}
+
+/// Flags of `migrate`.
+#[derive(Debug, clap::Args)]
+pub struct MigrateArgs {
+    /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub source: String,
+    /// Directory to write to; it must be empty, or not there
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub directory: PathBuf,
+    /// What becomes of the manifests of bundles that have an image
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
+    pub migrate_level: MigrateLevel,
+    /// Format of the files
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: BlobFormat,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// What becomes of the manifests of bundles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum MigrateLevel {
+    /// They stay `olm.bundle.object`
+    #[default]
+    None,
+    /// They become one `olm.csv.metadata`
+    BundleObjectToCsvMetadata,
+    /// Every migration there is
+    All,
+}
+
+impl MigrateLevel {
+    /// Returns the migration.
+    pub fn migration(self) -> Migration {
+        if self == Self::None { Migration::None } else { Migration::CsvMetadata }
+    }
+}
+
+/// Format of blobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum BlobFormat {
+    /// JSON objects one after the other
+    #[default]
+    Json,
+    /// YAML documents
+    Yaml,
+}
+
+impl From<BlobFormat> for edit::Format {
+    fn from(format: BlobFormat) -> Self {
+        match format {
+            BlobFormat::Json => Self::Json,
+            BlobFormat::Yaml => Self::Yaml,
+        }
+    }
+}
+
+/// Flags of `edit`.
+#[derive(Debug, clap::Args)]
+#[command(subcommand_value_name = "OPERATION", subcommand_help_heading = "Operations")]
+pub struct EditArgs {
+    /// Directory of the catalog
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub directory: PathBuf,
+    /// File of operations, all of which are done or none: a JSON array; `-` is standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub ops: Option<PathBuf>,
+    /// Show what would change, and write nothing
+    #[arg(long, global = true)]
+    pub dry_run: bool,
+    /// Show the changed lines of files, as a patch
+    #[arg(long, global = true)]
+    pub patch: bool,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t, global = true)]
+    pub output: OutputFormat,
+    #[command(subcommand)]
+    pub operation: Option<EditOperation>,
+}
+
+/// An operation of the command line. Files of operations have more.
+#[derive(Debug, Subcommand)]
+pub enum EditOperation {
+    /// Add bundles; their order does not count
+    Add {
+        /// Directories with `manifests` and `metadata`, each with its image
+        #[arg(value_name = "IMAGE=DIR", required = true)]
+        bundles: Vec<String>,
+        /// How bundles get their edges: `replaces` (from their CSVs), `semver` or `semver-skippatch` (by version)
+        #[arg(long, value_name = "MODE", default_value = "replaces")]
+        mode: String,
+        /// Replace a bundle of the same name that is the head of its channels
+        #[arg(long)]
+        overwrite_latest: bool,
+        /// Let bundles stand in for others (`olm.substitutesFor`)
+        #[arg(long)]
+        enable_alpha: bool,
+        /// Remove bundles that are in no channel afterwards
+        #[arg(long)]
+        prune_stranded: bool,
+    },
+    /// Remove packages
+    Rm {
+        /// Names of packages
+        #[arg(required = true)]
+        packages: Vec<String>,
+        /// Ignore packages that there are not
+        #[arg(long)]
+        permissive: bool,
+    },
+    /// Remove every package but these
+    Prune {
+        /// Names of packages
+        #[arg(required = true)]
+        packages: Vec<String>,
+        /// Allow to remove every package
+        #[arg(long)]
+        allow_empty: bool,
+    },
+    /// Remove bundles that are in no channel
+    PruneStranded,
+    /// Remove a channel
+    RemoveChannel {
+        /// Name of the package
+        package: String,
+        /// Name of the channel
+        channel: String,
+        /// Remove bundles that are in no other channel
+        #[arg(long)]
+        prune_stranded: bool,
+    },
+    /// Remove the head of the default channel
+    DeleteLatest {
+        /// Name of the package
+        package: String,
+        /// Remove channels that would have no entry
+        #[arg(long)]
+        drop_empty_channels: bool,
+    },
+    /// Remove a bundle
+    DeleteBundle {
+        /// Name of the package
+        package: String,
+        /// Name of the bundle
+        bundle: String,
+        /// What becomes of entries that replace it
+        #[arg(long, value_enum, default_value_t)]
+        policy: Policy,
+    },
+    /// Deprecate bundles and remove what they replace
+    DeprecateTruncate {
+        /// Images of the bundles
+        #[arg(required = true)]
+        images: Vec<String>,
+        /// Remove a package whose heads are all listed
+        #[arg(long)]
+        allow_package_removal: bool,
+        /// Ignore images that there are not
+        #[arg(long)]
+        permissive: bool,
+    },
+    /// Set a message of deprecation
+    Deprecate {
+        /// Name of the package
+        package: String,
+        /// The message for users; an empty one removes it
+        #[arg(long)]
+        message: String,
+        /// Deprecate this channel instead of the package
+        #[arg(long, value_name = "NAME", conflicts_with = "bundle")]
+        channel: Option<String>,
+        /// Deprecate this bundle instead of the package
+        #[arg(long, value_name = "NAME")]
+        bundle: Option<String>,
+    },
+    /// Change the default channel or the description of a package
+    SetPackage {
+        /// Name of the package
+        package: String,
+        /// The default channel
+        #[arg(long, value_name = "NAME")]
+        default_channel: Option<String>,
+        /// The description
+        #[arg(long, value_name = "TEXT")]
+        description: Option<String>,
+    },
+    /// Make a bundle the head of another channel
+    Promote {
+        /// Name of the package
+        package: String,
+        /// Name of the bundle
+        bundle: String,
+        /// Name of the channel, which may be new
+        channel: String,
+    },
+    /// Set an entry of a channel
+    SetEntry {
+        /// Name of the package
+        package: String,
+        /// Name of the channel
+        channel: String,
+        /// Name of the bundle
+        bundle: String,
+        /// The bundle that it replaces
+        #[arg(long, value_name = "NAME", default_value = "")]
+        replaces: String,
+        /// A bundle that it skips. May be repeated
+        #[arg(long, value_name = "NAME")]
+        skips: Vec<String>,
+        /// Range of versions that it skips
+        #[arg(long, value_name = "RANGE", default_value = "")]
+        skip_range: String,
+    },
+}
+
+/// What becomes of entries that replace a bundle which is removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Policy {
+    /// The bundle is not removed
+    #[default]
+    Refuse,
+    /// They replace what the bundle replaced, and skip it
+    Reconnect,
+    /// They replace a bundle that is not there any more
+    Dangle,
+}
+
+impl From<Policy> for ReplacedPolicy {
+    fn from(policy: Policy) -> Self {
+        match policy {
+            Policy::Refuse => Self::Refuse,
+            Policy::Reconnect => Self::Reconnect,
+            Policy::Dangle => Self::Dangle,
+        }
+    }
+}

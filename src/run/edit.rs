@@ -1,0 +1,137 @@
+//! `catalogql edit`: changes the files of a catalog by operations, all or none.
+
+mod input;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use edit::bundle::RenderedBundle;
+use edit::file::{self, FileChange, SourceFile};
+use edit::folder::{FolderError, LockedFolder};
+use edit::summary::{ChangedBlob, summarize};
+use edit::{Operation, apply};
+use loading::directory::{self, DirectoryError, Listing};
+use similar::TextDiff;
+
+use super::output::{self, ignore_closed_pipe, table};
+use crate::args::{EditArgs, OutputFormat};
+
+/// Exit status when the catalog or the operations cannot be read.
+const UNREADABLE: u8 = 2;
+
+/// Why nothing was written.
+enum Failure {
+    /// The operations are not allowed, or somebody else edits.
+    Refused(anyhow::Error),
+    /// Something cannot be read.
+    Unreadable(anyhow::Error),
+}
+
+/// Edits a directory. The exit status is 1 if the edit is refused, and 2 if the catalog or the operations cannot be read.
+pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
+    match changed(args) {
+        Ok((summary, changes)) => {
+            ignore_closed_pipe(print(args, &summary, &changes))?;
+            if changes.is_empty() {
+                // A hint, not data; and nothing is left to do when it cannot be printed.
+                let _ = writeln!(io::stderr(), "unchanged");
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(Failure::Refused(error)) => Err(error),
+        Err(Failure::Unreadable(error)) => {
+            let _ = writeln!(io::stderr(), "{} {error:#}", output::error());
+            Ok(ExitCode::from(UNREADABLE))
+        }
+    }
+}
+
+fn changed(args: &EditArgs) -> Result<(Vec<ChangedBlob>, Vec<FileChange>), Failure> {
+    let batch: Vec<Operation<RenderedBundle>> = input::operations(args).map_err(Failure::Unreadable)?;
+    let folder = LockedFolder::lock(&args.directory).map_err(|error| match error {
+        FolderError::Locked(_) => Failure::Refused(error.into()),
+        _ => Failure::Unreadable(error.into()),
+    })?;
+    let (listing, files) = read(&folder).map_err(Failure::Unreadable)?;
+    let content = file::content(&files);
+    let edited = apply(&content, &batch).map_err(|refusal| Failure::Refused(refusal.into()))?;
+    let changes = file::changes(&files, &content, &edited).map_err(|error| Failure::Refused(error.into()))?;
+    let summary = summarize(&content, &edited);
+    if !args.dry_run && !changes.is_empty() {
+        write(&folder, listing.as_ref(), &changes).map_err(Failure::Refused)?;
+    }
+    Ok((summary, changes))
+}
+
+/// Lists the files of the catalog, those that `.indexignore` leaves in; `None` when there are none.
+fn list(folder: &LockedFolder) -> Result<Option<Listing>, DirectoryError> {
+    match directory::list(folder.root()) {
+        Err(DirectoryError::Empty { .. }) => Ok(None),
+        listing => listing.map(Some),
+    }
+}
+
+fn read(folder: &LockedFolder) -> anyhow::Result<(Option<Listing>, Vec<SourceFile>)> {
+    let listing = list(folder)?;
+    let mut files = Vec::new();
+    let Some(listing) = listing else { return Ok((None, files)) };
+    for listed in listing.files() {
+        let mut open = listing.open(listed)?;
+        let (mut bytes, mut length) = (vec![0; usize::try_from(listed.bytes)? + 1], 0);
+        loop {
+            let read = open.read(&mut bytes[length..])?;
+            length += read;
+            if read == 0 {
+                break;
+            }
+            if length == bytes.len() {
+                bytes.resize(2 * length, 0);
+            }
+        }
+        bytes.truncate(length);
+        files.push(SourceFile::read(&listed.path, bytes)?);
+    }
+    Ok((Some(listing), files))
+}
+
+fn write(folder: &LockedFolder, listing: Option<&Listing>, changes: &[FileChange]) -> anyhow::Result<()> {
+    // Files that do not change decided too what the edit does.
+    if list(folder)?.as_ref().map(Listing::revision) != listing.map(Listing::revision) {
+        return Err(FolderError::Conflict(folder.root().to_owned()).into());
+    }
+    folder.write(changes).with_context(|| format!("cannot change the catalog in `{}`", folder.root().display()))
+}
+
+fn print(args: &EditArgs, summary: &[ChangedBlob], changes: &[FileChange]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if args.patch {
+        return changes.iter().try_for_each(|change| write!(out, "{}", patch(change)));
+    }
+    match args.output {
+        OutputFormat::Json => output::json(&mut out, &summary),
+        OutputFormat::Table if summary.is_empty() => Ok(()),
+        OutputFormat::Table => {
+            write!(out, "{}", table(["CHANGE", "SCHEMA", "NAME", "PACKAGE", "HEADS"], summary.iter().map(row)))
+        }
+    }
+}
+
+fn row(blob: &ChangedBlob) -> [String; 5] {
+    let heads = blob.graph.as_ref().filter(|graph| graph.from_heads != graph.to_heads);
+    let heads = heads.map(|graph| format!("{} -> {}", graph.from_heads.join(", "), graph.to_heads.join(", ")));
+    let ChangedBlob { change, schema, package, name, .. } = blob;
+    [change.as_str().to_owned(), schema.clone(), name.clone(), package.clone(), heads.unwrap_or_default()]
+}
+
+/// Returns the changed lines of a file as a unified patch.
+fn patch(change: &FileChange) -> String {
+    let text = |bytes: &Option<Vec<u8>>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+    let (before, after) = (text(&change.before), text(&change.after));
+    let name = |bytes: &Option<Vec<u8>>, side: &str| match bytes {
+        Some(_) => format!("{side}/{}", change.path),
+        None => "/dev/null".to_owned(),
+    };
+    let diff = TextDiff::from_lines(&before, &after);
+    diff.unified_diff().header(&name(&change.before, "a"), &name(&change.after, "b")).to_string()
+}

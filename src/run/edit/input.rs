@@ -1,0 +1,158 @@
+//! The operations of the command line and of files.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use edit::bundle::{Migration, Placement, RenderedBundle};
+use edit::operation::{
+    Add, ChannelEntries, Deprecate, DeprecateTruncate, Deprecation, EntryFields, MAX_OPERATIONS, PackageFields,
+    Packages, Reference, Undeprecate,
+};
+use edit::{Operation, Value};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::args::{EditArgs, EditOperation};
+use crate::run::render;
+
+/// A bundle of a file of operations.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum BundleInput {
+    /// A bundle directory.
+    Directory {
+        /// Its path, from the folder of the file.
+        directory: PathBuf,
+        /// Its image.
+        image: String,
+    },
+    /// A rendered bundle.
+    #[serde(rename_all = "camelCase")]
+    Blob {
+        /// The `olm.bundle`.
+        blob: Box<RawValue>,
+        channels: Vec<String>,
+        #[serde(default)]
+        default_channel: String,
+        #[serde(default)]
+        replaces: String,
+        #[serde(default)]
+        skips: Vec<String>,
+        #[serde(default)]
+        skip_range: String,
+    },
+}
+
+/// Reads the operations, and renders the bundles that they add.
+pub(super) fn operations(args: &EditArgs) -> anyhow::Result<Vec<Operation<RenderedBundle>>> {
+    let (operations, folder) = match (&args.operation, &args.ops) {
+        (Some(operation), None) => (vec![of_arguments(operation)?], PathBuf::new()),
+        (None, Some(path)) => (of_file(path)?, path.parent().map(Path::to_owned).unwrap_or_default()),
+        _ => bail!("cannot edit: name one operation, or a file of operations with --ops"),
+    };
+    if operations.len() > MAX_OPERATIONS {
+        bail!("cannot do {} operations at once: the most is {MAX_OPERATIONS}", operations.len());
+    }
+    operations.into_iter().map(|operation| operation.try_map(|bundle| rendered(bundle, &folder))).collect()
+}
+
+fn of_file(path: &Path) -> anyhow::Result<Vec<Operation<BundleInput>>> {
+    let reading = || format!("cannot read the operations in `{}`", path.display());
+    let text = if path == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
+    serde_json::from_str(&text.with_context(reading)?).with_context(reading)
+}
+
+fn rendered(bundle: BundleInput, folder: &Path) -> anyhow::Result<RenderedBundle> {
+    match bundle {
+        BundleInput::Directory { directory, image } => {
+            render::bundle(&folder.join(directory), &image, Migration::CsvMetadata)
+        }
+        BundleInput::Blob { blob, channels, default_channel, replaces, skips, skip_range } => {
+            let blob = Value::parse(blob.get()).context("cannot read a rendered bundle")?;
+            let others = Placement::default();
+            let placement = Placement { channels, default_channel, replaces, skips, skip_range, ..others };
+            Ok(RenderedBundle { blob, placement, warnings: Vec::new() })
+        }
+    }
+}
+
+/// Parses `IMAGE=DIR`.
+fn directory(text: &str) -> anyhow::Result<BundleInput> {
+    let (image, directory) = text.split_once('=').with_context(|| {
+        format!("cannot add `{text}`: write IMAGE=DIR, such as quay.io/ns/etcd-bundle:v0.9.2=bundle")
+    })?;
+    Ok(BundleInput::Directory { directory: directory.into(), image: image.to_owned() })
+}
+
+fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInput>> {
+    Ok(match operation {
+        EditOperation::Add { bundles, mode, overwrite_latest, enable_alpha, prune_stranded } => Operation::Add(Add {
+            bundles: bundles.iter().map(|text| directory(text)).collect::<anyhow::Result<_>>()?,
+            mode: mode.clone(),
+            overwrite_latest: *overwrite_latest,
+            enable_alpha: *enable_alpha,
+            prune_stranded: *prune_stranded,
+        }),
+        EditOperation::Rm { packages, permissive } => {
+            Operation::Rm(Packages { packages: packages.clone(), permissive: *permissive, allow_empty: true })
+        }
+        EditOperation::Prune { packages, allow_empty } => {
+            Operation::Prune(Packages { packages: packages.clone(), permissive: false, allow_empty: *allow_empty })
+        }
+        EditOperation::PruneStranded => Operation::PruneStranded,
+        EditOperation::DeprecateTruncate { images, allow_package_removal, permissive } => {
+            Operation::DeprecateTruncate(DeprecateTruncate {
+                images: images.clone(),
+                allow_package_removal: *allow_package_removal,
+                permissive: *permissive,
+                drop_truncated: false,
+            })
+        }
+        EditOperation::RemoveChannel { package, channel, prune_stranded } => {
+            let (package, channel) = (package.clone(), channel.clone());
+            Operation::RemoveChannel { package, channel, prune_stranded: *prune_stranded }
+        }
+        EditOperation::DeleteLatest { package, drop_empty_channels } => {
+            Operation::DeleteLatest { package: package.clone(), drop_empty_channels: *drop_empty_channels }
+        }
+        EditOperation::DeleteBundle { package, bundle, policy } => {
+            Operation::DeleteBundle { package: package.clone(), bundle: bundle.clone(), policy: (*policy).into() }
+        }
+        EditOperation::Promote { package, bundle, channel } => {
+            let (package, bundle, channel) = (package.clone(), bundle.clone(), channel.clone());
+            Operation::Promote { package, bundle, channel }
+        }
+        EditOperation::SetPackage { package, default_channel, description } => Operation::SetPackage(PackageFields {
+            package: package.clone(),
+            default_channel: default_channel.clone(),
+            description: description.clone(),
+            icon: None,
+        }),
+        EditOperation::SetEntry { package, channel, bundle, replaces, skips, skip_range } => {
+            let (name, replaces, skip_range) = (bundle.clone(), replaces.clone(), skip_range.clone());
+            let entry = EntryFields { name, replaces, skips: skips.clone(), skip_range };
+            let (package, channel) = (package.clone(), channel.clone());
+            Operation::SetEntry(ChannelEntries { package, channel, entries: vec![entry] })
+        }
+        EditOperation::Deprecate { package, message, channel, bundle } => {
+            deprecation(package, message, channel.as_deref(), bundle.as_deref())
+        }
+    })
+}
+
+fn deprecation(package: &str, message: &str, channel: Option<&str>, bundle: Option<&str>) -> Operation<BundleInput> {
+    let (schema, name) = match (channel, bundle) {
+        (Some(name), _) => ("olm.channel", name),
+        (None, Some(name)) => ("olm.bundle", name),
+        (None, None) => ("olm.package", ""),
+    };
+    let reference = Reference { schema: schema.to_owned(), name: name.to_owned() };
+    let package = package.to_owned();
+    if message.is_empty() {
+        return Operation::Undeprecate(Undeprecate { package, references: vec![reference] });
+    }
+    let entries = vec![Deprecation { reference, message: message.to_owned() }];
+    Operation::Deprecate(Deprecate { package, entries })
+}

@@ -1,0 +1,122 @@
+//! `catalogql render-template`, `convert-template`, `init` and `migrate`: what authors know from `opm`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow, bail};
+use base64::prelude::{BASE64_STANDARD, Engine};
+use edit::bundle::with_manifests_last;
+use edit::file::file_of;
+use edit::meta::sort;
+use edit::template::{TemplateKind, parse};
+use edit::{Format, Value};
+use fbc::catalog::detect_media_type;
+
+use super::output::ignore_closed_pipe;
+use super::render;
+use crate::args::{ConvertTemplateArgs, InitArgs, MigrateArgs, RenderTemplateArgs};
+
+/// Prints the blobs of a template.
+pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitCode> {
+    let template = parse(&input(&args.template)?).with_context(|| named(&args.template))?;
+    let kind = match args.r#type {
+        Some(kind) => kind.into(),
+        None => TemplateKind::detect(&template).with_context(|| named(&args.template))?,
+    };
+    let directories: BTreeMap<&str, &str> = args
+        .bundle
+        .iter()
+        .map(|text| text.split_once('=').with_context(|| format!("cannot use --bundle {text}: write IMAGE=DIR")))
+        .collect::<anyhow::Result<_>>()?;
+    let mut image = |name: &str| {
+        let directory = directories.get(name).ok_or_else(|| {
+            format!("there is no bundle directory for image {name:?}: name it with --bundle {name}=DIR")
+        })?;
+        let rendered = render::bundle(Path::new(directory), name, args.migrate_level.migration());
+        rendered.map(|rendered| rendered.blob).map_err(|error| format!("{error:#}"))
+    };
+    let blobs = kind.render(&template, &mut image)?;
+    print(&blobs, args.output.into())
+}
+
+/// Prints a template that gives a catalog.
+pub(super) fn convert_template(args: &ConvertTemplateArgs) -> anyhow::Result<ExitCode> {
+    let path = args.catalog.display().to_string();
+    let file = edit::file::SourceFile::read(&path, input(&args.catalog)?)?;
+    let blobs = file.lines().iter().map(|line| Value::parse(line)).collect::<Result<_, _>>()?;
+    let template = TemplateKind::from(args.r#type).convert(blobs).ok_or_else(|| {
+        anyhow!("cannot make a template of the type semver of a catalog: choose basic or substitutes")
+    })?;
+    print(&[template], args.output.into())
+}
+
+/// Prints the blob of a new package.
+pub(super) fn init(args: &InitArgs) -> anyhow::Result<ExitCode> {
+    let mut members: edit::value::Members = [("schema", "olm.package"), ("name", &args.package)]
+        .map(|(key, text)| (key.to_owned(), Value::text(text)))
+        .into();
+    members.insert("defaultChannel".to_owned(), Value::text(&*args.default_channel));
+    if let Some(path) = &args.description {
+        let text = String::from_utf8(input(path)?).with_context(|| format!("cannot read `{}`", path.display()))?;
+        members.insert("description".to_owned(), Value::text(text));
+    }
+    if let Some(path) = &args.icon {
+        let bytes = input(path)?;
+        let media_type = detect_media_type(&bytes)
+            .with_context(|| format!("cannot use `{}` as an icon: it is no image", path.display()))?;
+        let data = BASE64_STANDARD.encode(bytes);
+        let icon = [("base64data", Value::text(data)), ("mediatype", Value::text(media_type))];
+        members.insert("icon".to_owned(), Value::object(icon));
+    }
+    print(&[Value::Object(members)], args.output.into())
+}
+
+/// Writes a catalog into a folder for each package.
+pub(super) fn migrate(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
+    let directory = &args.directory;
+    let writing = || format!("cannot write to `{}`", directory.display());
+    if directory.is_dir() && fs::read_dir(directory).with_context(writing)?.next().is_some() {
+        bail!("cannot write to `{}`: it must be empty", directory.display());
+    }
+    let mut metas = Vec::new();
+    render::catalog(&args.source, &args.images, &mut metas)?;
+    sort(&mut metas);
+    let format = Format::from(args.output);
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    for meta in &metas {
+        let blob = render::migrated(with_manifests_last(meta.value()?), args.migrate_level.migration());
+        format.write(&blob, texts.entry(file_of(&meta.package, format)?).or_default());
+    }
+    for (path, text) in texts {
+        let path = directory.join(path);
+        fs::create_dir_all(path.parent().unwrap_or(directory)).with_context(writing)?;
+        fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a file; `-` is standard input.
+fn input(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        io::copy(&mut io::stdin().lock(), &mut bytes).map(drop)
+    } else {
+        fs::read(path).map(|read| bytes = read)
+    };
+    read.with_context(|| format!("cannot read `{}`", path.display()))?;
+    Ok(bytes)
+}
+
+fn named(path: &Path) -> String {
+    format!("cannot render template `{}`", path.display())
+}
+
+fn print(blobs: &[Value], format: Format) -> anyhow::Result<ExitCode> {
+    let mut text = String::new();
+    blobs.iter().for_each(|blob| format.write(blob, &mut text));
+    ignore_closed_pipe(io::stdout().write_all(text.as_bytes()))?;
+    Ok(ExitCode::SUCCESS)
+}

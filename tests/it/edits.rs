@@ -1,0 +1,245 @@
+//! `catalogql render` and `catalogql edit`: what they print, what they write, and that they write all or nothing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{Folders, Output, catalogql, run};
+
+fn command(folders: &Folders, arguments: &[&str]) -> Output {
+    let arguments: Vec<_> = arguments.iter().map(|argument| argument.replace('@', &folders.text(""))).collect();
+    let output = run(catalogql().args(arguments));
+    Output { stdout: folders.shown(&output.stdout), stderr: folders.shown(&output.stderr), ..output }
+}
+
+/// Writes a bundle of the package `etcd`, in the channel `stable`.
+fn bundle(folders: &Folders, version: &str, replaces: &str) {
+    let csv = json!({
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": { "name": format!("etcd.v{version}") },
+        "spec": { "version": version, "replaces": replaces, "displayName": "etcd", "description": "Keeps keys." },
+    });
+    let annotation = |name: &str| format!("operators.operatorframework.io.bundle.{name}");
+    let annotations = json!({ "annotations": {
+        annotation("package.v1"): "etcd",
+        annotation("channels.v1"): "stable",
+        annotation("channel.default.v1"): "stable",
+    } });
+    folders.write(&format!("etcd-{version}/manifests/csv.yaml"), csv.to_string());
+    folders.write(&format!("etcd-{version}/metadata/annotations.yaml"), annotations.to_string());
+}
+
+fn files(folder: &Path) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            all.extend(files(&path));
+        } else {
+            all.insert(path.display().to_string(), fs::read_to_string(&path).unwrap());
+        }
+    }
+    all
+}
+
+/// A catalog with the bundles 0.9.0 and 0.9.2, and bundles to add.
+fn catalog() -> Folders {
+    let folders = Folders::new();
+    for (version, replaces) in
+        [("0.9.0", ""), ("0.9.2", "etcd.v0.9.0"), ("0.9.4", "etcd.v0.9.2"), ("0.9.9", "etcd.v0.9.7")]
+    {
+        bundle(&folders, version, replaces);
+    }
+    fs::create_dir(folders.path("catalog")).unwrap();
+    let added = command(
+        &folders,
+        &["edit", "@catalog", "add", "quay.io/e/e:0.9.2=@etcd-0.9.2", "quay.io/e/e:0.9.0=@etcd-0.9.0"],
+    );
+    assert_eq!((added.status, added.stderr.as_str()), (Some(0), ""));
+    folders
+}
+
+#[test]
+fn a_bundle_directory_is_rendered_with_its_image_or_without() {
+    let folders = Folders::new();
+    bundle(&folders, "0.9.0", "");
+    let plain = command(&folders, &["render", "@etcd-0.9.0", "-o", "yaml"]);
+    let start = "---\nimage: \"\"\nname: etcd.v0.9.0\npackage: etcd\nproperties:\n- type: olm.package\n  value:\n    \
+                 packageName: etcd\n    version: 0.9.0\n- type: olm.bundle.object\n";
+    assert!(plain.stdout.starts_with(start), "{}", plain.stdout);
+    let migrated = ["render", "@etcd-0.9.0", "--image", "quay.io/e/e:1", "--migrate-level", "all"];
+    let blob: Value = serde_json::from_str(&command(&folders, &migrated).stdout).unwrap();
+    let expected = json!([
+        { "type": "olm.package", "value": { "packageName": "etcd", "version": "0.9.0" } },
+        { "type": "olm.csv.metadata", "value": {
+            "apiServiceDefinitions": {}, "crdDescriptions": {}, "provider": {},
+            "description": "Keeps keys.", "displayName": "etcd",
+        } },
+    ]);
+    assert_eq!((&blob["image"], &blob["properties"]), (&json!("quay.io/e/e:1"), &expected));
+    assert_eq!(blob["relatedImages"], json!([{ "name": "", "image": "quay.io/e/e:1" }]));
+
+    let refused = command(&folders, &["render", "@nowhere", "--image", "x"]);
+    let expected = "error: cannot use --image: it is for one directory with `manifests` and `metadata`\n";
+    assert_eq!((refused.status, refused.stderr.as_str()), (Some(1), expected));
+}
+
+#[test]
+fn an_empty_directory_becomes_a_catalog_that_is_valid_and_rendered_as_it_is() {
+    let folders = catalog();
+    let valid = command(&folders, &["validate", "@catalog"]);
+    assert_eq!(valid.stdout, "0 errors and 0 warnings in 1 package\n");
+    let rendered = command(&folders, &["render", "@catalog", "-o", "yaml"]);
+    let written = fs::read_to_string(folders.path("catalog/etcd/catalog.yaml")).unwrap();
+    assert_eq!(rendered.stdout, written);
+    let start = "---\ndefaultChannel: stable\ndescription: Keeps keys.\nname: etcd\nschema: olm.package\n---\nentries:\n\
+                 - name: etcd.v0.9.0\n- name: etcd.v0.9.2\n  replaces: etcd.v0.9.0\nname: stable\n";
+    assert!(written.starts_with(start), "{written}");
+}
+
+#[test]
+fn an_edit_says_what_it_changes_and_changes_nothing_else() {
+    let folders = catalog();
+    let path = folders.path("catalog/etcd/catalog.yaml");
+    let former = fs::read_to_string(&path)
+        .unwrap()
+        .replace("---\nimage: quay.io/e/e:0.9.0", "---\n# First.\nimage: quay.io/e/e:0.9.0");
+    fs::write(&path, &former).unwrap();
+    let add = ["edit", "@catalog", "add", "quay.io/e/e:0.9.4=@etcd-0.9.4"];
+    let table = "CHANGE   SCHEMA       NAME         PACKAGE  HEADS\n\
+                 changed  olm.channel  stable       etcd     etcd.v0.9.2 -> etcd.v0.9.4\n\
+                 added    olm.bundle   etcd.v0.9.4  etcd\n";
+    let dry = command(&folders, &[&add[..], &["--dry-run"]].concat());
+    let shown: String = dry.stdout.lines().map(|line| line.trim_end().to_owned() + "\n").collect();
+    assert_eq!((dry.status, shown.as_str()), (Some(0), table));
+    assert_eq!(fs::read_to_string(&path).unwrap(), former);
+    let patch = command(&folders, &[&add[..], &["--dry-run", "--patch"]].concat());
+    let entry = "--- a/etcd/catalog.yaml\n+++ b/etcd/catalog.yaml\n@@ -8,6 +8,8 @@\n - name: etcd.v0.9.0\n - name: etcd.v0.9.2\n   \
+                 replaces: etcd.v0.9.0\n+- name: etcd.v0.9.4\n+  replaces: etcd.v0.9.2\n name: stable\n";
+    assert!(patch.stdout.starts_with(entry), "{}", patch.stdout);
+
+    let done = command(&folders, &[&add[..], &["-o", "json"]].concat());
+    let summary: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(summary[0]["graph"]["addedEdges"], json!(["etcd.v0.9.4 replaces etcd.v0.9.2"]));
+    let now = fs::read_to_string(&path).unwrap();
+    let entries = "  replaces: etcd.v0.9.0\n- name: etcd.v0.9.4\n  replaces: etcd.v0.9.2\n";
+    assert!(now.starts_with(&former.replace("  replaces: etcd.v0.9.0\n", entries)), "{now}");
+
+    let deleted = command(&folders, &["edit", "@catalog", "delete-latest", "etcd"]);
+    assert_eq!((deleted.status, fs::read_to_string(&path).unwrap()), (Some(0), former));
+    let unchanged = command(&folders, &["edit", "@catalog", "prune-stranded"]);
+    assert_eq!((unchanged.status, unchanged.stdout.as_str(), unchanged.stderr.as_str()), (Some(0), "", "unchanged\n"));
+}
+
+#[test]
+fn what_is_refused_leaves_every_byte_and_says_why() {
+    let folders = catalog();
+    let former = files(&folders.path("catalog"));
+    let refused = |arguments: &[&str], status: i32, message: &str| {
+        let output = command(&folders, &[&["edit", "@catalog"], arguments].concat());
+        assert_eq!((output.status, output.stderr.as_str()), (Some(status), message));
+        assert_eq!(files(&folders.path("catalog")), former, "{arguments:?}");
+    };
+    let gap = "error: Invalid bundle etcd.v0.9.9, replaces nonexistent bundle etcd.v0.9.7\n";
+    refused(&["add", "quay.io/e/e:0.9.9=@etcd-0.9.9"], 1, gap);
+    let unknown = "error deleting packages from database: error removing operator package";
+    let both = format!(
+        "error: [{unknown} argo: no package found for packagename argo, {unknown} vault: no package found for packagename \
+         vault]\n"
+    );
+    refused(&["rm", "etcd,argo", "vault"], 1, &both);
+    let set = command(&folders, &["edit", "@catalog", "set-package", "etcd", "--default-channel", "beta"]);
+    assert_eq!(set.status, Some(1));
+    assert!(set.stderr.starts_with("error: the catalog would be invalid: package etcd: "), "{}", set.stderr);
+
+    // The first is possible, the second is not: nothing is done.
+    folders.write(
+        "ops.json",
+        json!([
+            { "op": "deprecate", "package": "etcd", "entries": [{ "reference": { "schema": "olm.package" }, "message": "Old." }] },
+            { "op": "add", "bundles": [{ "directory": "etcd-0.9.9", "image": "quay.io/e/e:0.9.9" }] },
+        ])
+        .to_string(),
+    );
+    refused(&["--ops", &folders.text("ops.json")], 1, gap);
+    folders.write("ops.json", r#"[{"op": "fly"}]"#);
+    let output = command(&folders, &["edit", "@catalog", "--ops", "@ops.json"]);
+    assert_eq!(output.status, Some(2));
+    assert!(
+        output.stderr.starts_with("error: cannot read the operations in `@/ops.json`: unknown variant `fly`"),
+        "{}",
+        output.stderr
+    );
+    folders.write("catalog/broken.yaml", "a: [");
+    let output = command(&folders, &["edit", "@catalog", "prune-stranded"]);
+    assert_eq!(output.status, Some(2));
+    assert!(output.stderr.starts_with("error: broken.yaml:2: "), "{}", output.stderr);
+}
+
+#[test]
+fn a_batch_is_done_as_a_whole() {
+    let folders = catalog();
+    folders.write(
+        "ops.json",
+        json!([
+            { "op": "add", "bundles": [{ "directory": "etcd-0.9.4", "image": "quay.io/e/e:0.9.4" }], "mode": "semver" },
+            { "op": "promote", "package": "etcd", "bundle": "etcd.v0.9.2", "channel": "slow" },
+            { "op": "set-package", "package": "etcd", "defaultChannel": "slow" },
+            { "op": "deprecate", "package": "etcd", "entries": [
+                { "reference": { "schema": "olm.bundle", "name": "etcd.v0.9.0" }, "message": "Too old." },
+            ] },
+        ])
+        .to_string(),
+    );
+    let done = command(&folders, &["edit", "@catalog", "--ops", "@ops.json"]);
+    assert_eq!((done.status, done.stderr.as_str()), (Some(0), ""));
+    let written = fs::read_to_string(folders.path("catalog/etcd/catalog.yaml")).unwrap();
+    for part in [
+        "defaultChannel: slow\n",
+        "---\nentries:\n- name: etcd.v0.9.2\nname: slow\npackage: etcd\nschema: olm.channel\n",
+        "- name: etcd.v0.9.4\n  replaces: etcd.v0.9.2\n",
+        "---\nentries:\n- message: Too old.\n  reference:\n    name: etcd.v0.9.0\n    schema: olm.bundle\n",
+    ] {
+        assert!(written.contains(part), "{part}: {written}");
+    }
+    assert_eq!(command(&folders, &["validate", "@catalog"]).status, Some(0));
+    let removed = command(&folders, &["edit", "@catalog", "rm", "etcd"]);
+    assert_eq!((removed.status, files(&folders.path("catalog")).len()), (Some(0), 0));
+}
+
+#[test]
+fn packages_templates_and_folders_are_made_as_by_opm() {
+    let folders = Folders::new();
+    bundle(&folders, "0.9.0", "");
+    folders.write("about.md", "Keeps keys.");
+    let package = command(&folders, &["init", "etcd", "-c", "stable-v0.9", "-d", "@about.md", "-o", "yaml"]);
+    let expected = "---\ndefaultChannel: stable-v0.9\ndescription: Keeps keys.\nname: etcd\nschema: olm.package\n";
+    assert_eq!(package.stdout, expected);
+
+    folders.write("template.yaml", "schema: olm.semver\nstable:\n  bundles:\n  - image: quay.io/e/e:0.9.0\n");
+    let rendered =
+        command(&folders, &["render-template", "@template.yaml", "--bundle", "quay.io/e/e:0.9.0=@etcd-0.9.0"]);
+    assert_eq!((rendered.status, rendered.stderr.as_str()), (Some(0), ""));
+    folders.write("catalog/catalog.json", &rendered.stdout);
+    assert_eq!(command(&folders, &["validate", "@catalog"]).status, Some(0));
+    let missing = command(&folders, &["render-template", "@template.yaml"]);
+    let expected = "error: rendering template: there is no bundle directory for image \"quay.io/e/e:0.9.0\": name it with --bundle \
+                    quay.io/e/e:0.9.0=DIR\n";
+    assert_eq!((missing.status, missing.stderr.as_str()), (Some(1), expected));
+
+    let migrated = command(&folders, &["migrate", "@catalog", "@out", "-o", "yaml", "--migrate-level", "all"]);
+    assert_eq!((migrated.status, migrated.stderr.as_str()), (Some(0), ""));
+    let written = files(&folders.path("out"));
+    let rendered = command(&folders, &["render", "@catalog", "-o", "yaml", "--migrate-level", "all"]);
+    let expected = [(folders.text("out/etcd/catalog.yaml"), rendered.stdout)];
+    assert_eq!(written, expected.into());
+    let again = command(&folders, &["migrate", "@catalog", "@out"]);
+    assert_eq!((again.status, again.stderr.as_str()), (Some(1), "error: cannot write to `@/out`: it must be empty\n"));
+
+    let template = command(&folders, &["convert-template", "basic", "@out/etcd/catalog.yaml", "-o", "yaml"]);
+    assert!(
+        template.stdout.ends_with("- image: quay.io/e/e:0.9.0\n  schema: olm.bundle\nschema: olm.template.basic\n")
+    );
+}
