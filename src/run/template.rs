@@ -116,7 +116,9 @@ fn named(path: &Path) -> String {
 
 fn print(blobs: &[Value], format: Format) -> anyhow::Result<ExitCode> {
     let mut text = String::new();
-    blobs.iter().for_each(|blob| format.write(blob, &mut text));
+    for blob in blobs {
+        format.write(blob, &mut text);
+    }
     ignore_closed_pipe(io::stdout().write_all(text.as_bytes()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -10,7 +10,7 @@ use crate::error::{EditError, Refusal};
 use crate::operation::Add;
 use crate::remove;
 use crate::state::{Blob, Bundle, Package};
-use crate::value::{Members, Value};
+use crate::value::Value;
 use crate::{replaces, semver, substitute};
 
 /// How new bundles get their edges.
@@ -91,7 +91,7 @@ fn place(package: &mut Package, mut new: Vec<Bundle>, mode: Mode) -> Result<(), 
 fn by_package(bundles: &[RenderedBundle]) -> BTreeMap<String, Vec<Bundle>> {
     let mut packages: BTreeMap<String, Vec<Bundle>> = BTreeMap::new();
     for rendered in bundles {
-        let members = rendered.blob.as_object().cloned().unwrap_or_else(Members::new);
+        let members = rendered.blob.as_object().cloned().unwrap_or_default();
         let bundle = Bundle { placement: Some(rendered.placement.clone()), ..Bundle::read(Blob { id: None, members }) };
         let others = packages.entry(rendered.blob.str("package").to_owned()).or_default();
         let is_same = |other: &Bundle| other.image == bundle.image && other.name == bundle.name;

@@ -124,7 +124,7 @@ impl Content {
         if lines.is_empty() {
             return Vec::new();
         }
-        let text = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+        let text = lines.join("\n") + "\n";
         let file = FileOrigin { lines: vec![1; lines.len()], bytes: text.len() as u64, ..FileOrigin::default() };
         let origins = Origins { files: vec![file], ..Origins::default() };
         let catalog = match Catalog::build(text.into_bytes().into(), &origins) {

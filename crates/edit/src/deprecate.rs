@@ -126,7 +126,7 @@ fn remove_whole(content: &mut Content, packages: &mut Vec<Package>, images: &mut
             continue;
         }
         for channel in &package.channels {
-            for head in channel.heads().into_iter().filter(|head| !listed(&head.name)) {
+            if let Some(head) = channel.heads().into_iter().find(|head| !listed(&head.name)) {
                 let image = package.bundle(&head.name).map(|bundle| bundle.image.clone()).unwrap_or_default();
                 let (package, channel) = (package.name.clone(), channel.name.clone());
                 return Err(EditError::OtherHeads { package, image, channel }.into());

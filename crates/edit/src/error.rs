@@ -87,26 +87,8 @@ pub enum EditError {
         replaces: String,
     },
     /// The chain of a channel does not reach a bundle that is added to it.
-    #[error(
-        "add prunes bundle {bundle} ({image}) from package {package}, channel {channel}: this may be due to incorrect \
-         channel head ({head}, skips/replaces [{}]). Be aware that the head of the channel {channel} where you are trying \
-         to add the {bundle} is {head}. Upgrade graphs follows the Semantic Versioning 2.0.0 (https://semver.org/) which \
-         means that is not possible add new versions lower then the head of the channel", edges.join(" ")
-    )]
-    Pruned {
-        /// The bundle that is added.
-        bundle: String,
-        /// Its image.
-        image: String,
-        /// Its package.
-        package: String,
-        /// The channel.
-        channel: String,
-        /// The head of the channel.
-        head: String,
-        /// What the head skips and replaces.
-        edges: Vec<String>,
-    },
+    #[error(transparent)]
+    Pruned(Box<PrunedBundle>),
     /// Every bundle of a channel is replaced or skipped.
     #[error("unable to verify added bundles for package {package}: no channel head found for {channel}")]
     NoHead {
@@ -293,6 +275,29 @@ pub enum EditError {
         /// Why.
         fault: crate::value::InvalidJson,
     },
+}
+
+/// A bundle that the chain of a channel does not reach.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+        "add prunes bundle {bundle} ({image}) from package {package}, channel {channel}: this may be due to incorrect \
+         channel head ({head}, skips/replaces [{}]). Be aware that the head of the channel {channel} where you are trying \
+         to add the {bundle} is {head}. Upgrade graphs follows the Semantic Versioning 2.0.0 (https://semver.org/) which \
+         means that is not possible add new versions lower then the head of the channel", edges.join(" ")
+    )]
+pub struct PrunedBundle {
+    /// The bundle that is added.
+    pub bundle: String,
+    /// Its image.
+    pub image: String,
+    /// Its package.
+    pub package: String,
+    /// The channel.
+    pub channel: String,
+    /// The head of the channel.
+    pub head: String,
+    /// What the head skips and replaces.
+    pub edges: Vec<String>,
 }
 
 /// All reasons why a batch is refused.

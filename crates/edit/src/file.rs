@@ -66,7 +66,10 @@ impl SourceFile {
                 ReadEvent::NeedInput | ReadEvent::End => break,
             }
         }
-        let is_json = bytes.trim_ascii_start().first().map_or(path.ends_with(".json"), |first| *first == b'{');
+        let is_json = bytes
+            .trim_ascii_start()
+            .first()
+            .map_or(path.to_ascii_lowercase().ends_with(".json"), |first| *first == b'{');
         let format = if is_json { Format::Json } else { Format::Yaml };
         let spans = if is_json { json_spans(&bytes) } else { yaml_spans(&bytes, &begins) };
         let spans = spans.filter(|spans| spans.len() == lines.len());
@@ -186,7 +189,9 @@ pub fn changes(files: &[SourceFile], from: &Content, to: &Content) -> Result<Vec
     let format = if 2 * json > files.len() { Format::Json } else { Format::Yaml };
     for (package, blobs) in new_files {
         let mut text = String::new();
-        blobs.iter().for_each(|blob| format.write(blob, &mut text));
+        for blob in &blobs {
+            format.write(blob, &mut text);
+        }
         all.push(FileChange { path: file_of(&package, format)?, before: None, after: Some(text.into_bytes()) });
     }
     Ok(all)
@@ -205,7 +210,7 @@ pub fn file_of(package: &str, format: Format) -> Result<String, InvalidPackageNa
 /// Finds the file that has the `olm.package`, or else the last blob of a package.
 fn home(package: &str, content: &Content, places: &[(usize, usize)]) -> Option<usize> {
     let of_package = || content.metas().iter().filter(|meta| &*meta.package == package);
-    let found = of_package().find(|meta| &*meta.schema == "olm.package").or_else(|| of_package().last());
+    let found = of_package().find(|meta| &*meta.schema == "olm.package").or_else(|| of_package().next_back());
     found.filter(|_| !package.is_empty()).map(|meta| places[meta.id].0)
 }
 
@@ -217,12 +222,12 @@ fn parsed(meta: &Meta) -> Value {
 /// Writes a changed document: its separator and the comments before and behind it stay.
 fn write_document(former: &str, blob: &Value, out: &mut String) {
     let lines: Vec<&str> = former.split_inclusive('\n').collect();
-    let is_content = |line: &&str| {
+    let is_content = |line: &str| {
         let text = line.trim();
         !(text.is_empty() || text.starts_with('#') || line.starts_with("---"))
     };
-    let first = lines.iter().position(|line| is_content(&line)).unwrap_or(lines.len());
-    let end = lines.iter().rposition(|line| is_content(&line)).map_or(lines.len(), |last| last + 1);
+    let first = lines.iter().position(|line| is_content(line)).unwrap_or(lines.len());
+    let end = lines.iter().rposition(|line| is_content(line)).map_or(lines.len(), |last| last + 1);
     lines[..first].iter().for_each(|line| out.push_str(line));
     let mut text = String::new();
     Format::Yaml.write(blob, &mut text);

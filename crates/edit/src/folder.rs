@@ -269,12 +269,12 @@ mod tests {
         for kill in 0.. {
             let folders = Folders::new();
             let (root, changes) = before(&folders);
-            let mut step = 0;
-            let mut stop = || {
-                step += 1;
-                if step > kill { Err(io::Error::other("killed")) } else { Ok(()) }
+            let mut steps = 0;
+            let mut killer = || {
+                steps += 1;
+                if steps > kill { Err(io::Error::other("killed")) } else { Ok(()) }
             };
-            let done = LockedFolder::lock(&root).unwrap().write_until(&changes, &mut stop);
+            let done = LockedFolder::lock(&root).unwrap().write_until(&changes, &mut killer);
             // The next edit begins by recovering.
             drop(LockedFolder::lock(&root).unwrap());
             let found = shown(&root);

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use crate::error::EditError;
+use crate::error::{EditError, PrunedBundle};
 use crate::state::{Bundle, Channel, Entry, Package};
 
 /// Places new bundles, which are in the order of their versions, and rebuilds the channels that they name and these.
@@ -206,14 +206,14 @@ fn pruned(package: &Package, new: &BTreeSet<String>) -> Vec<EditError> {
             let heads = channel.heads();
             let Some(head) = heads.first().filter(|_| channel.entry(&bundle.name).is_none()) else { continue };
             let replaces = [&head.replaces].into_iter().filter(|name| !name.is_empty());
-            errors.push(EditError::Pruned {
+            errors.push(EditError::Pruned(Box::new(PrunedBundle {
                 bundle: bundle.name.clone(),
                 image: bundle.image.clone(),
                 package: package.name.clone(),
                 channel: channel.name.clone(),
                 head: head.name.clone(),
                 edges: head.skips.iter().chain(replaces).cloned().collect(),
-            });
+            })));
         }
     }
     errors

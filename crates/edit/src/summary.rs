@@ -7,7 +7,6 @@ use serde::Serialize;
 use crate::content::{BlobChange, Content};
 use crate::meta::Meta;
 use crate::state::{Blob, Channel};
-use crate::value::Members;
 
 /// A blob that an edit adds, changes or removes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -85,7 +84,7 @@ fn changed_blob(change: &BlobChange) -> Option<ChangedBlob> {
 
 fn graph(before: Option<&Meta>, after: Option<&Meta>) -> GraphChange {
     let channel = |meta: Option<&Meta>| {
-        let members = meta.and_then(|meta| meta.members().ok()).unwrap_or_else(Members::new);
+        let members = meta.and_then(|meta| meta.members().ok()).unwrap_or_default();
         Channel::read(Blob { id: None, members })
     };
     let (before, after) = (channel(before), channel(after));

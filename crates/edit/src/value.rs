@@ -133,7 +133,10 @@ pub(crate) fn write_text(out: &mut String, text: &str) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            _ => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => {
+                let escaped = format!("\\u{:04x}", u32::from(c));
+                out.push_str(&escaped);
+            }
         }
         rest = &rest[at + c.len_utf8()..];
     }

@@ -63,15 +63,12 @@ fn package_property(parsed: &Parsed, package: &str) -> Value {
 fn annotated(parsed: &Parsed, warnings: &mut Vec<String>) -> Vec<Value> {
     let path = ["metadata", "annotations", "olm.properties"];
     let Some(text) = parsed.csv.at(&path).and_then(Value::as_str) else { return Vec::new() };
-    match Value::parse(text) {
-        Ok(Value::Array(properties)) => properties,
-        _ => {
-            let package = annotation(&parsed.annotations, "package.v1");
-            warnings
-                .push(format!("cannot read the annotation olm.properties of package `{package}`: not a JSON array"));
-            Vec::new()
-        }
+    if let Ok(Value::Array(properties)) = Value::parse(text) {
+        return properties;
     }
+    let package = annotation(&parsed.annotations, "package.v1");
+    warnings.push(format!("cannot read the annotation olm.properties of package `{package}`: not a JSON array"));
+    Vec::new()
 }
 
 /// Makes the property of an entry of `dependencies.yaml`.

@@ -7,7 +7,7 @@ use fbc::version::Version;
 
 use super::{RenderImage, TemplateError, field, list};
 use crate::state::{Blob, Bundle, Channel, Entry};
-use crate::value::{Members, Value};
+use crate::value::Value;
 
 /// The stages of a bundle, lowest first.
 const STAGES: [&str; 3] = ["candidate", "fast", "stable"];
@@ -26,7 +26,7 @@ pub(super) fn render(template: &Value, image: RenderImage<'_>) -> Result<Vec<Val
             let name = field(item, "image").and_then(Value::as_str).unwrap_or_default();
             let blob = image(name).map_err(TemplateError::Image)?;
             package.get_or_insert_with(|| blob.str("package").to_owned());
-            let members = blob.as_object().cloned().unwrap_or_else(Members::new);
+            let members = blob.as_object().cloned().unwrap_or_default();
             bundles.push(Bundle::read(Blob { id: None, members }));
             blobs.insert(blob.str("name").to_owned(), blob);
         }

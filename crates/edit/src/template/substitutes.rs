@@ -55,7 +55,7 @@ fn substitute(blobs: &mut Vec<Value>, name: &str, base: &str, image: RenderImage
     let package = blob.str("package").to_owned();
     for other in blobs.iter_mut() {
         if other.str("schema") == "olm.channel" && other.str("package") == package {
-            let members = other.as_object().cloned().unwrap_or_else(Members::new);
+            let members = other.as_object().cloned().unwrap_or_default();
             let mut channel = Channel::read(Blob { id: None, members });
             relink(&mut channel, base, &new.name);
             *other = channel.value();
@@ -66,7 +66,7 @@ fn substitute(blobs: &mut Vec<Value>, name: &str, base: &str, image: RenderImage
 }
 
 fn bundle(blob: &Value) -> Bundle {
-    let mut bundle = Bundle::read(Blob { id: None, members: blob.as_object().cloned().unwrap_or_else(Members::new) });
+    let mut bundle = Bundle::read(Blob { id: None, members: blob.as_object().cloned().unwrap_or_default() });
     let metadata = blob.list(&["properties"]).iter().find(|property| property.str("type") == "olm.csv.metadata");
     let annotations = metadata.and_then(|property| property.at(&["value", "annotations"]));
     let is_substitute = annotations.is_some_and(|annotations| !annotations.str("olm.substitutesFor").is_empty());

@@ -38,7 +38,8 @@ fn add(bundles: Vec<RenderedBundle>, mode: &str) -> Operation<RenderedBundle> {
 
 /// Returns the errors of a content, as `opm validate` finds them.
 fn errors(content: &Content) -> Vec<String> {
-    let text: String = content.metas().iter().map(|meta| format!("{}\n", meta.line)).collect();
+    let lines: Vec<_> = content.metas().iter().map(|meta| &*meta.line).collect();
+    let text = lines.join("\n") + if lines.is_empty() { "" } else { "\n" };
     let file = FileOrigin { lines: vec![1; content.metas().len()], bytes: text.len() as u64, ..FileOrigin::default() };
     let origins = Origins { files: vec![file], ..Origins::default() };
     let catalog = Catalog::build(text.into_bytes().into(), &origins).unwrap();
@@ -49,7 +50,7 @@ fn errors(content: &Content) -> Vec<String> {
 /// Chooses an operation on what there is, or an addition.
 fn choose(random: &mut Rng, content: &Content, bundles: &[RenderedBundle]) -> Operation<RenderedBundle> {
     let names: Vec<_> = content.packages().into_iter().collect();
-    let package = random.choice(&names).map(ToString::to_string).unwrap_or_else(|| "none".to_owned());
+    let package = random.choice(&names).map_or_else(|| "none".to_owned(), ToString::to_string);
     let of = |schema: &str| -> Vec<String> {
         let metas = content.metas().iter().filter(|meta| &*meta.schema == schema && *meta.package == *package);
         metas.map(|meta| meta.name.to_string()).collect()

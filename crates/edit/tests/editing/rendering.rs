@@ -34,10 +34,8 @@ fn everything_that_opm_renders_is_written_as_opm_writes_it() {
     let mut faults = Vec::new();
     for command in &commands {
         let found = output(&inputs, &command.args[1..]);
-        let is_equal = match command.args.iter().any(|arg| arg == "yaml") {
-            true => found == command.stdout,
-            false => values(&found) == values(&command.stdout),
-        };
+        let is_yaml = command.args.iter().any(|arg| arg == "yaml");
+        let is_equal = if is_yaml { found == command.stdout } else { values(&found) == values(&command.stdout) };
         if is_equal == DIFFERENCES.iter().any(|(name, _)| *name == command.name) {
             let lines = found.lines().zip(command.stdout.lines());
             let different: Vec<_> = lines.filter(|(found, expected)| found != expected).take(5).collect();

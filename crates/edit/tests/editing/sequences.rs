@@ -147,8 +147,7 @@ fn compare(before: &Content, found: &Result<Content, String>, expected: &[&Step]
             Err(error) => error.clone(),
         };
         let wanted = match step {
-            Step { error: Some(error), .. } => error.clone(),
-            Step { render_error: Some(error), .. } => error.clone(),
+            Step { error: Some(error), .. } | Step { render_error: Some(error), .. } => error.clone(),
             Step { catalog: Some(catalog), .. } => json!(facts(catalog)).to_string(),
             _ => "unchanged".to_owned(),
         };

@@ -69,7 +69,9 @@ fn rendered(case: &Case) -> Result<String, String> {
     };
     let blobs = kind.render(&template, &mut image).map_err(|error| error.to_string())?;
     let mut out = String::new();
-    blobs.iter().for_each(|blob| Format::Yaml.write(blob, &mut out));
+    for blob in &blobs {
+        Format::Yaml.write(blob, &mut out);
+    }
     Ok(out)
 }
 

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 const WIDTH: usize = 80;
 
 /// What the characters of a text allow.
-#[expect(clippy::struct_excessive_bools, reason = "one for each style of a scalar")]
 struct Styles {
     plain: bool,
     single_quoted: bool,
@@ -153,11 +152,12 @@ fn write_escaped(out: &mut String, c: char) {
         '\u{2028}' => 'L',
         '\u{2029}' => 'P',
         _ => {
-            out.push_str(&match code {
+            let escaped = match code {
                 0..=0xff => format!("\\x{code:02X}"),
                 0x100..=0xffff => format!("\\u{code:04X}"),
                 _ => format!("\\U{code:08X}"),
-            });
+            };
+            out.push_str(&escaped);
             return;
         }
     };
