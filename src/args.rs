@@ -3,6 +3,7 @@
 mod access;
 mod edit;
 mod file;
+mod grpc;
 mod kube_api;
 mod observe;
 mod queries;
@@ -27,6 +28,7 @@ pub use self::edit::{
     RenderTemplateArgs, TemplateType,
 };
 pub use access::{AccessArgs, AuthMode};
+pub use grpc::{GrpcAddress, GrpcArgs};
 pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use observe::{MetricsAuth, ObserveArgs};
 pub use queries::{CatalogArgs, DiffArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs, ShowArgs};

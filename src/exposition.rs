@@ -19,6 +19,7 @@ use axum::http::header::ACCEPT;
 use controller::ControllerMetrics;
 use graphql::Engine;
 use graphql_http::TransportMetrics;
+use grpc::GrpcMetrics;
 use jiff::Timestamp;
 use loading::LoadStatistics;
 use prometheus_client::collector::Collector;
@@ -53,6 +54,8 @@ pub struct Sources {
     pub reloads: Arc<Reloads>,
     /// Reconciliations, where there is a controller.
     pub controller: Option<Arc<ControllerMetrics>>,
+    /// Calls over gRPC, where that is served.
+    pub grpc: Option<Arc<GrpcMetrics>>,
     /// The certificate of the server, if it has one.
     pub tls: Option<Tls>,
     /// When the process started.
@@ -118,6 +121,7 @@ impl Collector for Sources {
         process::certificate(page, self)?;
         requests::http(page, self)?;
         requests::graphql(page, self)?;
+        self.grpc.as_ref().map_or(Ok(()), |metrics| requests::grpc(page, metrics))?;
         requests::cache(page, self)?;
         requests::streams(page, self)?;
         requests::traces(page, self)?;

@@ -90,6 +90,12 @@ pub struct Http2Limits {
     pub reset_streams: usize,
     /// Maximum number of requests of a connection that end with a protocol error of the client.
     pub error_streams: usize,
+    /// Time without requests after which the server says that a connection ends (GOAWAY).
+    pub idle_timeout: Duration,
+    /// Time between two pings that find out whether a client is still there; `None` sends none.
+    pub ping_interval: Option<Duration>,
+    /// Time for a client to answer a ping.
+    pub ping_timeout: Duration,
     /// Time for a client to close a connection without requests after the server has said that it ends (GOAWAY).
     pub goodbye: Duration,
 }
@@ -119,6 +125,8 @@ pub struct ListenOptions {
     pub ready: Ready,
     /// TLS with HTTP/2 and HTTP/1.1; `None` is plain HTTP/1.1.
     pub tls: Option<Tls>,
+    /// Whether connections speak HTTP/2 alone, without TLS too (RFC 9113 §3.3): what gRPC needs.
+    pub http2_only: bool,
     /// What counts its requests, except probes; `None` counts nothing.
     pub exchanges: Option<Arc<Exchanges>>,
     /// What answers all its requests, where that does not depend on the path.
@@ -168,7 +176,23 @@ impl Default for Http2Limits {
             unsent_bytes: 64 * 1024,
             reset_streams: 20,
             error_streams: 64,
+            idle_timeout: Duration::from_secs(15),
+            ping_interval: None,
+            ping_timeout: Duration::from_secs(20),
             goodbye: Duration::from_secs(2),
+        }
+    }
+}
+
+impl Http2Limits {
+    /// Limits of connections of gRPC. OLM v0 reads a catalog again whenever its connection has ended, so that an idle one stays
+    /// open for longer than the half an hour after which clients of Go end it themselves; pings find those that are gone.
+    pub fn of_grpc() -> Self {
+        Self {
+            streams: 100,
+            idle_timeout: Duration::from_hours(1),
+            ping_interval: Some(Duration::from_mins(1)),
+            ..Self::default()
         }
     }
 }

@@ -6,6 +6,7 @@ mod configuration;
 mod controller;
 mod edit;
 mod graph;
+mod grpc;
 mod kube_api;
 mod metrics;
 mod once;

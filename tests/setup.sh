@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests need that cargo does not bring: a registry, tools of images and Prometheus, on a Debian that
-# one may change (elsewhere it says what is missing), and what Go builds once: a control plane of Kubernetes, and tools
-# for manifests.
+# one may change (elsewhere it says what is missing), and what Go builds once: a control plane of Kubernetes, tools
+# for manifests, and clients of gRPC.
 set -eu
 cd "$(dirname "$0")"
 
@@ -27,3 +27,4 @@ control-plane/build.sh >/dev/null || [ -z "${CI:-}" ]
 control-plane/informer.sh >/dev/null || [ -z "${CI:-}" ]
 control-plane/kubelet.sh >/dev/null || [ -z "${CI:-}" ]
 deploy-tools/build.sh >/dev/null || [ -z "${CI:-}" ]
+grpc-tools/build.sh >/dev/null || [ -z "${CI:-}" ]

@@ -10,6 +10,7 @@ use store::DEFAULT_QUOTA_BYTES;
 
 use super::DocumentArgs;
 use super::access::AccessArgs;
+use super::grpc::GrpcArgs;
 use super::kube_api::KubeApiArgs;
 use super::observe::ObserveArgs;
 use super::values::{ByteSize, parse_duration, parse_host, parse_listen, parse_origin};
@@ -63,6 +64,8 @@ pub struct ServerArgs {
     pub observe: ObserveArgs,
     #[command(flatten)]
     pub kube_api: KubeApiArgs,
+    #[command(flatten)]
+    pub grpc: GrpcArgs,
 }
 
 /// TLS of the server, or plain HTTP.

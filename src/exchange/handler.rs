@@ -20,6 +20,8 @@ labels! {
         Schema = "schema",
         /// The aggregated Kubernetes API, whatever the path.
         KubeApi = "kube_api",
+        /// gRPC, whatever the path.
+        Grpc = "grpc",
         /// No route.
         Other = "other",
     }

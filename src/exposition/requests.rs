@@ -2,10 +2,21 @@
 
 use std::fmt;
 
-use ::metrics::Label as _;
+use ::metrics::{Counter, Label as _};
+use grpc::{GrpcMetrics, Outcome};
 
 use super::Sources;
 use super::page::{Page, Scale};
+
+/// Writes the metrics of calls over gRPC.
+pub(super) fn grpc(page: &mut Page<'_>, metrics: &GrpcMetrics) -> fmt::Result {
+    let calls = metrics.calls.iter().flat_map(|(call, outcomes)| {
+        let labels = move |outcome: Outcome| [("call", call.as_str()), ("code", outcome.as_str())];
+        let is_shown = |(outcome, count): &(Outcome, &Counter)| *outcome == Outcome::Ok || count.get() > 0;
+        outcomes.iter().filter(is_shown).map(move |(outcome, count)| (labels(outcome), count.get()))
+    });
+    page.counter("catalogql_grpc_calls", "Calls over gRPC, by the status with which their response begins.", calls)
+}
 
 /// Writes the metrics of requests over HTTP.
 pub(super) fn http(page: &mut Page<'_>, Sources { exchanges, open, .. }: &Sources) -> fmt::Result {

@@ -33,6 +33,7 @@ pub(super) struct Acceptor {
     http2: http2::Builder<TokioExecutor>,
     services: Services,
     limits: ConnectionLimits,
+    http2_only: bool,
 }
 
 impl Acceptor {
@@ -45,7 +46,8 @@ impl Acceptor {
             ..limits
         });
         let (http1, http2) = (http1(limits), http2(limits));
-        Self { tls: options.tls.clone(), handshakes, http1, http2, services, limits }
+        let (tls, http2_only) = (options.tls.clone(), options.http2_only);
+        Self { tls, handshakes, http1, http2, services, limits, http2_only }
     }
 
     /// Serves the requests of a connection until it is closed or evicted, or the server shuts down.
@@ -60,13 +62,16 @@ impl Acceptor {
             return;
         }
         let Some(tls) = self.tls.clone() else {
+            if self.http2_only {
+                return Box::pin(self.serve_http2(GatheredWrites::plain(stream), place, None, closing)).await;
+            }
             return Box::pin(self.serve_http1(stream, place, None, closing)).await;
         };
         let Some(stream) = Box::pin(self.handshake(&tls, stream, &place, &mut closing)).await else { return };
         let session = stream.get_ref().1;
         let client = session.peer_certificates().and_then(ClientCertificate::new).map(Arc::new);
-        if session.alpn_protocol() == Some(HTTP2) {
-            Box::pin(self.serve_http2(stream, place, client, closing)).await;
+        if self.http2_only || session.alpn_protocol() == Some(HTTP2) {
+            Box::pin(self.serve_http2(GatheredWrites::new(stream), place, client, closing)).await;
         } else {
             Box::pin(self.serve_http1(stream, place, client, closing)).await;
         }
@@ -122,21 +127,20 @@ impl Acceptor {
 
     async fn serve_http2(
         self,
-        stream: TlsStream<TcpStream>,
+        stream: GatheredWrites,
         place: Arc<Place>,
         client: Option<Arc<ClientCertificate>>,
         mut closing: watch::Receiver<()>,
     ) {
-        let ConnectionLimits { header_timeout, write_timeout, http2: Http2Limits { goodbye, .. }, .. } = self.limits;
+        let ConnectionLimits { write_timeout, http2: Http2Limits { idle_timeout, goodbye, .. }, .. } = self.limits;
         let streams = Streams::new();
         let service = self.services.http2(&place, &streams, client);
-        let stream = GatheredWrites::new(stream);
         let mut connection = std::pin::pin!(self.http2.serve_connection(TokioIo::new(stream.clone()), service));
-        let mut checks = interval(header_timeout.min(write_timeout).min(goodbye) / CHECKS);
+        let mut checks = interval(idle_timeout.min(write_timeout).min(goodbye) / CHECKS);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut is_ending = false;
         loop {
-            let allowed_idle = if is_ending { goodbye } else { header_timeout };
+            let allowed_idle = if is_ending { goodbye } else { idle_timeout };
             tokio::select! {
                 ended = poll_fn(|context| stream.poll(connection.as_mut(), context)) => return log_error(ended),
                 () = place.evicted() => return,
@@ -171,12 +175,14 @@ fn http1(limits: ConnectionLimits) -> http1::Builder {
 
 fn http2(limits: ConnectionLimits) -> http2::Builder<TokioExecutor> {
     let Http2Limits { streams, window_bytes, unsent_bytes, reset_streams, error_streams, .. } = limits.http2;
+    let Http2Limits { ping_interval, ping_timeout, .. } = limits.http2;
     let mut http = http2::Builder::new(TokioExecutor::new());
     http.timer(TokioTimer::new()).max_concurrent_streams(streams);
     // A list of exactly this size is refused.
     http.max_header_list_size(u32::try_from(limits.header_bytes + 1).unwrap_or(u32::MAX));
     http.initial_stream_window_size(window_bytes).initial_connection_window_size(window_bytes);
     http.max_send_buf_size(unsent_bytes);
+    http.keep_alive_interval(ping_interval).keep_alive_timeout(ping_timeout);
     http.max_pending_accept_reset_streams(reset_streams).max_local_error_reset_streams(error_streams);
     http
 }

@@ -1,6 +1,7 @@
 //! Writes of an HTTP/2 connection, gathered. h2 flushes after each frame, which is a system call and a segment for every
 //! 16 KiB of a response; here, what is written while the connection is polled is sent at its end, or when much of it waits.
-//! It waits encrypted, in the buffers of rustls: nothing is copied for it.
+//! It waits encrypted, in the buffers of rustls: nothing is copied for it. Without TLS there is no such buffer, and what is
+//! written is sent.
 
 use std::io::{self, IoSlice, Write as _};
 use std::pin::Pin;
@@ -14,12 +15,17 @@ use tokio_rustls::server::TlsStream;
 /// Number of bytes that wait before more are only taken once they are sent.
 pub const GATHERED_BYTES: usize = 64 * 1024;
 
-/// A TLS connection that sends what is written when it is told to. Clones share it.
+/// A connection that sends what is written when it is told to, if it is one of TLS. Clones share it.
 #[derive(Clone)]
 pub(super) struct GatheredWrites(Arc<Mutex<Gathered>>);
 
+enum Transport {
+    Tls(Box<TlsStream<TcpStream>>),
+    Plain(TcpStream),
+}
+
 struct Gathered {
-    stream: TlsStream<TcpStream>,
+    stream: Transport,
     /// Bytes that were written since the last ones were sent, before encryption.
     waiting: usize,
 }
@@ -28,7 +34,12 @@ impl GatheredWrites {
     pub(super) fn new(mut stream: TlsStream<TcpStream>) -> Self {
         // Its own limit would split records where it is reached.
         stream.get_mut().1.set_buffer_limit(None);
-        Self(Arc::new(Mutex::new(Gathered { stream, waiting: 0 })))
+        Self(Arc::new(Mutex::new(Gathered { stream: Transport::Tls(Box::new(stream)), waiting: 0 })))
+    }
+
+    /// Wraps a connection without TLS.
+    pub(super) fn plain(stream: TcpStream) -> Self {
+        Self(Arc::new(Mutex::new(Gathered { stream: Transport::Plain(stream), waiting: 0 })))
     }
 
     /// Polls what writes to the connection, and sends what it has written.
@@ -47,23 +58,41 @@ impl GatheredWrites {
 impl Gathered {
     /// Sends what waits.
     fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.stream.get_ref().1.wants_write() {
-            ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+        if let Transport::Tls(stream) = &mut self.stream
+            && stream.get_ref().1.wants_write()
+        {
+            ready!(Pin::new(stream).poll_flush(context))?;
         }
         self.waiting = 0;
         Poll::Ready(Ok(()))
     }
 
-    fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        let written = self.stream.get_mut().1.writer().write_vectored(slices)?;
-        self.waiting += written;
-        Ok(written)
+    fn write(&mut self, context: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        if self.waiting >= GATHERED_BYTES {
+            ready!(self.send(context))?;
+        }
+        match &mut self.stream {
+            Transport::Tls(stream) => {
+                let mut writer = stream.get_mut().1.writer();
+                let written = match writer.write_vectored(slices)? {
+                    // Keys that have encrypted as much as they may are renewed in place of the first write.
+                    0 => writer.write_vectored(slices)?,
+                    written => written,
+                };
+                self.waiting += written;
+                Poll::Ready(Ok(written))
+            }
+            Transport::Plain(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+        }
     }
 }
 
 impl AsyncRead for GatheredWrites {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream().stream).poll_read(context, buffer)
+        match &mut self.stream().stream {
+            Transport::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+            Transport::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
     }
 }
 
@@ -77,13 +106,7 @@ impl AsyncWrite for GatheredWrites {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let mut gathered = self.stream();
-        if gathered.waiting >= GATHERED_BYTES {
-            ready!(gathered.send(context))?;
-        }
-        let written = gathered.write(slices)?;
-        // Keys that have encrypted as much as they may are renewed in place of the first write.
-        Poll::Ready(if written == 0 { gathered.write(slices) } else { Ok(written) })
+        self.stream().write(context, slices)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -96,6 +119,9 @@ impl AsyncWrite for GatheredWrites {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream().stream).poll_shutdown(context)
+        match &mut self.stream().stream {
+            Transport::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+            Transport::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+        }
     }
 }

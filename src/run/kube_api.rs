@@ -39,6 +39,7 @@ pub(super) struct KubeApiListener {
 }
 
 /// What all listeners of a server share.
+#[derive(Clone)]
 pub(super) struct Shared {
     pub(super) ready: Ready,
     pub(super) tls: Option<Tls>,

@@ -32,6 +32,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::access::{self, Access};
+use super::grpc::{GrpcListeners, RunningGrpc};
 use super::kube_api::{self, KubeApiListener, RunningKubeApi};
 use super::metrics::{self, Scrapers};
 use super::version::build_info;
@@ -68,6 +69,8 @@ pub(super) struct Server {
     traces: Option<Traces>,
     /// The listener of the Kubernetes API.
     kube_api: Option<KubeApiListener>,
+    /// The listeners of gRPC.
+    grpc: GrpcListeners,
     /// What tells who callers are, where that matters.
     access: Option<Access>,
 }
@@ -148,7 +151,7 @@ impl Server {
         }
         let engine = Arc::new(engine);
         let graphql = GraphqlHttp::new(Arc::clone(&engine), &args.cors_origin);
-        let sources = Sources {
+        let mut sources = Sources {
             exchanges: Arc::new(exchanges(&args.observe, traces.as_ref())?),
             spans,
             open: options.open.clone(),
@@ -158,12 +161,16 @@ impl Server {
             loads,
             reloads: Arc::default(),
             controller: None,
+            grpc: None,
             tls: options.tls.clone(),
             started: Timestamp::now(),
         };
         let options = ListenOptions { exchanges: Some(Arc::clone(&sources.exchanges)), ..options };
         let (ready, tls, exchanges) = (options.ready.clone(), options.tls.clone(), Arc::clone(&sources.exchanges));
         let shared = kube_api::Shared { ready, tls, exchanges, folder: folder.to_owned() };
+        let (catalogs, is_plain) = (sources.catalogs.clone(), args.tls.plain_http);
+        let (grpc, calls) = GrpcListeners::bind(&args.grpc, catalogs, guard.clone(), shared.clone(), is_plain).await?;
+        sources.grpc = calls;
         let (hosts, catalogs) = (&args.allowed_host, sources.catalogs.clone());
         let who = (access.as_ref(), guard.is_some());
         let kube_api = KubeApiListener::bind(&args.kube_api, hosts, catalogs, who, shared).await?;
@@ -175,7 +182,7 @@ impl Server {
         let routes = if args.cors_origin.is_empty() { routes } else { routes.layer(cors(&args.cors_origin)) };
         let routes = routes.merge(pages.router());
         let metrics = None;
-        Ok(Self { listener, probes, options, routes, engine, pages, sources, metrics, traces, kube_api, access })
+        Ok(Self { listener, probes, options, routes, engine, pages, sources, metrics, traces, kube_api, grpc, access })
     }
 
     /// Adds the counters of a controller to the metrics.
@@ -227,7 +234,7 @@ impl Server {
     /// Serves until a signal ends it, and `ending` has been called then.
     pub(super) async fn run(self, ending: impl FnOnce()) -> anyhow::Result<()> {
         tracing::info!(version = VERSION, url = self.url(), "listening");
-        let Self { listener, probes, options, routes, engine, metrics, traces, kube_api, access, .. } = self;
+        let Self { listener, probes, options, routes, engine, metrics, traces, kube_api, grpc, access, .. } = self;
         let (signal, streams) = (end()?, Arc::clone(&engine));
         let end = async move {
             signal.await;
@@ -253,7 +260,9 @@ impl Server {
             tokio::spawn(listener.serve(routes, options, std::future::pending()))
         });
         let kube_api = kube_api.map(KubeApiListener::run);
+        let grpc = grpc.run();
         listener.serve(routes, options, end).await;
+        RunningGrpc::end(grpc).await;
         if let Some(kube_api) = kube_api {
             RunningKubeApi::end(kube_api).await;
         }

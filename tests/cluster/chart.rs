@@ -12,7 +12,7 @@ use crate::manifests::{assert_accepted, build, cluster_of_others, key, objects};
 use crate::support::{DEPLOY, NAMESPACE};
 
 /// Each value with what it is set to; before it, what it needs to mean anything.
-const VALUES: [(&str, &str, &[&str]); 54] = [
+const VALUES: [(&str, &str, &[&str]); 55] = [
     ("image.repository", "quay.io/team/catalogql", &[]),
     ("image.tag", "1.2.3", &[]),
     ("image.digest", "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", &[]),
@@ -45,6 +45,7 @@ const VALUES: [(&str, &str, &[&str]); 54] = [
     ("kubeApi.enabled", "true", &[]),
     ("kubeApi.enabled", "true", &["tls.mode=serviceCA"]),
     ("kubeApi.caBundle", "\"YQ==\"", &["tls.mode=secret", "kubeApi.enabled=true"]),
+    ("grpc.enabled", "true", &[]),
     ("anonymous", "true", &["ingress.enabled=true"]),
     ("ingress.enabled", "true", &["anonymous=true"]),
     ("ingress.className", "nginx", &["anonymous=true", "ingress.enabled=true"]),
@@ -169,13 +170,14 @@ fn assert_same(rendered: &str, overlay: &str) {
 #[test]
 fn the_chart_renders_what_the_overlays_are() {
     let Some(tools) = deploy_tools() else { return };
-    let overlays: [(&str, &[&str]); 6] = [
+    let overlays: [(&str, &[&str]); 7] = [
         ("default", &[]),
         ("companion", &["manage=false"]),
         ("catalog-sources", &["catalogSources=true"]),
         ("persistent", &["store.persistent=true"]),
         ("authorized", &["auth.mode=delegated"]),
         ("packageserver", &["catalogSources=true", "kubeApi.enabled=true"]),
+        ("olm-v0", &["grpc.enabled=true"]),
     ];
     for (overlay, values) in overlays {
         let Some(built) = build(overlay) else { return };

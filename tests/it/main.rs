@@ -16,6 +16,7 @@ mod edits;
 mod forward_compat;
 mod fuzz;
 mod graphql_js;
+mod grpc;
 mod hostile_clients;
 mod http2;
 mod images;

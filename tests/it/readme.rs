@@ -160,7 +160,7 @@ fn limits() -> Vec<(&'static str, String)> {
     all.extend(pull_limits());
     all.extend(controller_limits());
     all.extend(auth_limits());
-    all.extend(kube_api_limits());
+    all.extend(kube_api_and_grpc_limits());
     all
 }
 
@@ -332,6 +332,10 @@ fn image_limits() -> Vec<(&'static str, String)> {
     ]
 }
 
+fn seconds(time: std::time::Duration) -> String {
+    format!("{} s", time.as_secs())
+}
+
 fn connection_limits() -> Vec<(&'static str, String)> {
     let listen::ConnectionLimits {
         connections,
@@ -344,8 +348,9 @@ fn connection_limits() -> Vec<(&'static str, String)> {
         shutdown_grace: end,
         handshakes,
         handshake_timeout: handshake,
-        http2: listen::Http2Limits { streams, window_bytes, unsent_bytes, reset_streams, error_streams, goodbye },
+        http2,
     } = listen::ConnectionLimits::default();
+    let listen::Http2Limits { streams, window_bytes, unsent_bytes, reset_streams, error_streams, .. } = http2;
     vec![
         ("connections", connections.to_string()),
         ("connections of a peer", peer_connections.to_string()),
@@ -364,7 +369,8 @@ fn connection_limits() -> Vec<(&'static str, String)> {
         ("HTTP/2 write", listen::GATHERED_BYTES.to_string()),
         ("HTTP/2 resets", reset_streams.to_string()),
         ("HTTP/2 errors", error_streams.to_string()),
-        ("HTTP/2 goodbye", format!("{} s", goodbye.as_secs())),
+        ("HTTP/2 idle", format!("{} s", http2.idle_timeout.as_secs())),
+        ("HTTP/2 goodbye", format!("{} s", http2.goodbye.as_secs())),
     ]
 }
 
@@ -474,7 +480,6 @@ fn controller_limits() -> Vec<(&'static str, String)> {
 }
 
 fn auth_limits() -> Vec<(&'static str, String)> {
-    let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
     vec![
         ("answer about a caller", seconds(auth::CACHE_TIME)),
         ("answer about an unknown caller", seconds(auth::ERROR_CACHE_TIME)),
@@ -492,8 +497,8 @@ fn auth_limits() -> Vec<(&'static str, String)> {
     ]
 }
 
-fn kube_api_limits() -> Vec<(&'static str, String)> {
-    let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());
+fn kube_api_and_grpc_limits() -> Vec<(&'static str, String)> {
+    let http2 = listen::Http2Limits::of_grpc();
     vec![
         ("chunk of a list", kube_api::CHUNK_BYTES.to_string()),
         ("kept texts", kube_api::KEPT_TEXT_BYTES.to_string()),
@@ -503,6 +508,15 @@ fn kube_api_limits() -> Vec<(&'static str, String)> {
         ("bookmark interval", seconds(kube_api::BOOKMARK_INTERVAL)),
         ("rights of a watch", seconds(kube_api::RENEWAL_INTERVAL)),
         ("later state", seconds(kube_api::RESOURCE_VERSION_WAIT)),
+        ("gRPC streams", http2.streams.to_string()),
+        ("gRPC idle", seconds(http2.idle_timeout)),
+        ("gRPC ping", http2.ping_interval.map_or_else(String::new, seconds)),
+        ("gRPC pong", seconds(http2.ping_timeout)),
+        ("gRPC request", grpc::MAX_REQUEST_BYTES.to_string()),
+        ("gRPC responses", grpc::LARGE_RESPONSES.to_string()),
+        ("gRPC searches", grpc::SEARCHES.to_string()),
+        ("gRPC response", seconds(grpc::STREAM_TIME)),
+        ("custom schema depth", grpc::MAX_STRUCT_DEPTH.to_string()),
     ]
 }
 

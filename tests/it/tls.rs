@@ -48,6 +48,11 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
+    /// Returns its own certificate, in PEM.
+    pub(crate) fn pem(&self) -> String {
+        self.0.pem()
+    }
+
     /// Issues a certificate for localhost.
     fn issue(&self, algorithm: &'static SignatureAlgorithm) -> Pair {
         let key = KeyPair::generate_for(algorithm).unwrap();

@@ -27,6 +27,29 @@ use crate::{Grpc, MAX_REQUEST_BYTES, STREAM_TIME};
 /// Metadata without which the experimental service answers nothing.
 const EXPERIMENTAL: &str = "x-acknowledge-experimental";
 
+/// Why a caller gets no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It has no valid credentials, and not everybody may see something.
+    Unauthenticated,
+    /// It may not do this.
+    Denied(String),
+    /// It cannot be found out what it may do.
+    Undecided(String),
+}
+
+impl Refusal {
+    /// Responds to the call.
+    pub fn respond(self) -> Response {
+        let status = match self {
+            Self::Unauthenticated => Status::unauthenticated("Unauthorized"),
+            Self::Denied(text) => Status::permission_denied(text),
+            Self::Undecided(text) => Status::unavailable(text),
+        };
+        status.into_http::<Body>()
+    }
+}
+
 type Answers = Pin<Box<dyn Stream<Item = Result<Message, Status>> + Send>>;
 
 /// What a call needs beside its request.

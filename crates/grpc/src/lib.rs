@@ -28,6 +28,7 @@ use axum::Router;
 use serving::Catalogs;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+pub use calls::Refusal;
 pub use choice::CATALOG_METADATA;
 pub use custom_schemas::MAX_STRUCT_DEPTH;
 pub use metrics::{Call, GrpcMetrics, Outcome};
@@ -82,6 +83,11 @@ impl Grpc {
     /// Returns the routes, for connections that speak HTTP/2.
     pub fn router(&self) -> Router {
         Router::new().fallback(calls::respond).with_state(self.clone())
+    }
+
+    /// Returns whether a path shows what depends on catalogs: all but reflection.
+    pub fn shows_catalogs(path: &str) -> bool {
+        !path.starts_with("/grpc.reflection.")
     }
 
     /// Waits for a permit.

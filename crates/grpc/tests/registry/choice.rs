@@ -1,6 +1,7 @@
 //! Which catalog a call is about, and whether that is healthy.
 
 use fbc::Digest;
+use futures_util::StreamExt as _;
 use grpc::Grpc;
 use prost::Message as _;
 use serde_json::json;
@@ -106,4 +107,25 @@ async fn a_request_of_more_than_its_limit_is_refused() {
         let call = Call { method: "api.Registry/GetPackage", requests: vec![request], ..Call::default() };
         assert_eq!(client::code_name(client::send(&Grpc::new(reader.clone()).router(), call).await.code), code);
     }
+}
+
+#[tokio::test]
+async fn a_content_that_is_replaced_in_the_middle_of_a_stream_arrives_whole() {
+    let (mut writer, reader) = catalogs();
+    let channel = (0..500).map(|number| format!("v1.{number}.0")).collect::<Vec<_>>().join(" <- ");
+    let content = testing::fixture::catalog(&format!("package former default=stable\nchannel stable: {channel}"));
+    writer.publish(Served::new("a", Content::new(content, Digest::new([2; 32])), CatalogMetadata::default()));
+    let router = Grpc::new(reader).router();
+    let call = Call { method: "api.Registry/ListBundles", requests: vec![Vec::new()], ..Call::default() };
+    let mut stream = client::begin(&router, &call).await;
+    let first = stream.next().await.unwrap();
+    publish(&mut writer, "a");
+    assert!(!first.is_empty());
+    let mut bytes = first.to_vec();
+    while let Some(more) = stream.next().await {
+        bytes.extend_from_slice(&more);
+    }
+    let listed = client::messages(&bytes);
+    assert_eq!(listed.len(), 500);
+    assert!(listed.iter().all(|message| String::from_utf8_lossy(message).contains("former")));
 }

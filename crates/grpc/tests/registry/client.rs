@@ -10,7 +10,8 @@ use axum::body::{Body, Bytes};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use http::{HeaderMap, Request};
+use futures_util::{Stream, StreamExt as _};
+use http::{HeaderMap, Request, Response};
 use http_body::Body as _;
 use prost_reflect::{DescriptorPool, DynamicMessage, MethodDescriptor};
 use serde_json::Value;
@@ -36,16 +37,7 @@ pub(crate) struct Answer {
 
 /// Sends a call.
 pub(crate) async fn send(router: &Router, call: Call<'_>) -> Answer {
-    let body: Vec<u8> = call.requests.iter().flat_map(|message| frame(message, call.is_gzip)).collect();
-    let uri = format!("http://{}/{}", call.authority.unwrap_or("127.0.0.1:50051"), call.method);
-    let mut request = Request::post(uri).header("content-type", "application/grpc").header("te", "trailers");
-    if call.is_gzip {
-        request = request.header("grpc-encoding", "gzip").header("grpc-accept-encoding", "gzip");
-    }
-    for (name, value) in &call.metadata {
-        request = request.header(name.to_lowercase(), value);
-    }
-    let response = router.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
+    let response = begin_response(router, &call).await;
     let (head, mut body) = response.into_parts();
     let (mut bytes, mut trailers) = (Vec::new(), HeaderMap::new());
     while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
@@ -62,6 +54,24 @@ pub(crate) async fn send(router: &Router, call: Call<'_>) -> Answer {
     Answer { messages: messages(&bytes), code, text: unescape(&field("grpc-message").unwrap_or_default()) }
 }
 
+/// Sends a call, and returns the data of its response as it comes.
+pub(crate) async fn begin(router: &Router, call: &Call<'_>) -> impl Stream<Item = Bytes> + use<> {
+    begin_response(router, call).await.into_body().into_data_stream().map(Result::unwrap)
+}
+
+async fn begin_response(router: &Router, call: &Call<'_>) -> Response<Body> {
+    let body: Vec<u8> = call.requests.iter().flat_map(|message| frame(message, call.is_gzip)).collect();
+    let uri = format!("http://{}/{}", call.authority.unwrap_or("127.0.0.1:50051"), call.method);
+    let mut request = Request::post(uri).header("content-type", "application/grpc").header("te", "trailers");
+    if call.is_gzip {
+        request = request.header("grpc-encoding", "gzip").header("grpc-accept-encoding", "gzip");
+    }
+    for (name, value) in &call.metadata {
+        request = request.header(name.to_lowercase(), value);
+    }
+    router.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap()
+}
+
 fn frame(message: &[u8], is_gzip: bool) -> Vec<u8> {
     let mut bytes = message.to_vec();
     if is_gzip {
@@ -73,7 +83,8 @@ fn frame(message: &[u8], is_gzip: bool) -> Vec<u8> {
     [&[u8::from(is_gzip)], length.as_slice(), bytes.as_slice()].concat()
 }
 
-fn messages(mut rest: &[u8]) -> Vec<Bytes> {
+/// Splits the data of a response.
+pub(crate) fn messages(mut rest: &[u8]) -> Vec<Bytes> {
     let mut messages = Vec::new();
     while let [is_gzip, a, b, c, d, more @ ..] = rest {
         let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;

@@ -1,0 +1,116 @@
+//! The listeners of the gRPC registry API.
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use auth::Denied;
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{Extensions, HeaderMap};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use grpc::{Grpc, GrpcMetrics, Refusal};
+use serving::{Catalogs, Visibility};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::access::{Access, credentials};
+use super::kube_api::Shared;
+use crate::args::{AuthMode, GrpcArgs};
+use crate::exchange::Handler;
+use crate::listen::{ConnectionLimits, Http2Limits, ListenOptions, Listener};
+
+/// Listeners of the API that do not serve yet.
+#[derive(Default)]
+pub(super) struct GrpcListeners(Vec<(Listener, Router, ListenOptions)>);
+
+/// Listeners that serve.
+pub(super) struct RunningGrpc {
+    serving: Vec<JoinHandle<()>>,
+    /// Ends them when it is dropped.
+    end: watch::Sender<()>,
+}
+
+impl GrpcListeners {
+    /// Listens on each address of the arguments. `access` says who callers are, where they see only some catalogs.
+    pub(super) async fn bind(
+        args: &GrpcArgs,
+        catalogs: Catalogs,
+        access: Option<Access>,
+        Shared { ready, tls, exchanges, .. }: Shared,
+        is_plain_http: bool,
+    ) -> anyhow::Result<(Self, Option<Arc<GrpcMetrics>>)> {
+        if args.grpc_auth == Some(AuthMode::Delegated) && access.is_none() {
+            bail!("--grpc-auth=delegated needs --auth=delegated");
+        }
+        let access = access.filter(|_| args.grpc_auth != Some(AuthMode::None));
+        let tls = tls.filter(|_| !args.grpc_plaintext);
+        let reader = if access.is_some() { catalogs.visible(Visibility::none()) } else { catalogs };
+        let api = Grpc::new(reader.clone());
+        let mut listeners = Vec::new();
+        for address in &args.grpc {
+            let listener = Listener::bind(&address.listen).await?;
+            let is_loopback = listener.address().ip().to_canonical().is_loopback();
+            if !is_loopback && tls.is_none() && !args.grpc_plaintext && !is_plain_http {
+                bail!(
+                    "cannot serve gRPC without TLS on `{}`, which other machines reach: pass --tls-cert-file and \
+                     --tls-private-key-file, or --grpc-plaintext if that is intended, as for OLM v0",
+                    listener.address()
+                );
+            }
+            let catalog = address.catalog.as_deref();
+            let routes = catalog.map_or_else(|| api.router(), |name| api.of_catalog(name, reader.clone()).router());
+            let routes = match &access {
+                Some(access) => routes.layer(from_fn_with_state(access.clone(), authorize)),
+                None => routes,
+            };
+            let limits = ConnectionLimits { http2: Http2Limits::of_grpc(), ..ConnectionLimits::default() };
+            let (exchanges, handler) = (Some(Arc::clone(&exchanges)), Some(Handler::Grpc));
+            let (ready, tls) = (ready.clone(), tls.clone());
+            let options =
+                ListenOptions { limits, ready, tls, http2_only: true, exchanges, handler, ..ListenOptions::default() };
+            tracing::info!(address = %listener.address(), catalog, "serving gRPC");
+            listeners.push((listener, routes, options));
+        }
+        let metrics = (!listeners.is_empty()).then(|| api.metrics());
+        Ok((Self(listeners), metrics))
+    }
+
+    /// Serves until it is ended.
+    pub(super) fn run(self) -> RunningGrpc {
+        let end = watch::Sender::new(());
+        let serve = |(listener, routes, options): (Listener, Router, ListenOptions)| {
+            let mut ended = end.subscribe();
+            tokio::spawn(listener.serve(routes, options, async move { _ = ended.changed().await }))
+        };
+        RunningGrpc { serving: self.0.into_iter().map(serve).collect(), end }
+    }
+}
+
+impl RunningGrpc {
+    /// Completes when the last call has ended.
+    pub(super) async fn end(self) {
+        drop(self.end);
+        for serving in self.serving {
+            let _ = serving.await;
+        }
+    }
+}
+
+/// Gives a call a reader of what its caller may see. What shows no catalog is for everybody.
+async fn authorize(State(access): State<Access>, mut request: Request, next: Next) -> Response {
+    if Grpc::shows_catalogs(request.uri().path()) {
+        match reader(&access, request.headers(), request.extensions()).await {
+            Ok(reader) => drop(request.extensions_mut().insert(reader)),
+            Err(Denied::Unauthenticated) => return Refusal::Unauthenticated.respond(),
+            Err(denied @ Denied::Unavailable) => return Refusal::Undecided(denied.to_string()).respond(),
+            Err(denied) => return Refusal::Denied(denied.to_string()).respond(),
+        }
+    }
+    next.run(request).await
+}
+
+async fn reader(access: &Access, headers: &HeaderMap, extensions: &Extensions) -> Result<Catalogs, Denied> {
+    let credentials = credentials(&access.authenticator, headers, extensions)?;
+    access.callers.reader(&credentials).await
+}
