@@ -77,6 +77,7 @@ conformance: tests/js/node_modules ## The long form of what make test does brief
 	tests/conformance/schemathesis.sh $(BUILT)/debug/catalogql
 	tests/conformance/clairvoyance.sh $(BUILT)/debug/catalogql
 	tests/conformance/collector.sh $(BUILT)/debug/catalogql
+	tests/conformance/systemd.sh $(BUILT)/debug/catalogql
 
 image: ## Build the image of a release for this machine (needs buildah); release/build.sh says for others
 	release/image.sh $$(uname -m) "$$(release/build.sh)" $(BUILT)/catalogql.tar

@@ -56,6 +56,7 @@ until [ "$(answer)" = '{"data":{"packages":{"totalCount":5}}}' ]; do
   { [ $tries -lt 100 ] && kill -0 $served; } || { cat "$folder/stderr" >&2; fail 'the example is not served'; }
   sleep 0.1
 done
+! grep --quiet ' rwx' "/proc/$served/maps" || fail 'the program has memory that is writable and executable'
 kill -TERM $served
 wait $served || fail "the program ended with $?"
 echo 'the example is served from the root file system alone'

@@ -122,7 +122,7 @@ fn the_program_brings_the_settings_of_its_allocator() {
     let output = run(catalogql().arg("version").env("MALLOC_CONF", "stats_print:true"));
     for line in [
         "Global variable malloc_conf: \"dirty_decay_ms:1000,thp:never\"",
-        "opt.background_thread: true",
+        "(background_thread: true)",
         "opt.dirty_decay_ms: 1000",
         "opt.thp: \"never\"",
     ] {

@@ -90,7 +90,7 @@ impl<'a> Conflict<'a> {
     pub(crate) fn explain(problem: &SolverProblem<'a>, meter: &Meter<'_>) -> Result<Self, Halt<'static>> {
         let mut explainer = Explainer::new(problem, meter);
         let core = explainer.core(&[])?;
-        let reasons: Vec<_> = core.into_iter().map(|at| ConflictReason::new(problem, at)).collect();
+        let reasons: Vec<_> = core.iter().map(|&at| ConflictReason::new(problem, at)).collect();
         let mut texts: Vec<&str> = reasons.iter().map(|reason| &*reason.text).collect();
         texts.sort_unstable();
         let message = format!("constraints not satisfiable: {}", texts.join(", "));
@@ -98,7 +98,10 @@ impl<'a> Conflict<'a> {
         for &variable in &problem.mandatory {
             if let Variable::Subscription(at) = problem.variables[variable as usize] {
                 let wanted = &*problem.world.request.subscriptions[at].name;
-                relaxations.push(Relaxation { wanted, is_solvable: explainer.is_solvable_without(variable)? });
+                // Without what is no reason, the reasons still contradict one another.
+                let is_wanted = |at: &usize| matches!(problem.constraints[*at], SolverConstraint::Mandatory(one) if one == variable);
+                let is_solvable = core.iter().any(is_wanted) && explainer.is_solvable_without(variable)?;
+                relaxations.push(Relaxation { wanted, is_solvable });
             }
         }
         Ok(Self { message, reasons, relaxations })
