@@ -332,7 +332,9 @@ fn list_manifests(served: &Served, source: &CatalogSource, texts: &Texts, revisi
         let object = Object { name, labels, annotations, fields, hash, revision };
         listed.push(Listed { place: package.place(), object: Arc::new(object) });
     }
-    writer.into_iter().for_each(|writer| texts.keep(writer));
+    if let Some(writer) = writer {
+        texts.keep(writer);
+    }
     listed
 }
 

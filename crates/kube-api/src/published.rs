@@ -152,14 +152,12 @@ impl Published {
             let digest = served.content.digest;
             let equal = self.catalogs.iter().chain(&catalogs).find(|other| other.served.content.digest == digest);
             let texts = equal.map_or_else(|| Texts::new(room), |equal| Arc::clone(&equal.texts));
-            let objects = match same {
-                Some(same) => Arc::clone(&same.objects),
-                None => {
-                    let mut objects = CatalogObjects::new(served, global_namespace, (revision, &texts), before);
-                    objects.remembered = (self.revision == 0).then(|| Arc::clone(remembered));
-                    Arc::new(objects)
-                }
+            let new = || {
+                let remembered = (self.revision == 0).then(|| Arc::clone(remembered));
+                let objects = CatalogObjects::new(served, global_namespace, (revision, &texts), before);
+                Arc::new(CatalogObjects { remembered, ..objects })
             };
+            let objects = same.map_or_else(new, |same| Arc::clone(&same.objects));
             let catalog = PublishedCatalog { served: Arc::clone(served), objects, texts };
             if same.is_none() {
                 revision += catalog.max_objects();
@@ -235,8 +233,8 @@ impl Published {
 
     /// Returns the texts that are long enough to be compressed, and are not, of the catalogs that a request sees.
     pub(crate) fn not_deflated(&self, sees: impl Fn(&CatalogObjects) -> bool) -> Vec<Arc<Texts>> {
-        let seen = self.catalogs.iter().filter(|catalog| sees(&catalog.objects)).map(|catalog| &catalog.texts);
-        seen.filter(|texts| !texts.is_deflated(CHUNK_BYTES)).cloned().collect()
+        let texts = self.catalogs.iter().filter(|catalog| sees(&catalog.objects)).map(|catalog| &catalog.texts);
+        texts.filter(|texts| !texts.is_deflated(CHUNK_BYTES)).cloned().collect()
     }
 
     /// Lists the objects of a kind, where that has not been done.

@@ -28,6 +28,9 @@ pub(crate) struct Remembered {
     written: Mutex<u64>,
 }
 
+/// The objects of a catalog by kind: name, hash and revision, sorted by name.
+type Kinds = BTreeMap<String, Vec<(String, u64, u64)>>;
+
 /// The content of the file, as JSON.
 #[derive(Default, Deserialize, Serialize)]
 struct Revisions {
@@ -35,8 +38,7 @@ struct Revisions {
     format: String,
     /// The last revision.
     last: u64,
-    /// Objects by catalog and kind: name, hash and revision, sorted by name.
-    catalogs: BTreeMap<String, BTreeMap<String, Vec<(String, u64, u64)>>>,
+    catalogs: BTreeMap<String, Kinds>,
 }
 
 impl Remembered {

@@ -199,7 +199,9 @@ mod tests {
     fn keep(room: &TextRoom, texts: &[(usize, &[u8])]) -> Arc<Texts> {
         let kept = Texts::new(room);
         let mut writer = kept.writer().unwrap();
-        texts.iter().for_each(|(place, text)| writer.push(*place, text, ()));
+        for (place, text) in texts {
+            writer.push(*place, text, ());
+        }
         kept.keep(writer);
         kept
     }

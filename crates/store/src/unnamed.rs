@@ -54,7 +54,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut file = UnnamedFile::create_in(folder.path()).unwrap();
         let bytes: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
-        bytes.chunks(1_000).for_each(|part| file.write_all(part).unwrap());
+        for part in bytes.chunks(1_000) {
+            file.write_all(part).unwrap();
+        }
         let mapped = file.map().unwrap();
         assert!(mapped == bytes);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

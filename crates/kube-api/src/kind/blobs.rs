@@ -39,7 +39,9 @@ pub(super) fn list(kind: Kind, served: &Served, source: &CatalogSource, texts: &
     let mut reader = Reader { manifests: Manifests::default(), writer };
     let drafts = (0..count).filter_map(|at| Some((at, draft(kind, served, source, at, &mut reader)?)));
     let mut drafts: Vec<_> = drafts.collect();
-    reader.writer.into_iter().for_each(|writer| texts.keep(writer));
+    if let Some(writer) = reader.writer {
+        texts.keep(writer);
+    }
     names::number_repeated(drafts.iter_mut().map(|(_, draft)| &mut draft.name));
     drafts.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
     let listed = drafts.into_iter().map(|(place, Draft { name, fields, text })| {
