@@ -163,9 +163,9 @@ mod tests {
             }
             sent.extend(stream.finish());
             let mut decoder = GzDecoder::new(&sent[..]);
-            let mut decoded = Vec::new();
-            decoder.read_to_end(&mut decoded).unwrap();
-            assert!(decoded == expected, "{} bytes for {}", decoded.len(), expected.len());
+            let mut unpacked = Vec::new();
+            decoder.read_to_end(&mut unpacked).unwrap();
+            assert!(unpacked == expected, "{} bytes for {}", unpacked.len(), expected.len());
             assert!(decoder.into_inner().is_empty(), "nothing follows the stream");
         }
     }
