@@ -89,8 +89,12 @@ function typed(page, word) {
         field.dispatchEvent(new Event("input", { bubbles: true }));
       }
       const isShown = () => new URLSearchParams(location.search).get("q") === word && !document.querySelector(".tiles.stale");
-      await new Promise((resolve) => {
-        const look = () => (isShown() ? resolve(undefined) : requestAnimationFrame(look));
+      await new Promise((resolve, reject) => {
+        const look = () => {
+          if (isShown()) resolve(undefined);
+          else if (performance.now() - started > 10_000) reject(new Error(`${word} was typed, and ${location.search} is shown`));
+          else requestAnimationFrame(look);
+        };
         requestAnimationFrame(look);
       });
       return performance.now() - started;
