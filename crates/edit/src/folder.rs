@@ -1,8 +1,8 @@
 //! Replaces files of a directory: after a kill at any step, the next edit finishes the change or forgets it.
 //!
-//! Whatever is in a directory is part of its catalog, so nothing is prepared there: new files are written to a folder beside
-//! it, `.NAME.edit`, with a plan that says where they go. Once the plan is there the change is made: files are renamed to their
-//! places one by one, and whoever finds a plan goes on with it.
+//! Whatever is in a directory is part of its catalog, so nothing is prepared there: new files are written to a folder
+//! beside it, `.NAME.edit`, with a plan that says where they go. Once the plan is there the change is made: files are
+//! renamed to their places one by one, and whoever finds a plan goes on with it.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};

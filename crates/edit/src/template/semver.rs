@@ -89,8 +89,8 @@ fn kinds(template: &Value) -> Result<[bool; 2], TemplateError> {
     Ok([major, minor])
 }
 
-/// Sorts the bundles of a stage, and links those of each major version: the highest of each minor version replaces that of the
-/// minor version before it, and skips every other lower one.
+/// Sorts the bundles of a stage, and links those of each major version: the highest of each minor version replaces that
+/// of the minor version before it, and skips every other lower one.
 fn linked(mut bundles: Vec<Bundle>) -> Result<Stage, TemplateError> {
     for (at, bundle) in bundles.iter().enumerate() {
         if bundles[..at].iter().any(|other| other.name == bundle.name) {
