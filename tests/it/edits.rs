@@ -115,10 +115,10 @@ fn an_edit_says_what_it_changes_and_changes_nothing_else() {
     let shown: String = dry.stdout.lines().map(|line| line.trim_end().to_owned() + "\n").collect();
     assert_eq!((dry.status, shown.as_str()), (Some(0), table));
     assert_eq!(fs::read_to_string(&path).unwrap(), former);
-    let patch = command(&folders, &[&add[..], &["--dry-run", "--patch"]].concat());
+    let changed_lines = command(&folders, &[&add[..], &["--dry-run", "--patch"]].concat());
     let entry = "--- a/etcd/catalog.yaml\n+++ b/etcd/catalog.yaml\n@@ -8,6 +8,8 @@\n - name: etcd.v0.9.0\n - name: etcd.v0.9.2\n   \
                  replaces: etcd.v0.9.0\n+- name: etcd.v0.9.4\n+  replaces: etcd.v0.9.2\n name: stable\n";
-    assert!(patch.stdout.starts_with(entry), "{}", patch.stdout);
+    assert!(changed_lines.stdout.starts_with(entry), "{}", changed_lines.stdout);
 
     let done = command(&folders, &[&add[..], &["-o", "json"]].concat());
     let summary: Value = serde_json::from_str(&done.stdout).unwrap();

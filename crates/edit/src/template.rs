@@ -111,10 +111,7 @@ impl TemplateKind {
         };
         let package =
             |blob: &Value| blob.str(if blob.str("schema") == "olm.package" { "name" } else { "package" }).to_owned();
-        blobs.sort_by_cached_key(|blob| {
-            let package = package(blob);
-            (package.is_empty(), package, rank(blob))
-        });
+        blobs.sort_by_cached_key(|blob| (package(blob), rank(blob)));
         let schema = match self {
             Self::Basic => "olm.template.basic",
             Self::Substitutes => "olm.template.substitutes",
