@@ -159,6 +159,7 @@ impl Published {
             };
             let objects = same.map_or_else(new, |same| Arc::clone(&same.objects));
             let catalog = PublishedCatalog { served: Arc::clone(served), objects, texts };
+            catalog.list_remembered();
             if same.is_none() {
                 revision += catalog.max_objects();
                 revision += before.map_or(0, |before| before.delete(revision, &mut deletions));
@@ -262,6 +263,15 @@ impl PublishedCatalog {
             }
             listed
         })
+    }
+
+    /// Lists the kinds that clients asked for before the start: they go on from this state, also if the next one is there when
+    /// they come back.
+    fn list_remembered(&self) {
+        let Some(remembered) = &self.objects.remembered else { return };
+        for kind in Kind::ALL.into_iter().filter(|kind| remembered.has(&self.objects.catalog, *kind)) {
+            self.listed(kind);
+        }
     }
 
     /// Returns how many objects of one kind there may be, at least one.

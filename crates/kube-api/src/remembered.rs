@@ -57,6 +57,11 @@ impl Remembered {
         self.revisions.last
     }
 
+    /// Whether the objects of a kind were listed before the start.
+    pub(crate) fn has(&self, catalog: &str, kind: Kind) -> bool {
+        self.revisions.of(catalog, kind).is_some()
+    }
+
     /// Gives objects that are as they were the revisions that they had.
     pub(crate) fn restore(&self, catalog: &str, kind: Kind, listed: &mut [Listed]) {
         let Some(known) = self.revisions.of(catalog, kind) else { return };

@@ -48,11 +48,12 @@ impl Aggregated {
         Some(Self { plane, folders, address, arguments, server })
     }
 
-    /// Kills the server and starts it again, after `meanwhile`.
+    /// Kills the server and starts it again, after `meanwhile`, and waits until its packages can be listed.
     pub(crate) fn restart(&mut self, meanwhile: impl FnOnce()) {
         let _ = (self.server.0.kill(), self.server.0.wait());
         meanwhile();
         self.server = serve(&self.plane, &self.folders, self.address, &self.arguments);
+        wait_until_listed(&self.plane);
     }
 }
 
@@ -98,5 +99,9 @@ fn register(plane: &ControlPlane, port: u16, authority: &str) {
     plane.apply(&[service, api_service]);
     plane.kubectl(&["wait", "--for=condition=Available", "--timeout=60s", "apiservice", &name]);
     // The API server learns of the group once a minute, or when its registration changes.
+    wait_until_listed(plane);
+}
+
+fn wait_until_listed(plane: &ControlPlane) {
     eventually(|| plane.try_kubectl(&["get", "packagemanifests", "-n", "olm"], "").success.then_some(()));
 }
