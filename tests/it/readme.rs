@@ -1,5 +1,6 @@
 //! What the documentation says is true: the answers in the README, the table of problems, the limits, the flags.
 
+mod limits;
 mod schema;
 
 use std::fmt::Write as _;
@@ -8,16 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use catalogql::args::Args;
-use catalogql::listen;
-use catalogql::run::SETTINGS_INTERVAL;
 use clap::CommandFactory;
-use fbc::problem;
-use fbc::read::ReadLimits;
-use fbc::work::Step;
 use graphql::limits::{LimitUnit, Limits, ListedLimit};
-use graphql::{Engine, Request, StreamLimits};
-use http_facts::coding;
-use images::unpack;
+use graphql::{Engine, Request};
 use metrics::Label as _;
 
 use crate::json::Json;
@@ -79,7 +73,7 @@ fn every_problem_is_in_the_reference_with_its_severity() {
 fn every_limit_is_in_the_reference_with_its_value() {
     let text = read("docs/reference/limits.md");
     let documented: Vec<_> = rows(&text).map(|cells| (cells[0], cells[1].replace(',', ""))).collect();
-    for (name, value) in limits() {
+    for (name, value) in limits::limits() {
         assert!(
             documented.contains(&(name, value.clone())),
             "docs/reference/limits.md lacks the row | {name} | {value} |"
@@ -145,47 +139,6 @@ fn answer(engine: &Engine, query: &str) -> String {
     Json::read(std::str::from_utf8(&answer.body).expect("an answer is UTF-8")).pretty()
 }
 
-/// Each limit by its name in the reference.
-fn limits() -> Vec<(&'static str, String)> {
-    let mut all = request_limits();
-    all.extend(prices());
-    all.extend(connection_limits());
-    all.extend(http_limits());
-    all.extend(search_limits());
-    all.extend(layer_limits());
-    all.extend(catalog_limits());
-    all.extend(image_limits());
-    all.extend(solving_limits());
-    all.extend(editing_limits());
-    all.extend(pull_limits());
-    all.extend(controller_limits());
-    all.extend(auth_limits());
-    all.extend(kube_api_and_grpc_limits());
-    all
-}
-
-/// The prices of work, in nanoseconds.
-fn prices() -> Vec<(&'static str, String)> {
-    let name = |step| match step {
-        Step::Object => "object",
-        Step::Bundle => "bundle",
-        Step::Comparison => "comparison",
-        Step::Package => "package",
-        Step::Blob => "blob",
-        Step::Posting => "posting",
-        Step::Word => "word",
-        Step::FacetValue => "facet value",
-        Step::SortStep => "sort step",
-        Step::Edge => "edge",
-        Step::ParsedByte => "parsed byte",
-        Step::JsonByte => "JSON byte",
-        Step::DecodedByte => "decoded byte",
-        Step::WrittenByte => "written byte",
-        Step::Rule => "rule step",
-    };
-    Step::ALL.into_iter().map(|step| (name(step), step.price().to_string())).collect()
-}
-
 /// The name in the reference of a limit that the server tells.
 fn row_name(name: &'static str) -> &'static str {
     match name {
@@ -232,302 +185,6 @@ fn the_limits_that_the_server_tells_are_those_of_a_request_in_the_reference_with
     let names = rows(request).map(|cells| cells[0]).filter(|name| *name != "limit" && !name.starts_with('-'));
     let untold: Vec<_> = names.filter(|name| listed.iter().all(|limit| row_name(limit.name) != *name)).collect();
     assert_eq!(untold, other);
-}
-
-fn request_limits() -> Vec<(&'static str, String)> {
-    let limits = Limits::default();
-    let Limits {
-        in_flight_bytes,
-        documents,
-        document_bytes,
-        cache_bytes,
-        cached_response_bytes,
-        compressed_bytes,
-        streams,
-        ..
-    } = limits.clone();
-    let StreamLimits { streams, operations, ping, init, renewal } = streams;
-    let mut all = vec![
-        ("long requests", graphql::MAX_WAITING.to_string()),
-        ("long requests of a peer", graphql::MAX_WAITING_OF_PEER.to_string()),
-        ("turn", format!("{} s", graphql::MAX_WAIT.as_secs())),
-        ("in flight", in_flight_bytes.to_string()),
-        ("bodies", graphql_http::READING_BYTES.to_string()),
-        ("body not counted", graphql_http::UNCOUNTED_BODY_BYTES.to_string()),
-        ("waiting", graphql_http::WAITING_BYTES.to_string()),
-        ("large requests", graphql_http::LARGE_REQUESTS_BYTES.to_string()),
-        ("small request", graphql_http::SMALL_REQUEST_BYTES.to_string()),
-        ("subscription requests", graphql_http::SUBSCRIPTION_BYTES.to_string()),
-        ("small answer", graphql_http::SMALL_RESPONSE_BYTES.to_string()),
-        ("documents", documents.to_string()),
-        ("document memory", document_bytes.to_string()),
-        ("response cache", cache_bytes.to_string()),
-        ("cached response", cached_response_bytes.to_string()),
-        ("compressed answer", compressed_bytes.to_string()),
-        ("streams", streams.to_string()),
-        ("operations", operations.to_string()),
-        ("sign of life", format!("{} s", ping.as_secs())),
-        ("event wait", format!("{} s", graphql_http::EVENT_TIMEOUT.as_secs())),
-        ("`connection_init`", format!("{} s", init.as_secs())),
-        ("renewal", format!("{} s", renewal.as_secs())),
-        ("renewal wait", format!("{} s", graphql::RENEWAL_TIMEOUT.as_secs())),
-    ];
-    all.extend(limits.list().iter().map(|limit| (row_name(limit.name), row_value(limit))));
-    all
-}
-
-fn editing_limits() -> Vec<(&'static str, String)> {
-    vec![
-        ("operations of a batch", edit::operation::MAX_OPERATIONS.to_string()),
-        ("bundle file", edit::bundle::MAX_FILE_BYTES.to_string()),
-        ("edited depth", edit::value::MAX_DEPTH.to_string()),
-    ]
-}
-
-fn solving_limits() -> Vec<(&'static str, String)> {
-    vec![
-        ("wanted packages", solve::MAX_SUBSCRIPTIONS.to_string()),
-        ("installed operators", solve::MAX_INSTALLED_OPERATORS.to_string()),
-        ("operator properties", solve::MAX_OPERATOR_PROPERTY_BYTES.to_string()),
-        ("variables", solve::MAX_VARIABLES.to_string()),
-        ("literals", solve::MAX_LITERALS.to_string()),
-        ("questions", solve::MAX_QUESTIONS.to_string()),
-        ("rule", solve::MAX_RULE_BYTES.to_string()),
-        ("rule operators", solve::MAX_RULE_OPERATORS.to_string()),
-        ("rule depth", solve::MAX_RULE_DEPTH.to_string()),
-        ("pattern", solve::MAX_PATTERN_BYTES.to_string()),
-        ("rule steps", solve::MAX_RULE_STEPS.to_string()),
-        ("passed over", solve::MAX_PASSED_OVER.to_string()),
-    ]
-}
-
-fn image_limits() -> Vec<(&'static str, String)> {
-    let images::PullLimits { manifest_bytes, config_bytes, layers, layer_bytes } = images::PullLimits::default();
-    let images::RetryPolicy {
-        connect_timeout,
-        read_timeout,
-        min_bytes_per_second,
-        max_attempts,
-        initial_backoff,
-        max_backoff,
-    } = images::RetryPolicy::default();
-    vec![
-        ("image manifest", manifest_bytes.to_string()),
-        ("image config", config_bytes.to_string()),
-        ("layers", layers.to_string()),
-        ("layer bytes", layer_bytes.to_string()),
-        ("nested indexes", images::MAX_NESTED_INDEXES.to_string()),
-        ("layout entries", images::MAX_LAYOUT_ENTRIES.to_string()),
-        ("redirects", images::MAX_REDIRECTS.to_string()),
-        ("token", images::MAX_TOKEN_RESPONSE_BYTES.to_string()),
-        ("refusal", images::MAX_ERROR_BODY_BYTES.to_string()),
-        ("helper", format!("{} s", images::HELPER_TIMEOUT.as_secs())),
-        ("helper answer", images::MAX_HELPER_OUTPUT_BYTES.to_string()),
-        ("connection", format!("{} s", connect_timeout.as_secs())),
-        ("silence", format!("{} s", read_timeout.as_secs())),
-        ("slowest", min_bytes_per_second.to_string()),
-        ("request tries", max_attempts.to_string()),
-        ("first wait", format!("{} ms", initial_backoff.as_millis())),
-        ("longest wait", format!("{} s", max_backoff.as_secs())),
-    ]
-}
-
-fn seconds(time: std::time::Duration) -> String {
-    format!("{} s", time.as_secs())
-}
-
-fn connection_limits() -> Vec<(&'static str, String)> {
-    let listen::ConnectionLimits {
-        connections,
-        peer_connections,
-        probe_connections,
-        header_timeout: headers,
-        header_bytes,
-        request_timeout: request,
-        write_timeout: stall,
-        shutdown_grace: end,
-        handshakes,
-        handshake_timeout: handshake,
-        http2,
-    } = listen::ConnectionLimits::default();
-    let listen::Http2Limits { streams, window_bytes, unsent_bytes, reset_streams, error_streams, .. } = http2;
-    vec![
-        ("connections", connections.to_string()),
-        ("connections of a peer", peer_connections.to_string()),
-        ("probe connections", probe_connections.to_string()),
-        ("accept queue", listen::ACCEPT_QUEUE.to_string()),
-        ("headers", format!("{} s", headers.as_secs())),
-        ("header bytes", header_bytes.to_string()),
-        ("request", format!("{} s", request.as_secs())),
-        ("stall", format!("{} s", stall.as_secs())),
-        ("end", format!("{} s", end.as_secs())),
-        ("TLS handshakes", handshakes.to_string()),
-        ("TLS handshake", format!("{} s", handshake.as_secs())),
-        ("HTTP/2 streams", streams.to_string()),
-        ("HTTP/2 window", window_bytes.to_string()),
-        ("HTTP/2 queue", unsent_bytes.to_string()),
-        ("HTTP/2 write", listen::GATHERED_BYTES.to_string()),
-        ("HTTP/2 resets", reset_streams.to_string()),
-        ("HTTP/2 errors", error_streams.to_string()),
-        ("HTTP/2 idle", format!("{} s", http2.idle_timeout.as_secs())),
-        ("HTTP/2 goodbye", format!("{} s", http2.goodbye.as_secs())),
-    ]
-}
-
-fn http_limits() -> Vec<(&'static str, String)> {
-    vec![
-        ("target", catalogd_http::MAX_TARGET_BYTES.to_string()),
-        ("ranges", catalogd_http::MAX_RANGES.to_string()),
-        ("compressed blobs", catalogd_http::MAX_ENCODED_BYTES.to_string()),
-        ("compressed streams", catalogd_http::MAX_COMPRESSED_STREAMS.to_string()),
-        ("places", catalogd_http::MAX_PLACES_BYTES.to_string()),
-        ("places not counted", catalogd_http::UNCOUNTED_PLACES_BYTES.to_string()),
-        ("compressed at least", coding::MIN_ENCODED_BYTES.to_string()),
-    ]
-}
-
-fn search_limits() -> Vec<(&'static str, String)> {
-    vec![
-        ("completed letters", fbc::catalog::MAX_COMPLETED_LETTERS.to_string()),
-        ("compared name", fbc::similar::MAX_LETTERS.to_string()),
-        ("similar names", fbc::similar::MAX_SUGGESTIONS.to_string()),
-        ("suggested fields", graphql::MAX_SUGGESTED_FIELDS.to_string()),
-        ("search letters", fbc::catalog::MAX_SEARCH_LETTERS.to_string()),
-        ("search words", fbc::catalog::MAX_SEARCH_WORDS.to_string()),
-        ("word letters", fbc::catalog::MAX_WORD_LETTERS.to_string()),
-        ("package words", fbc::catalog::MAX_PACKAGE_WORDS.to_string()),
-        ("description", fbc::catalog::MAX_DESCRIPTION_BYTES.to_string()),
-    ]
-}
-
-fn layer_limits() -> Vec<(&'static str, String)> {
-    let unpack::UnpackLimits {
-        layers,
-        headers,
-        header_bytes,
-        uncompressed,
-        ratio,
-        ratio_from,
-        entries,
-        links,
-        path_bytes,
-        file_bytes,
-        bytes,
-    } = unpack::UnpackLimits::default();
-    vec![
-        ("layers", layers.to_string()),
-        ("headers", headers.to_string()),
-        ("header bytes of an entry", header_bytes.to_string()),
-        ("uncompressed", uncompressed.to_string()),
-        ("ratio", ratio.to_string()),
-        ("ratio from", ratio_from.to_string()),
-        ("zstd window", unpack::MAX_ZSTD_WINDOW_LOG.to_string()),
-        ("image entries", entries.to_string()),
-        ("image links", links.to_string()),
-        ("links in a row", unpack::MAX_LINK_HOPS.to_string()),
-        ("image path", path_bytes.to_string()),
-        ("image name", unpack::MAX_NAME_BYTES.to_string()),
-        ("image file", file_bytes.to_string()),
-        ("image files", bytes.to_string()),
-    ]
-}
-
-fn catalog_limits() -> Vec<(&'static str, String)> {
-    let ReadLimits { blob_bytes, depth, indicators, members } = ReadLimits::default();
-    vec![
-        ("entries", loading::directory::ENTRIES.to_string()),
-        ("`.indexignore`", fbc::ignore::IGNORE_FILE_BYTES.to_string()),
-        ("pattern bytes", fbc::ignore::MAX_RULE_BYTES.to_string()),
-        ("pattern steps", fbc::ignore::MAX_MATCH_STEPS.to_string()),
-        ("blob", blob_bytes.to_string()),
-        ("blob depth", depth.to_string()),
-        ("YAML indicators", indicators.to_string()),
-        ("members", members.to_string()),
-        ("content", fbc::catalog::MAX_CONTENT_BYTES.to_string()),
-        ("objects of a catalog", fbc::catalog::FREE_OBJECTS.to_string()),
-        ("growth", loading::MAX_GROWTH.to_string()),
-        ("problems", problem::MAX_PROBLEMS_PER_CODE.to_string()),
-        ("problem texts", problem::MAX_PROBLEM_BYTES_PER_CODE.to_string()),
-        ("problem message", problem::MAX_MESSAGE_BYTES.to_string()),
-        ("quoted text", problem::MAX_QUOTED_BYTES.to_string()),
-        ("constraint", fbc::catalog::MAX_CONSTRAINT_BYTES.to_string()),
-        ("tries", loading::ATTEMPTS.to_string()),
-        ("shares", store::QUOTA_SHARES.to_string()),
-        ("store", store::DEFAULT_QUOTA_BYTES.to_string()),
-        ("remembered contents", fbc::outline::REMEMBERED.to_string()),
-    ]
-}
-
-fn controller_limits() -> Vec<(&'static str, String)> {
-    let controller::LeaseDurations { lease, renew, retry } = controller::LeaseDurations::default();
-    let seconds = [
-        ("lease", lease),
-        ("lease renewal", renew),
-        ("lease retry", retry),
-        ("pull secret", controller::FIRST_ANSWER),
-        ("first report", controller::FIRST_REPORT),
-        ("write", controller::WRITE_TIMEOUT),
-        ("write retry", controller::WRITE_RETRY),
-        ("longest write retry", controller::MAX_WRITE_RETRY),
-        ("`CatalogSource` poll", controller::MIN_POLL),
-        ("settings", SETTINGS_INTERVAL),
-    ];
-    let counts = [
-        ("condition message", controller::MAX_MESSAGE_BYTES.to_string()),
-        ("listed problems", controller::LISTED_PROBLEMS.to_string()),
-    ];
-    seconds.map(|(name, time)| (name, format!("{} s", time.as_secs()))).into_iter().chain(counts).collect()
-}
-
-fn auth_limits() -> Vec<(&'static str, String)> {
-    vec![
-        ("answer about a caller", seconds(auth::CACHE_TIME)),
-        ("answer about an unknown caller", seconds(auth::ERROR_CACHE_TIME)),
-        ("callers", auth::CACHED_ANSWERS.to_string()),
-        ("questions about callers", auth::QUESTIONS.to_string()),
-        ("question about a caller", seconds(auth::QUESTION_TIMEOUT)),
-        ("token", auth::MAX_TOKEN_BYTES.to_string()),
-        ("sets of catalogs", serving::NARROWED_SNAPSHOTS.to_string()),
-        ("waiting lines", catalogql::exchange::WAITING_LINES.to_string()),
-        ("waiting spans", catalogql::traces::WAITING_SPANS.to_string()),
-        ("spans of a batch", catalogql::traces::BATCH_SPANS.to_string()),
-        ("batch delay", seconds(catalogql::traces::BATCH_DELAY)),
-        ("export", seconds(catalogql::traces::EXPORT_TIMEOUT)),
-        ("last export", seconds(catalogql::traces::LAST_EXPORT_TIMEOUT)),
-    ]
-}
-
-fn kube_api_and_grpc_limits() -> Vec<(&'static str, String)> {
-    let http2 = listen::Http2Limits::of_grpc();
-    vec![
-        ("chunk of a list", kube_api::CHUNK_BYTES.to_string()),
-        ("kept texts", kube_api::KEPT_TEXT_BYTES.to_string()),
-        ("lists being sent", kube_api::MAX_STREAMED_LISTS.to_string()),
-        ("watches", kube_api::MAX_WATCHES.to_string()),
-        ("former states", kube_api::FORMER_STATES.to_string()),
-        ("bookmark interval", seconds(kube_api::BOOKMARK_INTERVAL)),
-        ("rights of a watch", seconds(kube_api::RENEWAL_INTERVAL)),
-        ("later state", seconds(kube_api::RESOURCE_VERSION_WAIT)),
-        ("gRPC streams", http2.streams.to_string()),
-        ("gRPC idle", seconds(http2.idle_timeout)),
-        ("gRPC ping", http2.ping_interval.map_or_else(String::new, seconds)),
-        ("gRPC pong", seconds(http2.ping_timeout)),
-        ("gRPC request", grpc::MAX_REQUEST_BYTES.to_string()),
-        ("gRPC responses", grpc::LARGE_RESPONSES.to_string()),
-        ("gRPC searches", grpc::SEARCHES.to_string()),
-        ("gRPC response", seconds(grpc::STREAM_TIME)),
-        ("custom schema depth", grpc::MAX_STRUCT_DEPTH.to_string()),
-    ]
-}
-
-fn pull_limits() -> Vec<(&'static str, String)> {
-    vec![
-        ("pulls", loading::PULLS.to_string()),
-        ("first attempt", format!("{} s", loading::READY_AFTER.as_secs())),
-        ("poll", format!("{} s", loading::POLL.as_secs())),
-        ("retry", format!("{} s", loading::RETRY.as_secs())),
-        ("jitter", format!("{} %", loading::JITTER * 100.0)),
-    ]
 }
 
 /// Asserts that rewriting changes nothing in a document, or with `UPDATE_EXPECT=1` rewrites it.
