@@ -73,7 +73,7 @@ check() {
   process=$(show MainPID)
   grep --quiet '^CapBnd:.0000000000000000$' "/proc/$process/status" || fail 'the program has capabilities'
   grep --quiet '^Seccomp:.2$' "/proc/$process/status" || fail 'system calls are not filtered'
-  ! journalctl --unit=catalogql | grep --quiet '<jemalloc>' || fail 'the allocator is refused something: see the journal'
+  ! journalctl --unit=catalogql | grep --quiet '<jemalloc>' || fail "the allocator is refused something: $(journalctl --unit=catalogql | grep jemalloc | head -1)"
   systemctl reload catalogql || fail 'it does not reload'
   tries=0
   until journalctl --unit=catalogql | grep --quiet 'configuration reloaded'; do
