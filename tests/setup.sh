@@ -24,7 +24,7 @@ fi
 # Without them the tests of the controller and of manifests are skipped, and named at the end; where CI is set they
 # would fail.
 control-plane/build.sh >/dev/null || [ -z "${CI:-}" ]
-control-plane/informer.sh >/dev/null || [ -z "${CI:-}" ]
-control-plane/kubelet.sh >/dev/null || [ -z "${CI:-}" ]
+control-plane/program.sh informer >/dev/null || [ -z "${CI:-}" ]
+control-plane/program.sh kubelet >/dev/null || [ -z "${CI:-}" ]
 deploy-tools/build.sh >/dev/null || [ -z "${CI:-}" ]
 grpc-tools/build.sh >/dev/null || [ -z "${CI:-}" ]

@@ -39,7 +39,7 @@ def main():
     server, plugin = map(os.path.abspath, sys.argv[1:3])
     package = sys.argv[3] if len(sys.argv) > 3 else "project-quay"
     operator = os.environ["KUBECTL_OPERATOR"]
-    programs, kubelet = (where(script) for script in ("build.sh", "kubelet.sh"))
+    programs, kubelet = (where(*script) for script in (["build.sh"], ["program.sh", "kubelet"]))
     loopback_up()
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
@@ -57,8 +57,8 @@ def main():
         report(package, measure(folder, theirs, ours))
 
 
-def where(script):
-    command = [os.path.join(HERE, "../../tests/control-plane", script), "--where"]
+def where(script, *arguments):
+    command = [os.path.join(HERE, "../../tests/control-plane", script), *arguments, "--where"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 

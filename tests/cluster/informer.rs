@@ -7,12 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use serde_json::Value;
-use testing::{Folders, eventually, fixture, report_skipped};
+use testing::{Folders, eventually, fixture};
 
 use crate::support::Aggregated;
-
-/// Script that builds the informer, and says where.
-const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/control-plane/informer.sh");
 
 /// Number of packages that there are now and then.
 const PACKAGES: u32 = 100;
@@ -35,14 +32,7 @@ impl Informer {
     /// `None` where it is not built.
     #[track_caller]
     fn start(api: &Aggregated) -> Option<Self> {
-        let output = Command::new(BUILD).arg("--where").output().expect("there is a shell");
-        let program = String::from_utf8(output.stdout).expect("the path is UTF-8");
-        let program = std::path::Path::new(program.trim_end());
-        if !program.is_file() {
-            let missing = format!("there is no {}", program.display());
-            report_skipped("an informer", &missing, "run tests/setup.sh with Go installed");
-            return None;
-        }
+        let program = testing::informer()?;
         let mut command = Command::new(program);
         command
             .arg(api.plane.kubeconfig())

@@ -104,7 +104,7 @@ mod manifest;
 pub mod origin;
 pub mod outline;
 pub mod problem;
-pub mod quote;
+mod quote;
 pub mod range;
 pub mod read;
 pub mod resolve;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fbc::quote::go_quote;
+use fbc::go_quote;
 
 /// An entry of a channel, by names.
 pub(crate) struct ChainEntry<'a> {

@@ -161,8 +161,8 @@ impl<'a> SolverProblem<'a> {
             self.constraints.push(SolverConstraint::Deprecated(variable));
         }
         let own = match self.world.entries[id].source {
-            Source::Catalog { at, .. } => Some(at),
-            Source::Installed { .. } => None,
+            Source::Catalog { at, .. } if self.world.request.policy == SolvePolicy::OlmV0 => Some(at),
+            _ => None,
         };
         for property in facts.requirements() {
             meter.draw(fbc::work::Step::JsonByte, property.value.len())?;

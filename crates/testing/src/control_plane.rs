@@ -12,13 +12,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::skipped::report_skipped;
+use crate::tools::control_plane_tools;
 use crate::{Folders, eventually, exchange, fixed_port};
 use certificates::{write_certificates, write_front_proxy};
 use process_guard::ProcessGuard;
-
-/// Script that builds etcd, kube-apiserver and kubectl, and says where.
-const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/control-plane/build.sh");
 
 /// What the API server writes to its audit log: one line when a response begins that is a stream, and one when a
 /// response is complete. Its own requests and the administrator's are not written.
@@ -56,7 +53,7 @@ impl ControlPlane {
     /// nothing to look at and returns, and is reported as skipped. Where `CI` is set and not empty, this panics instead.
     #[track_caller]
     pub fn start() -> Option<Self> {
-        let programs = find_programs()?;
+        let programs = control_plane_tools()?;
         let folders = Folders::new();
         write_certificates(&folders);
         write_front_proxy(&folders);
@@ -75,7 +72,7 @@ impl ControlPlane {
     /// [`Self::start`]. Panics where it cannot be built, or not without a warning.
     #[track_caller]
     pub fn kustomize(folder: &Path) -> Option<String> {
-        let output = Command::new(find_programs()?.join("kubectl")).arg("kustomize").arg(folder).output();
+        let output = Command::new(control_plane_tools()?.join("kubectl")).arg("kustomize").arg(folder).output();
         let output = output.expect("kubectl can be started");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && stderr.is_empty(), "{}: {stderr}", folder.display());
@@ -202,26 +199,6 @@ impl ControlPlane {
         })
         .to_string()
     }
-}
-
-/// The folder of etcd, kube-apiserver and kubectl.
-#[track_caller]
-fn find_programs() -> Option<PathBuf> {
-    let output = Command::new(BUILD).arg("--where").output().expect("there is a shell");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let folder = String::from_utf8(output.stdout).expect("the path is UTF-8");
-    let folder = Path::new(folder.trim_end());
-    // The one that is built last.
-    if folder.join("kubectl").is_file() {
-        return Some(folder.to_owned());
-    }
-    report_skipped(
-        "a control plane of Kubernetes",
-        &format!("{} has no kubectl", folder.display()),
-        "run tests/setup.sh with Go installed, or name a folder with etcd, kube-apiserver and kubectl in \
-         KUBEBUILDER_ASSETS",
-    );
-    None
 }
 
 /// Starts etcd and waits until it listens; `None` when it ended, because a port is taken.

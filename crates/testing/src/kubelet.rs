@@ -3,16 +3,11 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
-use crate::ControlPlane;
-use crate::skipped::report_skipped;
-
-/// Script that builds the program, and says where.
-const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/control-plane/kubelet.sh");
+use crate::{ControlPlane, tools};
 
 /// A running stand-in, as a node of a control plane; ends when it is dropped.
 pub struct Kubelet(Child);
@@ -22,14 +17,7 @@ impl Kubelet {
     /// calling test then has nothing to look at, and is reported as skipped.
     #[track_caller]
     pub fn start(plane: &ControlPlane, node: &str, host: IpAddr) -> Option<Self> {
-        let output = Command::new(BUILD).arg("--where").output().expect("there is a shell");
-        let program = String::from_utf8(output.stdout).expect("the path is UTF-8");
-        let program = Path::new(program.trim_end());
-        if !program.is_file() {
-            let missing = format!("there is no {}", program.display());
-            report_skipped("a stand-in for a kubelet", &missing, "run tests/setup.sh with Go installed");
-            return None;
-        }
+        let program = tools::kubelet()?;
         let mut command = Command::new(program);
         command.arg(host.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("it can be started");

@@ -5,9 +5,6 @@ use std::process::Command;
 
 use crate::support::{Server, example};
 
-/// Script that says where the kubectl of the control plane's tests is.
-const BUILT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/control-plane/build.sh");
-
 /// A folder for the `PATH` with the plugin under both of its names.
 fn installed(server: &Server) -> String {
     let program = env!("CARGO_BIN_EXE_kubectl-catalog");
@@ -53,13 +50,8 @@ fn commands_flags_and_names_are_completed() {
 
 #[test]
 fn kubectl_runs_the_plugin_and_its_completion() {
-    let output = Command::new(BUILT).arg("--where").output().expect("there is a shell");
-    let folder = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let kubectl = std::path::Path::new(&folder).join("kubectl");
-    if folder.is_empty() || !kubectl.exists() {
-        testing::report_skipped("kubectl", "it is not built", "run tests/control-plane/build.sh");
-        return;
-    }
+    let Some(programs) = testing::control_plane_tools() else { return };
+    let kubectl = programs.join("kubectl");
     let server = example();
     let path = format!("{}:{}", installed(&server), std::env::var("PATH").unwrap_or_default());
     let run = |arguments: &[&str]| {

@@ -1,7 +1,7 @@
 //! Reads the value of an `olm.constraint` in the order of upstream: size, fields and types, then ranges and rules.
 
 use fbc::catalog::MAX_CONSTRAINT_BYTES;
-use fbc::quote::go_quote;
+use fbc::go_quote;
 use serde_json::{Map, Value};
 
 use super::{Fault, ParsedRequirement, Predicate, get, json_type, package};

@@ -104,7 +104,7 @@ impl<'a> World<'a> {
         in_range || entry.replaces() == Some(&operator.name) || entry.skips().any(|name| name == operator.name)
     }
 
-    /// Returns the entries that can meet a requirement of an entry of a catalog (`None`: of an installed operator).
+    /// Returns the entries that can meet a requirement, those of the catalog `own` before others.
     pub(crate) fn candidates(
         &mut self,
         requirement: usize,
