@@ -11,12 +11,12 @@ use std::time::Instant;
 use ::metrics::Histogram;
 use apollo_compiler::executable;
 use fbc::Digest;
+use serving::SecondChanceCache;
 use sha2::{Digest as _, Sha256};
 
 use super::document::{Document, Schema};
 use super::errors::{Code, Error, Location};
 use super::limits::Limits;
-use super::second_chance::SecondChanceCache;
 use super::{Request, metrics};
 
 /// Memory of a parsed document in bytes, besides what grows with its text.

@@ -26,7 +26,7 @@
 //! | `suggestion` | names that may have been meant where a field is `null` |
 //! | `subscription` | events of subscriptions |
 //! | `response_key` | validators: names of responses before they are executed, also by URL |
-//! | `response_cache`, `second_chance` | cached responses; a bounded cache |
+//! | `response_cache` | cached responses |
 
 mod budget;
 mod coercion;
@@ -48,7 +48,6 @@ mod plan;
 mod prepared;
 mod response_cache;
 mod response_key;
-mod second_chance;
 mod server_info;
 mod subscription;
 mod suggestion;
@@ -82,7 +81,6 @@ pub use execute::Response;
 pub use executor::{MAX_WAIT, MAX_WAITING, MAX_WAITING_OF_PEER};
 pub use prepared::{EncodedResponse, PreparedRequest};
 pub use response_key::Validator;
-pub use second_chance::CacheUsage;
 pub use server_info::ServerInfo;
 pub use subscription::{RENEWAL_TIMEOUT, StreamLimits, Subscription, SubscriptionEvent};
 pub use suggestion::MAX_SUGGESTED_FIELDS;
@@ -183,7 +181,7 @@ impl Engine {
     }
 
     /// Bytes of cached responses, and the number of those that were evicted.
-    pub fn response_cache_usage(&self) -> CacheUsage {
+    pub fn response_cache_usage(&self) -> serving::CacheUsage {
         self.response_cache.usage()
     }
 

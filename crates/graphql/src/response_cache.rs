@@ -9,11 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use http_facts::coding::{Coding, CompressionLevel};
-use serving::{Encodings, Snapshot};
+use serving::{CacheUsage, Encodings, SecondChanceCache, Snapshot};
 
 use super::limits::Limits;
 use super::response_key::ResponseKey;
-use super::second_chance::{CacheUsage, SecondChanceCache};
 
 /// Memory of a cached response in bytes, besides its text.
 const BYTES_PER_RESPONSE: usize = 400;

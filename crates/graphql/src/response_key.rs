@@ -10,13 +10,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fbc::Digest;
 use serde_json::Map;
-use serving::{Revision, Snapshot};
+use serving::{Revision, SecondChanceCache, Snapshot};
 use sha2::{Digest as _, Sha256};
 
 use super::dependencies::ScopedCatalogs;
 use super::documents::ResolvedRequest;
 use super::limits::Limits;
-use super::second_chance::SecondChanceCache;
 
 /// Length of the truncated hash in a key, in bytes: long enough that two keys never collide by chance.
 const KEY_BYTES: usize = 16;

@@ -135,7 +135,8 @@ impl Context {
         if self.call == Call::ListCustomSchemas && !self.is_experimental {
             return Ok(stream::empty().boxed());
         }
-        let registry = Registry(self.choice.find(&snapshot)?);
+        let (served, bundles) = (self.choice.find(&snapshot)?, Arc::clone(&self.grpc.bundles));
+        let registry = Registry { served, bundles };
         drop(snapshot);
         if self.call.is_search() {
             let turn = self.grpc.turn(&self.grpc.searches).await;

@@ -1,6 +1,8 @@
 //! The `ClusterServiceVersion` that `opm serve` makes of an `olm.csv.metadata`, byte for byte: the fields of Go's structs in
 //! their order. Clients read it for display, and for what it owns and requires; it installs nothing.
 
+use std::ops::Range;
+
 use fbc::catalog::{Bundle, JsonValue, Package, WrongType};
 
 use crate::json::{push_escaped, quoted};
@@ -12,7 +14,7 @@ pub(crate) const OBJECT: &str = "olm.bundle.object";
 pub(crate) const METADATA: &str = "olm.csv.metadata";
 
 /// Maximum number of fields of an object that is read.
-const MAX_FIELDS: usize = 13;
+const MAX_FIELDS: usize = FIELDS.len();
 
 /// What a field holds.
 enum Shape {
@@ -85,21 +87,33 @@ const API: &[Field] = &[always("group", Text), always("version", Text), always("
 const LINK: &[Field] = &[unless_empty("name", Text), unless_empty("url", Text)];
 const MAINTAINER: &[Field] = &[unless_empty("name", Text), unless_empty("email", Text)];
 const INSTALL_MODE: &[Field] = &[always("type", Text), always("supported", Flag)];
-const RELATED_IMAGE: &[Field] = &[always("name", Text), always("image", Text)];
 
-const METADATA_FIELDS: &[Field] = &[unless_empty("labels", Map), unless_empty("annotations", Map)];
-const SPEC_FIELDS: [&[Field]; 5] = [
-    &[unless_empty("maturity", Text)],
-    &[always("crdDescriptions", Object(CRDS)), always("apiServiceDefinitions", Object(API_SERVICES))],
-    &[unless_empty("nativeAPIs", List(API)), unless_empty("minKubeVersion", Text), always("displayName", Text)],
-    &[
-        unless_empty("keywords", Texts),
-        unless_empty("maintainers", List(MAINTAINER)),
-        always("provider", Object(LINK)),
-        unless_empty("links", List(LINK)),
-    ],
-    &[unless_empty("installModes", List(INSTALL_MODE))],
+/// Fields of an `olm.csv.metadata` in the order in which they are written.
+const FIELDS: [Field; 14] = [
+    unless_empty("labels", Map),
+    unless_empty("annotations", Map),
+    unless_empty("maturity", Text),
+    always("crdDescriptions", Object(CRDS)),
+    always("apiServiceDefinitions", Object(API_SERVICES)),
+    unless_empty("nativeAPIs", List(API)),
+    unless_empty("minKubeVersion", Text),
+    always("displayName", Text),
+    unless_empty("description", Text),
+    unless_empty("keywords", Texts),
+    unless_empty("maintainers", List(MAINTAINER)),
+    always("provider", Object(LINK)),
+    unless_empty("links", List(LINK)),
+    unless_empty("installModes", List(INSTALL_MODE)),
 ];
+
+/// Places of the fields that its `metadata` has.
+const METADATA_FIELDS: Range<usize> = 0..2;
+
+/// Place of the description.
+const DESCRIPTION: usize = 8;
+
+/// Places of the fields that its `spec` has before the icon, and after it.
+const SPEC_FIELDS: [Range<usize>; 2] = [2..13, 13..14];
 
 /// Makes the `ClusterServiceVersion` of a bundle with one `olm.csv.metadata`.
 pub(crate) fn of_metadata(bundle: Bundle<'_>) -> Option<Vec<u8>> {
@@ -109,37 +123,37 @@ pub(crate) fn of_metadata(bundle: Bundle<'_>) -> Option<Vec<u8>> {
 }
 
 fn write(bundle: Bundle<'_>, metadata: JsonValue<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> {
-    let [maturity, definitions, names, people, modes] = SPEC_FIELDS;
+    let mut values = read_fields(metadata, &FIELDS)?;
+    let description = values[DESCRIPTION].map(JsonValue::text).transpose()?.filter(|text| !text.is_empty());
+    let description = description.or_else(|| bundle.package().description());
+    values[DESCRIPTION] = description.map(|text| JsonValue::new(text.raw()));
+    let write_part = |part: Range<usize>, out: &mut Vec<u8>| write_fields(&FIELDS[part.clone()], &values[part], out);
+    let [before_icon, after_icon] = SPEC_FIELDS;
+
     let head = r#"{"kind":"ClusterServiceVersion","apiVersion":"operators.coreos.com/v1alpha1","metadata":{"name":"#;
     out.extend_from_slice(head.as_bytes());
     push_escaped(&quoted(bundle.name()), out);
-    write_fields(metadata, METADATA_FIELDS, out)?;
+    write_part(METADATA_FIELDS, out)?;
     out.extend_from_slice(br#"},"spec":{"install":{"strategy":"deployment","spec":{"deployments":null}},"version":"#);
     push_escaped(&quoted(bundle.version().unwrap_or_default()), out);
-    write_fields(metadata, maturity, out)?;
-    write_fields(metadata, definitions, out)?;
-    write_fields(metadata, names, out)?;
-    write_description(bundle.package(), metadata, out)?;
-    write_fields(metadata, people, out)?;
+    write_part(before_icon, out)?;
     write_icon(bundle.package(), out)?;
-    write_fields(metadata, modes, out)?;
+    write_part(after_icon, out)?;
     out.extend_from_slice(br#","cleanup":{"enabled":false}"#);
-    let [images] = bundle.meta().blob().fields(["relatedImages"])?;
-    if let Some(images) = images {
-        write_field("relatedImages", &List(RELATED_IMAGE), false, Some(images), out)?;
-    }
+    write_related_images(bundle, out);
     out.extend_from_slice(br#"},"status":{"cleanup":{}}}"#);
     Ok(())
 }
 
-/// Writes the description of the bundle, or else that of its package.
-fn write_description(package: Package<'_>, metadata: JsonValue<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> {
-    let [own] = metadata.fields(["description"])?;
-    let own = own.map(JsonValue::text).transpose()?.filter(|text| !text.is_empty());
-    if let Some(text) = own.or_else(|| package.description()) {
-        write_field("description", &Text, false, Some(JsonValue::new(text.raw())), out)?;
+fn write_related_images(bundle: Bundle<'_>, out: &mut Vec<u8>) {
+    let images = bundle.related_images();
+    for (at, related) in images.iter().enumerate() {
+        out.extend_from_slice(if at == 0 { br#","relatedImages":[{"name":"# } else { br#",{"name":"# });
+        push_escaped(related.name.raw(), out);
+        out.extend_from_slice(br#","image":"#);
+        push_escaped(related.image.raw(), out);
+        out.extend_from_slice(if at + 1 == images.len() { b"}]" } else { b"}" });
     }
-    Ok(())
 }
 
 /// Writes the icon of the package, if it has one.
@@ -155,21 +169,26 @@ fn write_icon(package: Package<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> 
     Ok(())
 }
 
-/// Writes fields of an object, each behind a comma unless the object has just begun.
-fn write_fields(value: JsonValue<'_>, fields: &[Field], out: &mut Vec<u8>) -> Result<(), WrongType> {
-    let (mut names, mut found) = ([""; MAX_FIELDS], [None; MAX_FIELDS]);
+/// Reads the values of fields in one pass, by the places of the fields.
+fn read_fields<'t>(object: JsonValue<'t>, fields: &[Field]) -> Result<[Option<JsonValue<'t>>; MAX_FIELDS], WrongType> {
+    let (mut names, mut values) = ([""; MAX_FIELDS], [None; MAX_FIELDS]);
     names.iter_mut().zip(fields).for_each(|(name, field)| *name = field.key);
-    value.each_field(&names[..fields.len()], |at, value| {
+    object.each_field(&names[..fields.len()], |at, value| {
         let counts = value.raw() != b"null" || matches!(fields[at].shape, Any);
-        found[at] = if counts { Some(value) } else { found[at] };
+        values[at] = if counts { Some(value) } else { values[at] };
     })?;
-    fields.iter().zip(found).try_for_each(|(field, value)| {
+    Ok(values)
+}
+
+/// Writes fields of an object, each behind a comma unless the object has just begun.
+fn write_fields(fields: &[Field], values: &[Option<JsonValue<'_>>], out: &mut Vec<u8>) -> Result<(), WrongType> {
+    fields.iter().zip(values).try_for_each(|(field, value)| {
         let key = match field.key {
             "crdDescriptions" => "customresourcedefinitions",
             "apiServiceDefinitions" => "apiservicedefinitions",
             key => key,
         };
-        write_field(key, &field.shape, field.is_always, value, out)
+        write_field(key, &field.shape, field.is_always, *value, out)
     })
 }
 
@@ -232,7 +251,7 @@ fn write_value(shape: &Shape, value: JsonValue<'_>, out: &mut Vec<u8>) -> Result
 
 fn write_object(value: JsonValue<'_>, fields: &[Field], out: &mut Vec<u8>) -> Result<(), WrongType> {
     out.push(b'{');
-    write_fields(value, fields, out)?;
+    write_fields(fields, &read_fields(value, fields)?, out)?;
     out.push(b'}');
     Ok(())
 }

@@ -1,18 +1,22 @@
 //! JSON text as Go's encoder writes it where HTML could follow: `<`, `>` and `&` are escaped.
 
+use memchr::memchr3_iter;
+
 /// Appends canonical JSON text, escaped.
 pub(crate) fn push_escaped(json: &[u8], out: &mut Vec<u8>) {
     out.reserve(json.len());
-    for part in json.split_inclusive(|byte| matches!(byte, b'<' | b'>' | b'&')) {
-        let escape = match part.last() {
-            Some(b'<') => "\\u003c",
-            Some(b'>') => "\\u003e",
-            Some(b'&') => "\\u0026",
-            _ => "",
+    let mut written = 0;
+    for at in memchr3_iter(b'<', b'>', b'&', json) {
+        let escape = match json[at] {
+            b'<' => b"\\u003c",
+            b'>' => b"\\u003e",
+            _ => b"\\u0026",
         };
-        out.extend_from_slice(if escape.is_empty() { part } else { &part[..part.len() - 1] });
-        out.extend_from_slice(escape.as_bytes());
+        out.extend_from_slice(&json[written..at]);
+        out.extend_from_slice(escape);
+        written = at + 1;
     }
+    out.extend_from_slice(&json[written..]);
 }
 
 /// Returns a text as canonical JSON.

@@ -28,6 +28,8 @@ use axum::Router;
 use serving::Catalogs;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use registry::BundleCache;
+
 pub use calls::Refusal;
 pub use choice::CATALOG_METADATA;
 pub use custom_schemas::MAX_STRUCT_DEPTH;
@@ -39,6 +41,9 @@ pub const MAX_REQUEST_BYTES: usize = 64 * 1024;
 /// Maximum number of responses with bundles or blobs that are being sent; further calls wait. Each may hold one bundle with
 /// all its manifests.
 pub const LARGE_RESPONSES: usize = 256;
+
+/// Maximum number of bytes of encoded bundles that are cached.
+pub const CACHED_BUNDLE_BYTES: usize = 2 * 1024 * 1024;
 
 /// Maximum number of searches through a catalog at a time; further ones wait.
 pub const SEARCHES: usize = 2;
@@ -54,6 +59,7 @@ pub struct Grpc {
     catalog: Option<Arc<str>>,
     large: Arc<Semaphore>,
     searches: Arc<Semaphore>,
+    bundles: Arc<BundleCache>,
     metrics: Arc<GrpcMetrics>,
 }
 
@@ -65,6 +71,7 @@ impl Grpc {
             catalog: None,
             large: Arc::new(Semaphore::new(LARGE_RESPONSES)),
             searches: Arc::new(Semaphore::new(SEARCHES)),
+            bundles: Arc::new(BundleCache::new(usize::MAX, CACHED_BUNDLE_BYTES)),
             metrics: Arc::default(),
         }
     }

@@ -17,8 +17,10 @@ pub(crate) enum Message {
     PackageName(Arc<Served>, usize),
     /// `Package` of the package at a place.
     Package(Arc<Served>, usize),
-    /// `Bundle` of the entry at a place.
-    Bundle(Arc<Served>, usize, BundleForm),
+    /// A message that is written already and cached.
+    Shared(Arc<Vec<u8>>),
+    /// `Bundle` of the entry at a place, as lists show it.
+    Bundle(Arc<Served>, usize),
     /// `ChannelEntry` of the entry at a place.
     Entry(Arc<Served>, EntryMatch),
 }
@@ -38,7 +40,10 @@ impl Message {
             Self::Encoded(bytes) => out.put_slice(bytes),
             Self::PackageName(served, at) => write_text(1, served.content.catalog.package_at(*at).name(), out),
             Self::Package(served, at) => write_package(served.content.catalog.package_at(*at), out),
-            Self::Bundle(served, at, form) => write_bundle(served.content.catalog.entry_at(*at), *form, out),
+            Self::Shared(bytes) => out.put_slice(bytes),
+            Self::Bundle(served, at) => {
+                write_bundle(served.content.catalog.entry_at(*at), BundleForm::Listed, out);
+            }
             Self::Entry(served, found) => write_entry(served, *found, out),
         }
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use fbc::catalog::{Bundle, Channel, ChannelEntry, GroupVersionKind, Head, Package};
-use fbc::{Catalog, Severity, go_quote};
+use fbc::{Catalog, Digest, Severity, go_quote};
 use prost::Message as _;
-use serving::Served;
+use serving::{SecondChanceCache, Served};
 use tonic::Status;
 
-use crate::bundle::BundleForm;
+use crate::bundle::{BundleForm, write_bundle};
 use crate::csv;
 use crate::custom_schemas::{is_name, to_struct};
 use crate::message::{EntryMatch, Message};
@@ -17,15 +17,25 @@ use crate::wire::Request;
 /// The messages of a response, each written when it is its turn.
 pub(crate) type Messages = Box<dyn Iterator<Item = Message> + Send>;
 
+/// Memory of a cached bundle in bytes, besides its message.
+const BYTES_PER_CACHED_BUNDLE: usize = 200;
+
 /// Schemas whose blobs are typed objects.
 const TYPED_SCHEMAS: [&str; 4] = ["olm.package", "olm.channel", "olm.bundle", "olm.deprecations"];
 
+/// Encoded bundles with their manifests, by the digest of their content and the place of their channel entry. Reading one from
+/// its lines takes several times as long as sending it.
+pub(crate) type BundleCache = SecondChanceCache<(Digest, usize), Vec<u8>>;
+
 /// The catalog that a call is about.
-pub(crate) struct Registry(pub(crate) Arc<Served>);
+pub(crate) struct Registry {
+    pub(crate) served: Arc<Served>,
+    pub(crate) bundles: Arc<BundleCache>,
+}
 
 impl Registry {
     pub(crate) fn list_packages(&self) -> Messages {
-        let served = Arc::clone(&self.0);
+        let served = Arc::clone(&self.served);
         Box::new((0..self.catalog().packages().len()).filter_map(move |at| {
             let is_absent = !is_shown(served.content.catalog.package_at(at));
             if is_absent { None } else { Some(Message::PackageName(Arc::clone(&served), at)) }
@@ -34,7 +44,7 @@ impl Registry {
 
     pub(crate) fn get_package(&self, request: &Request) -> Result<Messages, Status> {
         let package = self.package(request.text(1))?;
-        Ok(one(Message::Package(Arc::clone(&self.0), package.place())))
+        Ok(one(Message::Package(Arc::clone(&self.served), package.place())))
     }
 
     pub(crate) fn get_bundle(&self, request: &Request) -> Result<Messages, Status> {
@@ -144,12 +154,12 @@ impl Registry {
         for channel in channels {
             ranges.extend(channel.entries().next().map(|first| first.place()..first.place() + channel.entries().len()));
         }
-        let served = Arc::clone(&self.0);
+        let served = Arc::clone(&self.served);
         let entries = ranges.into_iter().flat_map(move |range| {
             let mut entries: Vec<_> = range.collect();
             entries.sort_unstable_by_key(|at| served.content.catalog.entry_at(*at).name());
             let served = Arc::clone(&served);
-            entries.into_iter().map(move |at| Message::Bundle(Arc::clone(&served), at, BundleForm::Listed))
+            entries.into_iter().map(move |at| Message::Bundle(Arc::clone(&served), at))
         });
         Box::new(entries)
     }
@@ -167,7 +177,7 @@ impl Registry {
             }
         }
         let is_typed = TYPED_SCHEMAS.contains(&schema.as_str());
-        let served = Arc::clone(&self.0);
+        let served = Arc::clone(&self.served);
         let count = if is_typed { 0 } else { self.catalog().meta_count() };
         Ok(Box::new((0..count).filter_map(move |at| {
             let blob = served.content.catalog.meta_at(at);
@@ -178,7 +188,7 @@ impl Registry {
     }
 
     fn catalog(&self) -> &Catalog {
-        &self.0.content.catalog
+        &self.served.content.catalog
     }
 
     fn package(&self, name: &str) -> Result<Package<'_>, Status> {
@@ -191,11 +201,20 @@ impl Registry {
     }
 
     fn bundle(&self, entry: ChannelEntry<'_>) -> Messages {
-        one(Message::Bundle(Arc::clone(&self.0), entry.place(), BundleForm::Fetched))
+        let key = (self.served.content.digest, entry.place());
+        let bundle = self.bundles.get(&key).unwrap_or_else(|| {
+            let mut message = Vec::new();
+            write_bundle(entry, BundleForm::Fetched, &mut message);
+            message.shrink_to_fit();
+            let message = Arc::new(message);
+            self.bundles.insert(key, &message, message.len() + BYTES_PER_CACHED_BUNDLE);
+            message
+        });
+        one(Message::Shared(bundle))
     }
 
     fn found(&self, matches: Vec<EntryMatch>) -> Messages {
-        let served = Arc::clone(&self.0);
+        let served = Arc::clone(&self.served);
         Box::new(matches.into_iter().map(move |found| Message::Entry(Arc::clone(&served), found)))
     }
 

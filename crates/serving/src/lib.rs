@@ -5,6 +5,7 @@
 
 mod history;
 mod name;
+mod second_chance;
 mod status;
 mod visibility;
 
@@ -22,6 +23,7 @@ use tokio::sync::watch;
 
 pub use history::{History, RememberedContent};
 pub use name::{CatalogName, InvalidName};
+pub use second_chance::{CacheUsage, SecondChanceCache};
 pub use status::{FailureReason, LoadFailure, LoadStatus, LoadStatuses};
 pub use visibility::{Caller, NARROWED_SNAPSHOTS, Renewal, Visibility};
 

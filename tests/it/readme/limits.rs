@@ -333,6 +333,7 @@ fn kube_api_and_grpc_limits() -> Vec<(&'static str, String)> {
         ("gRPC pong", seconds(http2.ping_timeout)),
         ("gRPC request", grpc::MAX_REQUEST_BYTES.to_string()),
         ("gRPC responses", grpc::LARGE_RESPONSES.to_string()),
+        ("gRPC bundle cache", grpc::CACHED_BUNDLE_BYTES.to_string()),
         ("gRPC searches", grpc::SEARCHES.to_string()),
         ("gRPC response", seconds(grpc::STREAM_TIME)),
         ("custom schema depth", grpc::MAX_STRUCT_DEPTH.to_string()),

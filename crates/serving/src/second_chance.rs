@@ -6,12 +6,13 @@
 
 use std::borrow::Borrow;
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A cache of values, each with its size in bytes.
-pub(super) struct SecondChanceCache<K, V> {
+pub struct SecondChanceCache<K, V> {
     max_entries: usize,
     max_bytes: usize,
     state: RwLock<Entries<K, V>>,
@@ -41,15 +42,21 @@ struct Entry<V> {
     used: AtomicBool,
 }
 
+impl<K: Clone + Eq + Hash, V> fmt::Debug for SecondChanceCache<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SecondChanceCache").field("usage", &self.usage()).finish_non_exhaustive()
+    }
+}
+
 impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
     /// Creates a cache with a maximum number of entries and a maximum total size in bytes.
-    pub(super) fn new(max_entries: usize, max_bytes: usize) -> Self {
+    pub fn new(max_entries: usize, max_bytes: usize) -> Self {
         let entries = Entries { by_key: HashMap::new(), queue: VecDeque::new(), bytes: 0, evictions: 0 };
         Self { max_entries, max_bytes, state: RwLock::new(entries) }
     }
 
     /// Returns a value and marks it as used.
-    pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<Arc<V>>
+    pub fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<Arc<V>>
     where
         K: Borrow<Q>,
     {
@@ -63,13 +70,13 @@ impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
     }
 
     /// What the cache holds now.
-    pub(super) fn usage(&self) -> CacheUsage {
+    pub fn usage(&self) -> CacheUsage {
         let entries = self.state.read().unwrap_or_else(PoisonError::into_inner);
         CacheUsage { bytes: entries.bytes, evictions: entries.evictions }
     }
 
     /// Inserts a value of so many bytes, unless it alone exceeds the cache or the key is already cached.
-    pub(super) fn insert(&self, key: K, value: &Arc<V>, bytes: usize) {
+    pub fn insert(&self, key: K, value: &Arc<V>, bytes: usize) {
         if bytes > self.max_bytes || self.max_entries == 0 {
             return;
         }
@@ -86,7 +93,7 @@ impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
     }
 
     /// Evicts every entry for whose key `is_current` is false.
-    pub(super) fn retain(&self, mut is_current: impl FnMut(&K) -> bool) {
+    pub fn retain(&self, mut is_current: impl FnMut(&K) -> bool) {
         let mut entries = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let Entries { by_key, queue, bytes, evictions } = &mut *entries;
         let mut evicted = Vec::new();
@@ -105,7 +112,7 @@ impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
     }
 
     /// Adds so many bytes to the size of an entry.
-    pub(super) fn grow(&self, key: &K, bytes: usize) {
+    pub fn grow(&self, key: &K, bytes: usize) {
         let mut entries = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let Some(entry) = entries.by_key.get_mut(key) else { return };
         entry.bytes += bytes;
