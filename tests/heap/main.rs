@@ -1,7 +1,8 @@
-//! How much memory loading takes at most, counted by the allocator: hostile files, each with as many as possible of what
-//! costs most. Each case is loaded by a process of its own, because an allocator counts all that its process does.
+//! How much memory loading and solving take at most, counted by the allocator: hostile files, each with as many as possible of
+//! what costs most. Each case is loaded by a process of its own, because an allocator counts all that its process does.
 
 mod cases;
+mod solving;
 
 use std::alloc::System;
 use std::env;
@@ -12,7 +13,8 @@ use std::process::Command;
 use cap::Cap;
 use fbc::Outline;
 use images::{Registries, RegistrySettings};
-use loading::{Source, SourceSpec, load_once};
+use loading::{LoadError, Source, SourceSpec, load_once};
+use serving::Content;
 use testing::Folders;
 
 use cases::{CASES, Case};
@@ -54,7 +56,7 @@ fn loading_takes_at_most_sixteen_bytes_of_memory_for_each_byte_and_64_mib() {
             bytes += path.len() + text.len();
             folders.write(&format!("catalog/{path}"), text);
         }
-        let (peak, found) = run(&folders.path("catalog"));
+        let (peak, found) = run(NAME, &folders.path("catalog"));
         let most = PER_BYTE * bytes + FREE;
         println!(
             "{name}: {} KiB of files, {} KiB of memory, at most {}: {found}",
@@ -69,10 +71,10 @@ fn loading_takes_at_most_sixteen_bytes_of_memory_for_each_byte_and_64_mib() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// Loads files in another process. Returns the bytes of memory that this takes at most, and the outcome.
-fn run(folder: &Path) -> (usize, String) {
+/// Runs a test with these files in another process. Returns the bytes of memory that this takes at most, and the outcome.
+fn run(test: &str, folder: &Path) -> (usize, String) {
     let program = env::current_exe().expect("this program has a path");
-    let output = Command::new(program).args(["--exact", NAME, "--nocapture"]).env(LOAD, folder).output();
+    let output = Command::new(program).args(["--exact", test, "--nocapture"]).env(LOAD, folder).output();
     let output = output.expect("this program can be started");
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find_map(|line| line.strip_prefix("peak ")).unwrap_or_else(|| panic!("{output:?}"));
@@ -82,13 +84,7 @@ fn run(folder: &Path) -> (usize, String) {
 
 /// Loads files and prints what was on the heap at most, and what became of them.
 fn load(folder: &Path) {
-    let registries = Registries::new(RegistrySettings::default()).expect("nothing is set");
-    let source = Source::parse(folder.to_str().expect("the path is UTF-8"), Path::new("")).expect("a source");
-    let store = folder.with_file_name("store");
-    fs::create_dir(&store).expect("the folder can be written to");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
-    let loaded = runtime.block_on(load_once(&SourceSpec::once(source, registries), &store, |_, _, _| ()));
-    let outcome = match loaded {
+    let outcome = match read(folder) {
         Ok(content) => {
             // What a server does with a content just after it is published.
             content.catalog.prepare();
@@ -102,4 +98,14 @@ fn load(folder: &Path) {
         Err(error) => error.chain(),
     };
     println!("\npeak {} {outcome}", HEAP.max_allocated());
+}
+
+/// Loads files.
+fn read(folder: &Path) -> Result<Content, LoadError> {
+    let registries = Registries::new(RegistrySettings::default()).expect("nothing is set");
+    let source = Source::parse(folder.to_str().expect("the path is UTF-8"), Path::new("")).expect("a source");
+    let store = folder.with_file_name("store");
+    fs::create_dir(&store).expect("the folder can be written to");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+    runtime.block_on(load_once(&SourceSpec::once(source, registries), &store, |_, _, _| ()))
 }
