@@ -23,9 +23,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "http"))
 from machine import corpus  # noqa: E402 the folder is named a line above
-from packageserver import loopback_up, start, start_control_plane, wait_for, wait_until  # noqa: E402
+from packageserver import enter_namespaces, start, start_control_plane, wait_for, wait_until  # noqa: E402
 
-INSIDE = "CATALOGQL_BENCH_INSIDE"
 SERVER, NAMESPACE, NAME, LABEL = 8080, "olmv1-system", "catalogd-service", {"app.kubernetes.io/name": "catalogql"}
 
 # What must hold: how many times less than kubectl-operator.
@@ -34,13 +33,11 @@ ROUNDS = 5
 
 
 def main():
-    if INSIDE not in os.environ:
-        os.execvpe("unshare", ["unshare", "--net", sys.executable, *sys.argv], {**os.environ, INSIDE: "1"})
+    enter_namespaces()
     server, plugin = map(os.path.abspath, sys.argv[1:3])
     package = sys.argv[3] if len(sys.argv) > 3 else "project-quay"
     operator = os.environ["KUBECTL_OPERATOR"]
     programs, kubelet = (where(*script) for script in (["build.sh"], ["program.sh", "kubelet"]))
-    loopback_up()
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         kubectl = start_control_plane(stack, programs, folder)

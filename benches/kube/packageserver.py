@@ -48,25 +48,18 @@ COUNTS = {"list": (10, 100), "compressed list": (10, 100), "package": (50, 5000)
 
 
 def main():
-    if INSIDE not in os.environ:
-        os.execvpe("unshare", ["unshare", "--net", "--mount", sys.executable, *sys.argv], {**os.environ, INSIDE: "1"})
+    enter_namespaces()
     server, theirs, opm = os.path.abspath(sys.argv[1]), os.environ["PACKAGE_SERVER"], os.environ["OPM"]
-    control_plane = os.path.join(HERE, "../../tests/control-plane/build.sh")
-    programs = subprocess.run([control_plane, "--where"], check=True, capture_output=True, text=True).stdout.strip()
-    loopback_up()
+    programs = control_plane_programs()
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         catalog = valid_packages(opm, corpus("community"), f"{folder}/catalog")
         kubectl = start_control_plane(stack, programs, folder)
         token = set_up(kubectl, folder)
-        registry = start(stack, folder, "opm", [
-            opm, "serve", catalog, "-p", str(REGISTRY), "--cache-dir", f"{folder}/cache",
-            "--cache-enforce-integrity=false", "-t", f"{folder}/termination"])
+        create_source(kubectl, "community", REGISTRY)
+        registry = start_opm(stack, folder, opm, catalog)
         wait_for(REGISTRY, 900)
-        environment = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(API)}
-        package_server = start(stack, folder, "package-server", [
-            theirs, "--secure-port", str(THEIRS), "--global-namespace", "olm",
-            "--tls-cert-file", f"{folder}/tls.crt", "--tls-private-key-file", f"{folder}/tls.key"], environment)
+        package_server = start_package_server(stack, folder, theirs)
         ours = start(stack, folder, "catalogql", [
             server, "serve", "--listen=127.0.0.1:0", f"--kube-api-listen=127.0.0.1:{OURS}", "--kube-api-auth=delegated",
             "--store", f"{folder}/store", "--tls-cert-file", f"{folder}/tls.crt",
@@ -79,10 +72,18 @@ def main():
             anonymous(package_server.pid) + anonymous(registry.pid), anonymous(ours.pid)])
 
 
-def loopback_up():
+def enter_namespaces():
+    """Goes on in network and mount namespaces of its own, with a loopback device."""
+    if INSIDE not in os.environ:
+        os.execvpe("unshare", ["unshare", "--net", "--mount", sys.executable, *sys.argv], {**os.environ, INSIDE: "1"})
     with socket.socket() as any_socket:
         # SIOCSIFFLAGS with IFF_UP and IFF_RUNNING.
         fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))
+
+
+def control_plane_programs():
+    script = os.path.join(HERE, "../../tests/control-plane/build.sh")
+    return subprocess.run([script, "--where"], check=True, capture_output=True, text=True).stdout.strip()
 
 
 def valid_packages(opm, catalog, folder):
@@ -109,6 +110,19 @@ def start(stack, folder, name, command, environment=None):
 
     stack.callback(stop)
     return process
+
+
+def start_opm(stack, folder, opm, catalog):
+    return start(stack, folder, "opm", [
+        opm, "serve", catalog, "-p", str(REGISTRY), "--cache-dir", f"{folder}/cache",
+        "--cache-enforce-integrity=false", "-t", f"{folder}/termination"])
+
+
+def start_package_server(stack, folder, program):
+    environment = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(API)}
+    return start(stack, folder, "package-server", [
+        program, "--secure-port", str(THEIRS), "--global-namespace", "olm",
+        "--tls-cert-file", f"{folder}/tls.crt", "--tls-private-key-file", f"{folder}/tls.key"], environment)
 
 
 def wait_until(what, condition, seconds=120):
@@ -195,13 +209,6 @@ def set_up(kubectl, folder):
     for kind, scope, version in [("CatalogSource", "Namespaced", "v1alpha1"), ("OLMConfig", "Cluster", "v1")]:
         define(kubectl, kind, scope, version)
     kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
-    kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps({
-        "apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource",
-        "metadata": {"name": "community", "namespace": "olm"},
-        "spec": {"sourceType": "grpc", "address": f"127.0.0.1:{REGISTRY}", "displayName": "Community"}}))
-    # What olm-operator writes when the registry is there.
-    status = json.dumps({"status": {"registryService": {"protocol": "grpc", "port": str(REGISTRY)}}})
-    kubectl("patch", "catalogsource", "community", "-n", "olm", "--subresource=status", "--type=merge", "-p", status)
     token = kubectl("create", "token", "server", "-n", "olm", "--duration=24h").strip()
     write_kubeconfig(folder, {"token": token}, "kubeconfig")
     os.makedirs(POD, exist_ok=True)
@@ -212,6 +219,17 @@ def set_up(kubectl, folder):
         with open(f"{POD}/{name}", "w", encoding="ascii") as file:
             file.write(text)
     return token
+
+
+def create_source(kubectl, name, port):
+    """Creates a CatalogSource for the registry on a port."""
+    kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps({
+        "apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource",
+        "metadata": {"name": name, "namespace": "olm"},
+        "spec": {"sourceType": "grpc", "address": f"127.0.0.1:{port}", "displayName": "Community"}}))
+    # What olm-operator writes when the registry is there.
+    status = json.dumps({"status": {"registryService": {"protocol": "grpc", "port": str(port)}}})
+    kubectl("patch", "catalogsource", name, "-n", "olm", "--subresource=status", "--type=merge", "-p", status)
 
 
 def define(kubectl, kind, scope, version):

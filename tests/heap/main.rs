@@ -76,8 +76,8 @@ fn run(test: &str, folder: &Path) -> (usize, String) {
     let program = env::current_exe().expect("this program has a path");
     let output = Command::new(program).args(["--exact", test, "--nocapture"]).env(LOAD, folder).output();
     let output = output.expect("this program can be started");
-    let text = String::from_utf8_lossy(&output.stdout);
-    let line = text.lines().find_map(|line| line.strip_prefix("peak ")).unwrap_or_else(|| panic!("{output:?}"));
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let line = printed.lines().find_map(|line| line.strip_prefix("peak ")).unwrap_or_else(|| panic!("{output:?}"));
     let (peak, outcome) = line.split_once(' ').expect("the outcome follows");
     (peak.parse().expect("a number"), outcome.to_owned())
 }
