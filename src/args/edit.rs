@@ -7,7 +7,7 @@ use edit::bundle::Migration;
 use edit::operation::ReplacedPolicy;
 use edit::template::TemplateKind;
 
-use super::{ImageArgs, OutputFormat};
+use super::{ImageArgs, OutputFormat, RegistryArgs};
 
 /// Flags of `render`.
 #[derive(Debug, clap::Args)]
@@ -26,6 +26,19 @@ pub struct RenderArgs {
     pub output: BlobFormat,
     #[command(flatten)]
     pub images: ImageArgs,
+}
+
+/// Flags of `push`.
+#[derive(Debug, clap::Args)]
+pub struct PushArgs {
+    /// Directory of the catalog
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub directory: PathBuf,
+    /// Where the image is pushed to, such as quay.io/me/catalog:latest
+    #[arg(value_name = "IMAGE")]
+    pub image: String,
+    #[command(flatten)]
+    pub registries: RegistryArgs,
 }
 
 /// Flags of `render-template`.
