@@ -182,9 +182,9 @@ fn failures_that_pass_are_tried_again_and_others_are_told() {
             "the registry names no valid place for an upload",
         ),
         (
-            |request| match request.is_blob() {
-                false => respond(405, &[], r#"{"errors":[{"code":"DENIED","message":"read only"}]}"#),
-                true => ProxyAction::Forward,
+            |request| {
+                let denied = r#"{"errors":[{"code":"DENIED","message":"read only"}]}"#;
+                if request.is_blob() { ProxyAction::Forward } else { respond(405, &[], denied) }
             },
             "HTTP status 405: read only",
         ),

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use fbc::Digest;
+use fbc::ignore::compare_paths;
 use fbc::read::{FileReader, ReadError, ReadEvent, ReadLimits};
 use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
 
 use crate::content::Content;
 use crate::format::Format;
@@ -143,6 +146,49 @@ impl SourceFile {
         }
         out
     }
+}
+
+/// Returns the canonical lines of a file, each with its line feed.
+pub fn canonical(path: &str, bytes: &[u8]) -> Result<String, FileError> {
+    let mut reader = FileReader::new(ReadLimits { depth: MAX_DEPTH, ..ReadLimits::default() });
+    reader.push(bytes);
+    reader.finish();
+    let mut lines = Vec::with_capacity(bytes.len());
+    loop {
+        match reader.next().map_err(|error| FileError { path: path.to_owned(), error })? {
+            ReadEvent::Blob(blob) => {
+                lines.extend_from_slice(blob.line.trim_ascii_end());
+                lines.push(b'\n');
+            }
+            ReadEvent::Notice(_) => {}
+            ReadEvent::NeedInput | ReadEvent::End => break,
+        }
+    }
+    // The reader writes valid text.
+    Ok(String::from_utf8(lines).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+/// Returns the digest of the content that files have: that of their canonical lines, in the order of the files.
+pub fn digest(files: &[SourceFile]) -> Digest {
+    let mut hash = Sha256::new();
+    for line in files.iter().flat_map(SourceFile::lines) {
+        hash.update(line);
+        hash.update("\n");
+    }
+    Digest::new(hash.finalize().into())
+}
+
+/// Returns files as they are after changes, in catalog order.
+pub fn changed(files: &[SourceFile], changes: &[FileChange]) -> Result<Vec<SourceFile>, FileError> {
+    let is_changed = |file: &&SourceFile| changes.iter().any(|change| change.path == file.path);
+    let mut all: Vec<_> = files.iter().filter(|file| !is_changed(file)).cloned().collect();
+    for change in changes {
+        if let Some(after) = &change.after {
+            all.push(SourceFile::read(&change.path, after.clone())?);
+        }
+    }
+    all.sort_by(|a, b| compare_paths(&a.path, &b.path));
+    Ok(all)
 }
 
 /// Makes a content of the blobs of files, in their order.

@@ -1,9 +1,12 @@
 //! Writes blobs to files as `opm` does: JSON with four spaces and fields in the order of their schema, YAML with sorted
 //! keys.
 
+mod line;
 mod yaml;
 
 use crate::value::{Members, Value, write_text};
+
+pub use line::Line;
 
 /// Format of a file of blobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
