@@ -39,10 +39,10 @@ pub use server::{CertificateArgs, ServerArgs, ServiceName, TlsArgs};
 pub use solve::{PolicyArg, SolveArgs, SolveOutput, WantedArg};
 pub use validate::{ValidateArgs, ValidateOutput};
 pub(crate) use values::parse_installed;
-pub use values::{ByteSize, InstalledArg};
+pub use values::{ByteSize, EditableArg, InstalledArg};
 
 pub(crate) use values::parse_duration;
-use values::parse_external_address;
+use values::{parse_editable, parse_external_address};
 
 /// The version, with the commit that it was built from if that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
@@ -155,8 +155,12 @@ pub enum Command {
 pub struct ServeArgs {
     /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
     /// part of the path unless NAME says otherwise
-    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required_unless_present = "config")]
+    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath)]
+    #[arg(required_unless_present_any = ["config", "editable"])]
     pub sources: Vec<String>,
+    /// Catalog in a directory that requests to `/catalogs/NAME/edits` change. May be repeated
+    #[arg(long, value_name = "NAME=DIR", value_parser = parse_editable)]
+    pub editable: Vec<EditableArg>,
     /// More catalogs, with priorities, labels, display names and publishers, and flags by their names in camel case (YAML)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,

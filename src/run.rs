@@ -6,6 +6,7 @@ mod configuration;
 mod controller;
 mod diff;
 mod edit;
+mod edits;
 mod graph;
 mod grpc;
 mod kube_api;

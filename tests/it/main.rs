@@ -12,6 +12,7 @@ mod corpus;
 mod deploy;
 mod descriptions;
 mod documents;
+mod editable;
 mod edits;
 mod forward_compat;
 mod fuzz;
