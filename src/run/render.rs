@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use edit::Value;
-use edit::bundle::{BundleFile, BundleFiles, MAX_FILE_BYTES, Migration, RenderedBundle, migrate, with_manifests_last};
+use edit::bundle::{BundleFile, BundleFiles, MAX_FILE_BYTES, Migration, RenderedBundle, arranged, migrate};
 use edit::file::canonical;
 use edit::format::Line;
 use edit::meta::{Meta, Place};
@@ -88,7 +88,7 @@ impl Printing {
         let may_copy = self.format == edit::Format::Json && self.migration == Migration::None;
         for blob in blobs {
             if !may_copy || !blob.line.as_ref().is_some_and(|line| line.write(&mut text)) {
-                let value = with_manifests_last(Meta::read(0, blob.text).value()?);
+                let value = arranged(Meta::read(0, blob.text).value()?);
                 self.format.write(&migrated(value, self.migration), &mut text);
             }
         }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::content::Content;
-use crate::format::Format;
+use crate::format::{Format, write_compact};
 use crate::meta::Meta;
 use crate::value::{MAX_DEPTH, Value};
 
@@ -124,7 +124,7 @@ impl SourceFile {
                     out.pop();
                 }
                 // Where each blob has one line, a changed one has too.
-                (Some(blob), Format::Json) => blob.write(&mut out),
+                (Some(blob), Format::Json) => write_compact(blob, &mut out),
                 (None, Format::Yaml) => {}
                 (None, Format::Json) => {
                     at += self.bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -355,6 +355,8 @@ mod tests {
             String::from_utf8(file.with(&[(index, blob.cloned())].into(), &[]).unwrap()).unwrap()
         };
         assert_eq!(with(2, Some(&blob)), text.replace("{\"schema\":\"y\"}", "{\"schema\":\"z\"}"));
+        let package = Value::object([("name", Value::text("b")), ("schema", Value::text("olm.package"))]);
+        assert_eq!(with(0, Some(&package)), text.replace("\"a\"} {", "\"b\"} {"), "in the order of opm");
         assert_eq!(with(1, Some(&blob)).matches("{\n    \"schema\": \"z\"\n}\n").count(), 1);
         assert_eq!(with(1, None), "{\"schema\":\"olm.package\",\"name\":\"a\"} {\"schema\":\"y\"}");
     }

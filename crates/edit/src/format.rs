@@ -139,6 +139,35 @@ fn write_json(value: &Value, shape: &Shape, depth: usize, out: &mut String) {
     }
 }
 
+/// Appends a blob as JSON without white space, its fields in the order in which `opm` writes them.
+pub(crate) fn write_compact(blob: &Value, out: &mut String) {
+    write_compact_json(blob, shape_of(blob.str("schema")), out);
+}
+
+fn write_compact_json(value: &Value, shape: &Shape, out: &mut String) {
+    match value {
+        Value::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                out.push_str(if at == 0 { "" } else { "," });
+                write_compact_json(item, shape, out);
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            out.push('{');
+            for (at, (key, value, shape)) in in_order(members, shape).enumerate() {
+                out.push_str(if at == 0 { "" } else { "," });
+                write_text(out, key);
+                out.push(':');
+                write_compact_json(value, shape, out);
+            }
+            out.push('}');
+        }
+        plain => plain.write(out),
+    }
+}
+
 fn in_order<'v>(members: &'v Members, shape: &Shape) -> impl Iterator<Item = (&'v String, &'v Value, &'static Shape)> {
     let listed = shape.0.iter().filter_map(|(key, shape)| {
         let (key, value) = members.get_key_value(*key)?;

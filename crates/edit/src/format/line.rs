@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use memchr::memchr2;
 
-use super::{PROPERTY, SORTED, Shape, begin_line, end_line, shape_of};
-use crate::bundle::is_large_property;
+use super::{SORTED, Shape, begin_line, end_line, shape_of};
+use crate::bundle::is_large_property as is_large;
 
 /// A canonical line with its members.
 #[derive(Clone, Debug)]
@@ -45,8 +45,8 @@ impl<'l> Line<'l> {
         (!text.contains('\\')).then_some(text)
     }
 
-    /// Appends the line as `opm render` writes it, the manifests of a bundle behind its other properties. Returns whether
-    /// that was possible; nothing is appended otherwise.
+    /// Appends the line as `opm render` writes it, a bundle [arranged](crate::bundle::arranged). Returns whether that was
+    /// possible; nothing is appended otherwise.
     pub fn write(&self, out: &mut String) -> bool {
         let length = out.len();
         let schema = self.str("schema").unwrap_or_default();
@@ -87,11 +87,12 @@ fn write_members(
         begin_line(at, depth + 1, out);
         out.extend(["\"", key, "\": "]);
         let mut cursor = Cursor { text, at: range.start };
-        if is_bundle && *key == "properties" {
-            cursor.write_properties(depth + 1, out)?;
-        } else {
-            cursor.write(shape, depth + 1, out)?;
-        }
+        let written = match *key {
+            "properties" if is_bundle => cursor.write_sorted(shape, "{\"type\":\"", is_large, depth + 1, out),
+            "relatedImages" if is_bundle => cursor.write_sorted(shape, "{\"image\":\"", |image| image, depth + 1, out),
+            _ => cursor.write(shape, depth + 1, out),
+        };
+        written?;
     }
     if members.is_empty() {
         out.push('}');
@@ -260,30 +261,38 @@ impl<'l> Cursor<'l> {
         Ok(true)
     }
 
-    /// Writes the properties of a bundle, those with manifests last.
-    fn write_properties(&mut self, depth: usize, out: &mut String) -> Result<(), Unusual> {
+    /// Writes an array of objects sorted by what their first members say, whose text begins in this way: keys are sorted,
+    /// so that others would stand in front of that member in an unusual object.
+    fn write_sorted<K: Ord>(
+        &mut self,
+        shape: &'static Shape,
+        begin: &str,
+        order: impl Fn(&'l str) -> K,
+        depth: usize,
+        out: &mut String,
+    ) -> Result<(), Unusual> {
         let start = self.at;
         if !self.eat(b'[') || self.eat(b']') {
             self.at = start;
-            return self.write(&PROPERTY, depth, out);
+            return self.write(shape, depth, out);
         }
-        let (mut small, mut large) = (Vec::new(), Vec::new());
+        let mut items = Vec::new();
         loop {
             let start = self.at;
             self.skip()?;
-            // Keys are sorted, so that others would stand in front of the type of an unusual property.
-            let rest = self.text[start..self.at].strip_prefix("{\"type\":\"").ok_or(Unusual)?;
-            let kind = rest.split('"').next().unwrap_or_default();
-            if is_large_property(kind) { &mut large } else { &mut small }.push(start);
+            let first = self.text[start..self.at].strip_prefix(begin).and_then(|rest| rest.split('"').next());
+            let first = first.filter(|text| !text.contains('\\')).ok_or(Unusual)?;
+            items.push((order(first), start));
             if self.eat(b']') {
                 break;
             }
             self.expect(b',')?;
         }
+        items.sort_by(|(a, _), (b, _)| a.cmp(b));
         out.push('[');
-        for (at, start) in small.into_iter().chain(large).enumerate() {
+        for (at, (_, start)) in items.into_iter().enumerate() {
             begin_line(at, depth + 1, out);
-            Cursor { text: self.text, at: start }.write(&PROPERTY, depth + 1, out)?;
+            Cursor { text: self.text, at: start }.write(shape, depth + 1, out)?;
         }
         end_line(depth, out);
         out.push(']');
@@ -295,14 +304,14 @@ impl<'l> Cursor<'l> {
 mod tests {
     use super::*;
     use crate::Format;
-    use crate::bundle::with_manifests_last;
+    use crate::bundle::arranged;
     use crate::format::with_usual_keys;
     use crate::value::Value;
 
     /// What is written of a line by way of its value.
     fn expected(line: &str) -> String {
         let mut out = String::new();
-        Format::Json.write(&with_manifests_last(with_usual_keys(&Value::parse(line).unwrap())), &mut out);
+        Format::Json.write(&arranged(with_usual_keys(&Value::parse(line).unwrap())), &mut out);
         out
     }
 
@@ -323,7 +332,7 @@ mod tests {
             r#"{"defaultChannel":"a","description":"d","icon":{"base64data":"eA==","mediatype":"m"},"name":"p","schema":"olm.package"}"#,
             r#"{"entries":[{"name":"a","replaces":"b","skipRange":"<1","skips":["c","d"]},{"name":"b"}],"name":"c","package":"p","schema":"olm.channel"}"#,
             r#"{"image":"i","name":"n","package":"p","properties":[{"type":"olm.csv.metadata","value":{"b":1,"c":[]}},{"type":"olm.gvk","value":{"group":"g"}},{"extra":0,"type":"x","value":0}],"schema":"olm.bundle"}"#,
-            r#"{"image":"i","name":"n","package":"p","properties":[{"type":"olm.bundle.object","value":{}},{"type":"olm.csv.metadata","value":1},{"type":"a","value":2}],"relatedImages":[{"image":"i","name":"n"},{"image":"j"}],"schema":"olm.bundle","x":1}"#,
+            r#"{"image":"i","name":"n","package":"p","properties":[{"type":"olm.bundle.object","value":{}},{"type":"olm.csv.metadata","value":1},{"type":"a","value":2}],"relatedImages":[{"image":"j","name":"n"},{"image":"i"},{"image":"i","name":"m"}],"schema":"olm.bundle","x":1}"#,
             r#"{"image":"i","properties":[],"relatedImages":[],"schema":"olm.bundle"}"#,
             r#"{"image":"i","properties":null,"schema":"olm.bundle"}"#,
             r#"{"entries":[{"message":"m","reference":{"name":"n","schema":"olm.bundle"}}],"package":"p","schema":"olm.deprecations"}"#,

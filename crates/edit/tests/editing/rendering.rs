@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use edit::bundle::{BundleFile, BundleFiles, Migration, migrate, render, with_manifests_last};
+use edit::bundle::{BundleFile, BundleFiles, Migration, arranged, migrate, render};
 use edit::file::SourceFile;
 use edit::format::Line;
 use edit::meta::sort;
@@ -79,7 +79,7 @@ fn output(inputs: &BTreeMap<String, Option<String>>, args: &[String]) -> String 
     sort(&mut metas);
     let mut out = String::new();
     for meta in &metas {
-        let blob = with_manifests_last(meta.value().unwrap());
+        let blob = arranged(meta.value().unwrap());
         let mut copied = String::new();
         if Line::new(&meta.line).is_some_and(|line| line.write(&mut copied)) {
             let mut written = String::new();
