@@ -101,7 +101,7 @@ pub enum Command {
     /// Push the files of a catalog to a registry, as an image that catalogd and OLM v0 read
     ///
     /// Prints the reference of the image by its digest, which depends on the files alone. A catalog that `opm validate` would
-    /// refuse is not pushed.
+    /// refuse is not pushed unless that is asked for.
     Push(PushArgs),
     /// Print the blobs of a template (`olm.template.basic`, `olm.semver`, `olm.template.substitutes`)
     RenderTemplate(RenderTemplateArgs),

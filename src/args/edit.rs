@@ -37,6 +37,9 @@ pub struct PushArgs {
     /// Where the image is pushed to, such as quay.io/me/catalog:latest
     #[arg(value_name = "IMAGE")]
     pub image: String,
+    /// Push a catalog that `opm validate` would refuse; its files must be readable all the same
+    #[arg(long)]
+    pub skip_validation: bool,
     #[command(flatten)]
     pub registries: RegistryArgs,
 }

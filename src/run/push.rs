@@ -14,7 +14,7 @@ use super::once;
 use super::output::{count, ignore_closed_pipe};
 use super::registries::RegistryAccess;
 use super::sources::SourceReference;
-use crate::args::{ImageArgs, PushArgs, RegistryArgs};
+use crate::args::{ImageArgs, PushArgs};
 
 /// A file of a listing as a reader.
 struct ListedReader(OpenFile);
@@ -25,7 +25,7 @@ pub(super) fn push(args: &PushArgs) -> anyhow::Result<ExitCode> {
     let to = RegistryReference::parse(to)?;
     let scratch = tempfile::tempdir().context("cannot create a temporary folder")?;
     let pushing = || format!("cannot push the catalog in `{}`", args.directory.display());
-    let image = pack(&args.directory, &args.registries, scratch.path()).with_context(pushing)?;
+    let image = pack(args, scratch.path()).with_context(pushing)?;
     let registries = RegistryAccess::default().update(&args.registries, true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let pinned = runtime.block_on(registries.push(&to, &image))?;
@@ -34,9 +34,10 @@ pub(super) fn push(args: &PushArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Packs the files that `.indexignore` leaves in, if they are a valid catalog.
-fn pack(directory: &Path, registries: &RegistryArgs, scratch: &Path) -> anyhow::Result<PackedImage> {
+fn pack(args: &PushArgs, scratch: &Path) -> anyhow::Result<PackedImage> {
+    let directory = &args.directory;
     let listing = directory::list(directory)?;
-    validate(directory, registries)?;
+    validate(args)?;
     let mut packer = Packer::new(scratch)?;
     for file in listing.files() {
         packer.add(&file.path, file.bytes, ListedReader(listing.open(file)?))?;
@@ -48,14 +49,18 @@ fn pack(directory: &Path, registries: &RegistryArgs, scratch: &Path) -> anyhow::
     Ok(packer.finish()?)
 }
 
-fn validate(directory: &Path, registries: &RegistryArgs) -> anyhow::Result<()> {
+fn validate(PushArgs { directory, skip_validation, registries, .. }: &PushArgs) -> anyhow::Result<()> {
     let source = Source::Directory(std::path::absolute(directory)?);
     let images = ImageArgs { registries: registries.clone(), configs_dir: None };
     let content = once::load_one(&SourceReference { source, configs_dir: None }, &images)?;
     let content = content.map_err(|error| anyhow::anyhow!("{}", error.chain()))?;
     match count(&content.catalog, Severity::Error) {
         0 => Ok(()),
-        errors => bail!("it has {errors} errors, which `catalogql validate {}` lists", directory.display()),
+        _ if *skip_validation => Ok(()),
+        errors => bail!(
+            "it has {errors} errors, which `catalogql validate {}` lists; --skip-validation pushes it all the same",
+            directory.display()
+        ),
     }
 }
 

@@ -245,7 +245,7 @@ fn what_is_no_valid_catalog_or_names_no_tag_is_not_pushed() {
     let address = fixture.registry.address;
     let to = format!("{address}/ns/catalog:v1");
     let invalid = "error: cannot push the catalog in `@/invalid`: it has 1 errors, which `catalogql validate @/invalid` \
-                   lists\n";
+                   lists; --skip-validation pushes it all the same\n";
     assert_eq!(refused("invalid", &to), invalid);
     assert!(refused("broken", &to).starts_with("error: cannot push the catalog in `@/broken`: "));
     assert!(refused("empty", &to).starts_with("error: cannot push the catalog in `@/empty`: "));
@@ -253,4 +253,9 @@ fn what_is_no_valid_catalog_or_names_no_tag_is_not_pushed() {
     let expected = format!("error: cannot push to `{digest}`: write a tag instead of the digest\n");
     assert_eq!(refused("old", &digest), expected);
     assert_eq!(fixture.manifest("v1").status, 404);
+
+    let mut arguments = fixture.arguments("invalid", address, "ns/catalog");
+    arguments.push("--skip-validation".to_owned());
+    assert_eq!(run(catalogql().args(arguments)).status, Some(0));
+    assert_eq!(fixture.pulled("ns/catalog"), fixture.rendered("invalid"));
 }
