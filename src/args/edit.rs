@@ -12,7 +12,8 @@ use super::{ImageArgs, OutputFormat, RegistryArgs};
 /// Flags of `render`.
 #[derive(Debug, clap::Args)]
 pub struct RenderArgs {
-    /// Bundles (directories with `manifests` and `metadata`) and catalogs (images, oci:PATH, dir:PATH or PATH)
+    /// Bundles (images, oci:PATH, and directories with `manifests` and `metadata`) and catalogs (images, oci:PATH, dir:PATH or
+    /// PATH)
     #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
     pub sources: Vec<String>,
     /// Image of the bundle, where one bundle directory is rendered

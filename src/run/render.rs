@@ -1,5 +1,7 @@
 //! `catalogql render`: prints the blobs of bundles and catalogs as `opm render` does.
 
+mod image;
+
 use std::fs;
 use std::io::{self, Read, Write};
 use std::num::NonZero;
@@ -50,8 +52,12 @@ pub(super) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         if is_bundle(Path::new(source)) {
             let image = args.image.as_deref().unwrap_or_default();
             texts.push(bundle(Path::new(source), image, printing.migration)?.blob.to_json());
-        } else {
-            texts.extend(lines(source, &args.images)?);
+            continue;
+        }
+        let reference = SourceReference::parse(source, args.images.configs_dir.as_deref())?;
+        match image::bundle(source, &reference.source, &args.images, printing.migration)? {
+            Some(bundle) => texts.push(bundle.blob.to_json()),
+            None => texts.extend(lines(source, &args.images)?),
         }
     }
     let all: Vec<&str> = texts.iter().flat_map(|text| text.lines()).collect();
