@@ -5,8 +5,11 @@ mod image;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::num::NonZero;
+use std::ops::Range;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
 use edit::Value;
@@ -22,15 +25,12 @@ use super::sources::SourceReference;
 use super::{edit as command, once};
 use crate::args::{ImageArgs, RenderArgs};
 
-/// Number of blobs that a thread writes before their text is printed.
-const BLOBS_OF_THREAD: usize = 64;
-
-/// A blob as it was read.
-struct Blob<'t> {
-    text: &'t str,
-    /// Its members, where its text can be printed by copying it.
-    line: Option<Line<'t>>,
-    place: Place<'t>,
+/// Blobs as they are printed.
+#[derive(Default)]
+struct Printed {
+    text: String,
+    /// Places of the blobs in their catalog, and in the text.
+    blobs: Vec<(Place<'static>, Range<usize>)>,
 }
 
 /// How blobs are printed.
@@ -47,82 +47,74 @@ pub(super) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         bail!("cannot use --image: it is for one directory with `manifests` and `metadata`");
     }
     let printing = Printing { format: args.output.into(), migration: args.migrate_level.migration() };
-    let mut texts = Vec::new();
+    let mut printed = Vec::new();
     for source in &args.sources {
         if is_bundle(Path::new(source)) {
             let image = args.image.as_deref().unwrap_or_default();
-            texts.push(bundle(Path::new(source), image, printing.migration)?.blob.to_json());
+            let bundle = bundle(Path::new(source), image, printing.migration)?;
+            printed.push(printing.printed(&bundle.blob.to_json())?);
             continue;
         }
         let reference = SourceReference::parse(source, args.images.configs_dir.as_deref())?;
         match image::bundle(source, &reference.source, &args.images, printing.migration)? {
-            Some(bundle) => texts.push(bundle.blob.to_json()),
-            None => texts.extend(lines(source, &args.images)?),
+            Some(bundle) => printed.push(printing.printed(&bundle.blob.to_json())?),
+            None => printed.extend(lines(source, &args.images, |lines| printing.printed(lines))?),
         }
     }
-    let all: Vec<&str> = texts.iter().flat_map(|text| text.lines()).collect();
-    let mut blobs: Vec<Blob<'_>> = in_parallel(&all, all.len(), |text| Ok(Blob::new(text)))?;
-    blobs.sort_by(|a, b| a.place.compare(&b.place));
-    print(&blobs, printing)?;
+    print(&printed)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints blobs, as many at a time as the threads of this machine write.
-fn print(blobs: &[Blob<'_>], printing: Printing) -> anyhow::Result<()> {
+/// Prints blobs in the order of their packages.
+fn print(printed: &[Printed]) -> io::Result<()> {
+    let all = printed
+        .iter()
+        .flat_map(|Printed { text, blobs }| blobs.iter().map(move |(place, at)| (place, &text[at.clone()])));
+    let mut all: Vec<(&Place<'_>, &str)> = all.collect();
+    all.sort_by(|(a, _), (b, _)| a.compare(b));
     let mut out = io::stdout().lock();
-    for blobs in blobs.chunks(BLOBS_OF_THREAD * threads()) {
-        let parts: Vec<&[Blob<'_>]> = blobs.chunks(BLOBS_OF_THREAD).collect();
-        for text in in_parallel(&parts, parts.len(), |blobs| printing.text(blobs))? {
-            if let Err(error) = out.write_all(text.as_bytes()) {
-                return Ok(ignore_closed_pipe(Err(error))?);
-            }
-        }
-    }
-    Ok(ignore_closed_pipe(out.flush())?)
-}
-
-impl<'t> Blob<'t> {
-    fn new(text: &'t str) -> Self {
-        let line = Line::new(text);
-        Self { place: Place::of(text, line.as_ref()), line, text }
-    }
+    let written = all.iter().try_for_each(|(_, text)| out.write_all(text.as_bytes()));
+    ignore_closed_pipe(written.and_then(|()| out.flush()))
 }
 
 impl Printing {
-    fn text(self, blobs: &[Blob<'_>]) -> anyhow::Result<String> {
-        let mut text = String::with_capacity(2 * blobs.iter().map(|blob| blob.text.len()).sum::<usize>());
+    /// Prints canonical lines.
+    fn printed(self, lines: &str) -> anyhow::Result<Printed> {
+        let mut printed = Printed { text: String::with_capacity(2 * lines.len()), blobs: Vec::new() };
         let may_copy = self.format == edit::Format::Json && self.migration == Migration::None;
-        for blob in blobs {
-            if !may_copy || !blob.line.as_ref().is_some_and(|line| line.write(&mut text)) {
-                let value = arranged(Meta::read(0, blob.text).value()?);
-                self.format.write(&migrated(value, self.migration), &mut text);
+        for text in lines.lines() {
+            let (line, start) = (Line::new(text), printed.text.len());
+            if !may_copy || !line.as_ref().is_some_and(|line| line.write(&mut printed.text)) {
+                let value = arranged(Meta::read(0, text).value()?);
+                self.format.write(&migrated(value, self.migration), &mut printed.text);
             }
+            let place = Place::of(text, line.as_ref()).into_owned();
+            printed.blobs.push((place, start..printed.text.len()));
         }
-        Ok(text)
+        Ok(printed)
     }
 }
 
-/// Applies a function to items on the threads of this machine, and returns the results in the order of the items.
-fn in_parallel<'i, I: Copy + Sync + 'i, O: Send>(
-    items: &'i [I],
-    count: usize,
+/// Applies a function to items on the threads of this machine, and returns the results in the order of the items. Threads
+/// take items one by one, because some are much larger than others.
+fn in_parallel<I: Copy + Sync, O: Send>(
+    items: &[I],
     work: impl Fn(I) -> anyhow::Result<O> + Sync,
 ) -> anyhow::Result<Vec<O>> {
-    let work = |items: &[I]| items.iter().map(|item| work(*item)).collect::<anyhow::Result<Vec<O>>>();
-    let work = &work;
-    std::thread::scope(|scope| {
-        let parts = items.chunks(count.div_ceil(threads()).max(1)).map(|part| scope.spawn(move || work(part)));
-        let parts: Vec<_> = parts.collect();
-        let mut all = Vec::with_capacity(count);
-        for part in parts {
-            all.extend(part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        }
-        Ok(all)
-    })
-}
-
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        items.get(at).map(|item| (at, work(*item)))
+    };
+    let mut done: Vec<(usize, anyhow::Result<O>)> = std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let workers: Vec<_> =
+            (0..threads).map(|_| scope.spawn(|| std::iter::from_fn(take).collect::<Vec<_>>())).collect();
+        let done = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        done.flatten().collect()
+    });
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Tells whether a directory is a bundle: it has `manifests` and `metadata`.
@@ -171,32 +163,37 @@ pub(super) fn migrated(blob: Value, migration: Migration) -> Value {
 
 /// Reads the blobs of a catalog.
 pub(super) fn catalog(source: &str, images: &ImageArgs, metas: &mut Vec<Meta>) -> anyhow::Result<()> {
-    for text in lines(source, images)? {
+    for text in lines(source, images, |lines| Ok(lines.to_owned()))? {
         let first = metas.len();
         metas.extend(text.lines().zip(first..).map(|(line, id)| Meta::read(id, line)));
     }
     Ok(())
 }
 
-/// Reads the canonical lines of a catalog. Those of a directory need no index.
-fn lines(source: &str, images: &ImageArgs) -> anyhow::Result<Vec<String>> {
+/// Applies a function to the canonical lines of a catalog, or to those of each of its files. Those of a directory need no
+/// index.
+fn lines<O: Send>(
+    source: &str,
+    images: &ImageArgs,
+    work: impl Fn(&str) -> anyhow::Result<O> + Sync,
+) -> anyhow::Result<Vec<O>> {
     let failed = || format!("cannot render `{source}`");
     let reference = SourceReference::parse(source, images.configs_dir.as_deref())?;
     if let Source::Directory(root) = &reference.source {
-        return directory_lines(root).with_context(failed);
+        return directory_lines(root, work).with_context(failed);
     }
     let content = once::load_one(&reference, images)?;
     let content = content.map_err(|error| anyhow::anyhow!("{}: {}", failed(), error.chain()))?;
-    Ok(vec![std::str::from_utf8(content.catalog.content())?.to_owned()])
+    Ok(vec![work(std::str::from_utf8(content.catalog.content())?)?])
 }
 
-fn directory_lines(root: &Path) -> anyhow::Result<Vec<String>> {
+fn directory_lines<O: Send>(root: &Path, work: impl Fn(&str) -> anyhow::Result<O> + Sync) -> anyhow::Result<Vec<O>> {
     let listing = directory::list(root)?;
     let files: Vec<&ListedFile> = listing.files().iter().collect();
-    let read = |file: &ListedFile| Ok(canonical(&file.path, &command::read_file(&listing, file)?)?);
-    let texts = in_parallel(&files, files.len(), read);
+    let read = |file: &ListedFile| work(&canonical(&file.path, &command::read_file(&listing, file)?)?);
+    let done = in_parallel(&files, read);
     if directory::list(root)?.revision() != listing.revision() {
         bail!("its files changed while they were read: try again");
     }
-    texts
+    done
 }

@@ -87,6 +87,12 @@ impl<'l> Place<'l> {
         Self { schema: owned(&meta.schema), package: owned(&meta.package), name: owned(&meta.name) }
     }
 
+    /// Copies what it borrows of its line.
+    pub fn into_owned(self) -> Place<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        Place { schema: owned(self.schema), package: owned(self.package), name: owned(self.name) }
+    }
+
     /// Compares places as [`sort`] does.
     pub fn compare(&self, other: &Self) -> Ordering {
         order_of(&self.schema, &self.package, &self.name).cmp(&order_of(&other.schema, &other.package, &other.name))

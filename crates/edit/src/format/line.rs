@@ -23,6 +23,9 @@ pub struct Line<'l> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unusual;
 
+/// Length in bytes of strings that are searched byte by byte, which is faster than a call for most keys.
+const SHORT_BYTES: usize = 16;
+
 /// A position in the text of a line.
 struct Cursor<'l> {
     text: &'l str,
@@ -123,7 +126,10 @@ impl<'l> Cursor<'l> {
         let start = self.at;
         self.expect(b'"')?;
         loop {
-            let found = memchr2(b'"', b'\\', &self.text.as_bytes()[self.at..]).ok_or(Unusual)?;
+            let rest = &self.text.as_bytes()[self.at..];
+            let (near, far) = rest.split_at(rest.len().min(SHORT_BYTES));
+            let found = near.iter().position(|byte| matches!(byte, b'"' | b'\\'));
+            let found = found.or_else(|| Some(near.len() + memchr2(b'"', b'\\', far)?)).ok_or(Unusual)?;
             self.at += found + 1;
             if self.text.as_bytes()[self.at - 1] == b'"' {
                 return Ok(&self.text[start..self.at]);
@@ -276,23 +282,27 @@ impl<'l> Cursor<'l> {
             self.at = start;
             return self.write(shape, depth, out);
         }
-        let mut items = Vec::new();
+        out.push('[');
+        let (before, mut items) = (out.len(), Vec::new());
         loop {
-            let start = self.at;
-            self.skip()?;
-            let first = self.text[start..self.at].strip_prefix(begin).and_then(|rest| rest.split('"').next());
+            let first = self.text[self.at..].strip_prefix(begin).and_then(|rest| rest.split('"').next());
             let first = first.filter(|text| !text.contains('\\')).ok_or(Unusual)?;
-            items.push((order(first), start));
+            begin_line(items.len(), depth + 1, out);
+            let start = out.len();
+            self.write(shape, depth + 1, out)?;
+            items.push((order(first), start..out.len()));
             if self.eat(b']') {
                 break;
             }
             self.expect(b',')?;
         }
-        items.sort_by(|(a, _), (b, _)| a.cmp(b));
-        out.push('[');
-        for (at, (_, start)) in items.into_iter().enumerate() {
-            begin_line(at, depth + 1, out);
-            Cursor { text: self.text, at: start }.write(shape, depth + 1, out)?;
+        if !items.is_sorted_by_key(|(order, _)| order) {
+            items.sort_by(|(a, _), (b, _)| a.cmp(b));
+            let written = out.split_off(before);
+            for (at, (_, range)) in items.into_iter().enumerate() {
+                begin_line(at, depth + 1, out);
+                out.push_str(&written[range.start - before..range.end - before]);
+            }
         }
         end_line(depth, out);
         out.push(']');
