@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{DefaultBodyLimit, Path, Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_MATCH};
 use axum::http::{HeaderMap, HeaderName};
 use axum::response::{IntoResponse as _, Response};
@@ -94,7 +94,6 @@ pub fn router(editor: Arc<dyn Editor>) -> Router {
     let edits = Edits { editor, turns: Arc::new(turns), pending };
     Router::new()
         .route(EDITS, post(edit).fallback(async || EditFailure::MethodNotAllowed.into_response()))
-        .layer(DefaultBodyLimit::max(MAX_BATCH_BYTES))
         .with_state(edits)
 }
 
