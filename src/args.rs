@@ -9,6 +9,7 @@ mod observe;
 mod queries;
 mod server;
 mod solve;
+mod validate;
 mod values;
 
 use std::path::PathBuf;
@@ -24,21 +25,24 @@ use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
 
 pub use self::edit::{
-    BlobFormat, ConvertTemplateArgs, EditArgs, EditOperation, InitArgs, MigrateArgs, MigrateLevel, Policy, RenderArgs,
-    RenderTemplateArgs, TemplateType,
+    BlobFormat, ConvertTemplateArgs, EditArgs, EditOperation, InitArgs, MigrateArgs, MigrateLevel, Policy, PushArgs,
+    RenderArgs, RenderTemplateArgs, TemplateType,
 };
 pub use access::{AccessArgs, AuthMode};
 pub use grpc::{GrpcAddress, GrpcArgs};
 pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use observe::{MetricsAuth, ObserveArgs};
-pub use queries::{CatalogArgs, DiffArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs, ShowArgs};
+pub use queries::{
+    CatalogArgs, DiffArgs, DiffOutput, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs, ShowArgs,
+};
 pub use server::{CertificateArgs, ServerArgs, ServiceName, TlsArgs};
 pub use solve::{PolicyArg, SolveArgs, SolveOutput, WantedArg};
+pub use validate::{ValidateArgs, ValidateOutput};
 pub(crate) use values::parse_installed;
-pub use values::{ByteSize, InstalledArg};
+pub use values::{ByteSize, EditableArg, InstalledArg};
 
 pub(crate) use values::parse_duration;
-use values::parse_external_address;
+use values::{parse_editable, parse_external_address};
 
 /// The version, with the commit that it was built from if that is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
@@ -94,6 +98,11 @@ pub enum Command {
     /// What is not changed keeps its bytes. The exit status is 1 if the edit is refused, and 2 if the catalog or the operations
     /// cannot be read; nothing is written then.
     Edit(EditArgs),
+    /// Push the files of a catalog to a registry, as an image that catalogd and OLM v0 read
+    ///
+    /// Prints the reference of the image by its digest, which depends on the files alone. A catalog that `opm validate` would
+    /// refuse is not pushed unless that is asked for.
+    Push(PushArgs),
     /// Print the blobs of a template (`olm.template.basic`, `olm.semver`, `olm.template.substitutes`)
     RenderTemplate(RenderTemplateArgs),
     /// Print a template that gives a catalog
@@ -146,8 +155,12 @@ pub enum Command {
 pub struct ServeArgs {
     /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
     /// part of the path unless NAME says otherwise
-    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required_unless_present = "config")]
+    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath)]
+    #[arg(required_unless_present_any = ["config", "editable"])]
     pub sources: Vec<String>,
+    /// Catalog in a directory that requests to `/catalogs/NAME/edits` change. May be repeated
+    #[arg(long, value_name = "NAME=DIR", value_parser = parse_editable)]
+    pub editable: Vec<EditableArg>,
     /// More catalogs, with priorities, labels, display names and publishers, and flags by their names in camel case (YAML)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
@@ -251,7 +264,7 @@ pub struct ImageArgs {
 }
 
 /// Access to registries.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Images")]
 pub struct RegistryArgs {
     /// Registry that may be used over plain HTTP or with any certificate. May be repeated
@@ -421,19 +434,6 @@ impl LimitArgs {
             ..Limits::default()
         }
     }
-}
-
-/// Flags of `validate`.
-#[derive(Debug, clap::Args)]
-pub struct ValidateArgs {
-    /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH
-    #[arg(value_hint = ValueHint::AnyPath)]
-    pub source: String,
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t)]
-    pub output: OutputFormat,
-    #[command(flatten)]
-    pub images: ImageArgs,
 }
 
 /// Flags of `graph`.

@@ -4,13 +4,16 @@ mod access;
 mod certificate;
 mod configuration;
 mod controller;
+mod diff;
 mod edit;
+mod edits;
 mod graph;
 mod grpc;
 mod kube_api;
 mod metrics;
 mod once;
 mod output;
+mod push;
 mod queries;
 mod registries;
 mod render;
@@ -46,6 +49,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Diff(args) => queries::diff(&args),
         Command::Render(args) => render::render(&args),
         Command::Edit(args) => edit::edit(&args),
+        Command::Push(args) => push::push(&args),
         Command::RenderTemplate(args) => template::render_template(&args),
         Command::ConvertTemplate(args) => template::convert_template(&args),
         Command::Init(args) => template::init(&args),

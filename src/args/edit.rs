@@ -7,12 +7,13 @@ use edit::bundle::Migration;
 use edit::operation::ReplacedPolicy;
 use edit::template::TemplateKind;
 
-use super::{ImageArgs, OutputFormat};
+use super::{ImageArgs, OutputFormat, RegistryArgs};
 
 /// Flags of `render`.
 #[derive(Debug, clap::Args)]
 pub struct RenderArgs {
-    /// Bundles (directories with `manifests` and `metadata`) and catalogs (images, oci:PATH, dir:PATH or PATH)
+    /// Bundles (images, oci:PATH, and directories with `manifests` and `metadata`) and catalogs (images, oci:PATH, dir:PATH or
+    /// PATH)
     #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
     pub sources: Vec<String>,
     /// Image of the bundle, where one bundle directory is rendered
@@ -26,6 +27,22 @@ pub struct RenderArgs {
     pub output: BlobFormat,
     #[command(flatten)]
     pub images: ImageArgs,
+}
+
+/// Flags of `push`.
+#[derive(Debug, clap::Args)]
+pub struct PushArgs {
+    /// Directory of the catalog
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub directory: PathBuf,
+    /// Where the image is pushed to, such as quay.io/me/catalog:latest
+    #[arg(value_name = "IMAGE")]
+    pub image: String,
+    /// Push a catalog that `opm validate` would refuse; its files must be readable all the same
+    #[arg(long)]
+    pub skip_validation: bool,
+    #[command(flatten)]
+    pub registries: RegistryArgs,
 }
 
 /// Flags of `render-template`.

@@ -18,7 +18,7 @@ use serde_saphyr::Spanned;
 const SOURCES: &str = "sources";
 
 /// Flags that only a command line can set.
-const NOT_IN_FILES: [&str; 3] = ["config", "help", "version"];
+const NOT_IN_FILES: [&str; 4] = ["config", "help", "version", "editable"];
 
 /// The members of a file, each with the place of its value.
 type Members = BTreeMap<String, Spanned<Value>>;

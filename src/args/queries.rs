@@ -120,12 +120,27 @@ pub struct DiffArgs {
     pub to: String,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: OutputFormat,
+    pub output: DiffOutput,
+    /// Exit with status 1 if the catalogs differ
+    #[arg(long)]
+    pub exit_code: bool,
     #[command(flatten)]
     pub images: ImageArgs,
 }
 
-/// Output format of every command but `graph`, which has more.
+/// Output format of `diff`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DiffOutput {
+    /// For people
+    #[default]
+    Table,
+    /// For programs
+    Json,
+    /// For a comment of a pull request
+    Markdown,
+}
+
+/// Output format of most commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
     /// For people

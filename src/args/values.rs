@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -35,6 +36,22 @@ pub struct InstalledArg {
     pub name: String,
     /// Its version, as it was written.
     pub version: String,
+}
+
+/// A directory whose catalog may be edited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditableArg {
+    /// Name of the catalog.
+    pub name: String,
+    /// Path of the directory.
+    pub directory: PathBuf,
+}
+
+/// Parses `NAME=DIR`.
+pub(super) fn parse_editable(text: &str) -> Result<EditableArg, String> {
+    let parts = text.split_once('=').filter(|(name, directory)| !name.is_empty() && !directory.is_empty());
+    let (name, directory) = parts.ok_or("write the name of a catalog and its directory, such as mine=catalog")?;
+    Ok(EditableArg { name: name.to_owned(), directory: directory.into() })
 }
 
 impl ByteSize {

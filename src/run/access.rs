@@ -110,7 +110,8 @@ impl Wanted {
     }
 }
 
-fn refusal(denied: &Denied) -> Refusal {
+/// Returns the refusal of a request.
+pub(super) fn refusal(denied: &Denied) -> Refusal {
     match denied {
         Denied::Unauthenticated => Refusal::Unauthenticated,
         Denied::Forbidden { .. } | Denied::Impersonation => Refusal::Forbidden(denied.to_string()),

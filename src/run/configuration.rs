@@ -12,7 +12,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::registries::{RegistryAccess, needs_registry};
 use super::sources;
-use crate::args::ServeArgs;
+use crate::args::{EditableArg, ServeArgs};
 
 /// Interval between two polls of the configuration file, with `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
@@ -47,14 +47,20 @@ impl Configuration {
     /// Reads all files again and returns the wanted catalogs.
     pub(super) fn read(&mut self) -> anyhow::Result<Vec<CatalogSpec>> {
         let Self { args, store, registries } = self;
-        let entries = sources::catalogs(&args.sources, args.config.as_deref(), args.images.configs_dir.as_deref())?;
+        let editable =
+            args.editable.iter().map(|EditableArg { name, directory }| format!("{name}=dir:{}", directory.display()));
+        let named: Vec<_> = args.sources.iter().cloned().chain(editable).collect();
+        let entries = sources::catalogs(&named, args.config.as_deref(), args.images.configs_dir.as_deref())?;
         let needs_registry = needs_registry(entries.iter().map(|entry| &entry.reference.source));
         let registries = registries.update(&args.images.registries, needs_registry)?;
         for entry in &entries {
             refuse_store_in_source(store, &entry.reference.source)?;
         }
         let spec = |entry: sources::CatalogEntry| {
-            let refresh = refresh_policy(args, entry.poll_interval);
+            let mut refresh = refresh_policy(args, entry.poll_interval);
+            if args.editable.iter().any(|editable| editable.name == entry.name.as_str()) {
+                refresh.directories = Some(WatchInterval::default());
+            }
             let source = entry.reference.spec(refresh, &registries);
             CatalogSpec { name: entry.name, source, metadata: entry.metadata }
         };

@@ -11,7 +11,7 @@ use edit::file::{self, FileChange, SourceFile};
 use edit::folder::{FolderError, LockedFolder};
 use edit::summary::{ChangedBlob, summarize};
 use edit::{Operation, apply};
-use loading::directory::{self, DirectoryError, Listing};
+use loading::directory::{self, DirectoryError, ListedFile, Listing};
 use similar::TextDiff;
 
 use super::output::{self, ignore_closed_pipe, table};
@@ -72,30 +72,37 @@ fn list(folder: &LockedFolder) -> Result<Option<Listing>, DirectoryError> {
     }
 }
 
-fn read(folder: &LockedFolder) -> anyhow::Result<(Option<Listing>, Vec<SourceFile>)> {
+/// Reads the files of the catalog.
+pub(super) fn read(folder: &LockedFolder) -> anyhow::Result<(Option<Listing>, Vec<SourceFile>)> {
     let listing = list(folder)?;
     let mut files = Vec::new();
     let Some(listing) = listing else { return Ok((None, files)) };
     for listed in listing.files() {
-        let mut open = listing.open(listed)?;
-        let (mut bytes, mut length) = (vec![0; usize::try_from(listed.bytes)? + 1], 0);
-        loop {
-            let read = open.read(&mut bytes[length..])?;
-            length += read;
-            if read == 0 {
-                break;
-            }
-            if length == bytes.len() {
-                bytes.resize(2 * length, 0);
-            }
-        }
-        bytes.truncate(length);
-        files.push(SourceFile::read(&listed.path, bytes)?);
+        files.push(SourceFile::read(&listed.path, read_file(&listing, listed)?)?);
     }
     Ok((Some(listing), files))
 }
 
-fn write(folder: &LockedFolder, listing: Option<&Listing>, changes: &[FileChange]) -> anyhow::Result<()> {
+/// Reads a file of a catalog.
+pub(super) fn read_file(listing: &Listing, listed: &ListedFile) -> anyhow::Result<Vec<u8>> {
+    let mut open = listing.open(listed)?;
+    let (mut bytes, mut length) = (vec![0; usize::try_from(listed.bytes)? + 1], 0);
+    loop {
+        let read = open.read(&mut bytes[length..])?;
+        length += read;
+        if read == 0 {
+            break;
+        }
+        if length == bytes.len() {
+            bytes.resize(2 * length, 0);
+        }
+    }
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
+/// Replaces files, unless one of the directory changed since it was listed.
+pub(super) fn write(folder: &LockedFolder, listing: Option<&Listing>, changes: &[FileChange]) -> anyhow::Result<()> {
     // Files that do not change decided too what the edit does.
     if list(folder)?.as_ref().map(Listing::revision) != listing.map(Listing::revision) {
         return Err(FolderError::Conflict(folder.root().to_owned()).into());

@@ -16,8 +16,8 @@ use super::output::{ignore_closed_pipe, indented, table};
 use super::server::ANSWERS_BUILD;
 use super::similar::similar_names;
 use super::sources::{self, SourceReference};
-use super::{once, output};
-use crate::args::{DiffArgs, ImageArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs};
+use super::{diff, once, output};
+use crate::args::{DiffArgs, DiffOutput, ImageArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs};
 
 /// The largest page: every item.
 pub(super) const EVERYTHING: i32 = i32::MAX;
@@ -104,11 +104,14 @@ pub(super) fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     let sides = sides.map(|(name, source)| format!("{name}={source}"));
     let engine = engine(&sides, &args.images)?;
     let packages = items(&engine, DIFF, &json!({}), "/diff/packages")?;
-    if packages.is_empty() && args.output == OutputFormat::Table {
-        print(b"no differences\n")?;
-        return Ok(ExitCode::SUCCESS);
+    match args.output {
+        DiffOutput::Json => ignore_closed_pipe(output::json(&mut io::stdout().lock(), &packages))?,
+        DiffOutput::Markdown => print(diff::markdown(&packages).as_bytes())?,
+        DiffOutput::Table if packages.is_empty() => print(b"no differences\n")?,
+        DiffOutput::Table => print(diff::table(&packages).as_bytes())?,
     }
-    print_items(&packages, args.output, diff_table)
+    let is_told = args.exit_code && !packages.is_empty();
+    Ok(if is_told { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Loads catalogs into an engine. Nobody else waits for it, so that its limits are those of the machine.
@@ -210,22 +213,6 @@ fn bundles_table(items: &[Value]) -> String {
         columns.map(|at| text(item, at))
     };
     lines(["NAME", "VERSION", "PACKAGE", "CATALOG", "CHANNELS"], items.iter().map(row))
-}
-
-fn diff_table(packages: &[Value]) -> String {
-    let rows = packages.iter().flat_map(|package| {
-        let row = |kind: &str, item: &Value| {
-            let heads = [text(item, "/fromHead"), text(item, "/toHead")];
-            let heads = if heads[0] == heads[1] { String::new() } else { heads.join(" -> ") };
-            [text(item, "/change").to_lowercase(), kind.to_owned(), text(item, "/name"), text(package, "/name"), heads]
-        };
-        let parts = [("channel", "channels"), ("bundle", "bundles")];
-        let parts = parts.into_iter().flat_map(move |(kind, list)| {
-            package[list].as_array().into_iter().flatten().map(move |item| row(kind, item))
-        });
-        std::iter::once(row("package", package)).chain(parts)
-    });
-    lines(["CHANGE", "KIND", "NAME", "PACKAGE", "HEADS"], rows)
 }
 
 fn lines<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {

@@ -48,10 +48,11 @@ async fn serve_catalogs(
     let access = access(&args.server, &catalogs).await?;
     let catalogs = (catalogs, task.statistics());
     let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, (access, folder)).await?;
+    server.add_edits(&args.server, &args.editable)?;
     server.bind_metrics(&args.server, authorizer).await?;
     let reloads = server.reloads();
     let (url, ready, pages) = (server.url(), server.ready(), server.pages());
-    let waits_for_changes = args.watch;
+    let waits_for_changes = args.watch || !args.editable.is_empty();
     let (events, mut received) = mpsc::unbounded_channel();
     // Nobody receives events any more when the process ends.
     let loading = tokio::spawn(task.run(move |event| drop(events.send(event))));

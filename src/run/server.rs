@@ -32,11 +32,12 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::access::{self, Access};
+use super::edits;
 use super::grpc::{GrpcListeners, RunningGrpc};
 use super::kube_api::{self, KubeApiListener, RunningKubeApi};
 use super::metrics::{self, Scrapers};
 use super::version::build_info;
-use crate::args::{DocumentArgs, LimitArgs, MetricsAuth, ObserveArgs, ServerArgs, VERSION};
+use crate::args::{DocumentArgs, EditableArg, LimitArgs, MetricsAuth, ObserveArgs, ServerArgs, VERSION};
 use crate::exchange::{AccessLog, Exchange, Exchanges};
 use crate::exposition::{Reloads, Sources};
 use crate::listen::{AllowedHosts, ConnectionLimits, ListenOptions, Listener, RELOAD_INTERVAL, Ready, Tls, cors};
@@ -183,6 +184,24 @@ impl Server {
         let routes = routes.merge(pages.router());
         let metrics = None;
         Ok(Self { listener, probes, options, routes, engine, pages, sources, metrics, traces, kube_api, grpc, access })
+    }
+
+    /// Lets requests edit directories. Without callers that are told apart, only this machine may.
+    pub(super) fn add_edits(&mut self, args: &ServerArgs, editable: &[EditableArg]) -> anyhow::Result<()> {
+        if editable.is_empty() {
+            return Ok(());
+        }
+        let (address, is_delegated) = (self.listener.address(), args.access.is_delegated());
+        if !is_delegated && !address.ip().to_canonical().is_loopback() {
+            bail!(
+                "cannot let catalogs be edited at `{address}`, which other machines reach, without authentication: pass \
+                 --auth=delegated"
+            );
+        }
+        // They are not below the layer of CORS, so that no page of another origin can edit.
+        let access = self.access.clone().filter(|_| is_delegated);
+        self.routes = std::mem::take(&mut self.routes).merge(edits::routes(editable, access)?);
+        Ok(())
     }
 
     /// Adds the counters of a controller to the metrics.

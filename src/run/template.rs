@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
-use edit::bundle::with_manifests_last;
+use edit::bundle::arranged;
 use edit::file::file_of;
 use edit::meta::sort;
 use edit::template::{TemplateKind, parse};
@@ -87,7 +87,7 @@ pub(super) fn migrate(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     let format = Format::from(args.output);
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for meta in &metas {
-        let blob = render::migrated(with_manifests_last(meta.value()?), args.migrate_level.migration());
+        let blob = render::migrated(arranged(meta.value()?), args.migrate_level.migration());
         format.write(&blob, texts.entry(file_of(&meta.package, format)?).or_default());
     }
     for (path, text) in texts {

@@ -1,18 +1,22 @@
 //! `catalogql validate`: prints the problems of one catalog.
 
+mod github;
+mod sarif;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::{Component, PathBuf};
 use std::process::ExitCode;
 
 use console::{Style, StyledObject, style};
 use fbc::{Catalog, Problem, Severity};
-use loading::LoadError;
+use loading::{LoadError, Source};
 use serde::Serialize;
 
 use super::once;
 use super::output::{self, count, ignore_closed_pipe};
 use super::sources::SourceReference;
-use crate::args::{OutputFormat, ValidateArgs};
+use crate::args::{ValidateArgs, ValidateOutput};
 
 /// The output for programs.
 #[derive(Serialize)]
@@ -48,6 +52,21 @@ struct JsonProblem<'a> {
     line: Option<u32>,
 }
 
+/// A problem as tools for pull requests show it, with the path of its file from the working directory.
+struct Finding<'a> {
+    code: &'a str,
+    severity: Severity,
+    message: String,
+    package: Option<&'a str>,
+    channel: Option<&'a str>,
+    bundle: Option<&'a str>,
+    file: Option<String>,
+    line: Option<u32>,
+}
+
+/// Code of the only problem of a catalog that cannot be read.
+const UNREADABLE: &str = "UNREADABLE";
+
 /// Prints the problems of a catalog. The exit status says whether `opm validate` would refuse it, also when nobody reads
 /// the output to its end.
 pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
@@ -56,12 +75,86 @@ pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let catalog = content.as_ref().map(|content| &*content.catalog);
     let mut out = io::stdout().lock();
     let printed = match args.output {
-        OutputFormat::Table => text(&mut out, catalog),
-        OutputFormat::Json => json(&mut out, catalog),
+        ValidateOutput::Table => text(&mut out, catalog),
+        ValidateOutput::Json => json(&mut out, catalog),
+        ValidateOutput::Sarif => sarif::print(&mut out, &findings(catalog, &files_prefix(&source))),
+        ValidateOutput::Github => github::print(&mut out, &findings(catalog, &files_prefix(&source))),
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
     let valid = catalog.is_ok_and(|catalog| count(catalog, Severity::Error) == 0);
     Ok(if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Finding<'_> {
+    /// The level of both formats.
+    fn level(&self) -> &'static str {
+        match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+
+    /// What has the problem: kinds with names.
+    fn owners(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let owners = [("package", self.package), ("channel", self.channel), ("bundle", self.bundle)];
+        owners.into_iter().filter_map(|(kind, name)| Some((kind, name?)))
+    }
+
+    /// The message, after what it is about.
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (kind, name) in self.owners() {
+            text.extend([kind, " ", name, ": "]);
+        }
+        text + &self.message
+    }
+}
+
+/// Returns what the paths of files of a source begin with: its directory, from the working directory where it is below
+/// that, because pull requests have paths from there.
+fn files_prefix(reference: &SourceReference) -> String {
+    let Source::Directory(directory) = &reference.source else { return String::new() };
+    let working = std::env::current_dir().unwrap_or_default();
+    let directory = directory.strip_prefix(&working).unwrap_or(directory);
+    let prefix = directory.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
+    if prefix.as_os_str().is_empty() { String::new() } else { format!("{}/", prefix.display()) }
+}
+
+fn findings<'a>(catalog: Result<&'a Catalog, &LoadError>, prefix: &str) -> Vec<Finding<'a>> {
+    let counted = |code, severity, message| Finding {
+        code,
+        severity,
+        message,
+        package: None,
+        channel: None,
+        bundle: None,
+        file: None,
+        line: None,
+    };
+    let place = |file: &str| Some(format!("{prefix}{file}"));
+    let catalog = match catalog {
+        Ok(catalog) => catalog,
+        Err(error) => {
+            let JsonError { message, file, line } = json_error(error);
+            let file = file.as_deref().and_then(place);
+            return vec![Finding { file, line, ..counted(UNREADABLE, Severity::Error, message) }];
+        }
+    };
+    let listed = catalog.problems().iter().map(|problem| Finding {
+        code: problem.code.as_str(),
+        severity: problem.severity(),
+        message: problem.message.clone(),
+        package: problem.package.as_deref(),
+        channel: problem.channel.as_deref(),
+        bundle: problem.bundle.as_deref(),
+        file: problem.file.as_deref().and_then(place),
+        line: problem.line,
+    });
+    let unlisted = catalog.all_problems().unlisted();
+    let unlisted = unlisted
+        .iter()
+        .map(|(code, count)| counted(code.as_str(), code.severity(), format!("{count} more problems of this kind")));
+    listed.chain(unlisted).collect()
 }
 
 fn text(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Result<()> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Folders, Output, catalogql, run};
+use crate::support::{Folders, MediaTypes, Output, Registry, RegistryImage, catalogql, run, tar_archive};
 
 fn command(folders: &Folders, arguments: &[&str]) -> Output {
     let arguments: Vec<_> = arguments.iter().map(|argument| argument.replace('@', &folders.text(""))).collect();
@@ -84,6 +84,33 @@ fn a_bundle_directory_is_rendered_with_its_image_or_without() {
     let refused = command(&folders, &["render", "@nowhere", "--image", "x"]);
     let expected = "error: cannot use --image: it is for one directory with `manifests` and `metadata`\n";
     assert_eq!((refused.status, refused.stderr.as_str()), (Some(1), expected));
+}
+
+#[test]
+fn a_bundle_in_an_image_is_rendered_as_its_directory_is() {
+    let (folders, registry) = (Folders::new(), Registry::start());
+    bundle(&folders, "0.9.0", "");
+    let layers = ["manifests/csv.yaml", "metadata/annotations.yaml"].map(|path| {
+        let text = fs::read(folders.path(&format!("etcd-0.9.0/{path}"))).unwrap();
+        tar_archive(&[(&path.replace("manifests", "deploy"), &text), ("deploy/below/x.yaml", b"not read")])
+    });
+    let label = |name: &str| format!("operators.operatorframework.io.bundle.{name}.v1");
+    let (manifests, metadata) = (label("manifests"), label("metadata"));
+    let labels = [(&*manifests, "deploy/"), (&*metadata, "metadata/")];
+    registry.push("ns/etcd-bundle", "v0.9.0", &RegistryImage::image(MediaTypes::Oci, &layers, &labels));
+    let (image, address) = (format!("{}/ns/etcd-bundle:v0.9.0", registry.address), registry.address.to_string());
+    for level in ["none", "all"] {
+        let flags = ["--migrate-level", level, "--insecure-registry", &address];
+        let pulled = command(&folders, &[&["render", &image], &flags[..]].concat());
+        let directory = command(&folders, &[&["render", "@etcd-0.9.0", "--image", &image], &flags[..]].concat());
+        assert_eq!((pulled.status, pulled.stderr.as_str()), (Some(0), ""));
+        assert_eq!(pulled.stdout, directory.stdout);
+    }
+    // An image that says nothing of metadata is no bundle that can be read.
+    registry.push("ns/half", "v1", &RegistryImage::image(MediaTypes::Oci, &layers, &labels[..1]));
+    let half = command(&folders, &["render", &format!("{address}/ns/half:v1"), "--insecure-registry", &address]);
+    let expected = format!("error: the image has no label `{metadata}`\n");
+    assert_eq!((half.status, half.stderr), (Some(1), expected));
 }
 
 #[test]

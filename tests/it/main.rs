@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
 
+mod authors;
 mod bad_input;
 mod bad_queries;
 mod canonical;
@@ -12,6 +13,7 @@ mod corpus;
 mod deploy;
 mod descriptions;
 mod documents;
+mod editable;
 mod edits;
 mod forward_compat;
 mod fuzz;
@@ -29,6 +31,7 @@ mod monitoring;
 mod operations;
 mod plan;
 mod probes;
+mod pushes;
 mod queries;
 mod readme;
 mod release;
@@ -45,4 +48,5 @@ mod traces;
 mod upstream_links;
 mod validate;
 mod walks;
+mod walkthroughs;
 mod websockets;

@@ -130,7 +130,31 @@ removed  channel  beta         zoo      zoo.v0.1.0 ->
 removed  bundle   zoo.v0.1.0   zoo
 ",
     );
+    prints(
+        &["diff", "@old", "@new", "-o", "markdown"],
+        "\
+Packages: 0 added, 1 removed, 1 changed.
+
+### `etcd` changed
+
+| | | what |
+|---|---|---|
+| channel | `candidate` | added; head none → `etcd.v1.2.0`; adds `etcd.v1.2.0` |
+| channel | `stable` | changed; head `etcd.v1.1.0` → `etcd.v1.2.0`; adds `etcd.v1.2.0` |
+| bundle | `etcd.v1.2.0` | added |
+
+### `zoo` removed
+
+| | | what |
+|---|---|---|
+| channel | `beta` | removed; head `zoo.v0.1.0` → none; removes `zoo.v0.1.0` |
+| bundle | `zoo.v0.1.0` | removed |
+",
+    );
     prints(&["diff", "@old", "@old"], "no differences\n");
+    prints(&["diff", "@old", "@old", "-o", "markdown", "--exit-code"], "The catalogs do not differ.\n");
+    let status = |new: &str| ask(&["diff", "@old", new, "--exit-code"]).status;
+    assert_eq!((status("@old"), status("@new")), (Some(0), Some(1)));
     prints(&["diff", "@old", "@old", "-o", "json"], "[]\n");
 }
 

@@ -86,6 +86,50 @@ fn problems_beyond_the_first_thousand_of_a_code_are_counted() {
 }
 
 #[test]
+fn problems_are_printed_for_workflows_and_for_code_scanning() {
+    let folders = Folders::new();
+    folders.catalog("faulty", FAULTY);
+    let validate = |format: &str, source: &str| {
+        let output = run(catalogql().args(["validate", "--output", format, source]).current_dir(folders.path("")));
+        assert_eq!(output.status, Some(1));
+        output.stdout
+    };
+    let expected = "\
+        ::error file=./faulty/catalog.json,line=2,title=CHANNEL_MULTIPLE_HEADS::package etcd: channel stable: multiple \
+        channel heads found in graph: etcd.v0.9.0, etcd.v0.9.2\n";
+    let expected = expected.replace("./", "");
+    for source in ["faulty", "./faulty", "dir:faulty", &folders.text("faulty")] {
+        let annotations = validate("github", source);
+        assert!(annotations.contains(&expected), "{source}: {annotations}");
+    }
+    let log: Value = serde_json::from_str(&validate("sarif", "faulty")).unwrap();
+    let run = &log["runs"][0];
+    let rules = json!([
+        { "id": "CHANNEL_ENTRY_BUNDLE_MISSING", "defaultConfiguration": { "level": "error" } },
+        { "id": "CHANNEL_MULTIPLE_HEADS", "defaultConfiguration": { "level": "error" } },
+        { "id": "SCHEMA_RESERVED", "defaultConfiguration": { "level": "warning" } },
+    ]);
+    assert_eq!((&log["version"], &run["tool"]["driver"]["rules"]), (&json!("2.1.0"), &rules));
+    let results = run["results"].as_array().unwrap();
+    let heads = results.iter().find(|result| result["ruleId"] == "CHANNEL_MULTIPLE_HEADS").unwrap();
+    let location = json!([{
+        "physicalLocation": { "artifactLocation": { "uri": "faulty/catalog.json" }, "region": { "startLine": 2 } },
+        "logicalLocations": [{ "name": "etcd", "kind": "package" }, { "name": "stable", "kind": "channel" }],
+    }]);
+    assert_eq!((results.len(), &heads["level"], &heads["locations"]), (3, &json!("error"), &location));
+
+    folders.write("br ok,en/c.yaml", "schema: olm.package\nname: [a\n");
+    let annotation = validate("github", "br ok,en");
+    assert!(
+        annotation.starts_with("::error file=br ok%2Cen/c.yaml,line=3,title=UNREADABLE::c.yaml:3: "),
+        "{annotation}"
+    );
+    let log: Value = serde_json::from_str(&validate("sarif", "br ok,en")).unwrap();
+    let place = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "br%20ok%2Cen/c.yaml");
+}
+
+#[test]
 fn a_catalog_that_cannot_be_read_is_not_valid() {
     let folders = Folders::new();
     folders.write("broken/sub/catalog.yaml", "schema: olm.package\nname: [a\n");

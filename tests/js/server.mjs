@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 
 const repository = join(import.meta.dirname, '..', '..');
 /** What `cargo test` builds. */
-const program = join(process.env.CARGO_TARGET_DIR ?? join(repository, 'target'), 'debug', 'catalogql');
+export const program = join(process.env.CARGO_TARGET_DIR ?? join(repository, 'target'), 'debug', 'catalogql');
 
 /** Serves the example catalog on a free port until what is given the address is done. */
 export const withServer = (use, ...flags) => serving(['example=examples/catalog', ...flags], use);

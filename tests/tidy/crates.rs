@@ -7,7 +7,7 @@ use toml::Table;
 use crate::{Faults, Tree, catches, holds};
 
 /// The crates, each with the crates of this project that it may depend on. Dependencies of tests do not count.
-const ALLOWED: [(&str, &[&str]); 23] = [
+const ALLOWED: [(&str, &[&str]); 24] = [
     ("fbc", &[]),
     ("http-facts", &[]),
     ("metrics", &[]),
@@ -25,6 +25,7 @@ const ALLOWED: [(&str, &[&str]); 23] = [
     ("catalogd-http", &["fbc", "http-facts", "serving"]),
     ("kube-api", &["fbc", "http-facts", "serving"]),
     ("grpc", &["fbc", "metrics", "serving"]),
+    ("edit-http", &["edit", "fbc", "http-facts"]),
     ("pages", &["http-facts"]),
     ("printing", &[]),
     ("catalogql-client", &[]),
@@ -49,6 +50,7 @@ const RESERVED: [(&str, &[&str]); 33] = [
             "controller",
             "graphql",
             "graphql-http",
+            "edit-http",
             "kube-api",
             "grpc",
             "catalogql",
@@ -65,7 +67,7 @@ const RESERVED: [(&str, &[&str]); 33] = [
     ("tar", &["images", "testing"]),
     ("memmap2", &["store"]),
     ("rustix", &["loading", "catalogql"]),
-    ("axum", &["graphql-http", "catalogd-http", "kube-api", "grpc", "pages", "catalogql"]),
+    ("axum", &["graphql-http", "catalogd-http", "edit-http", "kube-api", "grpc", "pages", "catalogql"]),
     // A WebSocket is an upgraded connection of hyper.
     ("hyper", &["graphql-http", "catalogql"]),
     ("h2", &["catalogql"]),

@@ -12,6 +12,7 @@ use crate::value::{MAX_DEPTH, Value};
 
 pub use apis::Api;
 pub use csv::csv_metadata;
+pub(crate) use properties::is_large as is_large_property;
 
 /// Maximum size of a manifest or a metadata file of a bundle, in bytes. etcd accepts objects of up to 1.5 MiB.
 pub const MAX_FILE_BYTES: usize = 4 << 20;
@@ -146,13 +147,16 @@ pub fn render(files: &BundleFiles, image: &str, migration: Migration) -> Result<
     Ok(RenderedBundle { blob, placement: placement(&parsed), warnings })
 }
 
-/// Moves the manifests of an `olm.bundle` behind its other properties, as `opm render` does. Other blobs stay as they are.
-pub fn with_manifests_last(blob: Value) -> Value {
+/// Arranges an `olm.bundle` as `opm render` does: manifests behind other properties, related images by image. Other blobs stay
+/// as they are.
+pub fn arranged(blob: Value) -> Value {
+    let is_bundle = blob.str("schema") == "olm.bundle";
     let Value::Object(mut members) = blob else { return blob };
-    if members.get("schema").and_then(Value::as_str) == Some("olm.bundle")
-        && let Some(Value::Array(properties)) = members.get_mut("properties")
-    {
+    if let Some(Value::Array(properties)) = members.get_mut("properties").filter(|_| is_bundle) {
         properties.sort_by_key(|property| properties::is_large(property.str("type")));
+    }
+    if let Some(Value::Array(images)) = members.get_mut("relatedImages").filter(|_| is_bundle) {
+        images.sort_by(|a, b| a.str("image").cmp(b.str("image")));
     }
     Value::Object(members)
 }

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use fbc::Digest;
+use fbc::ignore::compare_paths;
 use fbc::read::{FileReader, ReadError, ReadEvent, ReadLimits};
 use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
 
 use crate::content::Content;
-use crate::format::Format;
+use crate::format::{Format, write_compact};
 use crate::meta::Meta;
 use crate::value::{MAX_DEPTH, Value};
 
@@ -121,7 +124,7 @@ impl SourceFile {
                     out.pop();
                 }
                 // Where each blob has one line, a changed one has too.
-                (Some(blob), Format::Json) => blob.write(&mut out),
+                (Some(blob), Format::Json) => write_compact(blob, &mut out),
                 (None, Format::Yaml) => {}
                 (None, Format::Json) => {
                     at += self.bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -143,6 +146,49 @@ impl SourceFile {
         }
         out
     }
+}
+
+/// Returns the canonical lines of a file, each with its line feed.
+pub fn canonical(path: &str, bytes: &[u8]) -> Result<String, FileError> {
+    let mut reader = FileReader::new(ReadLimits { depth: MAX_DEPTH, ..ReadLimits::default() });
+    reader.push(bytes);
+    reader.finish();
+    let mut lines = Vec::with_capacity(bytes.len());
+    loop {
+        match reader.next().map_err(|error| FileError { path: path.to_owned(), error })? {
+            ReadEvent::Blob(blob) => {
+                lines.extend_from_slice(blob.line.trim_ascii_end());
+                lines.push(b'\n');
+            }
+            ReadEvent::Notice(_) => {}
+            ReadEvent::NeedInput | ReadEvent::End => break,
+        }
+    }
+    // The reader writes valid text.
+    Ok(String::from_utf8(lines).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+/// Returns the digest of the content that files have: that of their canonical lines, in the order of the files.
+pub fn digest(files: &[SourceFile]) -> Digest {
+    let mut hash = Sha256::new();
+    for line in files.iter().flat_map(SourceFile::lines) {
+        hash.update(line);
+        hash.update("\n");
+    }
+    Digest::new(hash.finalize().into())
+}
+
+/// Returns files as they are after changes, in catalog order.
+pub fn changed(files: &[SourceFile], changes: &[FileChange]) -> Result<Vec<SourceFile>, FileError> {
+    let is_changed = |file: &&SourceFile| changes.iter().any(|change| change.path == file.path);
+    let mut all: Vec<_> = files.iter().filter(|file| !is_changed(file)).cloned().collect();
+    for change in changes {
+        if let Some(after) = &change.after {
+            all.push(SourceFile::read(&change.path, after.clone())?);
+        }
+    }
+    all.sort_by(|a, b| compare_paths(&a.path, &b.path));
+    Ok(all)
 }
 
 /// Makes a content of the blobs of files, in their order.
@@ -309,6 +355,8 @@ mod tests {
             String::from_utf8(file.with(&[(index, blob.cloned())].into(), &[]).unwrap()).unwrap()
         };
         assert_eq!(with(2, Some(&blob)), text.replace("{\"schema\":\"y\"}", "{\"schema\":\"z\"}"));
+        let package = Value::object([("name", Value::text("b")), ("schema", Value::text("olm.package"))]);
+        assert_eq!(with(0, Some(&package)), text.replace("\"a\"} {", "\"b\"} {"), "in the order of opm");
         assert_eq!(with(1, Some(&blob)).matches("{\n    \"schema\": \"z\"\n}\n").count(), 1);
         assert_eq!(with(1, None), "{\"schema\":\"olm.package\",\"name\":\"a\"} {\"schema\":\"y\"}");
     }

@@ -85,6 +85,12 @@ impl LockedFolder {
         &self.root
     }
 
+    /// Returns the path of a file beside the directory, `.NAME.SUFFIX`, as one that [`Self::write`] replaces.
+    pub fn beside(&self, suffix: &str) -> String {
+        let name = self.root.file_name().unwrap_or_default().to_string_lossy();
+        format!("../.{name}.{suffix}")
+    }
+
     /// Replaces files, all or none.
     pub fn write(&self, changes: &[FileChange]) -> Result<(), FolderError> {
         self.write_until(changes, &mut || Ok(()))

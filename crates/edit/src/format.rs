@@ -1,9 +1,12 @@
 //! Writes blobs to files as `opm` does: JSON with four spaces and fields in the order of their schema, YAML with sorted
 //! keys.
 
+mod line;
 mod yaml;
 
 use crate::value::{Members, Value, write_text};
+
+pub use line::Line;
 
 /// Format of a file of blobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -130,6 +133,35 @@ fn write_json(value: &Value, shape: &Shape, depth: usize, out: &mut String) {
                 write_json(value, shape, depth + 1, out);
             }
             end_line(depth, out);
+            out.push('}');
+        }
+        plain => plain.write(out),
+    }
+}
+
+/// Appends a blob as JSON without white space, its fields in the order in which `opm` writes them.
+pub(crate) fn write_compact(blob: &Value, out: &mut String) {
+    write_compact_json(blob, shape_of(blob.str("schema")), out);
+}
+
+fn write_compact_json(value: &Value, shape: &Shape, out: &mut String) {
+    match value {
+        Value::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                out.push_str(if at == 0 { "" } else { "," });
+                write_compact_json(item, shape, out);
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            out.push('{');
+            for (at, (key, value, shape)) in in_order(members, shape).enumerate() {
+                out.push_str(if at == 0 { "" } else { "," });
+                write_text(out, key);
+                out.push(':');
+                write_compact_json(value, shape, out);
+            }
             out.push('}');
         }
         plain => plain.write(out),

@@ -13,6 +13,8 @@
 //! | [`operation`] | what can be done to a content |
 //! | [`file`] | the places of blobs in files, and how files change with a content |
 //! | [`folder`] | replaces files of a directory, also when it is killed |
+//! | [`input`] | bundles as batches in JSON have them |
+//! | [`journal`] | answers to requests that may be sent again |
 //! | [`summary`] | what an edit changes, for people and programs |
 //! | [`template`] | templates of catalogs, as `opm` has them |
 //! | [`error`] | why an edit is refused |
@@ -27,6 +29,8 @@ pub mod error;
 pub mod file;
 pub mod folder;
 pub mod format;
+pub mod input;
+pub mod journal;
 pub mod meta;
 pub mod operation;
 mod package;

@@ -1,12 +1,14 @@
 //! Blobs with the fields that place them in a catalog.
 
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use crate::error::EditError;
-use crate::format;
+use crate::format::{self, Line};
 use crate::value::{Members, Value};
 
 /// A blob of a content.
@@ -61,6 +63,42 @@ impl Meta {
     }
 }
 
+/// What places a blob among others, without the blob.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place<'l> {
+    schema: Cow<'l, str>,
+    package: Cow<'l, str>,
+    name: Cow<'l, str>,
+}
+
+impl<'l> Place<'l> {
+    /// Finds the place of a line, given its members if they are known.
+    pub fn of(text: &'l str, line: Option<&Line<'l>>) -> Self {
+        let member = |key: &str| line.and_then(|line| line.str(key)).map(Cow::Borrowed);
+        // Anything else is rare: other cases of keys, escapes, and blobs without a name or a package.
+        let (Some(schema), Some(name)) = (member("schema"), member("name")) else { return Self::read(text) };
+        let package = if schema == "olm.package" { Some(name.clone()) } else { member("package") };
+        package.map_or_else(|| Self::read(text), |package| Self { schema, package, name })
+    }
+
+    fn read(text: &str) -> Self {
+        let meta = Meta::read(0, text);
+        let owned = |text: &str| Cow::Owned(text.to_owned());
+        Self { schema: owned(&meta.schema), package: owned(&meta.package), name: owned(&meta.name) }
+    }
+
+    /// Copies what it borrows of its line.
+    pub fn into_owned(self) -> Place<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        Place { schema: owned(self.schema), package: owned(self.package), name: owned(self.name) }
+    }
+
+    /// Compares places as [`sort`] does.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        order_of(&self.schema, &self.package, &self.name).cmp(&order_of(&other.schema, &other.package, &other.name))
+    }
+}
+
 /// Sorts blobs as `opm render` does: packages by name, in each the package, channels by name, bundles by name, others by
 /// schema, deprecations; blobs without a package come last.
 pub fn sort(metas: &mut [Meta]) {
@@ -68,12 +106,16 @@ pub fn sort(metas: &mut [Meta]) {
 }
 
 fn order(meta: &Meta) -> (bool, &str, usize, &str) {
-    let (rank, name) = match &*meta.schema {
+    order_of(&meta.schema, &meta.package, &meta.name)
+}
+
+fn order_of<'a>(schema: &'a str, package: &'a str, name: &'a str) -> (bool, &'a str, usize, &'a str) {
+    let (rank, name) = match schema {
         "olm.package" => (0, ""),
-        "olm.channel" => (1, &*meta.name),
-        "olm.bundle" => (2, &*meta.name),
+        "olm.channel" => (1, name),
+        "olm.bundle" => (2, name),
         "olm.deprecations" => (4, ""),
         other => (3, other),
     };
-    (meta.package.is_empty(), &meta.package, rank, name)
+    (package.is_empty(), package, rank, name)
 }

@@ -181,6 +181,19 @@ pub enum ImageError {
         /// Message of the registry after a colon, or empty.
         error_body: String,
     },
+    /// A registry refuses to store something.
+    #[error("cannot push {resource} to `{location}`: {reason}")]
+    Push {
+        /// The blob, manifest or tag.
+        resource: String,
+        /// The repository.
+        location: String,
+        /// The cause.
+        reason: String,
+    },
+    /// An image is to be pushed by its digest, which is not known before.
+    #[error("cannot push to `{0}`: write a tag instead of the digest")]
+    PushByDigest(String),
     /// A download ended early.
     #[error(
         "cannot download {resource} from `{location}`: the connection ended or was too slow after {downloaded} of {bytes} bytes"

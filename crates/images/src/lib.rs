@@ -1,4 +1,5 @@
-//! Pulls images from registries and OCI layouts, and unpacks their layers into the files of a catalog.
+//! Pulls images from registries and OCI layouts, and unpacks their layers into the files of a catalog; packs files into
+//! images, and pushes those.
 //!
 //! A reference is resolved to a digest, that to layers, each of which is verified while it is downloaded, and those to
 //! files. The crate does not parse the files, apart from `.indexignore`, and never holds a whole layer in memory. It
@@ -8,6 +9,7 @@ mod error;
 mod layout;
 mod manifest;
 mod metrics;
+mod pack;
 mod reference;
 mod registries;
 mod resolved;
@@ -20,6 +22,7 @@ pub use error::ImageError;
 pub use layout::MAX_LAYOUT_ENTRIES;
 pub use manifest::MAX_NESTED_INDEXES;
 pub use metrics::{RegistryMetrics, registry_metrics};
+pub use pack::{PackedImage, Packer};
 pub use reference::{ImageSource, LayoutReference, LayoutSelector, RegistryReference};
 pub use registries::{
     Credentials, HELPER_TIMEOUT, MAX_ERROR_BODY_BYTES, MAX_HELPER_OUTPUT_BYTES, MAX_REDIRECTS,

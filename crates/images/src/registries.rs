@@ -9,6 +9,7 @@ mod conf;
 mod credentials;
 mod helper;
 mod login;
+mod push;
 mod session;
 mod transport;
 
@@ -22,12 +23,13 @@ use tokio::task::spawn_blocking;
 use super::layout::OpenLayout;
 use super::manifest::{self, BlobDescriptor, MAX_NESTED_INDEXES, Manifest};
 use super::resolved::Origin;
-use super::{ImageError, ImageSource, LayoutReference, RegistryReference, ResolvedImage};
+use super::{ImageError, ImageSource, LayoutReference, PackedImage, RegistryReference, ResolvedImage};
 
 pub use conf::RegistriesConf;
 pub use credentials::Credentials;
 pub use helper::{HELPER_TIMEOUT, MAX_HELPER_OUTPUT_BYTES};
 pub use login::MAX_TOKEN_RESPONSE_BYTES;
+use session::Access;
 pub use session::MAX_ERROR_BODY_BYTES;
 pub(super) use session::Session;
 pub use transport::MAX_REDIRECTS;
@@ -166,12 +168,23 @@ impl Registries {
         Ok(resolved.layers.iter().map(|layer| path(&layer.digest)).collect())
     }
 
+    /// Pushes an image under the tag of a reference, and returns the reference by digest. The tag is written last, so that
+    /// it names the former image or the new one. Mirrors do not count.
+    pub async fn push(&self, to: &RegistryReference, image: &PackedImage) -> Result<String, ImageError> {
+        let (Some(tag), None) = (to.tag(), to.digest()) else { return Err(ImageError::PushByDigest(to.to_string())) };
+        let location = self.transport.settings.conf.push_location(to)?;
+        let attempts = self.transport.settings.retry.max_attempts;
+        let session = Session::new(self.transport.clone(), location, Access::Push, attempts);
+        push::push(&session, tag, image).await?;
+        Ok(format!("{}@{}", to.repository(), image.digest))
+    }
+
     /// Resolves an image at its mirrors, one after the other, and then at its own location.
     async fn resolve_image(&self, image: &RegistryReference) -> Result<ResolvedImage, ImageError> {
         let retry = self.transport.settings.retry;
         let (mirrors, own) = self.transport.settings.conf.locations(image)?;
         for mirror in mirrors {
-            let session = Session::new(self.transport.clone(), mirror, 1);
+            let session = Session::new(self.transport.clone(), mirror, Access::Pull, 1);
             match resolve_at(session, image, &self.transport.settings.limits).await {
                 Ok(resolved) => return Ok(resolved),
                 Err(error) => {
@@ -180,7 +193,7 @@ impl Registries {
                 }
             }
         }
-        let session = Session::new(self.transport.clone(), own, retry.max_attempts);
+        let session = Session::new(self.transport.clone(), own, Access::Pull, retry.max_attempts);
         resolve_at(session, image, &self.transport.settings.limits).await
     }
 

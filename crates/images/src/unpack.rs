@@ -25,6 +25,7 @@ use fbc::Digest;
 pub use apply::MAX_NAME_BYTES;
 pub use error::{EntryLocation, UnpackError};
 pub use links::MAX_LINK_HOPS;
+pub(crate) use root::CONFIGS_LABEL;
 pub use root::CatalogRoot;
 pub use spool::FileContent;
 pub use stream::MAX_ZSTD_WINDOW_LOG;

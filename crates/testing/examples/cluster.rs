@@ -1,4 +1,4 @@
-//! A cluster for `benches/http/soak.py`: a control plane and a registry, with the catalog of a directory as the
+//! A cluster for `benches/http/soak.py` and `tests/conformance/publish/publish.py`: a control plane and a registry, with the catalog of a directory as the
 //! `ClusterCatalog` `c` and a changing one, `churn`.
 //!
 //! The first line of its output says how to reach it (JSON). For each line of its input, which names a directory, the
@@ -8,7 +8,7 @@ use std::io::{Write as _, stdin, stdout};
 use std::path::Path;
 
 use serde_json::{Value, json};
-use testing::{CONFIGS, ControlPlane, MediaTypes, Registry, RegistryImage};
+use testing::{CONFIGS, ControlPlane, MediaTypes, Registry, RegistryImage, control_plane_tools};
 
 /// What is applied to a cluster.
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/base");
@@ -37,7 +37,15 @@ fn main() {
     serve("c", &directory);
 
     let kubeconfig = plane.service_account_kubeconfig(NAME, NAME, plane.address);
-    println!("{}", json!({ "kubeconfig": kubeconfig, "registry": registry.address, "token": token.trim() }));
+    let kubectl = control_plane_tools().expect("the control plane runs").join("kubectl");
+    let facts = json!({
+        "kubeconfig": kubeconfig,
+        "adminKubeconfig": plane.kubeconfig(),
+        "kubectl": kubectl,
+        "registry": registry.address,
+        "token": token.trim(),
+    });
+    println!("{facts}");
     for line in stdin().lines() {
         println!("{}", serve("churn", &line.expect("the input is UTF-8")));
         stdout().flush().expect("the output is read");

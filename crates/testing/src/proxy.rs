@@ -9,7 +9,7 @@ use std::thread;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use crate::{HttpResponse, send_request};
+use crate::{HttpResponse, exchange};
 
 /// First byte of a TLS handshake.
 const TLS_HANDSHAKE: u8 = 0x16;
@@ -36,6 +36,7 @@ pub struct RecordedRequest {
     /// Number of earlier requests for the same target.
     pub earlier: usize,
     headers: Vec<(String, String)>,
+    body: Vec<u8>,
     /// Address of the registry behind the proxy.
     pub upstream: SocketAddr,
 }
@@ -52,6 +53,8 @@ pub enum ProxyAction {
     Truncate(usize),
     /// Forwards the request, and sends nothing more after this many bytes of the body.
     Stall(usize),
+    /// Sends nothing until the client goes away.
+    Hang,
     /// Forwards the request, and sends zeros behind the body until the client goes away.
     Endless,
     /// Forwards the request, and sends the body byte by byte, 20 ms apart.
@@ -137,12 +140,13 @@ impl Drop for Proxy {
 impl RecordedRequest {
     /// Sends the request to the registry, without its credentials, and returns the response.
     pub fn forward(&self) -> HttpResponse {
-        let passed =
-            self.headers.iter().filter(|(name, _)| !["host", "connection", "authorization"].contains(&&**name));
-        let headers: Vec<_> = passed.map(|(name, value)| (&**name, &**value)).collect();
+        let passed = self.headers.iter().filter(|(name, _)| !["connection", "authorization"].contains(&&**name));
+        let headers: String = passed.flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect();
         // Clients send the whole URL to what they take for their proxy.
         let path = self.target.strip_prefix("http://").and_then(|rest| Some(&rest[rest.find('/')?..]));
-        send_request(self.upstream, &self.method, path.unwrap_or(&self.target), &headers)
+        let (method, target) = (&self.method, path.unwrap_or(&self.target));
+        let head = format!("{method} {target} HTTP/1.1\r\nconnection: close\r\n{headers}\r\n");
+        exchange(self.upstream, &[head.as_bytes(), &self.body].concat(), self.method == "HEAD")
     }
 
     /// Returns the value of `Host`: the name of the host, with its port; empty when the request has none.
@@ -183,7 +187,9 @@ fn serve(
     let header = |name: &str| headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
     let (method, target) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
     let (authorization, range) = (header("authorization"), header("range"));
-    let mut request = RecordedRequest { method, target, authorization, range, earlier: 0, headers, upstream };
+    let mut body = vec![0; header("content-length").and_then(|length| length.parse().ok()).unwrap_or_default()];
+    stream.read_exact(&mut body)?;
+    let mut request = RecordedRequest { method, target, authorization, range, earlier: 0, headers, body, upstream };
     {
         let mut log = log.lock().expect("nobody panicked");
         request.earlier = log.iter().filter(|other| other.target == request.target).count();
@@ -196,9 +202,10 @@ fn serve(
         ProxyAction::Truncate(bytes) => send(&mut stream, &request.forward(), true, bytes)?,
         ProxyAction::Stall(bytes) => {
             send(&mut stream, &request.forward(), true, bytes)?;
-            // Ends when the client gives up.
             stream.read_exact(&mut [0; 1])?;
         }
+        // Ends when the client gives up.
+        ProxyAction::Hang => stream.read_exact(&mut [0; 1])?,
         ProxyAction::Endless => {
             send(&mut stream, &request.forward(), false, usize::MAX)?;
             loop {

@@ -5,45 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use edit::bundle::{Migration, Placement, RenderedBundle};
+use edit::Operation;
+use edit::bundle::{Migration, RenderedBundle};
+use edit::input::{BundleInput, read_batch};
 use edit::operation::{
     Add, ChannelEntries, Deprecate, DeprecateTruncate, Deprecation, EntryFields, MAX_OPERATIONS, PackageFields,
     Packages, Reference, Undeprecate,
 };
-use edit::{Operation, Value};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::args::{EditArgs, EditOperation};
 use crate::run::render;
-
-/// A bundle of a file of operations.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum BundleInput {
-    /// A bundle directory.
-    Directory {
-        /// Its path, from the folder of the file.
-        directory: PathBuf,
-        /// Its image.
-        image: String,
-    },
-    /// A rendered bundle.
-    #[serde(rename_all = "camelCase")]
-    Blob {
-        /// The `olm.bundle`.
-        blob: Box<RawValue>,
-        channels: Vec<String>,
-        #[serde(default)]
-        default_channel: String,
-        #[serde(default)]
-        replaces: String,
-        #[serde(default)]
-        skips: Vec<String>,
-        #[serde(default)]
-        skip_range: String,
-    },
-}
 
 /// Reads the operations, and renders the bundles that they add.
 pub(super) fn operations(args: &EditArgs) -> anyhow::Result<Vec<Operation<RenderedBundle>>> {
@@ -61,20 +32,15 @@ pub(super) fn operations(args: &EditArgs) -> anyhow::Result<Vec<Operation<Render
 fn of_file(path: &Path) -> anyhow::Result<Vec<Operation<BundleInput>>> {
     let reading = || format!("cannot read the operations in `{}`", path.display());
     let text = if path == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
-    serde_json::from_str(&text.with_context(reading)?).with_context(reading)
+    read_batch(text.with_context(reading)?.as_bytes()).with_context(reading)
 }
 
 fn rendered(bundle: BundleInput, folder: &Path) -> anyhow::Result<RenderedBundle> {
-    match bundle {
-        BundleInput::Directory { directory, image } => {
-            render::bundle(&folder.join(directory), &image, Migration::CsvMetadata)
+    match &bundle {
+        BundleInput { directory: Some(directory), image, files: None, blob: None, .. } => {
+            render::bundle(&folder.join(directory), image, Migration::CsvMetadata)
         }
-        BundleInput::Blob { blob, channels, default_channel, replaces, skips, skip_range } => {
-            let blob = Value::parse(blob.get()).context("cannot read a rendered bundle")?;
-            let others = Placement::default();
-            let placement = Placement { channels, default_channel, replaces, skips, skip_range, ..others };
-            Ok(RenderedBundle { blob, placement, warnings: Vec::new() })
-        }
+        _ => Ok(bundle.render()?),
     }
 }
 
@@ -83,7 +49,8 @@ fn directory(text: &str) -> anyhow::Result<BundleInput> {
     let (image, directory) = text.split_once('=').with_context(|| {
         format!("cannot add `{text}`: write IMAGE=DIR, such as quay.io/ns/etcd-bundle:v0.9.2=bundle")
     })?;
-    Ok(BundleInput::Directory { directory: directory.into(), image: image.to_owned() })
+    let (directory, image) = (Some(directory.into()), image.to_owned());
+    Ok(BundleInput { directory, image, ..BundleInput::default() })
 }
 
 fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInput>> {

@@ -100,6 +100,13 @@ fn editing_limits() -> Vec<(&'static str, String)> {
         ("operations of a batch", edit::operation::MAX_OPERATIONS.to_string()),
         ("bundle file", edit::bundle::MAX_FILE_BYTES.to_string()),
         ("edited depth", edit::value::MAX_DEPTH.to_string()),
+        ("posted batch", edit_http::MAX_BATCH_BYTES.to_string()),
+        ("posted operations", edit_http::MAX_OPERATIONS.to_string()),
+        ("posted bundles", edit_http::MAX_BUNDLES.to_string()),
+        ("pending batches", edit_http::PENDING_BYTES.to_string()),
+        ("idempotency key", edit_http::MAX_KEY_BYTES.to_string()),
+        ("idempotency keys", edit::journal::MAX_KEYS.to_string()),
+        ("kept response", edit::journal::MAX_RESPONSE_BYTES.to_string()),
     ]
 }
 

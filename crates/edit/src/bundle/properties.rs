@@ -32,7 +32,7 @@ pub(crate) fn sort(all: &mut Vec<Value>) {
 }
 
 /// Tells whether a property has manifests or the metadata of a CSV.
-pub(super) fn is_large(kind: &str) -> bool {
+pub(crate) fn is_large(kind: &str) -> bool {
     matches!(kind, "olm.bundle.object" | "olm.csv.metadata")
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use edit::bundle::{BundleFile, BundleFiles, Migration, migrate, render, with_manifests_last};
+use edit::bundle::{BundleFile, BundleFiles, Migration, arranged, migrate, render};
 use edit::file::SourceFile;
+use edit::format::Line;
 use edit::meta::sort;
 use edit::{Format, Meta};
 use fbc::ignore::{IGNORE_FILE, IgnoreRules};
@@ -78,7 +79,13 @@ fn output(inputs: &BTreeMap<String, Option<String>>, args: &[String]) -> String 
     sort(&mut metas);
     let mut out = String::new();
     for meta in &metas {
-        let blob = with_manifests_last(meta.value().unwrap());
+        let blob = arranged(meta.value().unwrap());
+        let mut copied = String::new();
+        if Line::new(&meta.line).is_some_and(|line| line.write(&mut copied)) {
+            let mut written = String::new();
+            Format::Json.write(&blob, &mut written);
+            assert_eq!(copied, written);
+        }
         format.write(&if is_migrated && &*meta.schema == "olm.bundle" { migrate(&blob) } else { blob }, &mut out);
     }
     out

@@ -95,14 +95,9 @@ impl RegistriesConf {
         image: &RegistryReference,
     ) -> Result<(Vec<RepositoryLocation>, RepositoryLocation), ImageError> {
         let name = image.repository();
-        let matching =
-            self.registries.iter().filter_map(|one| Some((one, match_prefix(&one.prefix, &image.to_string())?)));
-        let Some((registry, matched)) = matching.max_by_key(|(_, matched)| *matched) else {
+        let Some((registry, matched)) = self.matching(image)? else {
             return Ok((Vec::new(), self.location(&name, false)?));
         };
-        if registry.blocked {
-            return Err(ImageError::Blocked { image: image.to_string(), prefix: registry.prefix.clone() });
-        }
         // A prefix may include a tag or a digest. Then nothing of the name remains after it.
         let rest = name.get(matched..).unwrap_or_default();
         let relocate = |location: &str| if location.is_empty() { name.clone() } else { format!("{location}{rest}") };
@@ -115,6 +110,25 @@ impl RegistriesConf {
         });
         let mirrors = mirrors.map(|mirror| self.location(&relocate(&mirror.location), mirror.insecure));
         Ok((mirrors.collect::<Result<_, _>>()?, self.location(&relocate(&registry.location), registry.insecure)?))
+    }
+
+    /// Returns where an image is pushed to: its own name, whatever locations and mirrors it is pulled from.
+    pub(super) fn push_location(&self, image: &RegistryReference) -> Result<RepositoryLocation, ImageError> {
+        let name = image.repository();
+        let insecure = self.matching(image)?.is_some_and(|(registry, _)| registry.insecure);
+        self.location(&name, insecure)
+    }
+
+    /// Returns the settings with the longest prefix of an image, and the length of that. Blocked images are refused.
+    fn matching(&self, image: &RegistryReference) -> Result<Option<(&RegistryConf, usize)>, ImageError> {
+        let text = image.to_string();
+        let matching = self.registries.iter().filter_map(|one| Some((one, match_prefix(&one.prefix, &text)?)));
+        match matching.max_by_key(|(_, matched)| *matched) {
+            Some((registry, _)) if registry.blocked => {
+                Err(ImageError::Blocked { image: text, prefix: registry.prefix.clone() })
+            }
+            matching => Ok(matching),
+        }
     }
 
     /// Returns the location of a repository, given as `HOST/PATH`.

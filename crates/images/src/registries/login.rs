@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::backoff::Failure;
 use super::conf::RepositoryLocation;
 use super::credentials::RegistrySecret;
-use super::session::{read, retry_after};
+use super::session::{Access, read, retry_after};
 use super::transport::{Transport, Trust, continue_trace, unreachable};
 use crate::ImageError;
 
@@ -49,6 +49,7 @@ struct TokenResponse {
 pub(super) async fn log_in(
     transport: &Transport,
     location: &RepositoryLocation,
+    access: Access,
     headers: &HeaderMap,
 ) -> Result<Login, Failure> {
     let challenge = Challenge::find(headers).ok_or_else(|| location.unauthorized(None))?;
@@ -57,10 +58,17 @@ pub(super) async fn log_in(
     let secret = found.map(|found| found.secret);
     let authorization = match (challenge, secret) {
         (Challenge::Bearer { realm, service }, secret) => {
-            let token =
-                TokenRequest { transport, location, realm, service, secret, credentials: credentials.as_deref() }
-                    .send()
-                    .await?;
+            let token = TokenRequest {
+                transport,
+                location,
+                access,
+                realm,
+                service,
+                secret,
+                credentials: credentials.as_deref(),
+            }
+            .send()
+            .await?;
             format!("Bearer {token}")
         }
         (Challenge::Basic, Some(RegistrySecret::Password { user, password })) => {
@@ -74,10 +82,11 @@ pub(super) async fn log_in(
     Ok(Login { authorization, credentials })
 }
 
-/// A request for an access token to pull from one repository.
+/// A request for an access token to one repository.
 struct TokenRequest<'a> {
     transport: &'a Transport,
     location: &'a RepositoryLocation,
+    access: Access,
     realm: String,
     service: Option<String>,
     secret: Option<RegistrySecret>,
@@ -87,7 +96,7 @@ struct TokenRequest<'a> {
 impl TokenRequest<'_> {
     async fn send(self) -> Result<String, Failure> {
         let (url, host, trust) = self.token_service()?;
-        let scope = format!("repository:{}:pull", self.location.repository);
+        let scope = format!("repository:{}:{}", self.location.repository, self.access.actions());
         let service = self.service.iter().map(|service| ("service", &**service));
         let parameters = service.chain([("scope", &*scope)]);
         let request = match &self.secret {

@@ -5,22 +5,23 @@ use std::time::{Duration, SystemTime};
 
 use fbc::Digest;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, RANGE, RETRY_AFTER};
-use reqwest::{Response, StatusCode, Url};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use serde::Deserialize;
 
 use super::backoff::{Backoff, Failure};
 use super::conf::RepositoryLocation;
 use super::login::log_in;
+use super::push;
 use super::transport::{Transport, Trust, continue_trace, unreachable};
 use crate::manifest::{self, BlobDescriptor, MEDIA_TYPES};
 use crate::metrics::METRICS;
 use crate::{ImageError, RegistryReference};
 
 /// Header with the digest of the response according to the registry.
-const CONTENT_DIGEST: &str = "docker-content-digest";
+pub(super) const CONTENT_DIGEST: &str = "docker-content-digest";
 
 /// Prefix of the paths of manifests.
-const MANIFESTS: &str = "manifests/";
+pub(super) const MANIFESTS: &str = "manifests/";
 
 /// Maximum number of bytes that are read of the body of an error response.
 pub const MAX_ERROR_BODY_BYTES: u64 = 16 * 1024;
@@ -33,9 +34,17 @@ const SHOWN_ERROR_CHARS: usize = 200;
 pub(crate) struct Session {
     pub(super) transport: Arc<Transport>,
     pub(super) location: RepositoryLocation,
+    access: Access,
     /// Maximum number of attempts for manifests and configs.
     max_attempts: u32,
     state: Mutex<SessionState>,
+}
+
+/// What a session asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Pull,
+    Push,
 }
 
 /// A request for a manifest or a blob.
@@ -79,8 +88,13 @@ struct RegistryError {
 impl Session {
     /// Creates a client. `max_attempts` applies to manifests and configs; blobs are retried according to the retry
     /// policy.
-    pub(super) fn new(transport: Arc<Transport>, location: RepositoryLocation, max_attempts: u32) -> Self {
-        Self { transport, location, max_attempts, state: Mutex::default() }
+    pub(super) fn new(
+        transport: Arc<Transport>,
+        location: RepositoryLocation,
+        access: Access,
+        max_attempts: u32,
+    ) -> Self {
+        Self { transport, location, access, max_attempts, state: Mutex::default() }
     }
 
     /// Downloads the manifest or index of an image, and returns it with its digest.
@@ -148,7 +162,7 @@ impl Session {
 
     /// Downloads a resource into memory, and returns it with the response headers.
     async fn download(&self, request: ResourceRequest<'_>) -> Result<(Vec<u8>, HeaderMap), ImageError> {
-        let mut backoff = Backoff::new(self.transport.settings.retry, self.max_attempts);
+        let mut backoff = self.backoff();
         loop {
             match self.download_once(request).await {
                 Ok(downloaded) => {
@@ -174,18 +188,9 @@ impl Session {
         }
     }
 
-    /// Sends a request, and logs in if the registry requires it.
+    /// Requests a manifest or a blob, and returns a response of 2xx.
     pub(super) async fn get(&self, request: ResourceRequest<'_>) -> Result<Response, Failure> {
-        let mut response = self.send(request).await?;
-        // A challenge from the target of a redirect is not trusted with credentials.
-        if response.status() == StatusCode::UNAUTHORIZED && self.is_own(response.url()) {
-            let login = log_in(&self.transport, &self.location, response.headers()).await?;
-            {
-                let mut state = self.state();
-                (state.authorization, state.credentials) = (Some(login.authorization), login.credentials);
-            }
-            response = self.send(request).await?;
-        }
+        let response = self.exchange(|scheme| self.get_request(scheme, request)).await?;
         if response.status().is_success() {
             Ok(response)
         } else {
@@ -193,45 +198,97 @@ impl Session {
         }
     }
 
-    async fn send(&self, request: ResourceRequest<'_>) -> Result<Response, Failure> {
+    /// Sends a request, and logs in if the registry requires it. `build` makes the request for a URL scheme, once for each
+    /// time that it is sent.
+    pub(super) async fn exchange(
+        &self,
+        build: impl Fn(&str) -> Result<RequestBuilder, ImageError>,
+    ) -> Result<Response, Failure> {
+        let response = self.send(&build).await?;
+        // A challenge from the target of a redirect is not trusted with credentials.
+        if response.status() != StatusCode::UNAUTHORIZED || !self.is_own(response.url()) {
+            return Ok(response);
+        }
+        let login = log_in(&self.transport, &self.location, self.access, response.headers()).await?;
+        {
+            let mut state = self.state();
+            (state.authorization, state.credentials) = (Some(login.authorization), login.credentials);
+        }
+        self.send(&build).await
+    }
+
+    async fn send(&self, build: impl Fn(&str) -> Result<RequestBuilder, ImageError>) -> Result<Response, Failure> {
         let known = self.state().scheme;
         let mut scheme = known.unwrap_or("https");
-        let mut sent = self.send_by(scheme, request)?.await;
+        let mut sent = self.authorized(build(scheme)?).send().await;
         // For an insecure registry, TLS is tried first and plain HTTP second.
         let may_go_without = known.is_none() && self.location.trust == Trust::InsecureSkipVerify;
         if may_go_without && sent.as_ref().is_err_and(reqwest::Error::is_connect) {
             scheme = "http";
-            sent = self.send_by(scheme, request)?.await;
+            sent = self.authorized(build(scheme)?).send().await;
         }
         let response = sent.map_err(|error| self.unreachable(error))?;
         self.state().scheme = Some(scheme);
         Ok(response)
     }
 
-    fn send_by(
+    /// Sends a request to another host, which a registry named: without credentials.
+    pub(super) async fn send_elsewhere(
         &self,
-        scheme: &str,
-        request: ResourceRequest<'_>,
-    ) -> Result<impl Future<Output = reqwest::Result<Response>> + use<>, ImageError> {
-        let RepositoryLocation { host, repository, trust, .. } = &self.location;
-        let url = format!("{scheme}://{host}/v2/{repository}/{}", request.path);
+        build: impl Fn(&str) -> Result<RequestBuilder, ImageError>,
+    ) -> Result<Response, Failure> {
+        build("https")?.send().await.map_err(|error| self.unreachable(error))
+    }
+
+    fn authorized(&self, request: RequestBuilder) -> RequestBuilder {
+        let request = continue_trace(request);
+        match &self.state().authorization {
+            Some(authorization) => request.header(AUTHORIZATION, authorization),
+            None => request,
+        }
+    }
+
+    fn get_request(&self, scheme: &str, request: ResourceRequest<'_>) -> Result<RequestBuilder, ImageError> {
         let rest = request.bytes.saturating_sub(request.from);
-        let mut builder =
-            self.transport.client(*trust)?.get(url).timeout(self.transport.settings.retry.request_timeout(rest));
+        let client = self.transport.client(self.location.trust)?;
+        let mut builder = client.get(self.url(scheme, request.path)).timeout(self.request_timeout(rest));
         if request.path.starts_with(MANIFESTS) {
             builder = builder.header(ACCEPT, MEDIA_TYPES.join(", "));
         }
         if request.from > 0 {
             builder = builder.header(RANGE, format!("bytes={}-", request.from));
         }
-        if let Some(authorization) = &self.state().authorization {
-            builder = builder.header(AUTHORIZATION, authorization);
-        }
-        Ok(continue_trace(builder).send())
+        Ok(builder)
+    }
+
+    /// Returns the URL of a path within the repository.
+    pub(super) fn url(&self, scheme: &str, path: &str) -> String {
+        let RepositoryLocation { host, repository, .. } = &self.location;
+        format!("{scheme}://{host}/v2/{repository}/{path}")
+    }
+
+    /// Returns the time-out of a request that moves so many bytes.
+    pub(super) fn request_timeout(&self, bytes: u64) -> Duration {
+        self.transport.settings.retry.request_timeout(bytes)
+    }
+
+    /// Returns the client for requests that push.
+    pub(super) fn push_client(&self) -> Result<&Client, ImageError> {
+        self.transport.push_client(self.location.trust)
+    }
+
+    /// Returns the attempts of one request.
+    pub(super) fn backoff(&self) -> Backoff {
+        Backoff::new(self.transport.settings.retry, self.max_attempts)
+    }
+
+    /// Describes the credentials that were sent, for errors.
+    pub(super) fn credentials_name(&self) -> String {
+        self.state().credentials.clone().unwrap_or_else(|| "an anonymous client".to_owned())
     }
 
     /// Returns whether a response is from this registry, and not from the target of a redirect.
-    fn is_own(&self, answered: &Url) -> bool {
+    pub(super) fn is_own(&self, answered: &Url) -> bool {
         let own = Url::parse(&format!("{}://{}", answered.scheme(), self.location.host));
         own.is_ok_and(|own| own.host() == answered.host() && own.port() == answered.port())
     }
@@ -245,20 +302,20 @@ impl Session {
     }
 
     /// Returns the error for a response other than 2xx, and whether the request may be retried.
-    async fn error_for_status(&self, resource: &str, response: Response) -> Failure {
+    pub(super) async fn error_for_status(&self, resource: &str, response: Response) -> Failure {
         let (status, wait) = (response.status(), retry_after(response.headers()));
         let (resource, location) = (resource.to_owned(), self.location.to_string());
-        let credentials = || self.state().credentials.clone().unwrap_or_else(|| "an anonymous client".to_owned());
         let error = match status {
             StatusCode::UNAUTHORIZED => return self.unauthorized().into(),
+            StatusCode::TOO_MANY_REQUESTS => ImageError::TooManyRequests { location, retry_after: wait },
+            _ if self.access == Access::Push => push::refusal(self, resource, status, &read_error_body(response).await),
             StatusCode::FORBIDDEN => ImageError::Forbidden {
                 resource,
                 location,
-                credentials: credentials(),
+                credentials: self.credentials_name(),
                 error_body: read_error_body(response).await,
             },
             StatusCode::NOT_FOUND => ImageError::NotFound { resource, location },
-            StatusCode::TOO_MANY_REQUESTS => ImageError::TooManyRequests { location, retry_after: wait },
             _ => ImageError::Status {
                 resource,
                 location,
@@ -274,6 +331,16 @@ impl Session {
     /// Returns the error for a 401 response after logging in, or without a supported challenge.
     fn unauthorized(&self) -> ImageError {
         self.location.unauthorized(self.state().credentials.as_deref())
+    }
+}
+
+impl Access {
+    /// Returns the actions of the scope of a token.
+    pub(super) fn actions(self) -> &'static str {
+        match self {
+            Self::Pull => "pull",
+            Self::Push => "pull,push",
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use opentelemetry::Context;
 use opentelemetry::trace::TraceContextExt as _;
 use reqwest::redirect::{Attempt, Policy};
-use reqwest::{Certificate, Client, RequestBuilder};
+use reqwest::{Certificate, Client, ClientBuilder, RequestBuilder};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{CertificateError, RootCertStore};
@@ -27,6 +28,9 @@ pub(super) struct Transport {
     /// directories.
     verifying: OnceLock<Client>,
     insecure: OnceLock<Client>,
+    /// The same for pushing.
+    push_verifying: OnceLock<Client>,
+    push_insecure: OnceLock<Client>,
 }
 
 /// The trust that a connection requires.
@@ -56,8 +60,9 @@ impl Transport {
         for pem in &settings.authorities {
             authorities.extend(parse_certificates(pem).map_err(ImageError::InvalidAuthority)?);
         }
-        let transport = Self { settings, authorities, verifying: OnceLock::new(), insecure: OnceLock::new() };
-        Ok(transport)
+        let (verifying, insecure) = (OnceLock::new(), OnceLock::new());
+        let (push_verifying, push_insecure) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { settings, authorities, verifying, insecure, push_verifying, push_insecure })
     }
 
     /// Returns whether the settings name a host, given with its port, as insecure.
@@ -78,26 +83,39 @@ impl Transport {
             Trust::Verified => Policy::custom(follow_with_tls),
             Trust::InsecureSkipVerify => Policy::limited(MAX_REDIRECTS),
         };
-        let client = self.build(trust, redirects)?;
+        let client = self.build(trust, redirects, Some(self.settings.retry.read_timeout))?;
         Ok(cell.get_or_init(|| client))
     }
 
     /// Creates a client that follows no redirects, which would resend the body of a request to another host.
     pub(super) fn client_without_redirects(&self, trust: Trust) -> Result<Client, ImageError> {
-        self.build(trust, Policy::none())
+        self.build(trust, Policy::none(), Some(self.settings.retry.read_timeout))
     }
 
-    fn build(&self, trust: Trust, redirects: Policy) -> Result<Client, ImageError> {
-        Client::builder()
+    /// Returns the client that pushes for a trust. It follows no redirects. Time before a response counts as time between
+    /// the bytes of one, so that only the time-out of each whole request bounds uploads.
+    pub(super) fn push_client(&self, trust: Trust) -> Result<&Client, ImageError> {
+        let cell = match trust {
+            Trust::Verified => &self.push_verifying,
+            Trust::InsecureSkipVerify => &self.push_insecure,
+        };
+        if let Some(client) = cell.get() {
+            return Ok(client);
+        }
+        let client = self.build(trust, Policy::none(), None)?;
+        Ok(cell.get_or_init(|| client))
+    }
+
+    fn build(&self, trust: Trust, redirects: Policy, read_timeout: Option<Duration>) -> Result<Client, ImageError> {
+        let builder = Client::builder()
             .user_agent(concat!("catalogql/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(self.settings.retry.connect_timeout)
-            .read_timeout(self.settings.retry.read_timeout)
             .tls_certs_merge(self.authorities.clone())
             .tls_danger_accept_invalid_certs(trust == Trust::InsecureSkipVerify)
             .redirect(redirects)
-            .referer(false)
-            .build()
-            .map_err(ImageError::TlsSetup)
+            .referer(false);
+        let builder = read_timeout.into_iter().fold(builder, ClientBuilder::read_timeout);
+        builder.build().map_err(ImageError::TlsSetup)
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use super::UnpackError;
 
 /// The label that names the directory of a file-based catalog.
-pub(super) const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
+pub(crate) const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
 
 /// The label that names the database of an `SQLite` index.
 const DATABASE_LABEL: &str = "operators.operatorframework.io.index.database.v1";

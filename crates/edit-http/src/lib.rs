@@ -1,0 +1,188 @@
+//! Edits over HTTP: `POST /catalogs/{catalog}/edits` does a batch of operations as a whole or not at all.
+//!
+//! `If-Match` says which content the batch is for (RFC 9110 §13.1.1), `Idempotency-Key` that it is done once however often
+//! it is sent. This crate does not know where files are or who callers are: an [`Editor`] edits, and a layer authorizes.
+
+mod failure;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, Request, State};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_MATCH};
+use axum::http::{HeaderMap, HeaderName};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use edit::Operation;
+use edit::bundle::RenderedBundle;
+use edit::input::{BundleInput, read_batch};
+use fbc::Digest;
+use http_facts::preconditions::{PreconditionResult, Validators};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::spawn_blocking;
+
+pub use failure::EditFailure;
+
+/// Path of edits.
+pub const EDITS: &str = "/catalogs/{catalog}/edits";
+
+/// Maximum length in bytes of a batch.
+pub const MAX_BATCH_BYTES: usize = 4 << 20;
+
+/// Maximum number of operations of a batch.
+pub const MAX_OPERATIONS: usize = 100;
+
+/// Maximum number of bundles that a batch adds.
+pub const MAX_BUNDLES: usize = 100;
+
+/// Maximum length in bytes of all batches that wait or are done. Further ones are refused for now.
+pub const PENDING_BYTES: usize = 64 << 20;
+
+/// Bytes that each batch counts for besides its own, so that many small ones are bounded too.
+pub const PENDING_OVERHEAD_BYTES: usize = 16 << 10;
+
+/// Maximum length in bytes of an idempotency key.
+pub const MAX_KEY_BYTES: usize = 255;
+
+/// Name of the header with the key (draft-ietf-httpapi-idempotency-key-header).
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// A batch with its conditions.
+pub struct EditRequest {
+    /// The operations.
+    pub batch: Vec<Operation<RenderedBundle>>,
+    /// Values of `If-Match`.
+    conditions: HeaderMap,
+    /// Key, with the SHA-256 of the body.
+    pub key: Option<(String, Digest)>,
+}
+
+/// A batch that was done, now or before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// Digest of the new content.
+    pub digest: Digest,
+    /// The response: a JSON object.
+    pub body: String,
+}
+
+/// Edits catalogs. One batch of a catalog is done at a time.
+pub trait Editor: Send + Sync + 'static {
+    /// Names of the catalogs that can be edited.
+    fn catalogs(&self) -> Vec<String>;
+
+    /// Does a batch, and returns when it is durable. It blocks.
+    fn edit(&self, catalog: &str, request: &EditRequest) -> Result<Edited, EditFailure>;
+}
+
+/// State shared by all requests.
+#[derive(Clone)]
+struct Edits {
+    editor: Arc<dyn Editor>,
+    /// The turn of each catalog, first come, first served.
+    turns: Arc<BTreeMap<String, Arc<Semaphore>>>,
+    pending: Arc<Semaphore>,
+}
+
+/// Returns the route of edits.
+pub fn router(editor: Arc<dyn Editor>) -> Router {
+    let turns = editor.catalogs().into_iter().map(|name| (name, Arc::new(Semaphore::new(1)))).collect();
+    let pending = Arc::new(Semaphore::new(PENDING_BYTES));
+    let edits = Edits { editor, turns: Arc::new(turns), pending };
+    Router::new()
+        .route(EDITS, post(edit).fallback(async || EditFailure::MethodNotAllowed.into_response()))
+        .with_state(edits)
+}
+
+async fn edit(State(edits): State<Edits>, Path(catalog): Path<String>, request: Request) -> Response {
+    match edits.respond(&catalog, request).await {
+        Ok(edited) => {
+            let etag = format!("\"{}\"", edited.digest);
+            ([(CONTENT_TYPE, "application/json"), (ETAG, &etag)], edited.body).into_response()
+        }
+        Err(failure) => failure.into_response(),
+    }
+}
+
+impl Edits {
+    async fn respond(&self, catalog: &str, request: Request) -> Result<Edited, EditFailure> {
+        let turn = self.turns.get(catalog).ok_or(EditFailure::NotEditable)?;
+        // A page of another origin cannot send this type unasked.
+        if media_type(request.headers()) != Some("application/json") {
+            return Err(EditFailure::MediaType);
+        }
+        let (head, body) = request.into_parts();
+        let pending = self.admit(&head.headers)?;
+        let request = EditRequest::parse(&head.headers, body).await?;
+        // It is never closed.
+        let Ok(turn) = Arc::clone(turn).acquire_owned().await else { return Err(EditFailure::Busy) };
+        let (editor, catalog) = (Arc::clone(&self.editor), catalog.to_owned());
+        // It goes on when the client goes away, and the next one waits for its end.
+        let done = spawn_blocking(move || {
+            let _held = (turn, pending);
+            editor.edit(&catalog, &request)
+        });
+        done.await.unwrap_or_else(|error| Err(EditFailure::Internal(error.to_string())))
+    }
+
+    /// Admits a batch by its length, which must be known.
+    fn admit(&self, headers: &HeaderMap) -> Result<OwnedSemaphorePermit, EditFailure> {
+        let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+        let length = length.ok_or(EditFailure::LengthRequired)?;
+        if length > MAX_BATCH_BYTES {
+            return Err(EditFailure::TooLarge);
+        }
+        let bytes = u32::try_from(length + PENDING_OVERHEAD_BYTES).map_err(|_| EditFailure::TooLarge)?;
+        Arc::clone(&self.pending).try_acquire_many_owned(bytes).map_err(|_| EditFailure::Busy)
+    }
+}
+
+impl EditRequest {
+    async fn parse(headers: &HeaderMap, body: Body) -> Result<Self, EditFailure> {
+        let key = idempotency_key(headers)?;
+        let body = to_bytes(body, MAX_BATCH_BYTES).await.map_err(|_| EditFailure::TooLarge)?;
+        let batch = read_batch(&body).map_err(|error| EditFailure::Malformed(error.to_string()))?;
+        if batch.len() > MAX_OPERATIONS {
+            return Err(EditFailure::TooMany { what: "operations", limit: MAX_OPERATIONS });
+        }
+        let mut bundles = 0;
+        let rendered = batch.into_iter().map(|operation| {
+            operation.try_map(|bundle: BundleInput| {
+                bundles += 1;
+                if bundles > MAX_BUNDLES {
+                    return Err(EditFailure::TooMany { what: "bundles", limit: MAX_BUNDLES });
+                }
+                bundle.render().map_err(|error| EditFailure::Malformed(error.to_string()))
+            })
+        });
+        let batch = rendered.collect::<Result<_, _>>()?;
+        let conditions = headers.get_all(IF_MATCH).iter().map(|value| (IF_MATCH, value.clone())).collect();
+        let fingerprint = Digest::new(Sha256::digest(&body).into());
+        Ok(Self { batch, conditions, key: key.map(|key| (key, fingerprint)) })
+    }
+
+    /// Fails if the batch is for another content than the one with this digest.
+    pub fn check(&self, current: Digest) -> Result<(), EditFailure> {
+        match Validators::new(&current.to_string(), None).evaluate(&self.conditions) {
+            PreconditionResult::Failed => Err(EditFailure::PreconditionFailed(current)),
+            PreconditionResult::Satisfied | PreconditionResult::NotModified => Ok(()),
+        }
+    }
+}
+
+/// Returns the type of a body, without parameters.
+fn media_type(headers: &HeaderMap) -> Option<&str> {
+    headers.get(CONTENT_TYPE)?.to_str().ok()?.split(';').next().map(str::trim)
+}
+
+/// Returns the key of a request, a string of RFC 9651, also without its quotes.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, EditFailure> {
+    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let text = value.to_str().unwrap_or_default().trim();
+    let key = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let is_valid = (1..=MAX_KEY_BYTES).contains(&key.len()) && !key.contains(['"', '\\']);
+    if is_valid { Ok(Some(key.to_owned())) } else { Err(EditFailure::Key) }
+}

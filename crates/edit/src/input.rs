@@ -1,0 +1,143 @@
+//! Batches in JSON, with the bundles that they add.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::bundle::{BundleError, BundleFile, BundleFiles, Migration, Placement, RenderedBundle, render};
+use crate::operation::Operation;
+use crate::value::{InvalidJson, Value};
+
+/// Member of an operation that has bundles.
+const BUNDLES: &str = "bundles";
+
+/// A bundle of a batch: a directory, its files, or the rendered bundle.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct BundleInput {
+    /// Path of the bundle directory.
+    pub directory: Option<PathBuf>,
+    /// Texts of the files of the directory by their paths in it, such as `manifests/csv.yaml`.
+    pub files: Option<BTreeMap<String, String>>,
+    /// Image of the bundle, where it is a directory or files.
+    pub image: String,
+    /// The rendered `olm.bundle`. What follows is for it alone: a directory says that itself.
+    pub blob: Option<Box<RawValue>>,
+    /// Channels that list the bundle.
+    pub channels: Vec<String>,
+    /// The default channel of the package; empty if the bundle names none.
+    pub default_channel: String,
+    /// The bundle that it replaces; empty for none.
+    pub replaces: String,
+    /// Bundles that it skips.
+    pub skips: Vec<String>,
+    /// Range of versions that it skips; empty for none.
+    pub skip_range: String,
+}
+
+/// Why a bundle of a batch cannot be added.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// It has neither files nor a blob, or both.
+    #[error("cannot add a bundle: write either `files` with an `image`, or a `blob` with `channels`")]
+    Kind,
+    /// Its files are no bundle.
+    #[error("cannot render bundle `{image}`: {source}")]
+    Files {
+        /// Its image.
+        image: String,
+        /// What is wrong with them.
+        source: BundleError,
+    },
+    /// Its blob is too deep.
+    #[error("cannot read a rendered bundle: {0}")]
+    Blob(#[from] InvalidJson),
+}
+
+/// Reads a batch: a JSON array of operations. Blobs keep the digits of their numbers.
+pub fn read_batch(text: &[u8]) -> Result<Vec<Operation<BundleInput>>, serde_json::Error> {
+    let operations: Vec<BTreeMap<String, Box<RawValue>>> = serde_json::from_slice(text)?;
+    operations.into_iter().map(read_operation).collect()
+}
+
+/// Reads an operation. What is read as one of several kinds loses digits, so that bundles are read apart, and the operation
+/// with their numbers in their place.
+fn read_operation(mut members: BTreeMap<String, Box<RawValue>>) -> Result<Operation<BundleInput>, serde_json::Error> {
+    let mut bundles: Vec<Option<BundleInput>> = Vec::new();
+    if let Some(raw) = members.get_mut(BUNDLES) {
+        bundles = serde_json::from_str::<Vec<BundleInput>>(raw.get())?.into_iter().map(Some).collect();
+        *raw = serde_json::value::to_raw_value(&(0..bundles.len()).collect::<Vec<_>>())?;
+    }
+    let operation: Operation<usize> = serde_json::from_str(&serde_json::to_string(&members)?)?;
+    operation.try_map(|number| Ok(bundles.get_mut(number).and_then(Option::take).unwrap_or_default()))
+}
+
+impl BundleInput {
+    /// Renders a bundle of files, or takes the rendered one.
+    pub fn render(self) -> Result<RenderedBundle, InputError> {
+        let Self { directory, files, image, blob, channels, default_channel, replaces, skips, skip_range } = self;
+        match (directory, files, blob) {
+            (None, Some(files), None) => {
+                let rendered = render(&bundle_files(files), &image, Migration::CsvMetadata);
+                rendered.map_err(|source| InputError::Files { image, source })
+            }
+            (None, None, Some(blob)) => {
+                let others = Placement::default();
+                let placement = Placement { channels, default_channel, replaces, skips, skip_range, ..others };
+                Ok(RenderedBundle { blob: Value::parse(blob.get())?, placement, warnings: Vec::new() })
+            }
+            _ => Err(InputError::Kind),
+        }
+    }
+}
+
+/// Sorts files by the directories that count. Those of directories in them do not.
+fn bundle_files(files: BTreeMap<String, String>) -> BundleFiles {
+    let mut all = BundleFiles::default();
+    for (path, text) in files {
+        let Some((folder, name)) = path.split_once('/') else { continue };
+        let file = BundleFile { name: name.to_owned(), bytes: text.into_bytes() };
+        match folder {
+            "manifests" if !name.contains('/') => all.manifests.push(file),
+            "metadata" if !name.contains('/') => all.metadata.push(file),
+            _ => {}
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rendered_bundle_keeps_its_digits() {
+        let text =
+            r#"[{"op":"add","bundles":[{"blob":{"x":1.0,"y":1e3},"channels":["a"],"replaces":"b"}],"mode":"semver"}]"#;
+        let [Operation::Add(add)] = &mut read_batch(text.as_bytes()).unwrap()[..] else { panic!("one addition") };
+        assert_eq!(add.mode, "semver");
+        let rendered = std::mem::take(&mut add.bundles[0]).render().unwrap();
+        assert_eq!(rendered.blob.to_json(), r#"{"x":1.0,"y":1e3}"#);
+        assert_eq!((&*rendered.placement.replaces, &rendered.placement.channels[..]), ("b", &["a".to_owned()][..]));
+    }
+
+    #[test]
+    fn what_is_no_batch_is_refused() {
+        for text in [
+            "{}",
+            r#"[{"op":"fly"}]"#,
+            r#"[{"op":"add"}]"#,
+            r#"[{"op":"add","bundles":{}}]"#,
+            r#"[{"op":"add","bundles":[1]}]"#,
+            r#"[{"op":"add","bundles":[{"image":"i","path":"p"}]}]"#,
+        ] {
+            assert!(read_batch(text.as_bytes()).is_err(), "{text}");
+        }
+        for text in ["{}", r#"{"directory":"d","image":"i"}"#, r#"{"files":{},"blob":{},"image":"i"}"#] {
+            let input: BundleInput = serde_json::from_str(text).unwrap();
+            assert!(matches!(input.render(), Err(InputError::Kind)), "{text}");
+        }
+    }
+}

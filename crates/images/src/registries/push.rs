@@ -1,0 +1,204 @@
+//! Pushes an image into a repository: blobs, manifests, and at last the index under the tag.
+//!
+//! The tag is written when everything that it leads to is there, so that a push that ends early changes nothing that
+//! anybody sees.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use fbc::Digest;
+use http_body::{Frame, SizeHint};
+use oci_client::manifest::{OCI_IMAGE_INDEX_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Body, Response, StatusCode, Url};
+
+use super::backoff::{Backoff, Failure};
+use super::session::{CONTENT_DIGEST, MANIFESTS, Session};
+use super::transport::Trust;
+use crate::manifest::digest;
+use crate::pack::PackedImage;
+use crate::{ImageError, io_error};
+
+/// Length in bytes of the pieces that a file is sent in.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// Where the bytes of a blob are.
+#[derive(Clone, Copy)]
+enum BlobSource<'a> {
+    File(&'a Path),
+    Memory(&'a [u8]),
+}
+
+/// A blob to push.
+struct Blob<'a> {
+    resource: String,
+    digest: Digest,
+    bytes: u64,
+    source: BlobSource<'a>,
+}
+
+/// Pushes an image under a tag.
+pub(super) async fn push(session: &Session, tag: &str, image: &PackedImage) -> Result<(), ImageError> {
+    let layer = &image.layer;
+    let (resource, source) = (format!("the layer {}", layer.digest), BlobSource::File(&layer.path));
+    push_blob(session, &Blob { resource, digest: layer.digest, bytes: layer.bytes, source }).await?;
+    for config in &image.configs {
+        let digest = digest(config);
+        let (resource, source) = (format!("the config {digest}"), BlobSource::Memory(config));
+        push_blob(session, &Blob { resource, digest, bytes: config.len() as u64, source }).await?;
+    }
+    for manifest in &image.manifests {
+        let name = digest(manifest).to_string();
+        push_manifest(session, &format!("the manifest {name}"), &name, OCI_IMAGE_MEDIA_TYPE, manifest).await?;
+    }
+    push_manifest(session, &format!("the tag `{tag}`"), tag, OCI_IMAGE_INDEX_MEDIA_TYPE, &image.index).await
+}
+
+/// Pushes a blob unless the repository has it.
+async fn push_blob(session: &Session, blob: &Blob<'_>) -> Result<(), ImageError> {
+    let mut backoff = session.backoff();
+    loop {
+        match push_blob_once(session, blob).await {
+            Ok(()) => return Ok(()),
+            Err(failure) => backoff.wait_after(failure).await?,
+        }
+    }
+}
+
+async fn push_blob_once(session: &Session, blob: &Blob<'_>) -> Result<(), Failure> {
+    let path = format!("blobs/{}", blob.digest);
+    let look =
+        |scheme: &str| Ok(session.push_client()?.head(session.url(scheme, &path)).timeout(session.request_timeout(0)));
+    let found = session.exchange(look).await?;
+    // Some registries redirect to where the blob is.
+    if found.status().is_success() || found.status().is_redirection() {
+        return Ok(());
+    }
+    let start = |scheme: &str| {
+        let request = session.push_client()?.post(session.url(scheme, "blobs/uploads/"));
+        Ok(request.header(CONTENT_LENGTH, 0).timeout(session.request_timeout(0)))
+    };
+    let started = success(session, &blob.resource, session.exchange(start).await?).await?;
+    let url = upload_url(session, blob, &started)?;
+    let is_own = session.is_own(&url);
+    let upload = |_: &str| {
+        let body = blob.source.body(blob.bytes)?;
+        let request = session.push_client()?.put(url.clone()).body(body);
+        let request = request.header(CONTENT_TYPE, "application/octet-stream");
+        Ok(request.timeout(session.request_timeout(blob.bytes)))
+    };
+    let sent = if is_own { session.exchange(upload).await? } else { session.send_elsewhere(upload).await? };
+    let uploaded = success(session, &blob.resource, sent).await?;
+    check_digest(session, &blob.resource, blob.digest, uploaded.headers())?;
+    Ok(())
+}
+
+async fn push_manifest(
+    session: &Session,
+    resource: &str,
+    name: &str,
+    media_type: &str,
+    bytes: &[u8],
+) -> Result<(), ImageError> {
+    let path = format!("{MANIFESTS}{name}");
+    let request = |scheme: &str| {
+        let request = session.push_client()?.put(session.url(scheme, &path)).header(CONTENT_TYPE, media_type);
+        Ok(request.body(bytes.to_vec()).timeout(session.request_timeout(bytes.len() as u64)))
+    };
+    let mut backoff: Backoff = session.backoff();
+    loop {
+        let sent = match session.exchange(request).await {
+            Ok(response) => success(session, resource, response).await,
+            Err(failure) => Err(failure),
+        };
+        match sent {
+            Ok(response) => return check_digest(session, resource, digest(bytes), response.headers()),
+            Err(failure) => backoff.wait_after(failure).await?,
+        }
+    }
+}
+
+/// Returns a response of 2xx, and the error for another one.
+async fn success(session: &Session, resource: &str, response: Response) -> Result<Response, Failure> {
+    if response.status().is_success() {
+        return Ok(response);
+    }
+    Err(session.error_for_status(resource, response).await)
+}
+
+/// Returns where the registry takes the blob. A registry with TLS cannot name a place without.
+fn upload_url(session: &Session, blob: &Blob<'_>, started: &Response) -> Result<Url, ImageError> {
+    let location = started.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    let mut url = location
+        .and_then(|location| started.url().join(location).ok())
+        .filter(|url| url.scheme() == "https" || session.location.trust == Trust::InsecureSkipVerify)
+        .ok_or_else(|| ImageError::Push {
+            resource: blob.resource.clone(),
+            location: session.location.to_string(),
+            reason: "the registry names no valid place for an upload".to_owned(),
+        })?;
+    url.query_pairs_mut().append_pair("digest", &blob.digest.to_string());
+    Ok(url)
+}
+
+/// Checks the digest that the registry says that it stored, if it says one.
+fn check_digest(session: &Session, resource: &str, expected: Digest, headers: &HeaderMap) -> Result<(), ImageError> {
+    let stored = headers.get(CONTENT_DIGEST).and_then(|value| Digest::parse(value.to_str().ok()?));
+    match stored {
+        Some(actual) if actual != expected => Err(session.wrong_digest(resource, expected, actual)),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the error of a registry that refuses to store something.
+pub(super) fn refusal(session: &Session, resource: String, status: StatusCode, text: &str) -> ImageError {
+    let reason = match status {
+        StatusCode::FORBIDDEN => format!("access denied for {}{text}", session.credentials_name()),
+        _ => format!("HTTP status {}{text}", status.as_u16()),
+    };
+    ImageError::Push { resource, location: session.location.to_string(), reason }
+}
+
+impl BlobSource<'_> {
+    /// Returns the bytes as the body of one attempt.
+    fn body(self, bytes: u64) -> Result<Body, ImageError> {
+        match self {
+            Self::Memory(bytes) => Ok(bytes.to_vec().into()),
+            Self::File(path) => {
+                let file = File::open(path).map_err(|source| io_error("open", path, source))?;
+                Ok(Body::wrap(FileBody { file, rest: bytes }))
+            }
+        }
+    }
+}
+
+/// The bytes of a file as the body of a request.
+struct FileBody {
+    file: File,
+    rest: u64,
+}
+
+impl http_body::Body for FileBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let length = usize::try_from(self.rest).unwrap_or(usize::MAX).min(PIECE_BYTES);
+        if length == 0 {
+            return Poll::Ready(None);
+        }
+        let mut piece = vec![0; length];
+        // Blocking, but short: the page cache has what was just written.
+        let read = self.file.read_exact(&mut piece);
+        self.rest -= length as u64;
+        Poll::Ready(Some(read.map(|()| Frame::data(piece.into()))))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.rest)
+    }
+}

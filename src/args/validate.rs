@@ -1,0 +1,32 @@
+//! Flags of `validate`.
+
+use clap::{ValueEnum, ValueHint};
+
+use super::ImageArgs;
+
+/// Flags of `validate`.
+#[derive(Debug, clap::Args)]
+pub struct ValidateArgs {
+    /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub source: String,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: ValidateOutput,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// Output format of `validate`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ValidateOutput {
+    /// For people
+    #[default]
+    Table,
+    /// For programs
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of a workflow of GitHub
+    Github,
+}

@@ -1,0 +1,89 @@
+//! Bundles in images: their labels say where manifests and metadata are.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, bail};
+use edit::bundle::{BundleFile, BundleFiles, MAX_FILE_BYTES, Migration, RenderedBundle};
+use images::unpack::{CatalogRoot, FileContent, Layer, UnpackLimits, Unpacked, UnpackedEntry, unpack};
+use images::{ImageKind, ImageSource, Registries};
+use loading::Source;
+use tempfile::TempDir;
+
+use crate::args::ImageArgs;
+use crate::run::registries::{RegistryAccess, needs_registry};
+
+/// Labels with the directories of a bundle in its image.
+const MANIFESTS_LABEL: &str = "operators.operatorframework.io.bundle.manifests.v1";
+const METADATA_LABEL: &str = "operators.operatorframework.io.bundle.metadata.v1";
+
+/// Layers of an image that were fetched, with its labels.
+struct FetchedImage {
+    labels: BTreeMap<String, String>,
+    layers: Vec<Layer>,
+    scratch: TempDir,
+}
+
+/// Renders an image that is a bundle; `None` for any other source. `name` is the image in the blob.
+pub(super) fn bundle(
+    name: &str,
+    source: &Source,
+    images: &ImageArgs,
+    migration: Migration,
+) -> anyhow::Result<Option<RenderedBundle>> {
+    let Source::Image(image) = source else { return Ok(None) };
+    let registries = RegistryAccess::default().update(&images.registries, needs_registry([source]))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let Some(fetched) = runtime.block_on(fetch(&registries, image))? else { return Ok(None) };
+    let files = BundleFiles { manifests: fetched.files(MANIFESTS_LABEL)?, metadata: fetched.files(METADATA_LABEL)? };
+    let name = name.strip_prefix("docker://").unwrap_or(name);
+    let rendered = edit::bundle::render(&files, name, migration);
+    rendered.map(Some).with_context(|| format!("cannot render bundle `{name}`"))
+}
+
+/// Fetches an image whose labels say that it is a bundle.
+async fn fetch(registries: &Registries, image: &ImageSource) -> anyhow::Result<Option<FetchedImage>> {
+    let resolved = registries.resolve(image).await?;
+    let ImageKind::Container { labels } = &resolved.kind else { return Ok(None) };
+    if !labels.contains_key(MANIFESTS_LABEL) {
+        return Ok(None);
+    }
+    let scratch = tempfile::tempdir().context("cannot create a temporary folder")?;
+    let blobs = registries.fetch(&resolved, scratch.path(), |_, _| ()).await?;
+    let layers = blobs.into_iter().zip(&resolved.layers);
+    let layers = layers.map(|(blob, layer)| Layer { blob, diff_id: layer.diff_id }).collect();
+    Ok(Some(FetchedImage { labels: labels.clone(), layers, scratch }))
+}
+
+impl FetchedImage {
+    /// Reads the files of the directory that a label names, without those of directories in it.
+    fn files(&self, label: &str) -> anyhow::Result<Vec<BundleFile>> {
+        let Some(directory) = self.labels.get(label) else { bail!("the image has no label `{label}`") };
+        let root = CatalogRoot::from_labels(&self.labels, Some(directory))?;
+        let unpacked = unpack(&self.layers, &root, self.scratch.path(), &UnpackLimits::default(), |_| ())?;
+        let entries = unpacked.entries().iter().filter(|(path, _)| !path.contains('/'));
+        let files = entries.filter_map(|(path, entry)| match entry {
+            UnpackedEntry::File(content) => Some((path, *content)),
+            UnpackedEntry::Folder | UnpackedEntry::Link(_) => None,
+        });
+        let read = |(path, content): (&String, _)| {
+            let bytes = read(&unpacked, content).with_context(|| format!("cannot read `{root}/{path}`"))?;
+            Ok(BundleFile { name: path.clone(), bytes })
+        };
+        files.map(read).collect()
+    }
+}
+
+fn read(unpacked: &Unpacked, content: FileContent) -> anyhow::Result<Vec<u8>> {
+    let length = usize::try_from(content.bytes)?;
+    if length > MAX_FILE_BYTES {
+        bail!("it has more than {MAX_FILE_BYTES} bytes");
+    }
+    let (mut bytes, mut at) = (vec![0; length], 0);
+    while at < length {
+        match unpacked.read(content, at as u64, &mut bytes[at..])? {
+            0 => bail!("it ends after {at} bytes"),
+            read => at += read,
+        }
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,288 @@
+//! `catalogql serve --editable`: edits over HTTP, what becomes of them when several clients edit or the server is killed.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::support::{Folders, HttpResponse, Server, catalogql, eventually, exchange, graphql, packages, run};
+
+/// The current content, which clients name in `If-Match`.
+const DIGEST: &str = "{ catalogs { digest } }";
+
+/// What `edit` of a test sends beside the body.
+type Headers<'a> = &'a [(&'a str, &'a str)];
+
+fn post(address: SocketAddr, catalog: &str, headers: Headers<'_>, body: &str) -> HttpResponse {
+    let headers: String = headers.iter().flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect();
+    let head = format!("POST /catalogs/{catalog}/edits HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}");
+    exchange(address, format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes(), false)
+}
+
+fn edit(address: SocketAddr, headers: Headers<'_>, batch: &Value) -> HttpResponse {
+    let headers = [&[("content-type", "application/json")], headers].concat();
+    post(address, "mine", &headers, &batch.to_string())
+}
+
+/// A batch that creates a package with one bundle.
+fn create(package: &str) -> Value {
+    json!([{ "op": "add", "bundles": [bundle(package, "1.0.0", "")] }])
+}
+
+/// The files of a bundle in the channel `stable`.
+fn bundle(package: &str, version: &str, replaces: &str) -> Value {
+    let csv = json!({
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": { "name": format!("{package}.v{version}") },
+        "spec": { "version": version, "replaces": replaces },
+    });
+    let annotations = json!({ "annotations": {
+        "operators.operatorframework.io.bundle.package.v1": package,
+        "operators.operatorframework.io.bundle.channels.v1": "stable",
+        "operators.operatorframework.io.bundle.channel.default.v1": "stable",
+    } });
+    json!({
+        "image": format!("quay.io/ns/{package}:v{version}"),
+        "files": { "manifests/csv.yaml": csv.to_string(), "metadata/annotations.yaml": annotations.to_string() },
+    })
+}
+
+/// An empty directory that can be edited, and a server over it.
+fn start(folders: &Folders) -> Server {
+    std::fs::create_dir_all(folders.path("catalog")).unwrap();
+    Server::start(folders, &["--editable", &format!("mine={}", folders.text("catalog"))])
+}
+
+fn body(response: &HttpResponse) -> Value {
+    serde_json::from_slice(&response.body).unwrap_or_else(|_| json!(String::from_utf8_lossy(&response.body)))
+}
+
+/// The digest in the entity tag of a response.
+fn digest(response: &HttpResponse) -> String {
+    response.header("etag").expect("a response has an entity tag")
+}
+
+/// The names of the packages in the files.
+fn written(folders: &Folders) -> BTreeSet<String> {
+    let output = run(catalogql().args(["list", "packages", &folders.text("catalog"), "-o", "json"]));
+    let listed: Vec<Value> = serde_json::from_str(&output.stdout).unwrap_or_default();
+    listed.iter().map(|package| package["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[test]
+fn an_empty_directory_is_edited_over_http_and_served() {
+    let folders = Folders::new();
+    let server = start(&folders);
+    let created = edit(server.address, &[], &create("etcd"));
+    assert_eq!(created.status, 200, "{}", body(&created));
+    server.answers_in_time(crate::support::PACKAGES, &packages(&["etcd"]));
+    // The entity tag is the digest of the content that is served.
+    let current = || -> String {
+        let answer: Value = serde_json::from_str(&graphql(server.address, DIGEST)).unwrap();
+        answer["data"]["catalogs"][0]["digest"].as_str().unwrap().to_owned()
+    };
+    assert_eq!((digest(&created), &body(&created)["digest"]), (format!("\"{}\"", current()), &json!(current())));
+
+    let batch = json!([
+        { "op": "add", "bundles": [bundle("etcd", "1.1.0", "etcd.v1.0.0"), bundle("argo", "0.1.0", "")] },
+        { "op": "promote", "package": "etcd", "bundle": "etcd.v1.0.0", "channel": "slow" },
+    ]);
+    let added = edit(server.address, &[("if-match", &digest(&created))], &batch);
+    assert_eq!(added.status, 200, "{}", body(&added));
+    let changes = body(&added)["changes"].clone();
+    let stable = changes.as_array().unwrap().iter().find(|blob| blob["name"] == "stable").unwrap();
+    assert_eq!(stable["graph"]["toHeads"], json!(["etcd.v1.1.0"]));
+    server.answers_in_time(crate::support::PACKAGES, &packages(&["argo", "etcd"]));
+    assert_eq!(format!("\"{}\"", current()), digest(&added));
+    assert_eq!(run(catalogql().args(["validate", &folders.text("catalog")])).status, Some(0));
+}
+
+#[test]
+fn a_batch_that_is_refused_changes_nothing_and_says_why() {
+    let folders = Folders::new();
+    let server = start(&folders);
+    let created = edit(server.address, &[], &create("etcd"));
+    let former = digest(&created);
+    let json = ("content-type", "application/json");
+    let many = json!(vec![json!({ "op": "prune-stranded" }); 101]).to_string();
+    let bundles = json!([{ "op": "add", "bundles": vec![bundle("a", "1.0.0", ""); 101] }]).to_string();
+    let gap = json!([create("argo")[0], { "op": "add", "bundles": [bundle("etcd", "1.2.0", "etcd.v1.1.0")] }]);
+    let empty_key = ("idempotency-key", "\"\"");
+    let cases: [(&str, Headers<'_>, &str, u16, &str); 10] = [
+        ("other", &[json], "[]", 404, "there is no catalog of this name that can be edited"),
+        ("mine", &[], "[]", 415, "the body must be application/json"),
+        ("mine", &[("content-type", "text/plain")], "[]", 415, "the body must be application/json"),
+        ("mine", &[json], "[{\"op\":\"fly\"}]", 400, "cannot read the batch: unknown variant `fly`"),
+        ("mine", &[json], "[", 400, "cannot read the batch: EOF"),
+        ("mine", &[json, empty_key], "[]", 400, "the idempotency key must be"),
+        ("mine", &[json], &many, 422, "the batch has more than 100 operations"),
+        ("mine", &[json], &bundles, 422, "the batch has more than 100 bundles"),
+        ("mine", &[json, ("if-match", "\"sha256:00\"")], "[]", 412, "the catalog has the content sha256:"),
+        ("mine", &[json], &gap.to_string(), 409, "Invalid bundle etcd.v1.2.0, replaces nonexistent bundle etcd.v1.1.0"),
+    ];
+    for (catalog, headers, text, status, detail) in cases {
+        let refused = post(server.address, catalog, headers, text);
+        let problem = body(&refused);
+        assert_eq!((refused.status, &problem["status"]), (status, &json!(status)), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().starts_with(detail), "{problem}");
+    }
+    let long = post(server.address, "mine", &[json], &" ".repeat((4 << 20) + 1));
+    assert_eq!(long.status, 413);
+    assert_eq!(written(&folders), ["etcd".to_owned()].into());
+    let unchanged = edit(server.address, &[("if-match", &former)], &json!([{ "op": "prune-stranded" }]));
+    assert_eq!((unchanged.status, &body(&unchanged)["changes"]), (200, &json!([])));
+    assert_eq!(digest(&unchanged), former);
+}
+
+#[test]
+fn of_two_writers_one_wins_and_the_other_is_told_the_new_content() {
+    let folders = Folders::new();
+    let server = start(&folders);
+    let former = digest(&edit(server.address, &[], &create("etcd")));
+    let responses: Vec<_> = thread::scope(|scope| {
+        let writers = ["argo", "vault"].map(|package| {
+            let condition = &former;
+            scope.spawn(move || edit(server.address, &[("if-match", condition)], &create(package)))
+        });
+        writers.map(|writer| writer.join().unwrap()).into()
+    });
+    let mut statuses: Vec<_> = responses.iter().map(|response| response.status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 412]);
+    assert_eq!(digest(&responses[0]), digest(&responses[1]), "both name what is there now");
+    assert_eq!(written(&folders).len(), 2);
+}
+
+#[test]
+fn a_request_with_a_key_is_done_once_also_after_a_restart() {
+    let folders = Folders::new();
+    let server = start(&folders);
+    let key = [("idempotency-key", "\"release-1\"")];
+    let done = edit(server.address, &key, &create("etcd"));
+    assert_eq!(done.status, 200, "{}", body(&done));
+    let later = edit(server.address, &[], &create("argo"));
+    let again = edit(server.address, &key, &create("etcd"));
+    assert_eq!((again.status, digest(&again), &again.body), (200, digest(&done), &done.body));
+    let other = edit(server.address, &key, &create("vault"));
+    assert_eq!((other.status, &body(&other)["detail"]), (422, &json!("another request had this idempotency key")));
+    drop(server);
+    let server = start(&folders);
+    let again = edit(server.address, &key, &create("etcd"));
+    assert_eq!((again.status, &again.body), (200, &done.body));
+    // Without the key it would be done again, which is not possible.
+    assert_eq!(edit(server.address, &[], &create("etcd")).status, 409);
+    assert_eq!(digest(&edit(server.address, &[], &json!([]))), digest(&later));
+}
+
+#[test]
+fn of_five_hundred_batches_at_once_none_is_lost() {
+    let folders = Folders::new();
+    let server = start(&folders);
+    let address = server.address;
+    assert_eq!(edit(address, &[], &create("etcd")).status, 200);
+    thread::scope(|scope| {
+        for number in 0..500 {
+            scope.spawn(move || {
+                let (key, entries) = (format!("\"{number}\""), [json!({ "name": "etcd.v1.0.0" })]);
+                let channel = format!("channel-{number:03}");
+                let batch = json!([{ "op": "add-channel", "package": "etcd", "channel": channel, "entries": entries }]);
+                // One that waited too long may be done all the same: its key tells.
+                eventually(|| {
+                    let response = edit(address, &[("idempotency-key", &key)], &batch);
+                    assert!([200, 408, 503].contains(&response.status), "{}", body(&response));
+                    (response.status == 200).then_some(())
+                });
+            });
+        }
+    });
+    let listed = run(catalogql().args(["list", "channels", &folders.text("catalog"), "-o", "json"]));
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let names: Vec<_> =
+        listed[0]["channels"].as_array().unwrap().iter().map(|channel| channel["name"].clone()).collect();
+    let expected: Vec<_> =
+        (0..500).map(|number| json!(format!("channel-{number:03}"))).chain([json!("stable")]).collect();
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn a_server_that_is_killed_while_it_edits_has_done_each_batch_once_when_all_were_sent_again() {
+    let folders = Folders::new();
+    let mut random = fastrand::Rng::with_seed(21);
+    let done = AtomicUsize::new(0);
+    // Each batch adds a bundle on top of the one before, so that one that is lost or done twice cannot go unnoticed.
+    let batch = |number: usize| {
+        let replaces = if number == 0 { String::new() } else { format!("etcd.v1.{}.0", number - 1) };
+        json!([{ "op": "add", "bundles": [bundle("etcd", &format!("1.{number}.0"), &replaces)] }])
+    };
+    for _ in 0..8 {
+        let server = start(&folders);
+        let (address, id) = (server.address, server.id());
+        let kill_after = done.load(Ordering::SeqCst) + random.usize(1..6);
+        thread::scope(|scope| {
+            let done = &done;
+            let killer = scope.spawn(move || {
+                eventually(|| (done.load(Ordering::SeqCst) >= kill_after).then_some(()));
+                run(Command::new("sh").args(["-c", &format!("kill -KILL {id}")]));
+            });
+            loop {
+                let number = done.load(Ordering::SeqCst);
+                let key = format!("\"{number}\"");
+                let Some(response) = try_edit(address, &key, &batch(number)) else { break };
+                assert_eq!(response.status, 200, "{}", body(&response));
+                done.fetch_add(1, Ordering::SeqCst);
+            }
+            killer.join().unwrap();
+        });
+    }
+    let server = start(&folders);
+    let number = done.load(Ordering::SeqCst);
+    let last = edit(server.address, &[("idempotency-key", &format!("\"{number}\""))], &batch(number));
+    assert_eq!(last.status, 200, "{}", body(&last));
+    let bundles = run(catalogql().args(["list", "bundles", &folders.text("catalog"), "-o", "json"]));
+    let bundles: Vec<Value> = serde_json::from_str(&bundles.stdout).unwrap();
+    assert_eq!(bundles.len(), number + 1);
+    assert!(number >= 8, "{number}");
+    assert_eq!(run(catalogql().args(["validate", &folders.text("catalog")])).status, Some(0));
+}
+
+/// Sends a batch; `None` if the server is gone before it responds.
+fn try_edit(address: SocketAddr, key: &str, batch: &Value) -> Option<HttpResponse> {
+    std::net::TcpStream::connect(address).ok()?;
+    let response = std::panic::catch_unwind(|| edit(address, &[("idempotency-key", key)], batch)).ok()?;
+    (response.status != 0).then_some(response)
+}
+
+#[test]
+fn nobody_edits_unasked_or_from_elsewhere() {
+    let folders = Folders::new();
+    std::fs::create_dir_all(folders.path("catalog")).unwrap();
+    let mine = format!("mine={}", folders.text("catalog"));
+    let refused = |arguments: &[&str]| {
+        let store = folders.text("refused");
+        let output = run(catalogql().args(["serve", "--store", &store]).args(arguments));
+        assert_eq!(output.status, Some(1));
+        folders.shown(&output.stderr)
+    };
+    let open = refused(&["--editable", &mine, "--listen", "0.0.0.0:0", "--plain-http"]);
+    assert!(open.contains("without authentication: pass --auth=delegated\n"), "{open}");
+    let nested = refused(&["--editable", &mine, "--editable", &mine.replace("mine=", "again="), "--listen", "0"]);
+    assert!(nested.contains("is in the directory of another catalog"), "{nested}");
+    let absent = refused(&["--editable", "mine=/nonexistent", "--listen", "0"]);
+    assert!(absent.contains("`/nonexistent`"), "{absent}");
+
+    folders.catalog("fixed", crate::support::ETCD);
+    let server = Server::start(&folders, &[&folders.text("fixed"), "--editable", &mine, "--cors-origin", "*"]);
+    let json = ("content-type", "application/json");
+    assert_eq!(post(server.address, "fixed", &[json], "[]").status, 404);
+    // A page of another origin is not let through by its browser.
+    let head = "OPTIONS /catalogs/mine/edits HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\norigin: http://a.example\r\n\
+                access-control-request-method: POST\r\naccess-control-request-headers: content-type\r\n\r\n";
+    let preflight = exchange(server.address, head.as_bytes(), false);
+    assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (405, None));
+    let answer = edit(server.address, &[("origin", "http://a.example")], &json!([]));
+    assert_eq!(answer.header("access-control-allow-origin"), None);
+}
