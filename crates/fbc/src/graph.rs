@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use hashbrown::{HashMap, HashSet};
 
-pub use mermaid::{Mermaid, MermaidText};
+pub use mermaid::Mermaid;
 pub use search::{heads, stranded};
 pub use successors::{Installed, Releases, successors};
 pub(crate) use successors::{allowed_upgrades, identity};

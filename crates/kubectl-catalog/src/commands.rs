@@ -3,10 +3,12 @@
 mod compare;
 mod describe;
 mod graph;
+mod installed_operators;
 mod lists;
 mod manifest;
 mod outdated;
 mod query;
+mod solve;
 mod upgrades;
 mod watch;
 
@@ -57,6 +59,7 @@ async fn execute(context: &CommandContext, args: &Args) -> Result<ExitCode, Comm
             upgrades::successors(context, package, installed, channel).await?;
         }
         Command::Resolve(args) => return upgrades::resolve(context, args).await,
+        Command::Solve(args) => return solve::solve(context, args).await,
         Command::Diff(args) => return compare::diff(context, args).await,
         Command::Compare { package, a, b } => compare::compare(context, package, a, b).await?,
         Command::Graph { package, channel } => graph::graph(context, package, channel).await?,

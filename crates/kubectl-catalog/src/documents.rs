@@ -4,6 +4,7 @@
 pub(crate) const BUNDLE: &str = include_str!("../documents/bundle.graphql");
 pub(crate) const BUNDLES: &str = include_str!("../documents/bundles.graphql");
 pub(crate) const BUNDLE_NAMES: &str = include_str!("../documents/bundle_names.graphql");
+pub(crate) const BUNDLE_PROPERTIES: &str = include_str!("../documents/bundle_properties.graphql");
 pub(crate) const CATALOGS: &str = include_str!("../documents/catalogs.graphql");
 pub(crate) const CHANNELS: &str = include_str!("../documents/channels.graphql");
 pub(crate) const COUNTS: &str = include_str!("../documents/counts.graphql");
@@ -22,6 +23,7 @@ pub(crate) const RESOLVE: &str = include_str!("../documents/resolve.graphql");
 pub(crate) const SERVED: &str = include_str!("../documents/served.graphql");
 pub(crate) const SERVER: &str = include_str!("../documents/server.graphql");
 pub(crate) const SIMILAR_PACKAGES: &str = include_str!("../documents/similar_packages.graphql");
+pub(crate) const SOLVE: &str = include_str!("../documents/solve.graphql");
 pub(crate) const SUGGEST: &str = include_str!("../documents/suggest.graphql");
 pub(crate) const UPGRADES: &str = include_str!("../documents/upgrades.graphql");
 pub(crate) const SUCCESSORS: &str = include_str!("../documents/successors.graphql");

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display};
 
+use drawing::MermaidText;
+
 use super::UpdateGraph;
 use super::drawing::{DrawnChannel, Edge, Node};
 
@@ -80,19 +82,5 @@ fn draw_node(f: &mut fmt::Formatter<'_>, id: &str, node: &Node<'_>) -> fmt::Resu
     match node.marks.last() {
         Some(mark) => writeln!(f, ":::{}", mark.as_str()),
         None => writeln!(f),
-    }
-}
-
-/// Text of a label, in which quotes and HTML are escaped as Mermaid's entities.
-#[derive(Clone, Copy, Debug)]
-pub struct MermaidText<'a>(pub &'a str);
-
-impl Display for MermaidText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|c| match c {
-            '"' | '#' | '&' | '<' | '>' | '`' | '\\' => write!(f, "#{};", u32::from(c)),
-            c if c.is_control() => f.write_str(" "),
-            c => write!(f, "{c}"),
-        })
     }
 }

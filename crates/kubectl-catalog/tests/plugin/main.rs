@@ -8,6 +8,7 @@ mod docs;
 mod go;
 mod krew;
 mod library;
+mod solving;
 mod support;
 mod tables;
 mod watch;
