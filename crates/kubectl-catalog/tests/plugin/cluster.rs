@@ -327,6 +327,8 @@ quill  store      quillstore       1.1.0      1.4.0      1.4.0   false       an 
 lamp   default    no-such-package  1.0.0      <none>     <none>  false       no catalog has the package
 ";
     let output = Output { status: Some(1), stdout: expected.to_owned(), stderr: String::new() };
+    let page = include_str!("../../../../docs/how-to/outdated-operators.md");
+    assert!(page.contains(&format!("$ kubectl catalog outdated --exit-code\n{expected}```\n")), "{expected}");
     assert_eq!(outdated(&["--exit-code"]), output);
     assert_eq!(outdated(&[]), Output { status: Some(0), ..output });
 }

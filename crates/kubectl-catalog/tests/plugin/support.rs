@@ -1,5 +1,6 @@
 //! A server whose catalogs and failures a test decides, and the plugin as a child process.
 
+use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -224,4 +225,17 @@ async fn observe(State(seen): State<Seen>, request: Request, next: Next) -> Resp
     };
     seen.log.lock().expect("no test panics with it").push((credentials, response.status().as_u16()));
     response
+}
+
+/// Copies a file or a folder of files.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    if from.is_file() {
+        fs::create_dir_all(to.parent().expect("a file is in a folder")).expect("folders can be made");
+        fs::copy(from, to).expect("files can be copied");
+        return;
+    }
+    for entry in fs::read_dir(from).expect("it is a folder") {
+        let path = entry.expect("it can be read").path();
+        copy(&path, &to.join(path.file_name().expect("it has a name")));
+    }
 }
