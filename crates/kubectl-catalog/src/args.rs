@@ -224,6 +224,16 @@ pub(crate) enum Command {
     Query(QueryArgs),
     /// Print each change of a catalog as it happens
     Watch,
+    /// Print the address of the explorer, and forward a port to it if the server is in a cluster
+    Open {
+        /// Name of the package to show, as NAME or CATALOG/NAME
+        package: Option<String>,
+        /// Also show it in a browser
+        #[arg(long)]
+        browser: bool,
+    },
+    /// Print the documents that this program sends, for servers that execute trusted documents only
+    Documents,
     /// Print a completion script for a shell
     Completion {
         /// The shell
