@@ -13,4 +13,5 @@ mod other_servers;
 mod solving;
 mod support;
 mod tables;
+mod typescript;
 mod watch;
