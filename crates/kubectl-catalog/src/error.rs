@@ -57,7 +57,9 @@ impl From<Error> for CommandError {
         let is_route = is_proxy_error || matches!(&error, Error::NotAllowed { .. } | Error::NotFound { .. });
         let hint = match &error {
             Error::NotAllowed { status: 401, .. } => Some("--token gives a bearer token"),
-            Error::NotAllowed { status: 403, .. } => Some("docs/how-to/kubectl-catalog.md has a Role for it"),
+            Error::NotAllowed { status: 403, .. } => Some(
+                "the Roles `catalogql-viewer` and `catalogql-port-forward` have the rights: docs/how-to/kubectl-catalog.md",
+            ),
             Error::Refused { code: Some(code), .. } if code == INVALID => {
                 Some("the server may be older or newer than this program: `kubectl catalog version` shows both")
             }

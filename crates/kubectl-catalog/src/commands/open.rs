@@ -29,8 +29,8 @@ pub(super) async fn open(args: &CommonArgs, package: Option<&str>, browser: bool
     if let Some(name) = &forwarded.certificate_name {
         hint(&format!("the certificate of the server is for {name}: a browser asks whether to trust it"));
     }
-    show(&forwarded.url, package, browser)?;
     hint("the port is forwarded until this program ends: Ctrl-C");
+    show(&forwarded.url, package, browser)?;
     std::future::pending().await
 }
 
