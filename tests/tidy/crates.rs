@@ -29,7 +29,7 @@ const ALLOWED: [(&str, &[&str]); 24] = [
     ("pages", &["http-facts"]),
     ("printing", &["drawing"]),
     ("catalogql-client", &[]),
-    ("kubectl-catalog", &["catalogql-client", "printing"]),
+    ("kubectl-catalog", &["catalogql-client", "drawing", "printing"]),
     ("testing", &["fbc"]),
     ("fuzzing", &["fbc", "graphql", "images", "serving", "solve", "testing"]),
 ];

@@ -47,7 +47,7 @@ pub(crate) struct CommonArgs {
     /// Only catalogs with labels that match, such as `tier=demo`
     #[arg(long, short = 'l', global = true, value_name = "SELECTOR")]
     pub(crate) selector: Option<String>,
-    /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE; `images` also has lines, `graph` mermaid and dot,
+    /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE; `images` also has lines, `graph` lanes, mermaid, dot and svg,
     /// `solve` mermaid
     #[arg(long, short, global = true, value_name = "FORMAT", default_value = "table", hide_default_value = true)]
     #[arg(value_parser = parse_output)]

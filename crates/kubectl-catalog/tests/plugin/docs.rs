@@ -25,7 +25,7 @@ const STATUS: &str = "$ echo $?";
 const PAGES: [(&str, usize); 5] = [
     ("kubectl-catalog", 3),
     ("find-an-operator", 6),
-    ("plan-an-upgrade", 5),
+    ("plan-an-upgrade", 6),
     ("mirror-images", 2),
     ("gate-a-pull-request", 4),
 ];

@@ -10,7 +10,7 @@ use crate::support::{Server, example};
 const UPDATE: &str = "UPDATE_EXPECT";
 
 /// The commands, and how each ends.
-const COMMANDS: [(&str, i32); 37] = [
+const COMMANDS: [(&str, i32); 39] = [
     ("search", 0),
     ("search database -o wide", 0),
     ("get catalogs", 0),
@@ -36,6 +36,8 @@ const COMMANDS: [(&str, i32); 37] = [
     ("diff example example", 0),
     ("compare quillstore 1.2.1 1.4.0", 0),
     ("graph quillstore", 0),
+    ("graph quillstore -o lanes", 0),
+    ("graph lampglow -o svg", 0),
     ("graph quillstore --channel stable -o mermaid", 0),
     ("graph quillstore --channel stable -o dot", 0),
     ("manifest quillstore --channel stable", 0),
