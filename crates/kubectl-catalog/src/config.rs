@@ -1,7 +1,7 @@
 //! The configuration file of a user, which names servers where the command line names none.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::{fs, io};
 
 use catalogql_client::current_context;
@@ -56,7 +56,7 @@ pub(crate) fn complete(args: &mut CommonArgs) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn unreadable(path: &PathBuf, reason: &str) -> CommandError {
+fn unreadable(path: &Path, reason: &str) -> CommandError {
     CommandError::new(ExitStatus::Usage, format!("cannot read {}: {reason}", path.display()))
         .hint("its keys are `server` and `contexts`, which has names of contexts with a `server` each")
 }

@@ -31,7 +31,7 @@ pub(super) struct InstalledOperators {
 impl InstalledOperators {
     /// Reads what each argument means: a file, the standard input, or NAME@VERSION.
     pub(super) async fn read(context: &CommandContext, arguments: &[String]) -> Result<Self, CommandError> {
-        let (mut read, mut named) = (Self::default(), Vec::new());
+        let (mut found, mut named) = (Self::default(), Vec::new());
         for argument in arguments {
             let failed = |reason: String| {
                 let message = format!("cannot read the installed operators in `{argument}`: {reason}");
@@ -50,21 +50,21 @@ impl InstalledOperators {
                     continue;
                 }
             };
-            let objects = serde_json::from_slice(&json).map_err(|error| failed(error.to_string()))?;
-            read.add(&objects);
+            let list = serde_json::from_slice(&json).map_err(|error| failed(error.to_string()))?;
+            found.add(&list);
         }
         if named.is_empty() {
-            return Ok(read);
+            return Ok(found);
         }
-        let names: Vec<_> = named.iter().map(|installed| &installed.name).collect();
-        let data = context.data(BUNDLE_PROPERTIES, &json!({ "catalogs": context.catalogs, "names": names })).await?;
+        let bundles: Vec<_> = named.iter().map(|installed| &installed.name).collect();
+        let data = context.data(BUNDLE_PROPERTIES, &json!({ "catalogs": context.catalogs, "names": bundles })).await?;
         for installed in named {
             let properties = properties_of(&data["bundles"]["nodes"], &installed.name);
-            read.operators.push(json!({
+            found.operators.push(json!({
                 "name": installed.name, "version": installed.version, "properties": properties,
             }));
         }
-        Ok(read)
+        Ok(found)
     }
 
     /// Adds an object, or those of a list. Other kinds and copied operators are passed over.
