@@ -1,17 +1,19 @@
 #!/bin/sh
-# Builds the static program of a release: release/build.sh x86_64|aarch64. It prints the path of the program, beside
-# which is one file with its line tables (.debug). No time and no path of the machine that builds is in it.
+# Builds a static program of a release: release/build.sh x86_64|aarch64 [catalogql|kubectl-catalog]. It prints the path of the
+# program, beside which is one file with its line tables (.debug). No time and no path of the machine that builds is in it.
 #
 # It needs Rust, a C compiler and binutils, for aarch64 on another machine those of that processor (Debian:
 # gcc-aarch64-linux-gnu, libc6-dev-arm64-cross), Node for the pages for people, and Python for the list of licences.
 set -eu
 cd "$(dirname "$0")/.."
 
-machine=${1:-$(uname -m)}
-case $machine in
-  x86_64 | aarch64) target=$machine-unknown-linux-gnu ;;
-  *) echo "usage: $0 x86_64|aarch64" >&2; exit 2 ;;
+machine=${1:-$(uname -m)} name=${2:-catalogql}
+case $machine,$name in
+  x86_64,catalogql | aarch64,catalogql) profile=dist ;;
+  x86_64,kubectl-catalog | aarch64,kubectl-catalog) profile=plugin ;;
+  *) echo "usage: $0 x86_64|aarch64 [catalogql|kubectl-catalog]" >&2; exit 2 ;;
 esac
+target=$machine-unknown-linux-gnu
 tools=
 if [ "$machine" != "$(uname -m)" ]; then
   tools=$machine-linux-gnu-
@@ -22,10 +24,10 @@ if [ "$machine" != "$(uname -m)" ]; then
     }
   done
   rustup target add "$target" >&2
-  name=$(echo "$target" | tr a-z- A-Z_)
-  export "CARGO_TARGET_${name}_LINKER=${tools}gcc"
-  name=$(echo "$target" | tr - _)
-  export "CC_$name=${tools}gcc" "AR_$name=${tools}ar"
+  variable=$(echo "$target" | tr a-z- A-Z_)
+  export "CARGO_TARGET_${variable}_LINKER=${tools}gcc"
+  variable=$(echo "$target" | tr - _)
+  export "CC_$variable=${tools}gcc" "AR_$variable=${tools}ar"
 fi
 # jemalloc would take the pages of the machine that builds; kernels for arm64 have pages of up to 64 KiB.
 [ "$machine" != aarch64 ] || export JEMALLOC_SYS_WITH_LG_PAGE=16
@@ -47,12 +49,19 @@ for folder in "$registry"/*; do
   rust="$rust --remap-path-prefix=$folder=crates"
   c="$c -ffile-prefix-map=$folder=crates"
 done
+if [ "$name" = kubectl-catalog ]; then
+  # Nobody unwinds its stack, and it encrypts a few kilobytes: the code for AVX-512 alone would be 680 kB.
+  rust="$rust -Cforce-unwind-tables=no"
+  c="$c -DMY_ASSEMBLER_IS_TOO_OLD_FOR_512AVX"
+  # To gather randomness from the jitter of the processor takes 30 ms, more than all else of most commands: the kernel's does.
+  export AWS_LC_SYS_NO_JITTER_ENTROPY=1
+else
+  make --no-print-directory --always-make MACHINE="$machine" release/dist/third-party.txt.gz >&2
+fi
 export RUSTFLAGS="$rust" CFLAGS="$c"
 
-make --no-print-directory --always-make MACHINE="$machine" release/dist/third-party.txt.gz >&2
-cargo build --profile dist --locked --target "$target" --bin catalogql >&2
-program=$built/$target/dist/catalogql
-"${tools}objcopy" --only-keep-debug "$program" "$built/catalogql-$machine.debug"
-"${tools}objcopy" --strip-all --add-gnu-debuglink="$built/catalogql-$machine.debug" "$program" \
-  "$built/catalogql-$machine"
-echo "$built/catalogql-$machine"
+cargo build --profile "$profile" --locked --target "$target" --package "$name" --bin "$name" >&2
+program=$built/$target/$profile/$name
+"${tools}objcopy" --only-keep-debug "$program" "$built/$name-$machine.debug"
+"${tools}objcopy" --strip-all --add-gnu-debuglink="$built/$name-$machine.debug" "$program" "$built/$name-$machine"
+echo "$built/$name-$machine"

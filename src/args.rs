@@ -468,6 +468,8 @@ pub enum GraphOutput {
     Dot,
     /// Picture with a lane for each channel
     Svg,
+    /// The same with letters, for a terminal
+    Lanes,
 }
 
 /// Flags of `resolve`.

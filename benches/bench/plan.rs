@@ -67,6 +67,7 @@ pub(crate) fn bench(served: &Served) {
     let drawn = least(9, || {
         UpdateGraph::new(largest, ALL, &Work::unlimited())
             .expect("an account without limit stops nothing")
+            .drawing()
             .mermaid()
             .to_string()
     });

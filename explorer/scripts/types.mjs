@@ -2,6 +2,8 @@
 // that a page loads the documents that it uses; `documents.ts` names them all. `dist/documents.json` has the documents as they
 // are sent, by their digests: servers that execute trusted documents only trust these.
 //
+// Two arguments name other folders, of documents and for their types: that is how clients/typescript is made.
+//
 // A file holds one operation, or fragments that operations share. Nothing is written unless every document is valid.
 
 import { createHash } from "node:crypto";
@@ -30,8 +32,7 @@ import { minified } from "../src/minified.mjs";
 
 const EXPLORER = resolve(import.meta.dirname, "..");
 const SCHEMA = join(EXPLORER, "../schema.graphql");
-const DOCUMENTS = join(EXPLORER, "src/documents");
-const OUTPUT = join(EXPLORER, "src/generated");
+const [DOCUMENTS = join(EXPLORER, "src/documents"), OUTPUT = join(EXPLORER, "src/generated")] = process.argv.slice(2);
 const TRUSTED = join(EXPLORER, "dist/documents.json");
 
 /** TypeScript types of scalars as they come in JSON; those that are not here are texts. */
@@ -62,7 +63,7 @@ write("documents", [['export * from "./types";', ...[...bodies.keys()].sort().ma
 
 const sent = [...operations.values()].map((node) => minified(print(document(node, fragments))));
 const trusted = sent.map((text) => [createHash("sha256").update(text).digest("hex"), text]);
-writeFileSync(TRUSTED, `${JSON.stringify(Object.fromEntries(trusted), null, 2)}\n`);
+if (process.argv.length === 2) writeFileSync(TRUSTED, `${JSON.stringify(Object.fromEntries(trusted), null, 2)}\n`);
 
 /**
  * Writes a file of TypeScript.

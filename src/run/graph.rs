@@ -75,8 +75,9 @@ pub(super) fn graph(args: &GraphArgs) -> anyhow::Result<ExitCode> {
         UpdateGraph::new(package, &args.channel, &Work::unlimited()).expect("an account without limit stops nothing");
     let printed = match args.output {
         GraphOutput::Mermaid => mermaid(&mut out, &graph),
-        GraphOutput::Dot => write!(out, "{}", graph.dot()),
-        GraphOutput::Svg => write!(out, "{}", graph.svg()),
+        GraphOutput::Dot => write!(out, "{}", graph.drawing().dot()),
+        GraphOutput::Lanes => write!(out, "{}", graph.drawing().lanes()),
+        GraphOutput::Svg => write!(out, "{}", graph.drawing().svg()),
         GraphOutput::Json => json(&mut out, &json_graph(package, graph)),
         GraphOutput::Table => tables(&mut out, package, &graph),
     };
@@ -86,7 +87,7 @@ pub(super) fn graph(args: &GraphArgs) -> anyhow::Result<ExitCode> {
 
 /// Prints a Mermaid drawing, and a warning if Mermaid would refuse it.
 fn mermaid(out: &mut impl Write, graph: &UpdateGraph<'_>) -> io::Result<()> {
-    let drawing = graph.mermaid();
+    let drawing = graph.drawing().mermaid();
     if let Some(refusal) = drawing.refusal() {
         let hint = "select channels with --channel, or draw it with -o svg";
         writeln!(io::stderr(), "{} Mermaid refuses this drawing: {refusal}; {hint}", warning())?;

@@ -56,8 +56,8 @@ pub(super) fn solve(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     let mut out = stdout.lock();
     let printed = match args.output {
         SolveOutput::Json => json(&mut out, &json_answer(&outcome, &catalogs)),
-        SolveOutput::Table => text::print(&mut out, &outcome, &catalogs, args.explain),
-        SolveOutput::Mermaid => text::draw(&mut out, &outcome, &catalogs),
+        SolveOutput::Table => text::shown(&outcome, &catalogs, args.explain).print(&mut out, true, args.explain),
+        SolveOutput::Mermaid => text::shown(&outcome, &catalogs, false).draw(&mut out),
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
     Ok(match outcome {

@@ -68,8 +68,10 @@ impl Cache {
         create_private(&self.folder)?;
         // It is created for its owner alone, on every system that knows of owners.
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        serde_json::to_writer(&mut file, &entry.head)?;
-        file.write_all(b"\n")?;
+        // A file has no buffer.
+        let mut bytes = serde_json::to_vec(&entry.head)?;
+        bytes.push(b'\n');
+        file.write_all(&bytes)?;
         file.write_all(&entry.body)?;
         file.persist(self.path(key)).map_err(|error| error.error)?;
         Ok(())

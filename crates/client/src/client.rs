@@ -1,8 +1,9 @@
 //! The client: who is asked, and how one document becomes a response, through the cache and with repetitions.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use http::header::{ACCEPT, AUTHORIZATION, IF_NONE_MATCH};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::error::Elapsed;
 use tokio::time::{sleep, timeout};
 
+use crate::adapt::{MAX_LEFT_OUT, adapted};
 use crate::cache::{self, Cache, Entry};
 use crate::error::is_retryable_status;
 use crate::retry::{MAX_RETRIES, MAX_RETRY_WAIT, backoff, retry_after};
@@ -50,7 +52,17 @@ struct ClientState {
     cache: Option<Cache>,
     timeout: Duration,
     is_offline: bool,
+    /// What the server lacks; `None` if that is an error.
+    left_out: Option<Mutex<LeftOut>>,
     _kept_alive: Option<KeptAlive>,
+}
+
+/// What a server lacks.
+#[derive(Clone, Debug, Default)]
+struct LeftOut {
+    /// Documents without what the server lacks, by their texts.
+    documents: BTreeMap<String, String>,
+    fields: Vec<String>,
 }
 
 /// What makes a client.
@@ -64,6 +76,7 @@ pub struct Builder {
     address: Option<SocketAddr>,
     timeout: Duration,
     is_offline: bool,
+    leaves_out: bool,
     identity: Option<String>,
     kept_alive: Option<KeptAlive>,
 }
@@ -120,6 +133,7 @@ impl Builder {
             address: None,
             timeout: DEFAULT_TIMEOUT,
             is_offline: false,
+            leaves_out: false,
             identity: None,
             kept_alive: None,
         }
@@ -195,6 +209,14 @@ impl Builder {
         self
     }
 
+    /// Leaves fields out of documents that the server does not know, because it is older or newer than the caller;
+    /// [`Client::left_out`] names them.
+    #[must_use]
+    pub fn leave_out_unknown_fields(mut self, leave_out: bool) -> Self {
+        self.leaves_out = leave_out;
+        self
+    }
+
     /// Makes the client. Fails on an invalid URL or certificate; connects to nothing.
     pub fn build(self) -> Result<Client> {
         let (transport, endpoint, identity) = match &self.target {
@@ -220,6 +242,7 @@ impl Builder {
             cache: self.cache,
             timeout: self.timeout,
             is_offline: self.is_offline,
+            left_out: self.leaves_out.then(Mutex::default),
             _kept_alive: self.kept_alive,
         };
         Ok(Client { shared: Arc::new(shared) })
@@ -285,10 +308,33 @@ impl Client {
 
     /// Executes a document of one operation. Variables that are `null` are not sent.
     pub async fn execute(&self, document: &str, variables: &Value) -> Result<Response> {
-        self.execute_operation(document, None, variables).await
+        let Some(left_out) = &self.shared.left_out else {
+            return self.execute_operation(document, None, variables).await;
+        };
+        let mut text = compact(document);
+        for _ in 0..MAX_LEFT_OUT {
+            let known = left_out.lock().expect("no thread panics with it").documents.get(&text).cloned();
+            text = known.unwrap_or(text);
+            let ended = self.execute_operation(&text, None, variables).await;
+            let Some(adapted) = ended.as_ref().err().and_then(|error| adapted(&text, error)) else { return ended };
+            let mut left_out = left_out.lock().expect("no thread panics with it");
+            if let Some(field) = adapted.field.filter(|field| !left_out.fields.contains(field)) {
+                left_out.fields.push(field);
+            }
+            left_out.documents.insert(text, adapted.document.clone());
+            text = adapted.document;
+        }
+        self.execute_operation(&text, None, variables).await
     }
 
-    /// As [`Self::execute`], with the name of the operation if the document has several.
+    /// Returns the names of fields that documents ask for and the server does not know, in the order in which they were
+    /// met.
+    pub fn left_out(&self) -> Vec<String> {
+        let left_out = self.shared.left_out.as_ref();
+        left_out.map(|left_out| left_out.lock().expect("no thread panics with it").fields.clone()).unwrap_or_default()
+    }
+
+    /// As [`Self::execute`], with the name of the operation if the document has several, and the document as it is.
     pub async fn execute_operation(
         &self,
         document: &str,
@@ -416,7 +462,7 @@ impl Client {
         match status {
             401 | 403 => Error::NotAllowed { endpoint, status, message },
             404 | 405 | 301..=308 => Error::NotFound { endpoint, message },
-            _ => Error::Refused { status, code: None, message, path: String::new() },
+            _ => Error::Refused { status, code: None, message, path: String::new(), location: None },
         }
     }
 
@@ -443,7 +489,9 @@ fn first_error(response: &Value, status: u16) -> Option<Error> {
     }
     let segment = |segment: &Value| segment.as_str().map_or_else(|| segment.to_string(), str::to_owned);
     let path = error["path"].as_array().into_iter().flatten().map(segment).collect::<Vec<_>>().join("/");
-    Some(Error::Refused { status, code, message: error["message"].as_str()?.to_owned(), path })
+    let number = |name: &str| usize::try_from(error["locations"][0][name].as_u64()?).ok();
+    let location = number("line").zip(number("column"));
+    Some(Error::Refused { status, code, message: error["message"].as_str()?.to_owned(), path, location })
 }
 
 /// A document with its variables, as it is sent.
@@ -477,7 +525,7 @@ impl DocumentRequest {
 
 /// The document with one space where it has several, and without comments at the beginning of lines: shorter in a URL, and
 /// the same text for everybody.
-fn compact(document: &str) -> String {
+pub(crate) fn compact(document: &str) -> String {
     // In a text, white space counts.
     if document.contains('"') {
         return document.to_owned();
@@ -514,7 +562,9 @@ mod tests {
         let client = Client::builder("http://localhost:1").build().expect("the URL is valid");
         let shown = |status, body: &str| client.refusal(status, body.as_bytes()).to_string();
         let error = r#"{"errors": [{"message": "too much", "path": ["a", 0], "extensions": {"code": "TOO_MUCH"}}]}"#;
-        let Error::Refused { status, code, message, path } = client.refusal(400, error.as_bytes()) else { panic!() };
+        let Error::Refused { status, code, message, path, .. } = client.refusal(400, error.as_bytes()) else {
+            panic!()
+        };
         assert_eq!((status, code.as_deref(), &*message, &*path), (400, Some("TOO_MUCH"), "too much", "a/0"));
         let changed = r#"{"errors": [{"message": "m", "extensions": {"code": "CATALOG_CHANGED"}}]}"#;
         assert!(matches!(client.decode_body(changed.as_bytes(), ResponseOrigin::Server), Err(Error::Changed)));

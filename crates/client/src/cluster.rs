@@ -109,6 +109,42 @@ impl Client {
     }
 }
 
+/// A server whose port is forwarded to loopback, until it is dropped.
+#[derive(Debug)]
+pub struct ForwardedServer {
+    /// Its URL on this machine.
+    pub url: String,
+    /// Name that its certificate is for; `None` without TLS.
+    pub certificate_name: Option<String>,
+    _forward: PortForward,
+}
+
+impl ForwardedServer {
+    /// Forwards a port to the server of a cluster, for programs that are not this client. The user needs the rights that
+    /// [`Client::from_kubeconfig`] needs to forward a port.
+    pub async fn start(options: &ClusterOptions) -> Result<Self> {
+        let cluster = Cluster::new(options).await?;
+        let (service, object) = cluster.find(options).await?;
+        let pods = Pods::of(&cluster.client, &cluster.server, &object, &service.scheme)?;
+        let forward = PortForward::start(pods).await?;
+        let url = format!("{}://{}", service.scheme, forward.address);
+        let certificate_name = format!("{}.{}.svc", service.name, service.namespace);
+        Ok(Self { url, certificate_name: (service.scheme == "https").then_some(certificate_name), _forward: forward })
+    }
+}
+
+/// Returns the name of the context that is meant; `None` without a kubeconfig file, or with one that names none.
+pub fn current_context(options: &ClusterOptions) -> Option<String> {
+    let named = options.context.clone();
+    named.or_else(|| {
+        let kubeconfig = match &options.kubeconfig {
+            Some(path) => Kubeconfig::read_from(path),
+            None => Kubeconfig::read(),
+        };
+        kubeconfig.ok()?.current_context
+    })
+}
+
 /// A cluster and its user.
 struct Cluster {
     client: kube::Client,

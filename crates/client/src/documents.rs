@@ -1,4 +1,42 @@
-//! Types of the documents in `crates/client/documents`, which the build script makes: an inner matter of this crate.
-#![expect(unused_imports, nonstandard_style, unreachable_pub, clippy::all, reason = "generated")]
+//! The documents of this crate, and what a server must know of documents to trust them.
 
-include!(concat!(env!("OUT_DIR"), "/documents.rs"));
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::client::compact;
+
+pub(crate) use generated::*;
+
+/// The documents that this crate sends, one operation in each.
+pub const DOCUMENTS: [&str; 8] = [
+    include_str!("../documents/bundles.graphql"),
+    include_str!("../documents/changes.graphql"),
+    include_str!("../documents/diff.graphql"),
+    include_str!("../documents/heads.graphql"),
+    include_str!("../documents/packages.graphql"),
+    include_str!("../documents/resolve.graphql"),
+    include_str!("../documents/served.graphql"),
+    include_str!("../documents/upgrade_path.graphql"),
+];
+
+/// Returns documents as they are sent, each by the SHA-256 of its text: what a server trusts that executes no others.
+pub fn trusted_documents<'d>(documents: impl IntoIterator<Item = &'d str>) -> BTreeMap<String, String> {
+    let sent = documents.into_iter().map(compact);
+    sent.map(|text| {
+        let digest = Sha256::digest(&text).iter().fold(String::with_capacity(64), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        (digest, text)
+    })
+    .collect()
+}
+
+/// Types of the documents, which the build script makes: an inner matter of this crate.
+mod generated {
+    #![expect(unused_imports, nonstandard_style, unreachable_pub, clippy::all, reason = "generated")]
+
+    include!(concat!(env!("OUT_DIR"), "/documents.rs"));
+}

@@ -36,6 +36,8 @@ pub enum Error {
         message: String,
         /// Path of the field that failed, such as `catalog/packages`; empty if the whole request did.
         path: String,
+        /// Line and column in the document as it was sent, each from 1; `None` for an error that is at no place of it.
+        location: Option<(usize, usize)>,
     },
     /// The content of a catalog changed while its pages were read, or is not the one that was asked for.
     #[error("the content of the catalogs changed while it was read: read it again")]

@@ -22,6 +22,7 @@
 //! request that fails because the server is busy or away is repeated up to three times. The crate prints nothing, and
 //! knows neither commands nor tables.
 
+mod adapt;
 mod cache;
 mod changes;
 mod client;
@@ -41,7 +42,10 @@ pub use cache::{Cache, MAX_CACHE_BYTES};
 pub use changes::MAX_SILENCE;
 pub use client::{Builder, Client, DEFAULT_TIMEOUT, MAX_GET_BYTES, MAX_RESPONSE_BYTES, Response, ResponseOrigin};
 #[cfg(feature = "kube")]
-pub use cluster::{ClusterOptions, ClusterRoute, InstalledObject, MAX_SERVICE_AGE, installed};
+pub use cluster::{
+    ClusterOptions, ClusterRoute, ForwardedServer, InstalledObject, MAX_SERVICE_AGE, current_context, installed,
+};
+pub use documents::{DOCUMENTS, trusted_documents};
 pub use error::Error;
 pub use retry::{MAX_RETRIES, MAX_RETRY_WAIT};
 pub use types::{

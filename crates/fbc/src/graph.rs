@@ -5,12 +5,9 @@
 //! not be in the channel or in the catalog. The rules are those of the OLM v1 controller. Costs depend on the size of the
 //! package, not on that of the catalog.
 
-mod dot;
 mod drawing;
-mod mermaid;
 mod search;
 mod successors;
-mod svg;
 mod upgrade;
 
 use std::ops::Range;
@@ -18,7 +15,6 @@ use std::rc::Rc;
 
 use hashbrown::{HashMap, HashSet};
 
-pub use mermaid::{Mermaid, MermaidText};
 pub use search::{heads, stranded};
 pub use successors::{Installed, Releases, successors};
 pub(crate) use successors::{allowed_upgrades, identity};

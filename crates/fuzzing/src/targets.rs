@@ -122,7 +122,7 @@ pub fn lines(data: &[u8]) {
     for package in catalog.packages() {
         let graph = fbc::graph::UpdateGraph::new(package, &[""; 0], &Work::unlimited())
             .expect("an account without limit stops nothing");
-        let _ = (graph.edges().take(100).count(), graph.stranded(), graph.mermaid().to_string());
+        let _ = (graph.edges().take(100).count(), graph.stranded(), graph.drawing().mermaid().to_string());
     }
 }
 

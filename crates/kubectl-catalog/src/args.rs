@@ -47,7 +47,8 @@ pub(crate) struct CommonArgs {
     /// Only catalogs with labels that match, such as `tier=demo`
     #[arg(long, short = 'l', global = true, value_name = "SELECTOR")]
     pub(crate) selector: Option<String>,
-    /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE; `images` also has lines, `graph` mermaid and dot
+    /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE; `images` also has lines, `graph` lanes, mermaid, dot and svg,
+    /// `solve` mermaid
     #[arg(long, short, global = true, value_name = "FORMAT", default_value = "table", hide_default_value = true)]
     #[arg(value_parser = parse_output)]
     pub(crate) output: OutputFormat,
@@ -166,6 +167,10 @@ pub(crate) enum Command {
     ///
     /// The exit status is 1 if no bundle would be chosen.
     Resolve(ResolveArgs),
+    /// Show what would have to be installed together, with dependencies, or why nothing fits
+    ///
+    /// The exit status is 1 if there is no solution.
+    Solve(SolveArgs),
     /// List the images of a package, for mirroring
     Images(ImagesArgs),
     /// List bundles that provide an API at the head of a channel
@@ -219,6 +224,16 @@ pub(crate) enum Command {
     Query(QueryArgs),
     /// Print each change of a catalog as it happens
     Watch,
+    /// Print the address of the explorer, and forward a port to it if the server is in a cluster
+    Open {
+        /// Name of the package to show, as NAME or CATALOG/NAME
+        package: Option<String>,
+        /// Also show it in a browser
+        #[arg(long)]
+        browser: bool,
+    },
+    /// Print the documents that this program sends, for servers that execute trusted documents only
+    Documents,
     /// Print a completion script for a shell
     Completion {
         /// The shell
@@ -315,6 +330,26 @@ pub(crate) struct ResolveArgs {
     pub(crate) self_certified: bool,
 }
 
+/// Flags of `solve`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SolveArgs {
+    /// Package to install or to upgrade, as NAME or CATALOG/NAME, from any channel unless one is named, beginning with a
+    /// bundle if one is named; by the rules of OLM v1 a range of versions. May be repeated
+    #[arg(long, value_name = "PACKAGE[:CHANNEL][@BUNDLE|@RANGE]", value_parser = parse_wanted)]
+    #[arg(required_unless_present = "installed")]
+    pub(crate) want: Vec<WantedArg>,
+    /// Bundle that is installed now, or a file with `ClusterServiceVersion` and `Subscription` objects as
+    /// `kubectl get csv,subscription -o json` prints them; `-` reads standard input. May be repeated
+    #[arg(long, value_name = "NAME@VERSION|FILE", value_hint = ValueHint::AnyPath)]
+    pub(crate) installed: Vec<String>,
+    /// Rules to follow
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) policy: SolvePolicy,
+    /// Also show which better bundles were impossible, and why
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
 /// Flags of `images`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImagesArgs {
@@ -361,6 +396,26 @@ pub(crate) struct QueryArgs {
     /// Name of the operation to execute, if the document has several
     #[arg(long, value_name = "NAME")]
     pub(crate) operation: Option<String>,
+}
+
+/// Rules of `solve`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SolvePolicy {
+    /// OLM v0: dependencies are installed together with what needs them
+    #[default]
+    OlmV0,
+    /// OLM v1, which installs no dependencies: what would have to be installed beforehand
+    OlmV1,
+}
+
+/// A package that `solve` is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WantedArg {
+    pub(crate) package: String,
+    /// Any when absent.
+    pub(crate) channel: Option<String>,
+    /// Name of the bundle to begin with, or a range of versions.
+    pub(crate) version: Option<String>,
 }
 
 /// Kind of objects that `get` lists.
@@ -460,9 +515,23 @@ fn parse_api(text: &str) -> Result<ApiArg, String> {
     Ok(ApiArg { group: group.to_owned(), kind: kind.to_owned() })
 }
 
-fn parse_installed(text: &str) -> Result<InstalledArg, String> {
+pub(crate) fn parse_installed(text: &str) -> Result<InstalledArg, String> {
     let (name, version) = text.rsplit_once('@').ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
     Ok(InstalledArg { name: name.to_owned(), version: version.to_owned() })
+}
+
+fn parse_wanted(text: &str) -> Result<WantedArg, String> {
+    let split = |text: &str, separator| match str::split_once(text, separator) {
+        Some((name, rest)) => (name.to_owned(), Some(rest.to_owned())),
+        None => (text.to_owned(), None),
+    };
+    let (rest, version) = split(text, '@');
+    let (package, channel) = split(&rest, ':');
+    if package.is_empty() {
+        let form = "write PACKAGE[:CHANNEL][@BUNDLE|@RANGE], such as etcd:stable, etcd@etcd.v0.9.4 or etcd@>=0.9";
+        return Err(form.to_owned());
+    }
+    Ok(WantedArg { package, channel, version })
 }
 
 fn parse_variable(text: &str) -> Result<(String, serde_json::Value), String> {

@@ -3,10 +3,13 @@
 mod compare;
 mod describe;
 mod graph;
+mod installed_operators;
 mod lists;
 mod manifest;
+mod open;
 mod outdated;
 mod query;
+mod solve;
 mod upgrades;
 mod watch;
 
@@ -15,12 +18,21 @@ use std::process::ExitCode;
 use crate::args::{Args, Command, DescribeKind};
 use crate::context::{CommandContext, ServerRoute};
 use crate::error::CommandError;
+use crate::{documents, output};
 
 /// Runs the command that the arguments name.
 pub(crate) async fn run(args: &Args) -> Result<ExitCode, CommandError> {
     // Who has no server has a version.
     if matches!(args.command, Command::Version) {
         query::client_version(&args.common.output)?;
+    }
+    match &args.command {
+        Command::Open { package, browser } => return open::open(&args.common, package.as_deref(), *browser).await,
+        Command::Documents => {
+            output::print(&documents::trusted())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        _ => {}
     }
     let mut first = None;
     for route in ServerRoute::of(&args.common) {
@@ -57,6 +69,7 @@ async fn execute(context: &CommandContext, args: &Args) -> Result<ExitCode, Comm
             upgrades::successors(context, package, installed, channel).await?;
         }
         Command::Resolve(args) => return upgrades::resolve(context, args).await,
+        Command::Solve(args) => return solve::solve(context, args).await,
         Command::Diff(args) => return compare::diff(context, args).await,
         Command::Compare { package, a, b } => compare::compare(context, package, a, b).await?,
         Command::Graph { package, channel } => graph::graph(context, package, channel).await?,
@@ -67,7 +80,7 @@ async fn execute(context: &CommandContext, args: &Args) -> Result<ExitCode, Comm
         Command::Query(args) => query::query(context, args).await?,
         Command::Watch => watch::watch(context).await?,
         Command::Version => query::version(context).await?,
-        Command::Completion { .. } => {}
+        Command::Completion { .. } | Command::Open { .. } | Command::Documents => {}
     }
     Ok(ExitCode::SUCCESS)
 }

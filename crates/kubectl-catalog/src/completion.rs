@@ -125,6 +125,7 @@ async fn ask(
     let line = std::iter::once("kubectl-catalog").chain(before.iter().map(String::as_str));
     let matches = Args::command().ignore_errors(true).get_matches_from(line);
     let Ok(mut common) = CommonArgs::from_arg_matches(&matches) else { return Ok(Vec::new()) };
+    crate::config::complete(&mut common)?;
     common.offline |= is_offline;
     let context = CommandContext::begin(&common, ServerRoute::of(&common)[0]).await?;
     let package = positionals.first().map(String::as_str).unwrap_or_default();

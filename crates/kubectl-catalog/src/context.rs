@@ -75,6 +75,7 @@ impl CommandContext {
             .await?
             .timeout(args.request_timeout)
             .insecure_skip_tls_verify(args.insecure_skip_tls_verify)
+            .leave_out_unknown_fields(true)
             .offline(args.offline);
         if let Some(folder) = cache_folder() {
             builder = builder.cache(Cache::at(folder));
@@ -137,8 +138,13 @@ impl CommandContext {
         if self.catalogs.is_empty() { Err(self.changed()) } else { Ok(()) }
     }
 
-    /// Fails if a catalog has not the pinned content any more: what was printed might be of another.
+    /// Says what the server does not know. Fails if a catalog has not the pinned content any more: what was printed might be
+    /// of another.
     pub(crate) async fn end(&self) -> Result<(), CommandError> {
+        let left_out = self.client.left_out();
+        if !left_out.is_empty() {
+            hint(&format!("the server does not know these fields, which are left out: {}", left_out.join(", ")));
+        }
         let Some(digest) = &self.digest else { return Ok(()) };
         let served = self.client.execute(SERVED, &Value::Null).await?.data;
         let catalogs = served["catalogs"].as_array().into_iter().flatten();
@@ -287,7 +293,12 @@ pub(crate) fn cluster_options(args: &ClusterArgs) -> ClusterOptions {
 
 /// The folder of cached responses; `None` where the environment names none.
 pub(crate) fn cache_folder() -> Option<PathBuf> {
-    let named = CACHE_FOLDERS.iter().find_map(|(variable, below)| {
+    folder(&CACHE_FOLDERS)
+}
+
+/// The first of these places below a variable of the environment that names a folder; `None` where none does.
+pub(crate) fn folder(places: &[(&str, &str)]) -> Option<PathBuf> {
+    let named = places.iter().find_map(|(variable, below)| {
         let folder = std::env::var_os(variable).filter(|folder| !folder.is_empty())?;
         Some(PathBuf::from(folder).join(below))
     });

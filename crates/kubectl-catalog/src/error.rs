@@ -2,6 +2,9 @@
 
 use catalogql_client::Error;
 
+/// Code of the error for a document that the schema of the server does not allow.
+const INVALID: &str = "GRAPHQL_VALIDATION_FAILED";
+
 /// Exit statuses, besides 0 for what was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
@@ -54,7 +57,12 @@ impl From<Error> for CommandError {
         let is_route = is_proxy_error || matches!(&error, Error::NotAllowed { .. } | Error::NotFound { .. });
         let hint = match &error {
             Error::NotAllowed { status: 401, .. } => Some("--token gives a bearer token"),
-            Error::NotAllowed { status: 403, .. } => Some("docs/how-to/kubectl-catalog.md has a Role for it"),
+            Error::NotAllowed { status: 403, .. } => Some(
+                "the Roles `catalogql-viewer` and `catalogql-port-forward` have the rights: docs/how-to/kubectl-catalog.md",
+            ),
+            Error::Refused { code: Some(code), .. } if code == INVALID => {
+                Some("the server may be older or newer than this program: `kubectl catalog version` shows both")
+            }
             Error::Unreachable { .. } if is_certificate_error(&error) => Some(
                 "--certificate-authority names the authority of the server's certificate, --insecure-skip-tls-verify takes any",
             ),

@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod completion;
+mod config;
 mod context;
 mod documents;
 mod error;
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
         let candidates = runtime().block_on(completion::complete(&words));
         return output::print(&candidates).map_or_else(|failure| report(&failure), |()| ExitCode::SUCCESS);
     }
-    let args = Args::parse();
+    let mut args = Args::parse();
     if args.common.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
         console::set_colors_enabled(false);
         console::set_colors_enabled_stderr(false);
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
         let text = String::from_utf8_lossy(&script);
         return output::print(&text).map_or_else(|failure| report(&failure), |()| ExitCode::SUCCESS);
     }
-    let ended = runtime().block_on(commands::run(&args));
+    let ended = config::complete(&mut args.common).and_then(|()| runtime().block_on(commands::run(&args)));
     ended.unwrap_or_else(|failure| report(&failure))
 }
 

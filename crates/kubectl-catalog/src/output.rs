@@ -30,6 +30,8 @@ pub(crate) enum OutputFormat {
     /// Drawings; of `graph`.
     Mermaid,
     Dot,
+    Svg,
+    Lanes,
 }
 
 /// A column of a table.
@@ -79,6 +81,8 @@ pub(crate) fn parse_output(text: &str) -> Result<OutputFormat, String> {
         "lines" => OutputFormat::Lines,
         "mermaid" => OutputFormat::Mermaid,
         "dot" => OutputFormat::Dot,
+        "svg" => OutputFormat::Svg,
+        "lanes" => OutputFormat::Lanes,
         _ => return Err("write table, wide, json, yaml, name or jsonpath=TEMPLATE".to_owned()),
     })
 }

@@ -1,4 +1,7 @@
-//! Output of commands: tables, JSON, colours, and output whose reader went away. It knows nothing of catalogs.
+//! Output of commands: tables, JSON, colours, output whose reader went away, and what several programs show in the same
+//! words. It knows nothing of how catalogs are read.
+
+pub mod solution;
 
 use std::io;
 use std::io::Write;

@@ -49,7 +49,7 @@ flowchart LR
   classDef absent stroke-dasharray:2 2,fill:none
 ";
     let catalog = fixture::catalog(MARKED);
-    let drawing = graph(&catalog).mermaid();
+    let drawing = graph(&catalog).drawing().mermaid();
     assert_eq!((drawing.to_string().as_str(), drawing.refusal()), (expected, None));
 }
 
@@ -79,12 +79,12 @@ fn a_graph_is_drawn_in_dot() {
   }
 }
 "#;
-    assert_eq!(graph(&fixture::catalog(MARKED)).dot().to_string(), expected);
+    assert_eq!(graph(&fixture::catalog(MARKED)).drawing().dot().to_string(), expected);
 }
 
 #[test]
 fn a_picture_has_a_row_for_each_bundle_and_a_lane_for_each_channel() {
-    let drawn = graph(&fixture::catalog(MARKED)).svg().to_string();
+    let drawn = graph(&fixture::catalog(MARKED)).drawing().svg().to_string();
     let texts = |class: &str| -> Vec<String> {
         let start = format!("<text class=\"{class}\"");
         drawn
@@ -112,6 +112,21 @@ fn a_picture_has_a_row_for_each_bundle_and_a_lane_for_each_channel() {
 }
 
 #[test]
+fn a_terminal_has_a_row_for_each_bundle_and_a_lane_for_each_channel() {
+    let expected = "\
+a (default)
+│ b (deprecated)
+● │  2.0.0  p.v2.0.0  head of a · from >=1.0.0 <2.0.0
+○ ○  1.1.0  p.v1.1.0
+○ ●  1.0.5  p.v1.0.5  head of b · from <1.0.5
+○ ●  1.0.0  p.v1.0.0  head of b · deprecated
+            p.v0.9.0  absent
+";
+    let drawn = graph(&fixture::catalog(MARKED)).drawing().lanes().to_string();
+    assert_eq!(drawn, expected);
+}
+
+#[test]
 fn names_from_strangers_are_text_in_every_drawing() {
     let text = "</title><script>alert(1)</script>\"\\\u{202e}\n]];";
     let entry = json!({"name": "p.v1", "replaces": text, "skipRange": text});
@@ -122,9 +137,11 @@ fn names_from_strangers_are_text_in_every_drawing() {
         json!({"schema": "olm.channel", "package": "p", "name": text, "entries": [entry]}),
         json!({"schema": "olm.bundle", "package": "p", "name": "p.v1", "image": "a/b:1", "properties": [version]}),
     ));
-    let graph = graph(&catalog);
-    let (mermaid, dot, svg) = (graph.mermaid().to_string(), graph.dot().to_string(), graph.svg().to_string());
+    let drawing = graph(&catalog).drawing();
+    let (mermaid, dot, svg) = (drawing.mermaid().to_string(), drawing.dot().to_string(), drawing.svg().to_string());
     assert_eq!([&mermaid, &svg].map(|drawn| drawn.contains("<script")), [false, false]);
+    let lanes = drawing.lanes().to_string();
+    assert!(!lanes.contains('\u{202e}') && lanes.lines().count() == 3, "{lanes}");
     assert!(svg.contains("&lt;/title&gt;&lt;script&gt;") && !svg.contains('\u{202e}'), "{svg}");
     // Of DOT, a text ends at a quote that no backslash is before.
     assert!(dot.contains(r#"</script>\"\\"#), "{dot}");
@@ -139,7 +156,7 @@ fn a_drawing_that_mermaid_would_refuse_says_so() {
     let entries = |count: usize| (0..=count).map(|at| format!("v1.0.{at}")).collect::<Vec<_>>().join(" <- ");
     let refusal = |count| {
         let catalog = fixture::catalog(&format!("package p default=a\nchannel a: {}", entries(count)));
-        graph(&catalog).mermaid().refusal()
+        graph(&catalog).drawing().mermaid().refusal()
     };
     assert_eq!(refusal(500), None);
     assert_eq!(refusal(501).as_deref(), Some("it has 501 edges, and Mermaid draws at most 500"));

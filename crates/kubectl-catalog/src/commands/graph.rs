@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use drawing::{Drawing, DrawnBundle, DrawnChannel, DrawnEntry};
 use printing::{table, text};
 use serde_json::{Value, json};
 
 use crate::context::CommandContext;
 use crate::documents::GRAPH;
 use crate::error::{CommandError, ExitStatus};
-use crate::output::{OutputFormat, is_structured, print, print_object};
+use crate::output::{OutputFormat, hint, is_structured, print, print_object};
 
 /// Prints the update graph of a package.
 pub(super) async fn graph(context: &CommandContext, package: &str, channels: &[String]) -> Result<(), CommandError> {
@@ -26,17 +27,25 @@ pub(super) async fn graph(context: &CommandContext, package: &str, channels: &[S
     }
     match &context.output {
         output if is_structured(output) => print_object("UpdateGraph", package, output),
-        OutputFormat::Mermaid => print(&mermaid(&package["updateGraph"])),
-        OutputFormat::Dot => print(&dot(&package["updateGraph"])),
+        OutputFormat::Mermaid => {
+            let drawn = drawing(package, channels).mermaid();
+            if let Some(refusal) = drawn.refusal() {
+                hint(&format!("Mermaid refuses this drawing: {refusal}; select channels, or draw it with -o svg"));
+            }
+            print(&drawn.to_string())
+        }
+        OutputFormat::Dot => print(&drawing(package, channels).dot().to_string()),
+        OutputFormat::Svg => print(&drawing(package, channels).svg().to_string()),
+        OutputFormat::Lanes => print(&drawing(package, channels).lanes().to_string()),
         OutputFormat::Table | OutputFormat::Wide => {
             print(&tables(package, if channels.is_empty() { &known } else { channels }, context.has_headers))
         }
         _ => {
             let failure = CommandError::new(
                 ExitStatus::Usage,
-                "`graph` prints table, mermaid, dot, json, yaml or jsonpath=TEMPLATE",
+                "`graph` prints table, lanes, mermaid, dot, svg, json, yaml or jsonpath=TEMPLATE",
             );
-            Err(failure.hint("`-o dot | dot -Tsvg` draws a picture"))
+            Err(failure)
         }
     }
 }
@@ -91,51 +100,46 @@ fn names(list: &Value) -> Vec<&str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// A drawing in Mermaid: bundles, and an arrow for each upgrade by name; ranges are notes on their bundles.
-fn mermaid(graph: &Value) -> String {
-    let mut out = "graph LR\n".to_owned();
-    let nodes: Vec<_> = graph["nodes"].as_array().into_iter().flatten().collect();
-    let id = |name: &str| nodes.iter().position(|node| node["name"] == *name);
-    for (at, node) in nodes.iter().enumerate() {
-        let ranges = ranges(graph, node, "<br/>");
-        let ranges = escaped(&ranges).replace("#lt;br/#gt;", "<br/>");
-        let _ = writeln!(out, "  b{at}[\"{}{ranges}\"]", escaped(&text(node, "/name")));
+/// What is drawn: the channels that are meant, without marks for bundles that are stranded.
+fn drawing<'v>(package: &'v Value, channels: &[String]) -> Drawing<'v> {
+    let is_meant = |channel: &&Value| channels.is_empty() || channels.iter().any(|name| channel["name"] == **name);
+    let bundle = |node: &'v Value| DrawnBundle {
+        name: str_of(node, "name"),
+        version: str_of(node, "version"),
+        is_deprecated: !node["deprecation"].is_null(),
+    };
+    Drawing {
+        package: str_of(package, "name"),
+        channels: list(&package["channels"]).filter(is_meant).map(drawn_channel).collect(),
+        bundles: list(&package["updateGraph"]["nodes"]).map(bundle).collect(),
     }
-    for (list, arrow) in [("replaces", "-->"), ("skips", "-.->")] {
-        for edge in graph[list].as_array().into_iter().flatten() {
-            if let (Some(from), Some(to)) = (id(&text(edge, "/fromName")), id(&text(edge, "/toName"))) {
-                let _ = writeln!(out, "  b{from} {arrow} b{to}");
-            }
-        }
-    }
-    out
 }
 
-/// A drawing in the language of Graphviz, likewise.
-fn dot(graph: &Value) -> String {
-    let mut out = "digraph {\n  rankdir=LR\n  node [shape=box]\n".to_owned();
-    for node in graph["nodes"].as_array().into_iter().flatten() {
-        let name = text(node, "/name");
-        let ranges = ranges(graph, node, "\n");
-        let _ = writeln!(out, "  {} [label={}]", json!(name), json!(format!("{name}{ranges}")));
+fn drawn_channel(channel: &Value) -> DrawnChannel<'_> {
+    let entries: Vec<_> = list(&channel["entries"]).map(drawn_entry).collect();
+    DrawnChannel {
+        name: str_of(channel, "name"),
+        is_default: channel["isDefault"] == true,
+        is_deprecated: !channel["deprecation"].is_null(),
+        heads: DrawnChannel::heads_of(&entries),
+        stranded: Vec::new(),
+        entries,
     }
-    for (list, style) in [("replaces", "solid"), ("skips", "dashed")] {
-        for edge in graph[list].as_array().into_iter().flatten() {
-            let _ = writeln!(out, "  {} -> {} [style={style}]", edge["fromName"], edge["toName"]);
-        }
-    }
-    out + "}\n"
 }
 
-/// The skip ranges that lead to a bundle, each once and after this separator.
-fn ranges(graph: &Value, node: &Value, separator: &str) -> String {
-    let ranges = graph["skipRanges"].as_array().into_iter().flatten();
-    let ranges = ranges.filter(|range| range["toName"] == node["name"]).map(|range| text(range, "/range"));
-    let ranges: std::collections::BTreeSet<_> = ranges.collect();
-    ranges.into_iter().fold(String::new(), |all, range| all + separator + "from " + &range)
+fn drawn_entry(entry: &Value) -> DrawnEntry<'_> {
+    DrawnEntry {
+        name: str_of(entry, "name"),
+        replaces: entry["replaces"].as_str(),
+        skips: names(&entry["skips"]),
+        skip_range: entry["skipRange"].as_str(),
+    }
 }
 
-/// Text within quotes of Mermaid.
-fn escaped(text: &str) -> String {
-    text.replace('"', "#quot;").replace('<', "#lt;").replace('>', "#gt;")
+fn str_of<'v>(item: &'v Value, name: &str) -> &'v str {
+    item[name].as_str().unwrap_or_default()
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
 }

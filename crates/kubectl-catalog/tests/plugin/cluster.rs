@@ -1,9 +1,10 @@
 //! The server of a cluster, on a real API server: found by its Service, and reached through the API server's proxy or a forwarded
 //! port.
 
+use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::support::{EXAMPLE, Output, Server};
+use crate::support::{EXAMPLE, Output, Server, example};
 
 /// Set where the test runs in a network of its own.
 const INSIDE: &str = "CATALOGQL_TEST_NETWORK";
@@ -92,18 +93,19 @@ fn deploy(plane: &ControlPlane, namespace: &str, scheme: &str, port: u16) {
     plane.kubectl(&arguments);
 }
 
-/// A role with these rules in the namespace of the server, for a service account of this name.
-fn grant(plane: &ControlPlane, name: &str, rules: &Value) {
+/// A service account of this name with a role in the namespace of the server, if one is named.
+fn grant(plane: &ControlPlane, name: &str, role: Option<&str>) {
     plane.kubectl(&["create", "serviceaccount", name, "--namespace=default"]);
-    let (version, metadata) = ("rbac.authorization.k8s.io/v1", json!({ "name": name, "namespace": "catalogql" }));
-    plane.apply(&[
-        json!({ "apiVersion": version, "kind": "Role", "metadata": metadata, "rules": rules }),
-        json!({
-            "apiVersion": version, "kind": "RoleBinding", "metadata": metadata,
-            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name },
-            "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": "default" }],
-        }),
-    ]);
+    if let Some(role) = role {
+        let (role, account) = (format!("--role={role}"), format!("--serviceaccount=default:{name}"));
+        plane.kubectl(&["create", "rolebinding", name, "--namespace=catalogql", &role, &account]);
+    }
+}
+
+/// The roles that the manifests have.
+fn apply_roles(plane: &ControlPlane) {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/base/access.yaml");
+    plane.kubectl(&["apply", "--filename", file]);
 }
 
 /// What a service account has asked of the API server: verb, resource and subresource, each once and sorted.
@@ -130,33 +132,28 @@ fn run(server: &Server, kubeconfig: &Path, arguments: &[&str]) -> Output {
     Output { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// Rules to list Services, and to use the proxy of the one that [`deploy`] makes.
-fn viewer_rules() -> Value {
-    let proxy = json!({
-        "apiGroups": [""], "resources": ["services/proxy"], "resourceNames": ["http:catalogql:http"],
-        "verbs": ["get", "create"],
-    });
-    json!([{ "apiGroups": [""], "resources": ["services"], "verbs": ["list"] }, proxy])
-}
-
 #[test]
 fn the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_rights_of_viewers() {
     if !is_inside("the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_rights_of_viewers") {
         return;
     }
     let Some(plane) = ControlPlane::start() else { return };
-    let server = Server::start_at(SocketAddr::new(pod(), testing::fixed_port()));
+    // The API server's proxy takes any certificate.
+    let (acceptor, _) = certificate("catalogql.catalogql.svc");
+    let server = Server::start_with(SocketAddr::new(pod(), testing::fixed_port()), Some(acceptor));
     server.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
     // It exists in a moment.
     plane.try_kubectl(&["create", "namespace", "default"], "");
-    deploy(&plane, "catalogql", "http", server.address.port());
-    grant(&plane, "viewer", &viewer_rules());
-    grant(&plane, "lister", &json!([viewer_rules()[0]]));
-    grant(&plane, "nobody", &json!([]));
+    deploy(&plane, "catalogql", "https", server.address.port());
+    apply_roles(&plane);
+    grant(&plane, "viewer", Some("catalogql-viewer"));
+    plane.kubectl(&["create", "role", "lister", "--verb=list", "--resource=services", "--namespace=catalogql"]);
+    grant(&plane, "lister", Some("lister"));
+    grant(&plane, "nobody", None);
     let kubeconfig = |name: &str| plane.service_account_kubeconfig("default", name, plane.address);
 
     let viewer = kubeconfig("viewer");
-    let direct = server.run(&["heads", "quillstore"]);
+    let direct = example().run(&["heads", "quillstore"]);
     assert_eq!(direct.status, Some(0), "{direct:?}");
     // The API server learns of roles by a watch.
     let through =
@@ -215,9 +212,8 @@ fn a_server_that_is_not_reached_through_the_proxy_is_through_a_forwarded_port_of
     server.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
     plane.try_kubectl(&["create", "namespace", "default"], "");
     deploy(&plane, "catalogql", "http", server.address.port());
-    let rule = |resource: &str, verbs: &[&str]| json!({ "apiGroups": [""], "resources": [resource], "verbs": verbs });
-    let rules = [rule("services", &["list"]), rule("pods", &["list"]), rule("pods/portforward", &["get", "create"])];
-    grant(&plane, "forwarder", &json!(rules));
+    apply_roles(&plane);
+    grant(&plane, "forwarder", Some("catalogql-port-forward"));
     let forwarder = plane.service_account_kubeconfig("default", "forwarder", plane.address);
     let direct = server.run(&["heads", "quillstore"]);
     let heads = |arguments: &[&str]| run(&server, &forwarder, &[&["heads", "quillstore"], arguments].concat());
@@ -234,6 +230,7 @@ fn a_server_that_is_not_reached_through_the_proxy_is_through_a_forwarded_port_of
     assert_eq!(heads(&[]), direct);
     assert_eq!(heads(&["--token", "a-token"]), direct);
     assert_eq!(server.last_credentials().expect("it was sent"), "Bearer a-token");
+    opens(&server, &forwarder);
 
     // A certificate of an authority that the cluster names.
     let (acceptor, authority) = certificate("catalogql.catalogql-system.svc");
@@ -249,6 +246,22 @@ fn a_server_that_is_not_reached_through_the_proxy_is_through_a_forwarded_port_of
     plane.apply(&[json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data })]);
     assert_eq!(run(&server, &admin, &arguments), direct);
     assert_eq!(secured.last_credentials(), None);
+}
+
+/// Asserts that `open` forwards a port, and prints its address, until it is ended.
+fn opens(server: &Server, kubeconfig: &Path) {
+    let mut command = server.plugin(&["open", "example/quillstore", "--kubeconfig"]);
+    let command = command.arg(kubeconfig).env_remove("CATALOGQL_SERVER").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the plugin can be started");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
+    let url = lines.next().expect("it prints a line").expect("it is text");
+    let base = url.strip_suffix("/?catalog=example&package=quillstore").expect("it is that of the package");
+    let found = server.run(&["get", "catalogs", "-o", "name", "--server", base]);
+    child.kill().expect("it can be ended");
+    let stderr = child.wait_with_output().expect("it ends").stderr;
+    assert_eq!((found.stdout.as_str(), found.stderr.as_str()), ("catalog/example\n", ""));
+    let expected = "the port is forwarded until this program ends: Ctrl-C\n";
+    assert_eq!(String::from_utf8_lossy(&stderr), expected);
 }
 
 /// A certificate for this name that signs itself, and its text.
@@ -327,6 +340,8 @@ quill  store      quillstore       1.1.0      1.4.0      1.4.0   false       an 
 lamp   default    no-such-package  1.0.0      <none>     <none>  false       no catalog has the package
 ";
     let output = Output { status: Some(1), stdout: expected.to_owned(), stderr: String::new() };
+    let page = include_str!("../../../../docs/how-to/outdated-operators.md");
+    assert!(page.contains(&format!("$ kubectl catalog outdated --exit-code\n{expected}```\n")), "{expected}");
     assert_eq!(outdated(&["--exit-code"]), output);
     assert_eq!(outdated(&[]), Output { status: Some(0), ..output });
 }

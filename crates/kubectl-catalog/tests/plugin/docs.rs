@@ -4,7 +4,9 @@ use std::path::Path;
 
 use catalogql_client as client;
 
-use crate::support::example;
+use serving::CatalogMetadata;
+
+use crate::support::{EXAMPLE, Server, copy, example};
 
 /// Set to write the documentation anew.
 const UPDATE: &str = "UPDATE_EXPECT";
@@ -13,40 +15,98 @@ fn path(page: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page)
 }
 
-#[test]
-fn the_commands_of_the_how_to_print_what_it_shows() {
-    let server = example();
-    let page = path("docs/how-to/kubectl-catalog.md");
-    let text = std::fs::read_to_string(&page).expect("it is text");
-    let (mut written, mut in_block, mut commands) = (String::new(), false, 0);
-    for line in text.lines() {
+/// What a console shows before the commands of the plugin.
+const PROMPT: &str = "$ kubectl catalog ";
+
+/// The command that shows the exit status of the one before it.
+const STATUS: &str = "$ echo $?";
+
+/// The pages with the number of commands in each.
+const PAGES: [(&str, usize); 5] = [
+    ("kubectl-catalog", 3),
+    ("find-an-operator", 6),
+    ("plan-an-upgrade", 6),
+    ("mirror-images", 2),
+    ("gate-a-pull-request", 4),
+];
+
+/// The page with the commands run, and their number.
+fn with_commands_run(server: &Server, text: &str) -> (String, usize) {
+    let (mut written, mut in_block, mut is_ours, mut commands) = (String::new(), false, false, 0);
+    let mut lines = text.lines().peekable();
+    let mut status = None;
+    while let Some(line) = lines.next() {
         if line == "```console" {
             in_block = true;
+            is_ours = lines.peek().is_some_and(|first| first.starts_with(PROMPT));
         } else if in_block && line == "```" {
             in_block = false;
-        } else if let (true, Some(command)) = (in_block, line.strip_prefix("$ kubectl catalog ")) {
-            commands += 1;
-            let words: Vec<_> = command.split(' ').map(|word| word.trim_matches('\'')).collect();
-            let output = server.run(&words);
-            assert_eq!(output.status, Some(0), "{command}: {output:?}");
-            let shown = output.stdout.lines().map(str::trim_end);
-            written = std::iter::once(line).chain(shown).fold(written, |all, line| all + line + "\n");
-            continue;
-        } else if in_block {
-            continue;
+            assert_eq!(status.take().unwrap_or_default(), 0, "the status of the last command before: {written}");
         }
-        written += line;
-        written.push('\n');
+        let shown = match line.strip_prefix(PROMPT).filter(|_| in_block && is_ours) {
+            Some(command) => {
+                assert_eq!(status.unwrap_or_default(), 0, "the status of the last command before {command}");
+                commands += 1;
+                let words: Vec<_> = words(command);
+                let output = server.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+                status = output.status;
+                output.stdout + &output.stderr
+            }
+            None if in_block && is_ours && line == STATUS => {
+                format!("{}\n", status.take().expect("a command is before it"))
+            }
+            None if in_block && is_ours && line != "```console" => continue,
+            None => String::new(),
+        };
+        let shown = shown.lines().map(str::trim_end);
+        written = std::iter::once(line).chain(shown).fold(written, |all, line| all + line + "\n");
     }
-    assert_eq!(commands, 8, "commands in the page");
-    if std::env::var_os(UPDATE).is_some() {
-        std::fs::write(&page, &written).expect("files can be written");
+    (written, commands)
+}
+
+/// The words of a command line in which some are quoted.
+fn words(command: &str) -> Vec<String> {
+    let parts = command.split('\'').enumerate();
+    let words = parts.flat_map(|(at, part)| match at % 2 {
+        0 => part.split_whitespace().map(str::to_owned).collect(),
+        _ => vec![part.to_owned()],
+    });
+    words.collect()
+}
+
+/// Serves the example as it is and with one more version of a package, as a pull request would add it.
+fn serve_pull_request(server: &Server) {
+    server.serve("before", Path::new(EXAMPLE), CatalogMetadata::default());
+    let folder = server.folders.path("after");
+    copy(Path::new(EXAMPLE), &folder);
+    let file = folder.join("lampglow/catalog.yaml");
+    let text = std::fs::read_to_string(&file).expect("it is text");
+    let entry = "  - name: lampglow.v0.5.2\n    replaces: lampglow.v0.5.1\n";
+    assert!(text.contains(entry), "{text}");
+    let text = text.replace(entry, &format!("{entry}  - name: lampglow.v0.5.3\n    replaces: lampglow.v0.5.2\n"));
+    let bundle = "schema: olm.bundle\npackage: lampglow\nname: lampglow.v0.5.3\nimage: registry.example.com/lampglow:0.5.3\n\
+                  properties:\n- type: olm.package\n  value: {packageName: lampglow, version: 0.5.3}\n";
+    std::fs::write(&file, format!("{text}\n---\n{bundle}")).expect("files can be written");
+    server.serve("after", &folder, CatalogMetadata::default());
+}
+
+#[test]
+fn the_commands_of_the_how_to_pages_print_what_they_show() {
+    for (page, count) in PAGES {
+        let server = if page == "gate-a-pull-request" { Server::start() } else { example() };
+        if page == "gate-a-pull-request" {
+            serve_pull_request(&server);
+        }
+        let path = path(&format!("docs/how-to/{page}.md"));
+        let text = std::fs::read_to_string(&path).expect("it is text");
+        let (written, commands) = with_commands_run(&server, &text);
+        assert_eq!(commands, count, "commands in {page}");
+        if std::env::var_os(UPDATE).is_some() {
+            std::fs::write(&path, &written).expect("files can be written");
+        } else {
+            assert!(written == text, "{UPDATE}=1 writes {} anew:\n{written}", path.display());
+        }
     }
-    assert!(
-        std::env::var_os(UPDATE).is_some() || written == text,
-        "{UPDATE}=1 writes {} anew:\n{written}",
-        page.display()
-    );
 }
 
 #[test]

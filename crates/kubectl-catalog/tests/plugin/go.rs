@@ -6,7 +6,7 @@ use std::process::Command;
 
 use testing::Folders;
 
-use crate::support::example;
+use crate::support::{copy, example};
 
 /// What the client is made of, from the root of the repository.
 const SOURCES: [&str; 3] = ["clients/go", "crates/client/documents", "schema.graphql"];
@@ -32,19 +32,6 @@ fn go(folder: &Path, arguments: &[&str], server: &str) {
     let output = output.expect("Go can be started");
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "go {arguments:?}: {text}");
-}
-
-/// Copies a file or a folder of files.
-fn copy(from: &Path, to: &Path) {
-    if from.is_file() {
-        fs::create_dir_all(to.parent().expect("a file is in a folder")).expect("folders can be made");
-        fs::copy(from, to).expect("files can be copied");
-        return;
-    }
-    for entry in fs::read_dir(from).expect("it is a folder") {
-        let path = entry.expect("it can be read").path();
-        copy(&path, &to.join(path.file_name().expect("it has a name")));
-    }
 }
 
 #[test]

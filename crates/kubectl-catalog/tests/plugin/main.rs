@@ -3,11 +3,15 @@
 mod cluster;
 mod commands;
 mod completion;
+mod configuration;
 mod dependencies;
 mod docs;
 mod go;
 mod krew;
 mod library;
+mod other_servers;
+mod solving;
 mod support;
 mod tables;
+mod typescript;
 mod watch;

@@ -1,5 +1,6 @@
 //! A server whose catalogs and failures a test decides, and the plugin as a child process.
 
+use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -71,6 +72,8 @@ type Exchange = (Option<HeaderValue>, u16);
 #[derive(Clone, Default)]
 struct Seen {
     refusals: Refusals,
+    /// Names of fields that the server does not know.
+    lacking: Arc<Mutex<Vec<String>>>,
     log: Arc<Mutex<Vec<Exchange>>>,
 }
 
@@ -96,7 +99,17 @@ impl Server {
     /// As [`Self::start_at`], with TLS if there is an acceptor.
     pub(crate) fn start_with(address: SocketAddr, tls: Option<TlsAcceptor>) -> Self {
         let (writer, readers) = catalogs();
-        let engine = Arc::new(Engine::new(readers, "test", Limits::default()));
+        Self::start_engine(address, tls, Engine::new(readers, "test", Limits::default()), writer)
+    }
+
+    /// Answers by this engine, whose catalogs nobody changes.
+    pub(crate) fn start_of(engine: Engine) -> Self {
+        let address = SocketAddr::from(([127, 0, 0, 1], testing::fixed_port()));
+        Self::start_engine(address, None, engine, catalogs().0)
+    }
+
+    fn start_engine(address: SocketAddr, tls: Option<TlsAcceptor>, engine: Engine, writer: CatalogsWriter) -> Self {
+        let engine = Arc::new(engine);
         let (writer, folders) = (Mutex::new(writer), Folders::new());
         let mut server = Self { address, folders, writer, engine, runtime: None, seen: Seen::default(), tls };
         server.listen();
@@ -168,6 +181,11 @@ impl Server {
         self.seen.refusals.lock().expect("no test panics with it").push(response);
     }
 
+    /// Answers from now on as a server does whose schema has no fields of these names.
+    pub(crate) fn lack(&self, fields: &[&str]) {
+        *self.seen.lacking.lock().expect("no test panics with it") = fields.iter().map(ToString::to_string).collect();
+    }
+
     /// The statuses of all requests so far.
     pub(crate) fn statuses(&self) -> Vec<u16> {
         self.seen.log.lock().expect("no test panics with it").iter().map(|(_, status)| *status).collect()
@@ -220,8 +238,41 @@ async fn observe(State(seen): State<Seen>, request: Request, next: Next) -> Resp
     };
     let response = match refusal {
         Some(refusal) => refusal,
-        None => next.run(request).await,
+        None => next.run(seen.without_lacking(request)).await,
     };
     seen.log.lock().expect("no test panics with it").push((credentials, response.status().as_u16()));
     response
+}
+
+/// Copies a file or a folder of files.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    if from.is_file() {
+        fs::create_dir_all(to.parent().expect("a file is in a folder")).expect("folders can be made");
+        fs::copy(from, to).expect("files can be copied");
+        return;
+    }
+    for entry in fs::read_dir(from).expect("it is a folder") {
+        let path = entry.expect("it can be read").path();
+        copy(&path, &to.join(path.file_name().expect("it has a name")));
+    }
+}
+
+impl Seen {
+    /// The request, with another name of the same length for each field that the server lacks, which it does not know.
+    fn without_lacking(&self, mut request: Request) -> Request {
+        let Some(query) = request.uri().query() else { return request };
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut text = query.to_owned();
+        for field in self.lacking.lock().expect("no test panics with it").iter() {
+            let places: Vec<_> = text.match_indices(field.as_str()).map(|(at, _)| at).collect();
+            for at in places {
+                let (before, after) = (&text[..at], &text[at + field.len()..]);
+                if !before.ends_with(is_letter) && !after.starts_with(is_letter) {
+                    text = format!("{before}{}{after}", "x".repeat(field.len()));
+                }
+            }
+        }
+        *request.uri_mut() = format!("{}?{text}", request.uri().path()).parse().expect("it is a URI");
+        request
+    }
 }

@@ -10,7 +10,7 @@ use crate::support::{Server, example};
 const UPDATE: &str = "UPDATE_EXPECT";
 
 /// The commands, and how each ends.
-const COMMANDS: [(&str, i32); 30] = [
+const COMMANDS: [(&str, i32); 39] = [
     ("search", 0),
     ("search database -o wide", 0),
     ("get catalogs", 0),
@@ -36,10 +36,19 @@ const COMMANDS: [(&str, i32); 30] = [
     ("diff example example", 0),
     ("compare quillstore 1.2.1 1.4.0", 0),
     ("graph quillstore", 0),
+    ("graph quillstore -o lanes", 0),
+    ("graph lampglow -o svg", 0),
     ("graph quillstore --channel stable -o mermaid", 0),
     ("graph quillstore --channel stable -o dot", 0),
     ("manifest quillstore --channel stable", 0),
     ("manifest quillstore --kind Subscription", 0),
+    ("solve --want nightjar", 0),
+    ("solve --want nightjar --want quillstore:candidate --explain", 0),
+    ("solve --want nightjar:stable --want quillstore@quillstore.v1.0.0", 1),
+    ("solve --want nightjar --want quillstore --installed quillstore.v1.1.0@1.1.0", 0),
+    ("solve --want quillstore@<1.4 --policy olm-v1", 0),
+    ("solve --want nightjar -o mermaid", 0),
+    ("solve --want quillstore@<1.4", 1),
     ("heads quillstor", 4),
 ];
 

@@ -2,22 +2,22 @@
 
 use std::fmt::{self, Display};
 
-use super::UpdateGraph;
-use super::drawing::{DrawnChannel, Edge, Mark, Node};
+use crate::boxes::{ChannelBox, Edge, Node};
+use crate::{Drawing, Mark};
 
-impl UpdateGraph<'_> {
-    /// Formats the graph as a DOT digraph with a cluster for each channel. It shows what [`UpdateGraph::mermaid`] shows.
+impl Drawing<'_> {
+    /// Formats the graph as a DOT digraph with a cluster for each channel. It shows what [`Drawing::mermaid`] shows.
     pub fn dot(&self) -> impl Display {
         fmt::from_fn(|f| {
-            writeln!(f, "digraph {} {{", DotText(self.package.name()))?;
+            writeln!(f, "digraph {} {{", DotText(self.package))?;
             writeln!(f, "  rankdir=LR\n  node [shape=box, style=rounded, fontname=\"sans-serif\"]")?;
-            self.drawn_channels().enumerate().try_for_each(|(at, channel)| draw(f, at, &channel))?;
+            self.boxes().enumerate().try_for_each(|(at, channel)| draw(f, at, &channel))?;
             writeln!(f, "}}")
         })
     }
 }
 
-fn draw(f: &mut fmt::Formatter<'_>, at: usize, channel: &DrawnChannel<'_>) -> fmt::Result {
+fn draw(f: &mut fmt::Formatter<'_>, at: usize, channel: &ChannelBox<'_>) -> fmt::Result {
     writeln!(f, "  subgraph cluster_{at} {{\n    label={}", DotText(&channel.title))?;
     for (place, node) in channel.nodes.iter().enumerate() {
         writeln!(f, "    c{at}n{place} [label={}{}]", DotText(&text(node)), style(node.marks.last().copied()))?;

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display};
 
-use super::UpdateGraph;
-use super::drawing::{DrawnChannel, Edge, Node};
+use crate::Drawing;
+use crate::boxes::{ChannelBox, Edge, Node};
 
 /// Maximum number of edges that Mermaid draws unless its page says otherwise (`maxEdges`).
 const MAX_EDGES: usize = 500;
@@ -25,12 +25,12 @@ pub struct Mermaid {
     edges: usize,
 }
 
-impl UpdateGraph<'_> {
+impl Drawing<'_> {
     /// Formats the graph as a Mermaid flowchart. Heads, deprecated and stranded bundles are marked; a bundle that an entry
     /// replaces but that is not in the channel is drawn as absent; one that is only skipped is not drawn. A skip range is a
     /// text on its bundle.
     pub fn mermaid(&self) -> Mermaid {
-        let channels: Vec<_> = self.drawn_channels().collect();
+        let channels: Vec<_> = self.boxes().collect();
         let text = fmt::from_fn(|f| {
             writeln!(f, "flowchart LR")?;
             channels.iter().enumerate().try_for_each(|(at, channel)| draw(f, at, channel))?;
@@ -59,7 +59,7 @@ impl Display for Mermaid {
 }
 
 /// Draws one channel as a box. `at` is its index, which makes the ids of its nodes unique.
-fn draw(f: &mut fmt::Formatter<'_>, at: usize, channel: &DrawnChannel<'_>) -> fmt::Result {
+fn draw(f: &mut fmt::Formatter<'_>, at: usize, channel: &ChannelBox<'_>) -> fmt::Result {
     writeln!(f, "  subgraph c{at}[\"{}\"]", MermaidText(&channel.title))?;
     // A box does not inherit the direction of the chart.
     writeln!(f, "    direction LR")?;

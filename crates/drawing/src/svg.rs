@@ -1,13 +1,11 @@
 //! Draws the update graph as a picture (SVG): a row for each bundle, highest version first, and a lane for each channel,
 //! as the history of a version control system is drawn.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Display};
 
-use hashbrown::{HashMap, HashSet};
-
-use super::drawing::{Mark, channel_title};
-use super::{UpdateGraph, heads, stranded};
-use crate::catalog::{Bundle, Channel, ChannelEntry};
+use crate::rows::{Row, lanes, rows};
+use crate::{Drawing, DrawnChannel, DrawnEntry};
 
 /// Distance between two lanes, in pixels.
 const LANE: usize = 16;
@@ -39,32 +37,21 @@ path{fill:none;stroke-width:2}.skip{stroke-dasharray:3 3;stroke-width:1}circle{s
 .absent{stroke:var(--dim)}";
 
 /// The picture of an update graph.
-struct Picture<'g> {
+struct Picture<'d, 'g> {
     package: &'g str,
-    lanes: Vec<Lane<'g>>,
+    lanes: Vec<Lane<'d, 'g>>,
     rows: Vec<Row<'g>>,
     /// Indexes of the rows by the names of their bundles.
     places: HashMap<&'g str, usize>,
 }
 
 /// A channel.
-struct Lane<'g> {
-    channel: Channel<'g>,
+struct Lane<'d, 'g> {
+    channel: &'d DrawnChannel<'g>,
     title: String,
-    heads: HashSet<&'g str>,
-    stranded: HashSet<&'g str>,
 }
 
-/// A bundle of any channel, or a name that entries have and the catalog has no bundle of.
-struct Row<'g> {
-    name: &'g str,
-    version: &'g str,
-    /// Marks and skip ranges in words.
-    notes: String,
-    is_head: bool,
-}
-
-impl UpdateGraph<'_> {
+impl Drawing<'_> {
     /// Draws the graph as a picture (SVG) with a row for each bundle and a lane for each channel: the default channel first,
     /// then by the versions of their heads. A dot is an entry, filled for a head; a line leads along `replaces`, a dashed arc
     /// along `skips`. Skip ranges are written.
@@ -73,25 +60,12 @@ impl UpdateGraph<'_> {
     }
 }
 
-impl<'g> Picture<'g> {
-    fn new(graph: &UpdateGraph<'g>) -> Self {
-        let mut channels: Vec<_> = graph.channels().collect();
-        // The highest version has the first place.
-        let head = |channel: Channel<'g>| heads(channel).filter_map(|name| graph.index_of_name(name)).min();
-        channels.sort_by_cached_key(|channel| {
-            (!channel.is_default(), head(*channel).unwrap_or(usize::MAX), channel.name())
-        });
-        let lanes: Vec<_> = channels.into_iter().map(Lane::new).collect();
-        let mut rows: Vec<_> = graph.nodes().map(|bundle| Row::new(bundle, &lanes)).collect();
-        let mut places: HashMap<_, _> = rows.iter().enumerate().map(|(at, row)| (row.name, at)).collect();
-        for name in lanes.iter().flat_map(|lane| lane.channel.entries()).flat_map(names) {
-            places.entry(name).or_insert_with(|| {
-                let notes = Mark::Absent.as_str().to_owned();
-                rows.push(Row { name, version: "", notes, is_head: false });
-                rows.len() - 1
-            });
-        }
-        Self { package: graph.package.name(), lanes, rows, places }
+impl<'d, 'g> Picture<'d, 'g> {
+    fn new(drawing: &'d Drawing<'g>) -> Self {
+        let lanes = lanes(drawing).into_iter().map(|channel| Lane { channel, title: channel.title() }).collect();
+        let rows = rows(drawing);
+        let places = rows.iter().enumerate().map(|(at, row)| (row.name, at)).collect();
+        Self { package: drawing.package, lanes, rows, places }
     }
 
     /// Height of the names of the channels, in pixels: they stand upright.
@@ -115,19 +89,20 @@ impl<'g> Picture<'g> {
         self.header() + row * ROW + ROW / 2
     }
 
-    fn lane(&self, f: &mut fmt::Formatter<'_>, at: usize, lane: &Lane<'_>) -> fmt::Result {
+    fn lane(&self, f: &mut fmt::Formatter<'_>, at: usize, lane: &Lane<'_, '_>) -> fmt::Result {
         let (x, colour) = (lane_x(at), at % COLOURS);
-        let entries: Vec<_> = lane.channel.entries().collect();
-        let with_dot: HashSet<_> = entries.iter().filter_map(|entry| self.places.get(entry.name())).collect();
-        for entry in &entries {
-            let Some(&to) = self.places.get(entry.name()) else { continue };
-            let replaced = entry.replaces().and_then(|name| self.places.get(name));
+        let entries = &lane.channel.entries;
+        let with_dot: HashSet<_> = entries.iter().filter_map(|entry| self.places.get(entry.name)).collect();
+        for entry in entries {
+            let Some(&to) = self.places.get(entry.name) else { continue };
+            let replaced = entry.replaces.and_then(|name| self.places.get(name));
             if let Some(&from) = replaced.filter(|from| **from != to) {
                 let between = to.min(from) + 1..to.max(from);
                 let is_free = !between.into_iter().any(|row| with_dot.contains(&row));
                 self.line(f, x, (to, from), is_free, &format!("l{colour}"))?;
             }
-            let skipped = entry.skips().filter_map(|name| self.places.get(name)).filter(|from| with_dot.contains(from));
+            let skipped =
+                entry.skips.iter().filter_map(|name| self.places.get(name)).filter(|from| with_dot.contains(from));
             for &from in skipped.filter(|from| **from != to) {
                 self.line(f, x, (to, from), false, &format!("l{colour} skip"))?;
             }
@@ -156,16 +131,16 @@ impl<'g> Picture<'g> {
         &self,
         f: &mut fmt::Formatter<'_>,
         (x, colour): (usize, usize),
-        entry: &ChannelEntry<'_>,
-        lane: &Lane<'_>,
+        entry: &DrawnEntry<'_>,
+        lane: &Lane<'_, '_>,
     ) -> fmt::Result {
-        let Some(&row) = self.places.get(entry.name()) else { return Ok(()) };
-        let class = match (entry.bundle(), lane.heads.contains(entry.name())) {
-            (None, _) => "absent".to_owned(),
-            (Some(_), true) => format!("l{colour} f{colour}"),
-            (Some(_), false) => format!("l{colour}"),
+        let Some(&row) = self.places.get(entry.name) else { return Ok(()) };
+        let class = match (self.rows[row].is_absent, lane.channel.heads.contains(&entry.name)) {
+            (true, _) => "absent".to_owned(),
+            (false, true) => format!("l{colour} f{colour}"),
+            (false, false) => format!("l{colour}"),
         };
-        let (name, title, y) = (XmlText(entry.name()), XmlText(&lane.title), self.row_y(row));
+        let (name, title, y) = (XmlText(entry.name), XmlText(&lane.title), self.row_y(row));
         writeln!(f, "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"4\"><title>{name} in {title}</title></circle>")
     }
 
@@ -192,7 +167,7 @@ impl<'g> Picture<'g> {
     }
 }
 
-impl Display for Picture<'_> {
+impl Display for Picture<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([_, _, _, width], height) = (self.columns(), self.header() + self.rows.len() * ROW + MARGIN);
         let size = format!("width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\"");
@@ -204,40 +179,6 @@ impl Display for Picture<'_> {
         self.texts(f)?;
         writeln!(f, "</svg>")
     }
-}
-
-impl<'g> Lane<'g> {
-    fn new(channel: Channel<'g>) -> Self {
-        let stranded = stranded(channel).into_iter().collect();
-        Self { channel, title: channel_title(channel), heads: heads(channel).collect(), stranded }
-    }
-}
-
-impl<'g> Row<'g> {
-    fn new(bundle: Bundle<'g>, lanes: &[Lane<'g>]) -> Self {
-        let headed = lanes.iter().filter(|lane| lane.heads.contains(bundle.name()));
-        let heads: Vec<_> = headed.map(|lane| lane.channel.name()).collect();
-        let mut notes = Vec::new();
-        if !heads.is_empty() {
-            notes.push(format!("head of {}", heads.join(", ")));
-        }
-        let marks = [
-            (Mark::Deprecated, bundle.deprecation().is_some()),
-            (Mark::Stranded, lanes.iter().any(|lane| lane.stranded.contains(bundle.name()))),
-        ];
-        notes.extend(marks.into_iter().filter(|(_, holds)| *holds).map(|(mark, _)| mark.as_str().to_owned()));
-        let mut ranges: Vec<_> = bundle.channel_entries().filter_map(ChannelEntry::skip_range).collect();
-        ranges.sort_unstable();
-        ranges.dedup();
-        notes.extend(ranges.into_iter().map(|range| format!("from {range}")));
-        let version = bundle.version().unwrap_or_default();
-        Self { name: bundle.name(), version, notes: notes.join(" · "), is_head: !heads.is_empty() }
-    }
-}
-
-/// The names of an entry and of the bundle that it replaces.
-fn names(entry: ChannelEntry<'_>) -> impl Iterator<Item = &str> {
-    std::iter::once(entry.name()).chain(entry.replaces())
 }
 
 fn lane_x(lane: usize) -> usize {
