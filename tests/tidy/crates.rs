@@ -7,7 +7,7 @@ use toml::Table;
 use crate::{Faults, Tree, catches, holds};
 
 /// The crates, each with the crates of this project that it may depend on. Dependencies of tests do not count.
-const ALLOWED: [(&str, &[&str]); 23] = [
+const ALLOWED: [(&str, &[&str]); 24] = [
     ("fbc", &[]),
     ("http-facts", &[]),
     ("metrics", &[]),
@@ -22,6 +22,7 @@ const ALLOWED: [(&str, &[&str]); 23] = [
     ("controller", &["fbc", "images", "loading", "metrics", "olm-api", "serving"]),
     ("graphql", &["fbc", "http-facts", "metrics", "serving", "solve"]),
     ("graphql-http", &["fbc", "graphql", "http-facts", "metrics", "serving"]),
+    ("alpha-graphql", &["fbc", "graphql", "http-facts", "metrics", "serving"]),
     ("catalogd-http", &["fbc", "http-facts", "serving"]),
     ("kube-api", &["fbc", "http-facts", "serving"]),
     ("grpc", &["fbc", "metrics", "serving"]),
@@ -49,6 +50,7 @@ const RESERVED: [(&str, &[&str]); 33] = [
             "controller",
             "graphql",
             "graphql-http",
+            "alpha-graphql",
             "kube-api",
             "grpc",
             "catalogql",
@@ -65,14 +67,14 @@ const RESERVED: [(&str, &[&str]); 33] = [
     ("tar", &["images", "testing"]),
     ("memmap2", &["store"]),
     ("rustix", &["loading", "catalogql"]),
-    ("axum", &["graphql-http", "catalogd-http", "kube-api", "grpc", "pages", "catalogql"]),
+    ("axum", &["graphql-http", "alpha-graphql", "catalogd-http", "kube-api", "grpc", "pages", "catalogql"]),
     // A WebSocket is an upgraded connection of hyper.
     ("hyper", &["graphql-http", "catalogql"]),
     ("h2", &["catalogql"]),
     ("tonic", &["grpc"]),
     ("prost", &["grpc", "catalogql"]),
     ("tokio-tungstenite", &["graphql-http"]),
-    ("apollo-compiler", &["graphql"]),
+    ("apollo-compiler", &["graphql", "alpha-graphql"]),
     ("batsat", &["solve"]),
     ("cel", &["solve"]),
     ("strsim", &["fbc", "graphql"]),
