@@ -133,7 +133,7 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
     let (head, body) = request.into_parts();
     let name = match (service.parse_name)(&head.uri) {
         Ok(name) => name,
-        Err(refusal) => return refusal,
+        Err(refusal) => return response::deprecated(refusal),
     };
     let declared = body.size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
     let length = declared.unwrap_or(MAX_BODY_BYTES).min(MAX_BODY_BYTES);

@@ -78,7 +78,8 @@ fn plain(status: StatusCode, text: &str) -> Response {
     deprecated((status, headers, format!("{text}\n")).into_response())
 }
 
-fn deprecated(mut response: Response) -> Response {
+/// A response with the headers that each one has: it varies by coding, and `/graphql` follows this.
+pub(crate) fn deprecated(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
     headers.insert(HeaderName::from_static("deprecation"), DEPRECATION);
