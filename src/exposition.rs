@@ -14,6 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ::metrics::Counter;
+use alpha_graphql::AlphaMetrics;
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 use controller::ControllerMetrics;
@@ -56,6 +57,8 @@ pub struct Sources {
     pub controller: Option<Arc<ControllerMetrics>>,
     /// Calls over gRPC, where that is served.
     pub grpc: Option<Arc<GrpcMetrics>>,
+    /// catalogd's alpha GraphQL, where that is served.
+    pub alpha: Option<Arc<AlphaMetrics>>,
     /// The certificate of the server, if it has one.
     pub tls: Option<Tls>,
     /// When the process started.
@@ -122,6 +125,7 @@ impl Collector for Sources {
         requests::http(page, self)?;
         requests::graphql(page, self)?;
         self.grpc.as_ref().map_or(Ok(()), |metrics| requests::grpc(page, metrics))?;
+        self.alpha.as_ref().map_or(Ok(()), |metrics| requests::alpha_graphql(page, metrics))?;
         requests::cache(page, self)?;
         requests::streams(page, self)?;
         requests::traces(page, self)?;

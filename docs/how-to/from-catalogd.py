@@ -20,7 +20,20 @@ INTRODUCTION = """\
 # From catalogd to GraphQL
 
 Clients of catalogd's HTTP API work with catalogql unchanged: `/catalogs/NAME/api/v1/all` and `/metas` are the same
-([reference](../reference/http.md)). This page shows how to replace downloads of whole catalogs by GraphQL queries.
+([reference](../reference/http.md)). So do clients of its alpha GraphQL, `/catalogs/NAME/api/v1/graphql`
+([reference](../reference/http.md#catalogds-alpha-graphql)). This page shows how to replace downloads of whole catalogs by
+queries to `/graphql`.
+
+From catalogd's GraphQL to `/graphql` it is a change of names: a schema is a type with relations, pages are connections, and
+what was text of JSON has fields.
+
+| catalogd's GraphQL of the catalog `NAME` | `/graphql` |
+|---|---|
+| `{{ olmpackages(limit: 10) {{ name defaultChannel }} }}` | `{{ packages(catalogs: ["NAME"], first: 10) {{ nodes {{ name defaultChannel {{ name }} }} }} }}` |
+| `{{ olmchannels {{ name package entries {{ name replaces }} }} }}` | `{{ packages(catalogs: ["NAME"]) {{ nodes {{ name channels {{ name entries {{ name replaces }} }} }} }} }}` |
+| `{{ olmbundles {{ name package image }} }}` | `{{ packages(catalogs: ["NAME"]) {{ nodes {{ name bundles {{ nodes {{ name image }} }} }} }} }}` |
+| `{{ olmbundles {{ properties {{ type value }} }} }}` | `{{ packages(catalogs: ["NAME"]) {{ nodes {{ bundles {{ nodes {{ properties {{ type value }} }} }} }} }} }}` |
+| `{{ summary {{ schemas {{ name totalObjects }} }} }}` | `{{ catalog(name: "NAME") {{ schemas {{ schema count }} }} }}` |
 
 Each section has a pipeline from catalogd's documentation, which downloads a whole catalog and filters it, and a GraphQL
 query for the same data. The pipelines read from

@@ -54,6 +54,9 @@ pub struct ServerArgs {
     /// repeated
     #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     pub cors_origin: Vec<HeaderValue>,
+    /// Do not serve catalogd's alpha GraphQL at `/catalogs/CATALOG/api/v1/graphql`; `--trusted-only` turns it off as well
+    #[arg(long)]
+    pub no_alpha_graphql: bool,
     #[command(flatten)]
     pub tls: TlsArgs,
     #[command(flatten)]

@@ -12,6 +12,8 @@ labels! {
         All = "all",
         /// The blobs of a catalog that match a filter.
         Metas = "metas",
+        /// catalogd's alpha GraphQL.
+        AlphaGraphql = "alpha_graphql",
         /// An icon.
         Icon = "icon",
         /// A page for people, or a file of one.
@@ -43,6 +45,7 @@ impl Handler {
             _ if is_catalogds(path) => match path.rsplit('/').next() {
                 Some("metas") => Self::Metas,
                 Some("all" | "all.json") => Self::All,
+                Some("graphql") => Self::AlphaGraphql,
                 _ => Self::Other,
             },
             _ if path.starts_with(ICONS) => Self::Icon,

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use ::metrics::{Counter, Label as _};
+use alpha_graphql::AlphaMetrics;
+use graphql::metrics::RequestResult;
 use grpc::{GrpcMetrics, Outcome};
 
 use super::Sources;
@@ -16,6 +18,19 @@ pub(super) fn grpc(page: &mut Page<'_>, metrics: &GrpcMetrics) -> fmt::Result {
         outcomes.iter().filter(is_shown).map(move |(outcome, count)| (labels(outcome), count.get()))
     });
     page.counter("catalogql_grpc_calls", "Calls over gRPC, by the status with which their response begins.", calls)
+}
+
+/// Writes the metrics of catalogd's alpha GraphQL.
+pub(super) fn alpha_graphql(page: &mut Page<'_>, metrics: &AlphaMetrics) -> fmt::Result {
+    let requests = metrics.requests.iter().filter(|(result, count)| *result == RequestResult::Ok || count.get() > 0);
+    let requests = requests.map(|(result, count)| ([("outcome", result.as_str())], count.get()));
+    page.counter("catalogql_alpha_graphql_requests", "Requests of catalogd's alpha GraphQL.", requests)?;
+    let builds = metrics.builds.iter().map(|(result, count)| ([("result", result.as_str())], count.get()));
+    page.counter("catalogql_alpha_graphql_builds", "Schemas of catalogs that were made, or could not be.", builds)?;
+    let help = "Schemas of catalogs that are kept.";
+    page.gauge("catalogql_alpha_graphql_schemas", help, [([], metrics.schemas.get())])?;
+    let help = "Bytes of schemas of catalogs that are kept, roughly.";
+    page.gauge("catalogql_alpha_graphql_schema_bytes", help, [([], metrics.schema_bytes.get())])
 }
 
 /// Writes the metrics of requests over HTTP.

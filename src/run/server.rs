@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use alpha_graphql::AlphaGraphql;
 use anyhow::{Context, bail};
 use auth::Authorizer;
 use axum::Router;
@@ -63,6 +64,8 @@ pub(super) struct Server {
     options: ListenOptions,
     routes: Router,
     engine: Arc<Engine>,
+    /// catalogd's alpha GraphQL, if it is served.
+    alpha: Option<AlphaGraphql>,
     pages: Pages,
     sources: Sources,
     /// The listener of metrics, with its route.
@@ -163,6 +166,7 @@ impl Server {
             reloads: Arc::default(),
             controller: None,
             grpc: None,
+            alpha: None,
             tls: options.tls.clone(),
             started: Timestamp::now(),
         };
@@ -178,12 +182,31 @@ impl Server {
         if let Some(kube_api) = &kube_api {
             refuse_unintended_plain_http(args, kube_api.listener().address())?;
         }
-        let routes = routes(&graphql, reader, guard);
+        // No document of that dialect can be trusted.
+        let is_served = !args.no_alpha_graphql && !documents.trusted_only;
+        let alpha =
+            is_served.then(|| AlphaGraphql::new(Arc::clone(&engine), reader.clone(), catalogd_http::parse_catalog));
+        sources.alpha = alpha.as_ref().map(AlphaGraphql::metrics);
+        let routes = routes(&graphql, alpha.as_ref(), reader, guard);
         // Without the layer, responses need not vary by origin.
         let routes = if args.cors_origin.is_empty() { routes } else { routes.layer(cors(&args.cors_origin)) };
         let routes = routes.merge(pages.router());
         let metrics = None;
-        Ok(Self { listener, probes, options, routes, engine, pages, sources, metrics, traces, kube_api, grpc, access })
+        Ok(Self {
+            listener,
+            probes,
+            options,
+            routes,
+            engine,
+            alpha,
+            pages,
+            sources,
+            metrics,
+            traces,
+            kube_api,
+            grpc,
+            access,
+        })
     }
 
     /// Lets requests edit directories. Without callers that are told apart, only this machine may.
@@ -253,7 +276,8 @@ impl Server {
     /// Serves until a signal ends it, and `ending` has been called then.
     pub(super) async fn run(self, ending: impl FnOnce()) -> anyhow::Result<()> {
         tracing::info!(version = VERSION, url = self.url(), "listening");
-        let Self { listener, probes, options, routes, engine, metrics, traces, kube_api, grpc, access, .. } = self;
+        let Self { listener, probes, options, routes, engine, alpha, metrics, traces, kube_api, grpc, access, .. } =
+            self;
         let (signal, streams) = (end()?, Arc::clone(&engine));
         let end = async move {
             signal.await;
@@ -269,6 +293,7 @@ impl Server {
         }
         let evicting = Arc::clone(&engine);
         tokio::spawn(async move { evicting.evict_stale_responses().await });
+        alpha.map(|alpha| tokio::spawn(alpha.evict_stale_schemas()));
         // Probes are answered until the last request is.
         let (ended, end_of_probes) = oneshot::channel::<()>();
         let probing = probes.map(|listener| tokio::spawn(serve_probes(listener, options.ready.clone(), end_of_probes)));
@@ -300,8 +325,9 @@ impl Server {
 }
 
 /// Returns the routes of all views but the page. Those that show catalogs ask `access` what they may show.
-fn routes(graphql: &GraphqlHttp, reader: Catalogs, access: Option<Access>) -> Router {
+fn routes(graphql: &GraphqlHttp, alpha: Option<&AlphaGraphql>, reader: Catalogs, access: Option<Access>) -> Router {
     let routes = graphql.router().merge(catalogd_http::router(reader, ANSWERS_BUILD));
+    let routes = routes.merge(alpha.map(AlphaGraphql::router).unwrap_or_default());
     let routes = routes.route("/version", get(version_response));
     match access {
         Some(access) => access::guard(routes, access),
@@ -439,15 +465,24 @@ mod tests {
         writer.publish(Served::new("secret", content, CatalogMetadata::default()));
         let body = async |reader: &Catalogs, path: &str, accept: &'static str| {
             let engine = Arc::new(Engine::new(reader.clone(), "test", Limits::default()));
-            let service = TowerToHyperService::new(routes(&GraphqlHttp::new(engine, &[]), reader.clone(), None));
-            let request = Request::get(path).header(header::ACCEPT, accept).body(Body::empty()).unwrap();
+            let graphql = GraphqlHttp::new(Arc::clone(&engine), &[]);
+            let alpha = AlphaGraphql::new(engine, reader.clone(), catalogd_http::parse_catalog);
+            let service = TowerToHyperService::new(routes(&graphql, Some(&alpha), reader.clone(), None));
+            let request = Request::builder().uri(path).header(header::ACCEPT, accept);
+            let request = if path.ends_with("/v1/graphql") {
+                request.method("POST").body(r#"{"query":"{olmpackages{name}}"}"#.into())
+            } else {
+                request.body(Body::empty())
+            };
+            let request = request.unwrap();
             let body = to_bytes(service.call(request).await.unwrap().into_body(), usize::MAX).await.unwrap();
             String::from_utf8_lossy(&body).into_owned()
         };
         let graphql = "/graphql?query=%7Bcatalogs%7Bname%7DcatalogStatuses%7Bname%7Dpackages%7Bnodes%7Bname%7D%7D%7D";
         let mut shown = Vec::new();
-        let paths =
-            catalogd_http::routes().into_iter().chain([graphql, "/schema.graphql", "/version"].map(String::from));
+        let paths = catalogd_http::routes()
+            .into_iter()
+            .chain([graphql, alpha_graphql::PATH, "/schema.graphql", "/version"].map(String::from));
         for path in paths {
             let path = path.replace("{catalog}", "secret").replace("{digest}", &"0".repeat(64));
             for accept in ["*/*", "text/event-stream"] {
@@ -459,7 +494,7 @@ mod tests {
             }
         }
         shown.dedup();
-        assert_eq!(shown.len(), 4, "else nothing would be tested: {shown:?}");
+        assert_eq!(shown.len(), 5, "else nothing would be tested: {shown:?}");
     }
 
     #[test]

@@ -135,6 +135,13 @@ impl Fixture {
         exchange(self.replica.address, &post(token, query, "application/json", "close"), false)
     }
 
+    /// Sends a query to a catalog in catalogd's alpha GraphQL.
+    fn alpha(&self, token: Option<&str>, name: &str, query: &str) -> HttpResponse {
+        let request = String::from_utf8(post(token, query, "*/*", "close")).expect("it is text");
+        let path = format!("POST /catalogs/{name}/api/v1/graphql ");
+        exchange(self.replica.address, request.replacen("POST /graphql ", &path, 1).as_bytes(), false)
+    }
+
     fn list(&self, token: Option<&str>) -> HttpResponse {
         self.post(token, "{ catalogs { name } }")
     }
@@ -160,6 +167,7 @@ impl Fixture {
             ("all", of_path("api/v1/all")),
             ("all.json", of_path("all.json")),
             ("metas", of_path("api/v1/metas?schema=olm.package")),
+            ("alpha GraphQL", has(&self.alpha(token, name, "{ olmpackages { name } }"), name)),
             ("icon", has(&self.get(token, &icon), name)),
         ]
     }
@@ -290,6 +298,9 @@ fn nothing_tells_a_hidden_catalog_from_one_that_is_not_there() {
     for token in callers {
         for path in ["api/v1/all", "all.json", "api/v1/metas?package=x", "api/v1/metas?unknown=x", "other", ""] {
             same(token, &|token, name| fixture.get(token, &format!("/catalogs/{name}/{path}")), path);
+        }
+        for query in ["{ olmpackages { name } }", "{ x }", "{", ""] {
+            same(token, &|token, name| fixture.alpha(token, name, query), query);
         }
         for query in [
             "{ catalog(name: \"NAME\") { name } }",

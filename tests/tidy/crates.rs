@@ -7,7 +7,7 @@ use toml::Table;
 use crate::{Faults, Tree, catches, holds};
 
 /// The crates, each with the crates of this project that it may depend on. Dependencies of tests do not count.
-const ALLOWED: [(&str, &[&str]); 24] = [
+const ALLOWED: [(&str, &[&str]); 26] = [
     ("drawing", &[]),
     ("fbc", &["drawing"]),
     ("http-facts", &[]),
@@ -23,6 +23,7 @@ const ALLOWED: [(&str, &[&str]); 24] = [
     ("controller", &["fbc", "images", "loading", "metrics", "olm-api", "serving"]),
     ("graphql", &["fbc", "http-facts", "metrics", "serving", "solve"]),
     ("graphql-http", &["fbc", "graphql", "http-facts", "metrics", "serving"]),
+    ("alpha-graphql", &["fbc", "graphql", "http-facts", "metrics", "serving"]),
     ("catalogd-http", &["fbc", "http-facts", "serving"]),
     ("kube-api", &["fbc", "http-facts", "serving"]),
     ("grpc", &["fbc", "metrics", "serving"]),
@@ -52,6 +53,7 @@ const RESERVED: [(&str, &[&str]); 33] = [
             "graphql",
             "graphql-http",
             "edit-http",
+            "alpha-graphql",
             "kube-api",
             "grpc",
             "catalogql",
@@ -68,14 +70,17 @@ const RESERVED: [(&str, &[&str]); 33] = [
     ("tar", &["images", "testing"]),
     ("memmap2", &["store"]),
     ("rustix", &["loading", "catalogql"]),
-    ("axum", &["graphql-http", "catalogd-http", "edit-http", "kube-api", "grpc", "pages", "catalogql"]),
+    (
+        "axum",
+        &["graphql-http", "alpha-graphql", "catalogd-http", "edit-http", "kube-api", "grpc", "pages", "catalogql"],
+    ),
     // A WebSocket is an upgraded connection of hyper.
     ("hyper", &["graphql-http", "catalogql"]),
     ("h2", &["catalogql"]),
     ("tonic", &["grpc"]),
     ("prost", &["grpc", "catalogql"]),
     ("tokio-tungstenite", &["graphql-http"]),
-    ("apollo-compiler", &["graphql"]),
+    ("apollo-compiler", &["graphql", "alpha-graphql"]),
     ("batsat", &["solve"]),
     ("cel", &["solve"]),
     ("strsim", &["fbc", "graphql"]),

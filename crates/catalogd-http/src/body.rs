@@ -3,7 +3,6 @@
 //! This module does not know what the slices contain.
 
 mod compressed;
-mod permits;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -15,7 +14,6 @@ use axum::body::{Body, Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
 
 pub(super) use compressed::CompressedSlices;
-pub(super) use permits::{Permit, Permits};
 
 /// Slices of one content, in the order in which they are sent.
 pub(super) struct Slices {

@@ -20,13 +20,13 @@ use axum::http::{HeaderValue, Uri};
 use axum::middleware::{from_fn, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
+use http_facts::permits::Permits;
 use serving::{Catalogs, Served};
 
 use parameters::Parameters;
 use resource::Resource;
 use texts::Refusal;
 
-use super::body::Permits;
 use super::catalogs_of;
 
 pub use clean::MAX_TARGET_BYTES;
@@ -109,6 +109,15 @@ async fn metas(State(state): State<ApiState>, request: Request) -> Response {
 /// cannot name a catalog.
 pub fn requested_catalog(uri: &Uri) -> Option<String> {
     name::parse_name(uri).ok()
+}
+
+/// Returns the name of the catalog that a request for a path below [`CATALOGS`] is about.
+///
+/// # Errors
+/// catalogd's response to a name that no catalog can have.
+#[expect(clippy::result_large_err, reason = "it is sent at once")]
+pub fn parse_catalog(uri: &Uri) -> Result<String, Response> {
+    name::parse_name(uri).map_err(IntoResponse::into_response)
 }
 
 /// Finds the catalog and parses the filter of a request for blobs, in the order in which catalogd reports errors.

@@ -15,7 +15,7 @@ use axum::routing::get;
 
 pub use catalogd::{
     CATALOGS, MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES, MAX_PLACES_BYTES, MAX_TARGET_BYTES, UNCOUNTED_PLACES_BYTES,
-    requested_catalog,
+    parse_catalog, requested_catalog,
 };
 pub use openapi::OPENAPI;
 pub use ranges::MAX_RANGES;

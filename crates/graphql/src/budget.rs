@@ -15,14 +15,14 @@ const UNITS_PER_CHECK: u64 = 256;
 
 /// Tells an execution that its client left. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cancellation(Arc<AtomicBool>);
+pub struct Cancellation(Arc<AtomicBool>);
 
 /// Cancels an execution when it is dropped, unless the execution completed before.
 pub(super) struct CancelOnDrop(pub(super) Cancellation);
 
 /// Limits on the work of one execution.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub struct Budget {
     /// Maximum work, in units.
     work: u64,
     time: Duration,
@@ -43,7 +43,7 @@ enum Exceeded {
 
 impl Budget {
     /// Creates the budget of an execution that begins now.
-    pub(super) fn new(limits: &Limits, cancellation: Cancellation) -> Self {
+    pub fn new(limits: &Limits, cancellation: Cancellation) -> Self {
         let Limits { work, time, .. } = *limits;
         let deadline = Instant::now() + time;
         Self { work, time, deadline, cancellation, is_short: false, exceeded: Cell::new(None) }
@@ -62,7 +62,7 @@ impl Budget {
 
     /// Checks the work drawn so far, in nanoseconds of [`fbc::work`]. Returns the sum at which to check again, `None` if a
     /// limit is exceeded.
-    pub(super) fn check(&self, drawn: u64) -> Option<u64> {
+    pub fn check(&self, drawn: u64) -> Option<u64> {
         let maximum = self.work.saturating_mul(UNIT);
         let exceeded = if drawn > maximum {
             Exceeded::Work
@@ -78,7 +78,7 @@ impl Budget {
     }
 
     /// Returns the error of the limit that stopped the work; `None` if none did.
-    pub(super) fn error(&self) -> Option<Error> {
+    pub fn error(&self) -> Option<Error> {
         Some(match self.exceeded.get()? {
             Exceeded::Work => {
                 let message = format!("the request takes more than {} units of work", self.work);

@@ -34,6 +34,12 @@ pub(super) struct Schema {
     possible_types: HashMap<Name, Vec<Name>>,
 }
 
+/// A document within the limits that depend on it alone, not yet validated.
+pub(super) struct ParsedText {
+    text: Box<str>,
+    tree: ast::Document,
+}
+
 /// A valid document, ready to be executed.
 pub(super) struct Document {
     text: Box<str>,
@@ -48,8 +54,18 @@ impl Schema {
     /// # Panics
     /// If it is not a valid schema, which a test rules out.
     pub(super) fn load() -> Self {
-        let valid = apollo_compiler::Schema::parse_and_validate(SDL, "schema.graphql")
-            .unwrap_or_else(|invalid| panic!("schema.graphql: {}", invalid.errors));
+        Self::parse_sdl(SDL).unwrap_or_else(|error| panic!("schema.graphql: {error}"))
+    }
+
+    /// Parses the text of a schema.
+    ///
+    /// # Errors
+    /// The text of the first error in it.
+    pub(super) fn parse_sdl(sdl: &str) -> Result<Self, String> {
+        let valid = apollo_compiler::Schema::parse_and_validate(sdl, "schema.graphql").map_err(|invalid| {
+            let first = invalid.errors.iter().next();
+            first.map_or_else(|| "not a valid schema".to_owned(), |first| first.error.to_string())
+        })?;
         let implementers = valid.implementers_map();
         let mut possible_types: HashMap<Name, Vec<Name>> = HashMap::new();
         for (name, implementers) in &implementers {
@@ -61,7 +77,12 @@ impl Schema {
                     .insert(name.clone(), union.members.iter().map(|member| member.as_ref().clone()).collect());
             }
         }
-        Self { valid, implementers, possible_types }
+        Ok(Self { valid, implementers, possible_types })
+    }
+
+    /// Returns the definitions of all types.
+    pub(super) fn types(&self) -> impl Iterator<Item = &ExtendedType> {
+        self.valid.types.values()
     }
 
     /// Returns the definition of a type.
@@ -89,13 +110,22 @@ impl Schema {
     /// # Errors
     /// The first syntax error, exceeded limit or validation error.
     pub(super) fn parse(&self, text: &str, limits: &Limits) -> Result<Document, Error> {
-        let tree = parse_tree(text, limits)?;
-        limits::check(&tree, limits)?;
-        syntax_check::check(&tree, text).map_err(|error| error.into_error(text))?;
+        let mut document = self.validate(ParsedText::parse(text, limits)?, limits)?;
+        let operations = document.valid.operations.iter();
+        document.dependencies = operations.map(|operation| Dependencies::new(&document.valid, operation)).collect();
+        Ok(document)
+    }
+
+    /// Validates a document, whose dependencies are left open.
+    ///
+    /// # Errors
+    /// The first error.
+    pub(super) fn validate(&self, parsed: ParsedText, limits: &Limits) -> Result<Document, Error> {
+        let ParsedText { text, tree } = parsed;
         let validate = |tree: &ast::Document| {
             tree.to_executable_validate(&self.valid).or_else(|invalid| {
                 match diagnostics::first_relevant(self, tree, &invalid.partial, &invalid.errors) {
-                    Some(finding) => Err(self.invalid(text, finding, limits)),
+                    Some(finding) => Err(self.invalid(&text, finding, limits)),
                     None => Ok(Valid::assume_valid(invalid.partial)),
                 }
             })
@@ -108,10 +138,9 @@ impl Schema {
             && let Err(invalid) = objects.to_executable_validate(&self.valid)
             && let Some(finding) = diagnostics::argument_conflict(&invalid.errors)
         {
-            return Err(diagnostic_error(Code::ValidationFailed, text, finding));
+            return Err(diagnostic_error(Code::ValidationFailed, &text, finding));
         }
-        let dependencies = valid.operations.iter().map(|operation| Dependencies::new(&valid, operation)).collect();
-        Ok(Document { text: text.into(), valid, dependencies })
+        Ok(Document { text, valid, dependencies: Box::default() })
     }
 
     /// Converts a validation error, with names that may have been meant if clients may read the schema.
@@ -140,6 +169,29 @@ impl Schema {
                 tracing::error!(reason, "introspection failed");
                 Error::request(Code::Internal, "internal server error")
             })
+    }
+}
+
+impl ParsedText {
+    /// Parses a document and checks it against the limits.
+    ///
+    /// # Errors
+    /// The first syntax error or exceeded limit.
+    pub(super) fn parse(text: &str, limits: &Limits) -> Result<Self, Error> {
+        let tree = parse_tree(text, limits)?;
+        limits::check(&tree, limits)?;
+        syntax_check::check(&tree, text).map_err(|error| error.into_error(text))?;
+        Ok(Self { text: text.into(), tree })
+    }
+
+    /// Its syntax tree.
+    pub(super) fn tree(&self) -> &ast::Document {
+        &self.tree
+    }
+
+    /// Its syntax tree, to be changed before it is validated.
+    pub(super) fn tree_mut(&mut self) -> &mut ast::Document {
+        &mut self.tree
     }
 }
 

@@ -141,6 +141,11 @@ impl Engine {
 }
 
 impl Response {
+    /// Creates a response of its JSON text.
+    pub fn new(body: Vec<u8>, outcome: Outcome) -> Self {
+        Self { body, outcome, refused: None }
+    }
+
     /// Creates a response without `data`.
     pub fn from_errors(errors: &[Error], outcome: Outcome) -> Self {
         let refused = Some(errors.first().map_or(Code::Internal, |error| error.code));

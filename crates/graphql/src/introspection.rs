@@ -46,7 +46,7 @@ impl IntrospectionCache {
         variables: &Map<String, Value>,
         plan: &Plan<'_>,
     ) -> Result<Arc<IntrospectionData>, Error> {
-        if !plan.fields.iter().any(|field| matches!(field.value, ValuePlan::Introspection(_))) {
+        if !introspects(plan) {
             return Ok(Arc::default());
         }
         let key = IntrospectionKey {
@@ -57,8 +57,7 @@ impl IntrospectionCache {
         if let Some(data) = self.get(&key) {
             return Ok(data);
         }
-        let data = schema.introspect(document, operation, to_json_map(variables))?;
-        let data = Arc::new(to_texts(&data)?);
+        let data = Arc::new(execute(schema, document, operation, variables, plan)?);
         if data.iter().map(|(_, json)| json.len()).sum::<usize>() <= MAX_ENTRY_BYTES {
             self.insert(key, &data);
         }
@@ -77,6 +76,25 @@ impl IntrospectionCache {
         }
         entries.push((key, Arc::clone(data)));
     }
+}
+
+/// Executes the introspection fields of a plan; empty if it has none.
+pub(super) fn execute(
+    schema: &Schema,
+    document: &Document,
+    operation: &executable::Operation,
+    variables: &Map<String, Value>,
+    plan: &Plan<'_>,
+) -> Result<IntrospectionData, Error> {
+    if introspects(plan) {
+        to_texts(&schema.introspect(document, operation, to_json_map(variables))?)
+    } else {
+        Ok(IntrospectionData::default())
+    }
+}
+
+fn introspects(plan: &Plan<'_>) -> bool {
+    plan.fields.iter().any(|field| matches!(field.value, ValuePlan::Introspection(_)))
 }
 
 fn to_json_map(variables: &Map<String, Value>) -> JsonMap {

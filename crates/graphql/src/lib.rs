@@ -25,10 +25,11 @@
 //! | [`errors`] | error codes and messages |
 //! | `suggestion` | names that may have been meant where a field is `null` |
 //! | `subscription` | events of subscriptions |
+//! | [`runtime_schema`] | documents against schemas that are made when the program runs |
 //! | `response_key` | validators: names of responses before they are executed, also by URL |
 //! | `response_cache` | cached responses |
 
-mod budget;
+pub mod budget;
 mod coercion;
 mod connection;
 mod dependencies;
@@ -48,6 +49,7 @@ mod plan;
 mod prepared;
 mod response_cache;
 mod response_key;
+pub mod runtime_schema;
 mod server_info;
 mod subscription;
 mod suggestion;
@@ -63,10 +65,10 @@ use serde_json::{Map, Value};
 use serving::Catalogs;
 
 use self::metrics::{EngineMetrics, OperationKind, ResultObserver};
-use budget::Cancellation;
+use budget::{CancelOnDrop, Cancellation};
 use document::Schema;
 use documents::{DocumentPolicy, Documents, UntrustedError};
-use errors::{Error, Outcome};
+use errors::{Code, Error, Outcome};
 use execute::Turn;
 use executor::Executor;
 use introspection::IntrospectionCache;
@@ -206,6 +208,30 @@ impl Engine {
         Ok(PreparedRequest::new(self, catalogs, resolved, peer))
     }
 
+    /// Does work for a peer when it is its turn, on a thread that serves no connections. It is cancelled when the caller
+    /// gives up.
+    ///
+    /// # Errors
+    /// Too many long requests wait already, or the work panicked.
+    pub async fn run_in_turn<T: Send + 'static>(
+        &self,
+        peer: Peer,
+        work: impl FnOnce(Cancellation) -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let permit = self.executor.acquire(peer).await.map_err(|_| overloaded())?;
+        let cancellation = Cancellation::default();
+        let _cancel = CancelOnDrop(cancellation.clone());
+        let worked = tokio::task::spawn_blocking(move || {
+            // Held until the work has really ended.
+            let _permit = permit;
+            work(cancellation)
+        });
+        worked.await.map_err(|_| {
+            tracing::error!("an execution ended without a response");
+            Error::request(Code::Internal, "internal server error")
+        })
+    }
+
     /// Returns the validator of the response to a request with these URL parameters for these catalogs, if such a request
     /// was prepared and remembered ([`PreparedRequest::remember_url`]) and nothing was published since.
     pub fn recall(&self, parameters: &str, catalogs: &Catalogs) -> Option<Validator> {
@@ -246,6 +272,11 @@ impl Request<'_> {
         let (query, document_id, operation_name) = (own(query), own(document_id), own(operation_name));
         Request { query, document_id, operation_name, variables, extensions }
     }
+}
+
+/// The error of a long request that finds no place among those that wait.
+fn overloaded() -> Error {
+    Error::request(Code::Overloaded, "too many long requests are waiting: try again later")
 }
 
 #[cfg(test)]

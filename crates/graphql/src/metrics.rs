@@ -127,7 +127,7 @@ impl RequestResult {
     }
 
     /// The result of a request that was refused or abandoned with this code.
-    fn of_code(code: Code) -> Self {
+    pub fn of_code(code: Code) -> Self {
         match code {
             Code::ParseFailed
             | Code::ValidationFailed

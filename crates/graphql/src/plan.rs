@@ -79,7 +79,7 @@ pub(super) enum ValuePlan<'d> {
 
 impl Plan<'_> {
     /// Returns its own error, or else the first error of its fields at any depth.
-    fn first_error(&self) -> Option<Arc<CoercionError>> {
+    pub(super) fn first_error(&self) -> Option<Arc<CoercionError>> {
         let first_field_error = || {
             self.fields.iter().find_map(|field| match (&field.arguments, &field.value) {
                 (Err(error), _) => Some(Arc::clone(error)),

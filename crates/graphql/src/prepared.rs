@@ -10,7 +10,6 @@ use http_facts::negotiation::{AcceptableCodings, is_worth_compressing};
 use http_facts::peer::Peer;
 use serving::{Catalogs, Snapshot};
 
-use super::budget::{CancelOnDrop, Cancellation};
 use super::documents::ResolvedRequest;
 use super::errors::{Code, Error, Outcome};
 use super::execute::Turn;
@@ -123,24 +122,17 @@ impl<'r> PreparedRequest<'r> {
     /// Executes a long request when it is its turn, on a thread that serves no connections. It is cancelled when the
     /// client leaves.
     async fn execute_in_turn(&self) -> Result<Response, Vec<Error>> {
-        let permit = self.engine.executor.acquire(self.peer).await.map_err(|_| {
-            vec![Error::request(Code::Overloaded, "too many long requests are waiting: try again later")]
-        })?;
-        let cancellation = Cancellation::default();
-        let _cancel = CancelOnDrop(cancellation.clone());
         let (engine, snapshot) = (Arc::clone(self.engine), Arc::clone(&self.snapshot));
         let ResolvedRequest { request, ref document, digest, includes_cost } = self.resolved;
         let (request, document) = (request.clone().into_owned(), Arc::clone(document));
-        let executed = tokio::task::spawn_blocking(move || {
-            // Held until the execution has really ended.
-            let _permit = permit;
+        let execute = move |cancellation| {
             let resolved = ResolvedRequest { request: &request, document, digest, includes_cost };
             engine.execute_resolved(&snapshot, &resolved, Turn::Long(cancellation))
-        });
-        match executed.await {
-            Ok(Ok(Some(response))) => Ok(response),
-            Ok(Err(errors)) => Err(errors),
-            Ok(Ok(None)) | Err(_) => {
+        };
+        match self.engine.run_in_turn(self.peer, execute).await.map_err(|error| vec![error])? {
+            Ok(Some(response)) => Ok(response),
+            Err(errors) => Err(errors),
+            Ok(None) => {
                 tracing::error!("an execution ended without a response");
                 Err(vec![Error::request(Code::Internal, "internal server error".to_owned())])
             }

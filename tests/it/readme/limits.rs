@@ -18,6 +18,7 @@ pub(super) fn limits() -> Vec<(&'static str, String)> {
     all.extend(prices());
     all.extend(connection_limits());
     all.extend(http_limits());
+    all.extend(alpha_limits());
     all.extend(search_limits());
     all.extend(layer_limits());
     all.extend(catalog_limits());
@@ -209,6 +210,30 @@ fn http_limits() -> Vec<(&'static str, String)> {
         ("places", catalogd_http::MAX_PLACES_BYTES.to_string()),
         ("places not counted", catalogd_http::UNCOUNTED_PLACES_BYTES.to_string()),
         ("compressed at least", coding::MIN_ENCODED_BYTES.to_string()),
+    ]
+}
+
+fn alpha_limits() -> Vec<(&'static str, String)> {
+    vec![
+        ("alpha body", alpha_graphql::MAX_BODY_BYTES.to_string()),
+        ("alpha query", alpha_graphql::MAX_QUERY_BYTES.to_string()),
+        ("alpha variables", alpha_graphql::MAX_VARIABLES_BYTES.to_string()),
+        ("alpha depth", alpha_graphql::MAX_DEPTH.to_string()),
+        ("alpha introspection depth", alpha_graphql::MAX_INTROSPECTION_DEPTH.to_string()),
+        ("alpha aliases", alpha_graphql::MAX_ALIASES.to_string()),
+        ("alpha fields", alpha_graphql::MAX_FIELDS.to_string()),
+        ("alpha page size", alpha_graphql::PAGE_SIZE.to_string()),
+        ("alpha introspection", graphql::runtime_schema::MAX_INTROSPECTED_VALUES.to_string()),
+        ("alpha schemas", alpha_graphql::MAX_SCHEMAS.to_string()),
+        ("alpha keys", alpha_graphql::MAX_KEYS.to_string()),
+        ("alpha names", alpha_graphql::MAX_NAME_BYTES.to_string()),
+        ("alpha build", format!("{} s", alpha_graphql::BUILD_TIME.as_secs())),
+        ("kept alpha schemas", alpha_graphql::MAX_SCHEMAS_KEPT.to_string()),
+        ("kept alpha schema bytes", alpha_graphql::MAX_SCHEMA_BYTES.to_string()),
+        ("alpha requests", alpha_graphql::REQUEST_BYTES.to_string()),
+        ("alpha request not counted", alpha_graphql::UNCOUNTED_REQUEST_BYTES.to_string()),
+        ("alpha in flight", alpha_graphql::IN_FLIGHT_BYTES.to_string()),
+        ("alpha response not counted", alpha_graphql::UNCOUNTED_RESPONSE_BYTES.to_string()),
     ]
 }
 

@@ -8,7 +8,9 @@ use axum::body::{Body, Bytes, HttpBody};
 use http_body::Frame;
 use http_facts::coding::{Coding, CompressionLevel, StreamEncoder};
 
-use super::{Permit, Slices};
+use http_facts::permits::Permit;
+
+use super::Slices;
 
 /// Maximum number of bytes that are compressed before other tasks of the thread run: less than a millisecond of work.
 pub(super) const STEP_BYTES: usize = 64 * 1024;

@@ -7,7 +7,9 @@ use fbc::Catalog;
 use fbc::catalog::MetaFilter;
 use fbc::work::Work;
 
-use super::super::body::{Permits, Slices};
+use http_facts::permits::Permits;
+
+use super::super::body::Slices;
 
 /// Maximum size in bytes of the places of filtered blobs, of all responses that are not sent yet: memory that slow
 /// clients hold.

@@ -12,11 +12,12 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use http_facts::coding::{Coding, CompressionLevel, MIN_ENCODED_BYTES};
 use http_facts::negotiation::{AcceptableCodings, etag_suffix, is_worth_compressing};
+use http_facts::permits::{Permit, Permits};
 use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators, first_value};
 use serving::Served;
 use sha2::{Digest as _, Sha256};
 
-use super::super::body::{CompressedSlices, Permit, Permits, Slices};
+use super::super::body::{CompressedSlices, Slices};
 use super::super::ranges::Ranges;
 use super::lines::find_lines;
 use super::parameters::Parameters;

@@ -58,18 +58,42 @@ impl<'a> JsonValue<'a> {
         Ok(members)
     }
 
+    /// Reads the members of an object in one pass, in the order of the text.
+    ///
+    /// # Errors
+    /// If the value is neither an object nor `null`.
+    pub fn each_member(self, mut member: impl FnMut(JsonText<'a>, Self)) -> Result<(), WrongType> {
+        if self.is_null() {
+            return Ok(());
+        }
+        JsonCursor::new(self.0).object(|cursor, key| {
+            let value = cursor.value()?;
+            member(JsonText(key.0), Self(value.0));
+            Ok(())
+        })
+    }
+
+    /// Reads the elements of an array in one pass.
+    ///
+    /// # Errors
+    /// If the value is neither an array nor `null`.
+    pub fn each_element(self, mut element: impl FnMut(Self)) -> Result<(), WrongType> {
+        if self.is_null() {
+            return Ok(());
+        }
+        JsonCursor::new(self.0).array(|cursor| {
+            element(Self(cursor.value()?.0));
+            Ok(())
+        })
+    }
+
     /// Reads the elements of an array.
     ///
     /// # Errors
     /// If the value is neither an array nor `null`.
     pub fn elements(self) -> Result<Vec<Self>, WrongType> {
         let mut elements = Vec::new();
-        if !self.is_null() {
-            JsonCursor::new(self.0).array(|cursor| {
-                elements.push(Self(cursor.value()?.0));
-                Ok::<_, WrongType>(())
-            })?;
-        }
+        self.each_element(|element| elements.push(element))?;
         Ok(elements)
     }
 
@@ -98,17 +122,6 @@ impl<'a> JsonValue<'a> {
 
     fn is_null(self) -> bool {
         self.0 == b"null"
-    }
-
-    fn each_member(self, mut member: impl FnMut(JsonText<'a>, Self)) -> Result<(), WrongType> {
-        if self.is_null() {
-            return Ok(());
-        }
-        JsonCursor::new(self.0).object(|cursor, key| {
-            let value = cursor.value()?;
-            member(JsonText(key.0), Self(value.0));
-            Ok(())
-        })
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
-use super::super::Permits;
 use super::*;
+use http_facts::permits::Permits;
 
 /// Counts how often a body asks to be polled again.
 #[derive(Default)]

@@ -1,0 +1,245 @@
+//! The GraphQL dialect of catalogd's alpha API: `POST /catalogs/NAME/api/v1/graphql`, with a schema that is made of the
+//! blobs of each catalog.
+//!
+//! It is for clients of catalogd; the API of this program is `/graphql`. Paths, statuses, limits and data are upstream's,
+//! without its faults: `docs/reference/http.md` lists what differs. Documents are parsed, limited, validated and executed by
+//! the means of the crate `graphql`, and values are cut from the mapped lines.
+//!
+//! | module | purpose |
+//! |---|---|
+//! | `names` | schemas and keys → names of GraphQL |
+//! | `shape` | the blobs of a catalog → types and fields |
+//! | `sdl`, `schemas` | their text; the schemas that are kept |
+//! | `limits` | upstream's limits of a document |
+//! | `plan`, `write` | selected fields → JSON text, cut from lines |
+//! | `request`, `response` | bodies and headers |
+
+#![deny(missing_docs)]
+
+mod limits;
+mod metrics;
+mod names;
+mod plan;
+mod request;
+mod response;
+mod schemas;
+mod sdl;
+mod shape;
+mod write;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::HttpBody as _;
+use axum::extract::{Request, State};
+use axum::http::Uri;
+use axum::response::Response;
+use axum::routing::post;
+use fbc::work::{UNIT, Work};
+use graphql::budget::{Budget, Cancellation};
+use graphql::errors::{Code, Error, Outcome};
+use graphql::metrics::RequestResult;
+use graphql::runtime_schema::{ParsedDocument, SelectedField, SelectedValue};
+use graphql::{Engine, Response as GraphqlResponse};
+use http_facts::negotiation::AcceptableCodings;
+use http_facts::peer::Peer;
+use http_facts::permits::{Permit, Permits};
+use serving::{Catalogs, Content};
+
+pub use limits::{MAX_ALIASES, MAX_DEPTH, MAX_FIELDS, MAX_INTROSPECTION_DEPTH};
+pub use metrics::{AlphaMetrics, BuildResult};
+pub use plan::PAGE_SIZE;
+pub use request::{MAX_BODY_BYTES, MAX_QUERY_BYTES, MAX_VARIABLES_BYTES};
+pub use schemas::{BUILD_TIME, MAX_SCHEMA_BYTES, MAX_SCHEMAS_KEPT};
+pub use shape::{MAX_KEYS, MAX_NAME_BYTES, MAX_SCHEMAS};
+
+use request::AlphaRequest;
+use schemas::{CatalogSchema, Schemas};
+use write::{Stopped, Writer};
+
+/// Path of the dialect.
+pub const PATH: &str = "/catalogs/{catalog}/api/v1/graphql";
+
+/// Budget in bytes for requests that are being read or answered.
+pub const REQUEST_BYTES: usize = 16 << 20;
+
+/// Maximum size in bytes of a request that draws from no budget: the number of connections bounds these.
+pub const UNCOUNTED_REQUEST_BYTES: usize = 8 << 10;
+
+/// Budget in bytes for responses that clients have not received yet.
+pub const IN_FLIGHT_BYTES: usize = 96 << 20;
+
+/// Maximum size in bytes of a response that draws from no budget.
+pub const UNCOUNTED_RESPONSE_BYTES: usize = 64 << 10;
+
+/// Work, in units, up to which a request is executed where it arrives: about half a millisecond.
+const SHORT_WORK: u64 = 500;
+
+/// Returns the name of the catalog that a path is about, or the response to a path that names none.
+pub type ParseName = fn(&Uri) -> Result<String, Response>;
+
+/// The dialect, for all catalogs. Clones share everything.
+#[derive(Clone)]
+pub struct AlphaGraphql(Arc<Service>);
+
+struct Service {
+    /// Whose limits, turns and compression it shares.
+    engine: Arc<Engine>,
+    catalogs: Catalogs,
+    parse_name: ParseName,
+    schemas: Arc<Schemas>,
+    requests: Permits,
+    in_flight: Permits,
+    metrics: Arc<AlphaMetrics>,
+}
+
+impl AlphaGraphql {
+    /// Answers from these catalogs, or from those in the extensions of a request, within the limits of an engine.
+    pub fn new(engine: Arc<Engine>, catalogs: Catalogs, parse_name: ParseName) -> Self {
+        let metrics = Arc::<AlphaMetrics>::default();
+        Self(Arc::new(Service {
+            engine,
+            catalogs,
+            parse_name,
+            schemas: Arc::new(Schemas::new(Arc::clone(&metrics))),
+            requests: Permits::new(REQUEST_BYTES),
+            in_flight: Permits::new(IN_FLIGHT_BYTES),
+            metrics,
+        }))
+    }
+
+    /// Returns the route.
+    pub fn router(&self) -> Router {
+        let methods = post(respond).fallback(async || response::method_not_allowed());
+        Router::new().route(PATH, methods).with_state(self.clone())
+    }
+
+    /// What counts its requests and schemas.
+    pub fn metrics(&self) -> Arc<AlphaMetrics> {
+        Arc::clone(&self.0.metrics)
+    }
+
+    /// Drops the schemas of contents that are not served any more, each time that a catalog is published or withdrawn.
+    /// Returns when the last writer of catalogs is gone.
+    pub async fn evict_stale_schemas(self) {
+        let mut changes = self.0.catalogs.changes();
+        while changes.changed().await.is_ok() {
+            self.0.schemas.evict_stale(&self.0.catalogs.published());
+        }
+    }
+}
+
+async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let name = match (service.parse_name)(&head.uri) {
+        Ok(name) => name,
+        Err(refusal) => return response::deprecated(refusal),
+    };
+    let declared = body.size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
+    let length = declared.unwrap_or(MAX_BODY_BYTES).min(MAX_BODY_BYTES);
+    let Ok(_room) = permit(&service.requests, length, UNCOUNTED_REQUEST_BYTES) else { return response::overloaded() };
+    let Some(body) = request::read(body).await else { return response::bad_request("Invalid request body") };
+    let request = match request::parse(&body) {
+        Ok(request) => request,
+        Err(malformed) => return response::bad_request(&malformed.to_string()),
+    };
+    drop(body);
+    let peer = head.extensions.get().copied().unwrap_or_default();
+    // What a document is worth by itself is said before whether the catalog is there.
+    let answer = match service.parse(&request.query) {
+        Ok(document) => {
+            let catalogs = head.extensions.get().unwrap_or(&service.catalogs);
+            let Some(served) = catalogs.snapshot().get(&name).cloned() else { return response::not_found() };
+            service.answer(document, request, &served.content, peer).await
+        }
+        Err(error) => Err(vec![error]),
+    };
+    service.send(answer, &AcceptableCodings::from_headers(&head.headers), peer).await
+}
+
+/// Takes bytes from a budget, unless they are few.
+fn permit(budget: &Permits, bytes: usize, uncounted: usize) -> Result<Option<Permit>, ()> {
+    if bytes <= uncounted { Ok(None) } else { budget.try_acquire(bytes).map(Some).ok_or(()) }
+}
+
+impl Service {
+    /// Parses a document and checks it against the limits that depend on it alone: upstream's, then the engine's.
+    fn parse(&self, query: &str) -> Result<ParsedDocument, Error> {
+        // Upstream's own limits of these are other ones, and are checked with it.
+        let (depth, aliases, root_fields) = (u64::MAX, u64::MAX, u64::MAX);
+        let limits = graphql::limits::Limits { depth, aliases, root_fields, ..self.engine.limits().clone() };
+        let mut document = ParsedDocument::parse(query, &limits)?;
+        limits::check(document.tree())?;
+        limits::remove_wide_integers(document.tree_mut());
+        Ok(document)
+    }
+
+    /// Returns the JSON text of the response to a request about a content.
+    async fn answer(
+        &self,
+        document: ParsedDocument,
+        request: AlphaRequest,
+        content: &Content,
+        peer: Peer,
+    ) -> Result<Vec<u8>, Vec<Error>> {
+        let schema = self.schemas.get(&self.engine, peer, content).await.map_err(|error| vec![error])?;
+        let limits = self.engine.limits();
+        let document = schema.schema.validate(document, limits).map_err(|error| vec![error])?;
+        let AlphaRequest { operation_name, variables, .. } = &request;
+        let selected = schema.schema.select(&document, operation_name.as_deref(), variables, limits)?;
+        let catalog = Arc::clone(&content.catalog);
+        let introspects = selected.iter().any(|field| matches!(field.value, SelectedValue::Introspection(_)));
+        let estimate = write::estimate(&catalog, &plan::plan(&schema.shape, &selected));
+        let limits = limits.clone();
+        let write = move |cancellation| write(&catalog, &schema, &selected, &limits, cancellation);
+        let written = if estimate <= SHORT_WORK * UNIT && !introspects {
+            write(Cancellation::default())
+        } else {
+            self.engine.run_in_turn(peer, write).await.and_then(|written| written)
+        };
+        written.map_err(|error| vec![error])
+    }
+
+    async fn send(&self, answer: Result<Vec<u8>, Vec<Error>>, codings: &AcceptableCodings, peer: Peer) -> Response {
+        let (text, outcome) = match answer {
+            Ok(text) => {
+                self.metrics.requests[RequestResult::Ok].increment();
+                (text, Outcome::Complete)
+            }
+            Err(errors) => {
+                let code = errors.first().map_or(Code::Internal, |error| error.code);
+                self.metrics.requests[RequestResult::of_code(code)].increment();
+                if code == Code::Overloaded {
+                    return response::overloaded();
+                }
+                (response::error_text(&errors), Outcome::Refused)
+            }
+        };
+        let encoded = self.engine.encode(GraphqlResponse::new(text, outcome), codings, peer).await;
+        match permit(&self.in_flight, encoded.bytes.len(), UNCOUNTED_RESPONSE_BYTES) {
+            Ok(permit) => response::json(encoded, permit),
+            Err(()) => response::overloaded(),
+        }
+    }
+}
+
+fn write(
+    catalog: &fbc::Catalog,
+    schema: &CatalogSchema,
+    selected: &[SelectedField],
+    limits: &graphql::limits::Limits,
+    cancellation: Cancellation,
+) -> Result<Vec<u8>, Error> {
+    let budget = Budget::new(limits, cancellation);
+    let check = |drawn| budget.check(drawn);
+    let work = Work::new(&check);
+    let fields = plan::plan(&schema.shape, selected);
+    Writer::new(catalog, &schema.shape, &work, limits.response_bytes).response(&fields).map_err(|stopped| match stopped
+    {
+        Stopped::Work => budget.error().unwrap_or_else(|| Error::request(Code::Internal, "internal server error")),
+        Stopped::TooLarge => {
+            let message = format!("the response has more than {} bytes", limits.response_bytes);
+            Error::request(Code::ResponseTooLarge, message)
+        }
+    })
+}

@@ -1,0 +1,88 @@
+//! Responses, in upstream's forms.
+
+use axum::body::Bytes;
+use axum::http::header::{
+    ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, LINK, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use graphql::EncodedResponse;
+use graphql::errors::{self, Error};
+use http_facts::permits::Permit;
+
+/// Since when clients are asked to use `/graphql` (RFC 9745): the day of the version of catalogd whose dialect this is,
+/// 2026-08-21.
+const DEPRECATION: HeaderValue = HeaderValue::from_static("@1787270400");
+
+/// Where `/graphql` is, also below a path prefix.
+const SUCCESSOR: HeaderValue = HeaderValue::from_static("<../../../../graphql>; rel=\"successor-version\"");
+
+/// Bytes with their permit.
+struct Held {
+    bytes: Bytes,
+    /// Returned with the memory.
+    _permit: Option<Permit>,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The response with this text, whose bytes hold a permit until they are sent.
+pub(crate) fn json(EncodedResponse { bytes, coding, .. }: EncodedResponse, permit: Option<Permit>) -> Response {
+    let mut response = Bytes::from_owner(Held { bytes, _permit: permit }).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(coding) = coding {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+    }
+    deprecated(response)
+}
+
+/// The JSON text of a response with an error and without data.
+pub(crate) fn error_text(errors: &[Error]) -> Vec<u8> {
+    let mut text = b"{\"data\":null,\"errors\":".to_vec();
+    errors::write_list(errors, &mut text);
+    text.extend_from_slice(b"}\n");
+    text
+}
+
+/// The response to a request that cannot be one.
+pub(crate) fn bad_request(message: &str) -> Response {
+    plain(StatusCode::BAD_REQUEST, message)
+}
+
+/// The response about a catalog that is not served, or that the caller may not see.
+pub(crate) fn not_found() -> Response {
+    plain(StatusCode::NOT_FOUND, "404 Not Found")
+}
+
+/// The response to every method but `POST`.
+pub(crate) fn method_not_allowed() -> Response {
+    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+    response
+}
+
+/// The response to a request that finds no room, and may be sent again.
+pub(crate) fn overloaded() -> Response {
+    let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, "503 Service Unavailable");
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+fn plain(status: StatusCode, text: &str) -> Response {
+    let headers = [(CONTENT_TYPE, "text/plain; charset=utf-8"), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    deprecated((status, headers, format!("{text}\n")).into_response())
+}
+
+/// A response with the headers that each one has: it varies by coding, and `/graphql` follows this.
+pub(crate) fn deprecated(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    headers.insert(HeaderName::from_static("deprecation"), DEPRECATION);
+    headers.insert(LINK, SUCCESSOR);
+    response
+}

@@ -1,0 +1,78 @@
+//! Shapes of small catalogs: which types and fields their blobs make. This module knows neither GraphQL nor responses.
+
+use super::*;
+
+fn shape(lines: &str) -> Shape {
+    Shape::of(&testing::fixture::catalog_of(lines), &Work::unlimited()).unwrap()
+}
+
+/// The fields of a type, as they stand in a schema.
+fn described(fields: &Fields) -> String {
+    let field = |(name, field): (&String, &Field)| match &field.kind {
+        FieldKind::Scalar(scalar) => format!("{name}:{}", scalar.name()),
+        FieldKind::List(scalar) => format!("{name}:[{}]", scalar.name()),
+        FieldKind::Objects { name: ty, fields: nested } => format!("{name}:[{ty}{{{}}}]", described(nested)),
+    };
+    fields.iter().map(field).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_first_value_of_a_field_says_its_type() {
+    for (value, expected) in [
+        ("\"a\"", "String"),
+        ("true", "Boolean"),
+        ("1", "Int"),
+        ("2.0", "Int"),
+        ("9223372036854775807", "Float"),
+        ("-9223372036854775808", "Int"),
+        ("1e300", "Float"),
+        ("1.5", "Float"),
+        ("null", "String"),
+        ("{\"a\":1}", "String"),
+        ("[]", "[String]"),
+        ("[null]", "[String]"),
+        ("[null,1]", "[Int]"),
+        ("[1,2.5]", "[Int]"),
+        ("[1,\"a\"]", "[String]"),
+        ("[[1]]", "[String]"),
+        ("[{}]", "[String]"),
+    ] {
+        let shape = shape(&format!("{{\"schema\":\"s\",\"v\":{value}}}\n{{\"schema\":\"s\",\"v\":[true]}}\n"));
+        assert_eq!(described(&shape.types["ss"].fields), format!("schema:String v:{expected}"), "{value}");
+    }
+}
+
+#[test]
+fn a_list_with_an_object_makes_a_type_of_all_objects_that_are_seen() {
+    let text = "{\"schema\":\"s\",\"v\":1}\n{\"schema\":\"s\",\"v\":[1,{\"a\":[2]},{\"b-c\":{}},{\"a\":\"x\"}]}\n\
+                {\"schema\":\"s\",\"v\":[0,0,0,0,0,0,0,0,0,{\"d\":null},{\"eleventh\":1}]}\n";
+    let expected = "schema:String v:[SV{a:[Int] bC:String d:String}]";
+    assert_eq!(described(&shape(text).types["ss"].fields), expected);
+}
+
+#[test]
+fn a_field_has_all_keys_of_its_name() {
+    let shape = shape("{\"a-b\":1,\"a.b\":2,\"schema\":\"s\"}\n{\"aB\":1,\"schema\":\"s\"}\n");
+    let keys: Vec<_> = shape.types["ss"].fields["aB"].keys.iter().map(|key| str::from_utf8(key).unwrap()).collect();
+    assert_eq!(keys, ["\"a-b\"", "\"a.b\"", "\"aB\""]);
+}
+
+#[test]
+fn a_shape_takes_no_more_work_than_it_may() {
+    let catalog = testing::fixture::catalog_of("{\"schema\":\"s\"}\n");
+    assert_eq!(Shape::of(&catalog, &Work::new(&|_| None)).map(drop), Err(ShapeError::Stopped));
+}
+
+#[test]
+fn what_is_left_out_is_said() {
+    let shape = shape("{\"schema\":\"a.b\"}\n{\"schema\":\"a_b\"}\n{\"schema\":\"1\"}\n{\"schema\":\"query\"}\n");
+    let texts: Vec<_> = shape.left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        [
+            "the schema \"1\" is not served here: it would have the name \"1s\"",
+            "the schema \"a_b\" is not served here: like \"a.b\" it would have the name \"AB\"",
+            "the schema \"query\" is not served here: it would have the name \"Query\"",
+        ]
+    );
+}
