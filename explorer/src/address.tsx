@@ -61,7 +61,7 @@ export interface ResolveAddress {
   channel: readonly string[];
   in: readonly string[];
   selector?: string | undefined;
-  /** `BUNDLE@VERSION`; for v0 several, with spaces between. */
+  /** `[PACKAGE/]BUNDLE[@VERSION]`; for v0 several, with spaces between. */
   installed?: string | undefined;
   policy?: string | undefined;
   /** The cluster that the bundle must be compatible with. */

@@ -6,6 +6,7 @@ import "./resolve.css";
 import { Heading, type ResolveAddress } from "../address";
 import { Empty } from "../parts";
 import { Form } from "./form";
+import { WithInstalled } from "./installed";
 import { Resolved } from "./resolved";
 import { Solved } from "./solved";
 
@@ -29,10 +30,10 @@ export default function ResolvePage({ address }: { address: ResolveAddress }) {
             <Empty title="Which package?">
               <p>Name a package to see {isV0 ? "what would be installed with it" : "which of its bundles would be installed"}.</p>
             </Empty>
-          ) : isV0 ? (
-            <Solved address={address} />
           ) : (
-            <Resolved address={address} />
+            <WithInstalled address={address}>
+              {(installed) => (isV0 ? <Solved address={address} installed={installed} /> : <Resolved address={address} installed={installed} />)}
+            </WithInstalled>
           )}
         </section>
       </div>
