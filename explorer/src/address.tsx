@@ -61,7 +61,7 @@ export interface ResolveAddress {
   channel: readonly string[];
   in: readonly string[];
   selector?: string | undefined;
-  /** `BUNDLE@VERSION`; for v0 several, with spaces between. */
+  /** `[PACKAGE/]BUNDLE[@VERSION]`; for v0 several, with spaces between. */
   installed?: string | undefined;
   policy?: string | undefined;
   /** The cluster that the bundle must be compatible with. */
@@ -201,7 +201,11 @@ addEventListener("popstate", () => {
   arrival = "back";
   search.set(location.search);
 });
-addEventListener("pagehide", leave);
+
+/** How far the page is scrolled. It is noted, since `scrollY` would lay out the page anew when it goes away. */
+let scrolled = 0;
+addEventListener("scroll", () => (scrolled = scrollY), { passive: true });
+addEventListener("pagehide", () => leave(scrolled));
 
 /** The address that is shown. */
 export function useAddress(): Address {
@@ -213,7 +217,7 @@ export function useAddress(): Address {
  * the same page, such as a list with one more condition.
  */
 export function navigate(address: Address, { stay = false } = {}) {
-  leave();
+  leave(scrollY);
   history.pushState(stay ? { scroll: scrollY } : {}, "", pathTo(address));
   if (!stay) {
     arrival = "forward";
@@ -313,10 +317,12 @@ function focusable(name: string): HTMLElement | undefined {
 }
 
 /** Notes where the reader is before another address is shown. */
-function leave() {
+function leave(scroll: number) {
   const active = document.activeElement;
-  const focus = active?.getAttribute("href") ?? (active?.id || undefined);
-  history.replaceState({ ...remembered(), scroll: scrollY, ...(focus && { focus }) }, "");
+  const state = remembered();
+  const focus = (active?.getAttribute("href") ?? active?.id) || state.focus;
+  if (scroll === (state.scroll ?? 0) && focus === state.focus) return;
+  history.replaceState({ ...state, scroll, ...(focus && { focus }) }, "");
 }
 
 function remembered(): Remembered {

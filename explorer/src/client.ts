@@ -87,6 +87,9 @@ interface Kept {
 /** The oldest first. */
 const kept = new Map<string, Kept>();
 
+/** Requests that were sent ahead and are under way. */
+const ahead = new Map<string, Promise<Answer<unknown>>>();
+
 /** Where GraphQL is answered: beside the page, whatever path leads to it. */
 export function endpoint(): URL {
   return new URL("graphql", document.baseURI);
@@ -107,6 +110,17 @@ export function keptAnswer<Data>(key: string): { answer: Answer<Data>; isFresh: 
 /** Forgets every response, because the content changed or somebody else asks now. */
 export function forgetAnswers() {
   kept.clear();
+  ahead.clear();
+}
+
+/** Sends an operation before there is a view of it. The view's own `query` gets this response. */
+export function queryAhead<Data, Variables>(operation: Document<Data, Variables>, variables: Variables) {
+  const key = requestKey(operation, variables);
+  const answer = sent(operation, variables);
+  ahead.set(key, answer);
+  const end = () => ahead.delete(key);
+  // Who comes later finds it among those that are kept, or asks again.
+  answer.then(end, end);
 }
 
 /**
@@ -115,6 +129,18 @@ export function forgetAnswers() {
  * @throws {RequestError}
  */
 export async function query<Data, Variables>(
+  operation: Document<Data, Variables>,
+  variables: Variables,
+  signal?: AbortSignal,
+): Promise<Answer<Data>> {
+  const answer = ahead.get(requestKey(operation, variables)) as Promise<Answer<Data>> | undefined;
+  if (!answer) return sent(operation, variables, signal);
+  await answer.catch(() => undefined);
+  signal?.throwIfAborted();
+  return answer;
+}
+
+async function sent<Data, Variables>(
   operation: Document<Data, Variables>,
   variables: Variables,
   signal?: AbortSignal,

@@ -8,8 +8,8 @@ import "./style/shell.css";
 
 import { render } from "preact";
 
-import { useAddress } from "./address";
-import { Page } from "./pages";
+import { parseAddress, useAddress } from "./address";
+import { Page, prepare } from "./pages";
 import { Bars } from "./shell/bars";
 import { Head } from "./shell/head";
 import { Help } from "./shell/help";
@@ -19,6 +19,7 @@ import { applyTheme } from "./shell/theme";
 import { TokenPrompt } from "./shell/token-prompt";
 
 applyTheme();
+prepare(parseAddress(location.search));
 // A task of its own: this one read the program, and is long enough where processors are slow.
 setTimeout(() => {
   listenToKeys();

@@ -4,6 +4,9 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import { type Address, Heading, href } from "./address";
+import { queryAhead } from "./client";
+import { Packages } from "./generated/documents";
+import { variablesOf } from "./list/conditions";
 import { ListPage } from "./list/list-page";
 import { Loading } from "./parts/states";
 
@@ -24,6 +27,19 @@ type AnyPage = ComponentType<{ address: Address }>;
 
 /** Those that are loaded. */
 const loaded = new Map<LazyPage, AnyPage>();
+
+/** Asks for what the page of an address needs first, before that is rendered. */
+export function prepare(address: Address) {
+  if (address.page === "list") queryAhead(Packages, variablesOf(address));
+  // The page says that it cannot be loaded.
+  else load(address.page).catch(() => undefined);
+}
+
+async function load(name: LazyPage): Promise<AnyPage> {
+  const { default: page } = await LAZY[name]();
+  loaded.set(name, page as AnyPage);
+  return page as AnyPage;
+}
 
 export function Page({ address }: { address: Address }) {
   if (address.page === "list") return <ListPage address={address} />;
@@ -51,11 +67,8 @@ function Lazy({ name, address }: { name: LazyPage; address: Address }) {
   const [failed, setFailed] = useState(false);
   useEffect(() => {
     if (Shown) return;
-    LAZY[name]()
-      .then(({ default: page }) => {
-        loaded.set(name, page as AnyPage);
-        setShown(() => page as AnyPage);
-      })
+    load(name)
+      .then((page) => setShown(() => page))
       .catch(() => setFailed(true));
   }, [name]);
   if (Shown) return <Shown address={address} />;

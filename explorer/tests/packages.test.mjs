@@ -262,6 +262,18 @@ test("a contradiction has its reasons, and one of the ways out of it", async () 
   await page.getByRole("heading", { name: "3 bundles would be installed, in this order" }).waitFor();
 });
 
+test("an installed bundle that no catalog has is of the package that the reader names", async () => {
+  const page = await open("?resolve=1&olm=v0&name=quillstore&in=example&installed=quillstore.v1.1.9");
+  await page.getByRole("heading", { name: "The version of the installed bundle is not known" }).waitFor();
+  await page.getByLabel("Installed bundles").fill("quillstore.v1.1.9@1.1.9");
+  await page.keyboard.press("Enter");
+  await page.getByText("No catalog that is served has quillstore.v1.1.9, so that its package is not known.").waitFor();
+  assert.equal(await page.locator(".step .badge.info").count(), 0);
+  await page.getByRole("link", { name: "It is one of quillstore" }).click();
+  await page.locator(".step .badge.info").filter({ hasText: "upgrade" }).waitFor();
+  assert.match(page.url(), /installed=quillstore\/quillstore\.v1\.1\.9@1\.1\.9/);
+});
+
 test("a bundle that does not run on the given cluster is not considered for it", async () => {
   const page = await open("?resolve=1&name=quillstore&in=example&channel=stable");
   const reason = (/** @type {string} */ version) => page.getByRole("row", { name: version }).locator("td").last().innerText();

@@ -160,21 +160,6 @@ test("the theme is remembered and there before anything is shown", async () => {
   assert.equal(await page.evaluate(() => document.documentElement.style.colorScheme), "dark");
 });
 
-test("a view opens its very query in the playground", async () => {
-  const link = page.getByRole("link", { name: "Open in the playground" }).first();
-  const url = new URL((await link.getAttribute("href")) ?? "", server.explorer);
-  assert.equal(url.pathname, "/playground/");
-  const query = url.searchParams.get("query") ?? "";
-  const variables = JSON.parse(url.searchParams.get("variables") ?? "");
-  const response = await fetch(new URL("/graphql", server.explorer), {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ query, variables }),
-  });
-  const { data, errors } = await response.json();
-  assert.deepEqual([errors, data.packages.edges.length], [undefined, 60]);
-});
-
 test("content that changes meanwhile is announced, and shown when the reader wants it", async () => {
   await poll(() => following.has(page));
   const blob = { schema: "olm.package", name: "newcomer", defaultChannel: "stable" };

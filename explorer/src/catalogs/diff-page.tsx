@@ -34,7 +34,7 @@ export default function DiffPage({ address }: { address: DiffAddress }) {
       </nav>
       <div class="title-row">
         <Heading title="Compare contents" />
-        {variables && <OpenInPlayground document={Diff} variables={variables} />}
+        {variables ? <OpenInPlayground document={Diff} variables={variables} /> : <OpenInPlayground document={DiffSides} variables={{}} />}
       </div>
       <Result of={sides} document={DiffSides} variables={{}}>
         {({ catalogs }) => (

@@ -67,9 +67,9 @@ function InCatalog({ address }: Pick<TabProps, "address">) {
             {CHOOSING.includes(tab) && <Chooser address={address} found={found} bundle={bundle} />}
             <Tab address={address} found={found} bundle={bundle} versions={versions} />
           </div>
-          {PLAYGROUND.includes(tab) && <OpenInPlayground document={Package} variables={variables} />}
         </>
       )}
+      {result.data && (!found || PLAYGROUND.includes(tab)) && <OpenInPlayground document={Package} variables={variables} />}
     </article>
   );
 }

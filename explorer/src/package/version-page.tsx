@@ -54,9 +54,9 @@ export default function VersionPage({ address }: { address: VersionAddress }) {
               <Facts metadata={found.metadata} bundle={found} />
             </aside>
           </div>
-          <OpenInPlayground document={Bundle} variables={variables} />
         </>
       )}
+      {result.data && <OpenInPlayground document={Bundle} variables={variables} />}
     </article>
   );
 }

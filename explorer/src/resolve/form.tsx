@@ -13,6 +13,11 @@ import { useQuery } from "../use-query";
 /** Fields of free text. */
 type TextField = "name" | "version" | "selector" | "installed" | "kubernetes" | "openshift" | "architecture";
 
+/** What the form asks for: the channels of the package, and the catalogs. */
+export function formVariables({ name = "" }: ResolveAddress) {
+  return { package: name };
+}
+
 export function Form({ address }: { address: ResolveAddress }) {
   /** The name while it is typed. */
   const [typed, setTyped] = useState<string>();
@@ -20,7 +25,7 @@ export function Form({ address }: { address: ResolveAddress }) {
     setTyped(undefined);
     navigate({ ...address, ...change }, { stay: true });
   };
-  const form = useQuery(ResolveForm, { package: address.name ?? "" }).data;
+  const form = useQuery(ResolveForm, formVariables(address)).data;
   const text = useDebounced(typed?.trim() ?? "");
   const found = useQuery(SuggestPackages, { text }, { skip: text === "" }).data?.suggest ?? [];
   // Several catalogs may have a package of one name.

@@ -1,12 +1,12 @@
-// What an address asks the server: by the rules of OLM v1, or of v0.
+// What an address asks the server: by the rules of OLM v1, or of v0. Pure.
 
 import type { ResolveAddress } from "../address";
+import type { InstalledBundlesData } from "../generated/InstalledBundles";
 import type { ResolveRequest, SolveRequest } from "../generated/types";
 
-/** What a `ClusterExtension` would ask for. */
-export function resolveRequest(address: ResolveAddress): ResolveRequest {
+/** What a `ClusterExtension` would ask for, where this is installed. */
+export function resolveRequest(address: ResolveAddress, [installed]: readonly Installed[]): ResolveRequest {
   const { name = "", version, channel, in: catalogs, selector, policy, kubernetes, openshift, architecture } = address;
-  const [installed] = installedBundles(address);
   const isForCluster = kubernetes || openshift || architecture;
   return {
     packageName: name,
@@ -14,7 +14,7 @@ export function resolveRequest(address: ResolveAddress): ResolveRequest {
     channels: channel,
     catalogs,
     selector: selector ?? null,
-    installed: installed ?? null,
+    installed: installed ? { name: installed.name, version: installed.version } : null,
     ...(isForCluster && {
       compatibleWith: { kubernetes: kubernetes ?? null, openshift: openshift ?? null, architecture: architecture ?? null },
     }),
@@ -23,36 +23,68 @@ export function resolveRequest(address: ResolveAddress): ResolveRequest {
 }
 
 /** What a `Subscription` would ask for, in a namespace where these bundles are installed. */
-export function solveRequest(address: ResolveAddress): SolveRequest {
-  const { name = "", channel, in: catalogs } = address;
-  const installed = installedBundles(address).map((bundle) => ({ ...bundle, packageName: packageOf(bundle) }));
+export function solveRequest({ name = "", channel, in: catalogs }: ResolveAddress, installed: readonly Installed[]): SolveRequest {
   const own = installed.find(({ packageName }) => packageName === name);
   return {
     wanted: [{ packageName: name, channels: channel.slice(0, 1), ...(own && { installed: own.name }) }],
-    installed,
+    installed: [...installed],
     catalogs,
   };
 }
 
-interface InstalledBundle {
+/** A bundle as an address names it: `[PACKAGE/]BUNDLE[@VERSION]`. */
+export interface NamedBundle {
+  packageName?: string;
+  name: string;
+  version?: string;
+}
+
+/** The installed bundles that an address names. */
+export function namedBundles({ installed = "" }: ResolveAddress): NamedBundle[] {
+  return installed
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map((word) => {
+      const [, packageName, name = "", version] = /^(?:([^/]*)\/)?(.*?)(?:@([^@]*))?$/.exec(word) ?? [];
+      return { ...(packageName && { packageName }), name, ...(version && { version }) };
+    });
+}
+
+/** How an address names bundles. */
+export function installedText(bundles: readonly NamedBundle[]): string {
+  return bundles.map(({ packageName, name, version }) => `${packageName ? `${packageName}/` : ""}${name}${version ? `@${version}` : ""}`).join(" ");
+}
+
+type Found = NonNullable<InstalledBundlesData["bundles"]>["nodes"][number];
+
+/** What a request says of an installed bundle. */
+export interface Installed {
   name: string;
   version: string;
+  /** Without it, nobody knows: neither the address nor a catalog says it. */
+  packageName?: string;
+  /** By which it meets requirements, and has some; without a catalog that has the bundle, none. */
+  properties?: Found["properties"];
 }
 
-/** The bundles that an address names as `BUNDLE@VERSION`; without the version, it is what follows `.v` in the name. */
-export function installedBundles({ installed = "" }: ResolveAddress): InstalledBundle[] {
-  const words = installed.split(/[\s,]+/).filter(Boolean);
-  return words.map((word) => {
-    const at = word.lastIndexOf("@");
-    if (at >= 0) return { name: word.slice(0, at), version: word.slice(at + 1) };
-    return { name: word, version: VERSION.exec(word)?.[1] ?? "" };
-  });
-}
-
-/** The version at the end of a name. */
-const VERSION = /\.v?(\d.*)$/;
-
-/** The package of a bundle that may be in no catalog any more: its name without the version. */
-function packageOf({ name }: InstalledBundle): string {
-  return name.replace(VERSION, "");
+/**
+ * The named bundles with what catalogs say of them; also the names of those whose version nobody says. Where packages have a
+ * bundle of the same name, it is that of the wanted package.
+ */
+export function completed(
+  named: readonly NamedBundle[],
+  found: readonly Found[],
+  wanted?: string,
+): { installed: Installed[]; withoutVersion: string[] } {
+  const installed: Installed[] = [];
+  const withoutVersion: string[] = [];
+  for (const { packageName, name, version } of named) {
+    const same = found.filter((each) => each.name === name && (packageName === undefined || each.package.name === packageName));
+    const bundle = same.find((each) => each.package.name === wanted) ?? same[0];
+    const owner = packageName ?? bundle?.package.name;
+    const known = version ?? bundle?.version;
+    if (!known) withoutVersion.push(name);
+    else installed.push({ name, version: known, ...(owner && { packageName: owner }), ...(bundle && { properties: bundle.properties }) });
+  }
+  return { installed, withoutVersion };
 }

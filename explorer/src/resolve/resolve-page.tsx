@@ -4,8 +4,10 @@ import "../package/package.css";
 import "./resolve.css";
 
 import { Heading, type ResolveAddress } from "../address";
-import { Empty } from "../parts";
-import { Form } from "./form";
+import { ResolveForm } from "../generated/ResolveForm";
+import { Empty, OpenInPlayground } from "../parts";
+import { Form, formVariables } from "./form";
+import { WithInstalled } from "./installed";
 import { Resolved } from "./resolved";
 import { Solved } from "./solved";
 
@@ -26,13 +28,16 @@ export default function ResolvePage({ address }: { address: ResolveAddress }) {
         <Form address={address} />
         <section class="stack" aria-label="Result">
           {!address.name ? (
-            <Empty title="Which package?">
-              <p>Name a package to see {isV0 ? "what would be installed with it" : "which of its bundles would be installed"}.</p>
-            </Empty>
-          ) : isV0 ? (
-            <Solved address={address} />
+            <>
+              <Empty title="Which package?">
+                <p>Name a package to see {isV0 ? "what would be installed with it" : "which of its bundles would be installed"}.</p>
+              </Empty>
+              <OpenInPlayground document={ResolveForm} variables={formVariables(address)} />
+            </>
           ) : (
-            <Resolved address={address} />
+            <WithInstalled address={address}>
+              {(installed) => (isV0 ? <Solved address={address} installed={installed} /> : <Resolved address={address} installed={installed} />)}
+            </WithInstalled>
           )}
         </section>
       </div>

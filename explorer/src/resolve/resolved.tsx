@@ -9,15 +9,15 @@ import { Deprecated, DeprecationAlert, FirstOf, Icon, OpenInPlayground, Result, 
 import { clusterExtension } from "../snippets/snippets";
 import { Snippet } from "../snippets/snippet";
 import { useQuery } from "../use-query";
-import { installedBundles, resolveRequest } from "./request";
+import { type Installed, resolveRequest } from "./request";
 
 type Outcome = NonNullable<ResolveData["resolve"]>;
 type Chosen = Extract<Outcome, { __typename: "Resolution" }>;
 type Failed = Extract<Outcome, { __typename: "ResolutionFailure" }>;
 
 /** The bundle that a `ClusterExtension` chooses, or why none, with all that were considered. */
-export function Resolved({ address }: { address: ResolveAddress }) {
-  const variables = { request: resolveRequest(address) };
+export function Resolved({ address, installed }: { address: ResolveAddress; installed: readonly Installed[] }) {
+  const variables = { request: resolveRequest(address, installed) };
   const result = useQuery(Resolve, variables);
   return (
     <>
@@ -26,7 +26,7 @@ export function Resolved({ address }: { address: ResolveAddress }) {
           resolve && (
             <div class="stack">
               {resolve.__typename === "Resolution" ? (
-                <Chosen address={address} resolution={resolve} />
+                <Chosen address={address} resolution={resolve} isInstalled={installed[0]?.name === resolve.bundle.name} />
               ) : (
                 <Failed address={address} failure={resolve} />
               )}
@@ -40,10 +40,9 @@ export function Resolved({ address }: { address: ResolveAddress }) {
   );
 }
 
-function Chosen({ address, resolution }: { address: ResolveAddress; resolution: Chosen }) {
+function Chosen({ address, resolution, isInstalled }: { address: ResolveAddress; resolution: Chosen; isInstalled: boolean }) {
   const { bundle, deprecations } = resolution;
   const { catalog, name, displayName, icon } = bundle.package;
-  const [installed] = installedBundles(address);
   const text = clusterExtension({
     packageName: name,
     catalog: catalog.name,
@@ -62,9 +61,7 @@ function Chosen({ address, resolution }: { address: ResolveAddress; resolution: 
                 <bdi>{displayName}</bdi> {bundle.version}
               </Link>
             </h2>
-            <p class="subtle">
-              {installed?.name === bundle.name ? "is installed already, and stays." : "would be installed."}
-            </p>
+            <p class="subtle">{isInstalled ? "is installed already, and stays." : "would be installed."}</p>
           </div>
           <p class="package-names">
             <code>{bundle.name}</code>

@@ -9,7 +9,7 @@ import type { Contradiction, SolvedBundle, SolveRefusalCode } from "../generated
 import { Deprecated, Empty, Icon, OpenInPlayground, Result } from "../parts";
 import { counted } from "../parts/format";
 import { useQuery } from "../use-query";
-import { solveRequest } from "./request";
+import { type Installed, solveRequest } from "./request";
 
 type Outcome = NonNullable<SolveData["solve"]>;
 type Solution = Extract<Outcome, { __typename: "Solution" }>;
@@ -19,8 +19,8 @@ type Step = Solution["steps"][number];
 type Reason = Step["reasons"][number];
 
 /** What a `Subscription` makes OLM install, with who pulled in whom. */
-export function Solved({ address }: { address: ResolveAddress }) {
-  const variables = { request: solveRequest(address) };
+export function Solved({ address, installed }: { address: ResolveAddress; installed: readonly Installed[] }) {
+  const variables = { request: solveRequest(address, installed) };
   const result = useQuery(Solve, variables);
   return (
     <>

@@ -1,0 +1,82 @@
+// What is installed, with what the catalogs say of it: an address names bundles only, or little more.
+
+import type { ComponentChildren } from "preact";
+
+import { Link, type ResolveAddress } from "../address";
+import { InstalledBundles } from "../generated/InstalledBundles";
+import { Empty, Result } from "../parts";
+import { useQuery } from "../use-query";
+import { completed, type Installed, installedText, type NamedBundle, namedBundles } from "./request";
+
+export interface WithInstalledProps {
+  address: ResolveAddress;
+  /** What is shown when everything of the installed bundles is known that a request must say. */
+  children: (installed: readonly Installed[]) => ComponentChildren;
+}
+
+export function WithInstalled({ address, children }: WithInstalledProps) {
+  const named = namedBundles(address);
+  // The rules of OLM v1 need the name and the version alone.
+  const isEnough = address.olm !== "v0" && named.every(({ version }) => version !== undefined);
+  if (named.length === 0 || isEnough) return <>{children(completed(named, []).installed)}</>;
+  return (
+    <LookedUp key={named.map(({ name }) => name).join(" ")} address={address} named={named}>
+      {children}
+    </LookedUp>
+  );
+}
+
+function LookedUp({ address, named, children }: WithInstalledProps & { named: readonly NamedBundle[] }) {
+  const variables = { names: [...new Set(named.map(({ name }) => name))] };
+  const result = useQuery(InstalledBundles, variables);
+  return (
+    <Result of={result} document={InstalledBundles} variables={variables}>
+      {({ bundles }) => {
+        const { installed, withoutVersion } = completed(named, bundles?.nodes ?? [], address.name);
+        if (withoutVersion.length > 0) return <NoVersion names={withoutVersion} />;
+        return (
+          <div class="stack">
+            {address.olm === "v0" && <NoPackage address={address} installed={installed} />}
+            {children(installed)}
+          </div>
+        );
+      }}
+    </Result>
+  );
+}
+
+function NoVersion({ names: [first = "", ...others] }: { names: readonly string[] }) {
+  return (
+    <Empty title={others.length > 0 ? "The versions of some installed bundles are not known" : "The version of the installed bundle is not known"}>
+      <p>
+        No catalog that is served has <bdi>{[first, ...others].join(", ")}</bdi>. Write the version after the name: <code>{first}@VERSION</code>.
+      </p>
+    </Empty>
+  );
+}
+
+/** Says which bundles no catalog has, and lets the reader say of which package they are: their names do not. */
+function NoPackage({ address, installed }: { address: ResolveAddress; installed: readonly Installed[] }) {
+  const unknown = installed.filter(({ packageName }) => packageName === undefined);
+  if (unknown.length === 0) return null;
+  return (
+    <ul role="list" class="alert info">
+      {unknown.map((bundle) => {
+        const of = installed.map((each) => (each === bundle ? { ...each, packageName: address.name } : each));
+        return (
+          <li key={bundle.name}>
+            <p>
+              No catalog that is served has <bdi>{bundle.name}</bdi>, so that its package is not known. Write <code>PACKAGE/{bundle.name}</code> to
+              say it.
+            </p>
+            <p class="actions">
+              <Link class="button" to={{ ...address, installed: installedText(of) }} stay>
+                It is one of {address.name}
+              </Link>
+            </p>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
