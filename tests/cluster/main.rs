@@ -4,6 +4,7 @@ mod access;
 mod chart;
 mod conditions;
 mod control_plane;
+mod grpc_access;
 mod informer;
 mod kube_access;
 mod kube_api;
