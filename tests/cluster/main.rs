@@ -8,6 +8,7 @@ mod grpc_access;
 mod informer;
 mod kube_access;
 mod kube_api;
+mod kube_replicas;
 mod lifecycle;
 mod manifests;
 mod metrics;
