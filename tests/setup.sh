@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-packages='curl docker-registry openssl prometheus skopeo umoci'
+packages='curl docker-registry openssl prometheus skopeo umoci valgrind'
 missing=
 for package in $packages; do
   command -v "$package" >/dev/null || missing="$missing $package"

@@ -5,6 +5,7 @@ import { getOperationAST, OperationTypeNode, parse } from "graphql";
 import { createClient } from "graphql-sse";
 
 import { endpoint } from "./draft";
+import { send } from "./server";
 
 const ENDPOINT = endpoint();
 
@@ -16,7 +17,7 @@ export const fetcher: Fetcher = (params, options) =>
 
 /** The answer to one request; what the server says in plain text is an error with that text. */
 export async function ask(params: FetcherParams, options?: FetcherOpts) {
-  const response = await fetch(ENDPOINT, {
+  const response = await send(ENDPOINT, {
     method: "POST",
     headers: { accept: MEDIA, "content-type": "application/json", ...options?.headers },
     body: JSON.stringify(params),
@@ -27,7 +28,7 @@ export async function ask(params: FetcherParams, options?: FetcherOpts) {
 }
 
 function subscribe({ query, operationName, variables }: FetcherParams, options?: FetcherOpts) {
-  const client = createClient({ url: ENDPOINT, headers: { ...options?.headers } });
+  const client = createClient({ url: ENDPOINT, headers: { ...options?.headers }, fetchFn: send });
   return client.iterate({ query, operationName: operationName ?? undefined, variables });
 }
 

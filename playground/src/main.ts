@@ -3,6 +3,7 @@
 import "./small.css";
 
 import { type Draft, endpoint, linkedDraft, storedDraft } from "./draft";
+import { send } from "./server";
 import welcome from "./welcome.graphql?raw";
 
 const root = document.getElementById("playground")!;
@@ -40,7 +41,7 @@ async function execute() {
     const values = variables.field.value.trim();
     const body = JSON.stringify({ query: query.field.value, variables: values ? JSON.parse(values) : undefined });
     const headers = { accept: "application/graphql-response+json", "content-type": "application/json" };
-    const response = await fetch(endpoint(), { method: "POST", headers, body });
+    const response = await send(endpoint(), { method: "POST", headers, body });
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.includes("json");
     result.field.value = isJson ? JSON.stringify(JSON.parse(text), null, 2) : text;

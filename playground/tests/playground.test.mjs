@@ -222,6 +222,44 @@ test("a change of a catalog is shown as it happens", async () => {
   await page.getByRole("button", { name: /Stop query/ }).click();
 });
 
+test("a server that wants to know who asks gets the token that the reader gives, and subscriptions are opened with it", async () => {
+  const guarded = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  /** @type {Set<string>} */
+  const authorized = new Set();
+  await guarded.route("**/graphql", (route) => {
+    const request = route.request();
+    if (request.headers().authorization !== "Bearer opensesame") return route.fulfill({ status: 401, contentType: "text/plain", body: "Unauthorized" });
+    authorized.add(request.headers().accept ?? "");
+    return route.fallback();
+  });
+  const opened = await openPage(guarded, server.address);
+  const give = async (/** @type {string} */ token) => {
+    await opened.page.getByRole("dialog", { name: "A token is needed" }).waitFor();
+    await opened.page.getByLabel("Bearer token").fill(token);
+    await opened.page.getByRole("button", { name: "Use the token" }).click();
+  };
+  await give("wrong");
+  await opened.page.getByText("The token was not accepted.").waitFor();
+  await give("opensesame");
+  await opened.page.locator(".result-window", { hasText: '"lampglow"' }).waitFor();
+  await opened.page.locator(".graphiql-spinner").waitFor({ state: "detached" });
+  assert.equal(await opened.page.locator("dialog").count(), 0);
+  await opened.page.locator(".examples button b", { hasText: /^Changes$/ }).click();
+  await opened.page.locator(".graphiql-tab-active", { hasText: "Changes" }).waitFor();
+  const stream = opened.page.waitForResponse((answer) => answer.headers()["content-type"]?.startsWith("text/event-stream") ?? false);
+  await opened.page.getByRole("button", { name: /Execute query/ }).click();
+  assert.equal((await stream).status(), 200);
+  assert.ok(authorized.has("text/event-stream") && authorized.size > 1, `${[...authorized]}`);
+  const kept = await opened.page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }) + location.href + document.cookie);
+  assert.ok(!kept.includes("opensesame"));
+  // Whoever gives none sees why there is no result.
+  await opened.page.reload();
+  await opened.page.getByRole("button", { name: "Cancel" }).click();
+  await opened.page.locator("dialog").waitFor({ state: "detached" });
+  await guarded.close();
+  assert.deepEqual(opened.faults.filter((fault) => !fault.includes("401")), []);
+});
+
 /** Waits until the editors are there and know the schema. */
 async function settled() {
   await page.locator(".graphiql-query-editor .view-line").first().waitFor();

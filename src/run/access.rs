@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use auth::{Authenticator, Callers, ClientCertificate, Credentials, Denied};
+use auth::{Authenticator, Callers, ClientCertificate, Credentials, Denied, bearer_token};
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::header::{CACHE_CONTROL, Entry, VARY};
-use axum::http::{Extensions, HeaderMap, HeaderValue, Uri};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, Entry, VARY};
+use axum::http::{Extensions, HeaderMap, HeaderValue, Method, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use catalogd_http::{CATALOGS, requested_catalog};
 use controller::ApiServer;
+use graphql_http::{ConnectionAuthorizer, InitRefusal, is_upgrade};
 use serving::{Catalogs, ICONS};
 
 use crate::args::AccessArgs;
@@ -57,11 +58,18 @@ async fn authorize(State(access): State<Access>, mut request: Request, next: Nex
     if wanted == Wanted::Public {
         return next.run(request).await;
     }
+    let is_socket = wanted == Wanted::Visible && request.method() == Method::GET && is_upgrade(request.headers());
     let (headers, extensions) = (request.headers(), request.extensions());
     match access.reader(headers, extensions, &wanted).await {
-        Ok(reader) => request.extensions_mut().insert(reader),
+        Ok(reader) => drop(request.extensions_mut().insert(reader)),
+        // Its first message may say who it is. Until then it sees nothing.
+        Err(Denied::Unauthenticated) if is_socket && !has_credentials(headers, extensions) => {}
         Err(denied) => return refusal(&denied).respond(&ErrorFormat::of(&request)),
-    };
+    }
+    if is_socket {
+        let authorizer = access.connection_authorizer(&request);
+        request.extensions_mut().insert(authorizer);
+    }
     let mut response = next.run(request).await;
     keep_private(response.headers_mut());
     response
@@ -96,6 +104,36 @@ impl Access {
             Wanted::Public | Wanted::Visible => self.callers.reader(&credentials).await,
         }
     }
+
+    /// Returns what finds out who the client of a WebSocket is, by this handshake with the `Authorization` of its first message.
+    fn connection_authorizer(&self, handshake: &Request) -> ConnectionAuthorizer {
+        let (access, headers) = (self.clone(), handshake.headers().clone());
+        let certificate = handshake.extensions().get::<Arc<ClientCertificate>>().cloned();
+        ConnectionAuthorizer::new(move |authorization| {
+            let (access, mut headers, certificate) = (access.clone(), headers.clone(), certificate.clone());
+            Box::pin(async move {
+                let is_named = authorization.is_some();
+                if let Some(value) = authorization {
+                    headers.insert(AUTHORIZATION, value);
+                }
+                let credentials = access.authenticator.credentials(&headers, certificate.as_deref());
+                let reader = match credentials {
+                    Ok(credentials) => access.callers.reader(&credentials).await,
+                    Err(denied) => Err(denied),
+                };
+                reader.map_err(|denied| match denied {
+                    Denied::Unauthenticated if !is_named => InitRefusal::Unauthenticated,
+                    Denied::Unavailable => InitRefusal::Undecided,
+                    _ => InitRefusal::Forbidden,
+                })
+            })
+        })
+    }
+}
+
+/// Returns whether a request says anything of who sends it.
+fn has_credentials(headers: &HeaderMap, extensions: &Extensions) -> bool {
+    bearer_token(headers).is_some() || extensions.get::<Arc<ClientCertificate>>().is_some()
 }
 
 impl Wanted {

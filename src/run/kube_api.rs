@@ -197,7 +197,7 @@ async fn decide(
 fn refused(denied: Denied) -> Decision {
     match denied {
         Denied::Unauthenticated => Decision::Unauthenticated,
-        Denied::Forbidden { user } => Decision::Deny { user, reason: None },
+        Denied::Forbidden { user, reason } => Decision::Deny { user, reason: reason.map(|reason| reason.to_string()) },
         Denied::Impersonation => Decision::Refuse(denied.to_string()),
         Denied::Unavailable => Decision::Unknown(denied.to_string()),
     }

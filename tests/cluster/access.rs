@@ -7,15 +7,17 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use testing::{HttpResponse, TEST_TIMEOUT, digest, eventually, exchange, send_request};
+use testing::{
+    HttpResponse, TEST_TIMEOUT, WebSocketClient, WebSocketMessage, digest, eventually, exchange, send_request,
+};
 
 use crate::support::{Cluster, DEPLOY, Replica, catalog, package};
 
-const AUTH: &str = "--auth=delegated";
+pub(crate) const AUTH: &str = "--auth=delegated";
 
 /// The catalogs that are served, and one that never is.
-const SERVED: [&str; 2] = ["openly", "secret"];
-const ABSENT: &str = "absent";
+pub(crate) const SERVED: [&str; 2] = ["openly", "secret"];
+pub(crate) const ABSENT: &str = "absent";
 
 /// What may be late by, on a busy machine.
 const SLACK: Duration = Duration::from_secs(10);
@@ -24,18 +26,18 @@ const SLACK: Duration = Duration::from_secs(10);
 const PUBLIC: [&str; 6] = ["/", "/schema.graphql", "/openapi.json", "/version", "/healthz", "/readyz"];
 
 /// A replica that asks who its callers are, and a token for each kind of caller.
-struct Fixture {
-    cluster: Cluster,
+pub(crate) struct Fixture {
+    pub(crate) cluster: Cluster,
     replica: Replica,
-    callers: Vec<Caller>,
+    pub(crate) callers: Vec<Caller>,
 }
 
 /// A user with its token.
-struct Caller {
-    name: &'static str,
-    token: String,
+pub(crate) struct Caller {
+    pub(crate) name: &'static str,
+    pub(crate) token: String,
     /// The catalogs that it may see.
-    sees: &'static [&'static str],
+    pub(crate) sees: &'static [&'static str],
 }
 
 /// The picture of a catalog, which is the icon of its package.
@@ -87,6 +89,12 @@ impl Fixture {
     /// `None` as for [`Cluster::start`].
     #[track_caller]
     fn start() -> Option<Self> {
+        Self::start_with(content, &[])
+    }
+
+    /// Starts it with catalogs that are made of their names and versions, and these arguments besides.
+    #[track_caller]
+    pub(crate) fn start_with(content: fn(&str, u32) -> String, arguments: &[String]) -> Option<Self> {
         let cluster = Cluster::start()?;
         // The roles that are shipped let the controller ask.
         cluster.plane.kubectl(&["apply", "--server-side", "-f", &format!("{DEPLOY}/base/access.yaml")]);
@@ -109,7 +117,8 @@ impl Fixture {
             }
             callers.push(Caller { name, token: token(&cluster, name, &[]), sees });
         }
-        let replica = Replica::start(&cluster, "one", &[AUTH]).ready();
+        let arguments: Vec<_> = [AUTH].into_iter().chain(arguments.iter().map(String::as_str)).collect();
+        let replica = Replica::start(&cluster, "one", &arguments).ready();
         let fixture = Self { cluster, replica, callers };
         for name in SERVED {
             fixture.cluster.wait_for(name, "Serving", "Available");
@@ -121,7 +130,7 @@ impl Fixture {
         Some(fixture)
     }
 
-    fn token(&self, caller: &str) -> &str {
+    pub(crate) fn token(&self, caller: &str) -> &str {
         self.callers.iter().find(|other| other.name == caller).map(|caller| &*caller.token).expect("it is a caller")
     }
 
@@ -146,6 +155,23 @@ impl Fixture {
         self.post(token, "{ catalogs { name } }")
     }
 
+    /// Opens a WebSocket as pages do, which cannot send a token with the handshake.
+    fn handshake(&self) -> WebSocketClient {
+        WebSocketClient::open(self.replica.address, "Host: localhost\r\n").expect("it opens")
+    }
+
+    /// Opens a WebSocket and says who asks, or returns the code that it is closed with.
+    fn socket(&self, token: Option<&str>) -> Result<WebSocketClient, u16> {
+        init(self.handshake(), token)
+    }
+
+    /// The response to a query over a WebSocket.
+    fn asks_by_socket(&self, token: Option<&str>, query: &str) -> Result<String, u16> {
+        let mut client = self.socket(token)?;
+        client.subscribe("1", query);
+        Ok(client.text())
+    }
+
     /// Whether a caller sees a catalog, by each protocol that tells of one.
     fn sees(&self, token: Option<&str>, name: &str) -> Vec<(&'static str, bool)> {
         let query = format!("query={{catalog(name:\"{name}\"){{name}}}}").replace('"', "%22");
@@ -164,12 +190,26 @@ impl Fixture {
             ("facets", of_post("{ packages { facets { catalogs { value } } } }")),
             ("statuses", of_post("{ catalogStatuses { name } }")),
             ("resolve", has(&self.post(token, &resolve(name, "")), &format!("{name}.v1.0.0"))),
+            ("socket", self.asks_by_socket(token, "{ catalogs { name } }").is_ok_and(|answer| answer.contains(name))),
             ("all", of_path("api/v1/all")),
             ("all.json", of_path("all.json")),
             ("metas", of_path("api/v1/metas?schema=olm.package")),
             ("alpha GraphQL", has(&self.alpha(token, name, "{ olmpackages { name } }"), name)),
             ("icon", has(&self.get(token, &icon), name)),
         ]
+    }
+}
+
+/// Says who asks on a new WebSocket, or returns the code that it is closed with.
+fn init(mut client: WebSocketClient, token: Option<&str>) -> Result<WebSocketClient, u16> {
+    let payload = token.map_or_else(|| json!({}), |token| json!({ "Authorization": format!("Bearer {token}") }));
+    client.send(&json!({ "type": "connection_init", "payload": payload }).to_string());
+    match client.receive() {
+        WebSocketMessage::Text(text) => {
+            assert_eq!(text, r#"{"type":"connection_ack"}"#);
+            Ok(client)
+        }
+        WebSocketMessage::Close(code) => Err(code),
     }
 }
 
@@ -263,6 +303,17 @@ fn each_caller_sees_its_catalogs_by_each_protocol_and_no_other() {
             assert!(!seen, "{name} {protocol}");
         }
     }
+    let sockets = [None, Some("invented")].map(|token| fixture.socket(token).err());
+    assert_eq!(sockets, [Some(4401), Some(4403)]);
+    let changes = "subscription { catalogChanged { name } }";
+    let mut sockets = ["both", "one"].map(|caller| {
+        let mut socket = fixture.socket(Some(fixture.token(caller))).expect("it has a token");
+        socket.subscribe("1", changes);
+        // The reply to a later message says that the subscription has begun.
+        socket.send(r#"{"type":"ping"}"#);
+        assert_eq!(socket.text(), r#"{"type":"pong"}"#);
+        socket
+    });
     let mut streams: Vec<_> = ["everything", "both", "one"]
         .map(|caller| Events::start(fixture.replica.address, fixture.token(caller)))
         .into();
@@ -275,6 +326,11 @@ fn each_caller_sees_its_catalogs_by_each_protocol_and_no_other() {
     }
     let told = streams.iter_mut().map(|stream| stream.until("\"openly\"").contains("\"secret\""));
     assert_eq!(told.collect::<Vec<_>>(), [true, true, false]);
+    for (socket, told) in sockets.iter_mut().zip([["secret", "openly"].as_slice(), &["openly"]]) {
+        for name in told {
+            assert!(socket.text().contains(&format!("\"name\":\"{name}\"")), "{name}");
+        }
+    }
     // A comment comes after some seconds in which there was no event.
     let told = blind.until_often(":\n\n", 2);
     assert!(!told.contains("event: next"), "{told}");
@@ -312,6 +368,10 @@ fn nothing_tells_a_hidden_catalog_from_one_that_is_not_there() {
             &resolve("x", ", catalogs: [\"NAME\"]"),
         ] {
             same(token, &|token, name| fixture.post(token, &query.replace("NAME", name)), query);
+            let by_socket = |name: &str| {
+                fixture.asks_by_socket(token, &query.replace("NAME", name)).map(|text| text.replace(name, "NAME"))
+            };
+            assert_eq!(by_socket(hidden), by_socket(absent), "{query}");
         }
     }
     let refused = |token: Option<&str>, path: &str| {
@@ -365,6 +425,7 @@ fn what_is_granted_and_taken_takes_effect_in_the_documented_time() {
     let bound = ["--bound-object-kind=Secret", "--bound-object-name=lives"];
     let revocable = token(&fixture.cluster, "both", &bound);
     let mut stream = Events::start(fixture.replica.address, &revocable);
+    let mut socket = fixture.socket(Some(&revocable)).expect("it has a token");
     assert_eq!(names(&fixture.list(Some(&revocable))), SERVED);
     let within = |limit: Duration, what: &str, is_so: &dyn Fn() -> bool| {
         let begun = Instant::now();
@@ -373,6 +434,8 @@ fn what_is_granted_and_taken_takes_effect_in_the_documented_time() {
     };
     plane.kubectl(&["delete", "secret", "lives", "--namespace=default"]);
     within(auth::CACHE_TIME, "revoked", &|| fixture.list(Some(&revocable)).status == 401);
+    socket.send(r#"{"type":"ping"}"#);
+    assert_eq!(socket.receive(), WebSocketMessage::Close(4403));
     let begun = Instant::now();
     plane.apply(&grant("one", &["secret"], &service_account("one")));
     let one = Some(fixture.token("one"));
@@ -399,10 +462,12 @@ fn what_is_granted_and_taken_takes_effect_in_the_documented_time() {
     assert!(begun.elapsed() < renewal + auth::CACHE_TIME + SLACK, "{:?}", begun.elapsed());
     // What was asked lately is known for a few seconds; what was not is not let in.
     let new = token(&fixture.cluster, "everything", &[]);
+    let opened = fixture.handshake();
     fixture.cluster.plane.stop_api_server();
     for response in [fixture.list(Some(&new)), fixture.get(Some(&new), "/catalogs/openly/api/v1/all")] {
         assert_eq!((response.status, response.header("retry-after").as_deref()), (503, Some("1")));
     }
+    assert_eq!(init(opened, Some(&new)).err(), Some(1013));
     for path in PUBLIC {
         assert_eq!(fixture.get(None, path).status, 200, "{path}");
     }

@@ -18,7 +18,7 @@ const PACKAGES: u32 = 100;
 const CONTENTS: u32 = 18;
 
 /// Default channels of packages, by the packages' names.
-type State = BTreeMap<String, String>;
+pub(crate) type State = BTreeMap<String, String>;
 
 /// A running informer; killed when it is dropped.
 struct Informer {
@@ -117,13 +117,13 @@ impl Drop for Informer {
 }
 
 /// The packages of a content.
-fn content(number: u32) -> State {
+pub(crate) fn content(number: u32) -> State {
     let exists = |at: &u32| !(number + at).is_multiple_of(10);
     (0..PACKAGES).filter(exists).map(|at| (format!("p{at:02}"), format!("c{}", u32::midpoint(number, at)))).collect()
 }
 
 /// Serves a content from now on.
-fn publish(folder: &std::path::Path, number: u32) {
+pub(crate) fn publish(folder: &std::path::Path, number: u32) {
     let package = |(name, channel): (String, String)| {
         format!(
             "package {name} default={channel}\nchannel {channel}: v1.0.0\nbundle v1.0.0 display={name} provider=P\n"

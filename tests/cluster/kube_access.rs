@@ -77,6 +77,23 @@ impl Fixture {
         Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
     }
 
+    /// Binds a user to a role that is not there, and compares what the API server says of that with what is said past it.
+    fn gives_the_reason_of_the_api_server(&self, user: &str) {
+        let group = "rbac.authorization.k8s.io";
+        let reference = json!({ "apiGroup": group, "kind": "ClusterRole", "name": "nowhere" });
+        self.0.plane.apply(&[json!({
+            "apiVersion": format!("{group}/v1"), "kind": "ClusterRoleBinding", "metadata": { "name": "nowhere" },
+            "roleRef": reference, "subjects": [{ "apiGroup": group, "kind": "User", "name": user }],
+        })]);
+        let list = format!("get --raw {PACKAGES}");
+        let said = eventually(|| Some(self.kubectl(user, &list)).filter(|text| text.contains("\"nowhere\" not found")));
+        let headers = format!("X-Remote-User: {user}\r\n");
+        let (status, body) = self.ask(Some("front-proxy"), &headers, PACKAGES).expect("there is a response");
+        let answer: Value = serde_json::from_str(&body).expect("it is JSON");
+        let message = answer["message"].as_str().expect("there is a message");
+        assert_eq!((status, said.trim().ends_with(&format!(": {message}"))), (403, true), "{said} {message}");
+    }
+
     /// The status of a list of packages that is asked past the API server.
     fn status(&self, certificate: Option<&str>, headers: &str) -> Option<u16> {
         self.ask(certificate, headers, PACKAGES).map(|(status, _)| status)
@@ -115,6 +132,7 @@ fn kubectl_shows_each_user_the_packages_of_its_catalogs_and_no_other() {
         if !may_read {
             let refused = fixture.lists(user);
             assert!(refused.contains("User \"stranger\" cannot list resource \"packagemanifests\""), "{refused}");
+            fixture.gives_the_reason_of_the_api_server(user);
             continue;
         }
         let mut sees = sees.to_vec();

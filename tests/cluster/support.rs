@@ -3,6 +3,7 @@
 mod aggregated;
 mod load;
 mod replica;
+mod turns;
 
 use serde_json::{Value, json};
 use testing::fixture::lines;
@@ -11,6 +12,7 @@ use testing::{CONFIGS_LABEL, ControlPlane, Folders, MediaTypes, Registry, Regist
 pub(crate) use aggregated::{Aggregated, GROUP};
 pub(crate) use load::Load;
 pub(crate) use replica::{LEASE_DURATION, Replica, graphql};
+pub(crate) use turns::Turns;
 
 /// What is applied to a cluster.
 pub(crate) const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy");

@@ -2,6 +2,7 @@
 //! what costs most. Each case is loaded by a process of its own, because an allocator counts all that its process does.
 
 mod cases;
+mod hidden;
 mod solving;
 
 use std::alloc::System;

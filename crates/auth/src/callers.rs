@@ -92,12 +92,13 @@ impl Callers {
         }
         let user = authorizer.user_of(credentials).await?;
         let may = authorizer.may_alone(&user.value, content(Some(name))).await?;
-        let reader = if may.value {
+        let reader = if may.value.is_granted {
             Ok(published.visible(Visibility::only([name.to_owned()])))
         } else if credentials.is_none() {
             Err(Denied::Unauthenticated)
         } else {
-            Err(Denied::Forbidden { user: user.value.name().to_owned() })
+            // What decides may know which catalogs there are, and its reason tell of that.
+            Err(Denied::Forbidden { user: user.value.name().to_owned(), reason: None })
         };
         named.insert(key, Answer { value: reader.clone().map(Arc::new), until: may.until.min(user.until) });
         reader
@@ -126,7 +127,7 @@ impl Callers {
     async fn visibility(&self, user: &User) -> Result<Answer<Visibility>, Denied> {
         let authorizer = &self.0.authorizer;
         let all = authorizer.may(user, content(None)).await?;
-        if all.value {
+        if all.value.is_granted {
             return Ok(Answer { value: Visibility::All, until: all.until });
         }
         let names: Vec<_> = self.0.published.published().statuses().into_keys().collect();
@@ -135,7 +136,9 @@ impl Callers {
         for names in names.chunks(QUESTIONS) {
             let answers = try_join_all(names.iter().map(|name| authorizer.may(user, content(Some(name))))).await?;
             until = answers.iter().map(|answer| answer.until).fold(until, Ord::min);
-            seen.extend(names.iter().zip(answers).filter(|(_, may)| may.value).map(|(name, _)| name.clone()));
+            seen.extend(
+                names.iter().zip(answers).filter(|(_, may)| may.value.is_granted).map(|(name, _)| name.clone()),
+            );
         }
         Ok(Answer { value: Visibility::only(seen), until })
     }

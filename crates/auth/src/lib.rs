@@ -51,6 +51,9 @@ pub const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum length of a token in bytes. A longer one is refused and not sent on.
 pub const MAX_TOKEN_BYTES: usize = 16 << 10;
 
+/// Maximum length in bytes of a reason that is passed on. A longer one is left out: reasons are cached.
+pub const MAX_REASON_BYTES: usize = 1 << 10;
+
 /// Name and group of a caller without credentials, as the servers of Kubernetes give them.
 const ANONYMOUS: &str = "system:anonymous";
 const UNAUTHENTICATED: &str = "system:unauthenticated";
@@ -109,6 +112,9 @@ pub enum Denied {
     Forbidden {
         /// Its name.
         user: String,
+        /// What the API server says why, if anything. It may speak of the object that was named: pass it on only where that is
+        /// no catalog.
+        reason: Option<Arc<str>>,
     },
     /// It asks to act as somebody else, which only kube-apiserver may evaluate.
     #[error("Impersonation is not supported")]
@@ -130,8 +136,16 @@ pub struct Authorizer {
     /// Users by the SHA-256 of their token; `None` for a token that is refused.
     users: Cache<[u8; 32], Option<Arc<User>>>,
     /// Whether a user may, by the SHA-256 of the user and what it wants.
-    rights: Cache<[u8; 32], bool>,
+    rights: Cache<[u8; 32], Right>,
     questions: Semaphore,
+}
+
+/// Whether a user may do something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Right {
+    pub(crate) is_granted: bool,
+    /// Why not, as far as the API server says that.
+    reason: Option<Arc<str>>,
 }
 
 impl User {
@@ -161,6 +175,20 @@ impl User {
     }
 }
 
+impl Right {
+    fn granted() -> Self {
+        Self { is_granted: true, reason: None }
+    }
+
+    fn of(SubjectAccessReviewStatus { allowed, denied, reason, .. }: SubjectAccessReviewStatus) -> Self {
+        if allowed && denied != Some(true) {
+            return Self::granted();
+        }
+        let reason = reason.filter(|reason| !reason.is_empty() && reason.len() <= MAX_REASON_BYTES);
+        Self { is_granted: false, reason: reason.map(Arc::from) }
+    }
+}
+
 impl Authorizer {
     /// Creates an authorizer that asks with this client. A token must be for one of these audiences, or for the API server
     /// if there are none.
@@ -175,10 +203,9 @@ impl Authorizer {
             return Err(Denied::Unauthenticated);
         }
         let user = self.user_of(credentials).await?.value;
-        if self.may(&user, access).await?.value {
-            Ok(())
-        } else {
-            Err(Denied::Forbidden { user: user.name().to_owned() })
+        match self.may(&user, access).await?.value {
+            Right { is_granted: true, .. } => Ok(()),
+            Right { reason, .. } => Err(Denied::Forbidden { user: user.name().to_owned(), reason }),
         }
     }
 
@@ -218,9 +245,9 @@ impl Authorizer {
     }
 
     /// Returns whether a user may do this.
-    pub(crate) async fn may(&self, user: &User, access: Access<'_>) -> Result<Answer<bool>, Denied> {
+    pub(crate) async fn may(&self, user: &User, access: Access<'_>) -> Result<Answer<Right>, Denied> {
         if user.is_in(MASTERS) {
-            return Ok(Answer::lasting(true, CACHE_TIME));
+            return Ok(Answer::lasting(Right::granted(), CACHE_TIME));
         }
         // `Debug` quotes texts, so that no two are alike.
         let key = Sha256::digest(format!("{user:?}{access:?}")).into();
@@ -232,26 +259,24 @@ impl Authorizer {
             return Ok(known);
         }
         let answer = self.ask_right(user, access).await?;
-        self.rights.insert(key, answer);
+        self.rights.insert(key, answer.clone());
         Ok(answer)
     }
 
     /// As [`Self::may`], and neither looks at what other requests have asked nor tells them: how long it takes tells
     /// nothing of them.
-    pub(crate) async fn may_alone(&self, user: &User, access: Access<'_>) -> Result<Answer<bool>, Denied> {
+    pub(crate) async fn may_alone(&self, user: &User, access: Access<'_>) -> Result<Answer<Right>, Denied> {
         if user.is_in(MASTERS) {
-            return Ok(Answer::lasting(true, CACHE_TIME));
+            return Ok(Answer::lasting(Right::granted(), CACHE_TIME));
         }
         let _turn = self.questions.acquire().await;
         self.ask_right(user, access).await
     }
 
-    async fn ask_right(&self, user: &User, access: Access<'_>) -> Result<Answer<bool>, Denied> {
+    async fn ask_right(&self, user: &User, access: Access<'_>) -> Result<Answer<Right>, Denied> {
         let review = SubjectAccessReview { spec: question(user, access), ..SubjectAccessReview::default() };
-        let status = self.ask(review).await?.status;
-        let may =
-            status.is_some_and(|SubjectAccessReviewStatus { allowed, denied, .. }| allowed && denied != Some(true));
-        Ok(Answer::lasting(may, CACHE_TIME))
+        let status = self.ask(review).await?.status.unwrap_or_default();
+        Ok(Answer::lasting(Right::of(status), CACHE_TIME))
     }
 
     /// Creates a review, which is the question, and returns it with its answer.
@@ -357,6 +382,22 @@ mod tests {
             assert_eq!(judged(audiences, &own), None);
             assert_eq!(judged(audiences, &[]).as_deref(), Some("ann"));
         }
+    }
+
+    #[test]
+    fn a_right_is_granted_only_without_a_denial_and_a_reason_is_that_of_a_refusal() {
+        let right = |allowed, denied, reason: &str| {
+            let (reason, evaluation_error) = (Some(reason.to_owned()), None);
+            let Right { is_granted, reason } =
+                Right::of(SubjectAccessReviewStatus { allowed, denied, evaluation_error, reason });
+            (is_granted, reason.map(|reason| reason.len()))
+        };
+        assert_eq!(right(true, None, "bound"), (true, None));
+        assert_eq!(right(true, Some(false), "bound"), (true, None));
+        assert_eq!(right(true, Some(true), "never"), (false, Some(5)));
+        assert_eq!(right(false, None, ""), (false, None));
+        assert_eq!(right(false, None, &"x".repeat(MAX_REASON_BYTES)), (false, Some(MAX_REASON_BYTES)));
+        assert_eq!(right(false, None, &"x".repeat(MAX_REASON_BYTES + 1)), (false, None));
     }
 
     #[test]

@@ -35,6 +35,7 @@ use tokio::sync::Semaphore;
 
 pub use event_stream::EVENT_TIMEOUT;
 pub use metrics::{StreamTransport, TransportMetrics};
+pub use websocket::{Authorizing, ConnectionAuthorizer, InitRefusal, is_upgrade};
 
 use budget::{ByteBudget, BytePermit};
 use request::{AcceptedMedia, StreamPreference};

@@ -5,6 +5,7 @@
 //! back-pressure. Operations run in tasks of their own: while the connection writes, they hold nothing that others wait
 //! for, besides responses, which draw from the same budget as those of HTTP.
 
+mod authorization;
 mod frames;
 mod message;
 
@@ -43,6 +44,8 @@ use super::metrics::StreamTransport;
 use super::{GraphqlService, peer, refusal, weight};
 use message::{Incoming, Outgoing};
 
+pub use authorization::{Authorizing, ConnectionAuthorizer, InitRefusal};
+
 /// The subprotocol.
 const PROTOCOL: &str = "graphql-transport-ws";
 
@@ -64,8 +67,17 @@ type Operation = BoxStream<'static, Outgoing>;
 /// The running operations of a connection, by id.
 type Operations = BTreeMap<String, Operation>;
 
+/// Who is at the other end of a connection.
+struct Client {
+    /// What it may see.
+    catalogs: Catalogs,
+    /// What finds that out when the client says who it is, until it has.
+    authorizer: Option<ConnectionAuthorizer>,
+    peer: Peer,
+}
+
 /// Returns whether a request asks to upgrade to a WebSocket.
-pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
+pub fn is_upgrade(headers: &HeaderMap) -> bool {
     headers.get(UPGRADE).is_some_and(|protocol| protocol.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
@@ -94,13 +106,14 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
     let limits = limits.read_buffer_size(BUFFER_BYTES).write_buffer_size(BUFFER_BYTES);
     let (peer, upgrade) = (peer(&request), hyper::upgrade::on(&mut request));
     let catalogs = request.extensions_mut().remove().unwrap_or_else(|| server.engine.catalogs().clone());
+    let client = Client { catalogs, authorizer: request.extensions_mut().remove(), peer };
     tokio::spawn(async move {
         // If it fails, the client is gone.
         let Ok(upgraded) = upgrade.await else { return };
         // Held until the end, because a listener may count connections by what it added to the request.
         let _extensions = std::mem::take(request.extensions_mut());
         let socket = WebSocket::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(limits)).await;
-        serve(socket, server, (catalogs, peer), has_protocol, permit).await;
+        serve(socket, server, client, has_protocol, permit).await;
     });
     response
 }
@@ -122,7 +135,7 @@ fn is_allowed(headers: &HeaderMap, origins: &[HeaderValue]) -> bool {
 async fn serve(
     mut socket: WebSocket,
     server: Arc<GraphqlService>,
-    client: (Catalogs, Peer),
+    client: Client,
     has_protocol: bool,
     _permit: OwnedSemaphorePermit,
 ) {
@@ -150,11 +163,11 @@ async fn serve(
 async fn exchange_messages(
     socket: &mut WebSocket,
     server: &Arc<GraphqlService>,
-    (catalogs, peer): (Catalogs, Peer),
+    client: Client,
     mut is_over: impl AsyncFnMut() -> bool,
 ) -> Result<Infallible, Close> {
     let limits = &server.engine.limits().streams;
-    let mut connection = WebSocketConnection { server, catalogs, peer, operations: Operations::new(), is_ready: false };
+    let mut connection = WebSocketConnection { server, client, operations: Operations::new(), is_ready: false };
     let mut late = std::pin::pin!(sleep(limits.init));
     let mut pings = interval_at(Instant::now() + limits.ping, limits.ping);
     let mut is_alive = true;
@@ -164,10 +177,7 @@ async fn exchange_messages(
             received = socket.next() => {
                 is_alive = true;
                 match received {
-                    Some(Ok(Message::Text(text))) => {
-                        connection.renew().await?;
-                        connection.on_message(&text)?.map(message::whole)
-                    }
+                    Some(Ok(Message::Text(text))) => connection.receive(&text).await?.map(message::whole),
                     Some(Ok(Message::Binary(_))) => return close(4400, "Invalid message received"),
                     Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => None,
                     Some(Ok(Message::Close(_))) | None => return Err(None),
@@ -200,28 +210,41 @@ async fn exchange_messages(
 /// Protocol state of one connection.
 struct WebSocketConnection<'s> {
     server: &'s Arc<GraphqlService>,
-    /// What the client may see.
-    catalogs: Catalogs,
-    peer: Peer,
+    client: Client,
     operations: Operations,
     is_ready: bool,
 }
 
 impl WebSocketConnection<'_> {
+    /// Handles a message of the client, after it was found out who that is and what it may see. Returns the immediate reply.
+    async fn receive(&mut self, text: &str) -> Result<Option<String>, Close> {
+        let message = Incoming::read(text);
+        match (&message, self.client.authorizer.take_if(|_| matches!(message, Some(Incoming::Init(_))))) {
+            (Some(Incoming::Init(payload)), Some(authorizer)) => {
+                let Ok(authorization) = message::authorization(*payload) else {
+                    return close(4400, "Invalid message received");
+                };
+                self.client.catalogs = authorizer.authorize(authorization).await?;
+            }
+            _ => self.renew().await?,
+        }
+        self.on_message(message)
+    }
+
     /// Finds out what the client may see now, as for each request over HTTP.
     async fn renew(&mut self) -> Result<(), Close> {
-        if self.catalogs.has_caller() {
-            let Some(catalogs) = self.catalogs.renew().await else { return close(4403, "Forbidden") };
-            self.catalogs = catalogs;
+        if self.client.catalogs.has_caller() {
+            let Some(catalogs) = self.client.catalogs.renew().await else { return close(4403, "Forbidden") };
+            self.client.catalogs = catalogs;
         }
         Ok(())
     }
 
-    /// Handles a message of the client. Returns the immediate reply.
-    fn on_message(&mut self, text: &str) -> Result<Option<String>, Close> {
-        match Incoming::read(text) {
-            Some(Incoming::Init) if self.is_ready => close(4429, "Too many initialisation requests"),
-            Some(Incoming::Init) => {
+    /// Handles a message; `None` is a malformed one. Returns the immediate reply.
+    fn on_message(&mut self, message: Option<Incoming<'_>>) -> Result<Option<String>, Close> {
+        match message {
+            Some(Incoming::Init(_)) if self.is_ready => close(4429, "Too many initialisation requests"),
+            Some(Incoming::Init(_)) => {
                 self.is_ready = true;
                 Ok(Some(message::ACKNOWLEDGED.to_owned()))
             }
@@ -264,7 +287,7 @@ impl WebSocketConnection<'_> {
             Ok(permit) if self.operations.len() < maximum => permit,
             _ => return self.refuse(OperationKind::Query, refusal::streams()),
         };
-        let (server, catalogs, peer) = (Arc::clone(self.server), self.catalogs.clone(), self.peer);
+        let (server, catalogs, peer) = (Arc::clone(self.server), self.client.catalogs.clone(), self.client.peer);
         let subscription = match server.engine.prepare(&request, &catalogs, peer) {
             Ok(prepared) if prepared.is_subscription() => match server.subscriptions.try_acquire(room.bytes()) {
                 Some(room) => prepared.subscribe().map(|subscription| {

@@ -20,6 +20,7 @@ mod seeded;
 mod skipped;
 mod tools;
 mod wait;
+mod web_socket;
 
 pub use archive::Archive;
 pub use control_plane::{ControlPlane, KubectlOutput};
@@ -34,3 +35,4 @@ pub use seeded::SeededRandom;
 pub use skipped::report_skipped;
 pub use tools::{control_plane_tools, deploy_tools, grpc_tools, informer};
 pub use wait::{TEST_TIMEOUT, eventually};
+pub use web_socket::{WebSocketClient, WebSocketMessage};

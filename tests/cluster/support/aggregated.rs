@@ -7,6 +7,8 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
 use testing::{ControlPlane, Folders, eventually, fixed_port};
 
+use super::Turns;
+
 /// The group of the `PackageManifests`.
 pub(crate) const GROUP: &str = "packages.operators.coreos.com";
 
@@ -17,6 +19,7 @@ pub(crate) struct Aggregated {
     pub(crate) address: SocketAddr,
     arguments: Vec<String>,
     server: Server,
+    _second: Option<Server>,
 }
 
 /// A process; killed when it is dropped.
@@ -34,27 +37,48 @@ impl Aggregated {
     /// store. `None` as for [`ControlPlane::start`].
     #[track_caller]
     pub(crate) fn start(folders: Folders, arguments: Vec<String>) -> Option<Self> {
-        let plane = ControlPlane::start()?;
+        let plane = plane()?;
         let address = SocketAddr::from(([127, 0, 0, 1], fixed_port()));
-        plane.kubectl(&["create", "namespace", "olm"]);
-        plane.kubectl(&["create", "serviceaccount", "catalogql", "--namespace=olm"]);
-        let subject = "--serviceaccount=olm:catalogql";
-        plane.kubectl(&["create", "clusterrolebinding", "catalogql", "--clusterrole=system:auth-delegator", subject]);
-        let role = "--role=extension-apiserver-authentication-reader";
-        plane.kubectl(&["create", "rolebinding", "catalogql", "--namespace=kube-system", role, subject]);
         let authority = certificate(&folders);
-        let server = serve(&plane, &folders, address, &arguments);
+        let server = serve(&plane, &folders, (address, "store"), &arguments);
         register(&plane, address.port(), &authority);
-        Some(Self { plane, folders, address, arguments, server })
+        Some(Self { plane, folders, address, arguments, server, _second: None })
+    }
+
+    /// As [`Self::start`] with two servers, each with a store of its own, which the API server reaches in turn.
+    #[track_caller]
+    pub(crate) fn start_two(folders: Folders, arguments: Vec<String>) -> Option<(Self, Turns)> {
+        let plane = plane()?;
+        let addresses = [fixed_port(), fixed_port()].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        let authority = certificate(&folders);
+        let [server, second] = [(addresses[0], "store"), (addresses[1], "second-store")]
+            .map(|place| serve(&plane, &folders, place, &arguments));
+        let turns = Turns::start(addresses);
+        register(&plane, turns.address.port(), &authority);
+        let api = Self { plane, folders, address: addresses[0], arguments, server, _second: Some(second) };
+        Some((api, turns))
     }
 
     /// Kills the server and starts it again, after `meanwhile`, and waits until its packages can be listed.
     pub(crate) fn restart(&mut self, meanwhile: impl FnOnce()) {
         let _ = (self.server.0.kill(), self.server.0.wait());
         meanwhile();
-        self.server = serve(&self.plane, &self.folders, self.address, &self.arguments);
+        self.server = serve(&self.plane, &self.folders, (self.address, "store"), &self.arguments);
         wait_until_listed(&self.plane);
     }
+}
+
+/// A control plane with the namespace and the rights of the server.
+#[track_caller]
+fn plane() -> Option<ControlPlane> {
+    let plane = ControlPlane::start()?;
+    plane.kubectl(&["create", "namespace", "olm"]);
+    plane.kubectl(&["create", "serviceaccount", "catalogql", "--namespace=olm"]);
+    let subject = "--serviceaccount=olm:catalogql";
+    plane.kubectl(&["create", "clusterrolebinding", "catalogql", "--clusterrole=system:auth-delegator", subject]);
+    let role = "--role=extension-apiserver-authentication-reader";
+    plane.kubectl(&["create", "rolebinding", "catalogql", "--namespace=kube-system", role, subject]);
+    Some(plane)
 }
 
 /// The certificate that the program makes for its Service; its authority in base64.
@@ -68,10 +92,16 @@ fn certificate(folders: &Folders) -> String {
     data("ca.crt").to_owned()
 }
 
-fn serve(plane: &ControlPlane, folders: &Folders, address: SocketAddr, arguments: &[String]) -> Server {
+/// Starts a server at an address, with a folder for its store.
+fn serve(
+    plane: &ControlPlane,
+    folders: &Folders,
+    (address, store): (SocketAddr, &str),
+    arguments: &[String],
+) -> Server {
     let mut command = Command::new(env!("CARGO_BIN_EXE_catalogql"));
     command.args(["serve", "--listen=127.0.0.1:0", "--kube-api-auth=delegated"]);
-    command.arg(format!("--kube-api-listen={address}")).arg("--store").arg(folders.path("store"));
+    command.arg(format!("--kube-api-listen={address}")).arg("--store").arg(folders.path(store));
     command.arg("--tls-cert-file").arg(folders.path("tls.crt"));
     command.arg("--tls-private-key-file").arg(folders.path("tls.key"));
     command.args(arguments);

@@ -338,6 +338,7 @@ fn auth_limits() -> Vec<(&'static str, String)> {
         ("questions about callers", auth::QUESTIONS.to_string()),
         ("question about a caller", seconds(auth::QUESTION_TIMEOUT)),
         ("token", auth::MAX_TOKEN_BYTES.to_string()),
+        ("reason", auth::MAX_REASON_BYTES.to_string()),
         ("sets of catalogs", serving::NARROWED_SNAPSHOTS.to_string()),
         ("waiting lines", catalogql::exchange::WAITING_LINES.to_string()),
         ("waiting spans", catalogql::traces::WAITING_SPANS.to_string()),

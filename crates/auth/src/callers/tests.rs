@@ -49,7 +49,7 @@ impl ApiServer {
             let is_of = |right: &&(&str, &str)| right.0 == user && (right.1 == "*" || right.1 == name);
             let allowed = state.rights.iter().any(|right| is_of(&right));
             state.questions.push(format!("{user} {}", if name.is_empty() { "*" } else { &name }));
-            answer["status"] = json!({ "allowed": allowed });
+            answer["status"] = json!({ "allowed": allowed, "reason": format!("of {name}") });
         }
         Ok(answer)
     }
@@ -164,7 +164,7 @@ async fn whom_a_certificate_names_sees_what_it_may_and_no_token_is_taken_for_it(
     assert_eq!(seen(fixture.callers.reader(&certified).await).unwrap(), ["a"]);
     assert_eq!(fixture.server.questions(), ["some *", "some a", "some b"]);
     assert_eq!(seen(fixture.callers.reader_of(&certified, "a").await).unwrap(), ["a"]);
-    let denied = Denied::Forbidden { user: "some".to_owned() };
+    let denied = Denied::Forbidden { user: "some".to_owned(), reason: None };
     assert_eq!(seen(fixture.callers.reader_of(&certified, "b").await), Err(denied));
     // A token whose text is what the user is remembered by is another caller's.
     assert_eq!(seen(fixture.callers.reader(&token(&text)).await), Err(Denied::Unauthenticated));
@@ -178,7 +178,7 @@ async fn a_catalog_in_a_path_takes_the_same_questions_whether_it_is_hidden_or_no
     fixture.server.questions();
     for name in ["b", "absent"] {
         for questions in [vec![format!("some {name}")], vec![]] {
-            let denied = Denied::Forbidden { user: "some".to_owned() };
+            let denied = Denied::Forbidden { user: "some".to_owned(), reason: None };
             assert_eq!(seen(fixture.callers.reader_of(&token("some"), name).await), Err(denied));
             assert_eq!(fixture.server.questions(), questions);
         }

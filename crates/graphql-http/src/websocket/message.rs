@@ -1,6 +1,7 @@
 //! The messages of `graphql-transport-ws`, which are JSON objects.
 
 use axum::body::Bytes;
+use axum::http::HeaderValue;
 use graphql::Request;
 use graphql::errors::{self, Error};
 use serde::Deserialize;
@@ -9,7 +10,8 @@ use serde_json::value::RawValue;
 
 /// A message of the client.
 pub(super) enum Incoming<'m> {
-    Init,
+    /// With its payload, which [`authorization`] parses.
+    Init(Option<&'m RawValue>),
     /// With the payload that the `pong` repeats.
     Ping(Option<&'m RawValue>),
     Pong,
@@ -46,6 +48,16 @@ struct Parts<'m> {
     payload: Option<&'m RawValue>,
 }
 
+/// The payload of `connection_init`, as far as it matters here. Others may be in it, such as those of a gateway.
+#[derive(Default, Deserialize)]
+struct InitPayload {
+    #[serde(rename = "Authorization", alias = "authorization")]
+    authorization: Option<String>,
+}
+
+/// A payload that is not what it should be.
+pub(super) struct Malformed;
+
 impl<'m> Incoming<'m> {
     /// Parses a message; `None` if it is malformed.
     pub(super) fn read(text: &'m str) -> Option<Self> {
@@ -53,7 +65,7 @@ impl<'m> Incoming<'m> {
         let is_object = payload.is_none_or(|payload| payload.get().starts_with('{'));
         let id = id.filter(|id| !id.is_empty());
         match kind.as_str() {
-            "connection_init" if is_object => Some(Self::Init),
+            "connection_init" if is_object => Some(Self::Init(payload)),
             "ping" if is_object => Some(Self::Ping(payload)),
             "pong" if is_object => Some(Self::Pong),
             "complete" => Some(Self::Complete { id: id? }),
@@ -88,6 +100,13 @@ impl Outgoing {
 pub(super) fn request(payload: &RawValue) -> Option<Request<'_>> {
     let request: Request<'_> = serde_json::from_str(payload.get()).ok()?;
     request.has_document().then_some(request)
+}
+
+/// Returns what the payload of a `connection_init` says of who sends it, as the header `Authorization` does.
+pub(super) fn authorization(payload: Option<&RawValue>) -> Result<Option<HeaderValue>, Malformed> {
+    let payload = payload.map(|payload| serde_json::from_str::<InitPayload>(payload.get())).transpose();
+    let text = payload.map_err(|_| Malformed)?.and_then(|payload| payload.authorization);
+    text.map(|text| HeaderValue::try_from(text).map_err(|_| Malformed)).transpose()
 }
 
 /// A message in one part.

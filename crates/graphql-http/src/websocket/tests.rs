@@ -19,8 +19,15 @@ fn server(streams: StreamLimits) -> (CatalogsWriter, Arc<GraphqlService>) {
 }
 
 fn connect(server: &Arc<GraphqlService>) -> WebSocketConnection<'_> {
-    let (catalogs, peer) = (server.engine.catalogs().clone(), Peer::default());
-    WebSocketConnection { server, catalogs, peer, operations: Operations::new(), is_ready: false }
+    let client = Client { catalogs: server.engine.catalogs().clone(), authorizer: None, peer: Peer::default() };
+    WebSocketConnection { server, client, operations: Operations::new(), is_ready: false }
+}
+
+impl WebSocketConnection<'_> {
+    /// Handles a message of a client that everybody knows.
+    fn hear(&mut self, text: &str) -> Result<Option<String>, Close> {
+        self.on_message(Incoming::read(text))
+    }
 }
 
 fn subscribe(id: &str, query: &str) -> String {
@@ -36,7 +43,7 @@ async fn said(connection: &mut WebSocketConnection<'_>) -> Value {
 fn code(messages: &[&str]) -> Option<u16> {
     let (_writer, server) = server(StreamLimits::default());
     let mut connection = connect(&server);
-    messages.iter().find_map(|message| match connection.on_message(message) {
+    messages.iter().find_map(|message| match connection.hear(message) {
         Err(Some((code, _))) => Some(code),
         _ => None,
     })
@@ -75,7 +82,7 @@ fn what_the_protocol_forbids_closes_the_socket_with_its_code() {
 fn a_ping_is_answered_with_what_it_says() {
     let (_writer, server) = server(StreamLimits::default());
     let mut connection = connect(&server);
-    let mut heard = |message| connection.on_message(message).ok().flatten();
+    let mut heard = |message| connection.hear(message).ok().flatten();
     assert_eq!(heard(INIT).as_deref(), Some(r#"{"type":"connection_ack"}"#));
     assert_eq!(heard(r#"{"type":"ping"}"#).as_deref(), Some(r#"{"type":"pong"}"#));
     let pong = heard(r#"{"type":"ping","payload":{"a": 1}}"#);
@@ -86,18 +93,18 @@ fn a_ping_is_answered_with_what_it_says() {
 async fn operations_of_every_kind_are_told_of_by_their_ids() {
     let (mut writer, server) = server(StreamLimits::default());
     let mut connection = connect(&server);
-    connection.on_message(INIT).ok().unwrap();
-    connection.on_message(&subscribe("a \"query\"", "{ __typename }")).ok().unwrap();
+    connection.hear(INIT).ok().unwrap();
+    connection.hear(&subscribe("a \"query\"", "{ __typename }")).ok().unwrap();
     let data = json!({"data": {"__typename": "Query"}});
     assert_eq!(said(&mut connection).await, json!({"id": "a \"query\"", "type": "next", "payload": data}));
     assert_eq!(said(&mut connection).await, json!({"id": "a \"query\"", "type": "complete"}));
-    connection.on_message(&subscribe("bad", "{ none }")).ok().unwrap();
+    connection.hear(&subscribe("bad", "{ none }")).ok().unwrap();
     let error = said(&mut connection).await;
     assert_eq!([&error["id"], &error["type"]], ["bad", "error"]);
     assert_eq!(error["payload"][0]["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED");
-    connection.on_message(&subscribe("bad too", "subscription { none }")).ok().unwrap();
+    connection.hear(&subscribe("bad too", "subscription { none }")).ok().unwrap();
     assert_eq!(said(&mut connection).await["type"], "error");
-    connection.on_message(&subscribe("changes", CHANGES)).ok().unwrap();
+    connection.hear(&subscribe("changes", CHANGES)).ok().unwrap();
     writer.publish(served("c", BETA, 1));
     let data = json!({"data": {"catalogChanged": {"name": "c"}}});
     assert_eq!(said(&mut connection).await, json!({"id": "changes", "type": "next", "payload": data}));
@@ -121,8 +128,47 @@ async fn a_client_that_may_not_read_any_more_is_refused_at_its_next_message() {
     let (_writer, server) = server(StreamLimits::default());
     let mut connection = connect(&server);
     assert!(connection.renew().await.is_ok(), "nobody asks who it is");
-    connection.catalogs = server.engine.catalogs().clone().of_caller(Arc::new(Refused));
+    connection.client.catalogs = server.engine.catalogs().clone().of_caller(Arc::new(Refused));
     assert_eq!(connection.renew().await, Err(Some((4403, "Forbidden".to_owned()))));
+}
+
+#[tokio::test]
+async fn a_client_says_who_it_is_in_its_first_message() {
+    let (_writer, server) = server(StreamLimits::default());
+    let authorizer = ConnectionAuthorizer::new(|authorization| {
+        let verdict = match authorization.as_ref().and_then(|value| value.to_str().ok()) {
+            Some("Bearer good") => Ok(catalogs().1.of_caller(Arc::new(Refused))),
+            Some("Bearer later") => Err(InitRefusal::Undecided),
+            Some(_) => Err(InitRefusal::Forbidden),
+            None => Err(InitRefusal::Unauthenticated),
+        };
+        Box::pin(async move { verdict })
+    });
+    let acknowledged = Ok(Some(message::ACKNOWLEDGED.to_owned()));
+    let closed = |code, reason: &str| Err(Some((code, reason.to_owned())));
+    for (payload, expected) in [
+        (json!({"Authorization": "Bearer good", "other": {}}), acknowledged.clone()),
+        (json!({"authorization": "Bearer good"}), acknowledged),
+        (json!({"Authorization": "Bearer bad"}), closed(4403, "Forbidden")),
+        (json!({"Authorization": "Bearer later"}), closed(1013, "Try again later")),
+        (json!({"token": "good"}), closed(4401, "Unauthorized")),
+        (json!({"Authorization": 1}), closed(4400, "Invalid message received")),
+        (json!({"Authorization": "a\nb"}), closed(4400, "Invalid message received")),
+    ] {
+        let mut connection = connect(&server);
+        connection.client.authorizer = Some(authorizer.clone());
+        assert!(connection.receive(r#"{"type":"ping"}"#).await.is_ok(), "it may wait");
+        let init = json!({"type": "connection_init", "payload": payload}).to_string();
+        assert_eq!(connection.receive(&init).await, expected, "{init}");
+        assert_eq!(connection.client.catalogs.has_caller(), expected.is_ok());
+        // From then on the client is asked about, and does not say it again.
+        let last = if expected.is_ok() { closed(4403, "Forbidden") } else { continue };
+        assert_eq!(connection.receive(&init).await, last);
+    }
+    let mut connection = connect(&server);
+    connection.client.authorizer = Some(authorizer);
+    assert_eq!(connection.receive(r#"{"type":"connection_init"}"#).await, closed(4401, "Unauthorized"));
+    assert_eq!(connection.receive(&subscribe("1", CHANGES)).await, closed(4401, "Unauthorized"));
 }
 
 #[tokio::test]
@@ -133,15 +179,15 @@ async fn as_many_operations_run_as_the_limits_say() {
     ] {
         let (_writer, server) = server(limits);
         let mut connection = connect(&server);
-        connection.on_message(INIT).ok().unwrap();
+        connection.hear(INIT).ok().unwrap();
         for id in ["1", "2", "3"] {
-            connection.on_message(&subscribe(id, CHANGES)).ok().unwrap();
+            connection.hear(&subscribe(id, CHANGES)).ok().unwrap();
         }
         let error = said(&mut connection).await;
         assert_eq!([&error["id"], &error["type"]], ["3", "error"]);
         assert_eq!(error["payload"][0]["extensions"]["code"], "MAX_STREAMS_LIMIT");
-        connection.on_message(r#"{"type":"complete","id":"1"}"#).ok().unwrap();
-        connection.on_message(&subscribe("4", "{ __typename }")).ok().unwrap();
+        connection.hear(r#"{"type":"complete","id":"1"}"#).ok().unwrap();
+        connection.hear(&subscribe("4", "{ __typename }")).ok().unwrap();
         assert_eq!(said(&mut connection).await["type"], "next");
     }
 }
@@ -152,16 +198,16 @@ async fn a_response_without_room_is_refused_and_the_next_one_is_sent() {
     let (_writer, reader) = catalogs();
     let server = Arc::new(GraphqlService::new(Arc::new(Engine::new(reader, "test", limits)), &[]));
     let mut connection = connect(&server);
-    connection.on_message(INIT).ok().unwrap();
-    connection.on_message(&subscribe("1", "{ __typename }")).ok().unwrap();
+    connection.hear(INIT).ok().unwrap();
+    connection.hear(&subscribe("1", "{ __typename }")).ok().unwrap();
     let (_, unread) = connection.next().await;
     assert_eq!(said(&mut connection).await["type"], "complete");
-    connection.on_message(&subscribe("2", "{ __typename }")).ok().unwrap();
+    connection.hear(&subscribe("2", "{ __typename }")).ok().unwrap();
     let error = said(&mut connection).await;
     assert_eq!([&error["id"], &error["type"]], ["2", "error"]);
     assert_eq!(error["payload"][0]["extensions"]["code"], "SERVER_OVERLOADED");
     drop(unread);
-    connection.on_message(&subscribe("3", "{ __typename }")).ok().unwrap();
+    connection.hear(&subscribe("3", "{ __typename }")).ok().unwrap();
     assert_eq!(said(&mut connection).await["type"], "next");
 }
 
@@ -174,8 +220,8 @@ async fn operations_of_a_connection_that_is_not_polled_hold_nothing_that_others_
     let server = Arc::new(GraphqlService::new(Arc::new(Engine::new(reader, "test", limits)), &[]));
     let mut connections: Vec<_> = (0..20).map(|_| connect(&server)).collect();
     for connection in &mut connections {
-        connection.on_message(INIT).ok().unwrap();
-        connection.on_message(&subscribe("1", CHANGES)).ok().unwrap();
+        connection.hear(INIT).ok().unwrap();
+        connection.hear(&subscribe("1", CHANGES)).ok().unwrap();
         assert!(timeout(Duration::ZERO, connection.next()).await.is_err());
     }
     let unread = server.in_flight.try_acquire(in_flight_bytes).unwrap();
