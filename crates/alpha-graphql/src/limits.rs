@@ -158,7 +158,7 @@ mod tests {
         for open in ["a { ", "... { ", "... on Query { "] {
             assert_eq!([error(&nested(10, open)), error(&nested(11, open))], [None, too_deep.clone()], "{open}");
         }
-        let aliases = |count: usize| (0..count).map(|at| format!("a{at}: a ")).collect::<String>();
+        let aliases = |count: usize| (0..count).map(|at| format!("a{at}: a ")).collect::<Vec<_>>().concat();
         let two = |count| format!("query A {{ {} }} query B {{ {} }}", aliases(25), aliases(count));
         let too_many = Some("query exceeds maximum alias count of 50".to_owned());
         assert_eq!([error(&two(25)), error(&two(26))], [None, too_many]);

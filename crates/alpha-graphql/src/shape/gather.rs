@@ -128,19 +128,18 @@ impl Gathering {
         value: JsonValue<'c>,
         is_top: bool,
     ) -> Result<(), ShapeError> {
-        let field = match gathered.by_key.get(key) {
-            Some(field) => *field,
-            None => {
-                self.keys += 1;
-                self.name_bytes += key.len();
-                if self.keys > MAX_KEYS {
-                    return Err(ShapeError::Keys);
-                }
-                if self.name_bytes > MAX_NAME_BYTES {
-                    return Err(ShapeError::NameBytes);
-                }
-                gathered.add(key, &decoded(), value, is_top)
+        let field = if let Some(field) = gathered.by_key.get(key) {
+            *field
+        } else {
+            self.keys += 1;
+            self.name_bytes += key.len();
+            if self.keys > MAX_KEYS {
+                return Err(ShapeError::Keys);
             }
+            if self.name_bytes > MAX_NAME_BYTES {
+                return Err(ShapeError::NameBytes);
+            }
+            gathered.add(key, &decoded(), value, is_top)
         };
         if is_top && kind_of(value.raw()) == Kind::List {
             self.elements(gathered, field, value)?;

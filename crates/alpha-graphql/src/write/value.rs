@@ -14,7 +14,7 @@ pub(super) fn scalar(out: &mut Vec<u8>, scalar: Scalar, raw: &[u8]) {
         None => out.extend_from_slice(b"null"),
     };
     match (scalar, kind_of(raw)) {
-        (_, Kind::Null) => out.extend_from_slice(b"null"),
+        (_, Kind::Null) | (Scalar::Int | Scalar::Float, Kind::List | Kind::Object) => out.extend_from_slice(b"null"),
         (Scalar::String, Kind::String) | (Scalar::Boolean, Kind::Boolean) | (Scalar::Float, Kind::Number) => {
             out.extend_from_slice(raw);
         }
@@ -31,7 +31,6 @@ pub(super) fn scalar(out: &mut Vec<u8>, scalar: Scalar, raw: &[u8]) {
         }
         (Scalar::Float, Kind::String) => number(out, written(raw)),
         (Scalar::Int | Scalar::Float, Kind::Boolean) => out.push(if raw == b"true" { b'1' } else { b'0' }),
-        (Scalar::Int | Scalar::Float, Kind::List | Kind::Object) => out.extend_from_slice(b"null"),
         (Scalar::Boolean, kind) => {
             let is_true = match kind {
                 Kind::String => !matches!(raw, b"\"\"" | b"\"false\""),
@@ -122,7 +121,7 @@ fn plain_prefix(text: &[u8]) -> usize {
     while let Some(chunk) = text[at..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
         // With a bit set, `<` and `>` are one byte, and so are `"` and `&`.
-        let special = equal(word | ONES * 2, b'>') | equal(word | ONES * 4, b'&') | equal(word, b'\\');
+        let special = equal(word | (ONES * 2), b'>') | equal(word | (ONES * 4), b'&') | equal(word, b'\\');
         if special != 0 {
             return at + special.trailing_zeros() as usize / 8;
         }

@@ -86,7 +86,7 @@ async fn a_catalog_has_as_many_schemas_and_keys_as_the_limits_allow_and_the_erro
     server.publish_text("schemas", &schemas(MAX_SCHEMAS + 1));
     let keys = |count| {
         let keys = (0..count - 1).map(|number| (format!("k{number}"), Value::Null));
-        let mut blob: Value = serde_json::Map::from_iter(keys).into();
+        let mut blob: Value = keys.collect::<serde_json::Map<_, _>>().into();
         blob["schema"] = json!("s");
         blob.to_string()
     };

@@ -52,7 +52,7 @@ fn recorded() -> (Server, Vec<Value>) {
     let mut server = Server::new();
     let folders: BTreeMap<String, BTreeMap<String, String>> =
         serde_json::from_str(&golden("../grpc/tests/testdata/golden/catalogs.json.gz")).unwrap();
-    let mut served = Vec::new();
+    let mut cases = Vec::new();
     for case in lines("schemas.jsonl.gz") {
         let name = case["catalog"].as_str().unwrap();
         let files: BTreeMap<_, _> = match case["files"].as_array() {
@@ -65,14 +65,14 @@ fn recorded() -> (Server, Vec<Value>) {
         // Upstream refuses two of them because they are no catalogs.
         if !matches!(name, "refused-broken" | "refused-not-an-object") {
             server.publish(name, &files);
-            served.push(case);
+            cases.push(case);
         }
     }
     // Its files were not recorded; its answers say what is in it.
     let page = |number: usize| json!({ "schema": "page", "name": format!("p{number:03}"), "n": number });
     let pages = (0..250).map(page).chain([json!({ "schema": "other", "name": "o" })]);
     server.publish_text("pages", &pages.map(|blob| blob.to_string() + "\n").collect::<String>());
-    (server, served)
+    (server, cases)
 }
 
 fn text(value: &Value) -> String {
@@ -154,8 +154,8 @@ async fn replay(server: &Server, is_served: impl Fn(&str) -> bool) -> (usize, Ve
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_recorded_request_is_answered_as_upstream_answers_it() {
-    let (server, served) = recorded();
-    let mut names: Vec<_> = served.iter().map(|case| text(&case["catalog"])).collect();
+    let (server, cases) = recorded();
+    let mut names: Vec<_> = cases.iter().map(|case| text(&case["catalog"])).collect();
     names.push("pages".to_owned());
     let (count, different) = replay(&server, |name| names.iter().any(|served| served == name)).await;
     let unexpected: Vec<_> =
@@ -244,9 +244,9 @@ fn words(sdl: &str) -> Vec<Vec<String>> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_recorded_schema_is_the_one_that_upstream_makes() {
-    let (server, served) = recorded();
+    let (server, cases) = recorded();
     let (mut different, mut equal) = (Vec::new(), 0);
-    for case in &served {
+    for case in &cases {
         let name = case["catalog"].as_str().unwrap();
         let answer = server.ask(name, INTROSPECTION).await;
         let own = sdl(&answer);

@@ -94,7 +94,7 @@ impl Answer {
     }
 }
 
-#[expect(clippy::result_large_err, reason = "the type of `ParseName`")]
+#[expect(clippy::result_large_err, clippy::unnecessary_wraps, reason = "the type of `ParseName`")]
 fn name_of(uri: &Uri) -> Result<String, Response> {
     Ok(uri.path().split('/').nth(2).unwrap().to_owned())
 }
