@@ -44,7 +44,11 @@ rust="-Ctarget-feature=+crt-static --remap-path-prefix=$PWD=catalogql"
 rust="$rust -Clink-arg=-Wl,--build-id=none -Clink-arg=-Wl,-z,pack-relative-relocs"
 # Random numbers by the system call: in a static program the crate would not find it, and open /dev/urandom.
 rust="$rust --cfg=getrandom_backend=\"linux_getrandom\""
+# Functions of the same code become one. Linkers other than Rust's for x86_64 may not know how.
+[ "$machine" != x86_64 ] || rust="$rust -Clink-arg=-Wl,--icf=all"
 c="-ffile-prefix-map=$PWD=catalogql -ffile-prefix-map=$built=target"
+# No panic comes through C.
+c="$c -fno-asynchronous-unwind-tables -fno-unwind-tables"
 for folder in "$registry"/*; do
   rust="$rust --remap-path-prefix=$folder=crates"
   c="$c -ffile-prefix-map=$folder=crates"

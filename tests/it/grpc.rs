@@ -3,9 +3,16 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
+use bytes::Bytes;
+use h2::client::{ResponseFuture, SendRequest};
 use testing::{Folders, fixed_port, grpc_tools};
+use tokio::net::TcpSocket;
+use tokio::runtime::Builder;
+use tokio::time::timeout;
 
+use crate::hostile_clients::anonymous;
 use crate::support::{ARGO, ETCD, Server, catalogql, run};
 use crate::tls::Authority;
 
@@ -97,4 +104,84 @@ fn grpc_is_not_served_in_plain_text_to_other_machines_unless_that_is_meant() {
     assert_eq!(refused.status, Some(1));
     assert!(refused.stderr.contains("cannot serve gRPC without TLS on `0.0.0.0:"), "{}", refused.stderr);
     assert!(refused.stderr.contains("--grpc-plaintext"), "{}", refused.stderr);
+}
+
+/// Connections of a client that reads nothing, each with as many calls as it may have.
+const CONNECTIONS: usize = 3;
+const CALLS: usize = 100;
+
+/// More than these calls together may cost, in bytes of memory that no file backs: half of all responses of the server, each
+/// with what HTTP/2 keeps unsent and the buffers that its messages are written to.
+const MEMORY: u64 = (grpc::LARGE_RESPONSES as u64 / 2) << 18;
+
+/// Shorter than the server's patience with clients that accept nothing.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[test]
+fn who_reads_nothing_holds_little_memory_and_keeps_nobody_else_waiting() {
+    let (folders, address) = (Folders::new(), free());
+    let versions: Vec<_> = (0..4_000).map(|version| format!("v{version}.0.0")).collect();
+    folders.catalog("large", &format!("package etcd default=alpha\n channel alpha: {}", versions.join(" <- ")));
+    let server = Server::start(&folders, &["--grpc", &address, &folders.text("large")]);
+    let [reads, sleeps] = [(), ()].map(|()| Builder::new_current_thread().enable_all().build().unwrap());
+    let count = || {
+        let counting = async { count_bundles(connect(&address, [127, 0, 0, 2], 1 << 16).await).await };
+        reads.block_on(async { timeout(PATIENCE, counting).await.expect("others are answered") })
+    };
+    assert_eq!(count(), versions.len());
+    let before = anonymous(&server);
+    // Windows for everything, but nothing is read of the sockets any more once the first calls are answered.
+    let unread = sleeps.block_on(async {
+        let mut clients = Vec::new();
+        for _ in 0..CONNECTIONS {
+            let mut client = connect(&address, [127, 0, 0, 1], 1 << 30).await;
+            clients.push(((0..CALLS).map(|_| list_bundles(&mut client)).collect::<Vec<_>>(), client));
+        }
+        let first = clients[0].0.remove(0).await.expect("it answers");
+        (clients, first)
+    });
+    assert_eq!(count(), versions.len());
+    let grown = anonymous(&server).saturating_sub(before);
+    assert!(grown < MEMORY, "{} KiB more", grown >> 10);
+    drop(unread);
+}
+
+/// A connection from this address, whose streams have windows of so many bytes.
+async fn connect(address: &str, from: [u8; 4], window: u32) -> SendRequest<Bytes> {
+    let socket = TcpSocket::new_v4().expect("there are sockets");
+    socket.bind(SocketAddr::from((from, 0))).expect("every address of the loopback network is there");
+    let stream = socket.connect(address.parse().unwrap()).await.expect("it listens");
+    let mut client = h2::client::Builder::new();
+    client.initial_window_size(window).initial_connection_window_size(window);
+    let (requests, connection) = client.handshake(stream).await.expect("it speaks HTTP/2");
+    tokio::spawn(connection);
+    requests.ready().await.expect("it takes requests")
+}
+
+/// Asks for all bundles; the message of the call is empty.
+fn list_bundles(client: &mut SendRequest<Bytes>) -> ResponseFuture {
+    let request = http::Request::post("http://localhost/api.Registry/ListBundles")
+        .header("content-type", "application/grpc")
+        .header("te", "trailers");
+    let (response, mut message) = client.send_request(request.body(()).unwrap(), false).expect("it takes requests");
+    message.send_data(Bytes::from_static(&[0; 5]), true).expect("it takes messages");
+    response
+}
+
+/// Messages that a stream of bundles has.
+async fn count_bundles(mut client: SendRequest<Bytes>) -> usize {
+    let mut stream = list_bundles(&mut client).await.expect("it answers").into_body();
+    let mut text = Vec::new();
+    while let Some(data) = stream.data().await {
+        let data = data.expect("the stream is whole");
+        stream.flow_control().release_capacity(data.len()).expect("it was received");
+        text.extend_from_slice(&data);
+    }
+    let (mut messages, mut rest) = (0, text.as_slice());
+    while let Some((head, after)) = rest.split_first_chunk::<5>() {
+        let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
+        rest = &after[usize::try_from(length).unwrap()..];
+        messages += 1;
+    }
+    messages
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
 
+mod alpha_graphql;
 mod authors;
 mod bad_input;
 mod bad_queries;

@@ -4,7 +4,7 @@ mod collector;
 mod process;
 
 pub(crate) use collector::{Collector, ReceivedSpan};
-pub(crate) use process::{Output, Server, catalogql, get, graphql, run};
+pub(crate) use process::{Output, Server, catalogql, get, graphql, graphql_at, run};
 pub(crate) use testing::fixture::lines;
 pub(crate) use testing::{
     Archive, CONFIGS, CONFIGS_LABEL, Folders, HttpResponse, Layout, MediaTypes, Proxy, ProxyAction, RecordedRequest,

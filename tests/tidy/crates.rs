@@ -26,7 +26,7 @@ const ALLOWED: [(&str, &[&str]); 26] = [
     ("alpha-graphql", &["fbc", "graphql", "http-facts", "metrics", "serving"]),
     ("catalogd-http", &["fbc", "http-facts", "serving"]),
     ("kube-api", &["fbc", "http-facts", "serving"]),
-    ("grpc", &["fbc", "metrics", "serving"]),
+    ("grpc", &["fbc", "http-facts", "metrics", "serving"]),
     ("edit-http", &["edit", "fbc", "http-facts"]),
     ("pages", &["http-facts"]),
     ("printing", &["drawing"]),

@@ -8,8 +8,8 @@ use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use futures_util::{Stream, StreamExt as _, stream};
+use http_facts::peer::Peer;
 use serving::Catalogs;
-use tokio::sync::OwnedSemaphorePermit;
 use tonic::codec::CompressionEncoding;
 use tonic::server::Grpc as Server;
 use tonic::{Code, Status, Streaming};
@@ -21,6 +21,7 @@ use crate::message::Message;
 use crate::metrics::Call;
 use crate::reflection::{Reflection, SERVICES};
 use crate::registry::{Messages, Registry};
+use crate::turns::Turn;
 use crate::wire::Request;
 use crate::{Grpc, MAX_REQUEST_BYTES, STREAM_TIME};
 
@@ -58,6 +59,7 @@ struct Context {
     catalogs: Catalogs,
     choice: Choice,
     call: Call,
+    peer: Peer,
     is_experimental: bool,
 }
 
@@ -71,9 +73,10 @@ pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> R
         }
     };
     let catalogs = request.extensions().get().unwrap_or(&grpc.catalogs).clone();
+    let peer = request.extensions().get().copied().unwrap_or_default();
     let choice = Choice::new(grpc.catalog.as_deref(), request.headers(), request.uri());
     let is_experimental = request.headers().get(EXPERIMENTAL).is_some_and(|value| value == "true");
-    let context = Arc::new(Context { grpc, catalogs, choice, call, is_experimental });
+    let context = Arc::new(Context { grpc, catalogs, choice, call, peer, is_experimental });
     let mut server = Server::new(Codec)
         .accept_compressed(CompressionEncoding::Gzip)
         .send_compressed(CompressionEncoding::Gzip)
@@ -139,13 +142,13 @@ impl Context {
         let registry = Registry { served, bundles };
         drop(snapshot);
         if self.call.is_search() {
-            let turn = self.grpc.turn(&self.grpc.searches).await;
+            let turn = self.grpc.searches.take(self.peer).await;
             let (call, found) = (self.call, tokio::task::spawn_blocking);
             let messages = found(move || find(call, &registry, &request)).await;
             drop(turn);
             return Ok(in_time(messages.map_err(|error| Status::internal(error.to_string()))??, None));
         }
-        let turn = if self.call.is_large() { Some(self.grpc.turn(&self.grpc.large).await) } else { None };
+        let turn = if self.call.is_large() { Some(self.grpc.large.take(self.peer).await) } else { None };
         Ok(in_time(find(self.call, &registry, &request)?, turn))
     }
 }
@@ -168,12 +171,12 @@ fn find(call: Call, registry: &Registry, request: &Request) -> Result<Messages, 
     }
 }
 
-/// Makes a stream of messages, which ends with an error where a client takes too long for it. It keeps the permit until then.
-fn in_time(messages: Messages, permit: Option<OwnedSemaphorePermit>) -> Answers {
+/// Makes a stream of messages, which ends with an error where a client takes too long for it. It keeps its turn until then.
+fn in_time(messages: Messages, turn: Option<Turn>) -> Answers {
     let begun = Instant::now();
     stream::iter(messages)
         .map(move |message| {
-            let _held = &permit;
+            let _held = &turn;
             if begun.elapsed() < STREAM_TIME {
                 return Ok(message);
             }

@@ -19,6 +19,7 @@ mod message;
 mod metrics;
 mod reflection;
 mod registry;
+mod turns;
 mod wire;
 
 use std::sync::Arc;
@@ -26,9 +27,9 @@ use std::time::Duration;
 
 use axum::Router;
 use serving::Catalogs;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use registry::BundleCache;
+use turns::Turns;
 
 pub use calls::Refusal;
 pub use choice::CATALOG_METADATA;
@@ -38,14 +39,14 @@ pub use metrics::{Call, GrpcMetrics, Outcome};
 /// Maximum size in bytes of a request message: a name of each kind, and room to spare.
 pub const MAX_REQUEST_BYTES: usize = 64 * 1024;
 
-/// Maximum number of responses with bundles or blobs that are being sent; further calls wait. Each may hold one bundle with
-/// all its manifests.
+/// Maximum number of responses with bundles or blobs that are being sent, half of them to one peer; further calls wait. Each
+/// may hold one bundle with all its manifests.
 pub const LARGE_RESPONSES: usize = 256;
 
 /// Maximum number of bytes of encoded bundles that are cached.
 pub const CACHED_BUNDLE_BYTES: usize = 2 * 1024 * 1024;
 
-/// Maximum number of searches through a catalog at a time; further ones wait.
+/// Maximum number of searches through a catalog at a time, half of them for one peer; further ones wait.
 pub const SEARCHES: usize = 2;
 
 /// Time in which a client must have taken a response.
@@ -57,8 +58,8 @@ pub struct Grpc {
     catalogs: Catalogs,
     /// The catalog that all calls are about; `None` where they say so.
     catalog: Option<Arc<str>>,
-    large: Arc<Semaphore>,
-    searches: Arc<Semaphore>,
+    large: Turns,
+    searches: Turns,
     bundles: Arc<BundleCache>,
     metrics: Arc<GrpcMetrics>,
 }
@@ -69,8 +70,8 @@ impl Grpc {
         Self {
             catalogs,
             catalog: None,
-            large: Arc::new(Semaphore::new(LARGE_RESPONSES)),
-            searches: Arc::new(Semaphore::new(SEARCHES)),
+            large: Turns::new(LARGE_RESPONSES),
+            searches: Turns::new(SEARCHES),
             bundles: Arc::new(BundleCache::new(usize::MAX, CACHED_BUNDLE_BYTES)),
             metrics: Arc::default(),
         }
@@ -95,10 +96,5 @@ impl Grpc {
     /// Returns whether a path shows what depends on catalogs: all but reflection.
     pub fn shows_catalogs(path: &str) -> bool {
         !path.starts_with("/grpc.reflection.")
-    }
-
-    /// Waits for a permit.
-    async fn turn(&self, permits: &Arc<Semaphore>) -> OwnedSemaphorePermit {
-        Arc::clone(permits).acquire_owned().await.expect("nobody closes the semaphore")
     }
 }

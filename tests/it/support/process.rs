@@ -134,8 +134,14 @@ impl Drop for Server {
 
 /// Asks a GraphQL query and gives the body of the answer.
 pub(crate) fn graphql(address: SocketAddr, query: &str) -> String {
+    graphql_at(address, "/graphql", query)
+}
+
+/// As [`graphql`], of another endpoint.
+pub(crate) fn graphql_at(address: SocketAddr, path: &str, query: &str) -> String {
     let body = serde_json::json!({ "query": query }).to_string();
-    let head = "POST /graphql HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json";
+    let head =
+        format!("POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json");
     let (status, body) = exchange(address, &format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
     assert_eq!(status, 200, "{body}");
     body
