@@ -44,7 +44,7 @@ const VIEWS = [
   { name: "solve", search: "?resolve=1&olm=v0&name=nightjar&channel=stable&in=example" },
   { name: "solve-conflict", search: `?resolve=1&olm=v0&name=nightjar&channel=stable&in=example&installed=${OLD}` },
   { name: "solve-upgrade", search: `?resolve=1&olm=v0&name=quillstore&in=example&installed=${OLD}`, act: openDetails },
-  { name: "solve-nothing", search: "?resolve=1&olm=v0&name=quillstore&in=example&installed=quillstore.v1.4.0" },
+  { name: "solve-nothing", search: "?resolve=1&olm=v0&name=quillstore&channel=stable&in=example&installed=quillstore.v1.4.0" },
   { name: "solve-refused", search: "?resolve=1&olm=v0&name=broken&in=none" },
   { name: "solve-hostile", search: "?resolve=1&olm=v0&name=hostile-operator&in=hostile" },
   { name: "api-unknown", search: "?api=example.com/None" },

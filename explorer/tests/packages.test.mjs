@@ -254,8 +254,8 @@ test("a contradiction has its reasons, and one of the ways out of it", async () 
     "quillstore.v1.0.0 is installed and not kept up to date.",
     "subscription nightjar exists.",
     "nightjar can be nightjar.v0.9.0, nightjar.v0.8.0.",
-    "nightjar.v0.9.0 requires an operator with package: quillstore and with version in range: >=1.2.1 <2.0.0; only these meet that: quillstore.v1.4.0, quillstore.v1.2.1, quillstore.v2.0.0-rc.1.",
-    "nightjar.v0.8.0 requires an operator with package: quillstore and with version in range: >=1.1.0 <2.0.0; only these meet that: quillstore.v1.4.0, quillstore.v1.2.1, quillstore.v1.1.0, quillstore.v2.0.0-rc.1.",
+    "nightjar.v0.9.0 requires the package quillstore, 1.2.1 or newer, before 2.0.0; only these meet that: quillstore.v1.4.0, quillstore.v1.2.1, quillstore.v2.0.0-rc.1.",
+    "nightjar.v0.8.0 requires the package quillstore, 1.1.0 or newer, before 2.0.0; only these meet that: quillstore.v1.4.0, quillstore.v1.2.1, quillstore.v1.1.0, quillstore.v2.0.0-rc.1.",
     "Only one bundle of a package can be installed: quillstore.v1.4.0, quillstore.v1.2.1, quillstore.v2.0.0-rc.1, quillstore.v1.1.0.",
   ]);
   await page.getByRole("link", { name: "As if nothing were installed" }).click();

@@ -45,6 +45,7 @@ test("text and shapes can be told from what is behind them in both themes", () =
     ...["danger", "warning", "success", "info"].map((name) => ({ name: "text", behind: `${name}-surface`, least: 4.5 })),
     { name: "text", behind: "selected", least: 4.5 },
     { name: "subtle", behind: "selected", least: 4.5 },
+    { name: "subtle", behind: "line", least: 4.5 },
     { name: "accent-text", behind: "accent", least: 4.5 },
     ...["page", "surface"].flatMap((behind) => ["edge", "focus", "accent", "lane-1", "lane-2", "lane-3", "lane-4", "lane-5", "lane-6"].map((name) => ({ name, behind, least: 3 }))),
   ];

@@ -4,7 +4,7 @@ import "./catalogs.css";
 
 import { type CatalogAddress, Heading, Link } from "../address";
 import { Catalog, type CatalogData } from "../generated/documents";
-import { Day, Digest, Empty, OpenInPlayground, Result } from "../parts";
+import { Day, Digest, Empty, OpenInPlayground, Result, Table } from "../parts";
 import { ago, counted, number } from "../parts/format";
 import { useQuery } from "../use-query";
 import { Problems } from "./problems";
@@ -24,6 +24,8 @@ export default function CatalogPage({ address }: { address: CatalogAddress }) {
       </nav>
       <div class="title-row">
         <Heading title={catalog?.displayName ?? name} />
+        {catalog && catalog.displayName !== name && <code>{name}</code>}
+        {catalog?.publisher && <span class="publisher">by {catalog.publisher}</span>}
         {catalog && (
           <Link class="button" to={inCatalog(name)}>
             {counted(catalog.packageCount, "package")}
@@ -78,28 +80,16 @@ function Schemas({ schemas }: Pick<Shown, "schemas">) {
   return (
     <section class="card" aria-label="Blobs">
       <h2>Blobs</h2>
-      <div class="scrolling">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Schema</th>
-            <th scope="col" class="number">
-              Blobs
-            </th>
+      <Table heads={["Schema", { text: "Blobs", class: "number" }]}>
+        {schemas.map(({ schema, count }) => (
+          <tr key={schema}>
+            <td>
+              <code>{schema}</code>
+            </td>
+            <td class="number">{number(count)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {schemas.map(({ schema, count }) => (
-            <tr key={schema}>
-              <td>
-                <code>{schema}</code>
-              </td>
-              <td class="number">{number(count)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      </div>
+        ))}
+      </Table>
     </section>
   );
 }

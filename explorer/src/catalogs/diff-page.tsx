@@ -109,7 +109,7 @@ function Comparison({ variables }: { variables: Compared }) {
           );
         }
         if (diff.packages.length === 0) return <Empty title="The contents are equal" />;
-        return <Table diff={diff} variables={variables} />;
+        return <Packages diff={diff} variables={variables} />;
       }}
     </Result>
   );
@@ -118,7 +118,7 @@ function Comparison({ variables }: { variables: Compared }) {
 /** So many packages are shown until somebody wants to see them all. */
 const SHORT = 200;
 
-function Table({ diff, variables }: { diff: Differences; variables: Compared }) {
+function Packages({ diff, variables }: { diff: Differences; variables: Compared }) {
   const [isLong, setLong] = useState(false);
   const shown = isLong ? diff.packages : diff.packages.slice(0, SHORT);
   return (

@@ -1,15 +1,11 @@
-// The problems of a catalog, page after page.
-
-import { useState } from "preact/hooks";
+// The problems of a catalog.
 
 import { type CatalogAddress, Link } from "../address";
-import { Problems as Document, type ProblemSeverity } from "../generated/documents";
-import { Loading, OpenInPlayground, ProblemList, Result } from "../parts";
+import { Problems as Document } from "../generated/Problems";
+import type { ProblemSeverity } from "../generated/types";
+import { OpenInPlayground } from "../parts";
 import { counted } from "../parts/format";
-import { useQuery } from "../use-query";
-
-/** Problems of one page. */
-const PAGE_SIZE = 100;
+import { ProblemList, problemVariables } from "./problem-list";
 
 export interface ProblemsProps {
   address: CatalogAddress;
@@ -18,7 +14,6 @@ export interface ProblemsProps {
 
 export function Problems({ address, counts }: ProblemsProps) {
   const total = counts.reduce((sum, { count }) => sum + count, 0);
-  const variables = variablesOf(address);
   const errors = counts.find(({ severity }) => severity === "ERROR")?.count ?? 0;
   return (
     <section class="card wide" aria-labelledby="problems">
@@ -34,45 +29,9 @@ export function Problems({ address, counts }: ProblemsProps) {
             Show those of all packages
           </Link>
         )}
-        {total > 0 && <OpenInPlayground document={Document} variables={variables} />}
+        {total > 0 && <OpenInPlayground document={Document} variables={problemVariables(address)} />}
       </div>
-      {total > 0 ? <Page address={address} /> : <p>Nothing is wrong in this catalog.</p>}
+      {total > 0 ? <ProblemList of={address} /> : <p>Nothing is wrong in this catalog.</p>}
     </section>
-  );
-}
-
-function variablesOf({ catalog, package: name, severity }: CatalogAddress, after?: string) {
-  return {
-    catalog,
-    ...(name && { package: name }),
-    ...(severity && { severity: "ERROR" as const }),
-    first: PAGE_SIZE,
-    ...(after && { after }),
-  };
-}
-
-function Page({ address, after }: { address: CatalogAddress; after?: string }) {
-  const [hasMore, setMore] = useState(false);
-  const variables = variablesOf(address, after);
-  const result = useQuery(Document, variables);
-  return (
-    <Result of={result} document={Document} variables={variables} loading={<Loading />}>
-      {({ catalog }) => (
-        <>
-          <ProblemList catalog={address.catalog} problems={catalog?.problems?.nodes ?? []} />
-          {catalog?.problems?.pageInfo.hasNextPage &&
-            catalog.problems.pageInfo.endCursor &&
-            (hasMore ? (
-              <Page address={address} after={catalog.problems.pageInfo.endCursor} />
-            ) : (
-              <p>
-                <button type="button" onClick={() => setMore(true)}>
-                  Show more
-                </button>
-              </p>
-            ))}
-        </>
-      )}
-    </Result>
   );
 }

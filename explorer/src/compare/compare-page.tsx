@@ -3,13 +3,13 @@
 import "../package/package.css";
 import "./compare.css";
 
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment, type VNode } from "preact";
 
 import { type CompareAddress, Heading, Link, navigate } from "../address";
 import { Compare, type CompareData } from "../generated/Compare";
 import type { Compared, Metadata } from "../generated/types";
 import { versionLabel } from "../package/chooser";
-import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground } from "../parts";
+import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground, Table } from "../parts";
 import { counted, day, installMode, level } from "../parts/format";
 import { useQuery } from "../use-query";
 import { diffLines } from "./lines";
@@ -205,41 +205,30 @@ function FactTable({ from, to, rows }: { from: Compared; to: Compared; rows: rea
   const same = rows.filter(([, before, after]) => before === after);
   return (
     <>
-      <table class="compared">
-        <thead>
-          <tr>
-            <th scope="col">
-              <span class="unseen">Fact</span>
-            </th>
-            <th scope="col">{from.version ?? from.name}</th>
-            <th scope="col">{to.version ?? to.name}</th>
+      <Table class="compared" heads={[{ text: "Fact", isUnseen: true }, from.version ?? from.name, to.version ?? to.name]}>
+        {changed.map(([term, before, after]) => (
+          <tr key={term}>
+            <th scope="row">{term}</th>
+            <td>
+              <bdi>{before || "–"}</bdi>
+            </td>
+            <td>
+              <bdi>{after || "–"}</bdi>
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {changed.map(([term, before, after]) => (
-            <tr key={term}>
-              <th scope="row">{term}</th>
-              <td>
-                <bdi>{before || "–"}</bdi>
-              </td>
-              <td>
-                <bdi>{after || "–"}</bdi>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
       {same.length > 0 && (
         <details>
           <summary>{counted(same.length, "fact")} without a difference</summary>
           <dl class="facts">
             {same.map(([term, value]) => (
-              <>
+              <Fragment key={term}>
                 <dt>{term}</dt>
                 <dd>
                   <bdi>{value}</bdi>
                 </dd>
-              </>
+              </Fragment>
             ))}
           </dl>
         </details>
@@ -254,19 +243,20 @@ function Changes({ title, changes }: { title: string; changes: ListChanges }) {
   return (
     <section class="card stack">
       <h2>{title}</h2>
-      {added.length + removed.length === 0 && <p class="subtle">No difference.</p>}
-      <ul role="list" class="compared-changes" hidden={added.length + removed.length === 0}>
-        {removed.map((item) => (
-          <Change key={`- ${item}`} kind="removed">
-            {item}
-          </Change>
-        ))}
-        {added.map((item) => (
-          <Change key={`+ ${item}`} kind="added">
-            {item}
-          </Change>
-        ))}
-      </ul>
+      <Differences none="No difference.">
+        {[
+          ...removed.map((item) => (
+            <Change key={`- ${item}`} kind="removed">
+              {item}
+            </Change>
+          )),
+          ...added.map((item) => (
+            <Change key={`+ ${item}`} kind="added">
+              {item}
+            </Change>
+          )),
+        ]}
+      </Differences>
       {same.length > 0 && (
         <details>
           <summary>{counted(same.length, "item")} in both</summary>
@@ -280,6 +270,16 @@ function Changes({ title, changes }: { title: string; changes: ListChanges }) {
         </details>
       )}
     </section>
+  );
+}
+
+/** What differs, or that nothing does. */
+function Differences({ none, children }: { none: string; children: VNode[] }) {
+  if (children.length === 0) return <p class="subtle">{none}</p>;
+  return (
+    <ul role="list" class="compared-changes">
+      {children}
+    </ul>
   );
 }
 
@@ -302,8 +302,7 @@ function Images({ from, to }: { from: Compared; to: Compared }) {
   return (
     <section class="card stack">
       <h2>Images</h2>
-      {differing.length === 0 && <p class="subtle">No difference in {counted(changes.length, "image")}.</p>}
-      <ul role="list" class="compared-changes" hidden={differing.length === 0}>
+      <Differences none={`No difference in ${counted(changes.length, "image")}.`}>
         {differing.map(({ repository, before, after }) => (
           <Change key={repository} kind={before.length === 0 ? "added" : after.length === 0 ? "removed" : "changed"}>
             <code>{repository}</code>
@@ -314,7 +313,7 @@ function Images({ from, to }: { from: Compared; to: Compared }) {
             </span>
           </Change>
         ))}
-      </ul>
+      </Differences>
       {differing.length > 0 && differing.length < changes.length && (
         <p class="subtle">{counted(changes.length - differing.length, "image")} in both.</p>
       )}
@@ -329,8 +328,7 @@ function Properties({ from, to }: { from: Compared; to: Compared }) {
   return (
     <section class="card stack">
       <h2>Properties by type</h2>
-      {differing.length === 0 && <p class="subtle">As many of each type.</p>}
-      <ul role="list" class="compared-changes" hidden={differing.length === 0}>
+      <Differences none="As many of each type.">
         {differing.map((type) => (
           <Change key={type} kind={!before.has(type) ? "added" : !after.has(type) ? "removed" : "changed"}>
             <code>{type}</code>
@@ -339,7 +337,7 @@ function Properties({ from, to }: { from: Compared; to: Compared }) {
             </span>
           </Change>
         ))}
-      </ul>
+      </Differences>
     </section>
   );
 }

@@ -10,7 +10,7 @@ import type { Upgrades } from "./upgrades";
 export const MAX_COLUMNS = 12;
 
 /** Number of colours of lanes. Names stand beside them, so that no colour alone tells channels apart. */
-export const COLOURS = 6;
+const COLOURS = 6;
 
 export interface Lane {
   /** Index of the channel. */

@@ -2,19 +2,13 @@
 
 import { Link, remember } from "../address";
 import { Deprecated, FirstOf } from "../parts";
-import { counted } from "../parts/format";
+import { counted, reasonText } from "../parts/format";
+import { Glyph } from "../parts/glyph";
 import type { GraphVersion, Selection } from "./graph";
-import type { Reason, Step, Upgrades } from "./upgrades";
+import type { Step, Upgrades } from "./upgrades";
 
 /** Steps that are listed at once; the others open on demand. */
 const SHOWN_STEPS = 8;
-
-const REASONS: Record<Reason, string> = {
-  replaces: "replaces it",
-  skips: "skips it",
-  range: "skip range",
-  version: "same version",
-};
 
 interface SelectedProps {
   catalog: string;
@@ -50,9 +44,14 @@ function One({ catalog, packageName, upgrades, selection, onSelect, row }: Selec
   const isMarked = selection.marked === name;
   return (
     <>
-      <h2>
-        <bdi>{bundle?.version ?? name}</bdi>
-      </h2>
+      <header>
+        <h2>
+          <bdi>{bundle?.version ?? name}</bdi>
+        </h2>
+        <button type="button" class="plain" aria-label="Clear the selection" title="Clear the selection (Esc)" onClick={() => onSelect({})}>
+          <Glyph name="close" />
+        </button>
+      </header>
       <p class="subtle">
         <bdi>{name}</bdi>
       </p>
@@ -160,7 +159,7 @@ function Steps({ title, none, steps, upgrades, onSelect }: StepsProps) {
             <button type="button" class="plain link" onClick={() => onSelect({ current: name })}>
               <bdi>{bundle?.version ?? name}</bdi>
             </button>
-            <span class="subtle">{reasons.map((reason) => REASONS[reason]).join(", ")}</span>
+            <span class="subtle">{reasonText(reasons)}</span>
           </li>
         );
       })}

@@ -4,6 +4,8 @@
 // An edge by a skip range is never stored: a package with a range in each of n entries has up to n² of them. Ranges
 // stay runs of rows, and the rows are the versions in order.
 
+import type { UpdateReason } from "../generated/types";
+
 /** A channel with its entries, as the API gives it. */
 export interface Channel {
   name: string;
@@ -59,15 +61,15 @@ interface Span {
   channel: number;
 }
 
-/** A step from one row to another, and why it is allowed. */
+/**
+ * A step from one row to another, and why it is allowed. Without a reason both have the same version, between which the
+ * controller of OLM v1 needs no entry.
+ */
 export interface Step {
   row: number;
-  reasons: Reason[];
+  reasons: UpdateReason[];
   channels: number[];
 }
-
-/** `version`: both have the same version, between which the controller of OLM v1 needs no entry. */
-export type Reason = "replaces" | "skips" | "range" | "version";
 
 export class Upgrades<V extends Version = Version> {
   readonly channels: readonly Channel[];
@@ -116,13 +118,13 @@ export class Upgrades<V extends Version = Version> {
     const steps = new Map<number, Step>();
     if (!this.rows[row]!.bundle) return [];
     for (const { channel, entry } of this.rows[row]!.entries) {
-      if (entry.replaces !== null) this.addStep(steps, this.places.get(entry.replaces), row, "replaces", channel);
-      for (const name of entry.skips) this.addStep(steps, this.places.get(name), row, "skips", channel);
+      if (entry.replaces !== null) this.addStep(steps, this.places.get(entry.replaces), row, "REPLACES", channel);
+      for (const name of entry.skips) this.addStep(steps, this.places.get(name), row, "SKIPS", channel);
     }
     for (const { from, to, channel } of this.spans[row]!) {
       for (let at = from; at <= to; at++) {
         // What the catalog does not have has no version, so no range contains it.
-        if (this.rows[at]!.bundle) this.addStep(steps, at, row, "range", channel);
+        if (this.rows[at]!.bundle) this.addStep(steps, at, row, "SKIP_RANGE", channel);
       }
     }
     this.addTwins(steps, row);
@@ -136,12 +138,12 @@ export class Upgrades<V extends Version = Version> {
     this.rows.forEach((target, at) => {
       if (!target.bundle) return;
       for (const { channel, entry } of target.entries) {
-        if (entry.replaces === name) this.addStep(steps, at, row, "replaces", channel);
-        if (entry.skips.includes(name)) this.addStep(steps, at, row, "skips", channel);
+        if (entry.replaces === name) this.addStep(steps, at, row, "REPLACES", channel);
+        if (entry.skips.includes(name)) this.addStep(steps, at, row, "SKIPS", channel);
       }
       if (!bundle) return;
       for (const span of this.spans[at]!) {
-        if (span.from <= row && row <= span.to) this.addStep(steps, at, row, "range", span.channel);
+        if (span.from <= row && row <= span.to) this.addStep(steps, at, row, "SKIP_RANGE", span.channel);
       }
     });
     this.addTwins(steps, row);
@@ -154,11 +156,11 @@ export class Upgrades<V extends Version = Version> {
 
   private addTwins(steps: Map<number, Step>, row: number) {
     for (const at of this.twinsOf(row)) {
-      if (at !== row && !steps.has(at)) steps.set(at, { row: at, reasons: ["version"], channels: [] });
+      if (at !== row && !steps.has(at)) steps.set(at, { row: at, reasons: [], channels: [] });
     }
   }
 
-  private addStep(steps: Map<number, Step>, at: number | undefined, self: number, reason: Reason, channel: number) {
+  private addStep(steps: Map<number, Step>, at: number | undefined, self: number, reason: UpdateReason, channel: number) {
     if (at === undefined || at === self) return;
     const step = steps.get(at);
     if (!step) return void steps.set(at, { row: at, reasons: [reason], channels: [channel] });

@@ -44,7 +44,7 @@ export function ListPage({ address }: { address: ListAddress }) {
         <div class="summary-row">
           <p role="status">{found && counted(found.totalCount, "package")}</p>
           <Chips chips={chips} address={address} />
-          <OpenInPlayground document={Packages} variables={variables} />
+          {!result.error && <OpenInPlayground document={Packages} variables={variables} />}
         </div>
         {result.error && <Failure error={result.error} retry={result.retry} document={Packages} variables={variables} />}
         {found ? <Matches address={address} found={found} stale={result.stale} /> : !result.error && <Loading class="tiles" boxes={12} />}

@@ -22,7 +22,7 @@ const MAX_OPENERS = 800;
 const TOO_MANY_MARKERS = /^(?:[ \t]*(?:[-*+>]|\d+[.)])){100}/m;
 
 /** `level` is that of its highest headings: one below that of the heading above it. */
-export function Markdown({ text, level = 3 }: { text: string; level?: number }) {
+export function Markdown({ text, level }: { text: string; level: number }) {
   const content = useMemo(() => toNodes(text, level), [text, level]);
   return <div class="markdown">{content}</div>;
 }

@@ -14,7 +14,7 @@ export function WebLink({ href, children }: { href: string; children: ComponentC
 }
 
 /** The URL where it is one that a page may link to; nothing of another scheme, and nothing relative to this page. */
-export function safeUrl(href: string): string | undefined {
+function safeUrl(href: string): string | undefined {
   if (!URL.canParse(href)) return undefined;
   const url = new URL(href);
   return ["http:", "https:", "mailto:"].includes(url.protocol) ? url.href : undefined;

@@ -7,7 +7,7 @@ import { useState } from "preact/hooks";
 import { type ApiAddress, Heading, Link } from "../address";
 import { Api, type ApiData } from "../generated/Api";
 import { Deprecated, Empty, Icon, OpenInPlayground, Result } from "../parts";
-import { counted } from "../parts/format";
+import { counted, number } from "../parts/format";
 import { useQuery } from "../use-query";
 
 type Page = NonNullable<ApiData["providers"]>;
@@ -75,9 +75,9 @@ function Bundles({ title, none, page, api }: BundlesProps) {
           </li>
         ))}
       </ul>
-      {page?.pageInfo.hasNextPage && (
+      {page && page.nodes.length < page.totalCount && (
         <p>
-          The first {page.nodes.length} of {counted(page.totalCount, "version")} are shown.
+          The first {number(page.nodes.length)} of {counted(page.totalCount, "version")} are shown.
         </p>
       )}
     </section>

@@ -5,21 +5,8 @@ import type { BundleDetails } from "../generated/types";
 import { Markdown } from "../markdown/markdown";
 import { counted } from "../parts/format";
 import { rangeInWords } from "../compare/range";
+import { ApiLink } from "./api-link";
 import { RequiredByList } from "./required-by";
-
-interface ApiLinkProps {
-  group: string;
-  version: string;
-  kind: string;
-}
-
-export function ApiLink({ group, version, kind }: ApiLinkProps) {
-  return (
-    <Link to={{ page: "api", group, kind }} title={`${kind}.${version}.${group}`}>
-      <bdi>{kind}</bdi>
-    </Link>
-  );
-}
 
 export function ProvidedApis({ bundle }: { bundle: BundleDetails }) {
   const { providedApis, metadata } = bundle;

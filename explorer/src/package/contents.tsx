@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { BundleContents } from "../generated/BundleContents";
 import { BundleProperties } from "../generated/BundleProperties";
-import { Copy, Empty, OpenInPlayground, Result, Table } from "../parts";
+import { Copy, Empty, OpenInPlayground, Result } from "../parts";
 import { counted } from "../parts/format";
 import { imageList } from "../snippets/snippets";
 import { useQuery } from "../use-query";
@@ -67,18 +67,14 @@ function Images({ image, related }: { image: string; related: readonly { name: s
         </h2>
         <Copy text={imageList([...names.keys()])} label={`Copy ${counted(names.size, "image")}`} />
       </div>
-      <Table heads={["Image", "Name"]}>
+      <ul role="list" class="images">
         {[...names].map(([image, uses]) => (
-          <tr key={image}>
-            <td>
-              <ImageName image={image} />
-            </td>
-            <td>
-              <bdi>{uses.join(", ")}</bdi>
-            </td>
-          </tr>
+          <li key={image}>
+            <ImageName image={image} />
+            <bdi class="names">{uses.join(", ")}</bdi>
+          </li>
         ))}
-      </Table>
+      </ul>
     </section>
   );
 }

@@ -17,9 +17,10 @@ import { Contents } from "./contents";
 import { Facts } from "./facts";
 import { InstallSnippets } from "../snippets/install";
 import { InCatalogs } from "./in-catalogs";
-import { Problems } from "./problems";
+import { problemCount, Problems } from "./problems";
 import { loadGraph, Updates } from "./updates";
 import { useVersions, type Versions } from "./use-versions";
+import { packageVariables } from "./variables";
 import { VersionTable } from "./versions";
 
 export type FoundPackage = NonNullable<PackageData["package"]>;
@@ -43,14 +44,12 @@ export default function PackagePage({ address }: { address: PackageAddress }) {
 }
 
 function InCatalog({ address }: Pick<TabProps, "address">) {
-  const { catalog, channel, version, package: name } = address;
-  const isChosen = channel !== undefined || version !== undefined;
-  const variables = { catalog, package: name, isChosen, channels: channel ? [channel] : [], version: version ?? null };
+  const variables = packageVariables(address);
   const result = useQuery(Package, variables);
   const found = result.data?.package ?? undefined;
   const tab = address.tab ?? "overview";
   // Asked for at the same time as the package.
-  const versions = useVersions(catalog, name, { skip: tab !== "updates" && tab !== "versions" });
+  const versions = useVersions(address.catalog, address.package, { skip: tab !== "updates" && tab !== "versions" });
   if (tab === "updates") loadGraph().catch(() => undefined);
   const bundle = found?.chosen?.nodes[0] ?? found?.latest ?? undefined;
   return (
@@ -76,9 +75,8 @@ function InCatalog({ address }: Pick<TabProps, "address">) {
 
 function Tab({ address, found, bundle, versions }: TabProps) {
   const { channel, version, tab = "overview" } = address;
-  const isChosen = channel !== undefined || version !== undefined;
   const Shown = TABS[tab];
-  if (!isChosen || bundle || !CHOOSING.includes(tab)) {
+  if (bundle || (!channel && !version) || !CHOOSING.includes(tab)) {
     return <Shown address={address} found={found} bundle={bundle} versions={versions} />;
   }
   return (
@@ -116,7 +114,7 @@ const TITLES: Record<PackageTab, string> = {
 };
 
 function tabs(address: TabProps["address"], found: FoundPackage) {
-  const problems = found.problemCounts.reduce((sum, { count }) => sum + count, 0);
+  const problems = problemCount(found);
   const shown = PACKAGE_TABS.filter((tab) => tab !== "problems" || problems > 0 || address.tab === "problems");
   return shown.map((tab) => ({
     id: tab,
@@ -148,7 +146,7 @@ function NoPackage({ result, address }: { result: QueryState<PackageData>; addre
 function Head({ address, found, bundle }: Partial<HeadProps> & Pick<HeadProps, "address">) {
   const title = found?.displayName ?? address.package;
   const metadata = bundle?.metadata ?? found?.metadata;
-  const problems = found?.problemCounts.reduce((sum, { count }) => sum + count, 0) ?? 0;
+  const problems = found ? problemCount(found) : 0;
   const provider = metadata?.provider?.shortName ?? metadata?.provider?.name;
   return (
     <header class="package-head">

@@ -1,37 +1,41 @@
-// The bundles of other packages that require one.
+// The bundles of other packages that require one, page after page.
 
 import { Link } from "../address";
 import { RequiredBy } from "../generated/RequiredBy";
-import { Result } from "../parts";
+import { NextPage, Result } from "../parts";
 import { useQuery } from "../use-query";
 
-export function RequiredByList({
-  catalog,
-  packageName,
-  bundle,
-}: {
+export interface RequiredByProps {
   catalog: string;
   packageName: string;
   bundle: string;
-}) {
-  const variables = { catalog, package: packageName, bundle };
+  /** The cursor that the page begins after. */
+  after?: string;
+}
+
+export function RequiredByList({ catalog, packageName, bundle, after }: RequiredByProps) {
+  const variables = { catalog, package: packageName, bundle, ...(after && { after }) };
   const result = useQuery(RequiredBy, variables);
   return (
     <Result of={result} document={RequiredBy} variables={variables}>
       {(data) => {
         const found = data.bundle?.requiredBy;
-        const rest = (found?.totalCount ?? 0) - (found?.nodes.length ?? 0);
+        if (!found) return null;
         return (
-          <ul class="bullets">
-            {found?.nodes.map((each) => (
-              <li key={`${each.package.name} ${each.name}`}>
-                <Link to={{ page: "version", catalog, package: each.package.name, bundle: each.name }}>
-                  <bdi>{each.package.displayName}</bdi> {each.version}
-                </Link>
-              </li>
-            ))}
-            {rest > 0 && <li>and {rest} more</li>}
-          </ul>
+          <>
+            <ul class="bullets">
+              {found.nodes.map((each) => (
+                <li key={`${each.package.name} ${each.name}`}>
+                  <Link to={{ page: "version", catalog, package: each.package.name, bundle: each.name }}>
+                    <bdi>{each.package.displayName}</bdi> {each.version}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+            <NextPage pageInfo={found.pageInfo}>
+              {(cursor) => <RequiredByList catalog={catalog} packageName={packageName} bundle={bundle} after={cursor} />}
+            </NextPage>
+          </>
         );
       }}
     </Result>

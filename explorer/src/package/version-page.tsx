@@ -4,9 +4,10 @@ import "./package.css";
 
 import { Heading, Link, type VersionAddress } from "../address";
 import { Bundle, type BundleData } from "../generated/Bundle";
+import type { UpdateReason } from "../generated/types";
 import { Markdown } from "../markdown/markdown";
 import { Deprecated, DeprecationAlert, Empty, Failure, FirstOf, Icon, Loading, OpenInPlayground, Table } from "../parts";
-import { counted } from "../parts/format";
+import { counted, reasonText } from "../parts/format";
 import { useQuery } from "../use-query";
 import { ProvidedApis, Requirements } from "./apis";
 import { BundleContentsView } from "./contents";
@@ -114,6 +115,7 @@ interface PartProps {
 
 function Channels({ address, found }: PartProps) {
   const { catalog, package: packageName } = address;
+  const haveSkips = found.channelEntries.some(({ skips, skipRange }) => skips.length > 0 || skipRange);
   const bundleLink = (name: string) => (
     <Link to={{ page: "version", catalog, package: packageName, bundle: name }}>
       <bdi>{name}</bdi>
@@ -127,7 +129,7 @@ function Channels({ address, found }: PartProps) {
       {found.channelEntries.length === 0 ? (
         <p>It is in no channel, so OLM v0 does not install it.</p>
       ) : (
-        <Table heads={["Channel", "Replaces", "Skips"]}>
+        <Table heads={["Channel", "Replaces", ...(haveSkips ? ["Skips"] : [])]}>
           {found.channelEntries.map(({ channel, replaces, skips, skipRange }, at) => (
             <tr key={at}>
               <th scope="row">
@@ -139,9 +141,11 @@ function Channels({ address, found }: PartProps) {
                 {channel.deprecation && <Deprecated message={channel.deprecation.message} />}
               </th>
               <td>{replaces && bundleLink(replaces)}</td>
-              <td>
-                {skipRange && <code>{skipRange}</code>} {skips.length > 0 && counted(skips.length, "version")}
-              </td>
+              {haveSkips && (
+                <td>
+                  {skipRange && <code>{skipRange}</code>} {skips.length > 0 && counted(skips.length, "version")}
+                </td>
+              )}
             </tr>
           ))}
         </Table>
@@ -150,13 +154,11 @@ function Channels({ address, found }: PartProps) {
   );
 }
 
-const REASONS: Record<string, string> = { REPLACES: "replaces", SKIPS: "skips", SKIP_RANGE: "skip range" };
-
 interface Step {
   name: string;
   version: string | null;
   deprecation: { message: string } | null;
-  reasons: readonly string[];
+  reasons: readonly UpdateReason[];
   channelNames: readonly string[];
 }
 
@@ -222,13 +224,11 @@ function Steps({ address, steps, none, isUpgrade = false }: StepsProps) {
           </Link>
           {deprecation && <Deprecated message={deprecation.message} />}
           <span class="subtle">
-            {reasons.length > 0
-              ? `${reasons.map((reason) => REASONS[reason] ?? reason).join(", ")} in `
-              : "same version"}
+            {reasonText(reasons)}
+            {channelNames.length > 0 && " in "}
             <bdi>{channelNames.join(", ")}</bdi>
           </span>
           <Link
-            class="end"
             to={{
               page: "compare",
               catalog,

@@ -5,8 +5,8 @@ import { useState } from "preact/hooks";
 import { Link, navigate } from "../address";
 import { PackageVersions } from "../generated/PackageVersions";
 import { channelLabel } from "../graph/label";
-import { Day, Deprecated, Empty, OpenInPlayground, Result } from "../parts";
-import { counted } from "../parts/format";
+import { type ColumnHead, Day, Deprecated, Empty, OpenInPlayground, Result, Table } from "../parts";
+import { counted, number } from "../parts/format";
 import type { TabProps } from "./package-page";
 import type { PackageVersion } from "./use-versions";
 
@@ -51,12 +51,12 @@ export function VersionTable({ address, found, versions: all }: TabProps) {
             {matching.length === 0 ? (
               <Empty title="No versions" />
             ) : (
-              <Table address={address} versions={shown} all={versions} previous={previous} />
+              <Rows address={address} versions={shown} all={versions} previous={previous} />
             )}
             {shown.length < matching.length && (
               <p>
                 <button type="button" onClick={() => setAll(true)}>
-                  Show all {matching.length}
+                  Show all {number(matching.length)}
                 </button>
               </p>
             )}
@@ -71,59 +71,51 @@ export function VersionTable({ address, found, versions: all }: TabProps) {
   );
 }
 
-interface TableProps extends Pick<TabProps, "address"> {
+interface RowsProps extends Pick<TabProps, "address"> {
   versions: readonly PackageVersion[];
   /** Also those that are not shown. */
   all: readonly PackageVersion[];
   previous: Map<string, string>;
 }
 
-function Table({ address, versions, all, previous }: TableProps) {
+function Rows({ address, versions, all, previous }: RowsProps) {
   const { catalog, package: name } = address;
   const labels = new Map(all.map(({ name, version }) => [name, version ?? name]));
   const haveSupport = versions.some(({ lifecycle }) => lifecycle?.supportEndDate);
+  const heads: ColumnHead[] = [
+    "Version",
+    "Channels",
+    { text: "Created", class: "created" },
+    ...(haveSupport ? ["Supported until"] : []),
+    { text: "Comparison", isUnseen: true },
+  ];
   return (
-    <div class="card scrolling version-table">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Version</th>
-            <th scope="col">Channels</th>
-            <th scope="col" class="created">
-              Created
+    <div class="card">
+      <Table class="version-table" heads={heads}>
+        {versions.map((each) => (
+          <tr key={each.name}>
+            <th scope="row" class="nowrap">
+              <Link data-item to={{ page: "version", catalog, package: name, bundle: each.name }} title={each.name}>
+                <bdi>{each.version ?? each.name}</bdi>
+                {each.release && <bdi> release {each.release}</bdi>}
+              </Link>{" "}
+              {each.deprecation && <Deprecated message={each.deprecation.message} />}
             </th>
-            {haveSupport && <th scope="col">Supported until</th>}
-            <th scope="col">
-              <span class="unseen">Comparison</span>
-            </th>
+            <td>
+              <bdi>{each.channelNames.join(", ") || "none"}</bdi>
+            </td>
+            <td class="nowrap created">{each.metadata?.createdAt && <Day time={each.metadata.createdAt} />}</td>
+            {haveSupport && <td class="nowrap">{each.lifecycle?.supportEndDate}</td>}
+            <td class="end">
+              {previous.has(each.name) && (
+                <Link to={{ page: "compare", catalog, package: name, from: previous.get(each.name), to: each.name }}>
+                  <span class="unseen">{each.version}: </span>Compare<span class="with"> with {labels.get(previous.get(each.name)!)}</span>
+                </Link>
+              )}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {versions.map((each) => (
-            <tr key={each.name}>
-              <th scope="row" class="nowrap">
-                <Link data-item to={{ page: "version", catalog, package: name, bundle: each.name }} title={each.name}>
-                  <bdi>{each.version ?? each.name}</bdi>
-                  {each.release && <bdi> release {each.release}</bdi>}
-                </Link>{" "}
-                {each.deprecation && <Deprecated message={each.deprecation.message} />}
-              </th>
-              <td>
-                <bdi>{each.channelNames.join(", ") || "none"}</bdi>
-              </td>
-              <td class="nowrap created">{each.metadata?.createdAt ? <Day time={each.metadata.createdAt} /> : ""}</td>
-              {haveSupport && <td class="nowrap">{each.lifecycle?.supportEndDate}</td>}
-              <td>
-                {previous.has(each.name) && (
-                  <Link to={{ page: "compare", catalog, package: name, from: previous.get(each.name), to: each.name }}>
-                    <span class="unseen">{each.version}: </span>Compare with {labels.get(previous.get(each.name)!)}
-                  </Link>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </div>
   );
 }

@@ -1,4 +1,6 @@
-// Numbers, dates and digests as people read them.
+// Numbers, dates, digests and values of the schema as people read them.
+
+import type { UpdateReason } from "../generated/types";
 
 const NUMBER = new Intl.NumberFormat();
 
@@ -76,4 +78,11 @@ const MODES: Record<string, string> = {
 /** An install mode in words. */
 export function installMode(value: string): string {
   return MODES[value] ?? value;
+}
+
+const REASONS: Record<UpdateReason, string> = { REPLACES: "replaces", SKIPS: "skips", SKIP_RANGE: "skip range" };
+
+/** What in the entries of channels allows an upgrade. Between bundles of one version none is needed. */
+export function reasonText(reasons: readonly UpdateReason[]): string {
+  return reasons.map((reason) => REASONS[reason]).join(", ") || "same version";
 }

@@ -10,7 +10,7 @@ export interface IconProps {
   /** Display name, for the letter. */
   name: string;
   /** Width and height in pixels. */
-  size?: 24 | 40 | 64;
+  size?: 40 | 64;
 }
 
 export function Icon({ icon, name, size = 40 }: IconProps) {

@@ -5,7 +5,7 @@ import { useStore } from "../store";
 import { Glyph } from "./glyph";
 
 /** A link that opens a document with its variables in the playground. */
-export function playgroundUrl(document: Document<unknown, never>, variables: unknown): string {
+function playgroundUrl(document: Document<unknown, never>, variables: unknown): string {
   const parameters = new URLSearchParams({ query: `${document.text}\n`, variables: JSON.stringify(variables, null, 2) });
   return `playground/?${parameters}`;
 }
@@ -18,9 +18,9 @@ export interface OpenInPlaygroundProps<Data, Variables> {
 export function OpenInPlayground<Data, Variables>({ document, variables }: OpenInPlaygroundProps<Data, Variables>) {
   if (!useStore(hasPlayground)) return null;
   return (
-    <a class="to-playground" href={playgroundUrl(document as Document<unknown, never>, variables)}>
+    <a class="to-playground" title="Open in the playground" href={playgroundUrl(document as Document<unknown, never>, variables)}>
       <Glyph name="open" />
-      Open in the playground
+      <span>Open in the playground</span>
     </a>
   );
 }

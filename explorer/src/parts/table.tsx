@@ -2,25 +2,31 @@
 
 import type { ComponentChildren } from "preact";
 
+/** The head of a column: its text, with a class or read only. */
+export type ColumnHead = string | { text: string; class?: string; isUnseen?: boolean };
+
 export interface TableProps {
-  /** The heads of its columns. */
-  heads: readonly string[];
+  heads: readonly ColumnHead[];
   /** Its rows. */
   children: ComponentChildren;
   label?: string;
+  class?: string;
 }
 
-export function Table({ heads, children, label }: TableProps) {
+export function Table({ heads, children, label, class: name }: TableProps) {
   return (
     <div class="scrolling">
-      <table aria-label={label}>
+      <table aria-label={label} class={name}>
         <thead>
           <tr>
-            {heads.map((head) => (
-              <th key={head} scope="col">
-                {head}
-              </th>
-            ))}
+            {heads.map((head, at) => {
+              const { text, class: column, isUnseen = false } = typeof head === "string" ? { text: head } : head;
+              return (
+                <th key={at} scope="col" class={column}>
+                  {isUnseen ? <span class="unseen">{text}</span> : text}
+                </th>
+              );
+            })}
           </tr>
         </thead>
         <tbody>{children}</tbody>

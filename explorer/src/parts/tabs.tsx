@@ -1,6 +1,9 @@
 // Tabs of a page. Each has an address, so they are links.
 
+import { useLayoutEffect, useRef } from "preact/hooks";
+
 import { type Address, Link } from "../address";
+import { number } from "./format";
 
 export interface Tab {
   id: string;
@@ -11,12 +14,18 @@ export interface Tab {
 }
 
 export function Tabs({ label, tabs, current }: { label: string; tabs: readonly Tab[]; current: string }) {
+  const row = useRef<HTMLElement>(null);
+  // Where the row is wider than the page, the current tab is in sight.
+  useLayoutEffect(() => {
+    const tab = row.current?.querySelector<HTMLElement>("[aria-current]");
+    if (row.current && tab) row.current.scrollLeft = tab.offsetLeft - (row.current.clientWidth - tab.offsetWidth) / 2;
+  }, [current]);
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav ref={row} class="tabs" aria-label={label}>
       {tabs.map(({ id, label, to, count }) => (
         <Link key={id} to={to} aria-current={id === current ? "page" : undefined}>
           {label}
-          {count !== undefined && count > 0 && <span class="count">{count}</span>}
+          {count !== undefined && count > 0 && <span class="count">{number(count)}</span>}
         </Link>
       ))}
     </nav>

@@ -77,7 +77,7 @@ export function Form({ address }: { address: ResolveAddress }) {
       <Choices
         title="Catalogs"
         none="every catalog"
-        items={catalogsOf(form)}
+        items={catalogsOf(form, Boolean(address.name))}
         chosen={address.in}
         onChoose={(chosen) => choose({ in: chosen })}
       />
@@ -146,7 +146,7 @@ function OneChannel({ items, chosen = "", onChoose }: OneChannelProps) {
     <label class="stacked">
       <span>Channel</span>
       <select value={chosen} onChange={({ currentTarget }) => onChoose(currentTarget.value ? [currentTarget.value] : [])}>
-        <option value="">Every channel, the default one first</option>
+        <option value="">Every channel</option>
         {!isKnown && <option value={chosen}>{chosen} · unknown</option>}
         {items.map(({ value, label }) => (
           <option key={value} value={value}>
@@ -174,10 +174,10 @@ function channelsOf(form: ResolveFormData | undefined): Item[] {
 }
 
 /** Those that have the package first. */
-function catalogsOf(form: ResolveFormData | undefined): Item[] {
+function catalogsOf(form: ResolveFormData | undefined, isNamed: boolean): Item[] {
   const having = new Set(form?.packages?.nodes.map(({ catalog }) => catalog.name));
   const items = (form?.catalogs ?? []).map(({ name, displayName, priority }) => {
-    const label = [displayName, priority !== 0 && `priority ${priority}`, !having.has(name) && "does not have it"];
+    const label = [displayName, priority !== 0 && `priority ${priority}`, isNamed && !having.has(name) && "does not have it"];
     return { value: name, label: label.filter(Boolean).join(" · ") };
   });
   return items.sort((one, other) => Number(having.has(other.value)) - Number(having.has(one.value)));

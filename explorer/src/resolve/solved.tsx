@@ -4,8 +4,10 @@
 import type { ComponentChildren } from "preact";
 
 import { Link, type ResolveAddress } from "../address";
+import { rangeInWords } from "../compare/range";
 import { Solve, type SolveData } from "../generated/Solve";
 import type { Contradiction, SolvedBundle, SolveRefusalCode } from "../generated/types";
+import { ApiLink } from "../package/api-link";
 import { Deprecated, Empty, Icon, OpenInPlayground, Result } from "../parts";
 import { counted } from "../parts/format";
 import { useQuery } from "../use-query";
@@ -183,7 +185,8 @@ function Reasons({ of }: { of: readonly Constraint[] }) {
 }
 
 /** A constraint in the words of catalogs. */
-function sentence({ kind, text, wanted, installed, bundle, candidates }: Constraint): ComponentChildren {
+function sentence(of: Constraint): ComponentChildren {
+  const { kind, text, wanted, installed, bundle, candidates } = of;
   const subject = bundle ? <BundleLink of={bundle} /> : <bdi>{installed && `${installed}, which is installed,`}</bdi>;
   const found = candidates && candidates.length > 0 && <Candidates of={candidates} />;
   switch (kind) {
@@ -197,13 +200,15 @@ function sentence({ kind, text, wanted, installed, bundle, candidates }: Constra
       );
     case "INSTALLED":
       return <bdi>{installed} is installed and not kept up to date.</bdi>;
-    case "REQUIRES":
+    case "REQUIRES": {
+      const required = requirement(of);
       return (
         <>
-          {subject} requires <bdi>{text.slice(text.indexOf(REQUIRES) + REQUIRES.length)}</bdi>
+          {required ? <>{subject} requires {required}</> : <bdi>{text}</bdi>}
           {found ? <>; only these meet that: {found}.</> : candidates ? "; no bundle meets that." : "."}
         </>
       );
+    }
     case "PROHIBITED":
       return <>{subject} is deprecated by its property olm.deprecated.</>;
     case "ONE_OF_PACKAGE":
@@ -219,8 +224,18 @@ function sentence({ kind, text, wanted, installed, bundle, candidates }: Constra
   }
 }
 
-/** What stands between a bundle and its requirement. */
-const REQUIRES = " requires ";
+/** A required package or API; other requirements are said by the text of the constraint. */
+function requirement({ constraint }: Constraint): ComponentChildren {
+  if (constraint?.package) {
+    const { packageName, versionRange } = constraint.package;
+    return (
+      <>
+        the package <bdi>{packageName}</bdi>, {rangeInWords(versionRange)}
+      </>
+    );
+  }
+  return constraint?.gvk && <>the API <ApiLink {...constraint.gvk} /></>;
+}
 
 /** Candidates that are named; the others are counted. */
 const NAMED_CANDIDATES = 6;

@@ -2,8 +2,9 @@
 
 import { Fragment } from "preact";
 
-import { Dialog } from "../parts/dialog";
+import { hasPlayground } from "../client";
 import { Server } from "../generated/documents";
+import { Dialog } from "../parts/dialog";
 import { createStore, useStore } from "../store";
 import { useQuery } from "../use-query";
 import { keysAreOn, setKeys } from "./keys";
@@ -60,7 +61,13 @@ function About() {
           {data.server.commit && ` (${data.server.commit})`} ·{" "}
         </>
       )}
-      <a href="schema.graphql">Schema</a> · <a href="playground/">Playground</a>
+      <a href="schema.graphql">Schema</a>
+      {useStore(hasPlayground) && (
+        <>
+          {" "}
+          · <a href="playground/">Playground</a>
+        </>
+      )}
     </p>
   );
 }

@@ -7,6 +7,7 @@ import { endpoint } from "../client";
 import { Package } from "../generated/Package";
 import { minified } from "../minified.mjs";
 import type { TabProps } from "../package/package-page";
+import { packageVariables } from "../package/variables";
 import {
   clusterCatalog,
   clusterExtension,
@@ -137,14 +138,6 @@ function Field({ label, value, onInput }: { label: string; value: string; onInpu
 
 function Commands({ address, found, bundle }: TabProps) {
   const name = `${address.catalog}/${found.name}`;
-  const isChosen = address.channel !== undefined || address.version !== undefined;
-  const variables = {
-    catalog: address.catalog,
-    package: found.name,
-    isChosen,
-    channels: address.channel ? [address.channel] : [],
-    version: address.version,
-  };
   const channel = address.channel ? ["--channel", address.channel] : [];
   const lines = [
     command("kubectl", "catalog", "describe", "package", name),
@@ -167,7 +160,7 @@ function Commands({ address, found, bundle }: TabProps) {
       </Snippet>
       <details>
         <summary>The data of this page with curl</summary>
-        <Snippet label="curl" text={curl(endpoint().href, minified(Package.text), variables)} />
+        <Snippet label="curl" text={curl(endpoint().href, minified(Package.text), packageVariables(address))} />
       </details>
     </section>
   );

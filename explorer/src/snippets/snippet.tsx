@@ -19,7 +19,7 @@ export function Snippet({ label, text, children }: SnippetProps) {
     <div class="stack">
       {children && <p class="subtle">{children}</p>}
       <div class="snippet">
-        <Copy text={text} label={`Copy`} />
+        <Copy text={text} />
         <pre tabIndex={0} role="region" aria-label={label}>
           <code>{text}</code>
         </pre>

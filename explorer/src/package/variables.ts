@@ -1,0 +1,15 @@
+// What the page of a package asks for. Pure.
+
+import type { PackageAddress } from "../address";
+import type { PackageVariables } from "../generated/Package";
+
+/** The package, with the version that the address chooses, or else with the latest one. */
+export function packageVariables({ catalog, package: name, channel, version }: PackageAddress & { catalog: string }): PackageVariables {
+  return {
+    catalog,
+    package: name,
+    isChosen: channel !== undefined || version !== undefined,
+    channels: channel ? [channel] : [],
+    ...(version && { version }),
+  };
+}
