@@ -186,8 +186,8 @@ export function href(address: Address): string {
 /** What one entry of the browser's history remembers. */
 interface Remembered {
   scroll?: number;
-  /** `href` or `id` of the element that had the focus. */
-  focus?: string;
+  /** The element that had the focus: its `href` or `id`, and how many before it have the same. */
+  focus?: { name: string; before: number };
   values?: Record<string, unknown>;
 }
 
@@ -295,7 +295,7 @@ function restore({ scroll = 0, focus }: Remembered) {
   const end = new AbortController();
   const attempt = () => {
     scrollTo({ top: scroll, behavior: "instant" });
-    if (focus) focusable(focus)?.focus({ preventScroll: true });
+    if (focus) focusable(focus.name)[focus.before]?.focus({ preventScroll: true });
     const isThere = Math.abs(scrollY - scroll) < 2 && (!focus || document.activeElement !== document.body);
     if (isThere) end.abort();
   };
@@ -311,17 +311,19 @@ function restore({ scroll = 0, focus }: Remembered) {
   });
 }
 
-function focusable(name: string): HTMLElement | undefined {
+function focusable(name: string): HTMLElement[] {
   const elements = document.querySelectorAll<HTMLElement>("a[href], [id]");
-  return [...elements].find((element) => element.getAttribute("href") === name || element.id === name);
+  return [...elements].filter((element) => element.getAttribute("href") === name || element.id === name);
 }
 
 /** Notes where the reader is before another address is shown. */
 function leave(scroll: number) {
   const active = document.activeElement;
   const state = remembered();
-  const focus = (active?.getAttribute("href") ?? active?.id) || state.focus;
-  if (scroll === (state.scroll ?? 0) && focus === state.focus) return;
+  const name = active?.getAttribute("href") ?? active?.id;
+  const focus = name ? { name, before: focusable(name).indexOf(active as HTMLElement) } : state.focus;
+  const isKnown = focus?.name === state.focus?.name && focus?.before === state.focus?.before;
+  if (scroll === (state.scroll ?? 0) && isKnown) return;
   history.replaceState({ ...state, scroll, ...(focus && { focus }) }, "");
 }
 

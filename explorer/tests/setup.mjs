@@ -59,13 +59,37 @@ function overflow(page) {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 }
 
+/** Links that lead to what is no page and no mailbox. They are there for whoever opens them in another tab, too. */
+function strangeLinks() {
+  return [...document.querySelectorAll("a")].map(({ href }) => href).filter((href) => !/^(https?|mailto):/.test(href)).map((href) => `a link to ${href}`);
+}
+
+/**
+ * Texts with marks that turn direction and that others stand beside in their line: those would be turned with them. What is
+ * isolated turns nothing but itself.
+ */
+function turningTexts() {
+  const found = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode.textContent ?? "";
+    let holder = texts.currentNode.parentElement;
+    if (!holder || !/[\u202a-\u202e\u2066-\u2069]/.test(text) || holder.closest("option, title")) continue;
+    const style = () => getComputedStyle(/** @type {Element} */ (holder));
+    while (style().display === "inline" && !style().unicodeBidi.includes("isolate")) holder = /** @type {Element} */ (holder).parentElement;
+    const isAlone = holder?.textContent?.trim() === text.trim();
+    if (!isAlone && !style().unicodeBidi.includes("isolate")) found.push(`${holder?.tagName}.${holder?.className} is turned by ${text.slice(0, 60)}`);
+  }
+  return found;
+}
+
 const SCREENSHOTS = join(import.meta.dirname, "../dist/screenshots");
 const WIDTHS = [1400, 390, 320];
 const THEMES = /** @type {const} */ (["light", "dark"]);
 
 /**
  * Looks at a page in both themes and on every width, and keeps what it saw. Gives its barriers, what is beyond the edge, and
- * whether a script of a catalog ran.
+ * what a catalog did to it: scripts that ran, links that are none, texts that turn others.
  *
  * @param {import("playwright-core").Page} page
  * @param {string} name Of the screenshots.
@@ -86,6 +110,7 @@ export async function lookAt(page, name) {
       await page.screenshot({ path: join(SCREENSHOTS, `${name}-${where}.png`) });
     }
   }
+  found.push(...(await page.evaluate(strangeLinks)), ...(await page.evaluate(turningTexts)));
   if (await page.evaluate(() => "hacked" in window)) found.push("a script of a catalog ran");
   return found;
 }

@@ -193,6 +193,32 @@ test("a server that is gone and back costs the reader nothing", async (t) => {
   assert.deepEqual(opened.faults.filter((fault) => !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED/.test(fault)), []);
 });
 
+test("a server that is gone for a minute is asked less and less often, and what the reader has stays", async () => {
+  const patient = await browser.newContext();
+  await patient.clock.install();
+  const opened = await openPage(patient, server.explorer);
+  await settled(opened.page);
+  const isFollowing = opened.page.waitForResponse((response) => response.url().includes("query=query+Digests"));
+  await patient.clock.runFor(3000);
+  await isFollowing;
+  // Its stream ends, and no other one begins.
+  await opened.page.route(/\/graphql/, (route) => route.abort("connectionrefused"));
+  let attempts = 0;
+  opened.page.on("requestfailed", () => attempts++);
+  await opened.page.getByRole("radio", { name: /^Only deprecated/ }).check();
+  const bar = opened.page.getByRole("status").filter({ hasText: "The server does not answer" });
+  await bar.waitFor();
+  for (let second = 0; second < 60; second++) await patient.clock.runFor(1000);
+  assert.ok(attempts >= 5 && attempts <= 10, `${attempts} attempts`);
+  assert.equal(await opened.page.locator(".tile").count(), 60);
+  await opened.page.unroute(/\/graphql/);
+  await bar.getByRole("button", { name: "Try now" }).click();
+  await opened.page.getByRole("status").filter({ hasText: /^3 packages$/ }).waitFor();
+  await bar.waitFor({ state: "detached" });
+  await patient.close();
+  assert.deepEqual(opened.faults.filter((fault) => !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED/.test(fault)), []);
+});
+
 test("a catalog that is withdrawn stays on the page until the reader wants what is served now", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "catalogql-explorer-"));
   const configuration = join(folder, "catalogql.yaml");
@@ -259,6 +285,97 @@ test("from the list to a comparison and back, each by the keyboard", async () =>
   await page.waitForFunction(() => /Compare with/.test(document.activeElement?.textContent ?? ""));
 });
 
+test("catalogs are walked by the keyboard, and the way back leads to the one that was left", async () => {
+  await press("g", "c");
+  await arrived("Catalogs");
+  await press("j", "j");
+  assert.equal(await focusedText(), "hostile");
+  await press("Enter");
+  await arrived("hostile");
+  await tabTo(page.getByRole("link", { name: "133 packages" }));
+  await tabTo(page.getByRole("button", { name: "Copy the digest" }).first());
+  await press("j");
+  assert.equal(await focusedText(), "hostile-operator");
+  await press("Enter");
+  await page.waitForURL(/package=hostile-operator&tab=problems/);
+  await page.goBack();
+  await page.waitForFunction(() => document.activeElement?.textContent === "hostile-operator");
+  await page.goBack();
+  await page.waitForFunction(() => document.activeElement?.textContent === "hostile");
+});
+
+test("two contents are chosen and compared by the keyboard", async () => {
+  await press("g", "c");
+  await arrived("Catalogs");
+  await tabTo(page.getByRole("link", { name: "Compare contents" }));
+  await press("Enter");
+  await arrived("Compare contents");
+  await tabTo(page.getByLabel("From"));
+  await press("e");
+  await page.waitForURL(/from=example/);
+  await tabTo(page.getByLabel("To"));
+  await press("h");
+  await page.waitForURL(/from=example&to=hostile/);
+  await page.getByRole("status").filter({ hasText: /^138 packages differ/ }).waitFor();
+  await tabTo(page.locator("summary").first());
+  await press("ArrowDown", "ArrowUp", "Enter");
+  await page.locator("details[open] .within").getByText("broken.v1.1.0").waitFor();
+  await press("j");
+  assert.match((await focusedText()) ?? "", /hostile-operator/);
+  await page.goBack();
+  await page.waitForURL((url) => !url.search.includes("to="));
+  await page.getByRole("heading", { name: "Choose two contents" }).waitFor();
+});
+
+test("what would be installed is asked and followed by the keyboard", async () => {
+  await press("g", "r");
+  await arrived("What would be installed");
+  await tabTo(page.getByLabel("Package"));
+  await page.keyboard.type("lampglow");
+  await press("Enter");
+  await page.getByText("would be installed.", { exact: true }).waitFor();
+  assert.match(page.url(), /resolve=1&name=lampglow/);
+  await tabTo(page.getByRole("group", { name: "Channels" }).getByRole("checkbox").first());
+  await press("Space");
+  await page.waitForURL(/channel=/);
+  await tabTo(page.getByRole("group", { name: "Catalogs" }).getByRole("checkbox", { name: /^example/ }));
+  await press("Space");
+  await page.waitForURL(/in=example/);
+  const chosen = page.getByRole("row", { name: /Chosen$/ }).getByRole("link");
+  await tabTo(chosen);
+  const version = await chosen.innerText();
+  await press("Enter");
+  await arrived(`Lampglow dashboard ${version}`);
+  await page.goBack();
+  await page.waitForFunction((version) => document.activeElement?.textContent === version, version);
+  assert.equal(await page.getByLabel("Package").inputValue(), "lampglow");
+  // From the first field back to the rules, of which an arrow chooses the others.
+  await page.getByRole("radio", { name: /^OLM v1/ }).focus();
+  await press("ArrowDown");
+  await page.waitForURL(/olm=v0/);
+  await page.getByRole("heading", { name: "1 bundle would be installed" }).waitFor();
+});
+
+test("who provides an API is found by the keyboard", async () => {
+  await page.goto(`${server.explorer}?catalog=example&package=quillstore`);
+  await settled(page);
+  await tabTo(page.getByRole("link", { name: "Database", exact: true }).first());
+  await press("Enter");
+  await page.waitForURL(/api=/);
+  await arrived("Database");
+  const versions = page.locator("main .tag");
+  const heads = await versions.count();
+  await tabTo(page.getByRole("checkbox", { name: /^All versions/ }));
+  await press("Space");
+  await page.waitForFunction((heads) => document.querySelectorAll("main .tag").length > heads, heads);
+  await press("Tab", "j");
+  assert.equal(await focusedText(), "Quillstore");
+  await press("Enter");
+  await arrived("Quillstore");
+  await page.goBack();
+  await page.waitForFunction(() => document.activeElement?.textContent === "Quillstore");
+});
+
 test("a server that wants to know who asks gets the token that the reader gives, and icons and changes are asked for with it", async () => {
   const guarded = await browser.newContext();
   /** @type {Set<string>} */
@@ -299,4 +416,48 @@ async function poll(holds) {
 /** The id of the element that has the focus. */
 function focusedId() {
   return page.evaluate(() => document.activeElement?.id);
+}
+
+/** @param {string[]} keys */
+async function press(...keys) {
+  for (const key of keys) await page.keyboard.press(key);
+}
+
+/** Waits until a page is there whose heading has the focus. @param {string} title */
+async function arrived(title) {
+  await page.getByRole("heading", { level: 1, name: title, exact: true }).waitFor();
+  await settled(page);
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
+}
+
+/** Goes on by Tab until an element has the focus. Whatever has it on the way is in sight. @param {import("playwright-core").Locator} target */
+async function tabTo(target) {
+  const passed = [];
+  while (passed.length < 200) {
+    await page.keyboard.press("Tab");
+    const { text, isSeen } = await page.evaluate(focusSeen);
+    passed.push(text);
+    assert.ok(isSeen, `the focus cannot be seen: ${text}`);
+    if (await target.evaluate((element) => element === document.activeElement)) return;
+  }
+  assert.fail(`Tab does not lead there, but to ${passed.join(", ")}`);
+}
+
+/** What has the focus, and whether some of it is in the window with nothing before it. */
+function focusSeen() {
+  const focused = document.activeElement ?? document.body;
+  const text = `${focused.tagName} ${focused.textContent?.slice(0, 40)}`;
+  if (focused === document.body) return { text, isSeen: true };
+  const isSeen = [...focused.getClientRects()].some(({ left, right, top, bottom }) => {
+    const [x, y] = [(Math.max(left, 0) + Math.min(right, innerWidth)) / 2, (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2];
+    const there = document.elementFromPoint(x, y);
+    // A label belongs to its field.
+    return there !== null && (focused.contains(there) || there.contains(focused));
+  });
+  return { text, isSeen };
+}
+
+/** The text of the element that has the focus. */
+function focusedText() {
+  return page.evaluate(() => document.activeElement?.textContent);
 }
