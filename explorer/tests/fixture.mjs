@@ -29,7 +29,7 @@ function hostile(name) {
   const text = `${SCRIPT} ${TURNED}drawkcab ${"W".repeat(400)}`;
   const metadata = {
     displayName: `${SCRIPT}${TURNED}${"Endless".repeat(20)}`,
-    description: `# ${SCRIPT}\n\n[link](javascript:window.hacked=1) ![picture](https://elsewhere.example/x.png)\n\n${text}`,
+    description: `# ${SCRIPT}\n\n<div>${SCRIPT}</div>\n\n[link](javascript:window.hacked=1) ![picture](https://elsewhere.example/x.png)\n\n${text}`,
     provider: { name: text, url: "javascript:window.hacked=1" },
     links: [{ name: "click", url: "javascript:window.hacked=1" }, { name: text, url: "data:text/html,<script>1</script>" }],
     maintainers: [{ name: text, email: "a@b.example?subject=<script>" }],

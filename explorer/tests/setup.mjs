@@ -65,8 +65,8 @@ function strangeLinks() {
 }
 
 /**
- * Texts with marks that turn direction and that others stand beside in their line: those would be turned with them. What is
- * isolated turns nothing but itself.
+ * Texts with marks that turn direction and that words of the page stand beside in their line: those would be turned with
+ * them. What is isolated turns nothing but itself, and all of a Markdown text is by one author.
  */
 function turningTexts() {
   const found = [];
@@ -74,11 +74,12 @@ function turningTexts() {
   while (texts.nextNode()) {
     const text = texts.currentNode.textContent ?? "";
     let holder = texts.currentNode.parentElement;
-    if (!holder || !/[\u202a-\u202e\u2066-\u2069]/.test(text) || holder.closest("option, title")) continue;
+    if (!holder || !/[\u202a-\u202e\u2066-\u2069]/.test(text) || holder.closest("option, .markdown")) continue;
     const style = () => getComputedStyle(/** @type {Element} */ (holder));
-    while (style().display === "inline" && !style().unicodeBidi.includes("isolate")) holder = /** @type {Element} */ (holder).parentElement;
+    const isIsolated = () => holder?.tagName === "BDI" || (style().display.startsWith("inline") && style().unicodeBidi.includes("isolate"));
+    while (style().display === "inline" && !isIsolated()) holder = /** @type {Element} */ (holder).parentElement;
     const isAlone = holder?.textContent?.trim() === text.trim();
-    if (!isAlone && !style().unicodeBidi.includes("isolate")) found.push(`${holder?.tagName}.${holder?.className} is turned by ${text.slice(0, 60)}`);
+    if (!isAlone && !isIsolated()) found.push(`${holder?.tagName}.${holder?.className} is turned by ${text.slice(0, 60)}`);
   }
   return found;
 }

@@ -43,7 +43,7 @@ export default function ComparePage({ address }: { address: CompareAddress }) {
           </p>
         </div>
       </header>
-      {result.error && <Failure error={result.error} retry={result.retry} document={Compare} variables={variables} />}
+      <Failure of={result} document={Compare} variables={variables} />
       {!result.data && !result.error && <Loading boxes={10} />}
       {result.data && !found && <Empty title="No such package" />}
       {found && (

@@ -111,6 +111,7 @@ function Search({ title, of, address }: { title: string; of: ListKey; address: L
 function Deprecation({ address, counts }: { address: ListAddress; counts: Counts }) {
   const name = useId();
   const count = (wanted: boolean) => counts.deprecated.find(({ value }) => value === wanted)?.count ?? 0;
+  if (count(true) + count(false) === 0 && !address.deprecated) return null;
   const choices = [
     { label: "All", value: undefined, count: count(true) + count(false) },
     { label: "Without deprecated", value: "no", count: count(false) },

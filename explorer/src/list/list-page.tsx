@@ -9,7 +9,7 @@ import { Packages, type PackagesData } from "../generated/documents";
 import { Dialog, Empty, Failure, Loading, OpenInPlayground } from "../parts";
 import { counted } from "../parts/format";
 import { Glyph } from "../parts/glyph";
-import { useQuery } from "../use-query";
+import { type QueryState, useQuery } from "../use-query";
 import { chipsOf, sortOf, variablesOf, withoutConditions } from "./conditions";
 import { Facets } from "./facets";
 import { NoCatalogs } from "./no-catalogs";
@@ -46,8 +46,8 @@ export function ListPage({ address }: { address: ListAddress }) {
           <Chips chips={chips} address={address} />
           {!result.error && <OpenInPlayground document={Packages} variables={variables} />}
         </div>
-        {result.error && <Failure error={result.error} retry={result.retry} document={Packages} variables={variables} />}
-        {found ? <Matches address={address} found={found} stale={result.stale} /> : !result.error && <Loading class="tiles" boxes={12} />}
+        <Failure of={result} document={Packages} variables={variables} />
+        {found ? <Matches address={address} found={found} result={result} /> : !result.error && <Loading class="tiles" boxes={12} />}
       </section>
       <Dialog title="Filters" class="filter-dialog" open={filtersAreOpen} onClose={() => openFilters(false)}>
         {facets}
@@ -67,7 +67,7 @@ function useFacets(address: ListAddress, counts: Found["facets"] | undefined) {
   return useMemo(() => painted && shown && <Facets address={painted} counts={shown} />, [painted, shown]);
 }
 
-function Matches({ address, found, stale }: { address: ListAddress; found: Found; stale: boolean }) {
+function Matches({ address, found, result: { stale, loading } }: { address: ListAddress; found: Found; result: QueryState<PackagesData> }) {
   const key = JSON.stringify(address);
   const [state, setState] = useState({ key, pages: recall<number>("pages") ?? 1 });
   // Another list begins with its first page, or with as many as it had when it was left.
@@ -78,7 +78,7 @@ function Matches({ address, found, stale }: { address: ListAddress; found: Found
   }, [key, pages]);
   if (found.totalCount === 0) return <Nothing address={address} />;
   return (
-    <ul role="list" class={stale ? "tiles stale" : "tiles"} aria-busy={stale}>
+    <ul role="list" class={stale ? "tiles stale" : "tiles"} aria-busy={stale && loading}>
       <Tiles address={address} page={found} shown={stale ? 1 : pages} onMore={more} />
     </ul>
   );

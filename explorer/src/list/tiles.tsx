@@ -62,11 +62,12 @@ function useGrowing(tiles: readonly unknown[]): number {
 
 function Further({ address, after, shown, onMore }: { address: ListAddress; after: string; shown: number; onMore: () => void }) {
   const variables = variablesOf(address, after);
-  const { data, error, retry } = useQuery(Packages, variables);
-  if (data?.packages) return <Tiles address={address} page={data.packages} shown={shown} onMore={onMore} />;
+  const result = useQuery(Packages, variables);
+  const found = result.data?.packages;
+  if (found) return <Tiles address={address} page={found} shown={shown} onMore={onMore} />;
   return (
     <li class="whole">
-      {error ? <Failure error={error} retry={retry} document={Packages} variables={variables} /> : <Loading class="tiles" boxes={4} />}
+      {result.error ? <Failure of={result} document={Packages} variables={variables} /> : <Loading class="tiles" boxes={4} />}
     </li>
   );
 }

@@ -55,7 +55,7 @@ function InCatalog({ address }: Pick<TabProps, "address">) {
   return (
     <article class="package">
       <Head address={address} found={found} bundle={bundle} />
-      {result.error && <Failure error={result.error} retry={result.retry} document={Package} variables={variables} />}
+      <Failure of={result} document={Package} variables={variables} />
       {!result.data && !result.error && <Loading boxes={10} />}
       {result.data && !found && <NoPackage result={result} address={address} />}
       {found && (

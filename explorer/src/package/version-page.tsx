@@ -23,7 +23,7 @@ export default function VersionPage({ address }: { address: VersionAddress }) {
   return (
     <article class="package">
       <Head address={address} found={found ?? undefined} />
-      {result.error && <Failure error={result.error} retry={result.retry} document={Bundle} variables={variables} />}
+      <Failure of={result} document={Bundle} variables={variables} />
       {!result.data && !result.error && <Loading boxes={10} />}
       {result.data && !found && (
         <Empty title="No such version">

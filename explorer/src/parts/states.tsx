@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
-import type { Document, RequestError } from "../client";
+import type { Document } from "../client";
 import type { QueryState } from "../use-query";
 import { Glyph } from "./glyph";
 import { OpenInPlayground } from "./playground";
@@ -30,14 +30,14 @@ export function Empty({ title, children }: { title: string; children?: Component
 }
 
 export interface FailureProps<Data, Variables> {
-  error: RequestError;
-  retry: () => void;
-  document?: Document<Data, Variables>;
-  variables?: Variables;
+  of: QueryState<Data>;
+  document: Document<Data, Variables>;
+  variables: Variables;
 }
 
-/** A request that failed: its message and code, to try again, and the request in the playground. */
-export function Failure<Data, Variables>({ error, retry, document, variables }: FailureProps<Data, Variables>) {
+/** A request that failed, if it did: its message and code, to try again, and the request in the playground. */
+export function Failure<Data, Variables>({ of: { error, stale, retry }, document, variables }: FailureProps<Data, Variables>) {
+  if (!error) return null;
   return (
     <div class="alert danger" role="alert">
       <Glyph name="alert" />
@@ -46,11 +46,12 @@ export function Failure<Data, Variables>({ error, retry, document, variables }: 
         <p class="message">
           {error.message} <code>{error.code}</code>
         </p>
+        {stale && <p>What you see is what you asked for before.</p>}
         <p class="actions">
           <button type="button" onClick={retry}>
             Try again
           </button>
-          {document && variables !== undefined && <OpenInPlayground document={document} variables={variables} />}
+          {error.kind === "refused" && <OpenInPlayground document={document} variables={variables} />}
         </p>
       </div>
     </div>
@@ -74,10 +75,10 @@ export interface ResultProps<Data, Variables> {
 
 /** The result of a query in each of its states; what was there stays, paler, until the new is there. */
 export function Result<Data, Variables>({ of, document, variables, loading, children }: ResultProps<Data, Variables>) {
-  const { data, error, stale, retry } = of;
+  const { data, error, stale } = of;
   return (
     <>
-      {error && <Failure error={error} retry={retry} document={document} variables={variables} />}
+      <Failure of={of} document={document} variables={variables} />
       {data ? (
         <div class={stale ? "stale" : undefined} aria-busy={of.loading}>
           {children(data)}

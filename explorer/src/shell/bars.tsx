@@ -25,8 +25,10 @@ function Gone() {
   const seconds = useSeconds(useStore(nextAttempt));
   return (
     <div class="bar danger">
-      <Glyph name="alert" />
-      <span>The server does not answer. What is loaded stays here.</span>
+      <span class="said">
+        <Glyph name="alert" />
+        The server does not answer. What is loaded stays here.
+      </span>
       {seconds !== undefined && <span aria-hidden="true">{seconds > 0 ? `Next attempt in ${number(seconds)} s` : "Trying again…"}</span>}
       <button type="button" onClick={tryNow}>
         Try now
