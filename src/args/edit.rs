@@ -54,7 +54,7 @@ pub struct RenderTemplateArgs {
     /// Kind of template [default: by its schema]
     #[arg(long, value_enum)]
     pub r#type: Option<TemplateType>,
-    /// Bundle directory of an image that the template names. May be repeated
+    /// Directory of a bundle that the template names by its image, which is then not pulled. May be repeated
     #[arg(long, value_name = "IMAGE=DIR")]
     pub bundle: Vec<String>,
     /// What becomes of the manifests of bundles
@@ -63,6 +63,8 @@ pub struct RenderTemplateArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     pub output: BlobFormat,
+    #[command(flatten)]
+    pub registries: RegistryArgs,
 }
 
 /// Flags of `convert-template`.
@@ -195,6 +197,8 @@ pub struct EditArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t, global = true)]
     pub output: OutputFormat,
+    #[command(flatten)]
+    pub registries: RegistryArgs,
     #[command(subcommand)]
     pub operation: Option<EditOperation>,
 }
@@ -204,8 +208,8 @@ pub struct EditArgs {
 pub enum EditOperation {
     /// Add bundles; their order does not count
     Add {
-        /// Directories with `manifests` and `metadata`, each with its image
-        #[arg(value_name = "IMAGE=DIR", required = true)]
+        /// Images of bundles, which are pulled, or whose directories with `manifests` and `metadata` are read
+        #[arg(value_name = "IMAGE[=DIR]", required = true)]
         bundles: Vec<String>,
         /// How bundles get their edges: `replaces` (from their CSVs), `semver` or `semver-skippatch` (by version)
         #[arg(long, value_name = "MODE", default_value = "replaces")]

@@ -4,16 +4,18 @@ mod input;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
 use edit::bundle::RenderedBundle;
-use edit::file::{self, FileChange, SourceFile};
+use edit::file::{self, ChangeError, FileChange, SourceFile};
 use edit::folder::{FolderError, LockedFolder};
-use edit::summary::{ChangedBlob, summarize};
-use edit::{Operation, apply};
+use edit::summary::{ChangedBlob, EditSummary, summarize};
+use edit::{Content, Operation, apply};
 use loading::directory::{self, DirectoryError, ListedFile, Listing};
 use similar::TextDiff;
 
+use super::lines;
 use super::output::{self, ignore_closed_pipe, table};
 use crate::args::{EditArgs, OutputFormat};
 
@@ -31,8 +33,12 @@ enum Failure {
 /// Edits a directory. The exit status is 1 if the edit is refused, and 2 if the catalog or the operations cannot be read.
 pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
     match changed(args) {
-        Ok((summary, changes)) => {
-            ignore_closed_pipe(print(args, &summary, &changes))?;
+        Ok((edit, changes)) => {
+            ignore_closed_pipe(print(args, &edit.changes, &changes))?;
+            for problem in &edit.problems {
+                // A hint, not data; and nothing is left to do when it cannot be printed.
+                let _ = writeln!(io::stderr(), "{} {problem}", output::warning());
+            }
             if changes.is_empty() {
                 // A hint, not data; and nothing is left to do when it cannot be printed.
                 let _ = writeln!(io::stderr(), "unchanged");
@@ -47,7 +53,7 @@ pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn changed(args: &EditArgs) -> Result<(Vec<ChangedBlob>, Vec<FileChange>), Failure> {
+fn changed(args: &EditArgs) -> Result<(EditSummary, Vec<FileChange>), Failure> {
     let batch: Vec<Operation<RenderedBundle>> = input::operations(args).map_err(Failure::Unreadable)?;
     let folder = LockedFolder::lock(&args.directory).map_err(|error| match error {
         FolderError::Locked(_) => Failure::Refused(error.into()),
@@ -56,7 +62,8 @@ fn changed(args: &EditArgs) -> Result<(Vec<ChangedBlob>, Vec<FileChange>), Failu
     let (listing, files) = read(&folder).map_err(Failure::Unreadable)?;
     let content = file::content(&files);
     let edited = apply(&content, &batch).map_err(|refusal| Failure::Refused(refusal.into()))?;
-    let changes = file::changes(&files, &content, &edited).map_err(|error| Failure::Refused(error.into()))?;
+    let changes =
+        changes(listing.as_ref(), &files, &content, &edited).map_err(|error| Failure::Refused(error.into()))?;
     let summary = summarize(&content, &edited);
     if !args.dry_run && !changes.is_empty() {
         write(&folder, listing.as_ref(), &changes).map_err(Failure::Refused)?;
@@ -74,24 +81,36 @@ fn list(folder: &LockedFolder) -> Result<Option<Listing>, DirectoryError> {
 
 /// Reads the files of the catalog.
 pub(super) fn read(folder: &LockedFolder) -> anyhow::Result<(Option<Listing>, Vec<SourceFile>)> {
-    let listing = list(folder)?;
-    let mut files = Vec::new();
-    let Some(listing) = listing else { return Ok((None, files)) };
-    for listed in listing.files() {
-        files.push(SourceFile::read(&listed.path, read_file(&listing, listed)?)?);
-    }
+    let Some(listing) = list(folder)? else { return Ok((None, Vec::new())) };
+    let add = |lines: &mut Vec<Arc<str>>, line: &str| lines.push(line.into());
+    let lines = lines::read_files(&listing, |_| Vec::new(), add)?;
+    let files = listing.files().iter().zip(lines).map(|(file, lines)| SourceFile::new(&file.path, lines)).collect();
     Ok((Some(listing), files))
 }
 
-/// Reads a file of a catalog.
-pub(super) fn read_file(listing: &Listing, listed: &ListedFile) -> anyhow::Result<Vec<u8>> {
+/// Finds how files change with a content that was read from them.
+pub(super) fn changes(
+    listing: Option<&Listing>,
+    files: &[SourceFile],
+    from: &Content,
+    to: &Content,
+) -> Result<Vec<FileChange>, ChangeError> {
+    file::changes(files, from, to, |path| {
+        let listed =
+            listing.and_then(|listing| Some((listing, listing.files().iter().find(|file| file.path == path)?)));
+        let (listing, listed) = listed.ok_or(io::ErrorKind::NotFound)?;
+        read_file(listing, listed).map_err(io::Error::other)
+    })
+}
+
+/// Reads the bytes of a file.
+fn read_file(listing: &Listing, listed: &ListedFile) -> Result<Vec<u8>, DirectoryError> {
     let mut open = listing.open(listed)?;
-    let (mut bytes, mut length) = (vec![0; usize::try_from(listed.bytes)? + 1], 0);
+    let (mut bytes, mut length) = (vec![0; usize::try_from(listed.bytes).unwrap_or_default() + 1], 0);
     loop {
-        let read = open.read(&mut bytes[length..])?;
-        length += read;
-        if read == 0 {
-            break;
+        match open.read(&mut bytes[length..])? {
+            0 => break,
+            read => length += read,
         }
         if length == bytes.len() {
             bytes.resize(2 * length, 0);

@@ -13,12 +13,13 @@ use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use catalogd_http::requested_catalog;
-use edit::file::{self, FileChange};
+use edit::file::{self, ChangeError, FileChange};
 use edit::folder::{FolderError, LockedFolder};
 use edit::journal::{Journal, Known, MAX_RESPONSE_BYTES};
-use edit::summary::summarize;
+use edit::summary::{EditSummary, summarize};
 use edit_http::{EditFailure, EditRequest, Edited, Editor};
 use fbc::Digest;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::access::{self, Access, credentials};
@@ -28,6 +29,18 @@ use crate::listen::ErrorFormat;
 
 /// Suffix of the journal beside a directory.
 const JOURNAL: &str = "edits";
+
+/// The response to a batch.
+#[derive(Serialize)]
+struct EditResponse {
+    /// Digest of the content afterwards.
+    digest: String,
+    /// Digest of the content before.
+    former: String,
+    /// What changes; not in responses that are kept short for their key.
+    #[serde(flatten)]
+    summary: Option<EditSummary>,
+}
 
 /// The directories that can be edited, by the names of their catalogs.
 struct Directories(BTreeMap<String, PathBuf>);
@@ -86,7 +99,8 @@ impl Editor for Directories {
         let root = self.0.get(catalog).ok_or(EditFailure::NotEditable)?;
         let edited = edit(root, request);
         match &edited {
-            Ok(Edited { digest, .. }) => tracing::info!(catalog, %digest, "catalog edited"),
+            Ok(Edited { digest: None, .. }) => {}
+            Ok(Edited { digest: Some(digest), .. }) => tracing::info!(catalog, %digest, "catalog edited"),
             Err(EditFailure::Internal(error)) => tracing::error!(catalog, error, "cannot edit the catalog"),
             Err(_) => {}
         }
@@ -101,7 +115,7 @@ fn edit(root: &Path, request: &EditRequest) -> Result<Edited, EditFailure> {
     })?;
     let (listing, files) = command::read(&folder).map_err(|error| internal(&error))?;
     let kept = read_journal(&folder).map_err(|error| internal(&error))?;
-    let mut journal = kept.as_deref().map(Journal::parse).transpose().map_err(|error| internal(&error.into()))?;
+    let journal = kept.as_deref().map(Journal::parse).transpose().map_err(|error| internal(&error.into()))?;
     if let Some(replayed) = replayed(journal.as_ref(), request)? {
         return Ok(replayed);
     }
@@ -109,23 +123,31 @@ fn edit(root: &Path, request: &EditRequest) -> Result<Edited, EditFailure> {
     request.check(former)?;
     let content = file::content(&files);
     let edited = edit::apply(&content, &request.batch).map_err(|refusal| EditFailure::Refused(refusal.to_string()))?;
-    let mut changes =
-        file::changes(&files, &content, &edited).map_err(|error| EditFailure::Refused(error.to_string()))?;
+    let mut changes = command::changes(listing.as_ref(), &files, &content, &edited).map_err(|error| match error {
+        ChangeError::PackageName(error) => EditFailure::Refused(error.to_string()),
+        ChangeError::Conflict(_) => EditFailure::Busy,
+        error @ ChangeError::Io { .. } => internal(&error.into()),
+    })?;
     let digest = file::digest(&file::changed(&files, &changes).map_err(|error| internal(&error.into()))?);
-    let facts = json!({ "digest": digest.to_string(), "former": former.to_string() });
-    let mut response = facts.clone();
-    response["changes"] = json!(summarize(&content, &edited));
-    let body = response.to_string();
+    let (to, from) = (digest.to_string(), former.to_string());
+    let response = EditResponse { digest: to, former: from, summary: Some(summarize(&content, &edited)) };
+    let body = json!(response).to_string();
+    if request.is_dry_run {
+        return Ok(Edited { digest: None, body });
+    }
     if let Some((key, fingerprint)) = &request.key {
-        let short = if body.len() > MAX_RESPONSE_BYTES { facts.to_string() } else { body.clone() };
-        let journal = journal.get_or_insert_default();
-        journal.add(key, *fingerprint, &short);
+        let short = || json!(EditResponse { summary: None, ..response }).to_string();
+        let mut journal = journal.unwrap_or_default();
+        journal.add(key, *fingerprint, if body.len() > MAX_RESPONSE_BYTES { short() } else { body.clone() });
         changes.push(FileChange { path: folder.beside(JOURNAL), before: kept, after: Some(journal.to_bytes()) });
     }
     if !changes.is_empty() {
-        command::write(&folder, listing.as_ref(), &changes).map_err(|error| internal(&error))?;
+        command::write(&folder, listing.as_ref(), &changes).map_err(|error| match error.downcast_ref() {
+            Some(FolderError::Conflict(_)) => EditFailure::Busy,
+            _ => internal(&error),
+        })?;
     }
-    Ok(Edited { digest, body })
+    Ok(Edited { digest: Some(digest), body })
 }
 
 /// Returns the response to a request that was done already.
@@ -139,7 +161,7 @@ fn replayed(journal: Option<&Journal>, request: &EditRequest) -> Result<Option<E
     let facts: Value = serde_json::from_str(&body).map_err(|error| internal(&error.into()))?;
     let digest = facts["digest"].as_str().and_then(Digest::parse);
     let digest = digest.ok_or_else(|| internal(&anyhow!("cannot read the journal of edits: no digest for `{key}`")))?;
-    Ok(Some(Edited { digest, body }))
+    Ok(Some(Edited { digest: Some(digest), body }))
 }
 
 /// Reads the journal beside a directory; `None` where no request had a key.

@@ -4,33 +4,32 @@ mod image;
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::num::NonZero;
-use std::ops::Range;
-use std::panic::resume_unwind;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
 use edit::Value;
 use edit::bundle::{BundleFile, BundleFiles, MAX_FILE_BYTES, Migration, RenderedBundle, arranged, migrate};
-use edit::file::canonical;
 use edit::format::Line;
 use edit::meta::{Meta, Place};
-use loading::Source;
-use loading::directory::{self, ListedFile};
 
+use super::lines;
 use super::output::{ignore_closed_pipe, warning};
+use super::parallel::in_order;
 use super::sources::SourceReference;
-use super::{edit as command, once};
-use crate::args::{ImageArgs, RenderArgs};
+use crate::args::RenderArgs;
 
-/// Blobs as they are printed.
-#[derive(Default)]
-struct Printed {
-    text: String,
-    /// Places of the blobs in their catalog, and in the text.
-    blobs: Vec<(Place<'static>, Range<usize>)>,
+pub(super) use image::BundleImages;
+
+/// Number of blobs that one thread writes as text at a time. They have some hundred kilobytes as a rule.
+const BLOBS_AT_ONCE: usize = 32;
+
+/// A blob that is printed.
+struct PrintedBlob<'l> {
+    text: &'l str,
+    /// Its members; `None` where its line must be parsed.
+    line: Option<Line<'l>>,
+    place: Place<'l>,
 }
 
 /// How blobs are printed.
@@ -47,74 +46,65 @@ pub(super) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         bail!("cannot use --image: it is for one directory with `manifests` and `metadata`");
     }
     let printing = Printing { format: args.output.into(), migration: args.migrate_level.migration() };
-    let mut printed = Vec::new();
+    let mut images = BundleImages::new(&args.images.registries)?;
+    let mut texts = Vec::new();
     for source in &args.sources {
         if is_bundle(Path::new(source)) {
             let image = args.image.as_deref().unwrap_or_default();
             let bundle = bundle(Path::new(source), image, printing.migration)?;
-            printed.push(printing.printed(&bundle.blob.to_json())?);
+            texts.push(bundle.blob.to_json());
             continue;
         }
         let reference = SourceReference::parse(source, args.images.configs_dir.as_deref())?;
-        match image::bundle(source, &reference.source, &args.images, printing.migration)? {
-            Some(bundle) => printed.push(printing.printed(&bundle.blob.to_json())?),
-            None => printed.extend(lines(source, &args.images, |lines| printing.printed(lines))?),
+        let bundle = images.render(source, &reference.source, printing.migration);
+        match bundle.with_context(|| format!("cannot render `{source}`"))? {
+            Some(bundle) => texts.push(bundle.blob.to_json()),
+            None => texts.extend(lines::read(source, &args.images)?),
         }
     }
-    print(&printed)?;
+    printing.print(&texts)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints blobs in the order of their packages.
-fn print(printed: &[Printed]) -> io::Result<()> {
-    let all = printed
-        .iter()
-        .flat_map(|Printed { text, blobs }| blobs.iter().map(move |(place, at)| (place, &text[at.clone()])));
-    let mut all: Vec<(&Place<'_>, &str)> = all.collect();
-    all.sort_by(|(a, _), (b, _)| a.compare(b));
-    let mut out = io::stdout().lock();
-    let written = all.iter().try_for_each(|(_, text)| out.write_all(text.as_bytes()));
-    ignore_closed_pipe(written.and_then(|()| out.flush()))
-}
-
-impl Printing {
-    /// Prints canonical lines.
-    fn printed(self, lines: &str) -> anyhow::Result<Printed> {
-        let mut printed = Printed { text: String::with_capacity(2 * lines.len()), blobs: Vec::new() };
-        let may_copy = self.format == edit::Format::Json && self.migration == Migration::None;
-        for text in lines.lines() {
-            let (line, start) = (Line::new(text), printed.text.len());
-            if !may_copy || !line.as_ref().is_some_and(|line| line.write(&mut printed.text)) {
-                let value = arranged(Meta::read(0, text).value()?);
-                self.format.write(&migrated(value, self.migration), &mut printed.text);
-            }
-            let place = Place::of(text, line.as_ref()).into_owned();
-            printed.blobs.push((place, start..printed.text.len()));
-        }
-        Ok(printed)
+impl<'l> PrintedBlob<'l> {
+    fn read(text: &'l str) -> Self {
+        let line = Line::new(text);
+        Self { place: Place::of(text, line.as_ref()), text, line }
     }
 }
 
-/// Applies a function to items on the threads of this machine, and returns the results in the order of the items. Threads
-/// take items one by one, because some are much larger than others.
-fn in_parallel<I: Copy + Sync, O: Send>(
-    items: &[I],
-    work: impl Fn(I) -> anyhow::Result<O> + Sync,
-) -> anyhow::Result<Vec<O>> {
-    let next = AtomicUsize::new(0);
-    let take = || {
-        let at = next.fetch_add(1, Ordering::Relaxed);
-        items.get(at).map(|item| (at, work(*item)))
-    };
-    let mut done: Vec<(usize, anyhow::Result<O>)> = std::thread::scope(|scope| {
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let workers: Vec<_> =
-            (0..threads).map(|_| scope.spawn(|| std::iter::from_fn(take).collect::<Vec<_>>())).collect();
-        let done = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        done.flatten().collect()
-    });
-    done.sort_unstable_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
+impl Printing {
+    /// Prints canonical lines in the order of their packages.
+    fn print(self, texts: &[String]) -> anyhow::Result<()> {
+        let mut blobs = Vec::new();
+        let collect = |read| {
+            blobs.extend(read);
+            Ok(())
+        };
+        in_order(texts, || (), |(), text| Ok(text.lines().map(PrintedBlob::read).collect::<Vec<_>>()), collect)?;
+        blobs.sort_by(|a, b| a.place.compare(&b.place));
+        let blobs: Vec<&[PrintedBlob<'_>]> = blobs.chunks(BLOBS_AT_ONCE).collect();
+        let mut out = io::stdout().lock();
+        let write = |text: String| Ok(out.write_all(text.as_bytes())?);
+        match in_order(&blobs, || (), |(), blobs| self.text(blobs), write).map_err(|error| error.downcast()) {
+            Err(Ok(error)) => Ok(ignore_closed_pipe(Err(error))?),
+            Err(Err(error)) => Err(error),
+            Ok(()) => Ok(ignore_closed_pipe(out.flush())?),
+        }
+    }
+
+    /// Writes blobs as text.
+    fn text(self, blobs: &[PrintedBlob<'_>]) -> anyhow::Result<String> {
+        let mut text = String::with_capacity(2 * blobs.iter().map(|blob| blob.text.len()).sum::<usize>());
+        let may_copy = self.format == edit::Format::Json && self.migration == Migration::None;
+        for blob in blobs {
+            if !may_copy || !blob.line.as_ref().is_some_and(|line| line.write(&mut text)) {
+                let value = arranged(Meta::read(0, blob.text).value()?);
+                self.format.write(&migrated(value, self.migration), &mut text);
+            }
+        }
+        Ok(text)
+    }
 }
 
 /// Tells whether a directory is a bundle: it has `manifests` and `metadata`.
@@ -128,11 +118,16 @@ pub(super) fn bundle(directory: &Path, image: &str, migration: Migration) -> any
     let files = |folder: &str| files(&directory.join(folder)).with_context(named);
     let files = BundleFiles { manifests: files("manifests")?, metadata: files("metadata")? };
     let rendered = edit::bundle::render(&files, image, migration).with_context(named)?;
+    print_warnings(&directory.display().to_string(), &rendered);
+    Ok(rendered)
+}
+
+/// Prints which files of a bundle were not read.
+fn print_warnings(name: &str, rendered: &RenderedBundle) {
     for text in &rendered.warnings {
         // Nothing is left to do when this cannot be printed.
-        let _ = writeln!(io::stderr(), "{} {}: {text}", warning(), directory.display());
+        let _ = writeln!(io::stderr(), "{} {name}: {text}", warning());
     }
-    Ok(rendered)
 }
 
 /// Reads the files of a folder, without those of folders in it.
@@ -159,41 +154,4 @@ fn files(folder: &Path) -> anyhow::Result<Vec<BundleFile>> {
 pub(super) fn migrated(blob: Value, migration: Migration) -> Value {
     let is_bundle = blob.str("schema") == "olm.bundle";
     if is_bundle && migration == Migration::CsvMetadata { migrate(&blob) } else { blob }
-}
-
-/// Reads the blobs of a catalog.
-pub(super) fn catalog(source: &str, images: &ImageArgs, metas: &mut Vec<Meta>) -> anyhow::Result<()> {
-    for text in lines(source, images, |lines| Ok(lines.to_owned()))? {
-        let first = metas.len();
-        metas.extend(text.lines().zip(first..).map(|(line, id)| Meta::read(id, line)));
-    }
-    Ok(())
-}
-
-/// Applies a function to the canonical lines of a catalog, or to those of each of its files. Those of a directory need no
-/// index.
-fn lines<O: Send>(
-    source: &str,
-    images: &ImageArgs,
-    work: impl Fn(&str) -> anyhow::Result<O> + Sync,
-) -> anyhow::Result<Vec<O>> {
-    let failed = || format!("cannot render `{source}`");
-    let reference = SourceReference::parse(source, images.configs_dir.as_deref())?;
-    if let Source::Directory(root) = &reference.source {
-        return directory_lines(root, work).with_context(failed);
-    }
-    let content = once::load_one(&reference, images)?;
-    let content = content.map_err(|error| anyhow::anyhow!("{}: {}", failed(), error.chain()))?;
-    Ok(vec![work(std::str::from_utf8(content.catalog.content())?)?])
-}
-
-fn directory_lines<O: Send>(root: &Path, work: impl Fn(&str) -> anyhow::Result<O> + Sync) -> anyhow::Result<Vec<O>> {
-    let listing = directory::list(root)?;
-    let files: Vec<&ListedFile> = listing.files().iter().collect();
-    let read = |file: &ListedFile| work(&canonical(&file.path, &command::read_file(&listing, file)?)?);
-    let done = in_parallel(&files, read);
-    if directory::list(root)?.revision() != listing.revision() {
-        bail!("its files changed while they were read: try again");
-    }
-    done
 }

@@ -10,13 +10,14 @@ use anyhow::{Context, anyhow, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use edit::bundle::arranged;
 use edit::file::file_of;
-use edit::meta::sort;
+use edit::meta::{Meta, sort};
 use edit::template::{TemplateKind, parse};
 use edit::{Format, Value};
 use fbc::catalog::detect_media_type;
 
+use super::lines;
 use super::output::ignore_closed_pipe;
-use super::render;
+use super::render::{self, BundleImages};
 use crate::args::{ConvertTemplateArgs, InitArgs, MigrateArgs, RenderTemplateArgs};
 
 /// Prints the blobs of a template.
@@ -31,11 +32,13 @@ pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitC
         .iter()
         .map(|text| text.split_once('=').with_context(|| format!("cannot use --bundle {text}: write IMAGE=DIR")))
         .collect::<anyhow::Result<_>>()?;
+    let mut images = BundleImages::new(&args.registries)?;
+    let migration = args.migrate_level.migration();
     let mut image = |name: &str| {
-        let directory = directories.get(name).ok_or_else(|| {
-            format!("there is no bundle directory for image {name:?}: name it with --bundle {name}=DIR")
-        })?;
-        let rendered = render::bundle(Path::new(directory), name, args.migrate_level.migration());
+        let rendered = match directories.get(name) {
+            Some(directory) => render::bundle(Path::new(directory), name, migration),
+            None => images.bundle(name, migration),
+        };
         rendered.map(|rendered| rendered.blob).map_err(|error| format!("{error:#}"))
     };
     let blobs = kind.render(&template, &mut image)?;
@@ -45,7 +48,7 @@ pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitC
 /// Prints a template that gives a catalog.
 pub(super) fn convert_template(args: &ConvertTemplateArgs) -> anyhow::Result<ExitCode> {
     let path = args.catalog.display().to_string();
-    let file = edit::file::SourceFile::read(&path, input(&args.catalog)?)?;
+    let file = edit::file::SourceFile::read(&path, &input(&args.catalog)?)?;
     let blobs = file.lines().iter().map(|line| Value::parse(line)).collect::<Result<_, _>>()?;
     let template = TemplateKind::from(args.r#type).convert(blobs).ok_or_else(|| {
         anyhow!("cannot make a template of the type semver of a catalog: choose basic or substitutes")
@@ -81,8 +84,8 @@ pub(super) fn migrate(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     if directory.is_dir() && fs::read_dir(directory).with_context(writing)?.next().is_some() {
         bail!("cannot write to `{}`: it must be empty", directory.display());
     }
-    let mut metas = Vec::new();
-    render::catalog(&args.source, &args.images, &mut metas)?;
+    let texts = lines::read(&args.source, &args.images)?;
+    let mut metas: Vec<Meta> = texts.iter().flat_map(|text| text.lines()).map(|line| Meta::read(0, line)).collect();
     sort(&mut metas);
     let format = Format::from(args.output);
     let mut texts: BTreeMap<String, String> = BTreeMap::new();

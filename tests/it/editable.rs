@@ -13,12 +13,17 @@ use crate::support::{Folders, HttpResponse, Server, catalogql, eventually, excha
 /// The current content, which clients name in `If-Match`.
 const DIGEST: &str = "{ catalogs { digest } }";
 
+/// The catalog `mine` of a request that is a dry run.
+const DRY_RUN: &str = "mine?dryRun=All";
+
 /// What `edit` of a test sends beside the body.
 type Headers<'a> = &'a [(&'a str, &'a str)];
 
 fn post(address: SocketAddr, catalog: &str, headers: Headers<'_>, body: &str) -> HttpResponse {
     let headers: String = headers.iter().flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect();
-    let head = format!("POST /catalogs/{catalog}/edits HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}");
+    let (catalog, query) = catalog.split_at(catalog.find('?').unwrap_or(catalog.len()));
+    let head =
+        format!("POST /catalogs/{catalog}/edits{query} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}");
     exchange(address, format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes(), false)
 }
 
@@ -112,13 +117,14 @@ fn a_batch_that_is_refused_changes_nothing_and_says_why() {
     let bundles = json!([{ "op": "add", "bundles": vec![bundle("a", "1.0.0", ""); 101] }]).to_string();
     let gap = json!([create("argo")[0], { "op": "add", "bundles": [bundle("etcd", "1.2.0", "etcd.v1.1.0")] }]);
     let empty_key = ("idempotency-key", "\"\"");
-    let cases: [(&str, Headers<'_>, &str, u16, &str); 10] = [
+    let cases: [(&str, Headers<'_>, &str, u16, &str); 11] = [
         ("other", &[json], "[]", 404, "there is no catalog of this name that can be edited"),
         ("mine", &[], "[]", 415, "the body must be application/json"),
         ("mine", &[("content-type", "text/plain")], "[]", 415, "the body must be application/json"),
         ("mine", &[json], "[{\"op\":\"fly\"}]", 400, "cannot read the batch: unknown variant `fly`"),
         ("mine", &[json], "[", 400, "cannot read the batch: EOF"),
         ("mine", &[json, empty_key], "[]", 400, "the idempotency key must be"),
+        ("mine?dryRun=true", &[json], "[]", 400, "cannot do this dry run: the only one is `dryRun=All`"),
         ("mine", &[json], &many, 422, "the batch has more than 100 operations"),
         ("mine", &[json], &bundles, 422, "the batch has more than 100 bundles"),
         ("mine", &[json, ("if-match", "\"sha256:00\"")], "[]", 412, "the catalog has the content sha256:"),
@@ -136,6 +142,34 @@ fn a_batch_that_is_refused_changes_nothing_and_says_why() {
     let unchanged = edit(server.address, &[("if-match", &former)], &json!([{ "op": "prune-stranded" }]));
     assert_eq!((unchanged.status, &body(&unchanged)["changes"]), (200, &json!([])));
     assert_eq!(digest(&unchanged), former);
+}
+
+#[test]
+fn a_dry_run_says_what_the_edit_does_and_writes_nothing() {
+    let folders = Folders::new();
+    let server = start(&folders);
+    let former = digest(&edit(server.address, &[], &create("etcd")));
+    let mut added = bundle("etcd", "1.1.0", "etcd.v1.0.0");
+    let csv = added["files"]["manifests/csv.yaml"].as_str().unwrap();
+    let modes = "\"installModes\":[{\"type\":\"Everywhere\",\"supported\":true}],\"version\"";
+    added["files"]["manifests/csv.yaml"] = json!(csv.replace("\"version\"", modes));
+    let batch = json!([{ "op": "add", "bundles": [added] }]).to_string();
+    let headers = [("content-type", "application/json"), ("if-match", &*former), ("idempotency-key", "\"release\"")];
+
+    let dry = post(server.address, DRY_RUN, &headers, &batch);
+    assert_eq!((dry.status, dry.header("etag")), (200, None), "{}", body(&dry));
+    let problem = body(&dry)["problems"][0].clone();
+    let place = ["code", "package", "bundle"].map(|key| problem[key].as_str().unwrap_or_default().to_owned());
+    assert_eq!(place, ["INSTALL_MODE_UNKNOWN", "etcd", "etcd.v1.1.0"]);
+    // Neither the content nor the key is used up.
+    let done = post(server.address, "mine", &headers, &batch);
+    assert_eq!((done.status, body(&done)), (200, body(&dry)));
+    assert_eq!(format!("\"{}\"", body(&dry)["former"].as_str().unwrap()), former);
+    // Conditions hold, and what is refused is refused in the same words.
+    let refused = [DRY_RUN, "mine"].map(|catalog| post(server.address, catalog, &headers[..2], &batch));
+    assert_eq!((refused[0].status, body(&refused[0])), (412, body(&refused[1])));
+    let refused = [DRY_RUN, "mine"].map(|catalog| post(server.address, catalog, &headers[..1], &batch));
+    assert_eq!((refused[0].status, body(&refused[0])), (409, body(&refused[1])));
 }
 
 #[test]

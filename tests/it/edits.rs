@@ -86,19 +86,29 @@ fn a_bundle_directory_is_rendered_with_its_image_or_without() {
     assert_eq!((refused.status, refused.stderr.as_str()), (Some(1), expected));
 }
 
+/// Labels of bundle images with the directories of their manifests and metadata.
+const BUNDLE_LABELS: [(&str, &str); 2] = [
+    ("operators.operatorframework.io.bundle.manifests.v1", "deploy/"),
+    ("operators.operatorframework.io.bundle.metadata.v1", "metadata/"),
+];
+
+/// Pushes a bundle directory with the first labels of a bundle; returns the image.
+fn push_bundle(folders: &Folders, registry: &Registry, version: &str, labels: usize) -> String {
+    let layers = ["manifests/csv.yaml", "metadata/annotations.yaml"].map(|path| {
+        let text = fs::read(folders.path(&format!("etcd-{version}/{path}"))).unwrap();
+        tar_archive(&[(&path.replace("manifests", "deploy"), &text), ("deploy/below/x.yaml", b"not read")])
+    });
+    let repository = format!("ns/etcd-{labels}");
+    let image = RegistryImage::image(MediaTypes::Oci, &layers, &BUNDLE_LABELS[..labels]);
+    registry.push(&repository, version, &image);
+    format!("{}/{repository}:{version}", registry.address)
+}
+
 #[test]
 fn a_bundle_in_an_image_is_rendered_as_its_directory_is() {
     let (folders, registry) = (Folders::new(), Registry::start());
     bundle(&folders, "0.9.0", "");
-    let layers = ["manifests/csv.yaml", "metadata/annotations.yaml"].map(|path| {
-        let text = fs::read(folders.path(&format!("etcd-0.9.0/{path}"))).unwrap();
-        tar_archive(&[(&path.replace("manifests", "deploy"), &text), ("deploy/below/x.yaml", b"not read")])
-    });
-    let label = |name: &str| format!("operators.operatorframework.io.bundle.{name}.v1");
-    let (manifests, metadata) = (label("manifests"), label("metadata"));
-    let labels = [(&*manifests, "deploy/"), (&*metadata, "metadata/")];
-    registry.push("ns/etcd-bundle", "v0.9.0", &RegistryImage::image(MediaTypes::Oci, &layers, &labels));
-    let (image, address) = (format!("{}/ns/etcd-bundle:v0.9.0", registry.address), registry.address.to_string());
+    let (image, address) = (push_bundle(&folders, &registry, "0.9.0", 2), registry.address.to_string());
     for level in ["none", "all"] {
         let flags = ["--migrate-level", level, "--insecure-registry", &address];
         let pulled = command(&folders, &[&["render", &image], &flags[..]].concat());
@@ -107,10 +117,47 @@ fn a_bundle_in_an_image_is_rendered_as_its_directory_is() {
         assert_eq!(pulled.stdout, directory.stdout);
     }
     // An image that says nothing of metadata is no bundle that can be read.
-    registry.push("ns/half", "v1", &RegistryImage::image(MediaTypes::Oci, &layers, &labels[..1]));
-    let half = command(&folders, &["render", &format!("{address}/ns/half:v1"), "--insecure-registry", &address]);
-    let expected = format!("error: the image has no label `{metadata}`\n");
+    let image = push_bundle(&folders, &registry, "0.9.0", 1);
+    let half = command(&folders, &["render", &image, "--insecure-registry", &address]);
+    let expected = format!("error: cannot render `{image}`: the image has no label `{}`\n", BUNDLE_LABELS[1].0);
     assert_eq!((half.status, half.stderr), (Some(1), expected));
+}
+
+#[test]
+fn templates_and_edits_pull_the_bundles_that_have_no_directory() {
+    let (folders, registry) = (catalog(), Registry::start());
+    let address = registry.address.to_string();
+    let insecure = ["--insecure-registry", &address];
+    let [first, second] = ["0.9.0", "0.9.2"].map(|version| push_bundle(&folders, &registry, version, 2));
+    for (text, count) in [
+        (format!("schema: olm.semver\nstable:\n  bundles:\n  - image: {first}\n  - image: {second}\n"), 4),
+        (format!("schema: olm.template.basic\nentries:\n- {{schema: olm.bundle, image: '{first}'}}\n"), 1),
+    ] {
+        folders.write("template.yaml", text);
+        let pulled = command(&folders, &[&["render-template", "@template.yaml"], &insecure[..]].concat());
+        let [first, second] =
+            [(&first, "0.9.0"), (&second, "0.9.2")].map(|(image, version)| format!("{image}=@etcd-{version}"));
+        let directories = ["render-template", "@template.yaml", "--bundle", &first, "--bundle", &second];
+        assert_eq!((pulled.status, pulled.stderr.as_str()), (Some(0), ""));
+        assert_eq!(pulled.stdout, command(&folders, &directories).stdout);
+        assert_eq!(serde_json::Deserializer::from_str(&pulled.stdout).into_iter::<Value>().count(), count);
+    }
+    // What is no bundle is named.
+    let bare = push_bundle(&folders, &registry, "0.9.0", 0);
+    folders.write("template.yaml", format!("schema: olm.semver\nstable: {{bundles: [{{image: '{bare}'}}]}}\n"));
+    let refused = command(&folders, &[&["render-template", "@template.yaml"], &insecure[..]].concat());
+    let label = BUNDLE_LABELS[0].0;
+    let expected =
+        format!("error: rendering template: cannot render bundle `{bare}`: the image has no label `{label}`\n");
+    assert_eq!((refused.status, refused.stderr), (Some(1), expected));
+
+    let third = push_bundle(&folders, &registry, "0.9.4", 2);
+    let added = command(&folders, &[&["edit", "@catalog"], &insecure[..], &["add", &third]].concat());
+    assert_eq!((added.status, added.stderr.as_str()), (Some(0), ""));
+    let written = fs::read_to_string(folders.path("catalog/etcd/catalog.yaml")).unwrap();
+    assert!(written.contains(&format!("---\nimage: {third}\nname: etcd.v0.9.4\n")), "{written}");
+    let directory = command(&folders, &["edit", "@catalog", "add", "@etcd-0.9.9"]);
+    assert!(directory.stderr.ends_with("write IMAGE=DIR, such as quay.io/ns/etcd-bundle:v0.9.2=bundle\n"));
 }
 
 #[test]
@@ -251,10 +298,6 @@ fn packages_templates_and_folders_are_made_as_by_opm() {
     assert_eq!((rendered.status, rendered.stderr.as_str()), (Some(0), ""));
     folders.write("catalog/catalog.json", &rendered.stdout);
     assert_eq!(command(&folders, &["validate", "@catalog"]).status, Some(0));
-    let missing = command(&folders, &["render-template", "@template.yaml"]);
-    let expected = "error: rendering template: there is no bundle directory for image \"quay.io/e/e:0.9.0\": name it with --bundle \
-                    quay.io/e/e:0.9.0=DIR\n";
-    assert_eq!((missing.status, missing.stderr.as_str()), (Some(1), expected));
 
     let migrated = command(&folders, &["migrate", "@catalog", "@out", "-o", "yaml", "--migrate-level", "all"]);
     assert_eq!((migrated.status, migrated.stderr.as_str()), (Some(0), ""));

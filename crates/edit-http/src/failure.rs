@@ -30,6 +30,8 @@ pub enum EditFailure {
         /// How many it may have.
         limit: usize,
     },
+    /// The query asks for an unknown dry run.
+    DryRun,
     /// The idempotency key is empty, too long or not a string.
     Key,
     /// Another request had the idempotency key.
@@ -52,7 +54,7 @@ impl EditFailure {
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::LengthRequired => StatusCode::LENGTH_REQUIRED,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Malformed(_) | Self::Key => StatusCode::BAD_REQUEST,
+            Self::Malformed(_) | Self::DryRun | Self::Key => StatusCode::BAD_REQUEST,
             Self::TooMany { .. } | Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::PreconditionFailed(_) => StatusCode::PRECONDITION_FAILED,
             Self::Refused(_) => StatusCode::CONFLICT,
@@ -70,6 +72,7 @@ impl EditFailure {
             Self::TooLarge => format!("the batch has more than {MAX_BATCH_BYTES} bytes"),
             Self::Malformed(reason) => format!("cannot read the batch: {reason}"),
             Self::TooMany { what, limit } => format!("the batch has more than {limit} {what}"),
+            Self::DryRun => "cannot do this dry run: the only one is `dryRun=All`".to_owned(),
             Self::Key => format!("the idempotency key must be a string of 1 to {MAX_KEY_BYTES} characters"),
             Self::KeyReused => "another request had this idempotency key".to_owned(),
             Self::PreconditionFailed(current) => format!("the catalog has the content {current} now"),

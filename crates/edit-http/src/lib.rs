@@ -1,4 +1,5 @@
-//! Edits over HTTP: `POST /catalogs/{catalog}/edits` does a batch of operations as a whole or not at all.
+//! Edits over HTTP: `POST /catalogs/{catalog}/edits` does a batch of operations as a whole or not at all, or says with
+//! `?dryRun=All` what it would change.
 //!
 //! `If-Match` says which content the batch is for (RFC 9110 §13.1.1), `Idempotency-Key` that it is done once however often
 //! it is sent. This crate does not know where files are or who callers are: an [`Editor`] edits, and a layer authorizes.
@@ -12,8 +13,8 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_MATCH};
-use axum::http::{HeaderMap, HeaderName};
-use axum::response::{IntoResponse as _, Response};
+use axum::http::{HeaderMap, HeaderName, Uri};
+use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use axum::routing::post;
 use edit::Operation;
 use edit::bundle::RenderedBundle;
@@ -56,15 +57,17 @@ pub struct EditRequest {
     pub batch: Vec<Operation<RenderedBundle>>,
     /// Values of `If-Match`.
     conditions: HeaderMap,
-    /// Key, with the SHA-256 of the body.
+    /// Key, with the SHA-256 of the body; `None` for a dry run, which is not remembered.
     pub key: Option<(String, Digest)>,
+    /// Whether nothing is written, and the response says what an edit would change.
+    pub is_dry_run: bool,
 }
 
-/// A batch that was done, now or before.
+/// A batch that was done, now or before, or that could be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edited {
-    /// Digest of the new content.
-    pub digest: Digest,
+    /// Digest of the new content; `None` for that of a dry run, which is nowhere.
+    pub digest: Option<Digest>,
     /// The response: a JSON object.
     pub body: String,
 }
@@ -74,7 +77,7 @@ pub trait Editor: Send + Sync + 'static {
     /// Names of the catalogs that can be edited.
     fn catalogs(&self) -> Vec<String>;
 
-    /// Does a batch, and returns when it is durable. It blocks.
+    /// Does a batch, and returns when it is durable, unless it is a dry run. It blocks.
     fn edit(&self, catalog: &str, request: &EditRequest) -> Result<Edited, EditFailure>;
 }
 
@@ -99,9 +102,9 @@ pub fn router(editor: Arc<dyn Editor>) -> Router {
 
 async fn edit(State(edits): State<Edits>, Path(catalog): Path<String>, request: Request) -> Response {
     match edits.respond(&catalog, request).await {
-        Ok(edited) => {
-            let etag = format!("\"{}\"", edited.digest);
-            ([(CONTENT_TYPE, "application/json"), (ETAG, &etag)], edited.body).into_response()
+        Ok(Edited { digest, body }) => {
+            let etag = digest.map(|digest| AppendHeaders([(ETAG, format!("\"{digest}\""))]));
+            ([(CONTENT_TYPE, "application/json")], etag, body).into_response()
         }
         Err(failure) => failure.into_response(),
     }
@@ -116,7 +119,7 @@ impl Edits {
         }
         let (head, body) = request.into_parts();
         let pending = self.admit(&head.headers)?;
-        let request = EditRequest::parse(&head.headers, body).await?;
+        let request = EditRequest::parse(&head.uri, &head.headers, body).await?;
         // It is never closed.
         let Ok(turn) = Arc::clone(turn).acquire_owned().await else { return Err(EditFailure::Busy) };
         let (editor, catalog) = (Arc::clone(&self.editor), catalog.to_owned());
@@ -141,8 +144,9 @@ impl Edits {
 }
 
 impl EditRequest {
-    async fn parse(headers: &HeaderMap, body: Body) -> Result<Self, EditFailure> {
-        let key = idempotency_key(headers)?;
+    async fn parse(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Self, EditFailure> {
+        let is_dry_run = is_dry_run(uri)?;
+        let key = idempotency_key(headers)?.filter(|_| !is_dry_run);
         let body = to_bytes(body, MAX_BATCH_BYTES).await.map_err(|_| EditFailure::TooLarge)?;
         let batch = read_batch(&body).map_err(|error| EditFailure::Malformed(error.to_string()))?;
         if batch.len() > MAX_OPERATIONS {
@@ -161,7 +165,7 @@ impl EditRequest {
         let batch = rendered.collect::<Result<_, _>>()?;
         let conditions = headers.get_all(IF_MATCH).iter().map(|value| (IF_MATCH, value.clone())).collect();
         let fingerprint = Digest::new(Sha256::digest(&body).into());
-        Ok(Self { batch, conditions, key: key.map(|key| (key, fingerprint)) })
+        Ok(Self { batch, conditions, key: key.map(|key| (key, fingerprint)), is_dry_run })
     }
 
     /// Fails if the batch is for another content than the one with this digest.
@@ -170,6 +174,16 @@ impl EditRequest {
             PreconditionResult::Failed => Err(EditFailure::PreconditionFailed(current)),
             PreconditionResult::Satisfied | PreconditionResult::NotModified => Ok(()),
         }
+    }
+}
+
+/// Returns whether the query asks for a dry run, in the words of the Kubernetes API: `dryRun=All`.
+fn is_dry_run(uri: &Uri) -> Result<bool, EditFailure> {
+    let mut parameters = uri.query().unwrap_or_default().split('&');
+    match parameters.find_map(|parameter| parameter.strip_prefix("dryRun=")) {
+        None => Ok(false),
+        Some("All") => Ok(true),
+        Some(_) => Err(EditFailure::DryRun),
     }
 }
 

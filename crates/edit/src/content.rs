@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use fbc::catalog::IndexError;
 use fbc::origin::FileOrigin;
-use fbc::problem::Severity;
+use fbc::problem::{Problem, Severity};
 use fbc::{Catalog, Origins};
 
 use crate::error::EditError;
 use crate::meta::Meta;
 use crate::state::Package;
+use crate::summary::NewProblem;
 use crate::value::Value;
 
 /// The blobs of a catalog. Operations make another content of it and leave it as it is.
@@ -36,7 +38,7 @@ impl Content {
     }
 
     /// Creates a content of canonical lines.
-    pub fn of_lines<'l>(lines: impl IntoIterator<Item = &'l str>) -> Self {
+    pub fn of_lines(lines: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Self {
         Self::new(lines.into_iter().enumerate().map(|(id, line)| Meta::read(id, line)).collect())
     }
 
@@ -119,26 +121,24 @@ impl Content {
 
     /// Lists the errors of some packages, as `opm validate` finds them.
     pub(crate) fn errors(&self, packages: &BTreeSet<String>) -> Vec<String> {
+        let problems = match self.problems(packages) {
+            Ok(problems) => problems,
+            Err(error) => return vec![error.to_string()],
+        };
+        let errors = problems.into_iter().filter(|problem| problem.severity() == Severity::Error);
+        errors.map(|error| NewProblem::from(error).to_string()).collect()
+    }
+
+    /// Lists the problems of some packages.
+    pub(crate) fn problems(&self, packages: &BTreeSet<String>) -> Result<Vec<Problem>, IndexError> {
         let metas = self.metas.iter().filter(|meta| packages.contains(&*meta.package));
         let lines: Vec<&str> = metas.map(|meta| &*meta.line).collect();
         if lines.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let text = lines.join("\n") + "\n";
         let file = FileOrigin { lines: vec![1; lines.len()], bytes: text.len() as u64, ..FileOrigin::default() };
         let origins = Origins { files: vec![file], ..Origins::default() };
-        let catalog = match Catalog::build(text.into_bytes().into(), &origins) {
-            Ok(catalog) => catalog,
-            Err(error) => return vec![error.to_string()],
-        };
-        let errors = catalog.problems().iter().filter(|problem| problem.severity() == Severity::Error);
-        let place = |name: &Option<Arc<str>>, kind: &str| {
-            name.as_deref().map(|name| format!("{kind} {name}: ")).unwrap_or_default()
-        };
-        errors
-            .map(|error| {
-                format!("{}{}{}", place(&error.package, "package"), place(&error.channel, "channel"), error.message)
-            })
-            .collect()
+        Ok(Catalog::build(text.into_bytes().into(), &origins)?.problems().to_vec())
     }
 }

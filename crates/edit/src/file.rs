@@ -1,30 +1,35 @@
-//! Files of a catalog with the places of their blobs, so that a change touches nothing else.
+//! Files of a catalog by their blobs, and how they change with a content: what does not change keeps its bytes.
 
+mod layout;
+
+use std::borrow::{Borrow, Cow};
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::io;
+use std::sync::Arc;
 
 use fbc::Digest;
 use fbc::ignore::compare_paths;
 use fbc::read::{FileReader, ReadError, ReadEvent, ReadLimits};
-use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::content::Content;
-use crate::format::{Format, write_compact};
+use crate::format::Format;
 use crate::meta::Meta;
 use crate::value::{MAX_DEPTH, Value};
 
-/// A file of a catalog.
-#[derive(Clone, Debug)]
+use layout::Layout;
+
+/// A file of a catalog by its blobs. Its bytes are not held: those of the few files that change are read again.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
     path: String,
-    bytes: Vec<u8>,
-    format: Format,
     /// Canonical lines of its blobs.
-    lines: Vec<String>,
-    /// Place of each blob; `None` when they are not known, so that a change writes the whole file anew.
-    spans: Option<Vec<Range<usize>>>,
+    lines: Vec<Arc<str>>,
 }
+
+/// Reads files one after the other with the same buffers.
+#[derive(Debug)]
+pub struct LineReader(FileReader);
 
 /// A file that does not parse.
 #[derive(Debug, thiserror::Error)]
@@ -47,36 +52,88 @@ pub struct FileChange {
     pub after: Option<Vec<u8>>,
 }
 
+/// Why files cannot change with a content.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// The name of a package cannot name the folder of its file.
+    #[error(transparent)]
+    PackageName(#[from] InvalidPackageName),
+    /// A file has other blobs than when it was read first.
+    #[error("cannot edit `{0}`: it was changed meanwhile: try again")]
+    Conflict(String),
+    /// A file cannot be read again.
+    #[error("cannot read `{path}`: {source}")]
+    Io {
+        /// Path from the root of the catalog.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
 /// A package whose name cannot name the folder of its file.
 #[derive(Debug, thiserror::Error)]
 #[error("invalid package name {0:?}: must be a single local path element")]
 pub struct InvalidPackageName(String);
 
-impl SourceFile {
-    /// Reads a file. Its path is from the root of the catalog, with `/` between its parts.
-    pub fn read(path: &str, bytes: Vec<u8>) -> Result<Self, FileError> {
-        let mut reader = FileReader::new(ReadLimits { depth: MAX_DEPTH, ..ReadLimits::default() });
-        reader.push(&bytes);
-        reader.finish();
-        let (mut lines, mut begins) = (Vec::new(), Vec::new());
+impl Default for LineReader {
+    fn default() -> Self {
+        Self(FileReader::new(ReadLimits { depth: MAX_DEPTH, ..ReadLimits::default() }))
+    }
+}
+
+impl LineReader {
+    /// Reads a file. `input` writes the next bytes of the file to a buffer and returns their number, 0 at the end; `each`
+    /// is passed the canonical line of each blob, without its line feed, and the line of the file on which it begins.
+    pub fn read<E: From<FileError>>(
+        &mut self,
+        path: &str,
+        mut input: impl FnMut(&mut [u8]) -> Result<usize, E>,
+        mut each: impl FnMut(&str, u32),
+    ) -> Result<(), E> {
+        let reader = &mut self.0;
+        reader.restart();
         loop {
             match reader.next().map_err(|error| FileError { path: path.to_owned(), error })? {
-                ReadEvent::Blob(blob) => {
-                    lines.push(String::from_utf8_lossy(blob.line.trim_ascii_end()).into_owned());
-                    begins.push(blob.at);
-                }
+                // The reader writes valid text.
+                ReadEvent::Blob(blob) => each(&String::from_utf8_lossy(blob.line.trim_ascii_end()), blob.at),
                 ReadEvent::Notice(_) => {}
-                ReadEvent::NeedInput | ReadEvent::End => break,
+                ReadEvent::NeedInput => {
+                    let length = input(reader.room())?;
+                    reader.filled(length);
+                }
+                ReadEvent::End => return Ok(()),
             }
         }
-        let is_json = bytes
-            .trim_ascii_start()
-            .first()
-            .map_or(path.to_ascii_lowercase().ends_with(".json"), |first| *first == b'{');
-        let format = if is_json { Format::Json } else { Format::Yaml };
-        let spans = if is_json { json_spans(&bytes) } else { yaml_spans(&bytes, &begins) };
-        let spans = spans.filter(|spans| spans.len() == lines.len());
-        Ok(Self { path: path.to_owned(), bytes, format, lines, spans })
+    }
+}
+
+impl SourceFile {
+    /// Creates a file of its canonical lines, which have no line feeds. Its path is from the root of the catalog, with `/`
+    /// between its parts.
+    pub fn new(path: &str, lines: Vec<Arc<str>>) -> Self {
+        Self { path: path.to_owned(), lines }
+    }
+
+    /// Reads a file from its bytes.
+    pub fn read(path: &str, bytes: &[u8]) -> Result<Self, FileError> {
+        Self::read_with_places(path, bytes).map(|(file, _)| file)
+    }
+
+    /// Reads a file, and finds the lines of it on which its blobs begin.
+    fn read_with_places(path: &str, mut bytes: &[u8]) -> Result<(Self, Vec<u32>), FileError> {
+        let (mut lines, mut begins) = (Vec::new(), Vec::new());
+        let input = |buffer: &mut [u8]| {
+            let (next, rest) = bytes.split_at(bytes.len().min(buffer.len()));
+            buffer[..next.len()].copy_from_slice(next);
+            bytes = rest;
+            Ok::<_, FileError>(next.len())
+        };
+        LineReader::default().read(path, input, |line, begin| {
+            lines.push(line.into());
+            begins.push(begin);
+        })?;
+        Ok((Self::new(path, lines), begins))
     }
 
     /// Returns the path from the root of the catalog.
@@ -85,106 +142,54 @@ impl SourceFile {
     }
 
     /// Returns the canonical lines of its blobs, without line feeds.
-    pub fn lines(&self) -> &[String] {
+    pub fn lines(&self) -> &[Arc<str>] {
         &self.lines
     }
 
-    /// Returns the bytes of the file with blobs replaced by others, or removed (`None`), by their index in the file, and
-    /// others added at its end. `None` when no blob is left.
-    fn with(&self, changes: &BTreeMap<usize, Option<Value>>, added: &[Value]) -> Option<Vec<u8>> {
-        let removed = changes.values().filter(|change| change.is_none()).count();
-        if removed == self.lines.len() && added.is_empty() {
-            return None;
-        }
-        let mut out = match &self.spans {
-            Some(spans) => self.with_spans(spans, changes),
-            None => self.anew(changes),
-        };
-        for blob in added {
-            if !out.is_empty() && !out.ends_with('\n') {
-                out.push('\n');
-            }
-            self.format.write(blob, &mut out);
-        }
-        Some(out.into_bytes())
+    fn has_json_path(&self) -> bool {
+        self.path.to_ascii_lowercase().ends_with(".json")
     }
 
-    fn with_spans(&self, spans: &[Range<usize>], changes: &BTreeMap<usize, Option<Value>>) -> String {
-        let text = |range: Range<usize>| String::from_utf8_lossy(&self.bytes[range]).into_owned();
-        let mut out = String::with_capacity(self.bytes.len());
-        let mut at = 0;
-        for (index, span) in spans.iter().enumerate() {
-            let Some(change) = changes.get(&index) else { continue };
-            out.push_str(&text(at..span.start));
-            at = span.end;
-            match (change, self.format) {
-                (Some(blob), Format::Yaml) => write_document(&text(span.clone()), blob, &mut out),
-                (Some(blob), Format::Json) if self.bytes[span.clone()].contains(&b'\n') => {
-                    self.format.write(blob, &mut out);
-                    out.pop();
-                }
-                // Where each blob has one line, a changed one has too.
-                (Some(blob), Format::Json) => write_compact(blob, &mut out),
-                (None, Format::Yaml) => {}
-                (None, Format::Json) => {
-                    at += self.bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-                }
-            }
-        }
-        out.push_str(&text(at..self.bytes.len()));
-        out
-    }
-
-    /// Writes every blob anew.
-    fn anew(&self, changes: &BTreeMap<usize, Option<Value>>) -> String {
-        let mut out = String::new();
-        for (index, line) in self.lines.iter().enumerate() {
-            let blob = changes.get(&index).cloned().unwrap_or_else(|| Value::parse(line).ok());
-            if let Some(blob) = blob {
-                self.format.write(&blob, &mut out);
-            }
-        }
-        out
+    /// Replaces blobs by others, or removes them (`None`), by their index in the file, and adds others at its end. The file
+    /// is removed when it has no blob left.
+    fn change(&self, bytes: Vec<u8>, changes: &BlobChanges) -> Result<FileChange, ChangeError> {
+        let (file, begins) = Self::read_with_places(&self.path, &bytes)
+            .ok()
+            .filter(|(file, _)| file == self)
+            .ok_or_else(|| ChangeError::Conflict(self.path.clone()))?;
+        let removed = changes.changed.values().filter(|change| change.is_none()).count();
+        let is_empty = removed == self.lines.len() && changes.added.is_empty();
+        let after = (!is_empty).then(|| Layout::new(&file, &bytes, &begins).with(changes).into_bytes());
+        Ok(FileChange { path: self.path.clone(), before: Some(bytes), after })
     }
 }
 
-/// Returns the canonical lines of a file, each with its line feed.
-pub fn canonical(path: &str, bytes: &[u8]) -> Result<String, FileError> {
-    let mut reader = FileReader::new(ReadLimits { depth: MAX_DEPTH, ..ReadLimits::default() });
-    reader.push(bytes);
-    reader.finish();
-    let mut lines = Vec::with_capacity(bytes.len());
-    loop {
-        match reader.next().map_err(|error| FileError { path: path.to_owned(), error })? {
-            ReadEvent::Blob(blob) => {
-                lines.extend_from_slice(blob.line.trim_ascii_end());
-                lines.push(b'\n');
-            }
-            ReadEvent::Notice(_) => {}
-            ReadEvent::NeedInput | ReadEvent::End => break,
-        }
-    }
-    // The reader writes valid text.
-    Ok(String::from_utf8(lines).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+/// Changes of the blobs of a file.
+#[derive(Debug, Default)]
+struct BlobChanges {
+    /// Blobs by their index in the file; `None` for those that are removed.
+    changed: BTreeMap<usize, Option<Value>>,
+    /// Blobs that are added at the end.
+    added: Vec<Value>,
 }
 
 /// Returns the digest of the content that files have: that of their canonical lines, in the order of the files.
-pub fn digest(files: &[SourceFile]) -> Digest {
+pub fn digest(files: &[impl Borrow<SourceFile>]) -> Digest {
     let mut hash = Sha256::new();
-    for line in files.iter().flat_map(SourceFile::lines) {
-        hash.update(line);
+    for line in files.iter().flat_map(|file| file.borrow().lines()) {
+        hash.update(&**line);
         hash.update("\n");
     }
     Digest::new(hash.finalize().into())
 }
 
 /// Returns files as they are after changes, in catalog order.
-pub fn changed(files: &[SourceFile], changes: &[FileChange]) -> Result<Vec<SourceFile>, FileError> {
+pub fn changed<'f>(files: &'f [SourceFile], changes: &[FileChange]) -> Result<Vec<Cow<'f, SourceFile>>, FileError> {
     let is_changed = |file: &&SourceFile| changes.iter().any(|change| change.path == file.path);
-    let mut all: Vec<_> = files.iter().filter(|file| !is_changed(file)).cloned().collect();
+    let mut all: Vec<_> = files.iter().filter(|file| !is_changed(file)).map(Cow::Borrowed).collect();
     for change in changes {
         if let Some(after) = &change.after {
-            all.push(SourceFile::read(&change.path, after.clone())?);
+            all.push(Cow::Owned(SourceFile::read(&change.path, after)?));
         }
     }
     all.sort_by(|a, b| compare_paths(&a.path, &b.path));
@@ -193,30 +198,35 @@ pub fn changed(files: &[SourceFile], changes: &[FileChange]) -> Result<Vec<Sourc
 
 /// Makes a content of the blobs of files, in their order.
 pub fn content(files: &[SourceFile]) -> Content {
-    Content::of_lines(files.iter().flat_map(|file| file.lines.iter().map(String::as_str)))
+    Content::of_lines(files.iter().flat_map(|file| file.lines.iter().cloned()))
 }
 
-/// Finds how files change when a content that was read from them becomes another one. New blobs go to the file that has
-/// their package, or to `PACKAGE/catalog.yaml` (or `.json`, if most files are JSON).
-pub fn changes(files: &[SourceFile], from: &Content, to: &Content) -> Result<Vec<FileChange>, InvalidPackageName> {
+/// Finds how files change when a content that was read from them becomes another one; `read` returns the bytes of a file,
+/// which must not have changed. New blobs go to the file that has their package, or to `PACKAGE/catalog.yaml` (or `.json`,
+/// if most files are JSON).
+pub fn changes(
+    files: &[SourceFile],
+    from: &Content,
+    to: &Content,
+    read: impl Fn(&str) -> io::Result<Vec<u8>>,
+) -> Result<Vec<FileChange>, ChangeError> {
     let mut places = Vec::new();
     for (at, file) in files.iter().enumerate() {
         places.extend((0..file.lines.len()).map(|index| (at, index)));
     }
-    let mut changed: BTreeMap<usize, BTreeMap<usize, Option<Value>>> = BTreeMap::new();
-    let mut added: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
+    let mut changed: BTreeMap<usize, BlobChanges> = BTreeMap::new();
     let mut new_files: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for change in from.changes(to) {
         let value = change.after.as_ref().map(parsed);
         match (change.before, value) {
             (Some(before), value) => {
                 let (file, index) = places[before.id];
-                changed.entry(file).or_default().insert(index, value);
+                changed.entry(file).or_default().changed.insert(index, value);
             }
             (None, Some(value)) => {
                 let package = change.after.map(|meta| meta.package.to_string()).unwrap_or_default();
                 match home(&package, from, &places) {
-                    Some(file) => added.entry(file).or_default().push(value),
+                    Some(file) => changed.entry(file).or_default().added.push(value),
                     None => new_files.entry(package).or_default().push(value),
                 }
             }
@@ -224,14 +234,12 @@ pub fn changes(files: &[SourceFile], from: &Content, to: &Content) -> Result<Vec
         }
     }
     let mut all = Vec::new();
-    for (at, file) in files.iter().enumerate() {
-        let (changed, added) = (changed.remove(&at).unwrap_or_default(), added.remove(&at).unwrap_or_default());
-        if !changed.is_empty() || !added.is_empty() {
-            let after = file.with(&changed, &added);
-            all.push(FileChange { path: file.path.clone(), before: Some(file.bytes.clone()), after });
-        }
+    for (at, blobs) in changed {
+        let file = &files[at];
+        let bytes = read(&file.path).map_err(|source| ChangeError::Io { path: file.path.clone(), source })?;
+        all.push(file.change(bytes, &blobs)?);
     }
-    let json = files.iter().filter(|file| file.format == Format::Json).count();
+    let json = files.iter().filter(|file| file.has_json_path()).count();
     let format = if 2 * json > files.len() { Format::Json } else { Format::Yaml };
     for (package, blobs) in new_files {
         let mut text = String::new();
@@ -265,59 +273,6 @@ fn parsed(meta: &Meta) -> Value {
     Value::parse(&meta.line).unwrap_or(Value::Null)
 }
 
-/// Writes a changed document: its separator and the comments before and behind it stay.
-fn write_document(former: &str, blob: &Value, out: &mut String) {
-    let lines: Vec<&str> = former.split_inclusive('\n').collect();
-    let is_content = |line: &str| {
-        let text = line.trim();
-        !(text.is_empty() || text.starts_with('#') || line.starts_with("---"))
-    };
-    let first = lines.iter().position(|line| is_content(line)).unwrap_or(lines.len());
-    let end = lines.iter().rposition(|line| is_content(line)).map_or(lines.len(), |last| last + 1);
-    lines[..first].iter().for_each(|line| out.push_str(line));
-    let mut text = String::new();
-    Format::Yaml.write(blob, &mut text);
-    out.push_str(text.strip_prefix("---\n").unwrap_or(&text));
-    lines[end..].iter().for_each(|line| out.push_str(line));
-}
-
-/// Finds the documents of a YAML file by the lines on which their blobs begin.
-fn yaml_spans(bytes: &[u8], begins: &[u32]) -> Option<Vec<Range<usize>>> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    // Where each document begins: its offset and its line, counted from 1.
-    let mut documents = vec![(0, 1_usize)];
-    let mut at = 0;
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        if line.starts_with("---") {
-            documents.push((at, number + 1));
-        }
-        at += line.len();
-    }
-    let mut spans: Vec<Range<usize>> = Vec::new();
-    for begin in begins {
-        let next = documents.partition_point(|(_, line)| *line <= *begin as usize);
-        let (start, _) = documents[next.checked_sub(1)?];
-        let end = documents.get(next).map_or(bytes.len(), |(offset, _)| *offset);
-        if spans.last().is_some_and(|last| last.start == start) || text.starts_with('\u{feff}') {
-            return None;
-        }
-        spans.push(start..end);
-    }
-    Some(spans)
-}
-
-/// Finds the objects of a JSON file.
-fn json_spans(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-    let mut spans = Vec::new();
-    while let Some(value) = values.next() {
-        let end = values.byte_offset();
-        spans.push(end - value.ok()?.get().len()..end);
-    }
-    Some(spans)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,26 +288,31 @@ mod tests {
         entries:\n- name: a.v1\n---\n{schema: olm.bundle, package: a, name: a.v1, image: i, properties: [{type: olm.package, \
         value: {packageName: a, version: 1.0.0}}]}\n";
 
+    fn read(_: &str) -> io::Result<Vec<u8>> {
+        Ok(YAML.into())
+    }
+
     #[test]
     fn what_is_not_changed_keeps_its_bytes() {
-        let files = [SourceFile::read("a.yaml", YAML.as_bytes().to_vec()).unwrap()];
+        let files = [SourceFile::read("a.yaml", YAML.as_bytes()).unwrap()];
         let from = content(&files);
         let to = apply(&from, &[set_default("a", "y")]).unwrap();
-        let [change] = &changes(&files, &from, &to).unwrap()[..] else { panic!("one file") };
+        let [change] = &changes(&files, &from, &to, read).unwrap()[..] else { panic!("one file") };
         let after = String::from_utf8(change.after.clone().unwrap()).unwrap();
         let former = "schema: olm.package\nname: a   # Name.\ndefaultChannel: x\n";
         assert_eq!(after, YAML.replace(former, "defaultChannel: \"y\"\nname: a\nschema: olm.package\n"));
-        assert_eq!(changes(&files, &from, &from).unwrap(), []);
+        assert_eq!(changes(&files, &from, &from, read).unwrap(), []);
     }
 
     #[test]
     fn a_blob_that_is_one_line_of_json_stays_one() {
         let text =
             "{\"schema\":\"olm.package\",\"name\":\"a\"} {\n \"schema\": \"x\", \"package\":\"a\"}\n{\"schema\":\"y\"}";
-        let file = SourceFile::read("a.json", text.as_bytes().to_vec()).unwrap();
+        let file = SourceFile::read("a.json", text.as_bytes()).unwrap();
         let blob = Value::object([("schema", Value::text("z"))]);
         let with = |index: usize, blob: Option<&Value>| {
-            String::from_utf8(file.with(&[(index, blob.cloned())].into(), &[]).unwrap()).unwrap()
+            let changes = BlobChanges { changed: [(index, blob.cloned())].into(), added: Vec::new() };
+            String::from_utf8(file.change(text.into(), &changes).unwrap().after.unwrap()).unwrap()
         };
         assert_eq!(with(2, Some(&blob)), text.replace("{\"schema\":\"y\"}", "{\"schema\":\"z\"}"));
         let package = Value::object([("name", Value::text("b")), ("schema", Value::text("olm.package"))]);
@@ -362,13 +322,26 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_has_other_blobs_than_when_it_was_read_is_left_alone() {
+        let files = [SourceFile::read("a.yaml", YAML.as_bytes()).unwrap()];
+        let from = content(&files);
+        let to = apply(&from, &[set_default("a", "y")]).unwrap();
+        for bytes in [YAML.replace("a.v1", "a.v2"), "schema: [".to_owned()] {
+            let changed = changes(&files, &from, &to, |_| Ok(bytes.clone().into_bytes()));
+            assert!(matches!(changed, Err(ChangeError::Conflict(path)) if path == "a.yaml"));
+        }
+        let gone = changes(&files, &from, &to, |_| Err(io::ErrorKind::NotFound.into())).unwrap_err();
+        assert_eq!(gone.to_string(), "cannot read `a.yaml`: entity not found");
+    }
+
+    #[test]
     fn a_file_without_blobs_is_removed_and_a_new_package_gets_its_own() {
-        let files = [SourceFile::read("a.yaml", YAML.as_bytes().to_vec()).unwrap()];
+        let files = [SourceFile::read("a.yaml", YAML.as_bytes()).unwrap()];
         let from = content(&files);
         let remove = Operation::Rm(crate::operation::Packages { packages: vec!["a".to_owned()], ..Default::default() });
         let to = apply(&from, &[remove]).unwrap();
         let removed = FileChange { path: "a.yaml".to_owned(), before: Some(YAML.into()), after: None };
-        assert_eq!(changes(&files, &from, &to).unwrap(), [removed]);
+        assert_eq!(changes(&files, &from, &to, read).unwrap(), [removed]);
         assert!(file_of("../a", Format::Yaml).is_err());
         assert_eq!(file_of("b", Format::Json).unwrap(), "b/catalog.json");
     }

@@ -60,12 +60,11 @@ impl Journal {
     }
 
     /// Adds the response to a request with a new key.
-    pub fn add(&mut self, key: &str, request: Digest, response: &str) {
+    pub fn add(&mut self, key: &str, request: Digest, response: String) {
         if self.entries.len() >= MAX_KEYS {
             self.entries.pop_front();
         }
-        let (key, response) = (key.to_owned(), response.to_owned());
-        self.entries.push_back(Entry { key, request: request.hex(), response });
+        self.entries.push_back(Entry { key: key.to_owned(), request: request.hex(), response });
     }
 }
 
@@ -77,15 +76,15 @@ mod tests {
     fn a_key_stands_for_one_request_until_a_thousand_others_came() {
         let (one, other) = (Digest::new([1; 32]), Digest::new([2; 32]));
         let mut journal = Journal::default();
-        journal.add("first", one, "{}");
+        journal.add("first", one, "{}".to_owned());
         for number in 1..MAX_KEYS {
-            journal.add(&number.to_string(), other, "[]");
+            journal.add(&number.to_string(), other, "[]".to_owned());
         }
         let journal = &mut Journal::parse(&journal.to_bytes()).unwrap();
         assert_eq!(journal.look_up("first", one), Known::Done("{}"));
         assert_eq!(journal.look_up("first", other), Known::OtherRequest);
         assert_eq!(journal.look_up("second", other), Known::New);
-        journal.add("second", one, "");
+        journal.add("second", one, String::new());
         assert_eq!(journal.look_up("first", one), Known::New);
         assert_eq!(journal.look_up("1", other), Known::Done("[]"));
     }

@@ -27,25 +27,17 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// Reads a canonical line.
-    pub fn read(id: usize, line: &str) -> Self {
-        let line = line.trim_ascii_end();
-        let members: BTreeMap<String, &RawValue> = serde_json::from_str(line).unwrap_or_default();
-        // The case of keys does not count.
-        let find = |name: &str| {
-            let exact = members.get(name);
-            let found =
-                exact.or_else(|| members.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, raw)| raw));
-            found.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok()).unwrap_or_default()
-        };
-        let (schema, name) = (find("schema"), find("name"));
-        let package = if schema == "olm.package" { name.clone() } else { find("package") };
-        Self { id, schema: schema.into(), package: package.into(), name: name.into(), line: line.into() }
+    /// Reads a canonical line, without its line feed.
+    pub fn read(id: usize, line: impl Into<Arc<str>>) -> Self {
+        let line = line.into();
+        let Place { schema, package, name } = Place::of(&line, Line::new(&line).as_ref());
+        let [schema, package, name] = [schema, package, name].map(Arc::from);
+        Self { id, schema, package, name, line }
     }
 
     /// Makes a blob of a value.
     pub fn of(id: usize, value: &Value) -> Self {
-        Self::read(id, &value.to_json())
+        Self::read(id, value.to_json())
     }
 
     /// Parses the blob; keys of known fields have their usual case.
@@ -81,16 +73,18 @@ impl<'l> Place<'l> {
         package.map_or_else(|| Self::read(text), |package| Self { schema, package, name })
     }
 
+    /// Parses a line. The case of its keys does not count.
     fn read(text: &str) -> Self {
-        let meta = Meta::read(0, text);
-        let owned = |text: &str| Cow::Owned(text.to_owned());
-        Self { schema: owned(&meta.schema), package: owned(&meta.package), name: owned(&meta.name) }
-    }
-
-    /// Copies what it borrows of its line.
-    pub fn into_owned(self) -> Place<'static> {
-        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-        Place { schema: owned(self.schema), package: owned(self.package), name: owned(self.name) }
+        let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).unwrap_or_default();
+        let find = |name: &str| {
+            let exact = members.get(name);
+            let found =
+                exact.or_else(|| members.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, raw)| raw));
+            Cow::Owned(found.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default())
+        };
+        let (schema, name) = (find("schema"), find("name"));
+        let package = if schema == "olm.package" { name.clone() } else { find("package") };
+        Self { schema, package, name }
     }
 
     /// Compares places as [`sort`] does.

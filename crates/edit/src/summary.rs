@@ -1,12 +1,42 @@
 //! What an edit changes, for people and programs.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
 
+use fbc::problem::{Problem, ProblemCode, Severity};
 use serde::Serialize;
 
 use crate::content::{BlobChange, Content};
 use crate::meta::Meta;
 use crate::state::{Blob, Channel};
+
+/// What an edit changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EditSummary {
+    /// The blobs that differ.
+    pub changes: Vec<ChangedBlob>,
+    /// Problems that there were not before. They are warnings, because an edit that makes a catalog invalid is refused.
+    pub problems: Vec<NewProblem>,
+}
+
+/// A problem that an edit makes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NewProblem {
+    /// Code, which `docs/reference/problems.md` explains.
+    pub code: ProblemCode,
+    /// Package that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package: Option<Arc<str>>,
+    /// Channel that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Arc<str>>,
+    /// Bundle that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<Arc<str>>,
+    /// What is wrong.
+    pub message: String,
+}
 
 /// A blob that an edit adds, changes or removes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -66,9 +96,33 @@ impl ChangeKind {
     }
 }
 
-/// Lists the blobs in which two contents differ.
-pub fn summarize(from: &Content, to: &Content) -> Vec<ChangedBlob> {
-    from.changes(to).iter().filter_map(changed_blob).collect()
+impl From<Problem> for NewProblem {
+    fn from(problem: Problem) -> Self {
+        let Problem { code, message, package, channel, bundle, .. } = problem;
+        Self { code, package, channel, bundle, message }
+    }
+}
+
+impl fmt::Display for NewProblem {
+    /// Writes the problem with what it is about in front, as in `package etcd: channel alpha: …`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let places = [("package", &self.package), ("channel", &self.channel), ("bundle", &self.bundle)];
+        for (kind, name) in places.into_iter().filter_map(|(kind, name)| Some((kind, name.as_ref()?))) {
+            write!(f, "{kind} {name}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// Tells in what a content differs from the one before an edit.
+pub fn summarize(from: &Content, to: &Content) -> EditSummary {
+    let changes: Vec<_> = from.changes(to).iter().filter_map(changed_blob).collect();
+    let touched = changes.iter().map(|blob| blob.package.clone()).collect();
+    let problems = |content: &Content| content.problems(&touched).unwrap_or_default();
+    let former: Vec<NewProblem> = problems(from).into_iter().map(NewProblem::from).collect();
+    let problems = problems(to).into_iter().filter(|problem| problem.severity() == Severity::Warning);
+    let problems = problems.map(NewProblem::from).filter(|problem| !former.contains(problem)).collect();
+    EditSummary { changes, problems }
 }
 
 fn changed_blob(change: &BlobChange) -> Option<ChangedBlob> {

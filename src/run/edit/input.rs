@@ -14,7 +14,7 @@ use edit::operation::{
 };
 
 use crate::args::{EditArgs, EditOperation};
-use crate::run::render;
+use crate::run::render::{self, BundleImages};
 
 /// Reads the operations, and renders the bundles that they add.
 pub(super) fn operations(args: &EditArgs) -> anyhow::Result<Vec<Operation<RenderedBundle>>> {
@@ -26,7 +26,9 @@ pub(super) fn operations(args: &EditArgs) -> anyhow::Result<Vec<Operation<Render
     if operations.len() > MAX_OPERATIONS {
         bail!("cannot do {} operations at once: the most is {MAX_OPERATIONS}", operations.len());
     }
-    operations.into_iter().map(|operation| operation.try_map(|bundle| rendered(bundle, &folder))).collect()
+    let mut images = BundleImages::new(&args.registries)?;
+    let mut rendered = |bundle| rendered(bundle, &folder, &mut images);
+    operations.into_iter().map(|operation| operation.try_map(&mut rendered)).collect()
 }
 
 fn of_file(path: &Path) -> anyhow::Result<Vec<Operation<BundleInput>>> {
@@ -35,28 +37,34 @@ fn of_file(path: &Path) -> anyhow::Result<Vec<Operation<BundleInput>>> {
     read_batch(text.with_context(reading)?.as_bytes()).with_context(reading)
 }
 
-fn rendered(bundle: BundleInput, folder: &Path) -> anyhow::Result<RenderedBundle> {
+fn rendered(bundle: BundleInput, folder: &Path, images: &mut BundleImages<'_>) -> anyhow::Result<RenderedBundle> {
     match &bundle {
         BundleInput { directory: Some(directory), image, files: None, blob: None, .. } => {
             render::bundle(&folder.join(directory), image, Migration::CsvMetadata)
+        }
+        BundleInput { directory: None, image, files: None, blob: None, .. } if !image.is_empty() => {
+            images.bundle(image, Migration::CsvMetadata)
         }
         _ => Ok(bundle.render()?),
     }
 }
 
-/// Parses `IMAGE=DIR`.
-fn directory(text: &str) -> anyhow::Result<BundleInput> {
-    let (image, directory) = text.split_once('=').with_context(|| {
-        format!("cannot add `{text}`: write IMAGE=DIR, such as quay.io/ns/etcd-bundle:v0.9.2=bundle")
-    })?;
-    let (directory, image) = (Some(directory.into()), image.to_owned());
-    Ok(BundleInput { directory, image, ..BundleInput::default() })
+/// Parses `IMAGE` or `IMAGE=DIR`.
+fn image(text: &str) -> anyhow::Result<BundleInput> {
+    let (image, directory) = match text.split_once('=') {
+        Some((image, directory)) => (image, Some(directory.into())),
+        None if Path::new(text).is_dir() => {
+            bail!("cannot add `{text}`: write IMAGE=DIR, such as quay.io/ns/etcd-bundle:v0.9.2=bundle")
+        }
+        None => (text, None),
+    };
+    Ok(BundleInput { directory, image: image.to_owned(), ..BundleInput::default() })
 }
 
 fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInput>> {
     Ok(match operation {
         EditOperation::Add { bundles, mode, overwrite_latest, enable_alpha, prune_stranded } => Operation::Add(Add {
-            bundles: bundles.iter().map(|text| directory(text)).collect::<anyhow::Result<_>>()?,
+            bundles: bundles.iter().map(|text| image(text)).collect::<anyhow::Result<_>>()?,
             mode: mode.clone(),
             overwrite_latest: *overwrite_latest,
             enable_alpha: *enable_alpha,

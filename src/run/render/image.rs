@@ -1,6 +1,7 @@
 //! Bundles in images: their labels say where manifests and metadata are.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use edit::bundle::{BundleFile, BundleFiles, MAX_FILE_BYTES, Migration, RenderedBundle};
@@ -8,8 +9,10 @@ use images::unpack::{CatalogRoot, FileContent, Layer, UnpackLimits, Unpacked, Un
 use images::{ImageKind, ImageSource, Registries};
 use loading::Source;
 use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
 
-use crate::args::ImageArgs;
+use super::print_warnings;
+use crate::args::RegistryArgs;
 use crate::run::registries::{RegistryAccess, needs_registry};
 
 /// Labels with the directories of a bundle in its image.
@@ -23,21 +26,48 @@ struct FetchedImage {
     scratch: TempDir,
 }
 
-/// Renders an image that is a bundle; `None` for any other source. `name` is the image in the blob.
-pub(super) fn bundle(
-    name: &str,
-    source: &Source,
-    images: &ImageArgs,
-    migration: Migration,
-) -> anyhow::Result<Option<RenderedBundle>> {
-    let Source::Image(image) = source else { return Ok(None) };
-    let registries = RegistryAccess::default().update(&images.registries, needs_registry([source]))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let Some(fetched) = runtime.block_on(fetch(&registries, image))? else { return Ok(None) };
-    let files = BundleFiles { manifests: fetched.files(MANIFESTS_LABEL)?, metadata: fetched.files(METADATA_LABEL)? };
-    let name = name.strip_prefix("docker://").unwrap_or(name);
-    let rendered = edit::bundle::render(&files, name, migration);
-    rendered.map(Some).with_context(|| format!("cannot render bundle `{name}`"))
+/// Bundles in images, which are pulled with one client.
+pub(in crate::run) struct BundleImages<'a> {
+    registries: &'a RegistryArgs,
+    access: RegistryAccess,
+    /// Its connections live in it.
+    runtime: Runtime,
+}
+
+impl<'a> BundleImages<'a> {
+    /// Prepares pulling bundles. No file of settings is read before an image of a registry is pulled.
+    pub(in crate::run) fn new(registries: &'a RegistryArgs) -> anyhow::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { registries, access: RegistryAccess::default(), runtime })
+    }
+
+    /// Renders the bundle image that a template or an edit names.
+    pub(in crate::run) fn bundle(&mut self, name: &str, migration: Migration) -> anyhow::Result<RenderedBundle> {
+        let is_source = ["docker://", "oci:"].iter().any(|scheme| name.starts_with(scheme));
+        let source = if is_source { name.to_owned() } else { format!("docker://{name}") };
+        let source = Source::parse(&source, Path::new(""))?;
+        let rendered =
+            self.render(name, &source, migration).with_context(|| format!("cannot render bundle `{name}`"))?;
+        rendered.with_context(|| format!("cannot render bundle `{name}`: the image has no label `{MANIFESTS_LABEL}`"))
+    }
+
+    /// Renders an image that is a bundle; `None` for any other source. `name` is the image in the blob.
+    pub(super) fn render(
+        &mut self,
+        name: &str,
+        source: &Source,
+        migration: Migration,
+    ) -> anyhow::Result<Option<RenderedBundle>> {
+        let Source::Image(image) = source else { return Ok(None) };
+        let registries = self.access.update(self.registries, needs_registry([source]))?;
+        let Some(fetched) = self.runtime.block_on(fetch(&registries, image))? else { return Ok(None) };
+        let files =
+            BundleFiles { manifests: fetched.files(MANIFESTS_LABEL)?, metadata: fetched.files(METADATA_LABEL)? };
+        let name = name.strip_prefix("docker://").unwrap_or(name);
+        let rendered = edit::bundle::render(&files, name, migration)?;
+        print_warnings(name, &rendered);
+        Ok(Some(rendered))
+    }
 }
 
 /// Fetches an image whose labels say that it is a bundle.

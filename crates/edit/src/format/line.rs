@@ -23,8 +23,13 @@ pub struct Line<'l> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unusual;
 
-/// Length in bytes of strings that are searched byte by byte, which is faster than a call for most keys.
-const SHORT_BYTES: usize = 16;
+/// Length in bytes of strings that are searched word by word, which is faster than a call for keys and most values.
+const SHORT_BYTES: usize = 32;
+
+/// One in each byte of a word.
+const ONES: u64 = 0x0101_0101_0101_0101;
+/// The high bit of each byte of a word.
+const HIGHS: u64 = 0x8080_8080_8080_8080;
 
 /// A position in the text of a line.
 struct Cursor<'l> {
@@ -106,6 +111,28 @@ fn write_members(
     Ok(())
 }
 
+/// Finds the first quote or backslash.
+#[inline]
+fn quote_or_backslash(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(chunk) = text[at..].first_chunk::<8>().filter(|_| at < SHORT_BYTES) {
+        let word = u64::from_le_bytes(*chunk);
+        let found =
+            (zero_bytes(word ^ (ONES * u64::from(b'"'))) | zero_bytes(word ^ (ONES * u64::from(b'\\')))) & HIGHS;
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    memchr2(b'"', b'\\', &text[at..]).map(|found| at + found)
+}
+
+/// Sets the high bit of each byte that is zero. Only the lowest set bit is reliable.
+#[inline]
+fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(ONES) & !word
+}
+
 impl<'l> Cursor<'l> {
     fn peek(&self) -> Result<u8, Unusual> {
         self.text.as_bytes().get(self.at).copied().ok_or(Unusual)
@@ -126,10 +153,7 @@ impl<'l> Cursor<'l> {
         let start = self.at;
         self.expect(b'"')?;
         loop {
-            let rest = &self.text.as_bytes()[self.at..];
-            let (near, far) = rest.split_at(rest.len().min(SHORT_BYTES));
-            let found = near.iter().position(|byte| matches!(byte, b'"' | b'\\'));
-            let found = found.or_else(|| Some(near.len() + memchr2(b'"', b'\\', far)?)).ok_or(Unusual)?;
+            let found = quote_or_backslash(&self.text.as_bytes()[self.at..]).ok_or(Unusual)?;
             self.at += found + 1;
             if self.text.as_bytes()[self.at - 1] == b'"' {
                 return Ok(&self.text[start..self.at]);

@@ -31,8 +31,7 @@ pub(super) fn render(template: &Value, image: RenderImage<'_>) -> Result<Vec<Val
 
 /// Checks that the entries are a valid catalog.
 fn check(blobs: &[Value]) -> Result<(), TemplateError> {
-    let lines: Vec<String> = blobs.iter().map(Value::to_json).collect();
-    let content = Content::of_lines(lines.iter().map(String::as_str));
+    let content = Content::of_lines(blobs.iter().map(Value::to_json));
     let packages: BTreeSet<String> = content.packages().iter().map(ToString::to_string).collect();
     let errors = content.errors(&packages);
     if errors.is_empty() { Ok(()) } else { Err(TemplateError::InvalidEntries(errors.join("; "))) }

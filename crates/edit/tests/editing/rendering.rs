@@ -1,6 +1,7 @@
 //! Catalogs and bundle directories are written as `opm render` writes them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use edit::bundle::{BundleFile, BundleFiles, Migration, arranged, migrate, render};
 use edit::file::SourceFile;
@@ -71,8 +72,8 @@ fn output(inputs: &BTreeMap<String, Option<String>>, args: &[String]) -> String 
                 rules.add(folder, text.as_bytes()).unwrap();
             }
             for (path, text) in files.into_iter().filter(|(path, _)| !rules.is_ignored(path)) {
-                let file = SourceFile::read(path, text.into()).unwrap();
-                metas.extend(file.lines().iter().map(|line| Meta::read(0, line)));
+                let file = SourceFile::read(path, text.as_bytes()).unwrap();
+                metas.extend(file.lines().iter().map(|line| Meta::read(0, Arc::clone(line))));
             }
         }
     }

@@ -81,10 +81,10 @@ fn a_catalog_becomes_the_template_that_opm_makes_of_it() {
     for case in lines::<Conversion>("conversions.jsonl.gz") {
         let kind = if case.args[2] == "basic" { TemplateKind::Basic } else { TemplateKind::Substitutes };
         let path = case.stdin.as_ref().unwrap_or(&case.args[3]);
-        let file = SourceFile::read(path, inputs[path].clone().unwrap().into_bytes()).unwrap();
+        let file = SourceFile::read(path, inputs[path].as_ref().unwrap().as_bytes()).unwrap();
         let blobs = file.lines().iter().map(|line| Value::parse(line).unwrap()).collect();
         let found = kind.convert(blobs).unwrap().to_json();
-        let expected = SourceFile::read("expected", case.stdout.into_bytes()).unwrap();
+        let expected = SourceFile::read("expected", case.stdout.as_bytes()).unwrap();
         let without_empty = |text: &str| text.replace(",\"skips\":[]", "").replace(",\"relatedImages\":[]", "");
         let values = |text: &str| serde_json::from_str::<serde_json::Value>(&without_empty(text)).unwrap();
         assert_eq!(values(&found), values(&expected.lines()[0]), "{}", case.name);

@@ -27,7 +27,7 @@ const PAGES: [(&str, usize); 5] = [
     ("find-an-operator", 6),
     ("plan-an-upgrade", 6),
     ("mirror-images", 2),
-    ("gate-a-pull-request", 4),
+    ("gate-a-pull-request", 3),
 ];
 
 /// The page with the commands run, and their number.
