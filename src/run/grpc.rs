@@ -1,5 +1,6 @@
 //! The listeners of the gRPC registry API.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::bail;
@@ -40,33 +41,30 @@ impl GrpcListeners {
         Shared { ready, tls, exchanges, .. }: Shared,
         is_plain_http: bool,
     ) -> anyhow::Result<(Self, Option<Arc<GrpcMetrics>>)> {
-        if args.grpc_auth == Some(AuthMode::Delegated) && access.is_none() {
-            bail!("--grpc-auth=delegated needs --auth=delegated");
-        }
-        let access = access.filter(|_| args.grpc_auth != Some(AuthMode::None));
-        let tls = tls.filter(|_| !args.grpc_plaintext);
-        let reader = if access.is_some() { catalogs.visible(Visibility::none()) } else { catalogs };
-        let api = Grpc::new(reader.clone());
+        let api = Grpc::new(catalogs.visible(Visibility::none()));
         let mut listeners = Vec::new();
         for address in &args.grpc {
-            let listener = Listener::bind(&address.listen).await?;
-            let is_loopback = listener.address().ip().to_canonical().is_loopback();
-            if !is_loopback && tls.is_none() && !args.grpc_plaintext && !is_plain_http {
+            let auth = address.auth.or(args.grpc_auth);
+            if auth == Some(AuthMode::Delegated) && access.is_none() {
                 bail!(
-                    "cannot serve gRPC without TLS on `{}`, which other machines reach: pass --tls-cert-file and \
-                     --tls-private-key-file, or --grpc-plaintext if that is intended, as for OLM v0",
-                    listener.address()
+                    "cannot ask who the callers of gRPC are: --grpc-auth=delegated and `/auth=delegated` need --auth=delegated"
                 );
             }
-            let catalog = address.catalog.as_deref();
-            let routes = catalog.map_or_else(|| api.router(), |name| api.of_catalog(name, reader.clone()).router());
-            let routes = match &access {
-                Some(access) => routes.layer(from_fn_with_state(access.clone(), authorize)),
+            let is_plaintext = args.grpc_plaintext || address.is_plaintext;
+            let tls = tls.clone().filter(|_| !is_plaintext);
+            let listener = Listener::bind(&address.listen).await?;
+            refuse_unintended_plaintext(listener.address(), tls.is_some() || is_plaintext || is_plain_http)?;
+            // Where callers are told apart, the API sees nothing by itself.
+            let (catalog, access) =
+                (address.catalog.as_deref(), access.clone().filter(|_| auth != Some(AuthMode::None)));
+            let reader = if access.is_some() { catalogs.visible(Visibility::none()) } else { catalogs.clone() };
+            let routes = api.listener(catalog, reader).router();
+            let routes = match access {
+                Some(access) => routes.layer(from_fn_with_state(access, authorize)),
                 None => routes,
             };
             let limits = ConnectionLimits { http2: Http2Limits::of_grpc(), ..ConnectionLimits::default() };
-            let (exchanges, handler) = (Some(Arc::clone(&exchanges)), Some(Handler::Grpc));
-            let (ready, tls) = (ready.clone(), tls.clone());
+            let (ready, exchanges, handler) = (ready.clone(), Some(Arc::clone(&exchanges)), Some(Handler::Grpc));
             let options =
                 ListenOptions { limits, ready, tls, http2_only: true, exchanges, handler, ..ListenOptions::default() };
             tracing::info!(address = %listener.address(), catalog, "serving gRPC");
@@ -95,6 +93,17 @@ impl RunningGrpc {
             let _ = serving.await;
         }
     }
+}
+
+/// Refuses to serve without TLS to other machines, unless that is asked for.
+fn refuse_unintended_plaintext(address: SocketAddr, is_intended: bool) -> anyhow::Result<()> {
+    if address.ip().to_canonical().is_loopback() || is_intended {
+        return Ok(());
+    }
+    bail!(
+        "cannot serve gRPC without TLS on `{address}`, which other machines reach: pass --tls-cert-file and \
+         --tls-private-key-file, or --grpc-plaintext if that is intended, as for OLM v0"
+    )
 }
 
 /// Gives a call a reader of what its caller may see. What shows no catalog is for everybody.

@@ -134,7 +134,7 @@ impl Fixture {
         self.callers.iter().find(|other| other.name == caller).map(|caller| &*caller.token).expect("it is a caller")
     }
 
-    fn get(&self, token: Option<&str>, path: &str) -> HttpResponse {
+    pub(crate) fn get(&self, token: Option<&str>, path: &str) -> HttpResponse {
         let header = token.map(|token| format!("bearer {token}"));
         let headers: Vec<_> = header.iter().map(|value| ("Authorization", value.as_str())).collect();
         send_request(self.replica.address, "GET", path, &headers)

@@ -6,8 +6,7 @@ use std::process::Command;
 
 use testing::{fixed_port, grpc_tools};
 
-use crate::access::{ABSENT, AUTH, Caller, Fixture, SERVED};
-use crate::support::Replica;
+use crate::access::{ABSENT, Caller, Fixture, SERVED};
 
 /// Each call about a catalog, with a request that finds something where `NAME` is the catalog.
 const CALLS: [(&str, &str); 11] = [
@@ -80,6 +79,7 @@ fn each_caller_sees_its_catalogs_by_each_call_and_no_other() {
         format!("--grpc={}", all.address),
         format!("--grpc=secret={}", of_hidden.address),
         format!("--grpc={ABSENT}={}", of_absent.address),
+        format!("--grpc={}/auth=none", open.address),
     ];
     let Some(fixture) = Fixture::start_with(content, &listeners) else { return };
     for Caller { name: caller, token, sees } in &fixture.callers {
@@ -100,12 +100,14 @@ fn each_caller_sees_its_catalogs_by_each_call_and_no_other() {
     let described = Command::new(tools.join("grpcurl")).args(["-plaintext", &all.address.to_string(), "list"]).output();
     assert!(described.expect("it can be started").status.success());
 
-    // OLM v0 sends no token: its listener may be open where the others are not.
-    let arguments = [AUTH, &format!("--grpc={}", open.address), "--grpc-auth=none"];
-    let replica = Replica::start(&fixture.cluster, "open", &arguments).ready();
-    assert!(open.sees(None, "secret", CALLS[0]));
+    // OLM v0 sends no token: its listener may be open where the others of the same process are not.
+    for token in [None, Some("invented"), Some(fixture.token("none"))] {
+        assert!(open.sees(token, "secret", CALLS[0]));
+    }
+    let (is_answered, text) = all.call(None, CALLS[0], &["-rpc-header", "catalog: secret"]);
+    assert!(!is_answered && text.contains("Code: Unauthenticated"), "{text}");
     let path = "/catalogs/secret/api/v1/all";
-    assert_eq!(testing::send_request(replica.address, "GET", path, &[]).status, 401);
+    assert_eq!(fixture.get(None, path).status, 401);
 }
 
 /// Compares, byte by byte, what comes for a catalog that the caller may not see with what comes for one that is not there.

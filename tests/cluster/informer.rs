@@ -21,7 +21,7 @@ const CONTENTS: u32 = 18;
 pub(crate) type State = BTreeMap<String, String>;
 
 /// A running informer; killed when it is dropped.
-struct Informer {
+pub(crate) struct Informer {
     child: Child,
     stdin: ChildStdin,
     /// What it has printed.
@@ -31,7 +31,7 @@ struct Informer {
 impl Informer {
     /// `None` where it is not built.
     #[track_caller]
-    fn start(api: &Aggregated) -> Option<Self> {
+    pub(crate) fn start(api: &Aggregated) -> Option<Self> {
         let program = testing::informer()?;
         let mut command = Command::new(program);
         command
@@ -55,22 +55,37 @@ impl Informer {
 
     /// What is in its cache.
     fn state(&mut self) -> State {
-        let states = |lines: &[Value]| lines.iter().filter_map(|line| line.get("state").cloned()).collect::<Vec<_>>();
+        serde_json::from_value(self.ask()["state"].take()).expect("names and channels")
+    }
+
+    /// The resource version at which its cache is.
+    pub(crate) fn version(&mut self) -> u64 {
+        self.ask()["version"].as_str().and_then(|version| version.parse().ok()).expect("a number")
+    }
+
+    /// Asks for its cache.
+    fn ask(&mut self) -> Value {
+        let states =
+            |lines: &[Value]| lines.iter().filter(|line| line.get("state").is_some()).cloned().collect::<Vec<_>>();
         let count = states(&self.lines.lock().expect("no writer panics")).len();
         writeln!(self.stdin, "state").expect("it reads");
-        let state = eventually(|| states(&self.lines.lock().expect("no writer panics")).get(count).cloned());
-        serde_json::from_value(state).expect("names and channels")
+        eventually(|| states(&self.lines.lock().expect("no writer panics")).get(count).cloned())
+    }
+
+    /// How often it has notified of anything.
+    pub(crate) fn notifications(&self) -> usize {
+        self.lines.lock().expect("no writer panics").iter().filter(|line| line.get("event").is_some()).count()
     }
 
     /// Waits until its cache is this.
     #[track_caller]
-    fn wait_for(&mut self, expected: &State) {
+    pub(crate) fn wait_for(&mut self, expected: &State) {
         eventually(|| (self.state() == *expected).then_some(()));
     }
 
     /// The packages that were told at a new resource version although they were as before. An informer that lists again tells
     /// each once more, at the version that it has; those who listen pass that over.
-    fn renumbered(&self) -> Vec<String> {
+    pub(crate) fn renumbered(&self) -> Vec<String> {
         let (mut known, mut renumbered) = (HashMap::new(), Vec::new());
         for line in &*self.lines.lock().expect("no writer panics") {
             let [event, name, version, channel] =
@@ -92,7 +107,7 @@ impl Informer {
 
     /// What was added, updated and deleted in turn, and how many of these notifications told something new.
     #[track_caller]
-    fn replay(&self) -> (State, usize) {
+    pub(crate) fn replay(&self) -> (State, usize) {
         let (mut state, mut changes) = (State::new(), 0);
         for line in &*self.lines.lock().expect("no writer panics") {
             let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();

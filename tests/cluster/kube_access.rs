@@ -1,8 +1,5 @@
 //! Who may read the aggregated API: users, verbs and catalogs through a real kube-apiserver and past it.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
-
 use serde_json::{Value, json};
 use testing::{ControlPlane, Folders, eventually, fixture};
 
@@ -50,31 +47,9 @@ impl Fixture {
         self.kubectl(user, "get packagemanifests -n olm -o jsonpath={.items[*].metadata.name}")
     }
 
-    /// Asks the server itself, with a certificate of these files if there is a name, and returns the status and the body; `None`
-    /// where no connection comes about.
+    /// Asks the server itself, as [`Aggregated::ask`] does.
     fn ask(&self, certificate: Option<&str>, headers: &str, path: &str) -> Option<(u16, String)> {
-        let mut command = Command::new("openssl");
-        command.args(["s_client", "-quiet", "-verify_quiet", "-connect", &self.0.address.to_string()]);
-        command.args(["-servername", "catalogql.olm.svc", "-CAfile", &self.0.folders.text("ca.crt")]);
-        if let Some(name) = certificate {
-            command.arg("-cert").arg(self.0.plane.file(&format!("{name}.pem")));
-            command.arg("-key").arg(self.0.plane.file(&format!("{name}.key")));
-        }
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("openssl is there");
-        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
-        let mut stdin = child.stdin.take().expect("it is a pipe");
-        // It may end before it has read everything. It ends with the connection, not with its input.
-        let _ = stdin.write_all(request.as_bytes());
-        let output = child.wait_with_output().expect("it is a child");
-        drop(stdin);
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let (head, body) = text.split_once("\r\n\r\n")?;
-        Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
+        self.0.ask(self.0.address, certificate, headers, path)
     }
 
     /// Binds a user to a role that is not there, and compares what the API server says of that with what is said past it.
@@ -92,6 +67,23 @@ impl Fixture {
         let answer: Value = serde_json::from_str(&body).expect("it is JSON");
         let message = answer["message"].as_str().expect("there is a message");
         assert_eq!((status, said.trim().ends_with(&format!(": {message}"))), (403, true), "{said} {message}");
+    }
+
+    /// Keeps a certificate as `former`, which is about to be replaced.
+    fn keep_former(&self, name: &str) {
+        let plane = &self.0.plane;
+        for kind in ["pem", "key"] {
+            std::fs::copy(plane.file(&format!("{name}.{kind}")), plane.file(&format!("former.{kind}")))
+                .expect("it is there");
+        }
+    }
+
+    /// Removes all authorities under a key but that of a file: the API server adds its authority and removes none.
+    fn publish_only(&self, key: &str, file: &str) {
+        let only = std::fs::read_to_string(self.0.plane.file(file)).expect("it is there");
+        let patch = json!({ "data": { key: only } }).to_string();
+        let name = "configmap/extension-apiserver-authentication";
+        self.0.plane.kubectl(&["patch", "--namespace=kube-system", "--type=merge", "--patch", &patch, name]);
     }
 
     /// The status of a list of packages that is asked past the API server.
@@ -204,20 +196,28 @@ fn a_new_authority_of_front_proxies_counts_without_a_restart_and_the_former_one_
     let Some(fixture) = Fixture::start() else { return };
     eventually(|| (fixture.lists("one") == "open").then_some(()));
     let user = "X-Remote-User: one\r\n";
-    for name in ["front-proxy.pem", "front-proxy.key"] {
-        std::fs::copy(fixture.0.plane.file(name), fixture.0.plane.file(&format!("former.{}", &name[12..])))
-            .expect("it is there");
-    }
+    fixture.keep_former("front-proxy");
     assert_eq!(fixture.status(Some("former"), user), Some(200));
     fixture.0.plane.rotate_front_proxy();
     eventually(|| (fixture.status(Some("front-proxy"), user) == Some(200)).then_some(()));
     eventually(|| (fixture.lists("one") == "open").then_some(()));
-    // The API server adds its authority and removes none.
-    let only_new = std::fs::read_to_string(fixture.0.plane.file("front-proxy-ca.pem")).expect("it is there");
-    let patch = json!({ "data": { "requestheader-client-ca-file": only_new } }).to_string();
-    let name = "configmap/extension-apiserver-authentication";
-    fixture.0.plane.kubectl(&["patch", "--namespace=kube-system", "--type=merge", "--patch", &patch, name]);
+    fixture.publish_only("requestheader-client-ca-file", "front-proxy-ca.pem");
     eventually(|| (fixture.status(Some("former"), user).is_none_or(|status| status == 401)).then_some(()));
     assert_eq!(fixture.status(Some("front-proxy"), user), Some(200));
     assert_eq!(fixture.lists("one"), "open");
+}
+
+#[test]
+fn a_new_authority_of_users_counts_without_a_restart_and_the_former_one_no_longer() {
+    let Some(fixture) = Fixture::start() else { return };
+    fixture.keep_former("admin");
+    assert_eq!(fixture.status(Some("former"), ""), Some(200));
+    fixture.0.plane.rotate_users();
+    eventually(|| (fixture.status(Some("admin"), "") == Some(200)).then_some(()));
+    // Until the API server knows the administrator's new certificate, too.
+    eventually(|| (fixture.lists("one") == "open").then_some(()));
+    assert_eq!(fixture.status(Some("former"), ""), Some(200), "both count until the former one is taken away");
+    fixture.publish_only("client-ca-file", "client-ca.pem");
+    eventually(|| (fixture.status(Some("former"), "").is_none_or(|status| status == 401)).then_some(()));
+    assert_eq!(fixture.status(Some("admin"), ""), Some(200));
 }

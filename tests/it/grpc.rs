@@ -83,15 +83,19 @@ fn grpcurl_lists_describes_and_calls_and_the_probe_is_content() {
 #[test]
 fn grpc_is_served_over_tls_with_the_certificate_of_the_server() {
     let Some(tools) = grpc_tools() else { return };
-    let (folders, authority, secure, plain) = (folders(), Authority::new(), free(), free());
+    let (folders, authority) = (folders(), Authority::new());
+    let [secure, plain, of_server] = std::array::from_fn(|_| free());
     folders.write("ca.crt", authority.pem());
-    let _server = authority.start(&folders, &["--grpc", &secure, &folders.text("a")]);
+    let of_address = format!("{of_server}/plaintext");
+    let _server = authority.start(&folders, &["--grpc", &secure, "--grpc", &of_address, &folders.text("a")]);
     // The name in the certificate.
     let secure = secure.replace("127.0.0.1", "localhost");
     let _other = authority.start(&self::folders(), &["--grpc", &plain, "--grpc-plaintext", &folders.text("a")]);
     let ca = folders.text("ca.crt");
     assert_eq!(packages(&tools, &["-cacert", &ca, &secure]), ["\"name\": \"etcd\""]);
-    assert_eq!(packages(&tools, &["-plaintext", &plain]), ["\"name\": \"etcd\""]);
+    for plain in [&plain, &of_server] {
+        assert_eq!(packages(&tools, &["-plaintext", plain]), ["\"name\": \"etcd\""]);
+    }
     assert_eq!(probe(&tools, &["-addr", &secure, "-tls", "-tls-ca-cert", &ca]), Some(0));
     assert_ne!(probe(&tools, &["-addr", &secure]), Some(0), "without TLS");
 }
@@ -184,4 +188,16 @@ async fn count_bundles(mut client: SendRequest<Bytes>) -> usize {
         messages += 1;
     }
     messages
+}
+
+#[test]
+fn callers_of_grpc_are_told_apart_only_where_the_server_tells_callers_apart() {
+    let folders = folders();
+    for flags in [["--grpc=127.0.0.1:0/auth=delegated", "--auth=none"], ["--grpc=127.0.0.1:0", "--grpc-auth=delegated"]]
+    {
+        let serve = ["serve", "--listen=127.0.0.1:0", "--store", &folders.text("store")];
+        let refused = run(catalogql().args(serve).args(flags).arg(folders.text("a")));
+        assert_eq!(refused.status, Some(1));
+        assert!(refused.stderr.contains("need --auth=delegated"), "{}", refused.stderr);
+    }
 }

@@ -77,10 +77,11 @@ impl Grpc {
         }
     }
 
-    /// The same for calls that are about one catalog, whatever they say, seen by this reader.
+    /// The same at another listener, whose calls are about this catalog, if they are about one, and are answered from these
+    /// catalogs. What bounds and counts calls is shared.
     #[must_use]
-    pub fn of_catalog(&self, name: &str, catalogs: Catalogs) -> Self {
-        Self { catalogs, catalog: Some(name.into()), ..self.clone() }
+    pub fn listener(&self, catalog: Option<&str>, catalogs: Catalogs) -> Self {
+        Self { catalogs, catalog: catalog.map(Arc::from), ..self.clone() }
     }
 
     /// What counts its calls.

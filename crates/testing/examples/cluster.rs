@@ -1,5 +1,5 @@
-//! A cluster for `benches/http/soak.py` and `tests/conformance/publish/publish.py`: a control plane and a registry, with the catalog of a directory as the
-//! `ClusterCatalog` `c` and a changing one, `churn`.
+//! A cluster for `benches/http/soak.py` and the scripts of `tests/conformance`: a control plane and a registry, with the catalog
+//! of a directory as the `ClusterCatalog` `c` and a changing one, `churn`.
 //!
 //! The first line of its output says how to reach it (JSON). For each line of its input, which names a directory, the
 //! catalog there becomes the content of `churn`, and a line of output says its digest. It ends with its input.
@@ -41,6 +41,7 @@ fn main() {
     let facts = json!({
         "kubeconfig": kubeconfig,
         "adminKubeconfig": plane.kubeconfig(),
+        "authenticationConfiguration": plane.file("authentication.json"),
         "kubectl": kubectl,
         "registry": registry.address,
         "token": token.trim(),

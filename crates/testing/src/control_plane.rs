@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::tools::control_plane_tools;
 use crate::{Folders, eventually, exchange, fixed_port};
-use certificates::{write_certificates, write_front_proxy};
+use certificates::{write_administrator, write_certificates, write_front_proxy};
 use process_guard::ProcessGuard;
 
 /// What the API server writes to its audit log: one line when a response begins that is a stream, and one when a
@@ -23,6 +23,10 @@ const AUDIT_POLICY: &str = r#"{
     "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
     "rules": [{ "level": "None", "users": ["system:apiserver", "admin"] }, { "level": "Metadata" }]
 }"#;
+
+/// Whose tokens the API server accepts besides its own: nobody's. It reads the file again when it changes.
+const AUTHENTICATION: &str =
+    r#"{ "apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthenticationConfiguration", "jwt": [] }"#;
 
 /// An API server over its own etcd, each a process on a port of its own. They end when this is dropped, and at the
 /// latest when the process of the tests ends.
@@ -56,8 +60,10 @@ impl ControlPlane {
         let programs = control_plane_tools()?;
         let folders = Folders::new();
         write_certificates(&folders);
+        write_administrator(&folders);
         write_front_proxy(&folders);
         folders.write("audit-policy.json", AUDIT_POLICY);
+        folders.write("authentication.json", AUTHENTICATION);
         let (process, etcd) = eventually(|| start_etcd(&programs, &folders));
         let address = SocketAddr::from(([127, 0, 0, 1], fixed_port()));
         let mut started = Self { folders, programs, etcd, address, api_server: None, _etcd: process };
@@ -129,8 +135,9 @@ impl ControlPlane {
         if text.is_empty() { Value::Null } else { serde_json::from_str(&text).expect("kubectl prints JSON") }
     }
 
-    /// Returns the path of a file with certificates or a key: `ca.pem`, that of the authority; `admin.pem` and `admin.key`, those
-    /// of the administrator; `front-proxy.pem` and `front-proxy.key`, with which the API server asks aggregated ones.
+    /// Returns the path of a file: `authentication.json`, whose tokens the API server accepts; `ca.pem`, its authority;
+    /// `client-ca.pem`, the authority of users, with `admin.pem` and `admin.key`, the administrator's; `front-proxy-ca.pem` with
+    /// `front-proxy.pem` and `front-proxy.key`, with which the API server asks aggregated ones.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folders.path(name)
     }
@@ -138,6 +145,11 @@ impl ControlPlane {
     /// Replaces the authority of front proxies, and the API server's certificate of it, which it reads while it runs.
     pub fn rotate_front_proxy(&self) {
         write_front_proxy(&self.folders);
+    }
+
+    /// Replaces the authority of users, which the API server reads while it runs, and the administrator's certificate of it.
+    pub fn rotate_users(&self) {
+        write_administrator(&self.folders);
     }
 
     /// Kills the API server, so that connections to its address are refused until [`Self::start_api_server`].
@@ -229,9 +241,11 @@ fn start_api_server(programs: &Path, folders: &Folders, etcd: SocketAddr, addres
     command.args(["--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1"]);
     command.args(["--secure-port", &address.port().to_string(), "--endpoint-reconciler-type", "none"]);
     command.args(["--tls-cert-file", &file("server.pem"), "--tls-private-key-file", &file("server.key")]);
-    command.args(["--client-ca-file", &file("ca.pem"), "--service-account-issuer", "https://kubernetes.default.svc"]);
+    command.args(["--client-ca-file", &file("client-ca.pem")]);
+    command.args(["--service-account-issuer", "https://kubernetes.default.svc"]);
     command.args(["--service-account-signing-key-file", &file("tokens.key")]);
     command.args(["--service-account-key-file", &file("tokens.pub")]);
+    command.args(["--authentication-config", &file("authentication.json")]);
     command.args(["--requestheader-client-ca-file", &file("front-proxy-ca.pem")]);
     command.args(["--requestheader-allowed-names", "front-proxy", "--requestheader-username-headers", "X-Remote-User"]);
     command.args(["--requestheader-group-headers", "X-Remote-Group"]);

@@ -1,5 +1,6 @@
 //! A server of the aggregated API, registered with a real kube-apiserver.
 
+use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 
@@ -19,16 +20,22 @@ pub(crate) struct Aggregated {
     pub(crate) address: SocketAddr,
     arguments: Vec<String>,
     server: Server,
-    _second: Option<Server>,
+    /// The server that is not reached until it is its turn.
+    second: Option<Server>,
 }
 
 /// A process; killed when it is dropped.
-struct Server(Child);
+struct Server {
+    child: Child,
+    address: SocketAddr,
+    /// Name of the folder of its store.
+    store: &'static str,
+}
 
 impl Drop for Server {
     fn drop(&mut self) {
         // Both fail when it ended already.
-        let _ = (self.0.kill(), self.0.wait());
+        let _ = (self.child.kill(), self.child.wait());
     }
 }
 
@@ -42,7 +49,7 @@ impl Aggregated {
         let authority = certificate(&folders);
         let server = serve(&plane, &folders, (address, "store"), &arguments);
         register(&plane, address.port(), &authority);
-        Some(Self { plane, folders, address, arguments, server, _second: None })
+        Some(Self { plane, folders, address, arguments, server, second: None })
     }
 
     /// As [`Self::start`] with two servers, each with a store of its own, which the API server reaches in turn.
@@ -51,20 +58,73 @@ impl Aggregated {
         let plane = plane()?;
         let addresses = [fixed_port(), fixed_port()].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         let authority = certificate(&folders);
-        let [server, second] = [(addresses[0], "store"), (addresses[1], "second-store")]
-            .map(|place| serve(&plane, &folders, place, &arguments));
+        let server = serve(&plane, &folders, (addresses[0], "store"), &arguments);
+        // Versions have the time of the first state: it is not the same for both.
+        eventually(|| folders.path("store/kube-api.json").exists().then_some(()));
+        let second = serve(&plane, &folders, (addresses[1], "second-store"), &arguments);
         let turns = Turns::start(addresses);
         register(&plane, turns.address.port(), &authority);
-        let api = Self { plane, folders, address: addresses[0], arguments, server, _second: Some(second) };
+        let api = Self { plane, folders, address: addresses[0], arguments, server, second: Some(second) };
         Some((api, turns))
     }
 
     /// Kills the server and starts it again, after `meanwhile`, and waits until its packages can be listed.
     pub(crate) fn restart(&mut self, meanwhile: impl FnOnce()) {
-        let _ = (self.server.0.kill(), self.server.0.wait());
+        let _ = (self.server.child.kill(), self.server.child.wait());
         meanwhile();
         self.server = serve(&self.plane, &self.folders, (self.address, "store"), &self.arguments);
         wait_until_listed(&self.plane);
+    }
+
+    /// The addresses of both servers.
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        [Some(&self.server), self.second.as_ref()].into_iter().flatten().map(|server| server.address).collect()
+    }
+
+    /// Asks the server at this address itself, with a certificate of these files if there is a name, and returns the status and the body; `None`
+    /// where no connection comes about.
+    pub(crate) fn ask(
+        &self,
+        address: SocketAddr,
+        certificate: Option<&str>,
+        headers: &str,
+        path: &str,
+    ) -> Option<(u16, String)> {
+        let mut command = Command::new("openssl");
+        command.args(["s_client", "-quiet", "-verify_quiet", "-connect", &address.to_string()]);
+        command.args(["-servername", "catalogql.olm.svc", "-CAfile", &self.folders.text("ca.crt")]);
+        if let Some(name) = certificate {
+            command.arg("-cert").arg(self.plane.file(&format!("{name}.pem")));
+            command.arg("-key").arg(self.plane.file(&format!("{name}.key")));
+        }
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("openssl is there");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
+        let mut stdin = child.stdin.take().expect("it is a pipe");
+        // It may end before it has read everything. It ends with the connection, not with its input.
+        let _ = stdin.write_all(request.as_bytes());
+        let output = child.wait_with_output().expect("it is a child");
+        drop(stdin);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
+    }
+
+    /// Ends the server that is reached, as an upgrade does, while new connections go to the other one; then it starts again.
+    pub(crate) fn replace(&mut self, turns: &Turns) {
+        turns.next();
+        let ended = &mut self.server;
+        let sent = Command::new("sh").args(["-c", &format!("kill -TERM {}", ended.child.id())]).status();
+        assert!(sent.expect("there is a shell").success());
+        let status = eventually(|| ended.child.try_wait().expect("it is a child"));
+        assert!(status.success(), "{status}");
+        let place = (ended.address, ended.store);
+        let started = serve(&self.plane, &self.folders, place, &self.arguments);
+        self.server = self.second.replace(started).expect("there are two");
     }
 }
 
@@ -96,7 +156,7 @@ fn certificate(folders: &Folders) -> String {
 fn serve(
     plane: &ControlPlane,
     folders: &Folders,
-    (address, store): (SocketAddr, &str),
+    (address, store): (SocketAddr, &'static str),
     arguments: &[String],
 ) -> Server {
     let mut command = Command::new(env!("CARGO_BIN_EXE_catalogql"));
@@ -107,7 +167,7 @@ fn serve(
     command.args(arguments);
     command.env("KUBECONFIG", plane.service_account_kubeconfig("olm", "catalogql", plane.address));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let server = Server(command.spawn().expect("it can be started"));
+    let server = Server { child: command.spawn().expect("it can be started"), address, store };
     eventually(|| TcpStream::connect(address).ok());
     server
 }

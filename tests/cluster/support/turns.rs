@@ -39,7 +39,12 @@ impl Turns {
         Self { address, state }
     }
 
-    /// Ends what is open. From then on the other server is reached.
+    /// From now on connections are made to the other server. Open ones stay.
+    pub(crate) fn next(&self) {
+        lock(&self.state).servers.reverse();
+    }
+
+    /// Cuts what is open. From then on the other server is reached.
     pub(crate) fn turn(&self) {
         let mut state = lock(&self.state);
         state.servers.reverse();

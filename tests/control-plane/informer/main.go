@@ -1,5 +1,5 @@
 // Holds the PackageManifests of a namespace in the cache of an informer, as controllers do, and prints a line of JSON for each
-// notification. For each line on the standard input it prints the whole cache.
+// notification. For each line on the standard input it prints the whole cache and its resource version.
 //
 // usage: informer KUBECONFIG NAMESPACE
 package main
@@ -72,6 +72,6 @@ func main() {
 			manifest := object.(*unstructured.Unstructured)
 			state[manifest.GetName()] = channel(manifest)
 		}
-		show(map[string]any{"state": state})
+		show(map[string]any{"state": state, "version": informer.LastSyncResourceVersion()})
 	}
 }

@@ -56,7 +56,7 @@ async fn a_listener_of_one_catalog_serves_no_other() {
     let (mut writer, reader) = catalogs();
     publish(&mut writer, "a");
     publish(&mut writer, "b");
-    let grpc = Grpc::new(reader.clone()).of_catalog("a", reader);
+    let grpc = Grpc::new(reader.clone()).listener(Some("a"), reader);
     for (metadata, host) in [(None, None), (Some("b"), None), (None, Some("b.olm.svc"))] {
         assert_eq!(list(&grpc, metadata, host).await.0, ["in-a"]);
     }
@@ -84,7 +84,7 @@ async fn a_catalog_is_healthy_as_soon_as_it_is_served() {
     let grpc = Grpc::new(reader.clone());
     assert_eq!(check(&grpc, "", None).await, "NOT_SERVING");
     publish(&mut writer, "a");
-    let later = grpc.of_catalog("b", reader);
+    let later = grpc.listener(Some("b"), reader);
     assert_eq!([check(&grpc, "", None).await, check(&grpc, "a", None).await], ["SERVING", "SERVING"]);
     assert_eq!(check(&later, "", None).await, "NOT_SERVING", "another catalog is served");
     publish(&mut writer, "b");
