@@ -121,8 +121,21 @@ def compare(stack, folder, program):
                  if manifests["upstream"][package] != manifests["catalogql"].get(package)]
     packages = [len(of_source) for of_source in manifests.values()]
     print(f"packageserver: {packages[0]} packages of opm serve, {packages[1]} of catalogql, {len(different)} differ")
+    for package in different[:20]:
+        of_source = [manifests[name].get(package) for name in names]
+        print("\n".join(f"{package}{line}" for line in differences("", *of_source)))
     if different or packages[0] != packages[1]:
-        sys.exit(f"different: {different[:20]}")
+        sys.exit("packageserver makes different PackageManifests of the two")
+
+
+def differences(path, theirs, ours):
+    """Says where two values differ."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        return [line for key in sorted(theirs.keys() | ours.keys())
+                for line in differences(f"{path}.{key}", theirs.get(key), ours.get(key))]
+    if isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
+        return [line for at, pair in enumerate(zip(theirs, ours)) for line in differences(f"{path}[{at}]", *pair)]
+    return [] if theirs == ours else [f"{path}: {theirs!s:.200} of opm serve, {ours!s:.200} of catalogql"]
 
 
 def wait_for_both(token, names):
@@ -149,9 +162,12 @@ def read_manifests(token, names):
         return manifests
     for item in json.loads(body).get("items") or [] if status == 200 else []:
         source = item["status"]["catalogSource"]
-        # All that may differ is where it comes from.
+        # Where it comes from, the second in which packageserver made it, and the order of a map of Go may differ.
+        del item["metadata"]["creationTimestamp"]
+        for channel in item["status"]["channels"]:
+            channel["currentCSVDesc"].get("relatedImages", []).sort()
         text = json.dumps(item, sort_keys=True).replace(f'"{source}"', '"source"')
-        manifests[source][item["metadata"]["name"]] = text
+        manifests[source][item["metadata"]["name"]] = json.loads(text)
     return manifests
 
 
