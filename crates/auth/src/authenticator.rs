@@ -17,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
 use crate::authorities::{Authorities, ClientCertificate};
+use crate::key::Key;
 use crate::{Denied, User};
 
 /// Where kube-apiserver publishes the authorities of client certificates.
@@ -46,9 +47,9 @@ pub enum Credentials<'r> {
 pub(crate) enum CredentialsKey {
     None,
     /// SHA-256 of the token.
-    Token([u8; 32]),
-    /// SHA-256 of everything that is known of the user.
-    User([u8; 32]),
+    Token(Key),
+    /// Of everything that is known of the user.
+    User(Key),
 }
 
 impl Authenticator {
@@ -107,8 +108,7 @@ impl Credentials<'_> {
         match self {
             Self::None => CredentialsKey::None,
             Self::Token(token) => CredentialsKey::Token(Sha256::digest(token).into()),
-            // `Debug` quotes texts, so that no two are alike.
-            Self::User(user) => CredentialsKey::User(Sha256::digest(format!("{user:?}")).into()),
+            Self::User(user) => CredentialsKey::User(user.id),
         }
     }
 

@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::authenticator::{Credentials, CredentialsKey};
 use super::cache::{Answer, Cache};
+use super::key::Key;
 use super::{Access, Authorizer, CACHED_ANSWERS, Denied, QUESTIONS, ResourceAccess, User};
 
 /// Callers, and what they may see of the catalogs that are served. Clones share everything.
@@ -25,7 +26,7 @@ struct Shared {
     published: Catalogs,
     sessions: Cache<CredentialsKey, Arc<Session>>,
     /// Readers of single catalogs, by the SHA-256 of the catalog's name besides.
-    named: Cache<(CredentialsKey, [u8; 32]), Result<Arc<Catalogs>, Denied>>,
+    named: Cache<(CredentialsKey, Key), Result<Arc<Catalogs>, Denied>>,
 }
 
 /// What is known of a caller.

@@ -9,6 +9,7 @@ mod authenticator;
 mod authorities;
 mod cache;
 mod callers;
+mod key;
 mod subject;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use cache::{Answer, Cache};
+use key::Key;
 
 pub use authenticator::{Authenticator, Credentials, bearer_token};
 pub use authorities::{Authorities, ClientCertificate};
@@ -65,7 +67,7 @@ const AUTHENTICATED: &str = "system:authenticated";
 const MASTERS: &str = "system:masters";
 
 /// What a caller wants to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access<'a> {
     /// A verb on a path.
     Path(PathAccess),
@@ -74,7 +76,7 @@ pub enum Access<'a> {
 }
 
 /// A verb on a path, such as `get /metrics`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PathAccess {
     /// The method in lower case.
     pub verb: &'static str,
@@ -83,7 +85,7 @@ pub struct PathAccess {
 }
 
 /// A verb on a resource of the cluster's API, whether the API server serves it or not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ResourceAccess<'a> {
     /// Such as `get`, `list` or `watch`.
     pub verb: &'a str,
@@ -126,7 +128,11 @@ pub enum Denied {
 
 /// A user of the cluster, as the API server names it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct User(UserInfo);
+pub struct User {
+    info: UserInfo,
+    /// Of all that is known of the user.
+    id: Key,
+}
 
 /// Decides by the API server's answers.
 pub struct Authorizer {
@@ -134,9 +140,9 @@ pub struct Authorizer {
     /// Whom a token must be for; empty for the API server.
     audiences: Vec<String>,
     /// Users by the SHA-256 of their token; `None` for a token that is refused.
-    users: Cache<[u8; 32], Option<Arc<User>>>,
-    /// Whether a user may, by the SHA-256 of the user and what it wants.
-    rights: Cache<[u8; 32], Right>,
+    users: Cache<Key, Option<Arc<User>>>,
+    /// Whether a user may, by the user and what it wants.
+    rights: Cache<Key, Right>,
     questions: Semaphore,
 }
 
@@ -152,7 +158,13 @@ impl User {
     /// Who sends no credentials.
     fn anonymous() -> Self {
         let (username, groups) = (Some(ANONYMOUS.to_owned()), Some(vec![UNAUTHENTICATED.to_owned()]));
-        Self(UserInfo { username, groups, ..UserInfo::default() })
+        Self::new(UserInfo { username, groups, ..UserInfo::default() })
+    }
+
+    fn new(info: UserInfo) -> Self {
+        let UserInfo { username, uid, groups, extra } = &info;
+        let id = key::of(&(username, uid, groups, extra));
+        Self { info, id }
     }
 
     /// Who has credentials.
@@ -161,17 +173,17 @@ impl User {
         if !groups.iter().any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED) {
             groups.push(AUTHENTICATED.to_owned());
         }
-        Self(user)
+        Self::new(user)
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
-        self.0.username.as_deref().unwrap_or_default()
+        self.info.username.as_deref().unwrap_or_default()
     }
 
     /// Returns whether it belongs to a group.
     pub fn is_in(&self, group: &str) -> bool {
-        self.0.groups.iter().flatten().any(|own| own == group)
+        self.info.groups.iter().flatten().any(|own| own == group)
     }
 }
 
@@ -240,7 +252,7 @@ impl Authorizer {
         authenticated(answer)
     }
 
-    fn known_user(&self, key: &[u8; 32]) -> Option<Result<Answer<Arc<User>>, Denied>> {
+    fn known_user(&self, key: &Key) -> Option<Result<Answer<Arc<User>>, Denied>> {
         self.users.get_until(key).map(authenticated)
     }
 
@@ -249,8 +261,7 @@ impl Authorizer {
         if user.is_in(MASTERS) {
             return Ok(Answer::lasting(Right::granted(), CACHE_TIME));
         }
-        // `Debug` quotes texts, so that no two are alike.
-        let key = Sha256::digest(format!("{user:?}{access:?}")).into();
+        let key = key::of(&(user.id, access));
         if let Some(known) = self.rights.get_until(&key) {
             return Ok(known);
         }
@@ -317,7 +328,7 @@ fn judge(status: TokenReviewStatus, wanted: &[String]) -> (Option<User>, Duratio
     (user.map(User::authenticated), time)
 }
 
-fn question(User(user): &User, access: Access<'_>) -> SubjectAccessReviewSpec {
+fn question(User { info: user, .. }: &User, access: Access<'_>) -> SubjectAccessReviewSpec {
     let UserInfo { username, uid, groups, extra } = user.clone();
     let spec = SubjectAccessReviewSpec { user: username, uid, groups, extra, ..Default::default() };
     match access {
@@ -409,7 +420,7 @@ mod tests {
             groups: Some(vec!["ops".to_owned()]),
             extra: Some(extra),
         };
-        let asked = question(&User(user.clone()), Access::Path(PathAccess { verb: "get", path: "/metrics" }));
+        let asked = question(&User::new(user.clone()), Access::Path(PathAccess { verb: "get", path: "/metrics" }));
         let path = asked.non_resource_attributes.unwrap();
         assert_eq!((path.verb.as_deref(), path.path.as_deref()), (Some("get"), Some("/metrics")));
         assert_eq!(
@@ -420,7 +431,7 @@ mod tests {
         let [verb, group, resource] = ["get", "olm.operatorframework.io", "clustercatalogs"];
         let (version, subresource) = (None, Some("content"));
         let access = ResourceAccess { verb, group, version, resource, subresource, namespace: None, name: Some("a") };
-        let asked = question(&User(user), Access::Resource(access));
+        let asked = question(&User::new(user), Access::Resource(access));
         let text = |text: &str| Some(text.to_owned());
         let expected = ResourceAttributes {
             verb: text(verb),

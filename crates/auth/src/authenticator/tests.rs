@@ -122,7 +122,7 @@ fn a_front_proxy_says_everything_of_the_user() {
     let credentials = authenticator.credentials(&sent, Some(&certificate(&proxies, "proxy"))).unwrap();
     let Credentials::User(user) = credentials else { panic!("{credentials:?}") };
     let text = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
-    let crate::UserInfo { username, uid, groups, extra } = user.0.clone();
+    let crate::UserInfo { username, uid, groups, extra } = user.info.clone();
     assert_eq!((username.as_deref(), uid.as_deref()), (Some("ann"), Some("7")));
     assert_eq!(groups, Some(text(&["ops", "dev", "system:authenticated"])));
     assert_eq!(extra, Some([("example.org/scopes".to_owned(), text(&["a", "b"]))].into()));
@@ -130,8 +130,8 @@ fn a_front_proxy_says_everything_of_the_user() {
     let sent = HeaderMap::new();
     let credentials = authenticator.credentials(&sent, Some(&certificate(&users, "bob"))).unwrap();
     let Credentials::User(user) = credentials else { panic!("{credentials:?}") };
-    assert_eq!(user.0.groups, Some(text(&["team", "system:authenticated"])));
-    let id = &user.0.extra.as_ref().unwrap()["authentication.kubernetes.io/credential-id"][0];
+    assert_eq!(user.info.groups, Some(text(&["team", "system:authenticated"])));
+    let id = &user.info.extra.as_ref().unwrap()["authentication.kubernetes.io/credential-id"][0];
     assert_eq!((id.starts_with("X509SHA256="), id.len()), (true, 11 + 64), "{id}");
 }
 
