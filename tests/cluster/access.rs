@@ -468,6 +468,9 @@ fn what_is_granted_and_taken_takes_effect_in_the_documented_time() {
         assert_eq!((response.status, response.header("retry-after").as_deref()), (503, Some("1")));
     }
     assert_eq!(init(opened, Some(&new)).err(), Some(1013));
+    let known = fixture.token("everything");
+    within(auth::CACHE_TIME, "without an API server", &|| fixture.list(Some(known)).status == 503);
+    assert_eq!(PUBLIC.map(|path| fixture.get(None, path).status), [200; 6]);
     for path in PUBLIC {
         assert_eq!(fixture.get(None, path).status, 200, "{path}");
     }
