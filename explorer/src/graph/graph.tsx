@@ -160,7 +160,7 @@ function Export({ packageName, upgrades, channels }: { packageName: string; upgr
       <Copy text={() => text("mermaid")} label="Mermaid" />
       <Copy text={() => text("dot")} label="DOT" />
       <button type="button" onClick={download}>
-        <Glyph name="down" />
+        <Glyph name="download" />
         SVG
       </button>
     </div>

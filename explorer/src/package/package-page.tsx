@@ -147,6 +147,7 @@ function Head({ address, found, bundle }: Partial<HeadProps> & Pick<HeadProps, "
   const title = found?.displayName ?? address.package;
   const metadata = bundle?.metadata ?? found?.metadata;
   const problems = found ? problemCount(found) : 0;
+  const haveErrors = found?.problemCounts.some(({ severity, count }) => severity === "ERROR" && count > 0);
   const provider = metadata?.provider?.shortName ?? metadata?.provider?.name;
   return (
     <header class="package-head">
@@ -174,7 +175,7 @@ function Head({ address, found, bundle }: Partial<HeadProps> & Pick<HeadProps, "
           {metadata?.capabilityLevel && <span class="badge">{level(metadata.capabilityLevel)}</span>}
           {found?.deprecation && <Deprecated message={found.deprecation.message} />}
           {problems > 0 && (
-            <Link class="badge danger" to={{ ...address, tab: "problems" }}>
+            <Link class={haveErrors ? "badge danger" : "badge warning"} to={{ ...address, tab: "problems" }}>
               {counted(problems, "problem")}
             </Link>
           )}
