@@ -76,7 +76,7 @@ function broken() {
   ];
 }
 
-/** Packages enough for several pages of the list. @param {number} count */
+/** Packages enough for several pages of the list, and of what requires a bundle. @param {number} count */
 function many(count) {
   return Array.from({ length: count }, (_, at) => `plain-${String(at).padStart(3, "0")}`).flatMap((name) => [
     { schema: "olm.package", name, defaultChannel: "stable", description: `The package ${name}.` },
@@ -86,7 +86,10 @@ function many(count) {
       package: name,
       name: `${name}.v1.0.0`,
       image: `registry.example.org/${name}:1`,
-      properties: [{ type: "olm.package", value: { packageName: name, version: "1.0.0" } }],
+      properties: [
+        { type: "olm.package", value: { packageName: name, version: "1.0.0" } },
+        { type: "olm.package.required", value: { packageName: "broken", versionRange: ">=1.1.0" } },
+      ],
     },
   ]);
 }
