@@ -100,6 +100,12 @@ test("the update graph is walked by keys", async () => {
   await page.keyboard.press("Escape");
   await selected(page, []);
   await page.keyboard.press("ArrowDown");
+  await selected(page, ["1.4.0"]);
+  await panel.getByRole("button", { name: "Clear the selection" }).click();
+  await selected(page, []);
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("data-row")), "1");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.waitForURL(/bundle=quillstore.v1.4.0/);
   await settled(page);

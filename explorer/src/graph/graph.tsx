@@ -329,7 +329,7 @@ function GraphRow({ upgrades, row, heads, stranded, style, isSelected, isCurrent
         aria-selected={isSelected}
       >
         <span role="gridcell" class="graph-version">
-          <bdi>{bundle?.version ?? name}</bdi>
+          <bdi title={name}>{bundle?.version ?? name}</bdi>
           {!bundle && <span class="badge">not in the catalog</span>}
           {bundle?.deprecation && <Deprecated message={bundle.deprecation.message} />}
         </span>

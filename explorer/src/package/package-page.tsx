@@ -5,8 +5,7 @@ import "./package.css";
 import type { ComponentChildren } from "preact";
 
 import { EVERYTHING, Heading, Link, PACKAGE_TABS, type PackageAddress, type PackageTab } from "../address";
-import { Package, type PackageData } from "../generated/Package";
-import type { BundleDetails } from "../generated/types";
+import { type BundleDetails, Package, type PackageData } from "../generated/documents";
 import { Markdown } from "../markdown/markdown";
 import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground, Tabs } from "../parts";
 import { counted, level } from "../parts/format";
