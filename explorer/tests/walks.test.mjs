@@ -463,7 +463,7 @@ function focusSeen() {
     const [x, y] = [(Math.max(left, 0) + Math.min(right, innerWidth)) / 2, (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2];
     const there = document.elementFromPoint(x, y);
     // A label belongs to its field.
-    return there !== null && (focused.contains(there) || there.contains(focused));
+    return focused.contains(there) || Boolean(there?.closest("label")?.contains(focused));
   });
   return { text, isSeen };
 }
