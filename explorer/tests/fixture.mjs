@@ -9,6 +9,12 @@ const SCRIPT = '<img src=x onerror="window.hacked = 1"><script>window.hacked = 1
 /** Turns the direction of what follows it. */
 const TURNED = "\u202e";
 
+/** Links that are what they seem. */
+const LINKS = ["one", "two", "three"].map((name) => ({ name, url: `https://${name}.example/` }));
+
+/** Wider than a narrow page in Markdown. */
+const TABLE = `|${" Parameter |".repeat(9)}\n|${" - |".repeat(9)}\n|${" `spec.endless.path` |".repeat(9)}`;
+
 /** An icon with a script in it, as bytes in base64. */
 const ICON = Buffer.from(
   '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10" onload="top.hacked = 1"><script>top.hacked = 1</script><circle r="5"/></svg>',
@@ -29,9 +35,9 @@ function hostile(name) {
   const text = `${SCRIPT} ${TURNED}drawkcab ${"W".repeat(400)}`;
   const metadata = {
     displayName: `${SCRIPT}${TURNED}${"Endless".repeat(20)}`,
-    description: `# ${SCRIPT}\n\n<div>${SCRIPT}</div>\n\n[link](javascript:window.hacked=1) ![picture](https://elsewhere.example/x.png)\n\n${text}`,
+    description: `# ${SCRIPT}\n\n<div>${SCRIPT}</div>\n\n[link](javascript:window.hacked=1) ![picture](https://elsewhere.example/x.png)\n\n${text}\n\n### \n\n${TABLE}\n\nMore:\n\n${TABLE}\n\n${LINKS.map(({ name, url }) => `- [${name}](${url})`).join("\n")}`,
     provider: { name: text, url: "javascript:window.hacked=1" },
-    links: [{ name: "click", url: "javascript:window.hacked=1" }, { name: text, url: "data:text/html,<script>1</script>" }],
+    links: [{ name: "click", url: "javascript:window.hacked=1" }, { name: text, url: "data:text/html,<script>1</script>" }, ...LINKS],
     maintainers: [{ name: text, email: "a@b.example?subject=<script>" }],
     keywords: [SCRIPT, "x".repeat(200)],
     annotations: { description: text, categories: `${SCRIPT},Security`, repository: "javascript:window.hacked=1" },
@@ -59,9 +65,13 @@ function hostile(name) {
   ];
 }
 
-/** A package with faults: a malformed range, and bundles that no update leads to. */
+/** A package with faults: a malformed range, bundles that no update leads to, and an entry that replaces what is not there. */
 function broken() {
-  const entries = [{ name: "broken.v1.1.0", replaces: "broken.v1.0.0", skipRange: "<=v1" }, { name: "broken.v1.0.0" }, { name: "broken.v0.9.0" }];
+  const entries = [
+    { name: "broken.v1.1.0", replaces: "broken.v1.0.0", skipRange: "<=v1" },
+    { name: "broken.v1.0.0" },
+    { name: "broken.v0.9.0", replaces: "broken-by-a-name-that-no-bundle-of-it-has.v0.8.0" },
+  ];
   const bundle = (/** @type {string} */ version) => ({
     schema: "olm.bundle",
     package: "broken",
@@ -76,7 +86,7 @@ function broken() {
   ];
 }
 
-/** Packages enough for several pages of the list. @param {number} count */
+/** Packages enough for several pages of the list, and of what requires a bundle. @param {number} count */
 function many(count) {
   return Array.from({ length: count }, (_, at) => `plain-${String(at).padStart(3, "0")}`).flatMap((name) => [
     { schema: "olm.package", name, defaultChannel: "stable", description: `The package ${name}.` },
@@ -86,7 +96,10 @@ function many(count) {
       package: name,
       name: `${name}.v1.0.0`,
       image: `registry.example.org/${name}:1`,
-      properties: [{ type: "olm.package", value: { packageName: name, version: "1.0.0" } }],
+      properties: [
+        { type: "olm.package", value: { packageName: name, version: "1.0.0" } },
+        { type: "olm.package.required", value: { packageName: "broken", versionRange: ">=1.1.0" } },
+      ],
     },
   ]);
 }

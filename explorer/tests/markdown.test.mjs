@@ -40,14 +40,16 @@ test("common Markdown has its elements", () => {
   assert.equal(html(text), expected.join(""));
 });
 
-test("a table has a head and a body", () => {
+test("a table has a head and a body, and scrolls by itself", () => {
   const expected =
     '<table><thead><tr><th scope="col">a</th></tr></thead><tbody><tr><td><code>b</code></td></tr></tbody></table>';
-  assert.equal(html("|a|\n|-|\n|`b`|"), expected);
+  const place = '<div class="scrolling" tabIndex="0" role="group" aria-label="Table">';
+  assert.equal(html("|a|\n|-|\n|`b`|"), `${place}${expected}</div>`);
 });
 
 test("headings begin below the heading above them and leave no level out", () => {
   assert.equal(html("## a\n\n#### b\n\n# c\n\n###### d"), "<h3>a</h3><h4>b</h4><h3>c</h3><h4>d</h4>");
+  assert.equal(html("### \n\n### a\n\n## b"), "<h3>a</h3><h3>b</h3>");
 });
 
 test("references to characters are the characters", () => {

@@ -100,6 +100,12 @@ test("the update graph is walked by keys", async () => {
   await page.keyboard.press("Escape");
   await selected(page, []);
   await page.keyboard.press("ArrowDown");
+  await selected(page, ["1.4.0"]);
+  await panel.getByRole("button", { name: "Clear the selection" }).click();
+  await selected(page, []);
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("data-row")), "1");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.waitForURL(/bundle=quillstore.v1.4.0/);
   await settled(page);
@@ -294,6 +300,33 @@ test("names are suggested while one is typed", async () => {
   await page.getByLabel("Package").fill("quillstore");
   await page.keyboard.press("Enter");
   await page.waitForURL(/name=quillstore/);
+});
+
+test("all that requires a version is reached page by page, and the focus goes on with it", async () => {
+  const page = await open("?catalog=hostile&package=broken&bundle=broken.v1.1.0");
+  await page.getByText("130 versions of other packages of the catalog").click();
+  const items = page.locator("details[open] .bullets li");
+  const more = page.getByRole("button", { name: "Show more" });
+  for (const count of [50, 100, 130]) {
+    await page.waitForFunction((count) => document.querySelectorAll("details[open] .bullets li").length === count, count);
+    if (count === 130) break;
+    await more.focus();
+    await page.keyboard.press("Enter");
+    assert.ok(await page.evaluate(() => document.activeElement?.classList.contains("next-page")));
+  }
+  assert.equal(await more.count(), 0);
+  assert.equal(new Set(await items.allTextContents()).size, 130);
+});
+
+test("the tab that is shown is in sight on a narrow page, and stays so when it becomes narrower", async () => {
+  const page = await open("?catalog=hostile&package=broken&tab=problems");
+  for (const width of [390, 320]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.waitForFunction(() => {
+      const { left = -1, right = Infinity } = document.querySelector(".tabs [aria-current]")?.getBoundingClientRect() ?? {};
+      return left >= 0 && right <= innerWidth;
+    });
+  }
 });
 
 test("the keys of tabs go from one to the next", async () => {

@@ -285,6 +285,12 @@ test("from the list to a comparison and back, each by the keyboard", async () =>
   await page.waitForFunction(() => /Compare with/.test(document.activeElement?.textContent ?? ""));
 });
 
+test("nothing that has the focus is under the head, down the list and up again", async () => {
+  await press("j");
+  for (let step = 0; step < 40; step++) await stepBy("Tab");
+  for (let step = 0; step < 40; step++) await stepBy("Shift+Tab");
+});
+
 test("catalogs are walked by the keyboard, and the way back leads to the one that was left", async () => {
   await press("g", "c");
   await arrived("Catalogs");
@@ -434,13 +440,18 @@ async function arrived(title) {
 async function tabTo(target) {
   const passed = [];
   while (passed.length < 200) {
-    await page.keyboard.press("Tab");
-    const { text, isSeen } = await page.evaluate(focusSeen);
-    passed.push(text);
-    assert.ok(isSeen, `the focus cannot be seen: ${text}`);
+    passed.push(await stepBy("Tab"));
     if (await target.evaluate((element) => element === document.activeElement)) return;
   }
   assert.fail(`Tab does not lead there, but to ${passed.join(", ")}`);
+}
+
+/** Presses a key that moves the focus, and tells what has it then, which is in sight. @param {string} key */
+async function stepBy(key) {
+  await page.keyboard.press(key);
+  const { text, isSeen } = await page.evaluate(focusSeen);
+  assert.ok(isSeen, `the focus cannot be seen: ${text}`);
+  return text;
 }
 
 /** What has the focus, and whether some of it is in the window with nothing before it. */
@@ -452,7 +463,7 @@ function focusSeen() {
     const [x, y] = [(Math.max(left, 0) + Math.min(right, innerWidth)) / 2, (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2];
     const there = document.elementFromPoint(x, y);
     // A label belongs to its field.
-    return there !== null && (focused.contains(there) || there.contains(focused));
+    return focused.contains(there) || Boolean(there?.closest("label")?.contains(focused));
   });
   return { text, isSeen };
 }

@@ -6,15 +6,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import { type DiffAddress, Heading, Link, navigate } from "../address";
-import {
-  type CatalogRef,
-  type Change,
-  Diff,
-  type DiffData,
-  DiffSides,
-  type DiffSidesData,
-  PackageDiff,
-} from "../generated/documents";
+import { type CatalogRef, type Change, Diff, type DiffData, DiffSides, type DiffSidesData, PackageDiff } from "../generated/documents";
 import { Empty, Loading, OpenInPlayground, Result } from "../parts";
 import { counted, day, number, shortDigest } from "../parts/format";
 import { useQuery } from "../use-query";

@@ -1,7 +1,7 @@
 // What is wrong in a catalog, or with one package of it, page after page.
 
 import { Link } from "../address";
-import { Problems, type ProblemsData, type ProblemsVariables } from "../generated/Problems";
+import { Problems, type ProblemsData, type ProblemsVariables } from "../generated/documents";
 import { NextPage, Result } from "../parts";
 import { useQuery } from "../use-query";
 

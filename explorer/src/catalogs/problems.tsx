@@ -1,8 +1,7 @@
 // The problems of a catalog.
 
 import { type CatalogAddress, Link } from "../address";
-import { Problems as Document } from "../generated/Problems";
-import type { ProblemSeverity } from "../generated/types";
+import { type ProblemSeverity, Problems as Document } from "../generated/documents";
 import { OpenInPlayground } from "../parts";
 import { counted } from "../parts/format";
 import { ProblemList, problemVariables } from "./problem-list";

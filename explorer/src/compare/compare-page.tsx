@@ -6,8 +6,7 @@ import "./compare.css";
 import { type ComponentChildren, Fragment, type VNode } from "preact";
 
 import { type CompareAddress, Heading, Link, navigate } from "../address";
-import { Compare, type CompareData } from "../generated/Compare";
-import type { Compared, Metadata } from "../generated/types";
+import { Compare, type CompareData, type Compared, type Metadata } from "../generated/documents";
 import { versionLabel } from "../package/chooser";
 import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground, Table } from "../parts";
 import { counted, day, installMode, level } from "../parts/format";

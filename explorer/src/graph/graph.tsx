@@ -160,7 +160,7 @@ function Export({ packageName, upgrades, channels }: { packageName: string; upgr
       <Copy text={() => text("mermaid")} label="Mermaid" />
       <Copy text={() => text("dot")} label="DOT" />
       <button type="button" onClick={download}>
-        <Glyph name="down" />
+        <Glyph name="download" />
         SVG
       </button>
     </div>
@@ -329,7 +329,7 @@ function GraphRow({ upgrades, row, heads, stranded, style, isSelected, isCurrent
         aria-selected={isSelected}
       >
         <span role="gridcell" class="graph-version">
-          <bdi>{bundle?.version ?? name}</bdi>
+          <bdi title={name}>{bundle?.version ?? name}</bdi>
           {!bundle && <span class="badge">not in the catalog</span>}
           {bundle?.deprecation && <Deprecated message={bundle.deprecation.message} />}
         </span>

@@ -42,13 +42,19 @@ export function Selected(props: SelectedProps) {
 function One({ catalog, packageName, upgrades, selection, onSelect, row }: SelectedProps & { row: number }) {
   const { name, bundle, entries } = upgrades.rows[row]!;
   const isMarked = selection.marked === name;
+  // The button goes with the selection; the focus goes to the row.
+  const clear = () => {
+    const selected = document.getElementById(`row-${row}`);
+    onSelect({});
+    selected?.focus({ preventScroll: true });
+  };
   return (
     <>
       <header>
         <h2>
           <bdi>{bundle?.version ?? name}</bdi>
         </h2>
-        <button type="button" class="plain" aria-label="Clear the selection" title="Clear the selection (Esc)" onClick={() => onSelect({})}>
+        <button type="button" class="plain" aria-label="Clear the selection" title="Clear the selection (Esc)" onClick={clear}>
           <Glyph name="close" />
         </button>
       </header>

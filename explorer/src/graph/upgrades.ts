@@ -4,7 +4,7 @@
 // An edge by a skip range is never stored: a package with a range in each of n entries has up to n² of them. Ranges
 // stay runs of rows, and the rows are the versions in order.
 
-import type { UpdateReason } from "../generated/types";
+import type { UpdateReason } from "../generated/documents";
 
 /** A channel with its entries, as the API gives it. */
 export interface Channel {

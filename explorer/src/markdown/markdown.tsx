@@ -78,7 +78,8 @@ class Writer {
       case "hr":
         return <hr />;
       case "heading":
-        return this.heading(known, inline(known.tokens));
+        // An empty one would be a place that screen readers go to for nothing.
+        return known.text.trim() === "" ? null : this.heading(known, inline(known.tokens));
       case "paragraph":
         return <p>{inline(known.tokens)}</p>;
       case "code":
@@ -114,20 +115,22 @@ class Writer {
   private table({ header, rows }: Tokens.Table, depth: number): VNode {
     const cells = (row: Tokens.TableCell[]) => row.map(({ tokens }) => <td>{this.inline(tokens, depth + 1)}</td>);
     return (
-      <table>
-        <thead>
-          <tr>
-            {header.map(({ tokens }) => (
-              <th scope="col">{this.inline(tokens, depth + 1)}</th>
+      <div class="scrolling" tabIndex={0} role="group" aria-label="Table">
+        <table>
+          <thead>
+            <tr>
+              {header.map(({ tokens }) => (
+                <th scope="col">{this.inline(tokens, depth + 1)}</th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr>{cells(row)}</tr>
             ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr>{cells(row)}</tr>
-          ))}
-        </tbody>
-      </table>
+          </tbody>
+        </table>
+      </div>
     );
   }
 

@@ -5,7 +5,7 @@ import "./package.css";
 import { useState } from "preact/hooks";
 
 import { type ApiAddress, Heading, Link } from "../address";
-import { Api, type ApiData } from "../generated/Api";
+import { Api, type ApiData } from "../generated/documents";
 import { Deprecated, Empty, Icon, OpenInPlayground, Result } from "../parts";
 import { counted, number } from "../parts/format";
 import { useQuery } from "../use-query";

@@ -1,7 +1,7 @@
 // The APIs that a bundle provides and what it needs.
 
 import { Link } from "../address";
-import type { BundleDetails } from "../generated/types";
+import type { BundleDetails } from "../generated/documents";
 import { Markdown } from "../markdown/markdown";
 import { counted } from "../parts/format";
 import { rangeInWords } from "../compare/range";

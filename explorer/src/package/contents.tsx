@@ -2,8 +2,7 @@
 
 import { useState } from "preact/hooks";
 
-import { BundleContents } from "../generated/BundleContents";
-import { BundleProperties } from "../generated/BundleProperties";
+import { BundleContents, BundleProperties } from "../generated/documents";
 import { Copy, Empty, OpenInPlayground, Result } from "../parts";
 import { counted } from "../parts/format";
 import { imageList } from "../snippets/snippets";
@@ -121,7 +120,7 @@ function Values({ type, catalog, packageName, bundle }: BundleName & { type: str
             return (
               <div key={at} class="snippet">
                 <Copy text={text} label="Copy the value" icon />
-                <pre tabIndex={0} role="region" aria-label={`Value of ${type}`}>
+                <pre tabIndex={0} role="group" aria-label={`Value of ${type}`}>
                   <code>{text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}\n…` : text}</code>
                 </pre>
               </div>

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 
 import { type Address, EVERYTHING, Link } from "../address";
-import type { BundleDetails, Metadata } from "../generated/types";
+import type { BundleDetails, Metadata } from "../generated/documents";
 import { WebLink } from "../markdown/web-link";
 import { Copy, Day } from "../parts";
 import { installMode, level } from "../parts/format";

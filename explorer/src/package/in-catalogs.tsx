@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 
 import { EVERYTHING, Heading, Link, replace } from "../address";
-import { PackageCatalogs } from "../generated/PackageCatalogs";
+import { PackageCatalogs } from "../generated/documents";
 import { Deprecated, Empty, Icon, OpenInPlayground, Result } from "../parts";
 import { useQuery } from "../use-query";
 

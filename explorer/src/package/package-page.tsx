@@ -5,8 +5,7 @@ import "./package.css";
 import type { ComponentChildren } from "preact";
 
 import { EVERYTHING, Heading, Link, PACKAGE_TABS, type PackageAddress, type PackageTab } from "../address";
-import { Package, type PackageData } from "../generated/Package";
-import type { BundleDetails } from "../generated/types";
+import { type BundleDetails, Package, type PackageData } from "../generated/documents";
 import { Markdown } from "../markdown/markdown";
 import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground, Tabs } from "../parts";
 import { counted, level } from "../parts/format";
@@ -147,6 +146,7 @@ function Head({ address, found, bundle }: Partial<HeadProps> & Pick<HeadProps, "
   const title = found?.displayName ?? address.package;
   const metadata = bundle?.metadata ?? found?.metadata;
   const problems = found ? problemCount(found) : 0;
+  const haveErrors = found?.problemCounts.some(({ severity, count }) => severity === "ERROR" && count > 0);
   const provider = metadata?.provider?.shortName ?? metadata?.provider?.name;
   return (
     <header class="package-head">
@@ -174,7 +174,7 @@ function Head({ address, found, bundle }: Partial<HeadProps> & Pick<HeadProps, "
           {metadata?.capabilityLevel && <span class="badge">{level(metadata.capabilityLevel)}</span>}
           {found?.deprecation && <Deprecated message={found.deprecation.message} />}
           {problems > 0 && (
-            <Link class="badge danger" to={{ ...address, tab: "problems" }}>
+            <Link class={haveErrors ? "badge danger" : "badge warning"} to={{ ...address, tab: "problems" }}>
               {counted(problems, "problem")}
             </Link>
           )}

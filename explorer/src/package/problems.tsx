@@ -1,7 +1,7 @@
 // What is wrong with a package in its catalog.
 
 import { ProblemList, problemVariables } from "../catalogs/problem-list";
-import { Problems as Document } from "../generated/Problems";
+import { Problems as Document } from "../generated/documents";
 import { Empty, OpenInPlayground } from "../parts";
 import type { FoundPackage, TabProps } from "./package-page";
 

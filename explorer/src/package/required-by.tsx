@@ -1,7 +1,7 @@
 // The bundles of other packages that require one, page after page.
 
 import { Link } from "../address";
-import { RequiredBy } from "../generated/RequiredBy";
+import { RequiredBy } from "../generated/documents";
 import { NextPage, Result } from "../parts";
 import { useQuery } from "../use-query";
 

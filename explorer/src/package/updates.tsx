@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { UpdateGraph } from "../graph/graph";
-import { PackageVersions } from "../generated/PackageVersions";
+import { PackageVersions } from "../generated/documents";
 import { Empty, Loading, OpenInPlayground, Result } from "../parts";
 import type { TabProps } from "./package-page";
 

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { type Answer, query } from "../client";
-import { PackageVersions, type PackageVersionsData } from "../generated/PackageVersions";
+import { PackageVersions, type PackageVersionsData } from "../generated/documents";
 import { type QueryState, useQuery } from "../use-query";
 
 type Found = NonNullable<PackageVersionsData["package"]>;

@@ -1,7 +1,7 @@
 // What the page of a package asks for. Pure.
 
 import type { PackageAddress } from "../address";
-import type { PackageVariables } from "../generated/Package";
+import type { PackageVariables } from "../generated/documents";
 
 /** The package, with the version that the address chooses, or else with the latest one. */
 export function packageVariables({ catalog, package: name, channel, version }: PackageAddress & { catalog: string }): PackageVariables {

@@ -3,8 +3,7 @@
 import "./package.css";
 
 import { Heading, Link, type VersionAddress } from "../address";
-import { Bundle, type BundleData } from "../generated/Bundle";
-import type { UpdateReason } from "../generated/types";
+import { Bundle, type BundleData, type UpdateReason } from "../generated/documents";
 import { Markdown } from "../markdown/markdown";
 import { Deprecated, DeprecationAlert, Empty, Failure, FirstOf, Icon, Loading, OpenInPlayground, Table } from "../parts";
 import { counted, reasonText } from "../parts/format";

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 
 import { Link, navigate } from "../address";
-import { PackageVersions } from "../generated/PackageVersions";
+import { PackageVersions } from "../generated/documents";
 import { channelLabel } from "../graph/label";
 import { type ColumnHead, Day, Deprecated, Empty, OpenInPlayground, Result, Table } from "../parts";
 import { counted, number } from "../parts/format";
@@ -105,7 +105,7 @@ function Rows({ address, versions, all, previous }: RowsProps) {
               <bdi>{each.channelNames.join(", ") || "none"}</bdi>
             </td>
             <td class="nowrap created">{each.metadata?.createdAt && <Day time={each.metadata.createdAt} />}</td>
-            {haveSupport && <td class="nowrap">{each.lifecycle?.supportEndDate}</td>}
+            {haveSupport && <td class="nowrap support">{each.lifecycle?.supportEndDate}</td>}
             <td class="end">
               {previous.has(each.name) && (
                 <Link to={{ page: "compare", catalog, package: name, from: previous.get(each.name), to: each.name }}>

@@ -1,6 +1,6 @@
 // Numbers, dates, digests and values of the schema as people read them.
 
-import type { UpdateReason } from "../generated/types";
+import type { UpdateReason } from "../generated/documents";
 
 const NUMBER = new Intl.NumberFormat();
 

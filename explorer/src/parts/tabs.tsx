@@ -1,6 +1,6 @@
 // Tabs of a page. Each has an address, so they are links.
 
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import { type Address, Link } from "../address";
 import { number } from "./format";
@@ -15,10 +15,14 @@ export interface Tab {
 
 export function Tabs({ label, tabs, current }: { label: string; tabs: readonly Tab[]; current: string }) {
   const row = useRef<HTMLElement>(null);
-  // Where the row is wider than the page, the current tab is in sight.
-  useLayoutEffect(() => {
-    const tab = row.current?.querySelector<HTMLElement>("[aria-current]");
-    if (row.current && tab) row.current.scrollLeft = tab.offsetLeft - (row.current.clientWidth - tab.offsetWidth) / 2;
+  // Where the row is wider than the page, the current tab is in sight, also when the page becomes narrower.
+  useEffect(() => {
+    const [nav, tab] = [row.current!, row.current!.querySelector<HTMLElement>("[aria-current]")];
+    const observer = new ResizeObserver(() => {
+      if (tab) nav.scrollLeft = tab.offsetLeft - (nav.clientWidth - tab.offsetWidth) / 2;
+    });
+    observer.observe(nav);
+    return () => observer.disconnect();
   }, [current]);
   return (
     <nav ref={row} class="tabs" aria-label={label}>

@@ -3,8 +3,7 @@
 import { useId, useState } from "preact/hooks";
 
 import { navigate, type ResolveAddress } from "../address";
-import { ResolveForm, type ResolveFormData } from "../generated/ResolveForm";
-import { SuggestPackages } from "../generated/SuggestPackages";
+import { ResolveForm, type ResolveFormData, SuggestPackages } from "../generated/documents";
 import { channelLabel } from "../graph/label";
 import { counted } from "../parts/format";
 import { useDebounced } from "../use-debounced";

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 
 import { Link, type ResolveAddress } from "../address";
-import { InstalledBundles } from "../generated/InstalledBundles";
+import { InstalledBundles } from "../generated/documents";
 import { Empty, Result } from "../parts";
 import { useQuery } from "../use-query";
 import { completed, type Installed, installedText, type NamedBundle, namedBundles } from "./request";

@@ -1,8 +1,7 @@
 // What an address asks the server: by the rules of OLM v1, or of v0. Pure.
 
 import type { ResolveAddress } from "../address";
-import type { InstalledBundlesData } from "../generated/InstalledBundles";
-import type { ResolveRequest, SolveRequest } from "../generated/types";
+import type { InstalledBundlesData, ResolveRequest, SolveRequest } from "../generated/documents";
 
 /** What a `ClusterExtension` would ask for, where this is installed. */
 export function resolveRequest(address: ResolveAddress, [installed]: readonly Installed[]): ResolveRequest {

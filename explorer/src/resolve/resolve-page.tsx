@@ -4,7 +4,7 @@ import "../package/package.css";
 import "./resolve.css";
 
 import { Heading, type ResolveAddress } from "../address";
-import { ResolveForm } from "../generated/ResolveForm";
+import { ResolveForm } from "../generated/documents";
 import { Empty, OpenInPlayground } from "../parts";
 import { Form, formVariables } from "./form";
 import { WithInstalled } from "./installed";

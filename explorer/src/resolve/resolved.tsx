@@ -3,8 +3,7 @@
 import type { ComponentChildren } from "preact";
 
 import { Link, type ResolveAddress } from "../address";
-import { Resolve, type ResolveData } from "../generated/Resolve";
-import type { Considered, ResolutionFailureCode, ResolutionRejection } from "../generated/types";
+import { type Considered, type ResolutionFailureCode, type ResolutionRejection, Resolve, type ResolveData } from "../generated/documents";
 import { Deprecated, DeprecationAlert, FirstOf, Icon, OpenInPlayground, Result, Table } from "../parts";
 import { clusterExtension } from "../snippets/snippets";
 import { Snippet } from "../snippets/snippet";

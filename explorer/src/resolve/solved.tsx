@@ -5,8 +5,7 @@ import type { ComponentChildren } from "preact";
 
 import { Link, type ResolveAddress } from "../address";
 import { rangeInWords } from "../compare/range";
-import { Solve, type SolveData } from "../generated/Solve";
-import type { Contradiction, SolvedBundle, SolveRefusalCode } from "../generated/types";
+import { type Contradiction, Solve, type SolveData, type SolveRefusalCode, type SolvedBundle } from "../generated/documents";
 import { ApiLink } from "../package/api-link";
 import { Deprecated, Empty, Icon, OpenInPlayground, Result } from "../parts";
 import { counted } from "../parts/format";

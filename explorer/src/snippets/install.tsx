@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { Link } from "../address";
 import { endpoint } from "../client";
-import { Package } from "../generated/Package";
+import { Package } from "../generated/documents";
 import { minified } from "../minified.mjs";
 import type { TabProps } from "../package/package-page";
 import { packageVariables } from "../package/variables";

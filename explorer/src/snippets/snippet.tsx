@@ -20,7 +20,7 @@ export function Snippet({ label, text, children }: SnippetProps) {
       {children && <p class="subtle">{children}</p>}
       <div class="snippet">
         <Copy text={text} />
-        <pre tabIndex={0} role="region" aria-label={label}>
+        <pre tabIndex={0} role="group" aria-label={label}>
           <code>{text}</code>
         </pre>
       </div>
