@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes an image of the program that release/build.sh has built, as an OCI layout in a tar, and prints its digest:
-# release/image.sh x86_64|aarch64 PROGRAM ARCHIVE. The same program gives the same digest. It needs buildah, and
-# certificate authorities at /etc/ssl/certs/ca-certificates.crt (Debian: buildah, ca-certificates).
+# release/image.sh x86_64|aarch64 PROGRAM ARCHIVE. The same program gives the same digest. It needs buildah, zstd,
+# Python, and certificate authorities at /etc/ssl/certs/ca-certificates.crt (Debian: buildah, zstd, ca-certificates).
 set -eu
 [ $# = 3 ] || { echo "usage: $0 x86_64|aarch64 PROGRAM ARCHIVE" >&2; exit 2; }
 machine=$1 program=$(realpath "$2") archive=$(realpath -m "$3")
@@ -34,8 +34,8 @@ buildah() {
 buildah build --quiet --isolation chroot --arch "$architecture" --timestamp "$SOURCE_DATE_EPOCH" --format oci \
   --build-arg VERSION="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)" \
   --build-arg COMMIT="$(git rev-parse HEAD)" --file release/Containerfile --tag catalogql "$folder" >&2
-rm -f "$archive"
+buildah push --quiet catalogql "oci:$folder/layout:latest" >&2
 # Runtimes of every Kubernetes that the manifests need know zstd; gzip is a sixth larger.
-buildah push --quiet --compression-format zstd --compression-level 19 --digestfile "$folder/digest" catalogql "oci-archive:$archive:latest" >&2
-cat "$folder/digest"
-echo
+release/compress_layers.py "$folder/layout"
+tar --create --file "$archive" --directory "$folder/layout" --sort name --mtime "@$SOURCE_DATE_EPOCH" --owner 0 --group 0 \
+  --numeric-owner blobs index.json oci-layout
