@@ -39,7 +39,7 @@ function hostile(name) {
     provider: { name: text, url: "javascript:window.hacked=1" },
     links: [{ name: "click", url: "javascript:window.hacked=1" }, { name: text, url: "data:text/html,<script>1</script>" }, ...LINKS],
     maintainers: [{ name: text, email: "a@b.example?subject=<script>" }],
-    keywords: [SCRIPT, "x".repeat(200)],
+    keywords: [SCRIPT, "", "x".repeat(200)],
     annotations: { description: text, categories: `${SCRIPT},Security`, repository: "javascript:window.hacked=1" },
   };
   return [

@@ -154,9 +154,10 @@ function List({ items }: { items: readonly ComponentChildren[] }) {
 }
 
 function Filters({ items, to }: { items: readonly string[]; to: (item: string) => Address }) {
+  const named = [...new Set(items)].filter((item) => item.trim() !== "");
   return (
     <ul role="list" class="chips-list">
-      {[...new Set(items)].map((item) => (
+      {named.map((item) => (
         <li key={item}>
           <Link class="tag" to={to(item)}>
             {item}
