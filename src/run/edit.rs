@@ -11,7 +11,7 @@ use edit::bundle::RenderedBundle;
 use edit::file::{self, ChangeError, FileChange, SourceFile};
 use edit::folder::{FolderError, LockedFolder};
 use edit::summary::{ChangedBlob, EditSummary, summarize};
-use edit::{Content, Operation, apply};
+use edit::{Content, Operation, apply_and_check};
 use loading::directory::{self, DirectoryError, ListedFile, Listing};
 use similar::TextDiff;
 
@@ -61,10 +61,10 @@ fn changed(args: &EditArgs) -> Result<(EditSummary, Vec<FileChange>), Failure> {
     })?;
     let (listing, files) = read(&folder).map_err(Failure::Unreadable)?;
     let content = file::content(&files);
-    let edited = apply(&content, &batch).map_err(|refusal| Failure::Refused(refusal.into()))?;
+    let (edited, problems) = apply_and_check(&content, &batch).map_err(|refusal| Failure::Refused(refusal.into()))?;
     let changes =
         changes(listing.as_ref(), &files, &content, &edited).map_err(|error| Failure::Refused(error.into()))?;
-    let summary = summarize(&content, &edited);
+    let summary = EditSummary { changes: summarize(&content, &edited), problems };
     if !args.dry_run && !changes.is_empty() {
         write(&folder, listing.as_ref(), &changes).map_err(Failure::Refused)?;
     }

@@ -13,6 +13,7 @@ use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use catalogd_http::requested_catalog;
+use edit::apply_and_check;
 use edit::file::{self, ChangeError, FileChange};
 use edit::folder::{FolderError, LockedFolder};
 use edit::journal::{Journal, Known, MAX_RESPONSE_BYTES};
@@ -99,10 +100,10 @@ impl Editor for Directories {
         let root = self.0.get(catalog).ok_or(EditFailure::NotEditable)?;
         let edited = edit(root, request);
         match &edited {
-            Ok(Edited { digest: None, .. }) => {}
             Ok(Edited { digest: Some(digest), .. }) => tracing::info!(catalog, %digest, "catalog edited"),
             Err(EditFailure::Internal(error)) => tracing::error!(catalog, error, "cannot edit the catalog"),
-            Err(_) => {}
+            // A dry run, and what the client is told.
+            Ok(Edited { digest: None, .. }) | Err(_) => {}
         }
         edited
     }
@@ -122,7 +123,8 @@ fn edit(root: &Path, request: &EditRequest) -> Result<Edited, EditFailure> {
     let former = file::digest(&files);
     request.check(former)?;
     let content = file::content(&files);
-    let edited = edit::apply(&content, &request.batch).map_err(|refusal| EditFailure::Refused(refusal.to_string()))?;
+    let done = apply_and_check(&content, &request.batch);
+    let (edited, problems) = done.map_err(|refusal| EditFailure::Refused(refusal.to_string()))?;
     let mut changes = command::changes(listing.as_ref(), &files, &content, &edited).map_err(|error| match error {
         ChangeError::PackageName(error) => EditFailure::Refused(error.to_string()),
         ChangeError::Conflict(_) => EditFailure::Busy,
@@ -130,7 +132,8 @@ fn edit(root: &Path, request: &EditRequest) -> Result<Edited, EditFailure> {
     })?;
     let digest = file::digest(&file::changed(&files, &changes).map_err(|error| internal(&error.into()))?);
     let (to, from) = (digest.to_string(), former.to_string());
-    let response = EditResponse { digest: to, former: from, summary: Some(summarize(&content, &edited)) };
+    let summary = EditSummary { changes: summarize(&content, &edited), problems };
+    let response = EditResponse { digest: to, former: from, summary: Some(summary) };
     let body = json!(response).to_string();
     if request.is_dry_run {
         return Ok(Edited { digest: None, body });

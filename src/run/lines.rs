@@ -26,7 +26,8 @@ pub(super) fn read(source: &str, images: &ImageArgs) -> anyhow::Result<Vec<Strin
 
 fn read_directory(root: &Path) -> anyhow::Result<Vec<String>> {
     let listing = directory::list(root)?;
-    let begin = |file: &ListedFile| String::with_capacity(usize::try_from(file.bytes).unwrap_or_default());
+    // Canonical lines are no longer than their file as a rule, but for a last line feed.
+    let begin = |file: &ListedFile| String::with_capacity(usize::try_from(file.bytes).unwrap_or_default() + 1);
     let add = |lines: &mut String, line: &str| {
         lines.push_str(line);
         lines.push('\n');

@@ -86,7 +86,7 @@ impl Printing {
         let blobs: Vec<&[PrintedBlob<'_>]> = blobs.chunks(BLOBS_AT_ONCE).collect();
         let mut out = io::stdout().lock();
         let write = |text: String| Ok(out.write_all(text.as_bytes())?);
-        match in_order(&blobs, || (), |(), blobs| self.text(blobs), write).map_err(|error| error.downcast()) {
+        match in_order(&blobs, || (), |(), blobs| self.text(blobs), write).map_err(anyhow::Error::downcast) {
             Err(Ok(error)) => Ok(ignore_closed_pipe(Err(error))?),
             Err(Err(error)) => Err(error),
             Ok(()) => Ok(ignore_closed_pipe(out.flush())?),

@@ -39,7 +39,7 @@ pub const MAX_OPERATIONS: usize = 100;
 /// Maximum number of bundles that a batch adds.
 pub const MAX_BUNDLES: usize = 100;
 
-/// Maximum length in bytes of all batches that wait or are done. Further ones are refused for now.
+/// Maximum length in bytes of all batches that wait or are being done. Further ones are refused for now.
 pub const PENDING_BYTES: usize = 64 << 20;
 
 /// Bytes that each batch counts for besides its own, so that many small ones are bounded too.

@@ -109,6 +109,8 @@ fn check_form(packages: &BTreeMap<String, Vec<Bundle>>, mode: Mode, alpha: bool)
         let placement = bundle.placement.clone().unwrap_or_default();
         if placement.channels.iter().all(String::is_empty) {
             errors.push(EditError::NoChannels(bundle.name.clone()));
+        } else if placement.channels.iter().any(String::is_empty) {
+            errors.push(EditError::UnnamedChannel(bundle.name.clone()));
         }
         if !placement.substitutes_for.is_empty() && !alpha {
             errors.push(EditError::SubstitutesFor);

@@ -10,8 +10,7 @@ use fbc::read::{FileReader, ReadEvent, ReadLimits};
 
 use crate::value::{MAX_DEPTH, Value};
 
-pub use apis::Api;
-pub use csv::csv_metadata;
+use csv::csv_metadata;
 pub(crate) use properties::is_large as is_large_property;
 
 /// Maximum size of a manifest or a metadata file of a bundle, in bytes. etcd accepts objects of up to 1.5 MiB.

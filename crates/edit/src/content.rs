@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fbc::catalog::IndexError;
 use fbc::origin::FileOrigin;
-use fbc::problem::{Problem, Severity};
+use fbc::problem::Severity;
 use fbc::{Catalog, Origins};
 
 use crate::error::EditError;
@@ -119,18 +119,8 @@ impl Content {
         Ok(None)
     }
 
-    /// Lists the errors of some packages, as `opm validate` finds them.
-    pub(crate) fn errors(&self, packages: &BTreeSet<String>) -> Vec<String> {
-        let problems = match self.problems(packages) {
-            Ok(problems) => problems,
-            Err(error) => return vec![error.to_string()],
-        };
-        let errors = problems.into_iter().filter(|problem| problem.severity() == Severity::Error);
-        errors.map(|error| NewProblem::from(error).to_string()).collect()
-    }
-
-    /// Lists the problems of some packages.
-    pub(crate) fn problems(&self, packages: &BTreeSet<String>) -> Result<Vec<Problem>, IndexError> {
+    /// Lists the problems of some packages, as `opm validate` finds them.
+    pub(crate) fn problems(&self, packages: &BTreeSet<String>) -> Result<Vec<(Severity, NewProblem)>, IndexError> {
         let metas = self.metas.iter().filter(|meta| packages.contains(&*meta.package));
         let lines: Vec<&str> = metas.map(|meta| &*meta.line).collect();
         if lines.is_empty() {
@@ -139,6 +129,8 @@ impl Content {
         let text = lines.join("\n") + "\n";
         let file = FileOrigin { lines: vec![1; lines.len()], bytes: text.len() as u64, ..FileOrigin::default() };
         let origins = Origins { files: vec![file], ..Origins::default() };
-        Ok(Catalog::build(text.into_bytes().into(), &origins)?.problems().to_vec())
+        let catalog = Catalog::build(text.into_bytes().into(), &origins)?;
+        let problems = catalog.problems().iter().cloned();
+        Ok(problems.map(|problem| (problem.severity(), NewProblem::from(problem))).collect())
     }
 }

@@ -55,6 +55,12 @@ pub enum EditError {
         "cannot add bundle {0}: it names no channel: set the annotation operators.operatorframework.io.bundle.channels.v1"
     )]
     NoChannels(String),
+    /// A bundle names a channel with an empty name.
+    #[error(
+        "cannot add bundle {0}: one of its channels has no name: correct the annotation \
+         operators.operatorframework.io.bundle.channels.v1"
+    )]
+    UnnamedChannel(String),
     /// Two bundles of a channel have its highest version.
     #[error("more than one potential channel head for {0}")]
     SeveralHeads(String),

@@ -95,8 +95,12 @@ impl LineReader {
         reader.restart();
         loop {
             match reader.next().map_err(|error| FileError { path: path.to_owned(), error })? {
-                // The reader writes valid text.
-                ReadEvent::Blob(blob) => each(&String::from_utf8_lossy(blob.line.trim_ascii_end()), blob.at),
+                ReadEvent::Blob(blob) => {
+                    let line = blob.line.trim_ascii_end();
+                    // The reader writes valid text. `from_utf8_lossy` alone takes a seventh of the time of `render`.
+                    let text = str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
+                    each(&text, blob.at);
+                }
                 ReadEvent::Notice(_) => {}
                 ReadEvent::NeedInput => {
                     let length = input(reader.room())?;
@@ -288,20 +292,16 @@ mod tests {
         entries:\n- name: a.v1\n---\n{schema: olm.bundle, package: a, name: a.v1, image: i, properties: [{type: olm.package, \
         value: {packageName: a, version: 1.0.0}}]}\n";
 
-    fn read(_: &str) -> io::Result<Vec<u8>> {
-        Ok(YAML.into())
-    }
-
     #[test]
     fn what_is_not_changed_keeps_its_bytes() {
         let files = [SourceFile::read("a.yaml", YAML.as_bytes()).unwrap()];
         let from = content(&files);
         let to = apply(&from, &[set_default("a", "y")]).unwrap();
-        let [change] = &changes(&files, &from, &to, read).unwrap()[..] else { panic!("one file") };
+        let [change] = &changes(&files, &from, &to, |_| Ok(YAML.into())).unwrap()[..] else { panic!("one file") };
         let after = String::from_utf8(change.after.clone().unwrap()).unwrap();
         let former = "schema: olm.package\nname: a   # Name.\ndefaultChannel: x\n";
         assert_eq!(after, YAML.replace(former, "defaultChannel: \"y\"\nname: a\nschema: olm.package\n"));
-        assert_eq!(changes(&files, &from, &from, read).unwrap(), []);
+        assert_eq!(changes(&files, &from, &from, |_| Ok(YAML.into())).unwrap(), []);
     }
 
     #[test]
@@ -341,7 +341,7 @@ mod tests {
         let remove = Operation::Rm(crate::operation::Packages { packages: vec!["a".to_owned()], ..Default::default() });
         let to = apply(&from, &[remove]).unwrap();
         let removed = FileChange { path: "a.yaml".to_owned(), before: Some(YAML.into()), after: None };
-        assert_eq!(changes(&files, &from, &to, read).unwrap(), [removed]);
+        assert_eq!(changes(&files, &from, &to, |_| Ok(YAML.into())).unwrap(), [removed]);
         assert!(file_of("../a", Format::Yaml).is_err());
         assert_eq!(file_of("b", Format::Json).unwrap(), "b/catalog.json");
     }

@@ -47,5 +47,5 @@ pub use content::Content;
 pub use error::{EditError, Refusal};
 pub use format::Format;
 pub use meta::Meta;
-pub use operation::{Operation, apply};
+pub use operation::{Operation, apply, apply_and_check};
 pub use value::Value;

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use fbc::problem::Severity;
 use serde::Deserialize;
 
 use crate::bundle::RenderedBundle;
 use crate::content::Content;
 use crate::error::{EditError, Refusal};
+use crate::summary::NewProblem;
 use crate::{add, deprecate, package, remove};
 
 /// Maximum number of operations of a batch.
@@ -276,6 +278,14 @@ impl<B> Operation<B> {
 /// Does a batch: returns the new content, or every reason of the first operation that is refused. The result has no error
 /// that the content did not have before.
 pub fn apply(content: &Content, batch: &[Operation<RenderedBundle>]) -> Result<Content, Refusal> {
+    apply_and_check(content, batch).map(|(edited, _)| edited)
+}
+
+/// Does a batch as [`apply`] does it, and also returns the warnings that there were not before.
+pub fn apply_and_check(
+    content: &Content,
+    batch: &[Operation<RenderedBundle>],
+) -> Result<(Content, Vec<NewProblem>), Refusal> {
     let mut edited = content.clone();
     for operation in batch {
         do_one(&mut edited, operation)?;
@@ -288,9 +298,16 @@ pub fn apply(content: &Content, batch: &[Operation<RenderedBundle>]) -> Result<C
             Some(meta.package.to_string())
         })
         .collect();
-    let before = content.errors(&touched);
-    let new: Vec<String> = edited.errors(&touched).into_iter().filter(|error| !before.contains(error)).collect();
-    if new.is_empty() { Ok(edited) } else { Err(EditError::WouldInvalidate(new).into()) }
+    let invalid = |errors: Vec<String>| Refusal::from(EditError::WouldInvalidate(errors));
+    let former = content.problems(&touched).unwrap_or_default();
+    let problems = edited.problems(&touched).map_err(|error| invalid(vec![error.to_string()]))?;
+    let new = problems.into_iter().filter(|(_, problem)| !former.iter().any(|(_, former)| former == problem));
+    let (errors, warnings): (Vec<_>, Vec<_>) = new.partition(|(severity, _)| *severity == Severity::Error);
+    if errors.is_empty() {
+        Ok((edited, warnings.into_iter().map(|(_, problem)| problem).collect()))
+    } else {
+        Err(invalid(errors.into_iter().map(|(_, problem)| problem.to_string()).collect()))
+    }
 }
 
 fn do_one(content: &mut Content, operation: &Operation<RenderedBundle>) -> Result<(), Refusal> {

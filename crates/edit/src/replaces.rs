@@ -42,8 +42,7 @@ pub(crate) fn place(
 
 /// Returns the channels that a new bundle names.
 fn channels_of(bundle: &Bundle) -> impl Iterator<Item = &str> {
-    let channels = bundle.placement.iter().flat_map(|placement| &placement.channels);
-    channels.map(String::as_str).filter(|name| !name.is_empty())
+    bundle.placement.iter().flat_map(|placement| &placement.channels).map(String::as_str)
 }
 
 fn unique_maximum(package: &Package) -> Result<(), EditError> {

@@ -11,7 +11,7 @@ use crate::state::{Bundle, Channel, Entry, Package};
 pub(crate) fn place(package: &mut Package, bundle: Bundle, skips_patches: bool) -> Result<(), EditError> {
     let placement = bundle.placement.clone().unwrap_or_default();
     let is_highest = package.bundles.iter().all(|other| other.compare(&bundle) == Ordering::Less);
-    for name in placement.channels.iter().filter(|name| !name.is_empty()) {
+    for name in &placement.channels {
         let bundles = std::mem::take(&mut package.bundles);
         let placed = insert(&bundles, package.channel_mut(name), &bundle, skips_patches);
         package.bundles = bundles;
@@ -19,7 +19,7 @@ pub(crate) fn place(package: &mut Package, bundle: Bundle, skips_patches: bool) 
     }
     let hint = &placement.default_channel;
     if package.default_channel().is_empty() {
-        let first = placement.channels.iter().filter(|name| !name.is_empty()).min();
+        let first = placement.channels.iter().min();
         let chosen = if hint.is_empty() { first.cloned().unwrap_or_default() } else { hint.clone() };
         package.set_default_channel(&chosen);
     } else if is_highest && !hint.is_empty() && package.default_channel() != hint {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use fbc::problem::{Problem, ProblemCode, Severity};
+use fbc::problem::{Problem, ProblemCode};
 use serde::Serialize;
 
 use crate::content::{BlobChange, Content};
@@ -114,15 +114,9 @@ impl fmt::Display for NewProblem {
     }
 }
 
-/// Tells in what a content differs from the one before an edit.
-pub fn summarize(from: &Content, to: &Content) -> EditSummary {
-    let changes: Vec<_> = from.changes(to).iter().filter_map(changed_blob).collect();
-    let touched = changes.iter().map(|blob| blob.package.clone()).collect();
-    let problems = |content: &Content| content.problems(&touched).unwrap_or_default();
-    let former: Vec<NewProblem> = problems(from).into_iter().map(NewProblem::from).collect();
-    let problems = problems(to).into_iter().filter(|problem| problem.severity() == Severity::Warning);
-    let problems = problems.map(NewProblem::from).filter(|problem| !former.contains(problem)).collect();
-    EditSummary { changes, problems }
+/// Lists the blobs in which two contents differ.
+pub fn summarize(from: &Content, to: &Content) -> Vec<ChangedBlob> {
+    from.changes(to).iter().filter_map(changed_blob).collect()
 }
 
 fn changed_blob(change: &BlobChange) -> Option<ChangedBlob> {

@@ -8,15 +8,15 @@ use crate::value::Value;
 
 /// An API: a group, a version and a kind, with the plural name of its resources.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Api {
+pub(super) struct Api {
     /// Group.
-    pub group: String,
+    pub(super) group: String,
     /// Version.
-    pub version: String,
+    pub(super) version: String,
     /// Kind.
-    pub kind: String,
+    pub(super) kind: String,
     /// Plural name of its resources.
-    pub plural: String,
+    pub(super) plural: String,
 }
 
 impl fmt::Display for Api {

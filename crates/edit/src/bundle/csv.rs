@@ -51,7 +51,7 @@ pub(super) fn icon(icon: &Value) -> Option<Value> {
 }
 
 /// Makes the value of an `olm.csv.metadata` of a CSV.
-pub fn csv_metadata(csv: &Value) -> Value {
+pub(super) fn csv_metadata(csv: &Value) -> Value {
     let spec = |key: &str| csv.at(&["spec", key]);
     let mut members = Members::new();
     let mut add = |key: &str, value: Option<Value>| {

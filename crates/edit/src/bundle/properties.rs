@@ -22,7 +22,7 @@ pub(super) fn properties(parsed: &Parsed, package: &str, warnings: &mut Vec<Stri
 }
 
 /// Sorts properties by type and value, each once; those with manifests and the metadata of the CSV come last.
-pub(crate) fn sort(all: &mut Vec<Value>) {
+fn sort(all: &mut Vec<Value>) {
     let key = |property: &Value| {
         let kind = property.str("type").to_owned();
         (is_large(&kind), kind, property.get("value").map(Value::to_json))

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+use fbc::problem::Severity;
 use fbc::version::Version;
 
 use super::{RenderImage, TemplateError, list};
@@ -33,8 +34,11 @@ pub(super) fn render(template: &Value, image: RenderImage<'_>) -> Result<Vec<Val
 fn check(blobs: &[Value]) -> Result<(), TemplateError> {
     let content = Content::of_lines(blobs.iter().map(Value::to_json));
     let packages: BTreeSet<String> = content.packages().iter().map(ToString::to_string).collect();
-    let errors = content.errors(&packages);
-    if errors.is_empty() { Ok(()) } else { Err(TemplateError::InvalidEntries(errors.join("; "))) }
+    let invalid = TemplateError::InvalidEntries;
+    let problems = content.problems(&packages).map_err(|error| invalid(error.to_string()))?;
+    let errors = problems.into_iter().filter(|(severity, _)| *severity == Severity::Error);
+    let errors: Vec<_> = errors.map(|(_, problem)| problem.to_string()).collect();
+    if errors.is_empty() { Ok(()) } else { Err(invalid(errors.join("; "))) }
 }
 
 fn substitute(blobs: &mut Vec<Value>, name: &str, base: &str, image: RenderImage<'_>) -> Result<(), String> {

@@ -28,48 +28,126 @@ struct Step {
     unchanged: bool,
 }
 
-const STRANDED: &str = "bundles that would be in no channel are told instead of dropped";
-const EDGES_STAY: &str = "edges stay as channels have them, and are not read from CSVs again";
-const SKIPS_STAY: &str = "skips stay when other bundles are added by version";
-const INVALID_GRAPH: &str = "works; the new entry replaces the greatest lower one that is not skipped";
-const DEFAULT_CHANNEL: &str = "the default channel moves only with a new highest version";
-const TRIMMED: &str = "names of channels are trimmed, and empty ones left out";
+/// What is compared of the blobs of a catalog, by schema, package and name.
+type Facts = BTreeMap<String, Value>;
 
-/// Steps that differ on purpose, by the number of the step counted from 0, with the reason. Later steps of
-/// the sequence are left out.
-const DIFFERENCES: [(&str, usize, &str); 31] = [
-    ("bundle/no-annotations", 0, "what is missing is named"),
-    ("bundle/release-field", 0, "the release is part of the one property"),
-    ("default/empty-channel-name", 0, TRIMMED),
-    ("default/spaces-in-channels", 0, TRIMMED),
-    ("random/000", 3, STRANDED),
-    ("random/001", 1, EDGES_STAY),
-    ("random/006", 1, EDGES_STAY),
-    ("random/009", 2, SKIPS_STAY),
-    ("random/013", 2, SKIPS_STAY),
-    ("random/016", 5, STRANDED),
-    ("random/017", 2, EDGES_STAY),
-    ("random/018", 2, STRANDED),
-    ("random/022", 4, EDGES_STAY),
-    ("random/024", 4, EDGES_STAY),
-    ("random/025", 5, EDGES_STAY),
-    ("random/028", 3, STRANDED),
-    ("random/030", 2, EDGES_STAY),
-    ("random/033", 5, EDGES_STAY),
-    ("random/041", 1, "bundles that are skipped keep their edges"),
-    ("random/042", 2, EDGES_STAY),
-    ("random/048", 3, DEFAULT_CHANNEL),
-    ("random/054", 5, STRANDED),
-    ("replaces/new-head-replaces-nothing", 1, STRANDED),
-    ("replaces/revive-a-pruned-bundle", 1, STRANDED),
-    ("replaces/skip-range-only", 1, STRANDED),
-    ("semver/after-replaces", 1, DEFAULT_CHANNEL),
-    ("semver/after-replaces-below-skips", 1, INVALID_GRAPH),
-    ("semver/after-replaces-with-skips", 1, INVALID_GRAPH),
-    ("skippatch/minor-then-patches", 2, INVALID_GRAPH),
-    ("skippatch/older-patch", 2, SKIPS_STAY),
-    ("skippatch/two-minors-below", 2, INVALID_GRAPH),
+/// How a step differs from what `opm` did, on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Difference {
+    /// `opm` drops bundles that the chain from the head does not reach, without a word. They are named, and dropped if that
+    /// is asked for: clusters may have them.
+    Stranded,
+    /// `opm` reads the edges of all bundles from their CSVs at each addition: it loses those that were made by version, and
+    /// takes bundles into channels that did not have them. Edges stay as channels have them.
+    EdgesStay,
+    /// `opm` does the same where a channel gets a bundle whose entries in other channels differ. It is refused, because none
+    /// of them is right for sure.
+    EdgesUnknown,
+    /// `opm` makes the entries of skipped bundles anew, without edges. They keep theirs: clusters that have such a bundle
+    /// upgrade all the same, and the entry is right again when nothing skips it any more.
+    SkippedEdgesStay,
+    /// `opm` forgets what `semver-skippatch` skipped at the next addition. Skips stay.
+    SkipsStay,
+    /// `opm` fails, and leaves the graph half changed, when a channel has bundles that others skip. The new entry replaces
+    /// the greatest lower one that is not skipped.
+    InvalidGraph,
+    /// `opm` takes the default channel of the bundle that is added last, in a batch by chance. It moves with a new highest
+    /// version alone, so that a fix of an old version does not move it.
+    DefaultChannel,
+    /// `opm` makes a channel ` two` of `one, two`. Names are trimmed.
+    Trimmed,
+    /// `opm` says `open .: no such file or directory` of a bundle without annotations. What is missing is named.
+    MissingNamed,
+    /// `opm` writes two `olm.package` properties for a bundle with a release, which it refuses to read. There is one.
+    Release,
+}
+
+/// Steps that differ on purpose, by the number of the step counted from 0. Later steps of the sequence are left out.
+const DIFFERENCES: [(&str, usize, Difference); 30] = [
+    ("bundle/no-annotations", 0, Difference::MissingNamed),
+    ("bundle/release-field", 0, Difference::Release),
+    ("default/spaces-in-channels", 0, Difference::Trimmed),
+    ("random/000", 3, Difference::Stranded),
+    ("random/001", 1, Difference::EdgesStay),
+    ("random/006", 1, Difference::EdgesStay),
+    ("random/009", 2, Difference::SkipsStay),
+    ("random/013", 2, Difference::SkipsStay),
+    ("random/016", 5, Difference::Stranded),
+    ("random/017", 2, Difference::EdgesStay),
+    ("random/018", 2, Difference::Stranded),
+    ("random/022", 4, Difference::EdgesStay),
+    ("random/024", 4, Difference::EdgesStay),
+    ("random/025", 5, Difference::EdgesStay),
+    ("random/028", 3, Difference::Stranded),
+    ("random/030", 2, Difference::EdgesStay),
+    ("random/033", 5, Difference::EdgesUnknown),
+    ("random/041", 1, Difference::SkippedEdgesStay),
+    ("random/042", 2, Difference::EdgesStay),
+    ("random/048", 3, Difference::DefaultChannel),
+    ("random/054", 5, Difference::Stranded),
+    ("replaces/new-head-replaces-nothing", 1, Difference::Stranded),
+    ("replaces/revive-a-pruned-bundle", 1, Difference::Stranded),
+    ("replaces/skip-range-only", 1, Difference::Stranded),
+    ("semver/after-replaces", 1, Difference::DefaultChannel),
+    ("semver/after-replaces-below-skips", 1, Difference::InvalidGraph),
+    ("semver/after-replaces-with-skips", 1, Difference::InvalidGraph),
+    ("skippatch/minor-then-patches", 2, Difference::InvalidGraph),
+    ("skippatch/older-patch", 2, Difference::SkipsStay),
+    ("skippatch/two-minors-below", 2, Difference::InvalidGraph),
 ];
+
+impl Difference {
+    /// Tells whether a result differs from a recorded step in this way.
+    fn explains(self, found: &Result<Content, String>, step: &Step) -> bool {
+        let error = step.error.as_deref().unwrap_or_default();
+        match (self, found, &step.catalog) {
+            (Self::Stranded, Err(found), Some(_)) => found.contains(" would be in no channel: "),
+            (Self::EdgesUnknown, Err(found), Some(_)) => found.contains(" from another channel: its entries in "),
+            // Both refuse the chain that they see.
+            (Self::EdgesStay, Err(found), None) => {
+                found.starts_with("add prunes bundle ")
+                    && ["add prunes ", "Invalid "].iter().any(|t| error.starts_with(t))
+            }
+            (Self::MissingNamed, Err(found), None) => found == "Could not find annotations file",
+            (Self::Release, Ok(_), None) => step.render_error.is_some(),
+            (Self::InvalidGraph, Ok(_), None) => error.contains("Invalid graph: "),
+            (_, Ok(found), Some(catalog)) => self.explains_facts(&facts(&values(found)), &facts(catalog)),
+            _ => false,
+        }
+    }
+
+    fn explains_facts(self, found: &Facts, expected: &Facts) -> bool {
+        let of = |facts: &Facts, schemas: &[&str]| -> Facts {
+            let is_of = |(key, _): &(&String, &Value)| schemas.iter().any(|schema| key.starts_with(schema));
+            facts.iter().filter(is_of).map(|(key, fact)| (key.replace("  ", " "), fact.clone())).collect()
+        };
+        let is_equal = |schemas: &[&str]| of(found, schemas) == of(expected, schemas);
+        match self {
+            Self::Trimmed => is_equal(&["olm."]),
+            Self::DefaultChannel => is_equal(&["olm.channel", "olm.bundle"]),
+            // What the other edges lead to is there too.
+            Self::EdgesStay | Self::SkippedEdgesStay => {
+                let bundles = of(found, &["olm.bundle"]);
+                is_equal(&["olm.package"])
+                    && of(expected, &["olm.bundle"]).iter().all(|(key, bundle)| bundles.get(key) == Some(bundle))
+            }
+            Self::SkipsStay => is_equal(&["olm.bundle"]) && !skips(found).is_subset(&skips(expected)),
+            _ => false,
+        }
+    }
+}
+
+/// Lists what the entries of channels skip.
+fn skips(facts: &Facts) -> BTreeSet<(String, String, String)> {
+    let mut all = BTreeSet::new();
+    for (channel, entries) in facts.iter().filter(|(key, _)| key.starts_with("olm.channel ")) {
+        for entry in entries.as_array().unwrap() {
+            let skips = entry["skips"].as_array().into_iter().flatten();
+            all.extend(skips.map(|skip| (channel.clone(), entry["name"].to_string(), skip.to_string())));
+        }
+    }
+    all
+}
 
 #[test]
 fn every_recorded_sequence_is_done_as_opm_does_it() {
@@ -80,15 +158,20 @@ fn every_recorded_sequence_is_done_as_opm_does_it() {
     for sequence in &sequences {
         let mut content = Content::default();
         for (at, op) in sequence.ops.iter().enumerate() {
-            let known = DIFFERENCES.iter().any(|(name, step, _)| *name == sequence.name && *step == at);
+            let known = DIFFERENCES.iter().find(|(name, step, _)| *name == sequence.name && *step == at);
             let expected: Vec<&Step> =
                 std::iter::once(&sequence.steps).chain(&sequence.also_seen).filter_map(|steps| steps.get(at)).collect();
             let found = run(&content, op, &bundles);
             let fault = compare(&content, &found, &expected);
             compared += 1;
+            let is_explained = |(.., difference): &(&str, usize, Difference)| {
+                expected.iter().any(|step| difference.explains(&found, step))
+            };
             match (&fault, known) {
-                (Some(fault), false) => faults.push(format!("{} {at}: {fault}", sequence.name)),
-                (None, true) => faults.push(format!("{} {at}: is no difference any more", sequence.name)),
+                (Some(fault), known) if !known.is_some_and(is_explained) => {
+                    faults.push(format!("{} {at}: {known:?}: {fault}", sequence.name));
+                }
+                (None, Some(_)) => faults.push(format!("{} {at}: is no difference any more", sequence.name)),
                 _ => {}
             }
             // What opm stored although it cannot be rendered is no state to go on from.
@@ -174,7 +257,7 @@ fn values(content: &Content) -> Vec<Value> {
 
 /// What is compared of a catalog: default channels, entries, and the properties of bundles but those that opm's database
 /// loses. Bundles where a package was truncated are left out, as opm renders them; entries that others skip have no edges.
-fn facts(metas: &[Value]) -> BTreeMap<String, Value> {
+fn facts(metas: &[Value]) -> Facts {
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let kinds = |bundle: &Value| -> BTreeSet<String> {
         bundle["properties"].as_array().unwrap().iter().map(|property| text(property, "type")).collect()
