@@ -4,9 +4,9 @@
     CATALOGD_ALPHA=… python3 benches/http/alpha.py target/release/catalogql
 
 CATALOGD_ALPHA is catalogd's own storage and handlers around a directory; benches/peers/catalogd-alpha/main.go says how it
-is built. Both are asked in turns over one connection, without compression, and must give the same data. What counts is the
-least of each, because nothing else on the machine makes a request cheaper. The time until the first response is printed
-too: a schema is made then.
+is built. It is asked in turns with a server without response cache and one with it, each over one connection, without
+compression, and all must give the same data. What counts is the least of each, because nothing else on the machine makes
+a request cheaper, and the server without cache. The time until the first response is printed too: a schema is made then.
 """
 
 import http.client
@@ -18,7 +18,7 @@ import time
 import machine
 from machine import anonymous, corpus, cpu_seconds
 
-THEIRS, OURS = "127.0.0.1:18592", "127.0.0.1:18593"
+THEIRS, OURS, CACHING = "127.0.0.1:18592", "127.0.0.1:18593", "127.0.0.1:18594"
 
 # What must hold: how many times less CPU.
 BAR = 20
@@ -80,11 +80,18 @@ def main():
             os.mkdir(os.path.join(work, "catalogd"))
             directory = corpus(catalog)
             command = [theirs, THEIRS, os.path.join(work, "catalogd"), catalog, directory]
-            ours = [server, "serve", directory, "--listen", OURS, "--store", os.path.join(work, "store")]
-            with machine.serving(work, *command) as one, machine.serving(work, *ours) as other:
-                for address, path in [(OURS, "/readyz"), (THEIRS, f"/catalogs/{catalog}/api/v1/all")]:
+            caching = [server, "serve", directory, "--listen", CACHING, "--store", os.path.join(work, "caching")]
+            ours = [server, "serve", directory, "--listen", OURS, "--store", os.path.join(work, "store"), "--cache-size", "0"]
+            with (
+                machine.serving(work, *command) as one,
+                machine.serving(work, *ours) as other,
+                machine.serving(work, *caching) as third,
+            ):
+                served = f"/catalogs/{catalog}/api/v1/all"
+                for address, path in [(OURS, "/readyz"), (CACHING, "/readyz"), (THEIRS, served)]:
                     machine.answers(address, path)
-                missed += measure(catalog, [Client(THEIRS, one, catalog), Client(OURS, other, catalog)])
+                sides = [(THEIRS, one), (OURS, other), (CACHING, third)]
+                missed += measure(catalog, [Client(address, process, catalog) for address, process in sides])
     if missed:
         sys.exit(f"missed: {', '.join(missed)}")
 
@@ -94,24 +101,25 @@ def measure(catalog, sides):
     began = time.monotonic()
     sides[1].ask(QUERIES["summary"])
     print(f"\n{catalog}: the first request takes {(time.monotonic() - began) * 1e3:.0f} ms\n")
-    print("| query | bytes | catalogd | catalogql | times less |\n|---|--:|--:|--:|--:|")
+    print("| query | bytes | catalogd | catalogql | times less | cached | times less |\n|---|--:|--:|--:|--:|--:|--:|")
     for name, query in QUERIES.items():
         texts = [side.ask(query) for side in sides]
         answers = [ordered(json.loads(text)) for text in texts]
-        if answers[0] != answers[1]:
+        if any(answer != answers[0] for answer in answers):
             sys.exit(f"{catalog}: {name} is answered differently")
         counts = [side.count(query) for side in sides]
-        found = [[], []]
+        found = [[] for _ in sides]
         for _ in range(ROUNDS):
             for side, count, values in zip(sides, counts, found):
                 values.append(side.cpu(query, count))
-        theirs, ours = map(min, found)
+        theirs, ours, cached = map(min, found)
         ratio = theirs / ours
-        print(f"| {name} | {len(texts[1]):,} | {theirs:.3f} ms | {ours:.3f} ms | {ratio:.0f} |", flush=True)
+        row = [name, f"{len(texts[1]):,}", f"{theirs:.3f} ms", f"{ours:.3f} ms", f"{ratio:.1f}"]
+        print("|", " | ".join([*row, f"{cached:.3f} ms", f"{theirs / cached:.1f}"]), "|", flush=True)
         if ratio < BAR:
             missed.append(f"{catalog} {name}: {ratio:.1f} times")
     memory = [anonymous(side.pid) / 2**20 for side in sides]
-    print(f"\nanonymous memory after it: catalogd {memory[0]:.0f} MiB, catalogql {memory[1]:.0f} MiB")
+    print("\nanonymous memory after it: catalogd {:.0f} MiB, catalogql {:.0f} MiB, with cache {:.0f} MiB".format(*memory))
     return missed
 
 

@@ -39,12 +39,12 @@ use fbc::work::{UNIT, Work};
 use graphql::budget::{Budget, Cancellation};
 use graphql::errors::{Code, Error, Outcome};
 use graphql::metrics::RequestResult;
-use graphql::runtime_schema::{ParsedDocument, SelectedField, SelectedValue};
-use graphql::{Engine, Response as GraphqlResponse};
+use graphql::runtime_schema::{ParsedDocument, SelectedField};
+use graphql::{DialectKey, EncodedResponse, Engine, Response as GraphqlResponse};
 use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
 use http_facts::permits::{Permit, Permits};
-use serving::{Catalogs, Content};
+use serving::{Catalogs, Content, Served};
 
 pub use limits::{MAX_ALIASES, MAX_DEPTH, MAX_FIELDS, MAX_INTROSPECTION_DEPTH};
 pub use metrics::{AlphaMetrics, BuildResult};
@@ -145,16 +145,39 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
     };
     drop(body);
     let peer = head.extensions.get().copied().unwrap_or_default();
+    let codings = AcceptableCodings::from_headers(&head.headers);
+    let served = head.extensions.get().unwrap_or(&service.catalogs).snapshot().get(&name).cloned();
+    let key = served.as_ref().map(|served| service.key(served, &request));
+    if let Some(key) = &key
+        && let Some(cached) = service.engine.cached_of_dialect(key, &codings, peer).await
+    {
+        service.metrics.requests[RequestResult::Cached].increment();
+        return service.send(cached);
+    }
     // What a document is worth by itself is said before whether the catalog is there.
-    let answer = match service.parse(&request.query) {
-        Ok(document) => {
-            let catalogs = head.extensions.get().unwrap_or(&service.catalogs);
-            let Some(served) = catalogs.snapshot().get(&name).cloned() else { return response::not_found() };
-            service.answer(document, request, &served.content, peer).await
-        }
-        Err(error) => Err(vec![error]),
+    let answer = match (service.parse(&request.query), served) {
+        (Ok(document), Some(served)) => service.answer(document, request, &served.content, peer).await,
+        (Ok(_), None) => return response::not_found(),
+        (Err(error), _) => Err(vec![error]),
     };
-    service.send(answer, &AcceptableCodings::from_headers(&head.headers), peer).await
+    let response = match answer {
+        Ok(text) => {
+            service.metrics.requests[RequestResult::Ok].increment();
+            GraphqlResponse::new(text, Outcome::Complete)
+        }
+        Err(errors) => {
+            let code = errors.first().map_or(Code::Internal, |error| error.code);
+            service.metrics.requests[RequestResult::of_code(code)].increment();
+            if code == Code::Overloaded {
+                return response::overloaded();
+            }
+            GraphqlResponse::new(response::error_text(&errors), Outcome::Refused)
+        }
+    };
+    service.send(match key {
+        Some(key) => service.engine.encode_of_dialect(key, response, &codings, peer).await,
+        None => service.engine.encode(response, &codings, peer).await,
+    })
 }
 
 /// Takes bytes from a budget, unless they are few.
@@ -185,14 +208,21 @@ impl Service {
         let schema = self.schemas.get(&self.engine, peer, content).await.map_err(|error| vec![error])?;
         let limits = self.engine.limits();
         let document = schema.schema.validate(document, limits).map_err(|error| vec![error])?;
-        let AlphaRequest { operation_name, variables, .. } = &request;
-        let selected = schema.schema.select(&document, operation_name.as_deref(), variables, limits)?;
         let catalog = Arc::clone(&content.catalog);
-        let introspects = selected.iter().any(|field| matches!(field.value, SelectedValue::Introspection(_)));
+        let AlphaRequest { operation_name, variables, .. } = request;
+        if document.introspects() {
+            let limits = limits.clone();
+            let answer = move |cancellation| {
+                let selected = schema.schema.select(&document, operation_name.as_deref(), &variables, &limits)?;
+                write(&catalog, &schema, &selected, &limits, cancellation).map_err(|error| vec![error])
+            };
+            return self.engine.run_in_turn(peer, answer).await.map_err(|error| vec![error])?;
+        }
+        let selected = schema.schema.select(&document, operation_name.as_deref(), &variables, limits)?;
         let estimate = write::estimate(&catalog, &plan::plan(&schema.shape, &selected));
         let limits = limits.clone();
         let write = move |cancellation| write(&catalog, &schema, &selected, &limits, cancellation);
-        let written = if estimate <= SHORT_WORK * UNIT && !introspects {
+        let written = if estimate <= SHORT_WORK * UNIT {
             write(Cancellation::default())
         } else {
             self.engine.run_in_turn(peer, write).await.and_then(|written| written)
@@ -200,22 +230,17 @@ impl Service {
         written.map_err(|error| vec![error])
     }
 
-    async fn send(&self, answer: Result<Vec<u8>, Vec<Error>>, codings: &AcceptableCodings, peer: Peer) -> Response {
-        let (text, outcome) = match answer {
-            Ok(text) => {
-                self.metrics.requests[RequestResult::Ok].increment();
-                (text, Outcome::Complete)
-            }
-            Err(errors) => {
-                let code = errors.first().map_or(Code::Internal, |error| error.code);
-                self.metrics.requests[RequestResult::of_code(code)].increment();
-                if code == Code::Overloaded {
-                    return response::overloaded();
-                }
-                (response::error_text(&errors), Outcome::Refused)
-            }
-        };
-        let encoded = self.engine.encode(GraphqlResponse::new(text, outcome), codings, peer).await;
+    /// Names the response to a request about a catalog.
+    fn key(&self, served: &Served, request: &AlphaRequest) -> DialectKey {
+        let AlphaRequest { query, operation_name, variables } = request;
+        let variables = serde_json::to_vec(variables).expect("a vector takes all text");
+        let mut parts = vec![query.as_bytes(), &variables];
+        // No name is something else than an empty one.
+        parts.extend(operation_name.as_deref().map(str::as_bytes));
+        self.engine.dialect_key("alpha", served, &parts)
+    }
+
+    fn send(&self, encoded: EncodedResponse) -> Response {
         match permit(&self.in_flight, encoded.bytes.len(), UNCOUNTED_RESPONSE_BYTES) {
             Ok(permit) => response::json(encoded, permit),
             Err(()) => response::overloaded(),

@@ -61,7 +61,10 @@ impl<'w, 'c> Writer<'w, 'c> {
             self.key(at, field.key);
             match &field.value {
                 RootValue::TypeName(name) => value::name(&mut self.out, name),
-                RootValue::Introspection(text) => self.out.extend_from_slice(text),
+                RootValue::Introspection(text) => {
+                    self.room(text)?;
+                    self.out.extend_from_slice(text);
+                }
                 RootValue::Summary(fields) => self.summary(fields)?,
                 RootValue::Page { blobs, plan } => self.page(blobs, plan)?,
             }

@@ -220,6 +220,12 @@ impl Document {
         }
     }
 
+    /// Whether an operation selects `__schema` or `__type`.
+    pub(super) fn introspects(&self) -> bool {
+        let roots = self.valid.operations.iter().flat_map(|operation| operation.root_fields(&self.valid));
+        roots.into_iter().any(|field| matches!(field.name.as_str(), "__schema" | "__type"))
+    }
+
     /// Returns the definition of a fragment.
     pub(super) fn fragment(&self, name: &str) -> Option<&executable::Fragment> {
         self.valid.fragments.get(name).map(AsRef::as_ref)

@@ -26,6 +26,7 @@
 //! | `suggestion` | names that may have been meant where a field is `null` |
 //! | `subscription` | events of subscriptions |
 //! | [`runtime_schema`] | documents against schemas that are made when the program runs |
+//! | `dialect` | responses of other dialects in the response cache |
 //! | `response_key` | validators: names of responses before they are executed, also by URL |
 //! | `response_cache` | cached responses |
 
@@ -33,6 +34,7 @@ pub mod budget;
 mod coercion;
 mod connection;
 mod dependencies;
+mod dialect;
 mod document;
 pub mod documents;
 pub mod errors;
@@ -78,6 +80,7 @@ use response_key::ResponseKeys;
 use server_info::ServerState;
 use subscription::Streams;
 
+pub use dialect::DialectKey;
 pub use document::SDL;
 pub use execute::Response;
 pub use executor::{MAX_WAIT, MAX_WAITING, MAX_WAITING_OF_PEER};

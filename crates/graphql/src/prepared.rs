@@ -113,10 +113,8 @@ impl<'r> PreparedRequest<'r> {
         };
         let response = executed.inspect_err(|errors| engine.metrics.refuse_all(OperationKind::Query, errors))?;
         engine.metrics.executed(&response);
-        Ok(match self.store(&response) {
-            Some((key, cached)) => engine.encode_cached(&key, &cached, codings, self.peer).await,
-            None => engine.encode(response, codings, self.peer).await,
-        })
+        let key = self.validator.map(|validator| validator.key);
+        Ok(engine.store_and_encode(key, response, codings, self.peer).await)
     }
 
     /// Executes a long request when it is its turn, on a thread that serves no connections. It is cancelled when the
@@ -138,15 +136,6 @@ impl<'r> PreparedRequest<'r> {
             }
         }
     }
-
-    /// Offers a response to the cache; `None` if it was not stored.
-    fn store(&self, response: &Response) -> Option<(ResponseKey, Arc<CachedResponse>)> {
-        let key = self.validator?.key;
-        // No request can hit a response whose catalogs have changed meanwhile.
-        let is_cacheable = response.outcome == Outcome::Complete && key.is_current(&self.engine.catalogs.published());
-        let cached = is_cacheable.then(|| self.engine.response_cache.offer(key, &response.body)).flatten()?;
-        Some((key, cached))
-    }
 }
 
 impl Engine {
@@ -158,10 +147,39 @@ impl Engine {
         codings: &AcceptableCodings,
         peer: Peer,
     ) -> Option<EncodedResponse> {
-        let cached = self.response_cache.get(&validator.key)?;
-        self.metrics.cache_hits.increment();
+        let cached = self.look_up(&validator.key, codings, peer).await?;
         self.metrics.count(OperationKind::Query, RequestResult::Cached);
-        Some(self.encode_cached(&validator.key, &cached, codings, peer).await)
+        Some(cached)
+    }
+
+    /// Returns the cached response with this key.
+    pub(super) async fn look_up(
+        &self,
+        key: &ResponseKey,
+        codings: &AcceptableCodings,
+        peer: Peer,
+    ) -> Option<EncodedResponse> {
+        let cached = self.response_cache.get(key)?;
+        self.metrics.cache_hits.increment();
+        Some(self.encode_cached(key, &cached, codings, peer).await)
+    }
+
+    /// Offers a response with this key to the cache if it is complete, and compresses it as [`Self::encode`] does.
+    pub(super) async fn store_and_encode(
+        &self,
+        key: Option<ResponseKey>,
+        response: Response,
+        codings: &AcceptableCodings,
+        peer: Peer,
+    ) -> EncodedResponse {
+        // No request can hit a response whose catalogs have changed meanwhile.
+        let is_cacheable =
+            |key: &ResponseKey| response.outcome == Outcome::Complete && key.is_current(&self.catalogs.published());
+        let key = key.filter(is_cacheable);
+        match key.and_then(|key| Some((key, self.response_cache.offer(key, &response.body)?))) {
+            Some((key, cached)) => self.encode_cached(&key, &cached, codings, peer).await,
+            None => self.encode(response, codings, peer).await,
+        }
     }
 
     /// Compresses a response with the preferred one of these codings if its size is suitable.

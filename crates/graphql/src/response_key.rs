@@ -136,28 +136,22 @@ impl ResponseKeys {
         let dependencies = document.dependencies(request.operation_name.as_deref())?;
         let none = Map::new();
         let variables = request.variables.as_ref().unwrap_or(&none);
-        let mut text = Vec::with_capacity(512);
-        let mut add = |bytes: &[u8]| {
-            // Lengths first, so that no two lists of parts are the same bytes.
-            text.extend_from_slice(&bytes.len().to_be_bytes());
-            text.extend_from_slice(bytes);
-        };
-        add(self.process.as_bytes());
-        add(digest.as_bytes());
-        add(request.operation_name.as_deref().unwrap_or_default().as_bytes());
-        add(&[u8::from(*includes_cost)]);
+        let mut text = KeyText::new(self.process);
+        text.add(digest.as_bytes());
+        text.add(request.operation_name.as_deref().unwrap_or_default().as_bytes());
+        text.add(&[u8::from(*includes_cost)]);
         if dependencies.reads_server() {
-            add(self.server.as_bytes());
+            text.add(self.server.as_bytes());
         }
         let mut scope = snapshot.revision();
         match dependencies.catalogs(variables)? {
-            ScopedCatalogs::Every => add(scope.as_bytes()),
+            ScopedCatalogs::Every => text.add(scope.as_bytes()),
             ScopedCatalogs::Named(names) => {
                 // That a catalog is not served is a state of it as well.
                 for name in &names {
                     let revision = snapshot.revision_of(name);
-                    add(name.as_bytes());
-                    add(revision.as_ref().map_or(&[][..], Revision::as_bytes));
+                    text.add(name.as_bytes());
+                    text.add(revision.as_ref().map_or(&[][..], Revision::as_bytes));
                 }
                 if let Some((first, others)) = names.split_first()
                     && others.iter().all(|name| name == first)
@@ -167,11 +161,44 @@ impl ResponseKeys {
             }
         }
         // Members of objects are sorted.
-        serde_json::to_writer(&mut text, &dependencies.declared(variables)).ok()?;
-        let mut hash = [0; KEY_BYTES];
-        hash.copy_from_slice(&Sha256::digest(&text)[..KEY_BYTES]);
+        serde_json::to_writer(&mut text.0, &dependencies.declared(variables)).ok()?;
         let is_immutable = dependencies.is_immutable(variables, snapshot);
-        Some(Validator { key: ResponseKey { hash, scope }, is_immutable })
+        Some(Validator { key: text.key(scope), is_immutable })
+    }
+
+    /// Returns the key of what another dialect answers to a request, by its parts, about the catalog of this revision.
+    pub(super) fn of_dialect(&self, dialect: &str, catalog: Revision, request: &[&[u8]]) -> ResponseKey {
+        let mut text = KeyText::new(self.process);
+        // Shorter than the digest of a document, which is in its place in other keys.
+        text.add(dialect.as_bytes());
+        text.add(catalog.as_bytes());
+        for part in request {
+            text.add(part);
+        }
+        text.key(catalog)
+    }
+}
+
+/// What is hashed into a key.
+struct KeyText(Vec<u8>);
+
+impl KeyText {
+    fn new(process: Digest) -> Self {
+        let mut text = Self(Vec::with_capacity(512));
+        text.add(process.as_bytes());
+        text
+    }
+
+    /// Adds a part: its length first, so that no two lists of parts are the same bytes.
+    fn add(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(&bytes.len().to_be_bytes());
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn key(&self, scope: Revision) -> ResponseKey {
+        let mut hash = [0; KEY_BYTES];
+        hash.copy_from_slice(&Sha256::digest(&self.0)[..KEY_BYTES]);
+        ResponseKey { hash, scope }
     }
 }
 

@@ -84,6 +84,13 @@ impl ParsedDocument {
     }
 }
 
+impl ValidDocument {
+    /// Whether an operation selects `__schema` or `__type`, which [`RuntimeSchema::select`] executes.
+    pub fn introspects(&self) -> bool {
+        self.0.introspects()
+    }
+}
+
 impl RuntimeSchema {
     /// Parses the text of a schema.
     ///

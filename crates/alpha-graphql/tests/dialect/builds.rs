@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use alpha_graphql::{BuildResult, MAX_KEYS, MAX_SCHEMAS, MAX_SCHEMAS_KEPT};
+use graphql::metrics::RequestResult;
 
 use crate::server::Server;
 
@@ -122,4 +123,39 @@ async fn a_hidden_catalog_is_as_one_that_is_not_there() {
         assert_eq!((hidden.status, &hidden.headers, &hidden.text), (absent.status, &absent.headers, &absent.text));
         assert!(!hidden.text.contains("concealed"));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_that_is_asked_for_again_comes_from_the_response_cache_until_the_content_changes() {
+    let mut server = Server::new();
+    let publish =
+        |server: &mut Server, name| server.publish_text("c", &json!({ "schema": "s", "name": name }).to_string());
+    publish(&mut server, "old");
+    let text = "query A($on: Boolean!) { ss { name @include(if: $on) } } query B { ss { schema } }";
+    let body = |operation: Option<&str>, on| {
+        json!({ "query": text, "operationName": operation, "variables": { "on": on } }).to_string()
+    };
+    let shown = json!({ "data": { "ss": [{ "name": "old" }] } });
+    // The second request stores what the third one finds.
+    for hits in [0, 0, 1, 2] {
+        assert_eq!(server.post("c", &body(Some("A"), true)).await.json(), shown);
+        assert_eq!(server.metrics().requests[RequestResult::Cached].get(), hits);
+    }
+    for (other, expected) in [
+        (body(Some("A"), false), json!({ "data": { "ss": [{}] } })),
+        (body(Some("B"), true), json!({ "data": { "ss": [{ "schema": "s" }] } })),
+    ] {
+        assert_eq!(server.post("c", &other).await.json(), expected);
+    }
+    // No name is wrong here, and an empty one is unknown.
+    let [none, empty] = [server.post("c", &body(None, true)).await, server.post("c", &body(Some(""), true)).await];
+    assert_eq!((none.json()["data"].clone(), empty.json()["data"].clone()), (Value::Null, Value::Null));
+    publish(&mut server, "new");
+    for _ in 0..3 {
+        let answer = server.post("c", &body(Some("A"), true)).await;
+        assert_eq!(answer.json()["data"]["ss"], json!([{ "name": "new" }]));
+    }
+    assert_eq!(server.metrics().requests[RequestResult::Cached].get(), 3);
+    server.show_only([]);
+    assert_eq!(server.post("c", &body(Some("A"), true)).await.status, 404);
 }

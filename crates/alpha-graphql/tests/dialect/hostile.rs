@@ -115,6 +115,9 @@ async fn introspection_is_bounded_and_may_be_turned_off() {
         code(&server, &format!("{{ __schema {{ types {{ {fields} }} }} }}")).await,
         "COST_ESTIMATED_TOO_EXPENSIVE"
     );
+    let mut small = Server::with(Limits { response_bytes: 10_000, ..Limits::default() });
+    small.publish_text("c", &repeat(4_000, blob));
+    assert_eq!(code(&small, query).await, SIZE);
     let types = server.ask("c", query).await;
     assert!(types["data"]["__schema"]["types"].as_array().unwrap().len() > 4_000);
 }
