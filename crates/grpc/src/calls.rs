@@ -141,15 +141,16 @@ impl Context {
         let (served, bundles) = (self.choice.find(&snapshot)?, Arc::clone(&self.grpc.bundles));
         let registry = Registry { served, bundles };
         drop(snapshot);
-        if self.call.is_search() {
-            let turn = self.grpc.searches.take(self.peer).await;
-            let (call, found) = (self.call, tokio::task::spawn_blocking);
-            let messages = found(move || find(call, &registry, &request)).await;
-            drop(turn);
-            return Ok(in_time(messages.map_err(|error| Status::internal(error.to_string()))??, None));
-        }
-        let turn = if self.call.is_large() { Some(self.grpc.large.take(self.peer).await) } else { None };
-        Ok(in_time(find(self.call, &registry, &request)?, turn))
+        let is_held = self.call.is_large() || self.call.is_search();
+        let turn = if is_held { Some(self.grpc.large.take(self.peer).await) } else { None };
+        let messages = if self.call.is_search() {
+            let (search, call) = (self.grpc.searches.take(self.peer).await, self.call);
+            let found = search.run(move || find(call, &registry, &request)).await;
+            found.map_err(|error| Status::internal(error.to_string()))?
+        } else {
+            find(self.call, &registry, &request)
+        };
+        Ok(in_time(messages?, turn))
     }
 }
 

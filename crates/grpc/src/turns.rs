@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use http_facts::peer::Peer;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 
 /// Bounds the calls of one kind. Clones share the bound.
 #[derive(Clone, Debug)]
@@ -20,6 +21,17 @@ pub(crate) struct Turns {
 pub(crate) struct Turn {
     _of_peer: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
+}
+
+impl Turn {
+    /// Does work on a thread that serves no connections. The turn lasts until the work has ended, also where nobody waits for it
+    /// any more: who gives up and asks again would otherwise have any number of them.
+    pub(crate) fn run<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+        tokio::task::spawn_blocking(move || {
+            let _held = self;
+            work()
+        })
+    }
 }
 
 impl Turns {
@@ -75,6 +87,17 @@ mod tests {
         held.pop();
         assert!(waiting.as_mut().now_or_never().is_some());
         drop((held, others));
+    }
+
+    #[tokio::test]
+    async fn a_turn_lasts_until_its_work_has_ended_whoever_waits_for_it() {
+        let turns = Turns::new(1);
+        let (go_on, told) = std::sync::mpsc::channel();
+        let turn = turns.take(peer(1)).await;
+        drop(turn.run(move || told.recv()));
+        assert!(turns.take(peer(2)).now_or_never().is_none());
+        go_on.send(()).unwrap();
+        turns.take(peer(2)).await;
     }
 
     #[test]
