@@ -67,7 +67,7 @@ pub fn run(args: Args) -> ExitCode {
     };
     done.unwrap_or_else(|error| {
         // Nothing is left to do when this cannot be printed either.
-        let _ = writeln!(io::stderr(), "{} {error:#}", output::error());
+        let _ = writeln!(output::stderr(), "{} {error:#}", output::error());
         ExitCode::FAILURE
     })
 }

@@ -37,7 +37,7 @@ pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
             ignore_closed_pipe(print(args, &edit.changes, &changes))?;
             for problem in &edit.problems {
                 // A hint, not data; and nothing is left to do when it cannot be printed.
-                let _ = writeln!(io::stderr(), "{} {problem}", output::warning());
+                let _ = writeln!(output::stderr(), "{} {problem}", output::warning());
             }
             if changes.is_empty() {
                 // A hint, not data; and nothing is left to do when it cannot be printed.
@@ -47,7 +47,7 @@ pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
         }
         Err(Failure::Refused(error)) => Err(error),
         Err(Failure::Unreadable(error)) => {
-            let _ = writeln!(io::stderr(), "{} {error:#}", output::error());
+            let _ = writeln!(output::stderr(), "{} {error:#}", output::error());
             Ok(ExitCode::from(UNREADABLE))
         }
     }
@@ -130,7 +130,7 @@ pub(super) fn write(folder: &LockedFolder, listing: Option<&Listing>, changes: &
 }
 
 fn print(args: &EditArgs, summary: &[ChangedBlob], changes: &[FileChange]) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     if args.patch {
         return changes.iter().try_for_each(|change| write!(out, "{}", patch(change)));
     }

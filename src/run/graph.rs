@@ -13,7 +13,7 @@ use fbc::work::Work;
 use serde::{Serialize, Serializer};
 
 use super::once;
-use super::output::{ignore_closed_pipe, json, table, warning};
+use super::output::{ignore_closed_pipe, json, stdout, table, warning};
 use super::similar::similar_names;
 use super::sources::SourceReference;
 use crate::args::{GraphArgs, GraphOutput};
@@ -69,8 +69,7 @@ pub(super) fn graph(args: &GraphArgs) -> anyhow::Result<ExitCode> {
     let source = SourceReference::parse(&args.source, args.images.configs_dir.as_deref())?;
     let content = once::load_one(&source, &args.images)?.map_err(|error| anyhow!(error.chain()))?;
     let package = package(&content.catalog, args)?;
-    let stdout = io::stdout();
-    let mut out = BufWriter::new(stdout.lock());
+    let mut out = BufWriter::new(stdout());
     let graph =
         UpdateGraph::new(package, &args.channel, &Work::unlimited()).expect("an account without limit stops nothing");
     let printed = match args.output {

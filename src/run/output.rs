@@ -7,7 +7,7 @@ use fbc::{Catalog, Severity};
 use loading::{Report, SyncStatus};
 use pages::Pages;
 use printing::counted_table;
-pub(super) use printing::{error, ignore_closed_pipe, json, table, warning};
+pub(super) use printing::{error, ignore_closed_pipe, json, stderr, stdout, table, warning};
 use serving::Content;
 
 /// Number of hexadecimal digits of a digest that people need to tell contents apart.

@@ -12,7 +12,7 @@ pub(super) use printing::text;
 use serde_json::{Map, Value, json};
 use serving::{Served, catalogs};
 
-use super::output::{ignore_closed_pipe, indented, table};
+use super::output::{ignore_closed_pipe, indented, stdout, table};
 use super::server::ANSWERS_BUILD;
 use super::similar::similar_names;
 use super::sources::{self, SourceReference};
@@ -230,5 +230,5 @@ fn read_stdin() -> anyhow::Result<String> {
 }
 
 fn print(bytes: &[u8]) -> io::Result<()> {
-    ignore_closed_pipe(io::stdout().write_all(bytes))
+    ignore_closed_pipe(stdout().write_all(bytes))
 }

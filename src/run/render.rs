@@ -14,7 +14,7 @@ use edit::format::Line;
 use edit::meta::{Meta, Place};
 
 use super::lines;
-use super::output::{ignore_closed_pipe, warning};
+use super::output::{ignore_closed_pipe, stderr, warning};
 use super::parallel::in_order;
 use super::sources::SourceReference;
 use crate::args::RenderArgs;
@@ -126,7 +126,7 @@ pub(super) fn bundle(directory: &Path, image: &str, migration: Migration) -> any
 fn print_warnings(name: &str, rendered: &RenderedBundle) {
     for text in &rendered.warnings {
         // Nothing is left to do when this cannot be printed.
-        let _ = writeln!(io::stderr(), "{} {name}: {text}", warning());
+        let _ = writeln!(stderr(), "{} {name}: {text}", warning());
     }
 }
 

@@ -12,7 +12,7 @@ use fbc::resolve::{
 use fbc::work::Work;
 use serde::Serialize;
 
-use super::output::{ignore_closed_pipe, json, table};
+use super::output::{ignore_closed_pipe, json, stdout, table};
 use super::{once, sources};
 use crate::args::{OutputFormat, ResolveArgs};
 
@@ -93,8 +93,7 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
         ..ResolutionRequest::default()
     };
     let found = pick(&request, &offers, &Work::unlimited()).expect("an account without limit stops nothing");
-    let stdout = io::stdout();
-    let mut out = stdout.lock();
+    let mut out = stdout();
     let printed = match args.output {
         OutputFormat::Json => json(&mut out, &json_outcome(&found, &offers)),
         OutputFormat::Table => {

@@ -113,7 +113,7 @@ async fn access(args: &ServerArgs, catalogs: &Catalogs) -> anyhow::Result<Option
 
 /// Prints the catalogs that are served, and where.
 fn announce(reports: &BTreeMap<CatalogName, Report>, url: &str, pages: Pages) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     output::served(&mut out, reports.values())?;
     output::listening(&mut out, url, pages)
 }

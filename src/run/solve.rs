@@ -4,7 +4,7 @@ mod cluster;
 mod request;
 mod text;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use fbc::work::Work;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use solve::{Solution, SolveOutcome, SourceCatalog, solve as solve_request};
 
 use self::request::Input;
-use super::output::{ignore_closed_pipe, json};
+use super::output::{ignore_closed_pipe, json, stdout};
 use crate::args::{SolveArgs, SolveOutput};
 
 /// Maximum work of a request, in nanoseconds as the account prices it: about a minute.
@@ -52,8 +52,7 @@ pub(super) fn solve(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     let catalogs = input.catalogs();
     let outcome = solve_request(&input.request, &catalogs, WORK, &Work::unlimited())
         .expect("an account without limit stops nothing");
-    let stdout = io::stdout();
-    let mut out = stdout.lock();
+    let mut out = stdout();
     let printed = match args.output {
         SolveOutput::Json => json(&mut out, &json_answer(&outcome, &catalogs)),
         SolveOutput::Table => text::shown(&outcome, &catalogs, args.explain).print(&mut out, true, args.explain),

@@ -73,7 +73,7 @@ pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let source = SourceReference::parse(&args.source, args.images.configs_dir.as_deref())?;
     let content = once::load_one(&source, &args.images)?;
     let catalog = content.as_ref().map(|content| &*content.catalog);
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     let printed = match args.output {
         ValidateOutput::Table => text(&mut out, catalog),
         ValidateOutput::Json => json(&mut out, catalog),

@@ -12,7 +12,7 @@ mod jsonpath;
 mod output;
 mod selector;
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
@@ -49,7 +49,7 @@ fn runtime() -> tokio::runtime::Runtime {
 
 /// Prints why a command failed, and returns its status.
 fn report(failure: &CommandError) -> ExitCode {
-    let mut err = io::stderr();
+    let mut err = printing::stderr();
     // Nothing is left to do when it cannot be printed.
     let _ = writeln!(err, "{} {}", printing::error(), failure.message);
     if let Some(hint) = &failure.hint {

@@ -155,7 +155,7 @@ pub(crate) fn print(text: &str) -> Result<(), CommandError> {
 
 /// Prints text to the standard output, and returns whether there is still somebody who reads it.
 pub(crate) fn print_while_read(text: &str) -> Result<bool, CommandError> {
-    match io::stdout().write_all(text.as_bytes()) {
+    match printing::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         printed => Ok(printed.map(|()| true)?),
     }
@@ -164,7 +164,7 @@ pub(crate) fn print_while_read(text: &str) -> Result<bool, CommandError> {
 /// Prints what is no data, to the standard error output.
 pub(crate) fn hint(text: &str) {
     // Nothing is left to do when it cannot be printed.
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(printing::stderr(), "{text}");
 }
 
 /// Lines of these items.

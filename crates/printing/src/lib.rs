@@ -2,6 +2,7 @@
 //! words. It knows nothing of how catalogs are read.
 
 pub mod solution;
+mod terminal;
 
 use std::io;
 use std::io::Write;
@@ -11,6 +12,8 @@ use comfy_table::{CellAlignment, Row, Table, presets};
 use console::{StyledObject, Term, style, truncate_str};
 use serde::Serialize;
 use serde_json::Value;
+
+pub use terminal::{TerminalWriter, stderr, stdout};
 
 /// Turns the error of a reader that closed our output early, as `head` does, into success: what was asked for was
 /// computed all the same, and the exit status says how it went.

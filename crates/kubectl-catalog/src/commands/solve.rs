@@ -1,6 +1,5 @@
 //! `solve`: what would have to be installed together, or why nothing fits, in the words of `catalogql solve`.
 
-use std::io;
 use std::process::ExitCode;
 
 use printing::ignore_closed_pipe;
@@ -52,7 +51,7 @@ pub(super) async fn solve(context: &CommandContext, args: &SolveArgs) -> Result<
 }
 
 fn print_outcome(context: &CommandContext, outcome: &ShownOutcome, explain: bool) -> Result<(), CommandError> {
-    let mut out = io::stdout().lock();
+    let mut out = printing::stdout();
     let printed = match &context.output {
         OutputFormat::Table | OutputFormat::Wide => outcome.print(&mut out, context.has_headers, explain),
         OutputFormat::Mermaid => outcome.draw(&mut out),
