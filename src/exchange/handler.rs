@@ -12,6 +12,8 @@ labels! {
         All = "all",
         /// The blobs of a catalog that match a filter.
         Metas = "metas",
+        /// Edits of a catalog.
+        Edits = "edits",
         /// catalogd's alpha GraphQL.
         AlphaGraphql = "alpha_graphql",
         /// An icon.
@@ -29,7 +31,7 @@ labels! {
     }
 }
 
-/// What the paths of catalogd's API begin with.
+/// What the paths of catalogd's API, and of edits, begin with.
 const CATALOGS: &str = "/catalogs/";
 
 /// What the paths of the files of the pages begin with.
@@ -42,10 +44,11 @@ impl Handler {
             "/graphql" => Self::Graphql,
             "/" | "/playground" => Self::Page,
             "/schema.graphql" | "/openapi.json" | "/version" => Self::Schema,
-            _ if is_catalogds(path) => match path.rsplit('/').next() {
+            _ if path.starts_with(CATALOGS) => match path.rsplit('/').next() {
                 Some("metas") => Self::Metas,
                 Some("all" | "all.json") => Self::All,
                 Some("graphql") => Self::AlphaGraphql,
+                Some("edits") => Self::Edits,
                 _ => Self::Other,
             },
             _ if path.starts_with(ICONS) => Self::Icon,
@@ -57,5 +60,5 @@ impl Handler {
 
 /// Returns whether catalogd would count a request for this path.
 pub(super) fn is_catalogds(path: &str) -> bool {
-    path.starts_with(CATALOGS)
+    path.starts_with(CATALOGS) && Handler::of_path(path) != Handler::Edits
 }

@@ -93,10 +93,11 @@ impl Candidate {
 
     /// Takes the Lease if it is free, and renews it if this replica holds it.
     async fn attempt(&mut self) -> Result<(), Error> {
+        let sent = Instant::now();
         let Some(mut lease) = self.api.get_opt(LEASE).await? else {
             let metadata = ObjectMeta { name: Some(LEASE.to_owned()), ..ObjectMeta::default() };
             let lease = Lease { metadata, spec: Some(self.state.claim(LeaseSpec::default(), Timestamp::now())) };
-            return self.done(self.api.create(&PostParams::default(), &lease).await);
+            return self.done(sent, self.api.create(&PostParams::default(), &lease).await);
         };
         let spec = lease.spec.take().unwrap_or_default();
         if !self.state.may_take(&spec, Instant::now()) {
@@ -104,16 +105,14 @@ impl Candidate {
             return Ok(());
         }
         lease.spec = Some(self.state.claim(spec, Timestamp::now()));
-        self.done(self.api.replace(LEASE, &PostParams::default(), &lease).await)
+        self.done(sent, self.api.replace(LEASE, &PostParams::default(), &lease).await)
     }
 
-    /// Notes the outcome of an attempt. That another candidate was faster is no failure.
-    fn done(&mut self, written: Result<Lease, Error>) -> Result<(), Error> {
+    /// Notes the outcome of an attempt that was sent then. That another candidate was faster is no failure.
+    fn done(&mut self, sent: Instant, written: Result<Lease, Error>) -> Result<(), Error> {
         match written {
             Ok(lease) => {
-                let now = Instant::now();
-                self.state.observed = lease.spec.map(|spec| (spec, now));
-                self.state.renewed = Some(now);
+                self.state.hold(lease.spec, sent);
                 Ok(())
             }
             Err(Error::Api(status)) if status.is_conflict() || status.is_already_exists() => {
@@ -141,6 +140,13 @@ impl LeaseState {
     /// Whether this replica renewed the Lease recently enough.
     fn is_holder(&self, now: Instant) -> bool {
         self.renewed.is_some_and(|renewed| now.duration_since(renewed) < self.durations.renew)
+    }
+
+    /// Notes a renewal. It counts from when it was sent: others count from when it was written, which may be long before the
+    /// response to it comes.
+    fn hold(&mut self, written: Option<LeaseSpec>, sent: Instant) {
+        self.observed = written.map(|spec| (spec, sent));
+        self.renewed = Some(sent);
     }
 
     /// Whether this replica holds the Lease, or nobody has renewed it for as long as it lasts.
@@ -217,7 +223,9 @@ mod tests {
     fn a_holder_stops_before_another_replica_may_begin() {
         let LeaseDurations { lease, renew, .. } = LeaseDurations::default();
         let start = Instant::now();
-        let holder = LeaseState { renewed: Some(start), ..state("a") };
+        let mut holder = state("a");
+        // The response came later.
+        holder.hold(Some(claimed_by("a", NOW)), start);
         assert!(holder.is_holder(start + renew / 2));
         assert!(!holder.is_holder(start + renew));
         assert!(renew < lease);
