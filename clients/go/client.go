@@ -5,6 +5,7 @@
 package catalogql
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,8 @@ import (
 )
 
 const (
+	// MaxGetBytes is the length of a URL above which a request is a POST.
+	MaxGetBytes = 8_000
 	// MaxResponseBytes is the size of a response above which it is an error.
 	MaxResponseBytes = 64 << 20
 	// MaxRetries is the number of times that a request is repeated while the server is busy or away.
@@ -103,20 +106,31 @@ func New(endpoint string, options ...Option) (*Client, error) {
 	return client, nil
 }
 
-// MakeRequest sends a request of a generated function: by GET, with the entity tag of an earlier response.
+// MakeRequest sends a request of a generated function: by GET, with the entity tag of an earlier response. A long one is a
+// POST, whose response is not kept.
 func (c *Client) MakeRequest(ctx context.Context, request *graphql.Request, into *graphql.Response) error {
 	query := url.Values{"query": {strings.Join(strings.Fields(request.Query), " ")}}
 	if request.OpName != "" {
 		query.Set("operationName", request.OpName)
 	}
+	members := map[string]any{"query": query.Get("query"), "operationName": request.OpName}
 	if request.Variables != nil {
 		variables, err := withoutNulls(request.Variables)
 		if err != nil {
 			return fmt.Errorf("cannot encode variables: %w", err)
 		}
 		query.Set("variables", string(variables))
+		members["variables"] = json.RawMessage(variables)
 	}
-	body, err := c.get(ctx, c.endpoint+"?"+query.Encode())
+	target, posted := c.endpoint+"?"+query.Encode(), []byte(nil)
+	if len(target) > MaxGetBytes {
+		encoded, err := json.Marshal(members)
+		if err != nil {
+			return fmt.Errorf("cannot encode the request: %w", err)
+		}
+		target, posted = c.endpoint, encoded
+	}
+	body, err := c.ask(ctx, target, posted)
 	if err != nil {
 		return err
 	}
@@ -158,10 +172,10 @@ func pruned(value any) any {
 	return object
 }
 
-// get returns the body of a response, which may be a cached one that the server confirms.
-func (c *Client) get(ctx context.Context, target string) ([]byte, error) {
+// ask returns the body of a response, which may be a cached one that the server confirms. A request with a body is a POST.
+func (c *Client) ask(ctx context.Context, target string, posted []byte) ([]byte, error) {
 	for attempt := 0; ; attempt++ {
-		body, wait, err := c.try(ctx, target, attempt)
+		body, wait, err := c.try(ctx, target, posted, attempt)
 		if wait == 0 || wait > MaxRetryWait || attempt == MaxRetries {
 			return body, err
 		}
@@ -174,11 +188,18 @@ func (c *Client) get(ctx context.Context, target string) ([]byte, error) {
 }
 
 // try sends a request once. The wait is that before the next attempt; 0 if there should be none.
-func (c *Client) try(ctx context.Context, target string, attempt int) ([]byte, time.Duration, error) {
+func (c *Client) try(ctx context.Context, target string, posted []byte, attempt int) ([]byte, time.Duration, error) {
 	backoff := time.Duration(float64(100*time.Millisecond<<attempt) * (0.5 + rand.Float64()/2))
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	method := http.MethodGet
+	if posted != nil {
+		method = http.MethodPost
+	}
+	request, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(posted))
 	if err != nil {
 		return nil, 0, err
+	}
+	if posted != nil {
+		request.Header.Set("Content-Type", "application/json")
 	}
 	request.Header.Set("Accept", "application/graphql-response+json")
 	if c.token != nil {
@@ -191,6 +212,7 @@ func (c *Client) try(ctx context.Context, target string, attempt int) ([]byte, t
 	// Another token may be another caller, who may see other catalogs.
 	key := request.Header.Get("Authorization") + " " + target
 	known, isKnown := c.lookUp(key)
+	isKnown = isKnown && posted == nil
 	if isKnown {
 		request.Header.Set("If-None-Match", known.etag)
 	}
@@ -212,7 +234,9 @@ func (c *Client) try(ctx context.Context, target string, attempt int) ([]byte, t
 	case len(body) > MaxResponseBytes:
 		return nil, 0, fmt.Errorf("the response of %s has more than %d bytes", c.endpoint, MaxResponseBytes)
 	case answer.StatusCode == http.StatusOK:
-		c.keep(key, response{etag: answer.Header.Get("ETag"), body: body})
+		if posted == nil {
+			c.keep(key, response{etag: answer.Header.Get("ETag"), body: body})
+		}
 		return body, 0, nil
 	}
 	return nil, retryWait(answer, backoff), refused(answer.StatusCode, body)

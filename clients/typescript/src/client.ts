@@ -108,7 +108,7 @@ export class Client {
    * Reads a list to its end, page by page. `connection` finds the list in the data of a document that takes `$first` and
    * `$after`.
    *
-   * @throws {ContentChangedError} if the content changes between two pages
+   * @throws {ContentChangedError} if the content of one of `variables.catalogs` changes between two pages; of any, if none is named
    */
   async *pages<Data extends ListData, Variables extends { first: number; after?: string | null | undefined }, Node>(
     document: Document<Data, Variables>,
@@ -116,10 +116,12 @@ export class Client {
     connection: (data: Data) => Connection<Node> | null,
     signal?: AbortSignal,
   ): AsyncGenerator<Node, void, undefined> {
+    const { catalogs } = variables as { catalogs?: readonly string[] | null };
     let before: string | undefined;
     for (let after: string | null = null; ; ) {
       const data: Data = await this.query(document, { ...variables, first: PAGE_SIZE, after } as unknown as Variables, signal);
-      const served = JSON.stringify(data.served.map(({ name, digest }) => [name, digest]));
+      const meant = data.served.filter(({ name }) => !catalogs?.length || catalogs.includes(name));
+      const served = JSON.stringify(meant.map(({ name, digest }) => [name, digest]));
       if (before !== undefined && served !== before) throw new ContentChangedError("the content of a catalog changed while it was read");
       before = served;
       const page = connection(data);

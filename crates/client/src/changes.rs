@@ -97,9 +97,7 @@ impl ChangeStream<'_> {
             self.events = Some(self.client.subscribe(&self.names).await?);
             return self.catch_up().await;
         };
-        let silence = || format!("no byte within {} s", MAX_SILENCE.as_secs()).into();
-        let next = timeout(MAX_SILENCE, events.next()).await;
-        let next = next.unwrap_or_else(|_| Err(silence())).map_err(|source| self.client.unreachable(source))?;
+        let next = events.next().await.map_err(|source| self.client.unreachable(source))?;
         self.failures = 0;
         let data = self.client.decode_body(next.as_bytes(), crate::ResponseOrigin::Server)?.data;
         let change: changes::ResponseData =
@@ -160,7 +158,9 @@ impl EventStream {
             if self.buffer.len() > MAX_EVENT_BYTES {
                 return Err(format!("an event has more than {MAX_EVENT_BYTES} bytes").into());
             }
-            match self.response.chunk().await? {
+            // Comments are bytes too: a stream without events is not silent.
+            let silence = |_| format!("no byte within {} s", MAX_SILENCE.as_secs());
+            match timeout(MAX_SILENCE, self.response.chunk()).await.map_err(silence)?? {
                 Some(chunk) => self.buffer.extend_from_slice(&chunk),
                 None => return Err("the stream was cut".into()),
             }
@@ -194,7 +194,30 @@ fn take_event(buffer: &mut Vec<u8>) -> Option<ServerSentEvent> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use bytes::Bytes;
+    use futures_util::stream::{StreamExt as _, iter, once, pending};
+    use http_body::Frame;
+
     use super::*;
+    use crate::transport::BoxError;
+
+    /// A body whose parts come when the stream says.
+    struct Chunks(Pin<Box<dyn Stream<Item = &'static str> + Send + Sync>>);
+
+    impl http_body::Body for Chunks {
+        type Data = Bytes;
+        type Error = BoxError;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<Option<std::result::Result<Frame<Bytes>, BoxError>>> {
+            self.0.poll_next_unpin(context).map(|chunk| chunk.map(|text| Ok(Frame::data(Bytes::from(text)))))
+        }
+    }
 
     #[test]
     fn events_are_taken_whole_and_comments_are_passed_over() {
@@ -205,5 +228,19 @@ mod tests {
             [ServerSentEvent::Other, ServerSentEvent::Next("{\"a\": 1}".to_owned()), ServerSentEvent::Complete]
         );
         assert_eq!(buffer, b"event: ne");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_is_silent_without_bytes_and_not_without_events() {
+        let ping = |_| async {
+            sleep(MAX_SILENCE * 3 / 4).await;
+            ": ping\n\n"
+        };
+        let chunks = iter(0..9).then(ping).chain(once(async { "event: next\ndata: 1\n\n" })).chain(pending());
+        let response = http::Response::new(reqwest::Body::wrap(Chunks(Box::pin(chunks))));
+        let mut events = EventStream { response: OpenResponse::of(response.into()), buffer: Vec::new() };
+        assert_eq!(events.next().await.map_err(|error| error.to_string()), Ok("1".to_owned()));
+        let silent = Err("no byte within 40 s".to_owned());
+        assert_eq!(events.next().await.map_err(|error| error.to_string()), silent);
     }
 }

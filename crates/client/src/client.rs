@@ -400,8 +400,7 @@ impl Client {
 
     /// The result of an attempt that had [`Self::timeout`].
     pub(crate) fn in_time<T>(&self, sent: std::result::Result<std::result::Result<T, BoxError>, Elapsed>) -> Result<T> {
-        let late = |_| format!("no response within {} s", self.shared.timeout.as_secs()).into();
-        sent.map_err(late).flatten().map_err(|source| self.unreachable(source))
+        sent.map_err(|_| late(self.shared.timeout)).flatten().map_err(|source| self.unreachable(source))
     }
 
     /// Returns the time for one attempt of a request.
@@ -523,14 +522,18 @@ impl DocumentRequest {
     }
 }
 
-/// The document with one space where it has several, and without comments at the beginning of lines: shorter in a URL, and
-/// the same text for everybody.
+/// Why there is no response.
+pub(crate) fn late(timeout: Duration) -> BoxError {
+    format!("no response within {} s", timeout.as_secs()).into()
+}
+
+/// The document with one space where it has several, and without comments: shorter in a URL, and the same text for everybody.
 pub(crate) fn compact(document: &str) -> String {
-    // In a text, white space counts.
+    // In a text, white space and `#` count.
     if document.contains('"') {
         return document.to_owned();
     }
-    let lines = document.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let lines = document.split(['\n', '\r']).map(|line| line.split_once('#').map_or(line, |(before, _)| before));
     lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
@@ -549,7 +552,8 @@ mod tests {
 
     #[test]
     fn a_long_request_is_a_post() {
-        let request = DocumentRequest::new("# A comment.\n{\n  a\n}", None, &json!({ "b": 1, "c": null }));
+        let request =
+            DocumentRequest::new("# A comment.\n{\n  a # Another. }\r\n}", None, &json!({ "b": 1, "c": null }));
         assert_eq!((request.query.as_str(), request.body), ("query=%7B+a+%7D&variables=%7B%22b%22%3A1%7D", None));
         let names: Vec<_> = (0..2_000).map(|number| format!("package-{number}")).collect();
         let request = DocumentRequest::new("{ a }", None, &json!({ "names": names }));

@@ -13,9 +13,11 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Config};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 
 use crate::cache::{self, Cache, Entry};
-use crate::client::{Builder, Client, Target};
+use crate::client::{Builder, Client, DEFAULT_TIMEOUT, Target, late};
 use crate::error::chain;
 use crate::port_forward::{Pods, PortForward};
 use crate::transport::{BoxError, OutgoingRequest};
@@ -61,6 +63,8 @@ pub struct ClusterOptions {
     pub refresh: bool,
     /// Whether nothing is asked: the Service is one that is remembered, however long ago it was found.
     pub offline: bool,
+    /// Time for each request to the API server; [`DEFAULT_TIMEOUT`] when `None`.
+    pub timeout: Option<Duration>,
 }
 
 /// How the server of a cluster is reached.
@@ -125,7 +129,7 @@ impl ForwardedServer {
     pub async fn start(options: &ClusterOptions) -> Result<Self> {
         let cluster = Cluster::new(options).await?;
         let (service, object) = cluster.find(options).await?;
-        let pods = Pods::of(&cluster.client, &cluster.server, &object, &service.scheme)?;
+        let pods = Pods::of(&cluster.client, cluster.server, &object, &service.scheme)?;
         let forward = PortForward::start(pods).await?;
         let url = format!("{}://{}", service.scheme, forward.address);
         let certificate_name = format!("{}.{}.svc", service.name, service.namespace);
@@ -148,10 +152,34 @@ pub fn current_context(options: &ClusterOptions) -> Option<String> {
 /// A cluster and its user.
 struct Cluster {
     client: kube::Client,
-    /// URL of the API server.
-    server: String,
+    server: ApiServer,
     /// Who asks whom.
     identity: String,
+}
+
+/// What is known of the API server of a cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct ApiServer {
+    /// Its URL.
+    pub(crate) url: String,
+    /// Time for each request.
+    timeout: Duration,
+}
+
+impl ApiServer {
+    /// Waits for what it answers to a request; kube's own client would wait for ever.
+    pub(crate) async fn answer<T>(&self, request: impl Future<Output = kube::Result<T>>) -> Result<T> {
+        let endpoint = || self.url.clone();
+        match timeout(self.timeout, request).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(kube::Error::Api(status))) => Err(match status.code {
+                404 => Error::NotFound { endpoint: endpoint(), message: status.message },
+                status_code => Error::NotAllowed { endpoint: endpoint(), status: status_code, message: status.message },
+            }),
+            Ok(Err(error)) => Err(Error::Unreachable { endpoint: endpoint(), source: Box::new(error) }),
+            Err(Elapsed { .. }) => Err(Error::Unreachable { endpoint: endpoint(), source: late(self.timeout) }),
+        }
+    }
 }
 
 impl Cluster {
@@ -159,7 +187,8 @@ impl Cluster {
         // Fails if another part of the program has installed a provider, which is fine.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let (config, identity) = config(options).await?;
-        let server = config.cluster_url.to_string();
+        let timeout = options.timeout.unwrap_or(DEFAULT_TIMEOUT);
+        let server = ApiServer { url: config.cluster_url.to_string(), timeout };
         let client = kube::Client::try_from(config).map_err(|error| Error::Setup(chain(&error)))?;
         Ok(Self { client, server, identity })
     }
@@ -173,7 +202,7 @@ impl Cluster {
             "/api/v1/namespaces/{}/services/{}:{}:{}/proxy/graphql",
             service.namespace, service.scheme, service.name, service.scheme
         );
-        let endpoint = format!("{}{path}", self.server.trim_end_matches('/'));
+        let endpoint = format!("{}{path}", self.server.url.trim_end_matches('/'));
         let identity = service.identity(&self.identity);
         Ok(Builder::new(Target::Proxy(ServiceProxy { client: self.client, path, endpoint, identity })))
     }
@@ -184,7 +213,7 @@ impl Cluster {
             return Ok(Builder::new(Target::Url(service.url())).identity(service.identity(&self.identity)));
         }
         let (service, object) = self.find(options).await?;
-        let pods = Pods::of(&self.client, &self.server, &object, &service.scheme)?;
+        let pods = Pods::of(&self.client, self.server.clone(), &object, &service.scheme)?;
         let forward = PortForward::start(pods).await?;
         let builder = Builder::new(Target::Url(service.url())).identity(service.identity(&self.identity));
         let builder = builder.connect_to(forward.address).keep_alive(Arc::new(forward));
@@ -193,7 +222,7 @@ impl Cluster {
         }
         let configmaps = Api::<ConfigMap>::namespaced(self.client, &service.namespace);
         // Where there is none, or it may not be read, the authorities of the system are asked.
-        let found = configmaps.get_opt(AUTHORITY.0).await.ok().flatten();
+        let found = self.server.answer(configmaps.get_opt(AUTHORITY.0)).await.ok().flatten();
         let authority = found.and_then(|found| found.data?.remove(AUTHORITY.1));
         Ok(match authority {
             Some(authority) => builder.certificate_authorities(authority),
@@ -291,7 +320,7 @@ async fn config(options: &ClusterOptions) -> Result<(Config, String)> {
 }
 
 /// Finds the one Service of catalogql.
-async fn find(client: &kube::Client, server: &str, namespace: Option<&str>) -> Result<(ServicePort, Service)> {
+async fn find(client: &kube::Client, server: &ApiServer, namespace: Option<&str>) -> Result<(ServicePort, Service)> {
     let places: Vec<_> = match namespace {
         Some(namespace) => vec![Some(namespace)],
         None => NAMESPACES.into_iter().map(Some).chain([None]).collect(),
@@ -302,7 +331,7 @@ async fn find(client: &kube::Client, server: &str, namespace: Option<&str>) -> R
             Some(namespace) => Api::<Service>::namespaced(client.clone(), namespace),
             None => Api::all(client.clone()),
         };
-        match services.list(&ListParams::default().labels(LABELS)).await {
+        match server.answer(services.list(&ListParams::default().labels(LABELS))).await {
             Ok(list) => {
                 let services = list.items.into_iter();
                 let mut found: Vec<_> = services.filter_map(|service| Some((port_of(&service)?, service))).collect();
@@ -314,14 +343,14 @@ async fn find(client: &kube::Client, server: &str, namespace: Option<&str>) -> R
                     return Ok(found);
                 }
             }
-            Err(error @ kube::Error::Api(_)) => {
-                refusal.get_or_insert(api_error(server, error));
+            Err(error @ (Error::NotAllowed { .. } | Error::NotFound { .. })) => {
+                refusal.get_or_insert(error);
             }
-            Err(error) => return Err(api_error(server, error)),
+            Err(error) => return Err(error),
         }
     }
     let message = format!("no Service has the label {LABELS}");
-    Err(refusal.unwrap_or(Error::NotFound { endpoint: server.to_owned(), message }))
+    Err(refusal.unwrap_or(Error::NotFound { endpoint: server.url.clone(), message }))
 }
 
 fn port_of(service: &Service) -> Option<ServicePort> {
@@ -330,21 +359,6 @@ fn port_of(service: &Service) -> Option<ServicePort> {
     let scheme = PORTS.into_iter().find(|name| has(name))?.to_owned();
     let metadata = &service.metadata;
     Some(ServicePort { namespace: metadata.namespace.clone()?, name: metadata.name.clone()?, scheme })
-}
-
-/// The error of a request to the API server itself.
-pub(crate) fn api_error(server: &str, error: kube::Error) -> Error {
-    let endpoint = server.to_owned();
-    match error {
-        kube::Error::Api(status) => {
-            let (status, message) = (status.code, status.message);
-            match status {
-                404 => Error::NotFound { endpoint, message },
-                _ => Error::NotAllowed { endpoint, status, message },
-            }
-        }
-        error => Error::Unreachable { endpoint, source: Box::new(error) },
-    }
 }
 
 /// What is installed in a cluster by one object.
@@ -360,7 +374,7 @@ pub struct InstalledObject {
     pub package: String,
     /// Name of the installed bundle.
     pub bundle: String,
-    /// Its version.
+    /// Its version; empty for a `Subscription` whose `ClusterServiceVersion` is gone.
     pub version: String,
     /// The channels that the object names; every channel when empty.
     pub channels: Vec<String>,
@@ -415,12 +429,11 @@ fn of_extension(object: &Value) -> Option<InstalledObject> {
 }
 
 /// An object of the API server; `null` where there is none, or no such kind.
-async fn get(client: &kube::Client, server: &str, path: &str) -> Result<Value> {
+async fn get(client: &kube::Client, server: &ApiServer, path: &str) -> Result<Value> {
     let request = Request::get(path).body(Vec::new()).map_err(|error| Error::Setup(error.to_string()))?;
-    match client.request(request).await {
-        Ok(object) => Ok(object),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Value::Null),
-        Err(error) => Err(api_error(server, error)),
+    match server.answer(client.request(request)).await {
+        Err(Error::NotFound { .. }) => Ok(Value::Null),
+        answered => answered,
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::cluster::api_error;
+use crate::cluster::ApiServer;
 use crate::{Error, Result};
 
 /// A port of loopback whose connections end at pods; closed when it is dropped.
@@ -26,8 +26,7 @@ pub(crate) struct PortForward {
 /// The pods of a Service and the port of theirs that is forwarded to.
 pub(crate) struct Pods {
     api: Api<Pod>,
-    /// What messages call the API server.
-    server: String,
+    server: ApiServer,
     /// Labels of the pods.
     selector: String,
     port: IntOrString,
@@ -69,8 +68,8 @@ impl PortForward {
 
 impl Pods {
     /// The pods behind a port of a Service.
-    pub(crate) fn of(client: &kube::Client, server: &str, service: &Service, port: &str) -> Result<Self> {
-        let missing = |what: &str| Error::NotFound { endpoint: server.to_owned(), message: what.to_owned() };
+    pub(crate) fn of(client: &kube::Client, server: ApiServer, service: &Service, port: &str) -> Result<Self> {
+        let missing = |what: &str| Error::NotFound { endpoint: server.url.clone(), message: what.to_owned() };
         let spec = service.spec.as_ref().ok_or_else(|| missing("the Service has no spec"))?;
         let labels = spec.selector.iter().flatten().map(|(name, value)| format!("{name}={value}"));
         let selector = labels.collect::<Vec<_>>().join(",");
@@ -82,21 +81,19 @@ impl Pods {
         let found = found.ok_or_else(|| missing("the Service has no such port"))?;
         let port = found.target_port.clone().unwrap_or(IntOrString::Int(found.port));
         let api = Api::namespaced(client.clone(), service.metadata.namespace.as_deref().unwrap_or_default());
-        Ok(Self { api, server: server.to_owned(), selector, port })
+        Ok(Self { api, server, selector, port })
     }
 
     /// Connects to a pod that is ready.
     async fn connect(&self) -> Result<impl AsyncRead + AsyncWrite + Unpin + use<>> {
-        let pods = self.api.list(&ListParams::default().labels(&self.selector)).await;
-        let pods = pods.map_err(|error| api_error(&self.server, error))?;
+        let pods = self.server.answer(self.api.list(&ListParams::default().labels(&self.selector))).await?;
         let ready = pods.items.iter().filter(|pod| is_ready(pod));
         let found = ready.filter_map(|pod| Some((pod.metadata.name.as_deref()?, self.port_of(pod)?))).min();
         let Some((name, port)) = found else {
             let message = format!("no pod with the labels {} is ready", self.selector);
-            return Err(Error::NotFound { endpoint: self.server.clone(), message });
+            return Err(Error::NotFound { endpoint: self.server.url.clone(), message });
         };
-        let forwarded = self.api.portforward(name, &[port]).await;
-        let mut forwarded = forwarded.map_err(|error| api_error(&self.server, error))?;
+        let mut forwarded = self.server.answer(self.api.portforward(name, &[port])).await?;
         Ok(forwarded.take_stream(port).expect("there is one for each port"))
     }
 

@@ -64,9 +64,7 @@ impl Transport {
                     Some(body) => client.post(url).header(CONTENT_TYPE, "application/json").body(body),
                     None => client.get(url),
                 };
-                let response = builder.headers(request.headers.into_iter().collect()).send().await?;
-                let (status, headers) = (response.status().as_u16(), response.headers().clone());
-                Ok(OpenResponse { status, headers, body: Body::Http(response) })
+                Ok(OpenResponse::of(builder.headers(request.headers.into_iter().collect()).send().await?))
             }
             #[cfg(feature = "kube")]
             Self::Proxy(proxy) => {
@@ -99,6 +97,12 @@ impl Transport {
 }
 
 impl OpenResponse {
+    /// A response that came straight from its URL.
+    pub(crate) fn of(response: reqwest::Response) -> Self {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Self { status, headers, body: Body::Http(response) }
+    }
+
     /// Waits for the next part of the body; `None` at its end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, BoxError> {
         match &mut self.body {

@@ -47,8 +47,7 @@ pub(crate) fn complete(args: &mut CommonArgs) -> Result<(), CommandError> {
     };
     let configuration: Configuration = serde_saphyr::from_str(&text)
         .map_err(|error| unreadable(&path, &error.without_snippet().to_string().replace('\n', " ")))?;
-    let context =
-        if configuration.contexts.is_empty() { None } else { current_context(&cluster_options(&args.cluster)) };
+    let context = if configuration.contexts.is_empty() { None } else { current_context(&cluster_options(args)) };
     args.server = match context.and_then(|context| configuration.contexts.get(&context)) {
         Some(context) => context.server.clone(),
         None => configuration.server,

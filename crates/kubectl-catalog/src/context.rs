@@ -9,7 +9,7 @@ use console::Term;
 use printing::text;
 use serde_json::{Value, json};
 
-use crate::args::{ClusterArgs, CommonArgs, Via};
+use crate::args::{CommonArgs, Via};
 use crate::documents::{BUNDLE_NAMES, PACKAGE_NAMES, SERVED, SIMILAR_PACKAGES};
 use crate::error::{CommandError, ExitStatus};
 use crate::output::{OutputFormat, hint};
@@ -267,7 +267,7 @@ async fn builder(args: &CommonArgs, route: ServerRoute) -> Result<Builder, Comma
         cache: cache_folder().map(Cache::at),
         refresh: route == ServerRoute::FoundService,
         offline: args.offline,
-        ..cluster_options(&args.cluster)
+        ..cluster_options(args)
     };
     let found = Client::from_kubeconfig(&options);
     found.await.map_err(|error| {
@@ -277,9 +277,11 @@ async fn builder(args: &CommonArgs, route: ServerRoute) -> Result<Builder, Comma
 }
 
 /// The cluster that is meant.
-pub(crate) fn cluster_options(args: &ClusterArgs) -> ClusterOptions {
-    let args = args.clone();
+pub(crate) fn cluster_options(args: &CommonArgs) -> ClusterOptions {
+    let timeout = Some(args.request_timeout);
+    let args = args.cluster.clone();
     ClusterOptions {
+        timeout,
         kubeconfig: args.kubeconfig,
         context: args.context,
         cluster: args.cluster,

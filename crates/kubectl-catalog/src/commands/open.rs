@@ -25,7 +25,7 @@ pub(super) async fn open(args: &CommonArgs, package: Option<&str>, browser: bool
         show(server.strip_suffix("/graphql").unwrap_or(server), package, browser)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let forwarded = ForwardedServer::start(&cluster_options(&args.cluster)).await?;
+    let forwarded = ForwardedServer::start(&cluster_options(args)).await?;
     if let Some(name) = &forwarded.certificate_name {
         hint(&format!("the certificate of the server is for {name}: a browser asks whether to trust it"));
     }

@@ -15,6 +15,9 @@ use crate::output::{ObjectList, TableColumn, column, name, wide};
 /// Number of installed packages that the server takes in one request.
 const MAX_INSTALLED: usize = 200;
 
+/// The reason for an object whose installed version nobody knows.
+const NO_VERSION: &str = "its ClusterServiceVersion is gone";
+
 const COLUMNS: [TableColumn; 10] = [
     column("NAME", |item| text(item, "/name")),
     column("NAMESPACE", |item| text(item, "/namespace")),
@@ -37,17 +40,22 @@ pub(super) async fn outdated(
     common: &CommonArgs,
     exit_code: bool,
 ) -> Result<ExitCode, CommandError> {
-    let found = installed(&cluster_options(&common.cluster)).await?;
+    let all = installed(&cluster_options(common)).await?;
+    // One without a version would be refused, and all others with it.
+    let (found, unknown): (Vec<_>, Vec<_>) = all.into_iter().partition(|object| !object.version.is_empty());
     let mut items = Vec::new();
     for part in found.chunks(MAX_INSTALLED) {
         let variables = json!({
             "catalogs": context.catalogs, "installed": part.iter().map(variable).collect::<Vec<_>>(),
         });
         let data = context.data(UPGRADES, &variables).await?;
-        items.extend(
-            data["availableUpgrades"].as_array().into_iter().flatten().filter_map(|upgrade| item(part, upgrade)),
-        );
+        for upgrade in data["availableUpgrades"].as_array().into_iter().flatten() {
+            let object = upgrade["index"].as_u64().and_then(|index| part.get(usize::try_from(index).ok()?));
+            items.extend(object.map(|object| item(object, upgrade, reason(upgrade))));
+        }
     }
+    let nothing = json!({ "deprecations": [], "successors": [] });
+    items.extend(unknown.iter().map(|object| item(object, &nothing, NO_VERSION)));
     let is_outdated = items.iter().any(|item| !item["successor"].is_null());
     let shown = |item: &Value| name("installed", item, &["/kind", "/name"]);
     ObjectList { kind: "InstalledPackage", columns: &COLUMNS, name: shown, items }
@@ -61,18 +69,20 @@ fn variable(object: &InstalledObject) -> Value {
     json!({ "packageName": object.package, "bundle": bundle, "channels": object.channels })
 }
 
-/// What is shown of an installed object; its first successor has the highest version.
-fn item(part: &[InstalledObject], upgrade: &Value) -> Option<Value> {
-    let object = part.get(usize::try_from(upgrade["index"].as_u64()?).ok()?)?;
-    let successor = &upgrade["successors"][0];
-    let reason = match (&upgrade["package"], successor) {
+fn reason(upgrade: &Value) -> &'static str {
+    match (&upgrade["package"], &upgrade["successors"][0]) {
         (Value::Null, _) => "no catalog has the package",
         (_, Value::Null) => "no upgrade",
         _ => "an upgrade is available",
-    };
-    Some(json!({
+    }
+}
+
+/// What is shown of an installed object; its first successor has the highest version.
+fn item(object: &InstalledObject, upgrade: &Value, reason: &str) -> Value {
+    json!({
         "kind": object.kind, "name": object.name, "namespace": object.namespace, "packageName": object.package,
-        "bundle": object.bundle, "version": object.version, "package": upgrade["package"], "successor": successor,
+        "bundle": object.bundle, "version": object.version, "package": upgrade["package"],
+        "successor": upgrade["successors"][0],
         "successors": upgrade["successors"], "deprecations": upgrade["deprecations"], "reason": reason,
-    }))
+    })
 }

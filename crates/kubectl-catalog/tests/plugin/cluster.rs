@@ -330,6 +330,10 @@ fn what_is_installed_is_listed_with_what_it_can_be_upgraded_to() {
             "spec": { "name": "quillstore" },
         }),
         json!({
+            "apiVersion": v0, "kind": "Subscription", "metadata": { "name": "lost", "namespace": "default" },
+            "spec": { "name": "quillstore" }, "status": { "installedCSV": "quillstore.v1.0.0" },
+        }),
+        json!({
             "apiVersion": v0, "kind": "ClusterServiceVersion",
             "metadata": { "name": "lamp.v1.0.0", "namespace": "default" }, "spec": { "version": "1.0.0" },
         }),
@@ -338,6 +342,7 @@ fn what_is_installed_is_listed_with_what_it_can_be_upgraded_to() {
 NAME   NAMESPACE  PACKAGE          INSTALLED  CAN-GO-TO  NEWEST  DEPRECATED  REASON
 quill  store      quillstore       1.1.0      1.4.0      1.4.0   false       an upgrade is available
 lamp   default    no-such-package  1.0.0      <none>     <none>  false       no catalog has the package
+lost   default    quillstore       <none>     <none>     <none>  false       its ClusterServiceVersion is gone
 ";
     let output = Output { status: Some(1), stdout: expected.to_owned(), stderr: String::new() };
     let page = include_str!("../../../../docs/how-to/outdated-operators.md");

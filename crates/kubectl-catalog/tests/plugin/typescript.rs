@@ -25,6 +25,30 @@ const SOURCES: [&str; 9] = [
 const OPTIONS: &str = r#"{"compilerOptions": {"target": "es2022", "lib": ["es2023", "dom"], "module": "nodenext", "strict": true,
     "types": ["node"], "outDir": "out"}, "files": ["heads.ts"]}"#;
 
+/// Walks over pages while another catalog changes, and then the one that is asked about.
+const WALKS: &str = r#"
+import { Client, ContentChangedError, Packages } from "catalogql-client";
+
+let page = 0;
+globalThis.fetch = async () => {
+  page += 1;
+  const served = [{ name: "a", digest: "1" }, { name: "b", digest: `${page}` }];
+  const packages = { nodes: [{ name: `p${page}` }], pageInfo: { hasNextPage: page % 2 === 1, endCursor: "c" } };
+  return new Response(JSON.stringify({ data: { served, packages } }));
+};
+const client = new Client("http://127.0.0.1:1");
+for (const catalogs of [["a"], ["b"], [], null]) {
+  try {
+    const names = [];
+    page = 0;
+    for await (const found of client.pages(Packages, { catalogs }, (data) => data.packages)) names.push(found.name);
+    console.log(names.join(" "));
+  } catch (error) {
+    console.log(error instanceof ContentChangedError);
+  }
+}
+"#;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -60,6 +84,9 @@ fn the_package_for_typescript_installs_and_its_example_prints_what_it_finds() {
     folders.write("app/tsconfig.json", OPTIONS);
     let (compiler, types) = ("../explorer/node_modules/typescript/bin/tsc", "../explorer/node_modules/@types");
     run(&folders.path("app"), "node", &[compiler, "--project", ".", "--typeRoots", types], "");
+
+    folders.write("app/walks.mjs", WALKS);
+    assert_eq!(run(&folders.path("app"), "node", &["walks.mjs"], ""), "p1 p2\ntrue\ntrue\ntrue\n");
 
     let server = example();
     let expected = "\
