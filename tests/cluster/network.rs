@@ -109,6 +109,32 @@ fn the_ports_of_containers_services_and_policies_are_those_that_the_program_list
     }
 }
 
+#[test]
+fn the_plugin_finds_one_service_in_each_overlay_and_its_role_lets_it_in() {
+    for overlay in overlays() {
+        let Some(manifests) = build(&overlay) else { return };
+        let objects = objects(&manifests);
+        let labelled = |object: &&Value| {
+            object["kind"] == "Service" && object["metadata"]["labels"]["app.kubernetes.io/name"] == "catalogql"
+        };
+        let names = objects.iter().filter(labelled).flat_map(|service| {
+            let ports = service["spec"]["ports"].as_array().into_iter().flatten();
+            let schemes =
+                ports.filter_map(|port| port["name"].as_str()).filter(|name| ["https", "http"].contains(name));
+            let name = service["metadata"]["name"].as_str().expect("it has a name");
+            schemes.map(move |scheme| format!("{scheme}:{name}:{scheme}"))
+        });
+        let roles = objects
+            .iter()
+            .filter(|object| object["kind"] == "Role" && object["metadata"]["name"] == "catalogql-viewer");
+        let allowed = roles.flat_map(|role| role["rules"].as_array().into_iter().flatten());
+        let allowed = allowed.filter_map(|rule| rule["resourceNames"].as_array()).flatten();
+        let allowed: Vec<_> = allowed.filter_map(Value::as_str).collect();
+        assert_eq!(names.collect::<Vec<_>>(), allowed, "{overlay}");
+        assert_eq!(allowed.len(), 1, "{overlay}");
+    }
+}
+
 /// The ports on which the program listens with these arguments, in a network namespace of its own. `None` where a user
 /// may not make one: the calling test is reported as skipped.
 #[track_caller]

@@ -390,10 +390,10 @@ fn faults_of_sources(stage: &mut Stage) {
     stage.cluster.registry.resume();
     stage.alert("CatalogqlCatalogStale", false);
 
-    let used = stage.prometheus.query("catalogql_store_bytes{pod=\"two\"}");
-    let bytes: u64 = used[0]["value"][1].as_str().and_then(|text| text.parse().ok()).expect("a number");
+    let served = stage.prometheus.query("sum(catalogql_catalog_bytes{pod=\"two\"})");
+    let bytes: u64 = served[0]["value"][1].as_str().and_then(|text| text.parse().ok()).expect("a number");
     drop(other);
-    let full = stage.serve_other(&["--listen=127.0.0.1:0", "--store-quota", &(bytes + bytes / 20).to_string()]);
+    let full = stage.serve_other(&["--listen=127.0.0.1:0", "--store-quota", &(bytes + bytes / 10).to_string()]);
     stage.alert("CatalogqlStoreFull", true);
     drop(full);
     let _larger = stage.serve_other(&["--listen=127.0.0.1:0"]);
