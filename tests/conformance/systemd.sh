@@ -12,7 +12,7 @@ root=${XDG_CACHE_HOME:-$HOME/.cache}/catalogql/debian-systemd
 if [ -z "${CATALOGQL_UNSHARED:-}" ]; then
   if [ ! -e "$root/usr/lib/systemd/systemd" ]; then
     rm -rf "$root" "$root.part"
-    debootstrap --variant=minbase --include=systemd,dbus,curl,procps bookworm "$root.part" http://deb.debian.org/debian
+    debootstrap --variant=minbase --include=systemd,dbus,curl,procps bookworm "$root.part"
     mv "$root.part" "$root"
   fi
   CATALOGQL_UNSHARED=1 exec unshare --mount --pid --fork --net --uts --ipc --cgroup --kill-child "$0" "$program"
