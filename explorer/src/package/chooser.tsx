@@ -1,10 +1,16 @@
 // The choice of a channel and of a version.
 
 import { navigate } from "../address";
+import type { ResponseError } from "../client";
 import { channelLabel } from "../graph/label";
 import type { FoundPackage, TabProps } from "./package-page";
 
-export function Chooser({ address, found, bundle }: Omit<TabProps, "versions">) {
+export interface ChooserProps extends Omit<TabProps, "versions"> {
+  /** Why there is no list of versions. */
+  error?: ResponseError | undefined;
+}
+
+export function Chooser({ address, found, bundle, error }: ChooserProps) {
   const choose = (change: { channel?: string | undefined; version?: string | undefined }) =>
     navigate({ ...address, ...change }, { stay: true });
   const versions = found.versions?.nodes ?? [];
@@ -38,6 +44,11 @@ export function Chooser({ address, found, bundle }: Omit<TabProps, "versions">) 
           ))}
         </select>
       </label>
+      {error && (
+        <span class="field">
+          Versions cannot be listed: {error.message} {error.extensions?.code}
+        </span>
+      )}
     </div>
   );
 }

@@ -5,6 +5,7 @@ import "./package.css";
 import type { ComponentChildren } from "preact";
 
 import { EVERYTHING, Heading, Link, PACKAGE_TABS, type PackageAddress, type PackageTab } from "../address";
+import { isErrorOf, type ResponseError } from "../client";
 import { type BundleDetails, Package, type PackageData } from "../generated/documents";
 import { Markdown } from "../markdown/markdown";
 import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground, Tabs } from "../parts";
@@ -42,9 +43,19 @@ export default function PackagePage({ address }: { address: PackageAddress }) {
   return <InCatalog address={{ ...address, catalog }} />;
 }
 
+/** What the page does without: no version is in a malformed range, and those to choose from are not what it is about. */
+function spares(error: ResponseError): boolean {
+  const isMalformed = isErrorOf(error, "package", "chosen") && error.extensions?.code === "BAD_USER_INPUT";
+  return isMalformed || isUnlisted(error);
+}
+
+function isUnlisted(error: ResponseError): boolean {
+  return isErrorOf(error, "package", "versions");
+}
+
 function InCatalog({ address }: Pick<TabProps, "address">) {
   const variables = packageVariables(address);
-  const result = useQuery(Package, variables);
+  const result = useQuery(Package, variables, { spares });
   const found = result.data?.package ?? undefined;
   const tab = address.tab ?? "overview";
   // Asked for at the same time as the package.
@@ -62,7 +73,7 @@ function InCatalog({ address }: Pick<TabProps, "address">) {
           <Alerts address={address} found={found} bundle={bundle} />
           <Tabs label="Package" current={tab} tabs={tabs(address, found)} />
           <div class={result.stale ? "stack stale" : "stack"} aria-busy={result.loading}>
-            {CHOOSING.includes(tab) && <Chooser address={address} found={found} bundle={bundle} />}
+            {CHOOSING.includes(tab) && <Chooser address={address} found={found} bundle={bundle} error={result.errors.find(isUnlisted)} />}
             <Tab address={address} found={found} bundle={bundle} versions={versions} />
           </div>
         </>

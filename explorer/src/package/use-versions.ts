@@ -2,8 +2,9 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 
-import { type Answer, query } from "../client";
+import { type Answer, isReachable, query } from "../client";
 import { PackageVersions, type PackageVersionsData } from "../generated/documents";
+import { useStore } from "../store";
 import { type QueryState, useQuery } from "../use-query";
 
 type Found = NonNullable<PackageVersionsData["package"]>;
@@ -25,14 +26,18 @@ export function useVersions(catalog: string, packageName: string, { skip = false
   const found = result.data?.package ?? undefined;
   const [more, setMore] = useState<{ of: Found; nodes: readonly PackageVersion[] }>();
   const first = found?.bundles;
+  const rest = more?.of === found ? more?.nodes : undefined;
+  const versions = useMemo(() => [...(first?.nodes ?? []), ...(rest ?? [])], [found, rest]);
+  const isComplete = versions.length >= (first?.totalCount ?? 0);
+  const isThere = useStore(isReachable);
   useEffect(() => {
-    if (!found || !first?.pageInfo.hasNextPage) return undefined;
+    if (!isThere || !found || isComplete || !first?.pageInfo.hasNextPage) return undefined;
     const abort = new AbortController();
     const nodes: PackageVersion[] = [];
     const load = async () => {
       for (let page: Bundles | null | undefined = first; page?.pageInfo.hasNextPage;) {
         const variables = { catalog, package: packageName, after: page.pageInfo.endCursor };
-        const next: Answer<PackageVersionsData> = await query(PackageVersions, variables, abort.signal);
+        const next: Answer<PackageVersionsData> = await query(PackageVersions, variables, { signal: abort.signal });
         page = next.data.package?.bundles;
         nodes.push(...(page?.nodes ?? []));
       }
@@ -43,9 +48,7 @@ export function useVersions(catalog: string, packageName: string, { skip = false
       if (!abort.signal.aborted) setMore({ of: found, nodes });
     });
     return () => abort.abort();
-  }, [found]);
-  const rest = more?.of === found ? more?.nodes : undefined;
-  const versions = useMemo(() => [...(first?.nodes ?? []), ...(rest ?? [])], [found, rest]);
-  const isComplete = versions.length >= (first?.totalCount ?? 0);
+    // What could not be loaded is asked for again when the server is back.
+  }, [found, isThere]);
   return { result, found, versions, ...(!isComplete && { missing: rest ? "failed" : "loading" }) };
 }
