@@ -174,6 +174,33 @@ test("content that changes meanwhile is announced, and shown when the reader wan
   rmSync(file);
 });
 
+test("a page that was opened in the background says what changed before it was looked at", async () => {
+  const background = await browser.newContext();
+  await background.addInitScript(() => {
+    let isHidden = true;
+    Object.defineProperty(document, "hidden", { get: () => isHidden });
+    Object.assign(window, {
+      look() {
+        isHidden = false;
+        dispatchEvent(new Event("visibilitychange"));
+      },
+    });
+  });
+  const digests = background.waitForEvent("response", (response) => response.url().includes("query=query+Digests"));
+  const opened = await openPage(background, server.explorer);
+  await digests;
+  await poll(() => following.has(page));
+  const file = join(server.catalog, "newcomer.json");
+  writeFileSync(file, JSON.stringify({ schema: "olm.package", name: "newcomer", defaultChannel: "stable" }));
+  // This page follows what is served, and says when it changes.
+  await page.getByRole("status").filter({ hasText: "example has new content." }).waitFor();
+  await opened.page.evaluate(() => /** @type {any} */ (window).look());
+  await opened.page.getByRole("status").filter({ hasText: "example has new content." }).waitFor();
+  rmSync(file);
+  await background.close();
+  assert.deepEqual(opened.faults, []);
+});
+
 test("a server that is gone and back costs the reader nothing", async (t) => {
   const first = await serve();
   t.after(first.end);
@@ -389,7 +416,7 @@ test("a server that wants to know who asks gets the token that the reader gives,
   await guarded.route(/\/(graphql|icons\/)/, (route) => {
     const request = route.request();
     if (request.headers().authorization !== "Bearer opensesame") return route.fulfill({ status: 401, contentType: "text/plain", body: "Unauthorized" });
-    authorized.add(request.headers().accept === "text/event-stream" ? "changes" : new URL(request.url()).pathname.split("/")[1] ?? "");
+    authorized.add(request.headers().accept?.startsWith("text/event-stream") ? "changes" : new URL(request.url()).pathname.split("/")[1] ?? "");
     return route.fallback();
   });
   const opened = await openPage(guarded, server.explorer, "?in=example");

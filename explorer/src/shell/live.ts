@@ -68,6 +68,8 @@ export function showChanges() {
 
 async function run() {
   await pause(START);
+  // A page that was opened in the background will be looked at later, and says then what changed since.
+  if (document.hidden) await compare().catch(() => undefined);
   for (let failures = 0; ; ) {
     // A page that nobody looks at takes none of the few connections to a host.
     while (document.hidden) await pause(Number.MAX_SAFE_INTEGER);
