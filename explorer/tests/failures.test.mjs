@@ -113,6 +113,7 @@ test("a server with smaller pages than those of the versions shows the package, 
   const { page, faults } = await open(PACKAGE, other.explorer);
   await page.getByText(/^Versions cannot be listed: .* BAD_USER_INPUT$/).waitFor();
   await page.getByRole("region", { name: "Description" }).waitFor();
+  assert.equal(await page.locator(".chooser select").last().inputValue(), "1.4.0");
   for (const tab of ["Updates", "Versions"]) {
     await page.getByRole("link", { name: tab, exact: true }).click();
     assert.equal((await alerts(page))[0], "The server could not respond in full");

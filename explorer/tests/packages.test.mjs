@@ -160,6 +160,16 @@ test("each version is compared with what it replaces, or else with the next lowe
     .waitFor();
 });
 
+test("the version that is shown is the chosen one, also where the address has a range or the list is cut", async () => {
+  const page = await open("?catalog=example&package=quillstore&version=1.x");
+  const chosen = page.locator(".chooser select").last();
+  assert.equal(await chosen.inputValue(), "1.4.0");
+  assert.equal(await page.getByText(/^The first /).count(), 0);
+  const cut = await open("?catalog=wide&package=wide&version=1.x");
+  assert.equal(await cut.locator(".chooser select").last().inputValue(), "1.29.0");
+  await cut.getByText("The first 500 of 1,200 versions").waitFor();
+});
+
 test("channels and heads narrow the update graph, and the channel is in the address", async () => {
   const page = await open("?catalog=example&package=quillstore&tab=updates");
   await page.getByLabel("Channel").selectOption("candidate");

@@ -3,6 +3,7 @@
 import { navigate } from "../address";
 import type { ResponseError } from "../client";
 import { channelLabel } from "../graph/label";
+import { counted, number } from "../parts/format";
 import type { FoundPackage, TabProps } from "./package-page";
 
 export interface ChooserProps extends Omit<TabProps, "versions"> {
@@ -13,7 +14,10 @@ export interface ChooserProps extends Omit<TabProps, "versions"> {
 export function Chooser({ address, found, bundle, error }: ChooserProps) {
   const choose = (change: { channel?: string | undefined; version?: string | undefined }) =>
     navigate({ ...address, ...change }, { stay: true });
-  const versions = found.versions?.nodes ?? [];
+  const { nodes: versions = [], totalCount = 0 } = found.versions ?? {};
+  // An address may have a range, of which the version that is shown is the highest.
+  const chosen = bundle ? bundle.version : address.version;
+  const isListed = versions.some(({ version }) => version === chosen);
   return (
     <div class="chooser">
       <label class="field">
@@ -33,10 +37,10 @@ export function Chooser({ address, found, bundle, error }: ChooserProps) {
       <label class="field">
         Version
         <select
-          value={address.version ?? bundle?.version ?? ""}
+          value={chosen ?? ""}
           onChange={({ currentTarget }) => choose({ version: currentTarget.value || undefined })}
         >
-          {!bundle && <option value={address.version ?? ""}>{address.version ?? "None"}</option>}
+          {!isListed && <option value={chosen ?? ""}>{chosen ?? "None"}</option>}
           {versions.map((each) => (
             <option key={each.name} value={each.version ?? ""} disabled={each.version === null}>
               {versionLabel(each)}
@@ -44,6 +48,11 @@ export function Chooser({ address, found, bundle, error }: ChooserProps) {
           ))}
         </select>
       </label>
+      {versions.length < totalCount && (
+        <span class="field">
+          The first {number(versions.length)} of {counted(totalCount, "version")}
+        </span>
+      )}
       {error && (
         <span class="field">
           Versions cannot be listed: {error.message} {error.extensions?.code}
