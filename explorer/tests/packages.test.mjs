@@ -312,6 +312,25 @@ test("names are suggested while one is typed", async () => {
   await page.waitForURL(/name=quillstore/);
 });
 
+test("what is typed into a form stays while it is still being loaded", async () => {
+  /** @type {(value?: unknown) => void} */
+  let release = () => undefined;
+  const released = new Promise((resolve) => (release = resolve));
+  await context.route(/query=query\+ResolveForm/, (route) => released.then(() => route.fallback()));
+  const page = await openPage(context, server.explorer, "?resolve=1&name=quillstore&in=example");
+  opened.push(page);
+  const field = page.page.getByLabel("Version or range");
+  await field.fill("<1.4.0");
+  release();
+  await page.page.getByText("Channels: every channel").waitFor();
+  assert.equal(await field.inputValue(), "<1.4.0");
+  await field.press("Enter");
+  await page.page.getByRole("heading", { name: "Quillstore 1.2.1" }).waitFor();
+  await page.page.goBack();
+  await page.page.getByRole("heading", { name: "Quillstore 1.2.1" }).waitFor({ state: "detached" });
+  assert.equal(await field.inputValue(), "");
+});
+
 test("all that requires a version is reached page by page, and the focus goes on with it", async () => {
   const page = await open("?catalog=hostile&package=broken&bundle=broken.v1.1.0");
   await page.getByText("130 versions of other packages of the catalog").click();
