@@ -290,6 +290,27 @@ test("an installed bundle that no catalog has is of the package that the reader 
   assert.match(page.url(), /installed=quillstore\/quillstore\.v1\.1\.9@1\.1\.9/);
 });
 
+test("installed bundles are looked up in every catalog, however many pages that takes", async () => {
+  const names = Array.from({ length: 130 }, (_, at) => `plain-${String(at).padStart(3, "0")}.v1.0.0`);
+  const search = `?${new URLSearchParams({ resolve: "1", olm: "v0", name: "quillstore", in: "example", installed: names.join(" ") })}`;
+  let pages = 0;
+  let isLast = false;
+  await context.route(/query=query\+InstalledBundles/, (route) => {
+    const isSecond = new URL(route.request().url()).searchParams.get("variables")?.includes('"after"');
+    pages += 1;
+    return isSecond && !isLast ? route.fulfill({ status: 400, contentType: "text/plain", body: "no" }) : route.fallback();
+  });
+  const { page, faults } = await openPage(context, server.explorer, search);
+  const alert = page.getByRole("alert").filter({ hasText: "Not all that the catalogs say of the installed bundles could be loaded." });
+  await alert.waitFor();
+  isLast = true;
+  await alert.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("requires an operator with package: broken").waitFor();
+  assert.equal(pages, 4);
+  assert.equal(await page.getByText("No catalog that is served has").count(), 0);
+  assert.deepEqual(faults.filter((fault) => !fault.includes("400")), []);
+});
+
 test("a bundle that does not run on the given cluster is not considered for it", async () => {
   const page = await open("?resolve=1&name=quillstore&in=example&channel=stable");
   const reason = (/** @type {string} */ version) => page.getByRole("row", { name: version }).locator("td").last().innerText();
