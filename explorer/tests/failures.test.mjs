@@ -184,3 +184,26 @@ test("a server that is back is asked for what failed, and for nothing that is sh
   );
   assert.deepEqual(faults.filter((fault) => !fault.includes("ERR_CONNECTION_REFUSED")), []);
 });
+
+test("no facet is said to lack what has not been looked for yet, or could not be", async () => {
+  let isFailing = false;
+  await instead("FacetValues", (route) => {
+    const { search } = JSON.parse(new URL(route.request().url()).searchParams.get("variables") ?? "{}");
+    if (search === "waiting") return undefined;
+    return isFailing ? busy(route, "SERVER_OVERLOADED") : route.fallback();
+  });
+  const { page, faults } = await open("?in=example");
+  await page.getByRole("button", { name: "Find another of Keyword" }).click();
+  const field = page.getByRole("searchbox", { name: "Find a keyword" });
+  await field.fill("nothing-is-called-this");
+  await page.getByText("None has “nothing-is-called-this” in it.").waitFor();
+  const asked = page.waitForRequest((request) => request.url().includes("waiting"));
+  await field.fill("waiting");
+  await asked;
+  assert.equal(await page.getByText(/^None has/).count(), 0);
+  isFailing = true;
+  await field.fill("storage");
+  await page.getByRole("alert").filter({ hasText: "The server is busy" }).waitFor();
+  assert.equal(await page.getByText(/^None has/).count(), 0);
+  assert.deepEqual(faults.filter((fault) => !fault.includes("503")), []);
+});
