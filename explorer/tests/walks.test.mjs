@@ -421,7 +421,13 @@ test("a server that wants to know who asks gets the token that the reader gives,
   });
   const opened = await openPage(guarded, server.explorer, "?in=example");
   await opened.page.getByRole("dialog", { name: "A token is needed" }).waitFor();
-  await opened.page.getByLabel("Bearer token").fill("wrong");
+  // What no header can carry is not sent, and the page says why.
+  await opened.page.getByLabel("Bearer token").fill("open sesame…");
+  await opened.page.getByRole("button", { name: "Use the token" }).click();
+  const field = opened.page.getByLabel("Bearer token");
+  const fault = await field.evaluate((input) => /** @type {HTMLInputElement} */ (input).validationMessage);
+  assert.equal(fault, "A token has letters, digits and signs of ASCII only, and no spaces.");
+  await field.fill(" wrong\t");
   await opened.page.getByRole("button", { name: "Use the token" }).click();
   await opened.page.getByText("The token was not accepted.").waitFor();
   await opened.page.getByLabel("Bearer token").fill("opensesame");

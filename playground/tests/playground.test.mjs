@@ -238,7 +238,11 @@ test("a server that wants to know who asks gets the token that the reader gives,
     await opened.page.getByLabel("Bearer token").fill(token);
     await opened.page.getByRole("button", { name: "Use the token" }).click();
   };
-  await give("wrong");
+  // What no header can carry is not sent, and the page says why.
+  await give("open sesame…");
+  const fault = await opened.page.getByLabel("Bearer token").evaluate((input) => /** @type {HTMLInputElement} */ (input).validationMessage);
+  assert.equal(fault, "A token has letters, digits and signs of ASCII only, and no spaces.");
+  await give(" wrong\t");
   await opened.page.getByText("The token was not accepted.").waitFor();
   await give("opensesame");
   await opened.page.locator(".result-window", { hasText: '"lampglow"' }).waitFor();
