@@ -318,6 +318,48 @@ test("nothing that has the focus is under the head, down the list and up again",
   for (let step = 0; step < 40; step++) await stepBy("Shift+Tab");
 });
 
+test("why something is deprecated is shown beside the link that has the focus, and nowhere else", async () => {
+  await page.goto(`${server.explorer}?catalog=example&package=relaybox&bundle=relaybox.v2.7.0`);
+  await settled(page);
+  const tips = page.locator(".tip").filter({ visible: true });
+  await press("Tab");
+  assert.equal(await focusedText(), "Skip to the content");
+  await press("Enter");
+  assert.equal(await focusedId(), "main");
+  assert.equal(await tips.count(), 0);
+  const link = page.locator("tbody th").getByRole("link", { name: "stable-v2" });
+  await tabTo(link);
+  assert.deepEqual(await tips.allInnerTexts(), ["Version 2 gets no fixes after 2026-12-31. Switch to stable-v3; it upgrades 2.7 directly."]);
+  // All of it, although its row is the last one of a table that scrolls.
+  assert.deepEqual(await tips.evaluate(corners), [true, true, true, true]);
+  await press("Tab");
+  assert.equal(await tips.count(), 0);
+  await link.locator("xpath=..").locator(".badge.deprecated").hover();
+  assert.deepEqual(await tips.evaluate(corners), [true, true, true, true]);
+});
+
+test("a tile says whether the package is deprecated or its default channel", async () => {
+  await context.route(/query=query\+Packages/, async (route) => {
+    const response = await route.fetch();
+    const json = await response.json();
+    for (const { node } of json.data.packages.edges) {
+      if (node.name !== "quillstore") continue;
+      node.defaultChannel.deprecation = { message: "Use another." };
+    }
+    return route.fulfill({ response, json });
+  });
+  const opened = await openPage(context, server.explorer, "?in=example");
+  await settled(opened.page);
+  const badges = await opened.page.locator(".tile:has(.badge.deprecated)").evaluateAll((tiles) =>
+    tiles.map((tile) => [tile.querySelector(".name")?.textContent, tile.querySelector(".badge.deprecated")?.firstChild?.textContent, tile.querySelector(".tip")?.textContent]),
+  );
+  assert.deepEqual(badges, [
+    ["lampglow", "Deprecated", "Lampglow is no longer developed. Its lamps live on in the console of your platform."],
+    ["quillstore", "Deprecated channel", "Channel stable: Use another."],
+  ]);
+  assert.deepEqual(opened.faults, []);
+});
+
 test("catalogs are walked by the keyboard, and the way back leads to the one that was left", async () => {
   await press("g", "c");
   await arrived("Catalogs");
@@ -504,4 +546,12 @@ function focusSeen() {
 /** The text of the element that has the focus. */
 function focusedText() {
   return page.evaluate(() => document.activeElement?.textContent);
+}
+
+/** Whether what is seen at each corner of an element is the element. @param {Element} element */
+function corners(element) {
+  const { left, right, top, bottom } = element.getBoundingClientRect();
+  // They are round.
+  const [from, to, above, below] = [left + 8, right - 8, top + 8, bottom - 8];
+  return [[from, above], [to, above], [from, below], [to, below]].map(([x = 0, y = 0]) => element.contains(document.elementFromPoint(x, y)));
 }
