@@ -86,12 +86,18 @@ test("a small editor works until the large one is there", async () => {
   assert.deepEqual(small.faults, []);
 });
 
-test("a link carries a query and its variables, and gives back itself", async () => {
+test("a link carries a query and its variables, which are sent when the reader wants it, and gives back itself", async () => {
   const query = 'query Named($name: String!) { catalog(name: $name) { name } }';
   const search = `?${new URLSearchParams({ query, variables: '{"name": "example"}' })}`;
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  /** @type {string[]} */
+  const sent = [];
+  context.on("request", (request) => sent.push(request.postData() ?? ""));
   const linked = await openPage(context, server.address, search);
   await linked.page.locator(".graphiql-query-editor .view-line", { hasText: "Named" }).waitFor();
+  await linked.page.locator(".graphiql-spinner").waitFor({ state: "detached" });
+  assert.deepEqual(sent.filter((body) => body.includes("Named")), []);
+  await linked.page.getByRole("button", { name: /Execute query/ }).click();
   await linked.page.locator(".result-window", { hasText: '"name": "example"' }).waitFor();
   await linked.page.getByRole("button", { name: "Copy link" }).click();
   await linked.page.getByRole("button", { name: "Copied" }).waitFor();
@@ -157,6 +163,21 @@ test("every example answers without errors", async () => {
     const empty = Object.entries(answer.data).filter(([, value]) => value === null);
     assert.deepEqual(empty, [], name);
   }
+});
+
+test("each group of examples leads back into the explorer", async () => {
+  const links = page.getByRole("region", { name: "Examples", exact: true }).getByRole("link");
+  const places = await links.evaluateAll((links) => links.map((link) => `${link.textContent}: ${/** @type {HTMLAnchorElement} */ (link).href}`));
+  const root = new URL("../", server.address).href;
+  assert.deepEqual(places, [
+    `Packages: ${root}`,
+    `Resolve: ${root}?resolve=1`,
+    `Packages: ${root}`,
+    `Compare contents: ${root}?diff=1`,
+    `Catalogs: ${root}?catalogs=1`,
+  ]);
+  await links.nth(3).click();
+  await page.getByRole("heading", { level: 1, name: "Compare contents" }).waitFor();
 });
 
 test("an example is opened once", async () => {
