@@ -122,6 +122,24 @@ async function selected(page, versions) {
   assert.deepEqual(shown, versions);
 }
 
+test("the keys for the next and the previous row walk through the update graph and what was considered", async () => {
+  const page = await open("?catalog=example&package=quillstore&tab=updates");
+  await page.keyboard.press("j");
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("data-row")), "0");
+  for (const key of ["j", "j", "k"]) await page.keyboard.press(key);
+  await selected(page, ["1.4.0"]);
+  const considered = await open("?resolve=1&name=wide");
+  await considered.getByText("88 more").waitFor();
+  const walked = [];
+  for (const key of [..."jjjk", ..."jjjjjjjjjjjjjj"]) {
+    await considered.keyboard.press(key);
+    walked.push(await considered.evaluate(() => document.activeElement?.textContent));
+  }
+  assert.deepEqual(walked.slice(0, 4), ["39.29.0", "39.28.0", "39.27.0", "39.28.0"]);
+  // Those that are not shown are passed over: the last one keeps the focus.
+  assert.deepEqual(walked.slice(-2), ["39.18.0", "39.18.0"]);
+});
+
 test("two versions that are selected lead to their comparison", async () => {
   const page = await open("?catalog=example&package=quillstore&tab=updates");
   await page.getByRole("row", { name: /^1.1.0/ }).click();
@@ -231,6 +249,12 @@ test("a package that is in several catalogs offers them, and one that is in one 
   await page.getByRole("heading", { level: 1, name: "Quillstore" }).waitFor();
   const only = await open("?package=broken");
   await only.waitForURL(/catalog=hostile&package=broken/);
+  // Who goes there by a link has the focus on its heading.
+  const linked = await open("?catalog=example&package=broken");
+  await linked.getByRole("link", { name: "Look for it in other catalogs" }).click();
+  await linked.waitForURL(/catalog=hostile&package=broken/);
+  await settled(linked);
+  assert.equal(await linked.evaluate(() => document.activeElement?.textContent), "broken");
 });
 
 test("an ambiguous resolution offers the catalogs, and one of them resolves it", async () => {
@@ -458,6 +482,24 @@ test("a package of many versions and channels stays usable", async (t) => {
   assert.ok((times[0] ?? Infinity) < 100, `${times}`);
   await page.getByRole("button", { name: `Show all ${CHANNELS} channels` }).click();
   await page.waitForFunction((count) => document.querySelectorAll(".graph-legend li").length === count, CHANNELS);
+});
+
+test("no update graph is drawn of some of the versions", async () => {
+  let isLast = false;
+  await context.route(/query=query\+PackageVersions.*after%22/, (route) =>
+    isLast ? route.fallback() : route.fulfill({ status: 400, contentType: "text/plain", body: "no" }),
+  );
+  const { page } = await openPage(context, server.explorer, "?catalog=wide&package=wide&tab=updates");
+  await page.getByRole("heading", { name: "Not all versions could be loaded" }).waitFor();
+  assert.equal(await page.locator("[data-row]").count(), 0);
+  isLast = true;
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("status").filter({ hasText: /^1,200 versions$/ }).waitFor();
+});
+
+test("the page of a catalog is about all of its packages, whatever else the address names", async () => {
+  const page = await open("?catalogs=1&catalog=hostile&package=broken");
+  await page.locator(".problems [data-item]").filter({ hasText: "hostile-operator" }).first().waitFor();
 });
 
 test("twenty packages and the way back keep little", async (t) => {
