@@ -5,6 +5,7 @@
 import type { ComponentChildren, HTMLAttributes, PartialAnchorHTMLAttributes } from "preact";
 import { useEffect, useLayoutEffect } from "preact/hooks";
 
+import { SITE } from "./shared/places";
 import { createStore, useStore } from "./store";
 
 /** The list of packages with the conditions on it. */
@@ -273,7 +274,7 @@ export function remember(key: string, value: unknown) {
  */
 export function Heading({ title, children, ...rest }: { title: string; children?: ComponentChildren } & Omit<HTMLAttributes<HTMLHeadingElement>, "role">) {
   useEffect(() => {
-    document.title = `${title} · Operator catalogs`;
+    document.title = `${title} · ${SITE}`;
   }, [title]);
   const shown = useStore(search);
   useLayoutEffect(() => {

@@ -51,6 +51,16 @@ test("the first result is there before the first click", async () => {
   await page.locator(".result-window", { hasText: '"lampglow"' }).waitFor();
 });
 
+test("both pages have the same places in their heads, which lead to the same pages", async () => {
+  const places = async (/** @type {import("playwright-core").Page} */ of) =>
+    of.locator("header.head a").evaluateAll((links) => links.map((link) => `${link.textContent}: ${/** @type {HTMLAnchorElement} */ (link).href}`));
+  const explorer = await openPage(context, server.explorer);
+  await explorer.page.locator("header.head a").last().waitFor();
+  assert.deepEqual(await places(page), await places(explorer.page));
+  assert.equal((await places(page)).length, 5);
+  assert.deepEqual(explorer.faults, []);
+});
+
 test("a small editor works until the large one is there", async () => {
   const slow = await browser.newContext();
   const requested = gate();
