@@ -61,10 +61,13 @@ async function open(search, explorer = server.explorer) {
   return { page, faults };
 }
 
-/** What the alerts of a page say. @param {import("playwright-core").Page} page */
+/** What the first alerts of a page say, which may be gone soon. @param {import("playwright-core").Page} page @returns {Promise<string[]>} */
 async function alerts(page) {
-  await page.locator("main [role=alert]").first().waitFor();
-  return page.locator("main [role=alert] :is(strong, .message)").allInnerTexts();
+  const texts = await page.waitForFunction(() => {
+    const said = document.querySelectorAll("main [role=alert] :is(strong, .message)");
+    return said.length > 0 && [...said].map((each) => /** @type {HTMLElement} */ (each).innerText);
+  });
+  return /** @type {Promise<string[]>} */ (texts.jsonValue());
 }
 
 for (const { search, name, wrong } of [
@@ -174,8 +177,9 @@ test("a server that is back is asked for what failed, and for nothing that is sh
   const { page, faults } = await open(PACKAGE);
   await settled(page);
   await instead("BundleContents", (route) => route.abort("connectionrefused"));
+  const failed = page.waitForEvent("requestfailed", (request) => operation(request) === "BundleContents");
   await page.getByRole("link", { name: "Contents" }).click();
-  assert.equal((await alerts(page))[0], "The server cannot be reached");
+  await failed;
   await context.unrouteAll();
   await page.getByRole("heading", { name: /^Images/ }).waitFor();
   assert.deepEqual(
