@@ -122,6 +122,9 @@ test("a server with smaller pages than those of the versions shows the package, 
     assert.equal((await alerts(page))[0], "The server could not respond in full");
     assert.equal(await page.getByText("No versions").count(), 0);
   }
+  await page.goto(`${other.explorer}${PACKAGE}&from=quillstore.v1.2.1&to=quillstore.v1.4.0`);
+  await page.getByText(/^Versions cannot be listed: .* BAD_USER_INPUT$/).waitFor();
+  await page.getByText("1 upgrade, the fewest possible:").waitFor();
   assert.deepEqual(faults, []);
 });
 

@@ -1,7 +1,7 @@
 // The choice of a channel and of a version.
 
 import { navigate } from "../address";
-import type { ResponseError } from "../client";
+import { isErrorOf, type ResponseError } from "../client";
 import { channelLabel } from "../graph/label";
 import { counted, number } from "../parts/format";
 import type { FoundPackage, TabProps } from "./package-page";
@@ -14,7 +14,7 @@ export interface ChooserProps extends Omit<TabProps, "versions"> {
 export function Chooser({ address, found, bundle, error }: ChooserProps) {
   const choose = (change: { channel?: string | undefined; version?: string | undefined }) =>
     navigate({ ...address, ...change }, { stay: true });
-  const { nodes: versions = [], totalCount = 0 } = found.versions ?? {};
+  const versions = found.versions?.nodes ?? [];
   // An address may have a range, of which the version that is shown is the highest.
   const chosen = bundle ? bundle.version : address.version;
   const isListed = versions.some(({ version }) => version === chosen);
@@ -48,18 +48,36 @@ export function Chooser({ address, found, bundle, error }: ChooserProps) {
           ))}
         </select>
       </label>
-      {versions.length < totalCount && (
-        <span class="field">
-          The first {number(versions.length)} of {counted(totalCount, "version")}
-        </span>
-      )}
-      {error && (
-        <span class="field">
-          Versions cannot be listed: {error.message} {error.extensions?.code}
-        </span>
-      )}
+      <Unlisted versions={found.versions} error={error} />
     </div>
   );
+}
+
+export interface UnlistedProps {
+  versions: { nodes: readonly unknown[]; totalCount: number } | null;
+  error?: ResponseError | undefined;
+}
+
+/** Says where versions cannot be chosen because they are not listed. */
+export function Unlisted({ versions, error }: UnlistedProps) {
+  if (error) {
+    return (
+      <span class="field">
+        Versions cannot be listed: {error.message} {error.extensions?.code}
+      </span>
+    );
+  }
+  if (!versions || versions.nodes.length >= versions.totalCount) return null;
+  return (
+    <span class="field">
+      The first {number(versions.nodes.length)} of {counted(versions.totalCount, "version")}
+    </span>
+  );
+}
+
+/** Whether an error is that of the versions to choose from, which no page is about. */
+export function isUnlisted(error: ResponseError): boolean {
+  return isErrorOf(error, "package", "versions");
 }
 
 /** The version in a list of choices. */

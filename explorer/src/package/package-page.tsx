@@ -12,7 +12,7 @@ import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlay
 import { counted, level } from "../parts/format";
 import { type QueryState, useQuery } from "../use-query";
 import { ProvidedApis, Requirements } from "./apis";
-import { Chooser } from "./chooser";
+import { Chooser, isUnlisted } from "./chooser";
 import { Contents } from "./contents";
 import { Facts } from "./facts";
 import { InstallSnippets } from "../snippets/install";
@@ -43,14 +43,10 @@ export default function PackagePage({ address }: { address: PackageAddress }) {
   return <InCatalog address={{ ...address, catalog }} />;
 }
 
-/** What the page does without: no version is in a malformed range, and those to choose from are not what it is about. */
+/** What the page does without: the versions to choose from, and one where the range is malformed. */
 function spares(error: ResponseError): boolean {
   const isMalformed = isErrorOf(error, "package", "chosen") && error.extensions?.code === "BAD_USER_INPUT";
   return isMalformed || isUnlisted(error);
-}
-
-function isUnlisted(error: ResponseError): boolean {
-  return isErrorOf(error, "package", "versions");
 }
 
 function InCatalog({ address }: Pick<TabProps, "address">) {
