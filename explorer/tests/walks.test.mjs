@@ -15,7 +15,7 @@ const PACKAGE_BYTES = 35_000;
  * The same with its update graph and the comparison of two versions. The wish was 35,000 for all of this: Markdown alone takes
  * 17,000, the graph 10,000.
  */
-const ALL_PACKAGE_BYTES = 47_000;
+const ALL_PACKAGE_BYTES = 48_000;
 
 /** @type {Awaited<ReturnType<typeof serveBoth>>} */
 let server;
