@@ -91,8 +91,8 @@ format: ## Format the code
 regenerate-graphql-js: tests/js/node_modules ## Record anew what graphql-js answers
 	npm --prefix tests/js run record
 
-# What both pages are made of: the look of the head, the icon, and what their builds do alike.
-SHARED := $(wildcard explorer/src/style/*) playground/src/icon.svg playground/build.ts
+# What both pages are made of: the look of the head, texts and places, the icon, and what their builds do alike.
+SHARED := $(wildcard explorer/src/style/* explorer/src/shared/*) playground/src/icon.svg playground/build.ts
 
 # The types of its tests are checked too, which share a setup with those of the playground.
 explorer/dist/site/index.html.gz: explorer/node_modules playground/node_modules $(shell find explorer/src explorer/scripts -type f -not -path '*/generated/*') $(wildcard explorer/*.*) $(SHARED) schema.graphql

@@ -2,6 +2,7 @@
 
 import { defineConfig, type Plugin } from "vite";
 
+import { MAIN_PLACES, PLAYGROUND, SITE } from "../explorer/src/shared/places";
 import { compressed, LICENSES, server } from "./build";
 
 export default defineConfig({
@@ -21,7 +22,7 @@ export default defineConfig({
     },
   },
   worker: { format: "es" },
-  plugins: [withoutFonts(), compressed()],
+  plugins: [withHead(), withoutFonts(), compressed()],
   server,
 });
 
@@ -33,6 +34,19 @@ function withoutFonts(): Plugin {
     transform: {
       filter: { id: /graphiql.*\.css$/ },
       handler: (code) => code.replace(/@font-face\s*\{[^}]*font-family:\s*["']?(Roboto|Fira Code)[^}]*\}/g, ""),
+    },
+  };
+}
+
+/** Writes the head of the explorer into the page, so that it is there before any script. */
+function withHead(): Plugin {
+  const places = MAIN_PLACES.map(({ label, search }) => `<a href="../${search}">${label}</a>`);
+  places.push(`<a href="./" aria-current="page">${PLAYGROUND}</a>`);
+  return {
+    name: "with-head",
+    transformIndexHtml: {
+      order: "pre",
+      handler: (html) => html.replace("%SITE%", SITE).replace("%PLACES%", places.join("\n        ")),
     },
   };
 }

@@ -5,6 +5,7 @@
 import type { ComponentChildren, HTMLAttributes, PartialAnchorHTMLAttributes } from "preact";
 import { useEffect, useLayoutEffect } from "preact/hooks";
 
+import { SITE } from "./shared/places";
 import { createStore, useStore } from "./store";
 
 /** The list of packages with the conditions on it. */
@@ -77,8 +78,6 @@ export interface CatalogsAddress {
 export interface CatalogAddress {
   page: "catalog";
   catalog: string;
-  /** Only problems of this package. */
-  package?: string | undefined;
   severity?: "error" | undefined;
 }
 
@@ -141,7 +140,7 @@ export function parseAddress(search: string): Address {
   }
   if (parameters.has("catalogs")) {
     if (!catalog) return { page: "catalogs" };
-    return { page: "catalog", catalog, package: name, severity: choice("severity", ["error"]) };
+    return { page: "catalog", catalog, severity: choice("severity", ["error"]) };
   }
   if (name) {
     const [from, to, bundle] = [one("from"), one("to"), one("bundle")];
@@ -226,8 +225,12 @@ export function navigate(address: Address, { stay = false } = {}) {
   search.set(location.search);
 }
 
-/** Shows an address in the place of the one that is shown, as typing in a field does. Focus and scroll stay. */
-export function replace(address: Address) {
+/**
+ * Shows an address in the place of the one that is shown, as typing in a field does. Focus and scroll stay. With `isOther`, it
+ * is that of another page, whose heading takes the focus from the one before.
+ */
+export function replace(address: Address, { isOther = false } = {}) {
+  if (isOther && document.activeElement?.tagName === "H1") arrival = "forward";
   history.replaceState({ ...remembered(), values: {} }, "", pathTo(address));
   search.set(location.search);
 }
@@ -271,7 +274,7 @@ export function remember(key: string, value: unknown) {
  */
 export function Heading({ title, children, ...rest }: { title: string; children?: ComponentChildren } & Omit<HTMLAttributes<HTMLHeadingElement>, "role">) {
   useEffect(() => {
-    document.title = `${title} · Operator catalogs`;
+    document.title = `${title} · ${SITE}`;
   }, [title]);
   const shown = useStore(search);
   useLayoutEffect(() => {

@@ -35,18 +35,24 @@ export interface Answer<Data> {
   suggestions: readonly SuggestedNames[];
 }
 
-/** Why a request failed: no response, no permission, or a response without data. */
-export type FailureKind = "unreachable" | "unauthorized" | "refused";
+/**
+ * Why a request failed: no response, no permission, no room for it at the moment, a response without data, or one in which
+ * data is missing that the view needs.
+ */
+export type FailureKind = "unreachable" | "unauthorized" | "busy" | "refused" | "incomplete";
 
 export class RequestError extends Error {
   readonly kind: FailureKind;
   /** Error code of the response, or its HTTP status. */
   readonly code: string;
+  /** For so long the server wants not to be asked again, in milliseconds. */
+  readonly retryAfter: number;
 
-  constructor(kind: FailureKind, code: string, message: string) {
+  constructor(kind: FailureKind, code: string, message: string, retryAfter = 0) {
     super(message);
     this.kind = kind;
     this.code = code;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -123,21 +129,36 @@ export function queryAhead<Data, Variables>(operation: Document<Data, Variables>
   answer.then(end, end);
 }
 
+/** Options of `query`. */
+export interface RequestOptions {
+  signal?: AbortSignal;
+  /** Whether one can do without the field that has an error; without it, no field may have any. */
+  spares?: ((error: ResponseError) => boolean) | undefined;
+}
+
 /**
- * Sends an operation. The result has data, though perhaps not all.
+ * Sends an operation. The result has all data but for what is spared: a field that is `null` because of an error must not be
+ * taken for one that the catalogs do not have.
  *
  * @throws {RequestError}
  */
 export async function query<Data, Variables>(
   operation: Document<Data, Variables>,
   variables: Variables,
-  signal?: AbortSignal,
+  { signal, spares = () => false }: RequestOptions = {},
 ): Promise<Answer<Data>> {
-  const answer = ahead.get(requestKey(operation, variables)) as Promise<Answer<Data>> | undefined;
-  if (!answer) return sent(operation, variables, signal);
-  await answer.catch(() => undefined);
+  const before = ahead.get(requestKey(operation, variables)) as Promise<Answer<Data>> | undefined;
+  await before?.catch(() => undefined);
   signal?.throwIfAborted();
+  const answer = await (before ?? sent(operation, variables, signal));
+  const error = answer.errors.find((each) => !spares(each));
+  if (error) throw new RequestError("incomplete", error.extensions?.code ?? "", error.message);
   return answer;
+}
+
+/** Whether an error is that of a field, by the keys that lead to it. */
+export function isErrorOf({ path = [] }: ResponseError, ...field: readonly string[]): boolean {
+  return path.length === field.length && field.every((key, at) => key === path[at]);
 }
 
 async function sent<Data, Variables>(
@@ -149,8 +170,14 @@ async function sent<Data, Variables>(
   const text = await response.text().catch((error: unknown) => {
     throw lost(error);
   });
-  const answer = read<Data>(response, text);
-  keep(requestKey(operation, variables), { answer, characters: text.length, at: performance.now() });
+  const { data, errors = [], extensions } = bodyOf<Data>(response, text);
+  const failure = data ? undefined : failureOf(response, text);
+  isReachable.set(failure?.kind !== "unreachable");
+  if (failure?.kind === "unauthorized") isTokenWanted.set(true);
+  if (!data || failure) throw failure;
+  const answer = { data, errors, suggestions: extensions?.suggestions ?? [] };
+  // What is missing may be there when it is asked for again.
+  if (errors.length === 0) keep(requestKey(operation, variables), { answer, characters: text.length, at: performance.now() });
   return answer;
 }
 
@@ -167,17 +194,10 @@ async function send(text: string, variables: unknown, signal?: AbortSignal): Pro
   const options: RequestInit = { headers, ...(signal && { signal }) };
   const isLong = url.href.length > MAX_URL_BYTES;
   try {
-    const response = await (isLong ? fetch(endpoint(), posted(options, text, variables)) : fetch(url, options));
-    isReachable.set(!isAbsent(response));
-    return response;
+    return await (isLong ? fetch(endpoint(), posted(options, text, variables)) : fetch(url, options));
   } catch (error) {
     throw lost(error);
   }
-}
-
-/** Whether a response is that of a proxy before a server that is not there, or of one that has no time. */
-export function isAbsent({ status }: Response): boolean {
-  return status === 502 || status === 503 || status === 504;
 }
 
 function posted(options: RequestInit, query: string, variables: unknown): RequestInit {
@@ -192,24 +212,39 @@ function lost(error: unknown): unknown {
   return new RequestError("unreachable", "UNREACHABLE", "The server does not answer.");
 }
 
-function read<Data>(response: Response, text: string): Answer<Data> {
-  if (response.status === 401) {
-    isTokenWanted.set(true);
-    throw new RequestError("unauthorized", "401", "The server wants to know who asks.");
+/** The parts of a GraphQL response. */
+interface Body<Data> {
+  data?: Data | null;
+  errors?: readonly ResponseError[];
+  extensions?: { suggestions?: readonly SuggestedNames[] };
+}
+
+/** What a response says in JSON; nothing where it is something else. */
+function bodyOf<Data>({ headers }: Response, text: string): Body<Data> {
+  if (!headers.get("content-type")?.includes("json")) return {};
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    // A proxy may call a page of its own what was asked for.
+    return {};
   }
-  const kind = isAbsent(response) ? "unreachable" : "refused";
-  const type = response.headers.get("content-type") ?? "";
-  if (!type.includes("json")) {
-    const message = type.startsWith("text/plain") ? text.trim().slice(0, MAX_MESSAGE) : "";
-    throw new RequestError(kind, String(response.status), message || `status ${response.status}`);
-  }
-  const { data, errors = [], extensions } = JSON.parse(text);
-  if (!data) {
-    const [error] = errors as ResponseError[];
-    const code = error?.extensions?.code ?? String(response.status);
-    throw new RequestError(kind, code, error?.message ?? `status ${response.status}`);
-  }
-  return { data, errors, suggestions: extensions?.suggestions ?? [] };
+}
+
+/** Why there is no data in a response, of which the text has been read. */
+export function failureOf(response: Response, text: string): RequestError {
+  const { status, headers } = response;
+  if (status === 401) return new RequestError("unauthorized", "401", "The server wants to know who asks.");
+  const [error] = bodyOf(response, text).errors ?? [];
+  const code = error?.extensions?.code;
+  const message = headers.get("content-type")?.startsWith("text/plain") ? text.trim().slice(0, MAX_MESSAGE) : error?.message;
+  // A proxy before a server that is not there responds with the same statuses, but without a code.
+  const kind = status < 502 || status > 504 ? "refused" : code ? "busy" : "unreachable";
+  return new RequestError(kind, code ?? String(status), message || `status ${status}`, retryAfter(headers));
+}
+
+/** How long to wait before the next request, in milliseconds. A date, which this server never gives, is no time. */
+function retryAfter(headers: Headers): number {
+  return (Number(headers.get("retry-after")) || 0) * 1000;
 }
 
 function keep(key: string, response: Kept) {

@@ -122,6 +122,24 @@ async function selected(page, versions) {
   assert.deepEqual(shown, versions);
 }
 
+test("the keys for the next and the previous row walk through the update graph and what was considered", async () => {
+  const page = await open("?catalog=example&package=quillstore&tab=updates");
+  await page.keyboard.press("j");
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("data-row")), "0");
+  for (const key of ["j", "j", "k"]) await page.keyboard.press(key);
+  await selected(page, ["1.4.0"]);
+  const considered = await open("?resolve=1&name=wide");
+  await considered.getByText("88 more").waitFor();
+  const walked = [];
+  for (const key of [..."jjjk", ..."jjjjjjjjjjjjjj"]) {
+    await considered.keyboard.press(key);
+    walked.push(await considered.evaluate(() => document.activeElement?.textContent));
+  }
+  assert.deepEqual(walked.slice(0, 4), ["39.29.0", "39.28.0", "39.27.0", "39.28.0"]);
+  // Those that are not shown are passed over: the last one keeps the focus.
+  assert.deepEqual(walked.slice(-2), ["39.18.0", "39.18.0"]);
+});
+
 test("two versions that are selected lead to their comparison", async () => {
   const page = await open("?catalog=example&package=quillstore&tab=updates");
   await page.getByRole("row", { name: /^1.1.0/ }).click();
@@ -158,6 +176,16 @@ test("each version is compared with what it replaces, or else with the next lowe
     .getByRole("status")
     .filter({ hasText: /^2 versions$/ })
     .waitFor();
+});
+
+test("the version that is shown is the chosen one, also where the address has a range or the list is cut", async () => {
+  const page = await open("?catalog=example&package=quillstore&version=1.x");
+  const chosen = page.locator(".chooser select").last();
+  assert.equal(await chosen.inputValue(), "1.4.0");
+  assert.equal(await page.getByText(/^The first /).count(), 0);
+  const cut = await open("?catalog=wide&package=wide&version=1.x");
+  assert.equal(await cut.locator(".chooser select").last().inputValue(), "1.29.0");
+  await cut.getByText("The first 500 of 1,200 versions").waitFor();
 });
 
 test("channels and heads narrow the update graph, and the channel is in the address", async () => {
@@ -221,6 +249,12 @@ test("a package that is in several catalogs offers them, and one that is in one 
   await page.getByRole("heading", { level: 1, name: "Quillstore" }).waitFor();
   const only = await open("?package=broken");
   await only.waitForURL(/catalog=hostile&package=broken/);
+  // Who goes there by a link has the focus on its heading.
+  const linked = await open("?catalog=example&package=broken");
+  await linked.getByRole("link", { name: "Look for it in other catalogs" }).click();
+  await linked.waitForURL(/catalog=hostile&package=broken/);
+  await settled(linked);
+  assert.equal(await linked.evaluate(() => document.activeElement?.textContent), "broken");
 });
 
 test("an ambiguous resolution offers the catalogs, and one of them resolves it", async () => {
@@ -280,6 +314,27 @@ test("an installed bundle that no catalog has is of the package that the reader 
   assert.match(page.url(), /installed=quillstore\/quillstore\.v1\.1\.9@1\.1\.9/);
 });
 
+test("installed bundles are looked up in every catalog, however many pages that takes", async () => {
+  const names = Array.from({ length: 130 }, (_, at) => `plain-${String(at).padStart(3, "0")}.v1.0.0`);
+  const search = `?${new URLSearchParams({ resolve: "1", olm: "v0", name: "quillstore", in: "example", installed: names.join(" ") })}`;
+  let pages = 0;
+  let isLast = false;
+  await context.route(/query=query\+InstalledBundles/, (route) => {
+    const isSecond = new URL(route.request().url()).searchParams.get("variables")?.includes('"after"');
+    pages += 1;
+    return isSecond && !isLast ? route.fulfill({ status: 400, contentType: "text/plain", body: "no" }) : route.fallback();
+  });
+  const { page, faults } = await openPage(context, server.explorer, search);
+  const alert = page.getByRole("alert").filter({ hasText: "Not all that the catalogs say of the installed bundles could be loaded." });
+  await alert.waitFor();
+  isLast = true;
+  await alert.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("requires an operator with package: broken").waitFor();
+  assert.equal(pages, 4);
+  assert.equal(await page.getByText("No catalog that is served has").count(), 0);
+  assert.deepEqual(faults.filter((fault) => !fault.includes("400")), []);
+});
+
 test("a bundle that does not run on the given cluster is not considered for it", async () => {
   const page = await open("?resolve=1&name=quillstore&in=example&channel=stable");
   const reason = (/** @type {string} */ version) => page.getByRole("row", { name: version }).locator("td").last().innerText();
@@ -300,6 +355,25 @@ test("names are suggested while one is typed", async () => {
   await page.getByLabel("Package").fill("quillstore");
   await page.keyboard.press("Enter");
   await page.waitForURL(/name=quillstore/);
+});
+
+test("what is typed into a form stays while it is still being loaded", async () => {
+  /** @type {(value?: unknown) => void} */
+  let release = () => undefined;
+  const released = new Promise((resolve) => (release = resolve));
+  await context.route(/query=query\+ResolveForm/, (route) => released.then(() => route.fallback()));
+  const page = await openPage(context, server.explorer, "?resolve=1&name=quillstore&in=example");
+  opened.push(page);
+  const field = page.page.getByLabel("Version or range");
+  await field.fill("<1.4.0");
+  release();
+  await page.page.getByText("Channels: every channel").waitFor();
+  assert.equal(await field.inputValue(), "<1.4.0");
+  await field.press("Enter");
+  await page.page.getByRole("heading", { name: "Quillstore 1.2.1" }).waitFor();
+  await page.page.goBack();
+  await page.page.getByRole("heading", { name: "Quillstore 1.2.1" }).waitFor({ state: "detached" });
+  assert.equal(await field.inputValue(), "");
 });
 
 test("all that requires a version is reached page by page, and the focus goes on with it", async () => {
@@ -408,6 +482,24 @@ test("a package of many versions and channels stays usable", async (t) => {
   assert.ok((times[0] ?? Infinity) < 100, `${times}`);
   await page.getByRole("button", { name: `Show all ${CHANNELS} channels` }).click();
   await page.waitForFunction((count) => document.querySelectorAll(".graph-legend li").length === count, CHANNELS);
+});
+
+test("no update graph is drawn of some of the versions", async () => {
+  let isLast = false;
+  await context.route(/query=query\+PackageVersions.*after%22/, (route) =>
+    isLast ? route.fallback() : route.fulfill({ status: 400, contentType: "text/plain", body: "no" }),
+  );
+  const { page } = await openPage(context, server.explorer, "?catalog=wide&package=wide&tab=updates");
+  await page.getByRole("heading", { name: "Not all versions could be loaded" }).waitFor();
+  assert.equal(await page.locator("[data-row]").count(), 0);
+  isLast = true;
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("status").filter({ hasText: /^1,200 versions$/ }).waitFor();
+});
+
+test("the page of a catalog is about all of its packages, whatever else the address names", async () => {
+  const page = await open("?catalogs=1&catalog=hostile&package=broken");
+  await page.locator(".problems [data-item]").filter({ hasText: "hostile-operator" }).first().waitFor();
 });
 
 test("twenty packages and the way back keep little", async (t) => {

@@ -72,12 +72,18 @@ for (const { search, operations } of VIEWS) {
   });
 }
 
-test("the playground shows the query of the view that was left for it, and its response", async () => {
+test("the playground shows the query of the view that was left for it, and its response once the reader runs it", async () => {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
   const { page, faults } = await openPage(context, server.explorer, `?${PACKAGE}&bundle=quillstore.v1.2.0`);
+  /** @type {string[]} */
+  const sent = [];
+  page.on("request", (request) => sent.push(request.postData() ?? ""));
   await page.getByRole("link", { name: "Open in the playground" }).click();
   await page.waitForURL(/\/playground\//);
   await page.locator(".graphiql-query-editor .view-line", { hasText: "query Bundle(" }).waitFor();
+  await page.locator(".graphiql-spinner").waitFor({ state: "detached" });
+  assert.deepEqual(sent.filter((body) => body.includes("query Bundle(")), []);
+  await page.getByRole("button", { name: /Execute query/ }).click();
   await page.locator(".result-window", { hasText: '"quillstore.v1.2.0"' }).waitFor();
   await context.close();
   assert.deepEqual(faults, []);

@@ -1,5 +1,7 @@
 // What is in the editor: from a link, from the last visit, and as a link or a command for others.
 
+import { command } from "../../explorer/src/shared/command";
+
 /** A query and the text of its variables. */
 export interface Draft {
   query: string;
@@ -31,15 +33,10 @@ export function curl({ query, variables }: Draft): string {
   const values = variables.trim();
   const body = values ? `{"query":${JSON.stringify(query)},"variables":${values}}` : JSON.stringify({ query });
   return [
-    `curl -sS ${quoted(endpoint())}`,
-    `-H 'content-type: application/json'`,
-    `-d ${quoted(body)}`,
+    command("curl", "-sS", endpoint()),
+    command("-H", "content-type: application/json"),
+    command("-d", body),
   ].join(" \\\n  ");
-}
-
-/** A word of a POSIX shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** What is in the tab that was open at the last visit, as GraphiQL keeps it. */

@@ -2,6 +2,7 @@
 
 import { type GraphiQLPlugin, useGraphiQL, useGraphiQLActions } from "@graphiql/react";
 
+import { CATALOGS, CONTENTS, PACKAGES, type Place, RESOLVE } from "../../explorer/src/shared/places";
 import { type Example, GROUPS } from "./examples";
 import { variablesFor } from "./variables";
 
@@ -16,6 +17,7 @@ function Panel() {
       {GROUPS.map(({ title, examples }) => (
         <section key={title} aria-label={title}>
           <h3>{title}</h3>
+          <InExplorer of={title} />
           {examples.map((example) => (
             <button key={example.name} type="button" onClick={() => open(example)}>
               <b>{example.name}</b>
@@ -25,6 +27,25 @@ function Panel() {
         </section>
       ))}
     </section>
+  );
+}
+
+/** Where the explorer shows what the examples of a group ask for. */
+const PLACES: Record<string, Place> = {
+  Consoles: PACKAGES,
+  Resolvers: RESOLVE,
+  Mirroring: PACKAGES,
+  Watching: CONTENTS,
+  "Anything else": CATALOGS,
+};
+
+function InExplorer({ of }: { of: string }) {
+  const place = PLACES[of];
+  if (!place) return null;
+  return (
+    <p>
+      In the explorer: <a href={`../${place.search}`}>{place.label}</a>
+    </p>
   );
 }
 

@@ -25,8 +25,9 @@ form.addEventListener("submit", (event) => {
 });
 root.replaceChildren(form);
 
-// What a subscription tells is for the larger editor.
-if (!/^\s*subscription\b/m.test(draft.query)) await execute();
+// What others wrote, such as the author of a link, is executed when the reader wants it; what a subscription tells is for the
+// larger editor.
+if (!linked && !/^\s*subscription\b/m.test(draft.query)) await execute();
 
 // The larger editor is a hundred times as large: it comes after the first result.
 const { mount } = await import("./graphiql");

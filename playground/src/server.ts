@@ -1,6 +1,8 @@
 // Sends requests with the token of whoever asks, where the server wants to know that. The page keeps it in memory and nowhere
 // else.
 
+import { TOKEN_TEXTS, tokenFault } from "../../explorer/src/shared/token";
+
 /** The token that was given last. */
 let token: string | undefined;
 
@@ -29,19 +31,18 @@ function ask(wasRefused: boolean): Promise<boolean> {
   dialog.setAttribute("aria-labelledby", "token-title");
   const form = document.createElement("form");
   form.method = "dialog";
-  const title = Object.assign(document.createElement("h2"), { id: "token-title", textContent: "A token is needed" });
-  const refused = Object.assign(document.createElement("p"), { textContent: "The token was not accepted." });
+  const title = Object.assign(document.createElement("h2"), { id: "token-title", textContent: TOKEN_TEXTS.title });
+  const refused = Object.assign(document.createElement("p"), { textContent: TOKEN_TEXTS.refused });
   refused.setAttribute("role", "alert");
-  const label = Object.assign(document.createElement("label"), { textContent: "Bearer token" });
+  const label = Object.assign(document.createElement("label"), { textContent: TOKEN_TEXTS.label });
   const field = Object.assign(document.createElement("input"), { type: "password", autocomplete: "off", required: true });
+  field.addEventListener("input", () => field.setCustomValidity(tokenFault(field.value)));
   label.append(field);
   const cancel = Object.assign(document.createElement("button"), { type: "button", textContent: "Cancel" });
   cancel.addEventListener("click", () => dialog.close());
-  const use = Object.assign(document.createElement("button"), { className: "primary", value: "use", textContent: "Use the token" });
-  const about = paragraph(
-    "This server shows each caller the catalogs that it may read, and wants to know who asks. The token is kept in the memory of this page, until you close or reload it.",
-  );
-  const hint = paragraph("On a cluster, kubectl create token NAME makes one for a service account.");
+  const use = Object.assign(document.createElement("button"), { className: "primary", value: "use", textContent: TOKEN_TEXTS.use });
+  const about = paragraph(TOKEN_TEXTS.about);
+  const hint = paragraph(TOKEN_TEXTS.hint.replaceAll("`", ""));
   form.append(title, about, ...(wasRefused ? [refused] : []), label, hint, cancel, use);
   dialog.append(form);
   document.body.append(dialog);

@@ -51,6 +51,16 @@ test("the first result is there before the first click", async () => {
   await page.locator(".result-window", { hasText: '"lampglow"' }).waitFor();
 });
 
+test("both pages have the same places in their heads, which lead to the same pages", async () => {
+  const places = async (/** @type {import("playwright-core").Page} */ of) =>
+    of.locator("header.head a").evaluateAll((links) => links.map((link) => `${link.textContent}: ${/** @type {HTMLAnchorElement} */ (link).href}`));
+  const explorer = await openPage(context, server.explorer);
+  await explorer.page.locator("header.head a").last().waitFor();
+  assert.deepEqual(await places(page), await places(explorer.page));
+  assert.equal((await places(page)).length, 5);
+  assert.deepEqual(explorer.faults, []);
+});
+
 test("a small editor works until the large one is there", async () => {
   const slow = await browser.newContext();
   const requested = gate();
@@ -86,12 +96,18 @@ test("a small editor works until the large one is there", async () => {
   assert.deepEqual(small.faults, []);
 });
 
-test("a link carries a query and its variables, and gives back itself", async () => {
+test("a link carries a query and its variables, which are sent when the reader wants it, and gives back itself", async () => {
   const query = 'query Named($name: String!) { catalog(name: $name) { name } }';
   const search = `?${new URLSearchParams({ query, variables: '{"name": "example"}' })}`;
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  /** @type {string[]} */
+  const sent = [];
+  context.on("request", (request) => sent.push(request.postData() ?? ""));
   const linked = await openPage(context, server.address, search);
   await linked.page.locator(".graphiql-query-editor .view-line", { hasText: "Named" }).waitFor();
+  await linked.page.locator(".graphiql-spinner").waitFor({ state: "detached" });
+  assert.deepEqual(sent.filter((body) => body.includes("Named")), []);
+  await linked.page.getByRole("button", { name: /Execute query/ }).click();
   await linked.page.locator(".result-window", { hasText: '"name": "example"' }).waitFor();
   await linked.page.getByRole("button", { name: "Copy link" }).click();
   await linked.page.getByRole("button", { name: "Copied" }).waitFor();
@@ -157,6 +173,21 @@ test("every example answers without errors", async () => {
     const empty = Object.entries(answer.data).filter(([, value]) => value === null);
     assert.deepEqual(empty, [], name);
   }
+});
+
+test("each group of examples leads back into the explorer", async () => {
+  const links = page.getByRole("region", { name: "Examples", exact: true }).getByRole("link");
+  const places = await links.evaluateAll((links) => links.map((link) => `${link.textContent}: ${/** @type {HTMLAnchorElement} */ (link).href}`));
+  const root = new URL("../", server.address).href;
+  assert.deepEqual(places, [
+    `Packages: ${root}`,
+    `Resolve: ${root}?resolve=1`,
+    `Packages: ${root}`,
+    `Compare contents: ${root}?diff=1`,
+    `Catalogs: ${root}?catalogs=1`,
+  ]);
+  await links.nth(3).click();
+  await page.getByRole("heading", { level: 1, name: "Compare contents" }).waitFor();
 });
 
 test("an example is opened once", async () => {
@@ -238,7 +269,11 @@ test("a server that wants to know who asks gets the token that the reader gives,
     await opened.page.getByLabel("Bearer token").fill(token);
     await opened.page.getByRole("button", { name: "Use the token" }).click();
   };
-  await give("wrong");
+  // What no header can carry is not sent, and the page says why.
+  await give("open sesame…");
+  const fault = await opened.page.getByLabel("Bearer token").evaluate((input) => /** @type {HTMLInputElement} */ (input).validationMessage);
+  assert.equal(fault, "A token has letters, digits and signs of ASCII only, and no spaces.");
+  await give(" wrong\t");
   await opened.page.getByText("The token was not accepted.").waitFor();
   await give("opensesame");
   await opened.page.locator(".result-window", { hasText: '"lampglow"' }).waitFor();

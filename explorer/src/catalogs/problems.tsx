@@ -23,11 +23,6 @@ export function Problems({ address, counts }: ProblemsProps) {
             {address.severity ? "Show warnings, too" : "Show errors only"}
           </Link>
         )}
-        {address.package && (
-          <Link stay to={{ ...address, package: undefined }}>
-            Show those of all packages
-          </Link>
-        )}
         {total > 0 && <OpenInPlayground document={Document} variables={problemVariables(address)} />}
       </div>
       {total > 0 ? <ProblemList of={address} /> : <p>Nothing is wrong in this catalog.</p>}

@@ -6,8 +6,9 @@ import "./compare.css";
 import { type ComponentChildren, Fragment, type VNode } from "preact";
 
 import { type CompareAddress, Heading, Link, navigate } from "../address";
+import type { ResponseError } from "../client";
 import { Compare, type CompareData, type Compared, type Metadata } from "../generated/documents";
-import { versionLabel } from "../package/chooser";
+import { isUnlisted, Unlisted, versionLabel } from "../package/chooser";
 import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground, Table } from "../parts";
 import { counted, day, installMode, level } from "../parts/format";
 import { useQuery } from "../use-query";
@@ -20,7 +21,7 @@ type From = NonNullable<Found["from"]>;
 export default function ComparePage({ address }: { address: CompareAddress }) {
   const { catalog, package: name, from = "", to = "" } = address;
   const variables = { catalog, package: name, from, to };
-  const result = useQuery(Compare, variables);
+  const result = useQuery(Compare, variables, { spares: isUnlisted });
   const found = result.data?.package;
   const title = found ? `Compare versions of ${found.displayName}` : "Compare versions";
   return (
@@ -47,7 +48,7 @@ export default function ComparePage({ address }: { address: CompareAddress }) {
       {result.data && !found && <Empty title="No such package" />}
       {found && (
         <div class={result.stale ? "stack stale" : "stack"} aria-busy={result.loading}>
-          <Sides address={address} found={found} />
+          <Sides address={address} found={found} error={result.errors[0]} />
           {found.from && found.to ? (
             <Both address={address} from={found.from} to={found.to} />
           ) : (
@@ -60,7 +61,14 @@ export default function ComparePage({ address }: { address: CompareAddress }) {
   );
 }
 
-function Sides({ address, found }: { address: CompareAddress; found: Found }) {
+interface SidesProps {
+  address: CompareAddress;
+  found: Found;
+  /** Why there is no list of versions. */
+  error: ResponseError | undefined;
+}
+
+function Sides({ address, found, error }: SidesProps) {
   const versions = found.versions?.nodes ?? [];
   const choose = (change: Partial<CompareAddress>) => navigate({ ...address, ...change }, { stay: true });
   const side = (label: string, value: string | undefined, key: "from" | "to") => (
@@ -83,6 +91,7 @@ function Sides({ address, found }: { address: CompareAddress; found: Found }) {
       <button type="button" onClick={() => choose({ from: address.to, to: address.from })}>
         Swap
       </button>
+      <Unlisted versions={found.versions} error={error} />
     </div>
   );
 }

@@ -104,7 +104,7 @@ export class Upgrades<V extends Version = Version> {
     if (to === undefined) return;
     for (const { highest, lowest } of range.spans) {
       const [first, last] = [this.places.get(highest.name), this.places.get(lowest.name)];
-      // A run may begin or end with a bundle that is in no channel, which has no row.
+      // Every version has a row. Data that names others has no run to draw.
       if (first === undefined || last === undefined) continue;
       for (const name of range.channelNames) {
         const channel = channels.get(name);

@@ -4,6 +4,7 @@ import { useId, useState } from "preact/hooks";
 
 import { type ListAddress, navigate } from "../address";
 import { FacetValues, type PackagesData } from "../generated/documents";
+import { Failure } from "../parts";
 import { number } from "../parts/format";
 import { useDebounced } from "../use-debounced";
 import { useQuery } from "../use-query";
@@ -90,8 +91,9 @@ function Search({ title, of, address }: { title: string; of: ListKey; address: L
   const [text, setText] = useState("");
   const search = useDebounced(text);
   const providers = of === "provider";
-  const { data } = useQuery(FacetValues, { catalogs: address.in, filter: filterOf(address), search, providers });
-  const facets = data?.packages?.facets;
+  const variables = { catalogs: address.in, filter: filterOf(address), search, providers };
+  const result = useQuery(FacetValues, variables);
+  const facets = result.data?.packages?.facets;
   const values = (providers ? facets?.providers : facets?.keywords) ?? [];
   return (
     <>
@@ -103,7 +105,8 @@ function Search({ title, of, address }: { title: string; of: ListKey; address: L
         onInput={({ currentTarget }) => setText(currentTarget.value)}
       />
       <Values of={of} values={search ? values : withChosen(values, address[of])} address={address} />
-      {data && values.length === 0 && <p class="none">None has “{search}” in it.</p>}
+      {facets && !result.stale && !result.error && values.length === 0 && <p class="none">None has “{search}” in it.</p>}
+      <Failure of={result} document={FacetValues} variables={variables} />
     </>
   );
 }

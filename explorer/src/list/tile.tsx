@@ -13,7 +13,6 @@ export interface TileProps {
 export function Tile({ of, matched }: TileProps) {
   const { name, displayName, summary, catalog, icon, metadata, latest, deprecation, defaultChannel } = of;
   const provider = metadata?.provider?.shortName;
-  const message = deprecation?.message ?? (defaultChannel?.deprecation && `Channel ${defaultChannel.name}: ${defaultChannel.deprecation.message}`);
   return (
     <li class="tile">
       <div class="top">
@@ -39,7 +38,14 @@ export function Tile({ of, matched }: TileProps) {
         {latest?.version && <span class="version">{latest.version}</span>}
         <span class="catalog">{catalog.displayName}</span>
         {where(matched)}
-        {message && <Deprecated message={message} />}
+        {deprecation ? (
+          <Deprecated message={deprecation.message} />
+        ) : (
+          defaultChannel?.deprecation && (
+            // The filter without deprecated packages shows it all the same.
+            <Deprecated label="Deprecated channel" message={`Channel ${defaultChannel.name}: ${defaultChannel.deprecation.message}`} />
+          )
+        )}
       </p>
     </li>
   );

@@ -6,12 +6,13 @@ import { Markdown } from "../markdown/markdown";
 import { counted } from "../parts/format";
 import { rangeInWords } from "../compare/range";
 import { ApiLink } from "./api-link";
+import { apiKey, describedApis } from "./descriptions";
 import { RequiredByList } from "./required-by";
 
 export function ProvidedApis({ bundle }: { bundle: BundleDetails }) {
   const { providedApis, metadata } = bundle;
   if (providedApis.length === 0) return null;
-  const described = new Map((metadata?.ownedCrds ?? []).map((crd) => [`${crd.kind} ${crd.version}`, crd]));
+  const described = describedApis(metadata?.ownedCrds ?? []);
   return (
     <section class="card stack">
       <h2>
@@ -19,9 +20,9 @@ export function ProvidedApis({ bundle }: { bundle: BundleDetails }) {
       </h2>
       <ul role="list" class="api-list">
         {providedApis.map((api) => {
-          const crd = described.get(`${api.kind} ${api.version}`);
+          const crd = described.get(apiKey(api));
           return (
-            <li key={`${api.group} ${api.version} ${api.kind}`}>
+            <li key={apiKey(api)}>
               <h3>
                 <ApiLink {...api} /> {crd?.isInternal && <span class="badge">internal</span>}
               </h3>

@@ -1,13 +1,23 @@
 // The choice of a channel and of a version.
 
 import { navigate } from "../address";
+import { isErrorOf, type ResponseError } from "../client";
 import { channelLabel } from "../graph/label";
+import { counted, number } from "../parts/format";
 import type { FoundPackage, TabProps } from "./package-page";
 
-export function Chooser({ address, found, bundle }: Omit<TabProps, "versions">) {
+export interface ChooserProps extends Omit<TabProps, "versions"> {
+  /** Why there is no list of versions. */
+  error?: ResponseError | undefined;
+}
+
+export function Chooser({ address, found, bundle, error }: ChooserProps) {
   const choose = (change: { channel?: string | undefined; version?: string | undefined }) =>
     navigate({ ...address, ...change }, { stay: true });
   const versions = found.versions?.nodes ?? [];
+  // An address may have a range, of which the version that is shown is the highest.
+  const chosen = bundle ? bundle.version : address.version;
+  const isListed = versions.some(({ version }) => version === chosen);
   return (
     <div class="chooser">
       <label class="field">
@@ -27,10 +37,10 @@ export function Chooser({ address, found, bundle }: Omit<TabProps, "versions">) 
       <label class="field">
         Version
         <select
-          value={address.version ?? bundle?.version ?? ""}
+          value={chosen ?? ""}
           onChange={({ currentTarget }) => choose({ version: currentTarget.value || undefined })}
         >
-          {!bundle && <option value={address.version ?? ""}>{address.version ?? "None"}</option>}
+          {!isListed && <option value={chosen ?? ""}>{chosen ?? "None"}</option>}
           {versions.map((each) => (
             <option key={each.name} value={each.version ?? ""} disabled={each.version === null}>
               {versionLabel(each)}
@@ -38,8 +48,36 @@ export function Chooser({ address, found, bundle }: Omit<TabProps, "versions">) 
           ))}
         </select>
       </label>
+      <Unlisted versions={found.versions} error={error} />
     </div>
   );
+}
+
+export interface UnlistedProps {
+  versions: { nodes: readonly unknown[]; totalCount: number } | null;
+  error?: ResponseError | undefined;
+}
+
+/** Says where versions cannot be chosen because they are not listed. */
+export function Unlisted({ versions, error }: UnlistedProps) {
+  if (error) {
+    return (
+      <span class="field">
+        Versions cannot be listed: {error.message} {error.extensions?.code}
+      </span>
+    );
+  }
+  if (!versions || versions.nodes.length >= versions.totalCount) return null;
+  return (
+    <span class="field">
+      The first {number(versions.nodes.length)} of {counted(versions.totalCount, "version")}
+    </span>
+  );
+}
+
+/** Whether an error is that of the versions to choose from, which no page is about. */
+export function isUnlisted(error: ResponseError): boolean {
+  return isErrorOf(error, "package", "versions");
 }
 
 /** The version in a list of choices. */

@@ -13,7 +13,7 @@ export function InCatalogs({ packageName }: { packageName: string }) {
   const found = result.data?.packages?.nodes;
   const only = found?.length === 1 ? found[0] : undefined;
   useEffect(() => {
-    if (only) replace({ page: "package", catalog: only.catalog.name, package: packageName });
+    if (only) replace({ page: "package", catalog: only.catalog.name, package: packageName }, { isOther: true });
   }, [only]);
   return (
     <article class="package">

@@ -5,13 +5,14 @@ import "./package.css";
 import type { ComponentChildren } from "preact";
 
 import { EVERYTHING, Heading, Link, PACKAGE_TABS, type PackageAddress, type PackageTab } from "../address";
+import { isErrorOf, type ResponseError } from "../client";
 import { type BundleDetails, Package, type PackageData } from "../generated/documents";
 import { Markdown } from "../markdown/markdown";
 import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground, Tabs } from "../parts";
 import { counted, level } from "../parts/format";
 import { type QueryState, useQuery } from "../use-query";
 import { ProvidedApis, Requirements } from "./apis";
-import { Chooser } from "./chooser";
+import { Chooser, isUnlisted } from "./chooser";
 import { Contents } from "./contents";
 import { Facts } from "./facts";
 import { InstallSnippets } from "../snippets/install";
@@ -42,9 +43,15 @@ export default function PackagePage({ address }: { address: PackageAddress }) {
   return <InCatalog address={{ ...address, catalog }} />;
 }
 
+/** What the page does without: the versions to choose from, and one where the range is malformed. */
+function spares(error: ResponseError): boolean {
+  const isMalformed = isErrorOf(error, "package", "chosen") && error.extensions?.code === "BAD_USER_INPUT";
+  return isMalformed || isUnlisted(error);
+}
+
 function InCatalog({ address }: Pick<TabProps, "address">) {
   const variables = packageVariables(address);
-  const result = useQuery(Package, variables);
+  const result = useQuery(Package, variables, { spares });
   const found = result.data?.package ?? undefined;
   const tab = address.tab ?? "overview";
   // Asked for at the same time as the package.
@@ -62,7 +69,7 @@ function InCatalog({ address }: Pick<TabProps, "address">) {
           <Alerts address={address} found={found} bundle={bundle} />
           <Tabs label="Package" current={tab} tabs={tabs(address, found)} />
           <div class={result.stale ? "stack stale" : "stack"} aria-busy={result.loading}>
-            {CHOOSING.includes(tab) && <Chooser address={address} found={found} bundle={bundle} />}
+            {CHOOSING.includes(tab) && <Chooser address={address} found={found} bundle={bundle} error={result.errors.find(isUnlisted)} />}
             <Tab address={address} found={found} bundle={bundle} versions={versions} />
           </div>
         </>

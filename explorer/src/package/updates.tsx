@@ -47,7 +47,16 @@ export function Updates({ address, found, versions: all }: TabProps) {
     <>
       <Result of={result} document={PackageVersions} variables={variables}>
         {() =>
-          data && Graph && missing !== "loading" ? (
+          missing === "failed" ? (
+            // Without them, others would seem to be stranded, or not in the catalog.
+            <div role="alert">
+              <Empty title="Not all versions could be loaded">
+                <button type="button" onClick={result.retry}>
+                  Try again
+                </button>
+              </Empty>
+            </div>
+          ) : data && Graph && !missing ? (
             <Graph
               catalog={address.catalog}
               packageName={found.name}
@@ -66,7 +75,6 @@ export function Updates({ address, found, versions: all }: TabProps) {
           )
         }
       </Result>
-      {missing === "failed" && <p role="alert">Not all versions could be loaded.</p>}
       <OpenInPlayground document={PackageVersions} variables={variables} />
     </>
   );

@@ -1,9 +1,8 @@
 // Every version of a package with the entries of its channels, page by page.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
-
-import { type Answer, query } from "../client";
+import { query } from "../client";
 import { PackageVersions, type PackageVersionsData } from "../generated/documents";
+import { usePages } from "../use-pages";
 import { type QueryState, useQuery } from "../use-query";
 
 type Found = NonNullable<PackageVersionsData["package"]>;
@@ -23,29 +22,9 @@ export interface Versions {
 export function useVersions(catalog: string, packageName: string, { skip = false } = {}): Versions {
   const result = useQuery(PackageVersions, { catalog, package: packageName }, { skip });
   const found = result.data?.package ?? undefined;
-  const [more, setMore] = useState<{ of: Found; nodes: readonly PackageVersion[] }>();
-  const first = found?.bundles;
-  useEffect(() => {
-    if (!found || !first?.pageInfo.hasNextPage) return undefined;
-    const abort = new AbortController();
-    const nodes: PackageVersion[] = [];
-    const load = async () => {
-      for (let page: Bundles | null | undefined = first; page?.pageInfo.hasNextPage;) {
-        const variables = { catalog, package: packageName, after: page.pageInfo.endCursor };
-        const next: Answer<PackageVersionsData> = await query(PackageVersions, variables, abort.signal);
-        page = next.data.package?.bundles;
-        nodes.push(...(page?.nodes ?? []));
-      }
-      // Once, because a graph of thousands of versions takes a moment to be drawn.
-      setMore({ of: found, nodes });
-    };
-    load().catch(() => {
-      if (!abort.signal.aborted) setMore({ of: found, nodes });
-    });
-    return () => abort.abort();
-  }, [found]);
-  const rest = more?.of === found ? more?.nodes : undefined;
-  const versions = useMemo(() => [...(first?.nodes ?? []), ...(rest ?? [])], [found, rest]);
-  const isComplete = versions.length >= (first?.totalCount ?? 0);
-  return { result, found, versions, ...(!isComplete && { missing: rest ? "failed" : "loading" }) };
+  const { nodes: versions, ...rest } = usePages(found?.bundles, async (after, signal) => {
+    const { data } = await query(PackageVersions, { catalog, package: packageName, after }, { signal });
+    return data.package?.bundles;
+  });
+  return { result, found, versions, ...rest };
 }

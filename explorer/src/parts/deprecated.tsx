@@ -4,12 +4,18 @@ import { useId } from "preact/hooks";
 
 import { Glyph } from "./glyph";
 
-/** A badge. Its message is shown while the pointer is on it or while what it is in has the focus. */
-export function Deprecated({ message }: { message: string }) {
+export interface DeprecatedProps {
+  message: string;
+  /** What the badge says; it names what is deprecated where that is not what it stands beside. */
+  label?: string;
+}
+
+/** A badge. Its message is shown while the pointer is on it or while the link that it stands beside has the focus. */
+export function Deprecated({ message, label = "Deprecated" }: DeprecatedProps) {
   const id = useId();
   return (
     <span class="badge deprecated" aria-describedby={id}>
-      Deprecated
+      {label}
       <span class="tip" id={id} role="tooltip">
         {message}
       </span>

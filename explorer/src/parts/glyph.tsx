@@ -2,7 +2,6 @@
 
 const PATHS = {
   alert: "M12 3.5 21.5 20h-19zM12 10v4.5M12 17v.5",
-  back: "M15 5l-7 7 7 7",
   close: "M6 6l12 12M18 6L6 18",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
   dark: "M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5z",

@@ -14,7 +14,7 @@ export interface IconProps {
 }
 
 export function Icon({ icon, name, size = 40 }: IconProps) {
-  const url = icon?.url.replace(/^\/+/, "");
+  const url = icon?.url;
   const hasToken = useStore(token) !== undefined;
   return (
     <span class={`icon size-${size}`} aria-hidden="true">

@@ -44,14 +44,15 @@ export function Failure<Data, Variables>({ of: { error, stale, retry }, document
       <div>
         <strong>{TITLES[error.kind]}</strong>
         <p class="message">
-          {error.message} <code>{error.code}</code>
+          {error.message} {error.code && <code>{error.code}</code>}
         </p>
+        {error.kind === "busy" && <p>This page asks again in a moment.</p>}
         {stale && <p>What you see is what you asked for before.</p>}
         <p class="actions">
           <button type="button" onClick={retry}>
             Try again
           </button>
-          {error.kind === "refused" && <OpenInPlayground document={document} variables={variables} />}
+          {(error.kind === "refused" || error.kind === "incomplete") && <OpenInPlayground document={document} variables={variables} />}
         </p>
       </div>
     </div>
@@ -61,7 +62,9 @@ export function Failure<Data, Variables>({ of: { error, stale, retry }, document
 const TITLES = {
   unreachable: "The server cannot be reached",
   unauthorized: "This needs a token",
+  busy: "The server is busy",
   refused: "The server refused the request",
+  incomplete: "The server could not respond in full",
 } as const;
 
 export interface ResultProps<Data, Variables> {

@@ -1,6 +1,6 @@
 // The fields of what is asked for: those of a ClusterExtension, or of a Subscription with what is installed.
 
-import { useId, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useState } from "preact/hooks";
 
 import { navigate, type ResolveAddress } from "../address";
 import { ResolveForm, type ResolveFormData, SuggestPackages } from "../generated/documents";
@@ -9,8 +9,8 @@ import { counted } from "../parts/format";
 import { useDebounced } from "../use-debounced";
 import { useQuery } from "../use-query";
 
-/** Fields of free text. */
-type TextField = "name" | "version" | "selector" | "installed" | "kubernetes" | "openshift" | "architecture";
+/** Fields of free text beside the name. */
+type TextField = "version" | "selector" | "installed" | "kubernetes" | "openshift" | "architecture";
 
 /** What the form asks for: the channels of the package, and the catalogs. */
 export function formVariables({ name = "" }: ResolveAddress) {
@@ -18,7 +18,7 @@ export function formVariables({ name = "" }: ResolveAddress) {
 }
 
 export function Form({ address }: { address: ResolveAddress }) {
-  /** The name while it is typed. */
+  /** The name while it is typed, for suggestions. */
   const [typed, setTyped] = useState<string>();
   const choose = (change: Partial<ResolveAddress>) => {
     setTyped(undefined);
@@ -32,28 +32,20 @@ export function Form({ address }: { address: ResolveAddress }) {
   const list = useId();
   const isV0 = address.olm === "v0";
   const hasCluster = Boolean(address.kubernetes || address.openshift || address.architecture);
-  const suggest = ({ currentTarget, inputType }: InputEvent & { currentTarget: HTMLInputElement }) => {
-    // What is chosen from the list needs no key to be pressed after it.
-    if (inputType === "insertReplacementText") choose({ name: currentTarget.value });
-    else setTyped(currentTarget.value);
-  };
   const field = (label: string, key: TextField, example: string) => (
-    <label class="stacked">
-      <span>{label}</span>
-      <input
-        value={(key === "name" ? typed : undefined) ?? address[key] ?? ""}
-        placeholder={example}
-        spellcheck={false}
-        autocomplete="off"
-        {...(key === "name" && ({ list, onInput: suggest } as object))}
-        onChange={({ currentTarget }) => choose({ [key]: currentTarget.value.trim() || undefined })}
-      />
-    </label>
+    <Field label={label} value={address[key] ?? ""} example={example} onChoose={(value) => choose({ [key]: value || undefined })} />
   );
   return (
     <form class="card stack" aria-label={isV0 ? "Subscription" : "ClusterExtension"} onSubmit={(event) => event.preventDefault()}>
       <Rules isV0={isV0} onChoose={(olm) => choose({ olm })} />
-      {field("Package", "name", "prometheus")}
+      <Field
+        label="Package"
+        value={address.name ?? ""}
+        example="prometheus"
+        list={list}
+        onChoose={(name) => choose({ name: name || undefined })}
+        onType={setTyped}
+      />
       <datalist id={list}>
         {suggestions.map(([text, displayName]) => (
           <option key={text} value={text}>
@@ -109,6 +101,44 @@ export function Form({ address }: { address: ResolveAddress }) {
         Resolve
       </button>
     </form>
+  );
+}
+
+interface FieldProps {
+  label: string;
+  /** What is asked for now. */
+  value: string;
+  example: string;
+  onChoose: (value: string) => void;
+  /** Gets the text while it is typed. */
+  onType?: (text: string) => void;
+  /** The id of the list of suggestions. */
+  list?: string;
+}
+
+/** A field of free text. What is typed in it stays while something else of the form is loaded. */
+function Field({ label, value, example, onChoose, onType, list }: FieldProps) {
+  const [text, setText] = useState(value);
+  // A link or the way back changed it.
+  useLayoutEffect(() => setText(value), [value]);
+  const typed = ({ currentTarget, inputType }: InputEvent & { currentTarget: HTMLInputElement }) => {
+    setText(currentTarget.value);
+    // What is chosen from the list needs no key to be pressed after it.
+    if (list && inputType === "insertReplacementText") onChoose(currentTarget.value.trim());
+    else onType?.(currentTarget.value);
+  };
+  return (
+    <label class="stacked">
+      <span>{label}</span>
+      <input
+        value={text}
+        placeholder={example}
+        spellcheck={false}
+        autocomplete="off"
+        {...({ list, onInput: typed } as object)}
+        onChange={({ currentTarget }) => onChoose(currentTarget.value.trim())}
+      />
+    </label>
   );
 }
 

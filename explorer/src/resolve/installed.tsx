@@ -3,8 +3,10 @@
 import type { ComponentChildren } from "preact";
 
 import { Link, type ResolveAddress } from "../address";
+import { query } from "../client";
 import { InstalledBundles } from "../generated/documents";
-import { Empty, Result } from "../parts";
+import { Empty, Loading, Result } from "../parts";
+import { usePages } from "../use-pages";
 import { useQuery } from "../use-query";
 import { completed, type Installed, installedText, type NamedBundle, namedBundles } from "./request";
 
@@ -29,10 +31,17 @@ export function WithInstalled({ address, children }: WithInstalledProps) {
 function LookedUp({ address, named, children }: WithInstalledProps & { named: readonly NamedBundle[] }) {
   const variables = { names: [...new Set(named.map(({ name }) => name))] };
   const result = useQuery(InstalledBundles, variables);
+  // Every catalog may have each of them.
+  const { nodes: found, missing } = usePages(result.data?.bundles, async (after, signal) => {
+    const { data } = await query(InstalledBundles, { ...variables, after }, { signal });
+    return data.bundles;
+  });
   return (
     <Result of={result} document={InstalledBundles} variables={variables}>
-      {({ bundles }) => {
-        const { installed, withoutVersion } = completed(named, bundles?.nodes ?? [], address.name);
+      {() => {
+        if (missing === "loading") return <Loading />;
+        if (missing === "failed") return <Unread onRetry={result.retry} />;
+        const { installed, withoutVersion } = completed(named, found, address.name);
         if (withoutVersion.length > 0) return <NoVersion names={withoutVersion} />;
         return (
           <div class="stack">
@@ -42,6 +51,22 @@ function LookedUp({ address, named, children }: WithInstalledProps & { named: re
         );
       }}
     </Result>
+  );
+}
+
+/** Without all of it, a bundle would seem to be in no catalog. */
+function Unread({ onRetry }: { onRetry: () => void }) {
+  return (
+    <div class="alert danger" role="alert">
+      <div>
+        <p>Not all that the catalogs say of the installed bundles could be loaded.</p>
+        <p class="actions">
+          <button type="button" onClick={onRetry}>
+            Try again
+          </button>
+        </p>
+      </div>
+    </div>
   );
 }
 

@@ -200,6 +200,7 @@ function ConsideredTable({ considered }: { considered: readonly Considered[] }) 
         <tr key={`${bundle.package.catalog.name} ${bundle.name}`}>
           <th scope="row">
             <Link
+              data-item
               to={{
                 page: "version",
                 catalog: bundle.package.catalog.name,

@@ -1,23 +1,25 @@
 // The head of every page.
 
-import { type Address, EVERYTHING, Link, useAddress } from "../address";
+import { type Address, EVERYTHING, Link, parseAddress, useAddress } from "../address";
 import { hasPlayground, token } from "../client";
 import { Glyph, type GlyphName } from "../parts/glyph";
+import { CATALOGS, MAIN_PLACES, PACKAGES, type Place, PLAYGROUND, RESOLVE, SITE } from "../shared/places";
 import { useStore } from "../store";
 import { helpIsOpen } from "./help";
 import { THEMES, theme } from "./theme";
 
-interface Place {
-  label: string;
-  to: Address;
-  pages: readonly Address["page"][];
-}
-
-const PLACES: readonly Place[] = [
-  { label: "Packages", to: EVERYTHING, pages: ["list", "package", "version", "compare", "api"] },
-  { label: "Catalogs", to: { page: "catalogs" }, pages: ["catalogs", "catalog", "diff"] },
-  { label: "Resolve", to: { page: "resolve", channel: [], in: [] }, pages: ["resolve"] },
-];
+/** Where one is on each page. */
+const PLACE: Record<Address["page"], Place> = {
+  list: PACKAGES,
+  package: PACKAGES,
+  version: PACKAGES,
+  compare: PACKAGES,
+  api: PACKAGES,
+  catalogs: CATALOGS,
+  catalog: CATALOGS,
+  diff: CATALOGS,
+  resolve: RESOLVE,
+};
 
 export function Head() {
   const { page } = useAddress();
@@ -25,15 +27,15 @@ export function Head() {
     <header class="head">
       <Link class="name" to={EVERYTHING}>
         <Mark />
-        Operator catalogs
+        {SITE}
       </Link>
       <nav aria-label="Main">
-        {PLACES.map(({ label, to, pages }) => (
-          <Link key={label} to={to} aria-current={pages.includes(page) ? "page" : undefined}>
-            {label}
+        {MAIN_PLACES.map((place) => (
+          <Link key={place.label} to={parseAddress(place.search)} aria-current={PLACE[page] === place ? "page" : undefined}>
+            {place.label}
           </Link>
         ))}
-        {useStore(hasPlayground) && <a href="playground/">Playground</a>}
+        {useStore(hasPlayground) && <a href="playground/">{PLAYGROUND}</a>}
       </nav>
       <ForgetToken />
       <ThemeSwitch />

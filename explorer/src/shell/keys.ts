@@ -71,12 +71,20 @@ function gone(key: string): boolean {
   return true;
 }
 
+/** Tiles and rows, without those in what is closed. Of the rows of an update graph, the one that can have the focus. */
 function items(): HTMLElement[] {
-  return [...document.querySelectorAll<HTMLElement>("[data-item]")];
+  const all = document.querySelectorAll<HTMLElement>("[data-item], [data-row][tabindex='0']");
+  return [...all].filter((item) => item.checkVisibility());
 }
 
 /** Moves the focus among tiles or rows; from elsewhere to the first that is in sight. */
 function moved(by: number): boolean {
+  const row = document.activeElement?.closest("[data-row]");
+  if (row) {
+    // The grid moves it, which also selects.
+    const key = by > 0 ? "ArrowDown" : "ArrowUp";
+    return !row.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  }
   const all = items();
   const at = all.findIndex((item) => item === document.activeElement);
   if (at >= 0) return focused(all[at + by]);

@@ -1,8 +1,9 @@
 // Keeps in touch with the server: says when content changes and when the server is gone, and notices when it is back.
 
-import { authorization, endpoint, hasPlayground, isAbsent, isReachable, query, token } from "../client";
+import { authorization, endpoint, failureOf, hasPlayground, isReachable, query, RequestError, token } from "../client";
 import { CatalogChanged, Digests } from "../generated/documents";
 import { minified } from "../minified.mjs";
+import { pauseAfter } from "../pause";
 import { createStore } from "../store";
 import { refresh } from "../use-query";
 
@@ -18,15 +19,17 @@ export const notices = createStore<ReadonlyMap<string, Notice>>(new Map());
 /** When the server is asked again, by `Date.now()`; `undefined` while it answers. */
 export const nextAttempt = createStore<number | undefined>(undefined);
 
-/** The pause before a second attempt, in milliseconds. It doubles each time, and varies so that readers do not come together. */
-const FIRST_PAUSE = 1000;
-const LONGEST_PAUSE = 30_000;
+/** A stream that ended is opened again within so long: at once for some readers, later for others. Milliseconds. */
+const LONGEST_REOPENING = 1000;
 
 /** The page is there before this begins: nothing of it waits for the stream. Milliseconds. */
 const START = 1500;
 
-/** How a stream ended: there was none, it was refused, or it was there for a while. */
-type End = "lost" | "refused" | "closed";
+/** How a stream ended: there was none, it was refused, there was no room for it, or it was there for a while. */
+type End = "lost" | "refused" | "busy" | "closed";
+
+/** For so long the server wants no other attempt after it had no room for a stream, in milliseconds. */
+let retryAfter = 0;
 
 interface Shown {
   displayName: string;
@@ -59,27 +62,40 @@ export function showChanges() {
   notices.set(new Map());
   shown = undefined;
   refresh();
-  void compare();
+  // If it fails, the next change finds what is shown.
+  compare().catch(() => undefined);
 }
 
 async function run() {
   await pause(START);
+  // A page that was opened in the background will be looked at later, and says then what changed since.
+  if (document.hidden) await compare().catch(() => undefined);
   for (let failures = 0; ; ) {
     // A page that nobody looks at takes none of the few connections to a host.
     while (document.hidden) await pause(Number.MAX_SAFE_INTEGER);
     const end = await stream();
-    failures = end === "lost" ? failures + 1 : 0;
+    const isFailure = end === "lost" || end === "busy";
+    failures = isFailure ? failures + 1 : 0;
     if (document.hidden) continue;
-    if (end === "lost") {
-      const length = Math.min(FIRST_PAUSE * 2 ** (failures - 1), LONGEST_PAUSE) * (0.75 + Math.random() / 2);
-      nextAttempt.set(Date.now() + length);
-      isReachable.set(false);
-      await pause(length);
-      continue;
-    }
-    nextAttempt.set(undefined);
-    // Without a stream the page works as well, and asks again when something failed.
-    await pause(end === "refused" ? Number.MAX_SAFE_INTEGER : FIRST_PAUSE * Math.random());
+    const length = pauseBefore(end, failures);
+    nextAttempt.set(end === "lost" ? Date.now() + length : undefined);
+    if (end === "lost") isReachable.set(false);
+    await pause(length);
+  }
+}
+
+/** How long to wait before the next stream, in milliseconds. */
+function pauseBefore(end: End, failures: number): number {
+  switch (end) {
+    case "lost":
+      return pauseAfter(failures);
+    case "busy":
+      return Math.max(retryAfter, pauseAfter(failures));
+    case "refused":
+      // Without a stream the page works as well, and asks again when something failed.
+      return Number.MAX_SAFE_INTEGER;
+    case "closed":
+      return LONGEST_REOPENING * Math.random();
   }
 }
 
@@ -103,20 +119,34 @@ async function stream(): Promise<End> {
   try {
     const url = endpoint();
     url.search = new URLSearchParams({ query: minified(CatalogChanged.text) }).toString();
-    const headers = { accept: "text/event-stream", ...authorization() };
+    const headers = { accept: "text/event-stream, application/json", ...authorization() };
     const response = await fetch(url, { headers, signal: abort.signal });
-    if (isAbsent(response)) return "lost";
+    const end = response.ok ? undefined : endBy(failureOf(response, await response.text()));
+    if (end === "lost") return end;
     nextAttempt.set(undefined);
     isReachable.set(true);
-    if (!response.ok || !response.body) return "refused";
-    isOpen = true;
-    // What changed while nobody listened.
+    if (end === "refused" || !response.body) return "refused";
+    isOpen = end !== "busy";
+    // What changed while nobody listened. Where there is no room for a stream, nobody does.
     await compare();
+    if (end) return end;
     for await (const event of events(response.body)) if (event === "next") await compare();
     return "closed";
-  } catch {
+  } catch (error) {
+    if (error instanceof RequestError) return endBy(error);
     return isOpen || abort.signal.aborted ? "closed" : "lost";
+  } finally {
+    // It may still be open where the comparison failed.
+    abort.abort();
   }
+}
+
+/** How a stream ends for which there was this response, or to which a comparison belongs that failed. */
+function endBy({ kind, retryAfter: wanted }: RequestError): End {
+  if (kind === "unreachable") return "lost";
+  if (kind !== "busy") return "refused";
+  retryAfter = wanted;
+  return "busy";
 }
 
 /** Compares what is served with what is shown. */

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 
 import { isTokenWanted, token } from "../client";
 import { Dialog } from "../parts/dialog";
+import { TOKEN_TEXTS, tokenFault } from "../shared/token";
 import { useStore } from "../store";
 
 export function TokenPrompt() {
@@ -16,22 +17,21 @@ export function TokenPrompt() {
     setText("");
     token.set(text.trim());
   };
+  const typed = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
+    currentTarget.setCustomValidity(tokenFault(currentTarget.value));
+    setText(currentTarget.value);
+  };
   return (
-    <Dialog title="A token is needed" open={useStore(isTokenWanted)} onClose={close}>
+    <Dialog title={TOKEN_TEXTS.title} open={useStore(isTokenWanted)} onClose={close}>
       <form class="token-form" onSubmit={use}>
-        <p>
-          This server shows each caller the catalogs that it may read, and wants to know who asks. The token is kept in the memory of this page,
-          until you close or reload it.
-        </p>
-        {wasRefused && <p role="alert">The token was not accepted.</p>}
+        <p>{TOKEN_TEXTS.about}</p>
+        {wasRefused && <p role="alert">{TOKEN_TEXTS.refused}</p>}
         <label>
-          Bearer token
-          <input type="password" autocomplete="off" required value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} />
+          {TOKEN_TEXTS.label}
+          <input type="password" autocomplete="off" required value={text} onInput={typed} />
         </label>
-        <p>
-          On a cluster, <code>kubectl create token NAME</code> makes one for a service account.
-        </p>
-        <button class="primary">Use the token</button>
+        <p>{TOKEN_TEXTS.hint.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</p>
+        <button class="primary">{TOKEN_TEXTS.use}</button>
       </form>
     </Dialog>
   );

@@ -1,4 +1,5 @@
 // What the tests of snippets look at.
 
+export { command } from "../shared/command";
 export * from "./snippets";
 export { toYaml } from "./yaml";

@@ -8,10 +8,10 @@ import { Package } from "../generated/documents";
 import { minified } from "../minified.mjs";
 import type { TabProps } from "../package/package-page";
 import { packageVariables } from "../package/variables";
+import { command } from "../shared/command";
 import {
   clusterCatalog,
   clusterExtension,
-  command,
   curl,
   needsOperatorGroup,
   subscription,

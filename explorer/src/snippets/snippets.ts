@@ -1,5 +1,6 @@
 // Texts to copy: manifests for OLM v1 and v0, and commands. Pure: values come in, text comes out.
 
+import { command } from "../shared/command";
 import { toYaml } from "./yaml";
 
 /** Label that OLM v1 gives each ClusterCatalog. */
@@ -98,20 +99,14 @@ export function clusterCatalog(name: string, image: string): string {
   });
 }
 
-/** A command line whose arguments a POSIX shell passes on as they are. */
-export function command(...words: readonly string[]): string {
-  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
-}
-
 /** A command that sends a GraphQL request. */
 export function curl(endpoint: string, document: string, variables: object): string {
-  const line = (...words: string[]) => command(...words);
   const shown = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined));
   return [
-    line("curl", "--silent", "--get", endpoint),
-    `  ${line("--data-urlencode", `query=${document}`)}`,
-    `  ${line("--data-urlencode", `variables=${JSON.stringify(shown)}`)}`,
-  ].join(" \\\n");
+    command("curl", "--silent", "--get", endpoint),
+    command("--data-urlencode", `query=${document}`),
+    command("--data-urlencode", `variables=${JSON.stringify(shown)}`),
+  ].join(" \\\n  ");
 }
 
 /** References of images, each once, one a line. */
