@@ -7,10 +7,10 @@ use fbc::catalog::{Bundle, GroupVersionKind, PropertyKind, REQUIREMENT_TYPES};
 use fbc::work::Step;
 use serde_json::Value;
 
-use crate::meter::{Halt, Meter};
+use crate::meter::{Halt, Meter, limit};
 use crate::request::{InstalledOperator, OperatorApi};
 use crate::requirement::{read_api, read_label};
-use crate::rule::RuleInput;
+use crate::rule::{MAX_RULE_VALUES, Rule, RuleInput};
 
 /// A Kubernetes API.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,6 +42,7 @@ pub(crate) struct BundleFacts<'a> {
     pub(crate) is_deprecated: bool,
     /// Every property but manifests and display metadata.
     properties: Vec<RawProperty<'a>>,
+    /// The properties as CEL rules look at them, once they were needed and if they may be kept.
     values: OnceCell<RuleInput>,
 }
 
@@ -149,12 +150,21 @@ impl<'a> BundleFacts<'a> {
         self.properties.iter().filter(|property| REQUIREMENT_TYPES.contains(&&*property.type_name))
     }
 
-    /// The properties as the variable of CEL rules.
-    pub(crate) fn values(&self, meter: &Meter<'_>) -> Result<&RuleInput, Halt<'static>> {
-        if self.values.get().is_none() {
-            meter.draw(Step::ParsedByte, self.properties.iter().map(|property| property.value.len()).sum())?;
+    /// Evaluates a CEL rule over the properties.
+    pub(crate) fn meet(&self, rule: &Rule, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
+        if let Some(known) = self.values.get() {
+            return rule.holds(known, meter);
         }
-        Ok(self.values.get_or_init(|| RuleInput::new(&self.properties)))
+        meter.draw(Step::ParsedByte, self.properties.iter().map(|property| property.value.len()).sum())?;
+        let Some(input) = RuleInput::read(&self.properties) else {
+            let what = "values in the properties of one bundle, which CEL rules look at";
+            return Err(limit(&format!("more than {MAX_RULE_VALUES} {what}")));
+        };
+        let is_met = rule.holds(&input, meter)?;
+        if meter.keeps_rule_values(input.weight()) {
+            self.values.get_or_init(|| input);
+        }
+        Ok(is_met)
     }
 }
 

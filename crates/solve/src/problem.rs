@@ -166,7 +166,7 @@ impl<'a> SolverProblem<'a> {
         };
         for property in facts.requirements() {
             meter.draw(fbc::work::Step::JsonByte, property.value.len())?;
-            let requirement = match self.world.requirement(property) {
+            let requirement = match self.world.requirement(property, meter)? {
                 Ok(requirement) => requirement,
                 Err(fault) => {
                     let code = if fault.is_limit { RefusalCode::Limit } else { RefusalCode::BadRequirement };

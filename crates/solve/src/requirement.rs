@@ -48,6 +48,33 @@ pub(crate) struct Fault {
     pub(crate) is_limit: bool,
 }
 
+/// Why a requirement is not read.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// It is malformed, or exceeds a limit of its own.
+    Fault(Fault),
+    /// The account refused more work.
+    Halted(Halt<'static>),
+}
+
+impl From<Fault> for Unreadable {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<String> for Unreadable {
+    fn from(message: String) -> Self {
+        Self::Fault(message.into())
+    }
+}
+
+impl From<Halt<'static>> for Unreadable {
+    fn from(halt: Halt<'static>) -> Self {
+        Self::Halted(halt)
+    }
+}
+
 impl From<String> for Fault {
     fn from(message: String) -> Self {
         Self { message, is_limit: false }
@@ -59,7 +86,7 @@ impl ParsedRequirement {
     ///
     /// # Errors
     /// With upstream's message, if the value is malformed.
-    pub(crate) fn read(type_name: &str, value: &[u8]) -> Result<Self, Fault> {
+    pub(crate) fn read(type_name: &str, value: &[u8], meter: &Meter<'_>) -> Result<Self, Unreadable> {
         let parsed = || serde_json::from_slice::<Value>(value).map_err(|error| error.to_string());
         let simple = |predicate| Self { predicate, failure_message: None };
         Ok(match type_name {
@@ -72,7 +99,7 @@ impl ParsedRequirement {
                 let [label] = fields(&parsed()?, LABEL)?;
                 simple(Predicate::Label(label))
             }
-            _ => constraint::read(value)?,
+            _ => constraint::read(value, meter)?,
         })
     }
 }
@@ -158,7 +185,7 @@ impl Predicate {
             }
             Self::Any(any) => any_holds(any, facts, meter)?,
             Self::Not(not) => !any_holds(not, facts, meter)?,
-            Self::Rule { rule, .. } => rule.holds(facts.values(meter)?, meter)?,
+            Self::Rule { rule, .. } => facts.meet(rule, meter)?,
         })
     }
 }

@@ -14,7 +14,7 @@ use crate::channel_order::{ChainEntry, sort_channel};
 use crate::facts::{BundleFacts, RawProperty};
 use crate::meter::{Halt, Meter};
 use crate::request::{InstalledOperator, SolveRequest, SourceCatalog};
-use crate::requirement::{Fault, ParsedRequirement};
+use crate::requirement::{Fault, ParsedRequirement, Unreadable};
 
 pub(crate) use candidates::Pool;
 
@@ -122,17 +122,25 @@ impl<'a> World<'a> {
     }
 
     /// Reads a requirement, once for each value.
-    pub(crate) fn requirement(&mut self, property: &RawProperty<'a>) -> Result<usize, Fault> {
+    pub(crate) fn requirement(
+        &mut self,
+        property: &RawProperty<'a>,
+        meter: &Meter<'_>,
+    ) -> Result<Result<usize, Fault>, Halt<'static>> {
         let key = (property.type_name.clone(), property.value.clone());
         if let Some(known) = self.requirement_ids.get(&key) {
-            return known.clone();
+            return Ok(known.clone());
         }
-        let read = ParsedRequirement::read(&property.type_name, &property.value).map(|requirement| {
-            self.requirements.push(requirement);
-            self.requirements.len() - 1
-        });
+        let read = match ParsedRequirement::read(&property.type_name, &property.value, meter) {
+            Ok(requirement) => {
+                self.requirements.push(requirement);
+                Ok(self.requirements.len() - 1)
+            }
+            Err(Unreadable::Fault(fault)) => Err(fault),
+            Err(Unreadable::Halted(halt)) => return Err(halt),
+        };
         self.requirement_ids.insert(key, read.clone());
-        read
+        Ok(read)
     }
 
     /// Returns the entries of a channel that have a bundle, in catalog order, and those that are in its order.
