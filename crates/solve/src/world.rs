@@ -58,11 +58,16 @@ pub(crate) struct World<'a> {
     /// Indexes of the catalogs in the namespaces of the request.
     looked_at: Vec<usize>,
     facts: HashMap<(usize, usize), Rc<BundleFacts<'a>>>,
-    /// By catalog, package and channel: the entries of a channel, and those that are in its order.
-    channels: HashMap<(usize, usize, &'a str), ChannelEntries>,
+    /// The entries of each channel, and those that are in its order.
+    channels: HashMap<ChannelKey<'a>, ChannelEntries>,
+    /// For each channel that OLM v1 looked at, its entries by name.
+    named: HashMap<ChannelKey<'a>, HashMap<&'a str, EntryId>>,
     requirement_ids: HashMap<RequirementKey<'a>, Result<usize, Fault>>,
     candidates: HashMap<(usize, Option<usize>), Ordered>,
 }
+
+/// Catalog, place of the package, and name of a channel.
+type ChannelKey<'a> = (usize, usize, &'a str);
 
 /// Type and value of the property that states a requirement.
 type RequirementKey<'a> = (Cow<'a, str>, Cow<'a, [u8]>);
@@ -80,6 +85,7 @@ impl<'a> World<'a> {
             looked_at: (0..catalogs.len()).filter(is_looked_at).collect(),
             facts: HashMap::new(),
             channels: HashMap::new(),
+            named: HashMap::new(),
             requirement_ids: HashMap::new(),
             candidates: HashMap::new(),
         };

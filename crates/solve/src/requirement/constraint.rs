@@ -132,7 +132,7 @@ fn predicate(value: &Value, meter: &Meter<'_>) -> Result<Predicate, Unreadable> 
             version: field("version").into(),
             kind: field("kind").into(),
         }),
-        "package" => package(field("packageName"), field("versionRange"))?,
+        "package" => package(field("packageName"), field("versionRange"), meter)?,
         "all" => Predicate::All(list()?),
         "any" => Predicate::Any(list()?),
         "not" => Predicate::Not(list()?),

@@ -1,6 +1,7 @@
 //! Hostile worlds end with a refusal.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use fbc::Catalog;
 use fbc::work::Work;
@@ -9,6 +10,24 @@ use solve::{
     SourceCatalog, solve,
 };
 use testing::fixture::{catalog, catalog_of};
+
+/// Most CPU time that work on some ten thousand items may take, in a build without optimization.
+const MOST_CPU: Duration = Duration::from_millis(2_500);
+
+/// Does some work, which must not take longer than that.
+pub(crate) fn in_little_time<R>(work: impl FnOnce() -> R) -> R {
+    let before = cpu();
+    let result = work();
+    let taken = cpu().saturating_sub(before);
+    assert!(taken < MOST_CPU, "it took {taken:?} of CPU time");
+    result
+}
+
+/// CPU time of this thread.
+fn cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.try_into().unwrap(), time.tv_nsec.try_into().unwrap())
+}
 
 /// A request for packages of the catalog `main`, any channel.
 pub(crate) fn wanted(packages: &[&str]) -> SolveRequest {
@@ -189,4 +208,90 @@ fn a_request_may_name_so_many_packages_and_no_more() {
     assert_eq!(refusal(&fig, &wanted(&names), u64::MAX).0, RefusalCode::Limit);
     assert_eq!(refusal(&fig, &SolveRequest::default(), u64::MAX).0, RefusalCode::InvalidRequest);
     assert_eq!(refusal(&fig, &wanted(&["fig", "fig"]), u64::MAX).0, RefusalCode::InvalidRequest);
+}
+
+#[test]
+fn a_version_is_compared_with_each_constraint_of_a_range_and_that_is_paid() {
+    let ranges = |count: usize| {
+        let range: Vec<_> = (0..count).map(|at| format!("!=2.{at}.0")).collect();
+        catalog(&format!(
+            "package pear default=stable\nchannel stable: v1.0.0\nbundle v1.0.0 needs=\"fig@{}\"\n\
+             package fig default=stable\nchannel stable: {}",
+            range.join(" "),
+            (0..1_000).map(|at| format!("v1.{at}.0")).collect::<Vec<_>>().join(" <- "),
+        ))
+    };
+    with_outcome(&ranges(10), &wanted(&["pear"]), 50_000_000, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Solution(_)), "{outcome:?}");
+    });
+    let (code, message) = refusal(&ranges(1_000), &wanted(&["pear"]), 50_000_000);
+    assert_eq!((code, message.contains("more work than its budget")), (RefusalCode::Limit, true), "{message}");
+}
+
+#[test]
+fn reading_the_skip_ranges_of_upgrades_is_paid() {
+    let skipping = |count: usize| {
+        let range = (0..count).map(|at| format!("!=2.{at}.0")).collect::<Vec<_>>().join(" ");
+        let entries: Vec<_> = (0..200).map(|at| format!("v1.{at}.0 range=\"{range}\"")).collect();
+        catalog(&format!("package fig default=stable\nchannel stable: {}", entries.join(" <- ")))
+    };
+    let request: SolveRequest = serde_json::from_value(serde_json::json!({
+        "namespaces": ["olm"],
+        "subscriptions": [{"name": "fig", "package": "fig", "installedCSV": "fig.v1.0.0"}],
+        "installed": [{"name": "fig.v1.0.0", "version": "1.0.0"}],
+    }))
+    .unwrap();
+    with_outcome(&skipping(2), &request, 50_000_000, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Solution(_)), "{outcome:?}");
+    });
+    let (code, message) = refusal(&skipping(2_000), &request, 50_000_000);
+    assert_eq!((code, message.contains("more work than its budget")), (RefusalCode::Limit, true), "{message}");
+}
+
+#[test]
+fn fifty_thousand_malformed_requirements_take_no_time_of_their_square() {
+    let mut lines = String::from("package fig default=stable\nchannel stable: ");
+    let names: Vec<_> = (0..50_000).map(|at| format!("v1.{at}.0")).collect();
+    lines.push_str(&names.join(" <- "));
+    for name in &names {
+        write!(lines, "\nbundle {name} needs=pear@{name}x").unwrap();
+    }
+    let world = catalog(&lines);
+    let (code, message) = in_little_time(|| refusal(&world, &wanted(&["fig"]), u64::MAX));
+    assert_eq!((code, message.matches(", ").count()), (RefusalCode::BadRequirement, names.len() - 1));
+}
+
+#[test]
+fn alternatives_that_any_bundle_may_meet_are_looked_for_once() {
+    let alternatives = vec![serde_json::json!({"all": {}}); 11_000];
+    let constraint = serde_json::json!({"failureMessage": "no", "any": {"constraints": alternatives}});
+    let pear = serde_json::json!({"schema": "olm.bundle", "package": "pear", "name": "pear.v1.0.0", "image": "i",
+        "properties": [{"type": "olm.constraint", "value": constraint}]});
+    let names: Vec<_> = (0..5_000).map(|at| format!("v1.{at}.0")).collect();
+    let world = catalog(&format!(
+        "package pear default=stable\nchannel stable: v1.0.0?\n{pear}\npackage fig default=stable\nchannel stable: {}",
+        names.join(" <- ")
+    ));
+    let is_solved = |outcome: SolveOutcome<'_>| matches!(outcome, SolveOutcome::Solution(_));
+    assert!(in_little_time(|| with_outcome(&world, &wanted(&["pear"]), u64::MAX, is_solved)));
+}
+
+#[test]
+fn looking_for_requirements_among_properties_is_paid_for_each_channel_of_a_bundle() {
+    let channels = |count: usize| {
+        let mut lines = String::from("package fig default=c0\n");
+        for at in 0..count {
+            writeln!(lines, "channel c{at}: v1.0.0?").unwrap();
+        }
+        let properties = vec![serde_json::json!({"type": "other", "value": null}); 20_000];
+        let bundle = serde_json::json!({"schema": "olm.bundle", "package": "fig", "name": "fig.v1.0.0", "image": "i",
+            "properties": properties});
+        writeln!(lines, "{bundle}").unwrap();
+        catalog(&lines)
+    };
+    with_outcome(&channels(2), &wanted(&["fig"]), 50_000_000, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Solution(_)), "{outcome:?}");
+    });
+    let (code, message) = refusal(&channels(100), &wanted(&["fig"]), 50_000_000);
+    assert_eq!((code, message.contains("more work than its budget")), (RefusalCode::Limit, true), "{message}");
 }
