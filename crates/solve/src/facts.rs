@@ -37,12 +37,12 @@ pub(crate) struct BundleFacts<'a> {
     pub(crate) packages: Vec<Cow<'a, str>>,
     /// Number of `packages` that come from an `olm.package`.
     stated_packages: usize,
-    /// Its package, by its last `olm.package`.
-    package: Option<Cow<'a, str>>,
+    /// Index of the package that its last `olm.package` states.
+    package: usize,
     /// Its versions, by its `olm.package`.
     versions: Vec<Cow<'a, str>>,
     /// Those of its versions that are well-formed, once they were needed.
-    parsed_versions: OnceCell<Vec<Version<'a>>>,
+    parsed_versions: OnceCell<Box<[Version<'a>]>>,
     pub(crate) apis: Vec<Api<'a>>,
     pub(crate) labels: Vec<String>,
     /// Whether it has an `olm.deprecated`.
@@ -59,7 +59,13 @@ const IGNORED: [&str; 2] = ["olm.bundle.object", "olm.csv.metadata"];
 impl<'a> BundleFacts<'a> {
     /// Reads the properties of a bundle.
     pub(crate) fn of_bundle(bundle: Bundle<'a>) -> Self {
-        let mut facts = Self::default();
+        // There can be many bundles, most of which state one package.
+        let mut facts = Self {
+            packages: Vec::with_capacity(1),
+            versions: Vec::with_capacity(1),
+            properties: Vec::with_capacity(bundle.properties().len()),
+            ..Self::default()
+        };
         for property in bundle.properties() {
             let value = property.value().map_or(&b"null"[..], |value| value.raw());
             match property.kind() {
@@ -141,10 +147,10 @@ impl<'a> BundleFacts<'a> {
 
     /// Ends the packages that an `olm.package` states.
     fn close_stated(&mut self) {
-        self.package = self.packages.last().cloned();
-        if self.packages.len() > 1 {
+        if let Some(last) = self.packages.last().filter(|_| self.packages.len() > 1).cloned() {
             let mut seen = HashSet::new();
             self.packages.retain(|package| seen.insert(package.clone()));
+            self.package = self.packages.iter().position(|package| *package == last).unwrap_or_default();
         }
         self.stated_packages = self.packages.len();
     }
@@ -157,7 +163,7 @@ impl<'a> BundleFacts<'a> {
 
     /// Its package, by its last `olm.package`.
     pub(crate) fn package(&self) -> Option<&Cow<'a, str>> {
-        self.package.as_ref()
+        self.stated_packages().get(self.package)
     }
 
     /// The names of the packages that its `olm.package` states, each once.

@@ -61,7 +61,7 @@ impl BlangRange {
         self.groups.iter().any(|group| group.iter().all(|comparator| comparator.admits(version)))
     }
 
-    /// Returns the number of versions that a version is compared with at most; wildcards stand for two.
+    /// Returns the number of versions that a version is compared with at most: a wildcard may stand for two.
     ///
     /// ```
     /// use fbc::range::BlangRange;

@@ -132,7 +132,11 @@ fn properties_that_are_not_kept_are_read_again_for_each_rule() {
         |name: &str| serde_json::json!({"type": "olm.package", "value": {"packageName": name, "version": "1.0.0"}});
     let has = "properties.exists(p, p.type == 'large' && p.value.size() == 11999)";
     let properties = [package("pear"), constraint(has), constraint("properties.exists(p, p.type == 'last')")];
-    let bundle = |package: &str, name: &str, properties: &[serde_json::Value]| serde_json::json!({"schema": "olm.bundle", "package": package, "name": name, "image": "i", "properties": properties});
+    let bundle = |package: &str, name: &str, properties: &[serde_json::Value]| {
+        let image = format!("{name}/image");
+        serde_json::json!({"schema": "olm.bundle", "package": package, "name": name, "image": image,
+            "properties": properties})
+    };
     writeln!(
         lines,
         "{}\npackage fig default=stable\nchannel stable: {}",
