@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fbc::Catalog;
 use fbc::work::Work;
-use serde_json::json;
+use serde_json::{Value, json};
 use solve::{MAX_LITERALS, MAX_VARIABLES, SolveOutcome, SolveRequest, SourceCatalog, solve};
 use testing::Folders;
 
@@ -20,12 +20,18 @@ const MOST: usize = 128 * MIB;
 /// A world: its blobs, and what the outcome says.
 type World = (&'static str, fn() -> String, &'static str);
 
-const WORLDS: [World; 5] = [
+const WORLDS: [World; 11] = [
     ("as many bundles as may be chosen from", || wide(MAX_VARIABLES - 1_000), "solved"),
     ("too many bundles to choose from", || wide(MAX_VARIABLES), "bundles to choose from"),
     ("as many bundles as constraints may name", || square(MAX_LITERALS / 1_000 - 20), "solved"),
     ("constraints that name too many bundles", || square(MAX_LITERALS / 1_000), "bundles named in constraints"),
     ("forbidden alternatives within alternatives", nested, "solved"),
+    ("alternatives that any bundle may meet", anything, "solved"),
+    ("many APIs of a bundle in many channels", apis, "bundles named in constraints"),
+    ("rules that copy as many values as they may", || ruled(&copying(2), 10, &maps(16_000)), "solved"),
+    ("a rule that copies as many texts as it may", || ruled(&copying(2), 1, &texts(48_000)), "solved"),
+    ("a rule that copies properties hundreds of times", || ruled(&copying(370), 1, &maps(7_500)), "steps of CEL rules"),
+    ("properties of as many values as rules may look at", || ruled("false", 30, &maps(16_000)), "conflicts"),
 ];
 
 #[test]
@@ -106,6 +112,50 @@ fn nested() -> String {
     let value = json!({"failureMessage": "no", "not": {"constraints": [all]}});
     let forbidden = format!(",{}", json!({"type": "olm.constraint", "value": value}));
     package("wanted", 1, &(forbidden + &required())) + &package("needed", 1_000, "")
+}
+
+/// A bundle with a constraint that has many alternatives, each of which every bundle meets.
+fn anything() -> String {
+    let value = json!({"failureMessage": "no", "any": {"constraints": vec![json!({"all": {}}); 11_000]}});
+    let constraint = format!(",{}", json!({"type": "olm.constraint", "value": value}));
+    package("wanted", 1, &constraint) + &package("needed", 5_000, "")
+}
+
+/// A bundle that requires another one, which is in a thousand channels and provides many APIs.
+fn apis() -> String {
+    let api = |at: usize| {
+        format!(",{}", json!({"type": "olm.gvk", "value": {"group": "g", "version": "v1", "kind": format!("K{at}")}}))
+    };
+    let provided: String = (0..50_000).map(api).collect();
+    let channel = |at: usize| {
+        let entries = [json!({"name": "needed.v0"})];
+        json!({"schema": "olm.channel", "package": "needed", "name": format!("c{at}"), "entries": entries}).to_string()
+            + "\n"
+    };
+    package("wanted", 1, &required()) + &package("needed", 1, &provided) + &(0..1_000).map(channel).collect::<String>()
+}
+
+/// A bundle with a rule that looks at so many others, each of which has a large property.
+fn ruled(rule: &str, bundles: usize, value: &Value) -> String {
+    let constraint = json!({"failureMessage": "no", "cel": {"rule": rule}});
+    let constraint = format!(",{}", json!({"type": "olm.constraint", "value": constraint}));
+    package("wanted", 1, &constraint)
+        + &package("needed", bundles, &format!(",{}", json!({"type": "large", "value": value})))
+}
+
+/// A rule that is met, and copies all properties so many times.
+fn copying(times: usize) -> String {
+    format!("[{}] != []", vec!["properties"; times].join(","))
+}
+
+/// Maps, each of which counts as three values and takes three hundred bytes.
+fn maps(count: usize) -> Value {
+    vec![json!({"a": 0}); count].into()
+}
+
+/// Texts as long as one value may be.
+fn texts(count: usize) -> Value {
+    vec!["x".repeat(255); count].into()
 }
 
 /// The property of a bundle that requires any bundle of `needed`, behind a comma.

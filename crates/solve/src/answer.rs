@@ -9,6 +9,7 @@ pub use conflict::{Conflict, ConflictReason, ReasonKind, Relaxation};
 pub use solution::{MAX_PASSED_OVER, PassedOver, Solution, SolutionStep, StepReason};
 
 /// The answer to a request.
+#[derive(Debug)]
 pub enum SolveOutcome<'a> {
     /// A set of bundles that meets every requirement.
     Solution(Box<Solution<'a>>),

@@ -2,15 +2,18 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::HashSet;
 
 use fbc::catalog::{Bundle, GroupVersionKind, PropertyKind, REQUIREMENT_TYPES};
+use fbc::range::BlangRange;
+use fbc::version::Version;
 use fbc::work::Step;
 use serde_json::Value;
 
-use crate::meter::{Halt, Meter};
+use crate::meter::{Halt, Meter, limit};
 use crate::request::{InstalledOperator, OperatorApi};
 use crate::requirement::{read_api, read_label};
-use crate::rule::RuleInput;
+use crate::rule::{MAX_RULE_VALUES, Rule, RuleInput};
 
 /// A Kubernetes API.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,18 +33,23 @@ pub(crate) struct RawProperty<'a> {
 /// The properties of a bundle or an installed operator.
 #[derive(Debug, Default)]
 pub(crate) struct BundleFacts<'a> {
-    /// Names of its package: by its `olm.package`, and where its blob puts it.
+    /// Names of its package, each once: by its `olm.package`, and where its blob puts it.
     pub(crate) packages: Vec<Cow<'a, str>>,
     /// Number of `packages` that come from an `olm.package`.
-    pub(crate) stated_packages: usize,
+    stated_packages: usize,
+    /// Index of the package that its last `olm.package` states.
+    package: usize,
     /// Its versions, by its `olm.package`.
-    pub(crate) versions: Vec<Cow<'a, str>>,
+    versions: Vec<Cow<'a, str>>,
+    /// Those of its versions that are well-formed, once they were needed.
+    parsed_versions: OnceCell<Box<[Version<'a>]>>,
     pub(crate) apis: Vec<Api<'a>>,
     pub(crate) labels: Vec<String>,
     /// Whether it has an `olm.deprecated`.
     pub(crate) is_deprecated: bool,
     /// Every property but manifests and display metadata.
     properties: Vec<RawProperty<'a>>,
+    /// The properties as CEL rules look at them, once they were needed and if they may be kept.
     values: OnceCell<RuleInput>,
 }
 
@@ -51,7 +59,13 @@ const IGNORED: [&str; 2] = ["olm.bundle.object", "olm.csv.metadata"];
 impl<'a> BundleFacts<'a> {
     /// Reads the properties of a bundle.
     pub(crate) fn of_bundle(bundle: Bundle<'a>) -> Self {
-        let mut facts = Self::default();
+        // There can be many bundles, most of which state one package.
+        let mut facts = Self {
+            packages: Vec::with_capacity(1),
+            versions: Vec::with_capacity(1),
+            properties: Vec::with_capacity(bundle.properties().len()),
+            ..Self::default()
+        };
         for property in bundle.properties() {
             let value = property.value().map_or(&b"null"[..], |value| value.raw());
             match property.kind() {
@@ -65,9 +79,13 @@ impl<'a> BundleFacts<'a> {
             }
             facts.keep(property.type_name().into(), value.into());
         }
-        facts.stated_packages = facts.packages.len();
-        facts.packages.push(bundle.package().name().into());
-        facts.versions.extend(bundle.version().map(Cow::from));
+        facts.close_stated();
+        let name = bundle.package().name();
+        if !facts.packages.iter().any(|package| package == name) {
+            facts.packages.push(name.into());
+        }
+        let is_new = |version: &&str| facts.versions.last().is_none_or(|last| last != version);
+        facts.versions.extend(bundle.version().filter(is_new).map(Cow::from));
         facts
     }
 
@@ -83,7 +101,7 @@ impl<'a> BundleFacts<'a> {
         } else {
             facts.derive(operator, subscribed);
         }
-        facts.stated_packages = facts.packages.len();
+        facts.close_stated();
         if !operator.version.is_empty() {
             facts.versions.push((&*operator.version).into());
         }
@@ -127,6 +145,16 @@ impl<'a> BundleFacts<'a> {
         }
     }
 
+    /// Ends the packages that an `olm.package` states.
+    fn close_stated(&mut self) {
+        if let Some(last) = self.packages.last().filter(|_| self.packages.len() > 1).cloned() {
+            let mut seen = HashSet::new();
+            self.packages.retain(|package| seen.insert(package.clone()));
+            self.package = self.packages.iter().position(|package| *package == last).unwrap_or_default();
+        }
+        self.stated_packages = self.packages.len();
+    }
+
     fn keep(&mut self, type_name: Cow<'a, str>, value: Cow<'a, [u8]>) {
         if !IGNORED.contains(&&*type_name) {
             self.properties.push(RawProperty { type_name, value });
@@ -135,26 +163,67 @@ impl<'a> BundleFacts<'a> {
 
     /// Its package, by its last `olm.package`.
     pub(crate) fn package(&self) -> Option<&Cow<'a, str>> {
-        self.packages[..self.stated_packages].last()
+        self.stated_packages().get(self.package)
     }
 
     /// The names of the packages that its `olm.package` states, each once.
-    pub(crate) fn stated_packages(&self) -> impl Iterator<Item = &Cow<'a, str>> {
-        let stated = &self.packages[..self.stated_packages];
-        stated.iter().enumerate().filter(|(at, name)| !stated[..*at].contains(name)).map(|(_, name)| name)
+    pub(crate) fn stated_packages(&self) -> &[Cow<'a, str>] {
+        &self.packages[..self.stated_packages]
+    }
+
+    /// Returns whether one of its versions is in a range of so many comparators.
+    pub(crate) fn has_version_in(
+        &self,
+        range: &BlangRange,
+        comparators: usize,
+        meter: &Meter<'_>,
+    ) -> Result<bool, Halt<'static>> {
+        meter.draw(Step::Comparison, self.versions.len().saturating_mul(comparators))?;
+        if self.parsed_versions.get().is_none() {
+            meter.draw(Step::ParsedByte, self.versions.iter().map(|text| text.len()).sum())?;
+        }
+        let parsed = self.parsed_versions.get_or_init(|| {
+            let borrowed = self.versions.iter().filter_map(|text| match text {
+                Cow::Borrowed(text) => Version::parse(text).ok(),
+                Cow::Owned(_) => None,
+            });
+            borrowed.collect()
+        });
+        if parsed.iter().any(|version| range.contains(version)) {
+            return Ok(true);
+        }
+        // What installed operators state is read again each time: few state a version as a property.
+        for text in self.versions.iter().filter(|text| matches!(text, Cow::Owned(_))) {
+            meter.draw(Step::ParsedByte, text.len())?;
+            if Version::parse(text).is_ok_and(|version| range.contains(&version)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Properties that state requirements, in order.
-    pub(crate) fn requirements(&self) -> impl Iterator<Item = &RawProperty<'a>> {
-        self.properties.iter().filter(|property| REQUIREMENT_TYPES.contains(&&*property.type_name))
+    pub(crate) fn requirements(&self, meter: &Meter<'_>) -> Result<Vec<&RawProperty<'a>>, Halt<'static>> {
+        meter.draw(Step::Comparison, self.properties.len())?;
+        let is_requirement = |property: &&RawProperty<'_>| REQUIREMENT_TYPES.contains(&&*property.type_name);
+        Ok(self.properties.iter().filter(is_requirement).collect())
     }
 
-    /// The properties as the variable of CEL rules.
-    pub(crate) fn values(&self, meter: &Meter<'_>) -> Result<&RuleInput, Halt<'static>> {
-        if self.values.get().is_none() {
-            meter.draw(Step::ParsedByte, self.properties.iter().map(|property| property.value.len()).sum())?;
+    /// Evaluates a CEL rule over the properties.
+    pub(crate) fn meet(&self, rule: &Rule, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
+        if let Some(known) = self.values.get() {
+            return rule.holds(known, meter);
         }
-        Ok(self.values.get_or_init(|| RuleInput::new(&self.properties)))
+        meter.draw(Step::ParsedByte, self.properties.iter().map(|property| property.value.len()).sum())?;
+        let Some(input) = RuleInput::read(&self.properties) else {
+            let what = "values in the properties of one bundle, which CEL rules look at";
+            return Err(limit(&format!("more than {MAX_RULE_VALUES} {what}")));
+        };
+        let is_met = rule.holds(&input, meter)?;
+        if meter.keeps_rule_values(input.weight()) {
+            self.values.get_or_init(|| input);
+        }
+        Ok(is_met)
     }
 }
 

@@ -39,12 +39,12 @@ pub use answer::{
     Conflict, ConflictReason, MAX_PASSED_OVER, PassedOver, PlacedBundle, ReasonKind, RefusalCode, Relaxation, Solution,
     SolutionStep, SolveOutcome, SolveRefusal, StepReason,
 };
-pub use meter::{MAX_LITERALS, MAX_QUESTIONS, MAX_RULE_STEPS, MAX_VARIABLES};
+pub use meter::{MAX_EVALUATION_STEPS, MAX_LITERALS, MAX_QUESTIONS, MAX_RULE_STEPS, MAX_VARIABLES};
 pub use request::{
     InstalledOperator, MAX_INSTALLED_OPERATORS, MAX_OPERATOR_PROPERTY_BYTES, MAX_SUBSCRIPTIONS, OperatorApi,
     OperatorProperty, SolvePolicy, SolveRequest, SourceCatalog, Subscription,
 };
-pub use rule::{MAX_PATTERN_BYTES, MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_RULE_OPERATORS};
+pub use rule::{MAX_PATTERN_BYTES, MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_RULE_OPERATORS, MAX_RULE_VALUES};
 
 use fbc::work::{Work, WorkStopped};
 
@@ -92,7 +92,12 @@ fn answer<'a>(
 /// With upstream's message.
 #[doc(hidden)]
 pub fn display_constraint(value: &[u8]) -> Result<String, String> {
-    let read = requirement::ParsedRequirement::read("olm.constraint", value).map_err(|fault| fault.message)?;
+    let work = Work::unlimited();
+    let read = requirement::ParsedRequirement::read("olm.constraint", value, &Meter::new(&work, u64::MAX));
+    let read = read.map_err(|error| match error {
+        requirement::Unreadable::Fault(fault) => fault.message,
+        requirement::Unreadable::Halted(halt) => format!("{halt:?}"),
+    })?;
     Ok(read.predicate.to_string())
 }
 
@@ -102,14 +107,15 @@ pub fn display_constraint(value: &[u8]) -> Result<String, String> {
 /// With the reason why the rule is refused.
 #[doc(hidden)]
 pub fn evaluate_rule(rule: &str, properties: &[OperatorProperty]) -> Result<bool, String> {
-    let rule = rule::Rule::compile(rule).map_err(|fault| fault.message)?;
     let raw = properties.iter().map(|property| facts::RawProperty {
         type_name: (&*property.type_name).into(),
         value: property.value.get().as_bytes().into(),
     });
-    let input = rule::RuleInput::new(&raw.collect::<Vec<_>>());
+    let input = rule::RuleInput::read(&raw.collect::<Vec<_>>()).ok_or_else(|| "too many values".to_owned())?;
     let work = Work::unlimited();
-    rule.holds(&input, &Meter::new(&work, u64::MAX)).map_err(|halt| format!("{halt:?}"))
+    let meter = Meter::new(&work, u64::MAX);
+    let rule = rule::Rule::compile(rule, &meter).map_err(|error| format!("{error:?}"))?;
+    rule.holds(&input, &meter).map_err(|halt| format!("{halt:?}"))
 }
 
 #[cfg(test)]

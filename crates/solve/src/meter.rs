@@ -18,6 +18,13 @@ pub const MAX_QUESTIONS: usize = 10_000;
 /// Maximum number of steps that all CEL rules together may take.
 pub const MAX_RULE_STEPS: u64 = 3_000_000;
 
+/// Maximum number of steps that one evaluation of a CEL rule may take. It bounds its memory too: a step copies up to 300
+/// bytes.
+pub const MAX_EVALUATION_STEPS: u64 = 100_000;
+
+/// Number of values of properties that are kept for further CEL rules; the others are read again for each.
+const KEPT_RULE_VALUES: u64 = 100_000;
+
 /// Why solving ended before there was an answer.
 #[derive(Clone, Debug)]
 pub(crate) enum Halt<'a> {
@@ -42,6 +49,8 @@ pub(crate) struct Meter<'w> {
     literals: Cell<usize>,
     questions: Cell<usize>,
     rule_steps: Cell<u64>,
+    /// Values of properties that may still be kept for CEL rules.
+    rule_values: Cell<u64>,
     /// The limit that was exceeded while the SAT solver ran, which cannot return errors.
     exceeded: RefCell<Option<Halt<'static>>>,
 }
@@ -56,6 +65,7 @@ impl<'w> Meter<'w> {
             literals: Cell::new(0),
             questions: Cell::new(0),
             rule_steps: Cell::new(0),
+            rule_values: Cell::new(KEPT_RULE_VALUES),
             exceeded: RefCell::new(None),
         }
     }
@@ -93,14 +103,30 @@ impl<'w> Meter<'w> {
         count(&self.questions, 1, MAX_QUESTIONS, "questions to the SAT solver")
     }
 
-    /// Counts steps of a CEL rule before it is evaluated.
+    /// Draws steps of compiling a CEL rule, and of estimating what an evaluation takes.
+    pub(crate) fn compilation_steps(&self, number: u64) -> Result<(), Halt<'static>> {
+        self.draw(Step::Rule, usize::try_from(number).unwrap_or(usize::MAX))
+    }
+
+    /// Counts steps of an evaluation of a CEL rule before it begins.
     pub(crate) fn rule_steps(&self, number: u64) -> Result<(), Halt<'static>> {
+        if number > MAX_EVALUATION_STEPS {
+            let what = "steps of CEL rules for the properties of one bundle: simplify the rules";
+            return Err(limit(&format!("more than {MAX_EVALUATION_STEPS} {what}")));
+        }
         let sum = self.rule_steps.get().saturating_add(number);
         self.rule_steps.set(sum);
         if sum > MAX_RULE_STEPS {
             return Err(limit(&format!("more than {MAX_RULE_STEPS} steps of CEL rules: simplify the rules")));
         }
         self.draw(Step::Rule, usize::try_from(number).unwrap_or(usize::MAX))
+    }
+
+    /// Counts values of properties that are kept for further CEL rules; returns whether they may be kept.
+    pub(crate) fn keeps_rule_values(&self, number: u64) -> bool {
+        let left = self.rule_values.get().checked_sub(number);
+        self.rule_values.set(left.unwrap_or_else(|| self.rule_values.get()));
+        left.is_some()
     }
 
     /// Draws from within the SAT solver; returns whether it has to stop.

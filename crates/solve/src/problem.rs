@@ -1,7 +1,9 @@
 //! The problem as constraints on variables: what must be chosen, what needs what, and what excludes what.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
+
+use fbc::work::Step;
 
 use crate::answer::{PlacedBundle, RefusalCode, SolveRefusal};
 use crate::facts::Api;
@@ -112,6 +114,7 @@ impl<'a> SolverProblem<'a> {
                 Pool::Entries(pool) => self.add_choice(variable, &pool, installed, meter)?,
                 Pool::Nothing(message) => self.constraints.push(SolverConstraint::Nothing(variable, message)),
                 Pool::Unordered(message) => self.fault(RefusalCode::BadChannel, message, None),
+                Pool::Invalid(message) => self.fault(RefusalCode::InvalidRequest, message, None),
             }
         }
         Ok(())
@@ -164,9 +167,9 @@ impl<'a> SolverProblem<'a> {
             Source::Catalog { at, .. } if self.world.request.policy == SolvePolicy::OlmV0 => Some(at),
             _ => None,
         };
-        for property in facts.requirements() {
-            meter.draw(fbc::work::Step::JsonByte, property.value.len())?;
-            let requirement = match self.world.requirement(property) {
+        for property in facts.requirements(meter)? {
+            meter.draw(Step::JsonByte, property.value.len())?;
+            let requirement = match self.world.requirement(property, meter)? {
                 Ok(requirement) => requirement,
                 Err(fault) => {
                     let code = if fault.is_limit { RefusalCode::Limit } else { RefusalCode::BadRequirement };
@@ -192,6 +195,7 @@ impl<'a> SolverProblem<'a> {
         for (variable, at) in (0u32..).zip(&self.variables) {
             let Variable::Entry(id) = *at else { continue };
             let facts = &self.world.entries[id].facts;
+            meter.literals(facts.stated_packages().len() + facts.apis.len())?;
             for package in facts.stated_packages() {
                 packages.add(package.clone(), variable);
             }
@@ -199,12 +203,13 @@ impl<'a> SolverProblem<'a> {
                 apis.add(api.clone(), variable);
             }
         }
+        // Each member was counted once before.
         for (package, members) in packages.of_several() {
-            meter.literals(members.len() * 3)?;
+            meter.literals(members.len() * 2)?;
             self.constraints.push(SolverConstraint::OneOfPackage { package: package.into_owned(), members });
         }
         for (api, members) in apis.of_several() {
-            meter.literals(members.len() * 3)?;
+            meter.literals(members.len() * 2)?;
             self.constraints.push(SolverConstraint::OneOfApi { api, members });
         }
         Ok(())
@@ -296,12 +301,9 @@ impl<K: Clone + Eq + std::hash::Hash> Groups<K> {
 
 /// Combines faults as upstream does: one as it is, several in brackets, equal ones once.
 fn combine<'a>(faults: &mut Vec<SolveRefusal<'a>>) -> Option<SolveRefusal<'a>> {
-    let mut messages: Vec<String> = Vec::new();
-    for fault in &*faults {
-        if !messages.contains(&fault.message) {
-            messages.push(fault.message.clone());
-        }
-    }
+    let mut seen = HashSet::new();
+    let messages: Vec<String> =
+        faults.iter().map(|fault| fault.message.clone()).filter(|message| seen.insert(message.clone())).collect();
     let first = faults.drain(..).next()?;
     let message = match &messages[..] {
         [only] => only.clone(),

@@ -5,7 +5,7 @@ mod constraint;
 use std::fmt;
 
 use fbc::range::BlangRange;
-use fbc::version::Version;
+use fbc::work::Step;
 use serde_json::{Map, Value};
 
 use crate::facts::{Api, BundleFacts};
@@ -24,7 +24,7 @@ pub(crate) struct ParsedRequirement {
 #[derive(Debug)]
 pub(crate) enum Predicate {
     /// It is of the package, in a version of the range.
-    Package { name: String, range: String, versions: BlangRange },
+    Package { name: String, range: String, versions: BlangRange, comparators: usize },
     /// It provides the API.
     Api(Api<'static>),
     /// It has the label.
@@ -48,6 +48,33 @@ pub(crate) struct Fault {
     pub(crate) is_limit: bool,
 }
 
+/// Why a requirement is not read.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// It is malformed, or exceeds a limit of its own.
+    Fault(Fault),
+    /// The account refused more work.
+    Halted(Halt<'static>),
+}
+
+impl From<Fault> for Unreadable {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<String> for Unreadable {
+    fn from(message: String) -> Self {
+        Self::Fault(message.into())
+    }
+}
+
+impl From<Halt<'static>> for Unreadable {
+    fn from(halt: Halt<'static>) -> Self {
+        Self::Halted(halt)
+    }
+}
+
 impl From<String> for Fault {
     fn from(message: String) -> Self {
         Self { message, is_limit: false }
@@ -59,20 +86,20 @@ impl ParsedRequirement {
     ///
     /// # Errors
     /// With upstream's message, if the value is malformed.
-    pub(crate) fn read(type_name: &str, value: &[u8]) -> Result<Self, Fault> {
+    pub(crate) fn read(type_name: &str, value: &[u8], meter: &Meter<'_>) -> Result<Self, Unreadable> {
         let parsed = || serde_json::from_slice::<Value>(value).map_err(|error| error.to_string());
         let simple = |predicate| Self { predicate, failure_message: None };
         Ok(match type_name {
             "olm.gvk.required" => simple(Predicate::Api(read_api(&parsed()?)?)),
             "olm.package.required" => {
                 let [name, range] = fields(&parsed()?, PACKAGE)?;
-                simple(package(name, range)?)
+                simple(package(name, range, meter)?)
             }
             "olm.label.required" => {
                 let [label] = fields(&parsed()?, LABEL)?;
                 simple(Predicate::Label(label))
             }
-            _ => constraint::read(value)?,
+            _ => constraint::read(value, meter)?,
         })
     }
 }
@@ -136,29 +163,36 @@ fn json_type(value: &Value) -> &'static str {
 }
 
 /// A predicate of a package in a range.
-fn package(name: String, range: String) -> Result<Predicate, Fault> {
+fn package(name: String, range: String, meter: &Meter<'_>) -> Result<Predicate, Unreadable> {
+    meter.draw(Step::ParsedByte, range.len())?;
     let versions = BlangRange::parse(&range).map_err(|error| error.to_string())?;
-    Ok(Predicate::Package { name, range, versions })
+    Ok(Predicate::Package { name, range, comparators: versions.comparators(), versions })
 }
 
 impl Predicate {
     /// Returns whether a bundle with these properties meets the condition.
     pub(crate) fn holds(&self, facts: &BundleFacts<'_>, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
-        meter.draw(fbc::work::Step::Comparison, 1)?;
+        meter.draw(Step::Comparison, 1)?;
         Ok(match self {
-            Self::Package { name, versions, .. } => {
-                let is_in = |text: &&str| Version::parse(text).is_ok_and(|version| versions.contains(&version));
+            Self::Package { name, versions, comparators, .. } => {
+                meter.draw(Step::Posting, facts.packages.len())?;
                 facts.packages.iter().any(|package| package == name)
-                    && facts.versions.iter().any(|version| is_in(&&**version))
+                    && facts.has_version_in(versions, *comparators, meter)?
             }
-            Self::Api(api) => facts.apis.contains(api),
-            Self::Label(label) => facts.labels.contains(label),
+            Self::Api(api) => {
+                meter.draw(Step::Posting, facts.apis.len())?;
+                facts.apis.contains(api)
+            }
+            Self::Label(label) => {
+                meter.draw(Step::Posting, facts.labels.len())?;
+                facts.labels.contains(label)
+            }
             Self::All(all) => {
                 all.iter().try_fold(true, |met, one| Ok::<_, Halt<'static>>(met && one.holds(facts, meter)?))?
             }
             Self::Any(any) => any_holds(any, facts, meter)?,
             Self::Not(not) => !any_holds(not, facts, meter)?,
-            Self::Rule { rule, .. } => rule.holds(facts.values(meter)?, meter)?,
+            Self::Rule { rule, .. } => facts.meet(rule, meter)?,
         })
     }
 }

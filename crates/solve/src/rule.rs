@@ -2,19 +2,19 @@
 
 mod check;
 mod cost;
+mod input;
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
-use std::sync::Arc;
 
-use cel::objects::{Key, Map};
 use cel::parser::{Expression, Parser};
 use cel::{Context, ExecutionError, Value};
 use fbc::version::{Version, strict_version};
 
-use crate::facts::RawProperty;
-use crate::meter::{Halt, MAX_RULE_STEPS, Meter};
-use crate::requirement::Fault;
+use crate::meter::{Halt, Meter};
+use crate::requirement::{Fault, Unreadable};
+
+pub use input::MAX_RULE_VALUES;
+pub(crate) use input::RuleInput;
 
 /// Maximum size of a CEL rule, in bytes.
 pub const MAX_RULE_BYTES: usize = 4_096;
@@ -33,13 +33,8 @@ pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
 pub(crate) struct Rule {
     text: String,
     expression: Expression,
-}
-
-/// The variable `properties` of a rule.
-#[derive(Debug)]
-pub(crate) struct RuleInput {
-    properties: Value,
-    size: cost::Size,
+    /// Steps to estimate how many an evaluation takes.
+    bound_steps: u64,
 }
 
 thread_local! {
@@ -52,8 +47,8 @@ impl Rule {
     ///
     /// # Errors
     /// If it is too long, malformed, or not well-typed; the texts begin as upstream's do.
-    pub(crate) fn compile(text: &str) -> Result<Self, Fault> {
-        let limit = |message: String| Fault { message, is_limit: true };
+    pub(crate) fn compile(text: &str, meter: &Meter<'_>) -> Result<Self, Unreadable> {
+        let limit = |message: String| Unreadable::Fault(Fault { message, is_limit: true });
         if text.len() > MAX_RULE_BYTES {
             return Err(limit(format!("the CEL rule has more than {MAX_RULE_BYTES} bytes: shorten it")));
         }
@@ -61,18 +56,19 @@ impl Rule {
             let message = format!("the CEL rule has more than {MAX_RULE_OPERATORS} operators, dots and brackets");
             return Err(limit(format!("{message}: state it with fewer")));
         }
+        meter.compilation_steps(cost::parse_steps(text))?;
         let expression = Parser::new().parse(text).map_err(|errors| parse_error(text, &errors.to_string()))?;
         match check::check(&expression) {
             Ok(true) => {}
             Ok(false) => return Err("cel expressions must have type Bool".to_owned().into()),
             Err(reason) => return Err(format!("ERROR: <input>:1:1: {reason}\n | {text}\n | ^").into()),
         }
-        check_patterns(&expression)?;
+        check_patterns(&expression, meter)?;
         if cost::depth(&expression) > MAX_RULE_DEPTH {
             let message = format!("the CEL rule nests more than {MAX_RULE_DEPTH} macros: state it with fewer");
             return Err(limit(message));
         }
-        Ok(Self { text: text.to_owned(), expression })
+        Ok(Self { text: text.to_owned(), bound_steps: cost::bound_steps(&expression), expression })
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -84,13 +80,10 @@ impl Rule {
     /// # Errors
     /// If it could take more steps than are left.
     pub(crate) fn holds(&self, input: &RuleInput, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
-        let steps = cost::steps(&self.expression, input.size);
-        meter.rule_steps(steps.min(MAX_RULE_STEPS + 1))?;
-        let result = FUNCTIONS.with(|functions| {
-            let mut context = functions.get_or_init(functions_of_rules).new_inner_scope();
-            context.add_variable_from_value("properties", input.properties.clone());
-            context.resolve(&self.expression)
-        });
+        meter.compilation_steps(self.bound_steps)?;
+        meter.rule_steps(cost::steps(&self.expression, input.size()))?;
+        let result =
+            FUNCTIONS.with(|functions| evaluate(functions.get_or_init(functions_of_rules), &self.expression, input));
         Ok(matches!(result, Ok(Value::Bool(true))))
     }
 }
@@ -101,13 +94,26 @@ impl std::fmt::Debug for Rule {
     }
 }
 
+/// Evaluates an expression. Lists and maps are copied with everything in them where the expression binds them to a
+/// variable or puts them into others, which [`cost`] counts.
+fn evaluate<'f>(
+    functions: &'f Context<'f, 'f>,
+    expression: &Expression,
+    input: &'f RuleInput,
+) -> Result<Value, ExecutionError> {
+    let mut context = functions.new_inner_scope();
+    context.set_variable_resolver(input);
+    context.resolve(expression)
+}
+
 /// Refuses patterns that cannot be bounded; one that is malformed fails when it is looked for, as upstream.
-fn check_patterns(rule: &Expression) -> Result<(), Fault> {
-    let limit = |message: String| Err(Fault { message, is_limit: true });
+fn check_patterns(rule: &Expression, meter: &Meter<'_>) -> Result<(), Unreadable> {
+    let limit = |message: String| Err(Fault { message, is_limit: true }.into());
     for pattern in cost::patterns(rule) {
         let Some(pattern) = pattern else {
             return limit("the CEL rule matches a pattern that is not a literal: write it into the rule".to_owned());
         };
+        meter.compilation_steps(cost::pattern_steps(pattern))?;
         let built = regex::RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build();
         if let Err(regex::Error::CompiledTooBig(_)) = built {
             let message = format!("the pattern `{pattern}` of the CEL rule takes more than {MAX_PATTERN_BYTES} bytes");
@@ -157,54 +163,4 @@ fn semver_compare(one: Value, other: Value) -> Result<i64, ExecutionError> {
 
 fn unreadable(one: &str, other: &str) -> ExecutionError {
     ExecutionError::function_error("semver_compare", format!("unable to parse '{one}' or '{other}' to semver format"))
-}
-
-impl RuleInput {
-    /// Converts properties. A value that is not JSON counts as null.
-    pub(crate) fn new(properties: &[RawProperty<'_>]) -> Self {
-        let mut size = cost::Size { items: properties.len() as u64, largest: 0, weight: 1 };
-        let values = properties.iter().map(|property| {
-            let value = serde_json::from_slice(&property.value).unwrap_or(serde_json::Value::Null);
-            let weight = 1 + cost::Size::of_text(property.type_name.len()).weight + weight(&value);
-            size.largest = size.largest.max(weight);
-            size.weight += weight;
-            map([("type".to_owned(), text(property.type_name.to_string())), ("value".to_owned(), convert(value))])
-        });
-        let values = values.collect();
-        Self { properties: Value::List(Arc::new(values)), size }
-    }
-}
-
-/// Steps to look at all of a value, as [`cost::Size`] counts them.
-fn weight(value: &serde_json::Value) -> u64 {
-    let text = |text: &str| cost::Size::of_text(text.len()).weight;
-    match value {
-        serde_json::Value::String(string) => text(string),
-        serde_json::Value::Array(list) => 1 + list.iter().map(weight).sum::<u64>(),
-        serde_json::Value::Object(object) => {
-            1 + object.iter().map(|(key, value)| text(key) + weight(value)).sum::<u64>()
-        }
-        _ => 1,
-    }
-}
-
-/// Converts JSON as upstream does: every number is a double.
-fn convert(value: serde_json::Value) -> Value {
-    match value {
-        serde_json::Value::Null => Value::Null,
-        serde_json::Value::Bool(is_true) => Value::Bool(is_true),
-        serde_json::Value::Number(number) => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
-        serde_json::Value::String(string) => text(string),
-        serde_json::Value::Array(list) => Value::List(Arc::new(list.into_iter().map(convert).collect())),
-        serde_json::Value::Object(object) => map(object.into_iter().map(|(key, value)| (key, convert(value)))),
-    }
-}
-
-fn text(text: String) -> Value {
-    Value::String(Arc::new(text))
-}
-
-fn map(entries: impl IntoIterator<Item = (String, Value)>) -> Value {
-    let entries = entries.into_iter().map(|(key, value)| (Key::String(Arc::new(key)), value));
-    Value::Map(Map { map: Arc::new(entries.collect::<HashMap<_, _>>()) })
 }

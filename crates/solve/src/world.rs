@@ -14,7 +14,7 @@ use crate::channel_order::{ChainEntry, sort_channel};
 use crate::facts::{BundleFacts, RawProperty};
 use crate::meter::{Halt, Meter};
 use crate::request::{InstalledOperator, SolveRequest, SourceCatalog};
-use crate::requirement::{Fault, ParsedRequirement};
+use crate::requirement::{Fault, ParsedRequirement, Unreadable};
 
 pub(crate) use candidates::Pool;
 
@@ -58,11 +58,16 @@ pub(crate) struct World<'a> {
     /// Indexes of the catalogs in the namespaces of the request.
     looked_at: Vec<usize>,
     facts: HashMap<(usize, usize), Rc<BundleFacts<'a>>>,
-    /// By catalog, package and channel: the entries of a channel, and those that are in its order.
-    channels: HashMap<(usize, usize, &'a str), ChannelEntries>,
+    /// The entries of each channel, and those that are in its order.
+    channels: HashMap<ChannelKey<'a>, ChannelEntries>,
+    /// For each channel that OLM v1 looked at, its entries by name.
+    named: HashMap<ChannelKey<'a>, HashMap<&'a str, EntryId>>,
     requirement_ids: HashMap<RequirementKey<'a>, Result<usize, Fault>>,
     candidates: HashMap<(usize, Option<usize>), Ordered>,
 }
+
+/// Catalog, place of the package, and name of a channel.
+type ChannelKey<'a> = (usize, usize, &'a str);
 
 /// Type and value of the property that states a requirement.
 type RequirementKey<'a> = (Cow<'a, str>, Cow<'a, [u8]>);
@@ -80,6 +85,7 @@ impl<'a> World<'a> {
             looked_at: (0..catalogs.len()).filter(is_looked_at).collect(),
             facts: HashMap::new(),
             channels: HashMap::new(),
+            named: HashMap::new(),
             requirement_ids: HashMap::new(),
             candidates: HashMap::new(),
         };
@@ -122,17 +128,25 @@ impl<'a> World<'a> {
     }
 
     /// Reads a requirement, once for each value.
-    pub(crate) fn requirement(&mut self, property: &RawProperty<'a>) -> Result<usize, Fault> {
+    pub(crate) fn requirement(
+        &mut self,
+        property: &RawProperty<'a>,
+        meter: &Meter<'_>,
+    ) -> Result<Result<usize, Fault>, Halt<'static>> {
         let key = (property.type_name.clone(), property.value.clone());
         if let Some(known) = self.requirement_ids.get(&key) {
-            return known.clone();
+            return Ok(known.clone());
         }
-        let read = ParsedRequirement::read(&property.type_name, &property.value).map(|requirement| {
-            self.requirements.push(requirement);
-            self.requirements.len() - 1
-        });
+        let read = match ParsedRequirement::read(&property.type_name, &property.value, meter) {
+            Ok(requirement) => {
+                self.requirements.push(requirement);
+                Ok(self.requirements.len() - 1)
+            }
+            Err(Unreadable::Fault(fault)) => Err(fault),
+            Err(Unreadable::Halted(halt)) => return Err(halt),
+        };
         self.requirement_ids.insert(key, read.clone());
-        read
+        Ok(read)
     }
 
     /// Returns the entries of a channel that have a bundle, in catalog order, and those that are in its order.

@@ -123,7 +123,9 @@ fn solving_limits() -> Vec<(&'static str, String)> {
         ("rule operators", solve::MAX_RULE_OPERATORS.to_string()),
         ("rule depth", solve::MAX_RULE_DEPTH.to_string()),
         ("pattern", solve::MAX_PATTERN_BYTES.to_string()),
+        ("rule evaluation", solve::MAX_EVALUATION_STEPS.to_string()),
         ("rule steps", solve::MAX_RULE_STEPS.to_string()),
+        ("rule values", solve::MAX_RULE_VALUES.to_string()),
         ("passed over", solve::MAX_PASSED_OVER.to_string()),
     ]
 }

@@ -61,6 +61,18 @@ impl BlangRange {
         self.groups.iter().any(|group| group.iter().all(|comparator| comparator.admits(version)))
     }
 
+    /// Returns the number of versions that a version is compared with at most: a wildcard may stand for two.
+    ///
+    /// ```
+    /// use fbc::range::BlangRange;
+    ///
+    /// assert_eq!(BlangRange::parse(">=1.0.0 <2.0.0 || 3.1.x")?.comparators(), 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn comparators(&self) -> usize {
+        self.groups.iter().map(Vec::len).sum()
+    }
+
     /// Returns the index ranges of the versions in the range, ascending and not adjacent.
     ///
     /// The versions must be sorted highest first. Each comparator takes time logarithmic in their number.

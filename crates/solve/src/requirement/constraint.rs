@@ -4,8 +4,9 @@ use fbc::catalog::MAX_CONSTRAINT_BYTES;
 use fbc::go_quote;
 use serde_json::{Map, Value};
 
-use super::{Fault, ParsedRequirement, Predicate, get, json_type, package};
+use super::{Fault, ParsedRequirement, Predicate, Unreadable, get, json_type, package};
 use crate::facts::Api;
+use crate::meter::Meter;
 use crate::rule::Rule;
 
 /// Kinds of a constraint, in the order in which the first that is set counts.
@@ -15,19 +16,20 @@ const KINDS: [&str; 6] = ["gvk", "package", "all", "any", "not", "cel"];
 ///
 /// # Errors
 /// With upstream's message.
-pub(super) fn read(value: &[u8]) -> Result<ParsedRequirement, Fault> {
+pub(super) fn read(value: &[u8], meter: &Meter<'_>) -> Result<ParsedRequirement, Unreadable> {
     let parse = |reason: String| Fault::from(format!("parse olm.constraint: {reason}"));
     if value.len() > MAX_CONSTRAINT_BYTES {
         let reason = format!("olm.constraint value is greater than max constraint size {MAX_CONSTRAINT_BYTES} bytes");
-        return Err(parse(reason));
+        return Err(parse(reason).into());
     }
     let value: Value = serde_json::from_slice(value).map_err(|error| parse(error.to_string()))?;
     check(&value, "").map_err(parse)?;
-    let convert = |Fault { message, is_limit }| Fault {
-        message: format!("convert olm.constraint to resolver predicate: {message}"),
-        is_limit,
-    };
-    let predicate = predicate(&value).map_err(convert)?;
+    let predicate = predicate(&value, meter).map_err(|error| match error {
+        Unreadable::Fault(Fault { message, is_limit }) => {
+            Fault { message: format!("convert olm.constraint to resolver predicate: {message}"), is_limit }.into()
+        }
+        halted @ Unreadable::Halted(_) => halted,
+    })?;
     let message = value.as_object().and_then(|object| text(object, "failureMessage"));
     Ok(ParsedRequirement { predicate, failure_message: message.filter(|message| !message.is_empty()) })
 }
@@ -113,7 +115,7 @@ fn join(path: &str, name: &str) -> String {
 }
 
 /// Reads a checked constraint: the first of its [`KINDS`] that is set.
-fn predicate(value: &Value) -> Result<Predicate, Fault> {
+fn predicate(value: &Value, meter: &Meter<'_>) -> Result<Predicate, Unreadable> {
     let empty = Map::new();
     let object = value.as_object().unwrap_or(&empty);
     let set = |kind: &&str| get(object, kind).is_some_and(|value| !value.is_null());
@@ -122,7 +124,7 @@ fn predicate(value: &Value) -> Result<Predicate, Fault> {
     let field = |name| text(body, name).unwrap_or_default();
     let list = || {
         let list = get(body, "constraints").and_then(Value::as_array);
-        list.into_iter().flatten().map(predicate).collect::<Result<Vec<_>, _>>()
+        list.into_iter().flatten().map(|one| predicate(one, meter)).collect::<Result<Vec<_>, _>>()
     };
     Ok(match kind {
         "gvk" => Predicate::Api(Api {
@@ -130,12 +132,12 @@ fn predicate(value: &Value) -> Result<Predicate, Fault> {
             version: field("version").into(),
             kind: field("kind").into(),
         }),
-        "package" => package(field("packageName"), field("versionRange"))?,
+        "package" => package(field("packageName"), field("versionRange"), meter)?,
         "all" => Predicate::All(list()?),
         "any" => Predicate::Any(list()?),
         "not" => Predicate::Not(list()?),
         _ => {
-            let rule = Box::new(Rule::compile(&field("rule"))?);
+            let rule = Box::new(Rule::compile(&field("rule"), meter)?);
             Predicate::Rule { rule, message: text(object, "failureMessage").unwrap_or_default() }
         }
     })

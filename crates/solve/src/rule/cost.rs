@@ -1,12 +1,16 @@
 //! Bounds what evaluating a CEL rule costs: nothing interrupts an evaluation, so it is estimated before.
+//!
+//! The interpreter copies values with everything in them: an item that a macro binds to its variable, the parts of lists
+//! and maps that a rule writes, and what `+` joins. A step is at most one value that is looked at or copied, so that steps
+//! bound memory too.
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
-/// Steps to compile a pattern, which each look-up does.
-const PATTERN_STEPS: u64 = 1_000;
-
 /// Steps to look for a pattern of [`super::MAX_PATTERN_BYTES`] in a block of text.
 const PATTERN_BLOCK_STEPS: u64 = 2_500;
+
+/// Number of parts of a rule whose bounds are found in the time of one step.
+const BOUNDS_OF_STEP: u64 = 4;
 
 /// Number of bytes of a text that are looked at in one step.
 pub(super) const BLOCK_BYTES: u64 = 256;
@@ -18,7 +22,8 @@ pub(super) struct Size {
     pub(super) items: u64,
     /// Weight of the largest one.
     pub(super) largest: u64,
-    /// Steps to look at all of it: one for each value in it, whatever its depth, and for each block of its texts.
+    /// Steps to look at all of it, or to copy it: one for each value in it, whatever its depth, and for each block of its
+    /// texts.
     pub(super) weight: u64,
 }
 
@@ -54,9 +59,68 @@ pub(super) fn patterns(rule: &IdedExpr) -> Vec<Option<&str>> {
     found
 }
 
+/// Returns the steps that parsing a rule takes: its parser takes longer for each byte of a longer rule.
+pub(super) fn parse_steps(rule: &str) -> u64 {
+    let bytes = rule.len() as u64;
+    bytes * (6 + bytes / 150)
+}
+
+/// Returns the steps that [`steps`] takes itself.
+pub(super) fn bound_steps(rule: &IdedExpr) -> u64 {
+    bounded_parts(rule).div_ceil(BOUNDS_OF_STEP)
+}
+
+/// Number of calls of [`bound`]: of what a macro repeats it is called twice.
+fn bounded_parts(rule: &IdedExpr) -> u64 {
+    let repeated = match &rule.expr {
+        Expr::Comprehension(body) => bounded_parts(&body.loop_step),
+        _ => 0,
+    };
+    children(rule).into_iter().map(bounded_parts).sum::<u64>() + repeated + 1
+}
+
 /// Returns an upper bound of the steps, by the size of the properties.
 pub(super) fn steps(rule: &IdedExpr, properties: Size) -> u64 {
     bound(rule, &mut vec![("properties", properties)]).steps
+}
+
+/// Returns the steps that compiling a pattern takes, which each look-up does.
+pub(super) fn pattern_steps(pattern: &str) -> u64 {
+    let of_byte = if folds_ranges(pattern) { 6_000 } else { 20 };
+    let once = if has_escapes(pattern) || dots(pattern) > 0 { 1_000 } else { 200 };
+    once + of_byte * pattern.len() as u64
+}
+
+/// Returns the steps that looking for a pattern in a block of text takes, by the states that it is compiled to.
+fn pattern_block_steps(pattern: &str) -> u64 {
+    if has_escapes(pattern) || pattern.contains('{') {
+        return PATTERN_BLOCK_STEPS;
+    }
+    PATTERN_BLOCK_STEPS.min(20 * (1 + pattern.len() as u64) + 200 * dots(pattern))
+}
+
+/// Whether a pattern may have classes with parts all over Unicode, such as `\w` and `\pL`.
+fn has_escapes(pattern: &str) -> bool {
+    let mut bytes = pattern.bytes();
+    !pattern.is_ascii()
+        || std::iter::from_fn(|| bytes.find(|&byte| byte == b'\\').map(|_| bytes.next()))
+            .any(|escaped| escaped.is_none_or(|byte| byte.is_ascii_alphanumeric()))
+}
+
+/// Number of classes of all characters but few: `.` and `[^x]`.
+fn dots(pattern: &str) -> u64 {
+    (pattern.matches('.').count() - pattern.matches("\\.").count() + pattern.matches("[^").count()) as u64
+}
+
+/// Whether a pattern may look for the other case of each character of a large class, such as `(?i)[^\D]`, which takes
+/// milliseconds for each.
+fn folds_ranges(pattern: &str) -> bool {
+    let is_flag = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'-';
+    let ignores_case =
+        pattern.split('?').skip(1).any(|flags| flags.bytes().take_while(is_flag).any(|flag| flag == b'i'));
+    let has = |texts: &[&str]| texts.iter().any(|text| pattern.contains(text));
+    let has_sets = has(&["&&", "--", "~~"]) || !pattern.is_ascii() || pattern.contains('\\');
+    ignores_case && (has(&["\\p", "\\P"]) || pattern.contains('[') && has_sets)
 }
 
 impl Size {
@@ -111,12 +175,29 @@ fn bound<'e>(expr: &'e IdedExpr, scope: &mut Scope<'e>) -> Bound {
             let variable = scope.iter().rfind(|(variable, _)| variable == name);
             (1, variable.map_or(Size::of_any(1), |(_, size)| *size))
         }
-        Expr::Call(call) => (call_steps(&call.func_name, &sizes), call_size(&call.func_name, &sizes)),
+        Expr::Call(call) => {
+            if let ("matches", Some(Expr::Literal(LiteralValue::String(pattern)))) =
+                (&*call.func_name, call.args.last().map(|pattern| &pattern.expr))
+            {
+                let own = pattern_steps(pattern.inner()) + sizes[0].weight * pattern_block_steps(pattern.inner());
+                return Bound { steps: steps.saturating_add(own), size: Size::of_any(1) };
+            }
+            // What a macro appends to its result is all that is copied.
+            let is_append = call.func_name == "_+_" && is_result(&call.args[0]);
+            let copied = &sizes[usize::from(is_append)..];
+            (call_steps(&call.func_name, copied), call_size(&call.func_name, &sizes))
+        }
         Expr::Select(_) => (1, Size::of_any(sizes[0].weight)),
         Expr::Literal(literal) => (1, literal_size(literal)),
-        _ => (1 + sizes.len() as u64, Size::of_items(&sizes)),
+        // What it is made of is copied into it.
+        _ => (Size::of_items(&sizes).weight, Size::of_items(&sizes)),
     };
     Bound { steps: steps.saturating_add(own), size }
+}
+
+/// Whether an expression is the result of a macro so far: no rule can write its name.
+fn is_result(expr: &IdedExpr) -> bool {
+    matches!(&expr.expr, Expr::Ident(name) if name.starts_with('@'))
 }
 
 /// Bounds a macro, whose result grows by the same with each item.
@@ -138,7 +219,8 @@ fn bound_macro<'e>(expr: &'e IdedExpr, scope: &mut Scope<'e>) -> Bound {
     };
     let [step, condition, result] = [&body.loop_step, &body.loop_cond, &body.result].map(|part| bound(part, scope));
     scope.truncate(depth);
-    let each = step.steps.saturating_add(condition.steps);
+    let copied_item = range.size.largest.saturating_add(1);
+    let each = [step.steps, condition.steps, copied_item].into_iter().fold(0, u64::saturating_add);
     let once = [range.steps, initial.steps, result.steps].into_iter().fold(0, u64::saturating_add);
     Bound { steps: range.size.items.saturating_mul(each).saturating_add(once), size: result.size }
 }
@@ -150,13 +232,6 @@ fn call_steps(name: &str, sizes: &[Size]) -> u64 {
         "_&&_" | "_||_" | "!_" | "_?_:_" => 0,
         "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_" => weights.min().unwrap_or(0),
         "@in" => weights.max().unwrap_or(0),
-        "_[_]" => sizes.last().map_or(0, |key| key.weight),
-        // What is copied are the items, not what they share.
-        "_+_" => sizes.iter().map(|size| size.items).fold(0, u64::saturating_add) / 16,
-        "matches" => {
-            let blocks = sizes.first().map_or(0, |text| text.weight);
-            PATTERN_STEPS.saturating_add(blocks.saturating_mul(PATTERN_BLOCK_STEPS))
-        }
         _ => weights.fold(0, u64::saturating_add),
     };
     look.saturating_add(1)

@@ -1,8 +1,9 @@
 //! Which entries can serve a subscription or meet a requirement, in OLM v0's order of preference.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
-use fbc::catalog::{ApiFilter, Bundle, BundleFilter, Catalog, Channel};
+use fbc::catalog::{ApiFilter, Bundle, BundleFilter, Catalog, Channel, ChannelEntry};
 use fbc::range::BlangRange;
 use fbc::version::Version;
 use fbc::work::{Step, sort_steps};
@@ -20,6 +21,8 @@ pub(crate) enum Pool {
     Nothing(String),
     /// A channel cannot be ordered: upstream's message.
     Unordered(String),
+    /// What is wanted is malformed, by the rules of OLM v1.
+    Invalid(String),
 }
 
 impl<'a> World<'a> {
@@ -55,7 +58,7 @@ impl<'a> World<'a> {
             return Ok(Pool::Nothing(nothing_found(subscription, stage)));
         }
         if let Some(installed) = installed {
-            pool.retain(|&id| self.upgrades(id, installed));
+            pool = self.upgrades_of(installed, &pool, meter)?;
         }
         Ok(Pool::Entries(pool))
     }
@@ -76,7 +79,7 @@ impl<'a> World<'a> {
         let mut own = entries.to_vec();
         own.retain(|&id| {
             let stated = &self.entries[id].facts;
-            stated.package().is_none() || stated.stated_packages().any(|name| *name == subscription.package)
+            stated.package().is_none() || stated.stated_packages().iter().any(|name| *name == subscription.package)
         });
         if own.is_empty() {
             return Ok((1, Ok(own)));
@@ -91,17 +94,26 @@ impl<'a> World<'a> {
         Ok((FOUND, sorted))
     }
 
-    /// Whether an entry can be upgraded to from an installed operator.
-    fn upgrades(&self, id: EntryId, installed: EntryId) -> bool {
-        let (Source::Catalog { entry, .. }, Source::Installed { operator, .. }) =
-            (self.entries[id].source, self.entries[installed].source)
-        else {
-            return false;
-        };
-        let range = entry.skip_range().and_then(|range| BlangRange::parse(range).ok());
+    /// Returns those of the entries that an installed operator can be upgraded to.
+    fn upgrades_of(
+        &self,
+        installed: EntryId,
+        pool: &[EntryId],
+        meter: &Meter<'_>,
+    ) -> Result<Vec<EntryId>, Halt<'static>> {
+        let Source::Installed { operator, .. } = self.entries[installed].source else { return Ok(Vec::new()) };
+        meter.draw(Step::ParsedByte, operator.version.len())?;
         let version = Version::parse(&operator.version).ok();
-        let in_range = range.zip(version).is_some_and(|(range, version)| range.contains(&version));
-        in_range || entry.replaces() == Some(&operator.name) || entry.skips().any(|name| name == operator.name)
+        let mut upgrades = Vec::new();
+        for &id in pool {
+            let Source::Catalog { entry, .. } = self.entries[id].source else { continue };
+            meter.draw(Step::Edge, 1 + entry.skips().len())?;
+            let replaces = entry.replaces() == Some(&operator.name);
+            if replaces || entry.skips().any(|name| name == operator.name) || is_skipped(entry, version, meter)? {
+                upgrades.push(id);
+            }
+        }
+        Ok(upgrades)
     }
 
     /// Returns the entries that can meet a requirement, those of the catalog `own` before others.
@@ -136,16 +148,15 @@ impl<'a> World<'a> {
 
     /// Installed operators of equal package and subscription count once: upstream takes only one of them.
     fn installed_candidates(&self, requirement: usize, meter: &Meter<'_>) -> Result<Vec<EntryId>, Halt<'static>> {
-        let mut sources = Vec::new();
+        let mut sources = HashSet::new();
         let mut found = self.meeting(requirement, &self.installed, meter)?;
         found.retain(|&id| {
             let Source::Installed { subscription, .. } = self.entries[id].source else { return false };
-            let source = (self.entries[id].facts.package().cloned(), subscription);
-            let is_new = !sources.contains(&source);
-            sources.push(source);
-            is_new
+            sources.insert((self.entries[id].facts.package(), subscription))
         });
-        found.sort_by_key(|&id| (self.entries[id].facts.package().cloned(), self.entries[id].name));
+        meter.draw(Step::SortStep, sort_steps(found.len()))?;
+        let key = |id: EntryId| (self.entries[id].facts.package(), self.entries[id].name);
+        found.sort_by(|&one, &other| key(one).cmp(&key(other)));
         Ok(found)
     }
 
@@ -171,7 +182,7 @@ impl<'a> World<'a> {
         let mut channels: Vec<Channel<'a>> = Vec::new();
         for bundle in self.bundles_meeting(requirement, at, meter)? {
             meter.draw(Step::Edge, bundle.channel_entries().len())?;
-            channels.extend(bundle.channel_entries().map(fbc::catalog::ChannelEntry::channel));
+            channels.extend(bundle.channel_entries().map(ChannelEntry::channel));
         }
         meter.draw(Step::SortStep, sort_steps(channels.len()))?;
         channels.sort_by_key(|channel| (!channel.is_default(), channel.package().place(), channel.name()));
@@ -229,16 +240,24 @@ fn nothing_found(subscription: &Subscription, stage: usize) -> String {
     }
 }
 
+/// Whether a version is in the `skipRange` of an entry.
+fn is_skipped(entry: ChannelEntry<'_>, version: Option<Version<'_>>, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
+    let Some((range, version)) = entry.skip_range().zip(version) else { return Ok(false) };
+    meter.draw(Step::ParsedByte, range.len())?;
+    let Ok(range) = BlangRange::parse(range) else { return Ok(false) };
+    meter.draw(Step::Comparison, range.comparators())?;
+    Ok(range.contains(&version))
+}
+
 /// Returns places of bundles of a catalog that may meet a predicate: all that do, and perhaps others.
 fn places(predicate: &Predicate, catalog: &Catalog, meter: &Meter<'_>) -> Result<Vec<u32>, Halt<'static>> {
     Ok(match predicate {
         Predicate::Package { name, .. } => {
             let package = catalog.package(name);
-            package
-                .into_iter()
-                .flat_map(fbc::catalog::Package::bundle_places)
-                .filter_map(|at| at.try_into().ok())
-                .collect()
+            let places = package.into_iter().flat_map(fbc::catalog::Package::bundle_places);
+            let places: Vec<u32> = places.filter_map(|at| at.try_into().ok()).collect();
+            meter.draw(Step::Posting, places.len() + 1)?;
+            places
         }
         Predicate::Api(api) => {
             let api = ApiFilter { group: &api.group, version: Some(&api.version), kind: &api.kind };
@@ -252,22 +271,45 @@ fn places(predicate: &Predicate, catalog: &Catalog, meter: &Meter<'_>) -> Result
             let is_narrow = |one: &&Predicate| matches!(one, Predicate::Package { .. } | Predicate::Api(_));
             match all.iter().find(is_narrow) {
                 Some(narrow) => places(narrow, catalog, meter)?,
-                None => every_place(catalog),
+                None => every_place(catalog, meter)?,
             }
         }
+        Predicate::Any(any) if any.iter().any(is_met_anywhere) => every_place(catalog, meter)?,
         Predicate::Any(any) => {
             let mut found = Vec::new();
             for one in any {
                 found.extend(places(one, catalog, meter)?);
+                // Alternatives can name the same bundles again and again.
+                if found.len() > 2 * catalog.bundles().len() {
+                    sort_places(&mut found, meter)?;
+                }
             }
-            found.sort_unstable();
-            found.dedup();
+            sort_places(&mut found, meter)?;
             found
         }
-        Predicate::Not(_) | Predicate::Rule { .. } => every_place(catalog),
+        Predicate::Not(_) | Predicate::Rule { .. } => every_place(catalog, meter)?,
     })
 }
 
-fn every_place(catalog: &Catalog) -> Vec<u32> {
-    (0..catalog.bundles().len()).filter_map(|at| at.try_into().ok()).collect()
+/// Whether bundles all over a catalog may meet a predicate.
+fn is_met_anywhere(predicate: &Predicate) -> bool {
+    match predicate {
+        Predicate::Package { .. } | Predicate::Api(_) | Predicate::Label(_) => false,
+        Predicate::All(all) => !all.iter().any(|one| matches!(one, Predicate::Package { .. } | Predicate::Api(_))),
+        Predicate::Any(any) => any.iter().any(is_met_anywhere),
+        Predicate::Not(_) | Predicate::Rule { .. } => true,
+    }
+}
+
+/// Sorts places, and leaves each once.
+fn sort_places(places: &mut Vec<u32>, meter: &Meter<'_>) -> Result<(), Halt<'static>> {
+    meter.draw(Step::SortStep, sort_steps(places.len()))?;
+    places.sort_unstable();
+    places.dedup();
+    Ok(())
+}
+
+fn every_place(catalog: &Catalog, meter: &Meter<'_>) -> Result<Vec<u32>, Halt<'static>> {
+    meter.draw(Step::Posting, catalog.bundles().len())?;
+    Ok((0..catalog.bundles().len()).filter_map(|at| at.try_into().ok()).collect())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fbc::catalog::{Bundle, ChannelEntry};
-use fbc::resolve::{InstalledBundle, Offer, Rejection, ResolutionRequest, resolve};
+use fbc::resolve::{FailureCode, InstalledBundle, Offer, Rejection, ResolutionRequest, resolve};
 use fbc::selector::Selector;
 use fbc::work::{Step, sort_steps};
 
@@ -24,7 +24,7 @@ impl<'a> World<'a> {
     ) -> Result<Pool, Halt<'static>> {
         let selector = match Some(&*wanted.selector).filter(|text| !text.is_empty()).map(Selector::parse).transpose() {
             Ok(selector) => selector,
-            Err(error) => return Ok(Pool::Nothing(error.to_string())),
+            Err(error) => return Ok(Pool::Invalid(error.to_string())),
         };
         let mut catalogs = self.by_preference(None);
         catalogs.retain(|&at| wanted.is_from(self.catalogs[at]));
@@ -40,6 +40,7 @@ impl<'a> World<'a> {
         };
         let (offer, bundle) = match resolve(&request, &offers, meter.work())? {
             Ok(resolution) => (resolution.offer, resolution.bundle),
+            Err(failure) if failure.code == FailureCode::InvalidRequest => return Ok(Pool::Invalid(failure.message)),
             // The controller refuses what has dependencies; which ones, is what is asked for here.
             Err(failure) => {
                 let is_picked = |rejection| rejection == Some(Rejection::HasDependencies);
@@ -102,9 +103,18 @@ impl<'a> World<'a> {
         meter: &Meter<'_>,
     ) -> Result<Option<EntryId>, Halt<'static>> {
         let is_wanted = |entry: &ChannelEntry<'_>| channels.is_empty() || channels.contains(&entry.channel().name());
+        meter.draw(Step::Edge, bundle.channel_entries().len().saturating_mul(channels.len().max(1)))?;
         let entries = bundle.channel_entries().filter(is_wanted);
         let Some(place) = entries.min_by_key(|entry| !entry.channel().is_default()) else { return Ok(None) };
-        let (ids, _) = self.channel(at, place.channel(), meter)?;
-        Ok(ids.iter().copied().find(|&id| self.entries[id].name == bundle.name()))
+        let channel = place.channel();
+        let (ids, _) = self.channel(at, channel, meter)?;
+        let key = (at, channel.package().place(), channel.name());
+        if !self.named.contains_key(&key) {
+            meter.draw(Step::Edge, ids.len())?;
+            // Where a channel names a bundle twice, its first entry counts.
+            let named = ids.iter().rev().map(|&id| (self.entries[id].name, id)).collect();
+            self.named.insert(key, named);
+        }
+        Ok(self.named[&key].get(bundle.name()).copied())
     }
 }

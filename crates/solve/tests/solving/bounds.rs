@@ -1,6 +1,7 @@
 //! Hostile worlds end with a refusal.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use fbc::Catalog;
 use fbc::work::Work;
@@ -10,8 +11,26 @@ use solve::{
 };
 use testing::fixture::{catalog, catalog_of};
 
+/// Most CPU time that work on some ten thousand items may take, in a build without optimization.
+const MOST_CPU: Duration = Duration::from_millis(2_500);
+
+/// Does some work, which must not take longer than that.
+pub(crate) fn in_little_time<R>(work: impl FnOnce() -> R) -> R {
+    let before = cpu();
+    let result = work();
+    let taken = cpu().saturating_sub(before);
+    assert!(taken < MOST_CPU, "it took {taken:?} of CPU time");
+    result
+}
+
+/// CPU time of this thread.
+fn cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.try_into().unwrap(), time.tv_nsec.try_into().unwrap())
+}
+
 /// A request for packages of the catalog `main`, any channel.
-fn wanted(packages: &[&str]) -> SolveRequest {
+pub(crate) fn wanted(packages: &[&str]) -> SolveRequest {
     let subscriptions: Vec<_> = packages
         .iter()
         .map(|name| serde_json::json!({"name": name, "package": name, "catalog": "main", "catalogNamespace": "olm"}))
@@ -19,7 +38,7 @@ fn wanted(packages: &[&str]) -> SolveRequest {
     serde_json::from_value(serde_json::json!({"namespaces": ["olm"], "subscriptions": subscriptions})).unwrap()
 }
 
-fn with_outcome<R>(
+pub(crate) fn with_outcome<R>(
     catalog: &Catalog,
     request: &SolveRequest,
     budget: u64,
@@ -30,7 +49,7 @@ fn with_outcome<R>(
 }
 
 /// The code and the message of a refusal.
-fn refusal(catalog: &Catalog, request: &SolveRequest, budget: u64) -> (RefusalCode, String) {
+pub(crate) fn refusal(catalog: &Catalog, request: &SolveRequest, budget: u64) -> (RefusalCode, String) {
     with_outcome(catalog, request, budget, |outcome| match outcome {
         SolveOutcome::Refusal(refusal) => (refusal.code, refusal.message),
         SolveOutcome::Solution(solution) => panic!("{solution:?}"),
@@ -39,7 +58,7 @@ fn refusal(catalog: &Catalog, request: &SolveRequest, budget: u64) -> (RefusalCo
 }
 
 /// A catalog with a package `pear` whose bundle has a constraint, and one other package.
-fn constrained(constraint: &serde_json::Value) -> Catalog {
+pub(crate) fn constrained(constraint: &serde_json::Value) -> Catalog {
     let mut lines = String::new();
     for (package, properties) in
         [("pear", serde_json::json!([{"type": "olm.constraint", "value": constraint}])), ("fig", serde_json::json!([]))]
@@ -60,7 +79,7 @@ fn constrained(constraint: &serde_json::Value) -> Catalog {
     catalog_of(&lines)
 }
 
-fn rule(text: &str) -> serde_json::Value {
+pub(crate) fn rule(text: &str) -> serde_json::Value {
     serde_json::json!({"failureMessage": "no", "cel": {"rule": text}})
 }
 
@@ -118,53 +137,6 @@ fn a_rule_that_multiplies_texts_is_refused_before_it_is_evaluated() {
     let text = format!("[{list}].map(a, [{list}].map(b, [{list}].map(c, 'y'))).size() == 0");
     let (code, message) = refusal(&constrained(&rule(&text)), &wanted(&["pear"]), u64::MAX);
     assert_eq!((code, message.contains("steps of CEL rules")), (RefusalCode::Limit, true), "{message}");
-}
-
-/// A catalog whose package `pear` has a rule over its own large properties, which `fig` has too.
-fn with_large_properties(rule_text: &str, value: &serde_json::Value) -> Catalog {
-    let lines: String = ["pear", "fig"]
-        .map(|package| {
-            let name = format!("{package}.v1.0.0");
-            let mut properties =
-                vec![serde_json::json!({"type": "olm.package", "value": {"packageName": package, "version": "1.0.0"}})];
-            properties.extend((0..20).map(|at| serde_json::json!({"type": format!("large.{at}"), "value": value})));
-            if package == "pear" {
-                properties.push(serde_json::json!({"type": "olm.constraint", "value": rule(rule_text)}));
-            }
-            [
-                serde_json::json!({"schema": "olm.package", "name": package, "defaultChannel": "stable"}),
-                serde_json::json!({"schema": "olm.channel", "package": package, "name": "stable",
-                    "entries": [{"name": name}]}),
-                serde_json::json!({"schema": "olm.bundle", "package": package, "name": name,
-                    "image": "registry.test/image", "properties": properties}),
-            ]
-            .map(|blob| format!("{blob}\n"))
-            .concat()
-        })
-        .concat();
-    catalog_of(&lines)
-}
-
-#[test]
-fn rules_that_look_at_large_values_again_and_again_are_refused_before_they_are_evaluated() {
-    let list = serde_json::json!(vec![1; 16_000]);
-    let text = serde_json::json!("x".repeat(32_000));
-    for (rule_text, value) in [
-        ("properties.all(a, properties.all(b, a.value == b.value))", &list),
-        ("properties.all(a, properties.all(b, properties.all(c, !(a.value < b.value))))", &text),
-        ("properties.all(a, properties.all(b, !(a.type in b.value)))", &list),
-        ("properties.exists(a, a.value.map(x, x).size() == 0)", &list),
-        ("[properties, properties].map(a, a.map(b, b.value + b.value)) == [properties.map(c, c.value)]", &list),
-        ("properties.all(a, properties.all(b, properties.all(c, !a.value.contains(string(b.value)))))", &text),
-        ("properties.all(a, !a.value.matches('(x+x+)+y'))", &text),
-    ] {
-        let (code, message) = refusal(&with_large_properties(rule_text, value), &wanted(&["pear"]), 50_000_000);
-        assert_eq!(code, RefusalCode::Limit, "{rule_text}: {message}");
-    }
-    let small = "properties.exists(a, a.value == 'certified' || 'x' in a.value || a.type.matches('^large'))";
-    with_outcome(&with_large_properties(small, &serde_json::json!(["x"])), &wanted(&["pear"]), u64::MAX, |outcome| {
-        assert!(matches!(outcome, SolveOutcome::Solution(_)));
-    });
 }
 
 #[test]
@@ -236,4 +208,90 @@ fn a_request_may_name_so_many_packages_and_no_more() {
     assert_eq!(refusal(&fig, &wanted(&names), u64::MAX).0, RefusalCode::Limit);
     assert_eq!(refusal(&fig, &SolveRequest::default(), u64::MAX).0, RefusalCode::InvalidRequest);
     assert_eq!(refusal(&fig, &wanted(&["fig", "fig"]), u64::MAX).0, RefusalCode::InvalidRequest);
+}
+
+#[test]
+fn a_version_is_compared_with_each_constraint_of_a_range_and_that_is_paid() {
+    let ranges = |count: usize| {
+        let range: Vec<_> = (0..count).map(|at| format!("!=2.{at}.0")).collect();
+        catalog(&format!(
+            "package pear default=stable\nchannel stable: v1.0.0\nbundle v1.0.0 needs=\"fig@{}\"\n\
+             package fig default=stable\nchannel stable: {}",
+            range.join(" "),
+            (0..1_000).map(|at| format!("v1.{at}.0")).collect::<Vec<_>>().join(" <- "),
+        ))
+    };
+    with_outcome(&ranges(10), &wanted(&["pear"]), 50_000_000, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Solution(_)), "{outcome:?}");
+    });
+    let (code, message) = refusal(&ranges(1_000), &wanted(&["pear"]), 50_000_000);
+    assert_eq!((code, message.contains("more work than its budget")), (RefusalCode::Limit, true), "{message}");
+}
+
+#[test]
+fn reading_the_skip_ranges_of_upgrades_is_paid() {
+    let skipping = |count: usize| {
+        let range = (0..count).map(|at| format!("!=2.{at}.0")).collect::<Vec<_>>().join(" ");
+        let entries: Vec<_> = (0..200).map(|at| format!("v1.{at}.0 range=\"{range}\"")).collect();
+        catalog(&format!("package fig default=stable\nchannel stable: {}", entries.join(" <- ")))
+    };
+    let request: SolveRequest = serde_json::from_value(serde_json::json!({
+        "namespaces": ["olm"],
+        "subscriptions": [{"name": "fig", "package": "fig", "installedCSV": "fig.v1.0.0"}],
+        "installed": [{"name": "fig.v1.0.0", "version": "1.0.0"}],
+    }))
+    .unwrap();
+    with_outcome(&skipping(2), &request, 50_000_000, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Solution(_)), "{outcome:?}");
+    });
+    let (code, message) = refusal(&skipping(2_000), &request, 50_000_000);
+    assert_eq!((code, message.contains("more work than its budget")), (RefusalCode::Limit, true), "{message}");
+}
+
+#[test]
+fn fifty_thousand_malformed_requirements_take_no_time_of_their_square() {
+    let mut lines = String::from("package fig default=stable\nchannel stable: ");
+    let names: Vec<_> = (0..50_000).map(|at| format!("v1.{at}.0")).collect();
+    lines.push_str(&names.join(" <- "));
+    for name in &names {
+        write!(lines, "\nbundle {name} needs=pear@{name}x").unwrap();
+    }
+    let world = catalog(&lines);
+    let (code, message) = in_little_time(|| refusal(&world, &wanted(&["fig"]), u64::MAX));
+    assert_eq!((code, message.matches(", ").count()), (RefusalCode::BadRequirement, names.len() - 1));
+}
+
+#[test]
+fn alternatives_that_any_bundle_may_meet_are_looked_for_once() {
+    let alternatives = vec![serde_json::json!({"all": {}}); 11_000];
+    let constraint = serde_json::json!({"failureMessage": "no", "any": {"constraints": alternatives}});
+    let pear = serde_json::json!({"schema": "olm.bundle", "package": "pear", "name": "pear.v1.0.0", "image": "i",
+        "properties": [{"type": "olm.constraint", "value": constraint}]});
+    let names: Vec<_> = (0..5_000).map(|at| format!("v1.{at}.0")).collect();
+    let world = catalog(&format!(
+        "package pear default=stable\nchannel stable: v1.0.0?\n{pear}\npackage fig default=stable\nchannel stable: {}",
+        names.join(" <- ")
+    ));
+    let is_solved = |outcome: SolveOutcome<'_>| matches!(outcome, SolveOutcome::Solution(_));
+    assert!(in_little_time(|| with_outcome(&world, &wanted(&["pear"]), u64::MAX, is_solved)));
+}
+
+#[test]
+fn looking_for_requirements_among_properties_is_paid_for_each_channel_of_a_bundle() {
+    let channels = |count: usize| {
+        let mut lines = String::from("package fig default=c0\n");
+        for at in 0..count {
+            writeln!(lines, "channel c{at}: v1.0.0?").unwrap();
+        }
+        let properties = vec![serde_json::json!({"type": "other", "value": null}); 20_000];
+        let bundle = serde_json::json!({"schema": "olm.bundle", "package": "fig", "name": "fig.v1.0.0", "image": "i",
+            "properties": properties});
+        writeln!(lines, "{bundle}").unwrap();
+        catalog(&lines)
+    };
+    with_outcome(&channels(2), &wanted(&["fig"]), 50_000_000, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Solution(_)), "{outcome:?}");
+    });
+    let (code, message) = refusal(&channels(100), &wanted(&["fig"]), 50_000_000);
+    assert_eq!((code, message.contains("more work than its budget")), (RefusalCode::Limit, true), "{message}");
 }

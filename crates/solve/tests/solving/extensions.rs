@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use fbc::Catalog;
 use fbc::work::Work;
-use solve::{SolveOutcome, SolveRequest, SourceCatalog, solve};
+use solve::{RefusalCode, SolveOutcome, SolveRequest, SourceCatalog, solve};
 use testing::fixture::catalog;
+
+use crate::bounds::in_little_time;
 
 /// A shop that needs a database, whose newest version is in no default channel.
 fn world() -> Catalog {
@@ -107,4 +109,42 @@ fn a_version_that_olm_v1_picks_is_not_given_up_for_an_older_one_that_would_fit()
     );
     let v0 = serde_json::json!({"subscriptions": [{"name": "shop", "package": "shop"}]});
     assert_eq!(answer(&world, v0), "shop.v1.0.0");
+}
+
+#[test]
+fn a_malformed_version_or_selector_is_refused_and_no_conflict() {
+    let refusal = |more: serde_json::Value| {
+        let mut request: SolveRequest = serde_json::from_value(extension(&more)).unwrap();
+        request.namespaces = vec!["olm".to_owned()];
+        let world = world();
+        let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, labels: None, catalog: &world }];
+        match solve(&request, &catalogs, u64::MAX, &Work::unlimited()).unwrap() {
+            SolveOutcome::Refusal(refusal) => (refusal.code, refusal.message),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(
+        refusal(serde_json::json!({"version": "nonsense"})),
+        (
+            RefusalCode::InvalidRequest,
+            "desired version range \"nonsense\" is invalid: improper constraint: \"nonsense\"".to_owned()
+        )
+    );
+    assert_eq!(
+        refusal(serde_json::json!({"selector": "tier in gold"})),
+        (RefusalCode::InvalidRequest, "unable to parse requirement: found 'gold' expected: '('".to_owned())
+    );
+}
+
+#[test]
+fn twenty_thousand_bundles_of_one_channel_that_meet_a_requirement_take_no_time_of_their_square() {
+    const COUNT: usize = 20_000;
+    let versions: Vec<_> = (0..COUNT).map(|at| format!("v1.{at}.0")).collect();
+    let world = catalog(&format!(
+        "package shop default=stable\nchannel stable: v1.0.0\nbundle v1.0.0 needs=database@>=1.0.0\n\
+         package database default=stable\nchannel stable: {}\n",
+        versions.join(" <- ")
+    ));
+    let answer = in_little_time(|| answer(&world, extension(&serde_json::json!({}))));
+    assert_eq!(answer, "database.v1.19999.0, shop.v1.0.0");
 }

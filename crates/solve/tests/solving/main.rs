@@ -6,5 +6,6 @@ mod bounds;
 mod community;
 mod corpus;
 mod extensions;
+mod rule_bounds;
 mod rules;
 mod vectors;
