@@ -161,13 +161,18 @@ async fn wait_for_authorities(authenticator: &Authenticator, tls: &Tls) {
 fn authorize(access: Access, is_narrowed: bool) -> Authorize {
     Arc::new(move |head, attributes| {
         if attributes.resource.is_none() {
-            return Box::pin(async { Decision::Allow(None) });
+            return Box::pin(async { Decision::Allow { reader: None, user: None } });
         }
         let credentials = credentials(&access.authenticator, &head.headers, &head.extensions);
         let (credentials, access) = (credentials.map(Credentials::into_owned), access.clone());
         Box::pin(async move {
+            // A token says who its bearer is only to the API server, and whoever sends one comes by itself.
+            let user = match &credentials {
+                Ok(Credentials::User(user)) => Some(user.name().to_owned()),
+                _ => None,
+            };
             let decided = decide(&access, credentials, &attributes, is_narrowed).await;
-            decided.map_or_else(refused, Decision::Allow)
+            decided.map_or_else(refused, |reader| Decision::Allow { reader, user })
         })
     })
 }

@@ -1,5 +1,8 @@
 //! Who may read the aggregated API: users, verbs and catalogs through a real kube-apiserver and past it.
 
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 use testing::{ControlPlane, Folders, eventually, fixture};
 
@@ -7,6 +10,10 @@ use crate::support::{Aggregated, GROUP};
 
 /// Path of the packages of the global namespace.
 const PACKAGES: &str = "/apis/packages.operators.coreos.com/v1/namespaces/olm/packagemanifests";
+
+/// The group of what catalogs hold, and its resources.
+const CATALOGD: &str = "catalogd.operatorframework.io";
+const OWN: [&str; 4] = ["packages", "bundlemetadata", "operatorpackages", "catalogmetadata"];
 
 /// The catalogs that are served, each with a package of its name.
 const CATALOGS: [&str; 2] = ["open", "secret"];
@@ -52,6 +59,16 @@ impl Fixture {
         self.0.ask(self.0.address, certificate, headers, path)
     }
 
+    /// The catalogs of the objects of a resource of what catalogs hold that a user sees.
+    fn catalogs_of(&self, user: &str, resource: &str) -> BTreeSet<String> {
+        let path = format!("/apis/{CATALOGD}/v1beta1/{resource}");
+        let (status, body) = self.ask(Some("front-proxy"), &proxied(user), &path).expect("there is a response");
+        let list: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {status} {body}"));
+        let items = list["items"].as_array().unwrap_or_else(|| panic!("{status} {body}")).iter();
+        let names = items.map(|item| item["metadata"]["name"].as_str().expect("it has a name"));
+        names.map(|name| name.split_once(':').expect("it begins with the catalog").0.to_owned()).collect()
+    }
+
     /// Binds a user to a role that is not there, and compares what the API server says of that with what is said past it.
     fn gives_the_reason_of_the_api_server(&self, user: &str) {
         let group = "rbac.authorization.k8s.io";
@@ -94,7 +111,6 @@ impl Fixture {
 
 /// Gives the users their rights.
 fn grant(plane: &ControlPlane) {
-    let (version, group) = ("rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io");
     for (user, may_read, sees) in USERS {
         let mut rules = vec![json!({
             "apiGroups": ["olm.operatorframework.io"], "resources": ["clustercatalogs/content"], "verbs": ["get"],
@@ -105,16 +121,28 @@ fn grant(plane: &ControlPlane) {
         if may_read {
             let resources = ["packagemanifests", "packagemanifests/icon"];
             rules.push(json!({ "apiGroups": [GROUP], "resources": resources, "verbs": ["get", "list", "watch"] }));
+            rules.push(json!({ "apiGroups": [CATALOGD], "resources": ["*"], "verbs": ["get", "list", "watch"] }));
         }
-        let reference = json!({ "apiGroup": group, "kind": "ClusterRole", "name": user });
-        plane.apply(&[
-            json!({ "apiVersion": version, "kind": "ClusterRole", "metadata": { "name": user }, "rules": rules }),
-            json!({
-                "apiVersion": version, "kind": "ClusterRoleBinding", "metadata": { "name": user }, "roleRef": reference,
-                "subjects": [{ "apiGroup": group, "kind": "User", "name": user }],
-            }),
-        ]);
+        bind(plane, user, &rules);
     }
+}
+
+/// Gives a user a role of its name with these rules.
+fn bind(plane: &ControlPlane, user: &str, rules: &[Value]) {
+    let (version, group) = ("rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io");
+    let reference = json!({ "apiGroup": group, "kind": "ClusterRole", "name": user });
+    plane.apply(&[
+        json!({ "apiVersion": version, "kind": "ClusterRole", "metadata": { "name": user }, "rules": rules }),
+        json!({
+            "apiVersion": version, "kind": "ClusterRoleBinding", "metadata": { "name": user }, "roleRef": reference,
+            "subjects": [{ "apiGroup": group, "kind": "User", "name": user }],
+        }),
+    ]);
+}
+
+/// The headers with which the front proxy asks for a user.
+fn proxied(user: &str) -> String {
+    format!("X-Remote-User: {user}\r\n")
 }
 
 #[test]
@@ -149,14 +177,38 @@ fn kubectl_shows_each_user_the_packages_of_its_catalogs_and_no_other() {
         let mut watched: Vec<_> = events.lines().map(named).collect();
         watched.sort_by_key(ToString::to_string);
         assert_eq!(watched, sees);
+        for resource in OWN {
+            assert_eq!(fixture.catalogs_of(user, resource).into_iter().collect::<Vec<_>>(), sees, "{user} {resource}");
+        }
     }
+}
+
+#[test]
+fn each_verb_is_a_right_of_its_own_and_can_be_taken() {
+    let Some(fixture) = Fixture::start() else { return };
+    let rule = |group: &str, verbs: &[&str]| json!({ "apiGroups": [group], "resources": ["*"], "verbs": verbs });
+    bind(&fixture.0.plane, "lister", &[rule(GROUP, &["list"]), rule(CATALOGD, &["watch"])]);
+    let statuses = |path: &str| {
+        ["", "?watch=true&timeoutSeconds=1"].map(|query| {
+            let answer = fixture.ask(Some("front-proxy"), &proxied("lister"), &format!("{path}{query}"));
+            answer.expect("there is a response").0
+        })
+    };
+    // The API server learns of roles by a watch, and its answers are believed for ten seconds.
+    eventually(|| (statuses(PACKAGES) == [200, 403]).then_some(()));
+    for resource in OWN {
+        assert_eq!(statuses(&format!("/apis/{CATALOGD}/v1beta1/{resource}")), [403, 200], "{resource}");
+    }
+    fixture.0.plane.kubectl(&["delete", "clusterrolebinding", "lister"]);
+    let begun = Instant::now();
+    eventually(|| (statuses(PACKAGES) == [403, 403]).then_some(()));
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
 
 #[test]
 fn whoever_is_not_the_api_server_speaks_for_nobody_else() {
     let Some(mut fixture) = Fixture::start() else { return };
     eventually(|| (fixture.lists("one") == "open").then_some(()));
-    let proxied = |user: &str| format!("X-Remote-User: {user}\r\n");
     let names = |certificate, headers: &str| {
         let (status, body) = fixture.ask(certificate, headers, PACKAGES).expect("there is a response");
         let list: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {status} {body}"));

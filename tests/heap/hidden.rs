@@ -152,7 +152,7 @@ impl Server {
             version: json!({}),
             authorize: Some(Arc::new(move |_, _| {
                 let seen = seen.clone();
-                Box::pin(async move { Decision::Allow(Some(seen)) })
+                Box::pin(async move { Decision::Allow { reader: Some(seen), user: None } })
             })),
             bookmark_interval: BOOKMARK_INTERVAL,
             create_text_file: None,

@@ -61,6 +61,7 @@ pub enum SelectorError {
 struct Requirement {
     key: String,
     operator: SelectorOperator,
+    /// Sorted.
     values: Vec<String>,
 }
 
@@ -106,6 +107,16 @@ impl Selector {
         Ok(Self { requirements })
     }
 
+    /// Returns the number of requirements: the work of [`Selector::matches`] grows with it.
+    pub fn len(&self) -> usize {
+        self.requirements.len()
+    }
+
+    /// Returns whether there are no requirements.
+    pub fn is_empty(&self) -> bool {
+        self.requirements.is_empty()
+    }
+
     /// Tells whether labels meet every requirement.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.requirements.iter().all(|requirement| requirement.matches(labels.get(&requirement.key)))
@@ -114,7 +125,7 @@ impl Selector {
 
 impl Requirement {
     /// Validates the key, the number of values and the values; all errors are joined in one text.
-    fn new(key: &str, operator: SelectorOperator, values: Vec<String>) -> Result<Self, String> {
+    fn new(key: &str, operator: SelectorOperator, mut values: Vec<String>) -> Result<Self, String> {
         let mut errors: Vec<_> = key_error(key, "key").into_iter().collect();
         match operator {
             SelectorOperator::In | SelectorOperator::NotIn if values.is_empty() => {
@@ -142,7 +153,10 @@ impl Requirement {
             }
         }
         match errors.as_slice() {
-            [] => Ok(Self { key: key.to_owned(), operator, values }),
+            [] => {
+                values.sort_unstable();
+                Ok(Self { key: key.to_owned(), operator, values })
+            }
             [one] => Err(one.clone()),
             several => Err(format!("[{}]", several.join(", "))),
         }
@@ -150,13 +164,17 @@ impl Requirement {
 
     fn matches(&self, value: Option<&String>) -> bool {
         match self.operator {
-            SelectorOperator::In => value.is_some_and(|value| self.values.contains(value)),
-            SelectorOperator::NotIn => value.is_none_or(|value| !self.values.contains(value)),
+            SelectorOperator::In => value.is_some_and(|value| self.has(value)),
+            SelectorOperator::NotIn => value.is_none_or(|value| !self.has(value)),
             SelectorOperator::Exists => value.is_some(),
             SelectorOperator::DoesNotExist => value.is_none(),
             SelectorOperator::GreaterThan => self.compares(value, |value, bound| value > bound),
             SelectorOperator::LessThan => self.compares(value, |value, bound| value < bound),
         }
+    }
+
+    fn has(&self, value: &String) -> bool {
+        self.values.binary_search(value).is_ok()
     }
 
     fn compares(&self, value: Option<&String>, holds: impl Fn(i64, i64) -> bool) -> bool {

@@ -47,8 +47,13 @@ pub struct ResourceAttributes {
 /// Whether a caller may do something.
 #[derive(Clone, Debug)]
 pub enum Decision {
-    /// It may, and sees the objects of the catalogs that this reader sees; without one, those that the API's own reader sees.
-    Allow(Option<Catalogs>),
+    /// It may.
+    Allow {
+        /// It sees the objects of the catalogs that this reader sees; without one, those that the API's own reader sees.
+        reader: Option<Catalogs>,
+        /// Name of the caller, whose requests are counted together; without one, those of its address are.
+        user: Option<String>,
+    },
     /// Its credentials are not valid.
     Unauthenticated,
     /// It may not.
@@ -87,14 +92,29 @@ impl Attributes {
     }
 }
 
-/// Returns the reader of a decision, or its error.
-pub(crate) fn reader(decision: Decision, attributes: &Attributes) -> Result<Option<Catalogs>, Status> {
-    match decision {
-        Decision::Allow(reader) => Ok(reader),
-        Decision::Unauthenticated => Err(Status::unauthorized()),
-        Decision::Deny { user, reason } => Err(forbidden(&user, reason.as_deref(), attributes)),
-        Decision::Refuse(reason) => Err(Status::forbidden(reason, json!({}))),
-        Decision::Unknown(error) => Err(Status::internal(error)),
+/// Whether the sender of a request may do what it asks for, which can be decided again while a watch lasts.
+pub(crate) struct Question {
+    authorize: Authorize,
+    head: Arc<Parts>,
+    /// The API's own reader.
+    own: Catalogs,
+    attributes: Attributes,
+}
+
+impl Question {
+    pub(crate) fn new(authorize: &Authorize, (head, own): (&Arc<Parts>, Catalogs), attributes: Attributes) -> Self {
+        Self { authorize: Arc::clone(authorize), head: Arc::clone(head), own, attributes }
+    }
+
+    /// Returns a reader of what a caller may see who may do this, and the caller's name.
+    pub(crate) async fn ask(&self) -> Result<(Catalogs, Option<String>), Status> {
+        match (self.authorize)(&self.head, self.attributes.clone()).await {
+            Decision::Allow { reader, user } => Ok((reader.unwrap_or_else(|| self.own.clone()), user)),
+            Decision::Unauthenticated => Err(Status::unauthorized()),
+            Decision::Deny { user, reason } => Err(forbidden(&user, reason.as_deref(), &self.attributes)),
+            Decision::Refuse(reason) => Err(Status::forbidden(reason, json!({}))),
+            Decision::Unknown(error) => Err(Status::internal(error)),
+        }
     }
 }
 

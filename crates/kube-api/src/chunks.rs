@@ -1,7 +1,9 @@
 //! Lists that are written while they are sent: a response holds one chunk, however long the list is. Texts that are kept
 //! elsewhere are sent from there, and compressed ones as they are.
 
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_ENCODING, VARY};
@@ -10,13 +12,15 @@ use axum::response::Response;
 use futures_util::stream;
 use http_facts::joined::JoinedGzip;
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 use crate::json::JsonText;
 use crate::negotiation::Format;
 use crate::response;
 use crate::status::Status;
 use crate::texts::KeptText;
+use crate::turns::Turn;
 
 /// Number of bytes of a list that are written at a time. As with upstream, shorter responses are never compressed.
 pub const CHUNK_BYTES: usize = 128 * 1024;
@@ -24,6 +28,9 @@ pub const CHUNK_BYTES: usize = 128 * 1024;
 /// Maximum number of lists that are sent in several chunks at a time; a further one is refused with 429, and clients
 /// repeat it.
 pub const MAX_STREAMED_LISTS: usize = 64;
+
+/// Longest time that such a list takes: until then the client has read it, or the connection is closed.
+pub const LIST_TIME: Duration = Duration::from_mins(10);
 
 /// Shortest text that is sent from where it is kept. Copying a shorter one costs less than a write of its own.
 const SHARED_BYTES: usize = 4 * 1024;
@@ -39,6 +46,15 @@ struct ListWriter {
     is_empty: bool,
 }
 
+/// A task that ends when it is dropped.
+struct Timer(JoinHandle<()>);
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// A part of a list.
 enum Part {
     Written(Vec<u8>),
@@ -51,7 +67,7 @@ pub(crate) fn respond(
     items: impl Iterator<Item = JsonText> + Send + 'static,
     format: Format,
     headers: &HeaderMap,
-    permits: &Arc<Semaphore>,
+    turn: impl FnOnce() -> Option<Turn>,
 ) -> Result<Response, Status> {
     let mut parts = parts(head, member, items, format);
     let (mut first, mut length) = (Vec::new(), 0);
@@ -63,12 +79,12 @@ pub(crate) fn respond(
         length += part.len();
         first.push(part);
     }
-    let permit = Arc::clone(permits).try_acquire_owned().map_err(|_| overloaded())?;
+    let turn = turn().ok_or_else(overloaded)?;
     let parts = first.into_iter().chain(parts);
     if !response::accepts_gzip(headers) {
-        return Ok(response::typed(body(parts.map(Part::into_bytes), permit), format.media_type()));
+        return Ok(response::typed(body(parts.map(Part::into_bytes), turn), format.media_type()));
     }
-    let mut response = response::typed(body(compressed(parts), permit), format.media_type());
+    let mut response = response::typed(body(compressed(parts), turn), format.media_type());
     response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
     Ok(response)
@@ -79,12 +95,24 @@ pub(crate) fn overloaded() -> Status {
     Status::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "too many requests at a time: try again later")
 }
 
-fn body(frames: impl Iterator<Item = Bytes> + Send + 'static, permit: OwnedSemaphorePermit) -> Body {
-    let frames = frames.map(move |frame| {
-        let _held = &permit;
-        Ok::<_, std::convert::Infallible>(frame)
-    });
-    Body::from_stream(stream::iter(frames))
+/// Returns the body of these frames. After [`LIST_TIME`] the rest is dropped with the turn, whether the client reads or not.
+fn body(frames: impl Iterator<Item = Bytes> + Send + 'static, turn: Turn) -> Body {
+    let rest = Arc::new(Mutex::new(Some((frames, turn))));
+    let late = Arc::downgrade(&rest);
+    let timer = Timer(tokio::spawn(async move {
+        sleep(LIST_TIME).await;
+        if let Some(late) = late.upgrade() {
+            drop(late.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
+    }));
+    Body::from_stream(stream::iter(std::iter::from_fn(move || {
+        let _runs = &timer;
+        let mut rest = rest.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((frames, _)) = &mut *rest else {
+            return Some(Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes too long to read the list")));
+        };
+        frames.next().map(Ok)
+    })))
 }
 
 /// Compresses a list, but for the texts that are kept compressed.

@@ -7,10 +7,10 @@ use axum::response::Response;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use serving::Catalogs;
-use tokio::sync::Semaphore;
 
 use crate::chunks;
 use crate::continuation::Continuation;
+use crate::history::SeenObjects;
 use crate::item::Item;
 use crate::json::{JsonText, JsonWriter};
 use crate::kind::Kind;
@@ -19,6 +19,7 @@ use crate::options::{IncludeObject, Options, Selection};
 use crate::published::{CatalogObjects, Listed, Published};
 use crate::response;
 use crate::status::Status;
+use crate::turns::Turn;
 use crate::version::{self, ResourceVersion};
 
 /// The objects of a kind that a request sees: those of a namespace and of the global one, or all.
@@ -81,35 +82,41 @@ impl Collection {
 
     /// Returns the resource version of a state, as a caller knows it that has seen this tick.
     pub(crate) fn state_version(&self, state: &Published, seen: u64) -> u64 {
-        let fingerprint = self.fingerprint(&state.objects());
-        ResourceVersion::State { tick: version::tick(state.revision).max(seen), fingerprint }.number()
+        let tick = version::tick(self.revision(state)).max(seen);
+        ResourceVersion::State { tick, fingerprint: self.current_fingerprint(state) }.number()
     }
 
-    fn fingerprint(&self, catalogs: &[Arc<CatalogObjects>]) -> u64 {
-        let visible = catalogs.iter().filter(|objects| self.reader.visibility().contains(&objects.catalog));
+    /// Returns the revision of a state for the caller: that of the last change of what it may see.
+    pub(crate) fn revision(&self, state: &Published) -> u64 {
+        state.history.revision(self.reader.visibility())
+    }
+
+    fn current_fingerprint(&self, state: &Published) -> u64 {
+        let visible = state.catalogs.iter().map(|catalog| &catalog.objects);
+        let visible = visible.filter(|objects| self.reader.visibility().contains(&objects.catalog));
         version::fingerprint(visible.map(|objects| &objects.fingerprint))
     }
 
     /// Returns the revision and the objects of what a client knows by a resource version; `None` if nobody knows that any more.
-    pub(crate) fn known_at(
-        &self,
-        state: &Published,
-        version: ResourceVersion,
-    ) -> Option<(u64, Vec<Arc<CatalogObjects>>)> {
+    pub(crate) fn known_at(&self, state: &Published, version: ResourceVersion) -> Option<(u64, SeenObjects)> {
+        let visibility = self.reader.visibility();
         match version {
             ResourceVersion::Any => Some((0, Vec::new())),
-            ResourceVersion::State { fingerprint, .. } => {
-                state.find_state(|catalogs| self.fingerprint(catalogs) == fingerprint)
-            }
-            ResourceVersion::Change { revision, view } => {
-                // What another process has issued, or somebody who sees other catalogs has got, says nothing here.
-                if !state.has_issued(revision) || view != self.view {
-                    return None;
-                }
-                let former = state.former_at(revision)?;
-                Some((revision, former.catalogs.clone()))
+            ResourceVersion::State { fingerprint, .. } => state.history.states(visibility).find(|(_, objects)| {
+                version::fingerprint(objects.iter().map(|objects| &objects.fingerprint)) == fingerprint
+            }),
+            // What somebody who sees other catalogs has got says nothing here.
+            ResourceVersion::Change { view, .. } if view != self.view => None,
+            ResourceVersion::Change { revision, .. } => {
+                Some((revision, state.history.before_change(visibility, revision)?))
             }
         }
+    }
+
+    /// Returns the resource version of the oldest state that a watch can begin at.
+    pub(crate) fn oldest_version(&self, state: &Published) -> u64 {
+        let oldest = state.history.states(self.reader.visibility()).last();
+        self.version(oldest.map_or(state.revision, |(revision, _)| revision))
     }
 
     /// Returns whether a state is not older than a resource version.
@@ -117,15 +124,15 @@ impl Collection {
         match wanted {
             ResourceVersion::Any => true,
             ResourceVersion::State { tick, .. } => {
-                tick <= version::tick(state.revision) || self.known_at(state, wanted).is_some()
+                tick <= version::tick(self.revision(state)) || self.known_at(state, wanted).is_some()
             }
-            ResourceVersion::Change { revision, .. } => revision <= state.revision,
+            ResourceVersion::Change { revision, .. } => revision <= self.revision(state),
         }
     }
 
     /// Returns whether a resource version is that of a state, for the caller.
     fn is_current(&self, state: &Published, version: ResourceVersion) -> bool {
-        let current = self.fingerprint(&state.objects());
+        let current = self.current_fingerprint(state);
         matches!(version, ResourceVersion::State { fingerprint, .. } if fingerprint == current)
     }
 
@@ -152,6 +159,12 @@ impl Collection {
             Some((at, place))
         });
         found.min_by_key(|place| self.key(state, *place))
+    }
+
+    /// Returns how much work [`Collection::places`] takes: the number of objects, once and once more for each requirement.
+    pub(crate) fn work(&self, state: &Published) -> usize {
+        let seen = state.catalogs.iter().filter(|catalog| self.sees(&catalog.objects));
+        seen.map(|catalog| catalog.listed(self.kind).len()).sum::<usize>() * (1 + self.selection.requirements())
     }
 
     /// Returns the objects that are selected, in order.
@@ -212,16 +225,16 @@ impl Collection {
         Ok(response::whole(out.into_bytes(), format))
     }
 
-    /// Responds with the objects that are selected, or a page of them.
+    /// Responds with the objects at these places, or a page of them. `turn` is asked for if they are more than a chunk.
     pub(crate) fn list(
         self,
-        state: &Arc<Published>,
+        (state, mut places): (&Arc<Published>, Vec<Place>),
         options: &Options,
         (format, shape): (Format, Shape),
         headers: &HeaderMap,
-        permits: &Arc<Semaphore>,
+        turn: impl FnOnce() -> Option<Turn>,
     ) -> Result<Response, Status> {
-        let (mut places, continuation) = (self.places(state), options.continuation()?);
+        let continuation = options.continuation()?;
         let wanted = continuation.as_ref().and_then(|token| token.revision);
         let exact = options.resource_version()?;
         let current = self.state_version(state, exact.tick());
@@ -253,7 +266,7 @@ impl Collection {
         head["metadata"] = metadata;
         let (state, now) = (Arc::clone(state), Timestamp::now());
         let items = page.into_iter().map(move |place| self.text(&state, place, shape, (include, now)));
-        chunks::respond((&head, member), items, format, headers, permits)
+        chunks::respond((&head, member), items, format, headers, turn)
     }
 
     /// Returns the objects behind the last one of a page.

@@ -25,6 +25,11 @@ impl FieldSelector {
         Ok(Self(terms.collect::<Result<_, _>>()?))
     }
 
+    /// Returns the number of conditions.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Refuses fields that objects of a kind cannot be selected by.
     pub(crate) fn validate(&self, kind: Kind) -> Result<(), Status> {
         let known = kind.selectable_fields();

@@ -12,6 +12,7 @@ mod collection;
 mod continuation;
 mod documents;
 mod fields;
+mod history;
 mod icon;
 mod item;
 mod json;
@@ -26,6 +27,7 @@ mod request;
 mod response;
 mod status;
 mod texts;
+mod turns;
 mod version;
 mod watching;
 
@@ -36,20 +38,26 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::Method;
+use axum::http::request::Parts;
 use axum::response::Response;
 use serde_json::Value;
 use serving::Catalogs;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 pub use access::{Attributes, Authorize, Decision, ResourceAttributes};
-pub use chunks::{CHUNK_BYTES, MAX_STREAMED_LISTS};
-pub use published::FORMER_STATES;
+pub use chunks::{CHUNK_BYTES, LIST_TIME, MAX_STREAMED_LISTS};
+pub use history::FORMER_STATES;
+pub use options::MAX_REQUIREMENTS;
 pub use remembered::VersionFile;
 pub use texts::{CreateTextFile, KEPT_TEXT_BYTES, TextFile};
-pub use watching::{BOOKMARK_INTERVAL, MAX_WATCHES, RENEWAL_INTERVAL};
+pub use watching::{
+    BOOKMARK_INTERVAL, MAX_EVENTS, MAX_WATCH_LAG, MAX_WATCH_TIME, MAX_WATCHES, RENEWAL_INTERVAL, RENEWAL_TIMEOUT,
+    WATCH_STALL,
+};
 
-use collection::Collection;
+use access::Question;
+use collection::{Collection, Place};
 use negotiation::{Format, Shape, Target};
 use options::Options;
 use published::Published;
@@ -57,10 +65,17 @@ use remembered::Remembered;
 use request::{Object, Route};
 use status::Status;
 use texts::TextRoom;
+use turns::{Requester, Turns};
 use version::ResourceVersion;
 
 /// How long a request waits for a resource version that is not there yet.
 pub const RESOURCE_VERSION_WAIT: Duration = Duration::from_secs(3);
+
+/// Number of objects that a list may look at, once for itself and once for each requirement, before it takes a turn.
+pub const SHORT_LIST: usize = 20_000;
+
+/// Maximum number of lists that look at more objects at a time; further ones wait.
+pub const MAX_LONG_LISTS: usize = 2;
 
 /// How long a request waits for the first state after the start.
 const FIRST_STATE_WAIT: Duration = Duration::from_secs(10);
@@ -83,6 +98,15 @@ pub struct KubeApiOptions {
     pub version_file: Option<Arc<dyn VersionFile>>,
 }
 
+/// Who sends a request.
+struct Caller {
+    /// What it may see.
+    reader: Catalogs,
+    requester: Requester,
+    /// What is asked again while a watch lasts; `None` where nobody's rights are evaluated.
+    question: Option<Question>,
+}
+
 /// The API over the published set. Clones are cheap and see the same.
 #[derive(Clone)]
 pub struct KubeApi(Arc<Shared>);
@@ -95,8 +119,10 @@ struct Shared {
     bookmark_interval: Duration,
     states: watch::Receiver<Arc<Published>>,
     /// Bounds the lists that are sent in several chunks.
-    lists: Arc<Semaphore>,
-    watches: Arc<Semaphore>,
+    lists: Turns,
+    watches: Turns,
+    /// Bounds the lists that take long to put together.
+    long_lists: Turns,
 }
 
 /// Makes the states of an API; watches end when it is dropped.
@@ -121,8 +147,9 @@ impl KubeApi {
             authorize,
             bookmark_interval,
             states,
-            lists: Arc::new(Semaphore::new(MAX_STREAMED_LISTS)),
-            watches: Arc::new(Semaphore::new(MAX_WATCHES)),
+            lists: Turns::new(MAX_STREAMED_LISTS),
+            watches: Turns::new(MAX_WATCHES),
+            long_lists: Turns::new(MAX_LONG_LISTS),
         }));
         (api.clone(), KubeApiTask { api, states: sender, room })
     }
@@ -133,16 +160,16 @@ impl KubeApi {
     }
 
     async fn respond(&self, request: Request) -> Response {
-        let (head, _) = request.into_parts();
+        let head = Arc::new(request.into_parts().0);
         let format = Format::of_errors(&head.headers);
         let route = Route::parse(head.uri.path());
         let options = Options::parse(head.uri.query().unwrap_or_default());
-        let reader = match self.authorize(&head, &route, &options).await {
-            Ok(reader) => reader,
+        let caller = match self.authorize(&head, &route, &options).await {
+            Ok(caller) => caller,
             Err(refusal) => return refusal.respond(format),
         };
         let response = match route {
-            Route::Object(object) => self.object(&head, object, &options, reader).await,
+            Route::Object(object) => self.object(&head, object, &options, caller).await,
             route => documents::respond(&head, &route, &self.0),
         };
         response.unwrap_or_else(|error| error.respond(format))
@@ -151,16 +178,17 @@ impl KubeApi {
     /// Responds to a request for objects.
     async fn object(
         &self,
-        head: &axum::http::request::Parts,
+        head: &Parts,
         object: Object,
         options: &Options,
-        reader: Catalogs,
+        caller: Caller,
     ) -> Result<Response, Status> {
         let (kind, object) = object.resolve()?;
         if head.method != Method::GET {
             return Err(Status::method_not_allowed());
         }
-        let collection = Collection::new(kind, object.namespace.as_deref(), &self.0.global_namespace, reader);
+        let collection =
+            Collection::new(kind, object.namespace.as_deref(), &self.0.global_namespace, caller.reader.clone());
         let state = self.state_since(&collection, ResourceVersion::Any).await?;
         if let Some(name) = &object.name {
             if object.subresource.is_some() {
@@ -175,14 +203,14 @@ impl KubeApi {
             Err(_) if options.is_watch() => negotiation::negotiate(&head.headers, Target::List)?,
             negotiated => negotiated?,
         };
-        self.list(head, collection, options, (options.format(format), shape)).await
+        self.list(head, (collection, caller), options, (options.format(format), shape)).await
     }
 
     /// Responds to a list or a watch.
     async fn list(
         &self,
-        head: &axum::http::request::Parts,
-        collection: Collection,
+        head: &Parts,
+        (collection, Caller { requester, question, .. }): (Collection, Caller),
         options: &Options,
         (format, shape): (Format, Shape),
     ) -> Result<Response, Status> {
@@ -192,33 +220,54 @@ impl KubeApi {
         let collection = collection.select(selection);
         let state = self.state_since(&collection, options.resource_version()?).await?;
         if options.is_watch() {
-            let permit = Arc::clone(&self.0.watches).try_acquire_owned().map_err(|_| chunks::overloaded())?;
+            let turn = self.0.watches.try_take(&requester).ok_or_else(chunks::overloaded)?;
             return watching::respond(
-                collection,
+                (collection, question),
                 (self.0.states.clone(), state),
                 options,
                 (shape, self.0.bookmark_interval),
-                permit,
+                turn,
             );
         }
         if (format, shape) == (Format::Json, Shape::Whole) && response::accepts_gzip(&head.headers) {
             deflate(state.not_deflated(|objects| collection.sees(objects))).await;
         }
-        collection.list(&state, options, (format, shape), &head.headers, &self.0.lists)
+        let (collection, places) = self.places(collection, &state, &requester).await?;
+        let turn = || self.0.lists.try_take(&requester);
+        collection.list((&state, places), options, (format, shape), &head.headers, turn)
     }
 
-    /// Asks whether the caller may do what it asks for, and returns a reader of what it may see.
-    async fn authorize(
+    /// Finds the objects that a list shows: beside other requests, where that takes long.
+    async fn places(
         &self,
-        head: &axum::http::request::Parts,
-        route: &Route,
-        options: &Options,
-    ) -> Result<Catalogs, Status> {
+        collection: Collection,
+        state: &Arc<Published>,
+        requester: &Requester,
+    ) -> Result<(Collection, Vec<Place>), Status> {
+        if collection.work(state) <= SHORT_LIST {
+            let places = collection.places(state);
+            return Ok((collection, places));
+        }
+        let (turn, state) = (self.0.long_lists.take(requester).await, Arc::clone(state));
+        let found = tokio::task::spawn_blocking(move || {
+            let _held = turn;
+            let places = collection.places(&state);
+            (collection, places)
+        });
+        found.await.map_err(|_| Status::internal("the list could not be put together"))
+    }
+
+    /// Asks whether the caller may do what it asks for, and what it may see.
+    async fn authorize(&self, head: &Arc<Parts>, route: &Route, options: &Options) -> Result<Caller, Status> {
         let own = self.0.catalogs.clone();
-        let Some(authorize) = self.0.authorize.as_ref().filter(|_| !route.is_public()) else { return Ok(own) };
+        let peer = Requester::Peer(head.extensions.get().copied().unwrap_or_default());
+        let Some(authorize) = self.0.authorize.as_ref().filter(|_| !route.is_public()) else {
+            return Ok(Caller { reader: own, requester: peer, question: None });
+        };
         let attributes = Attributes::new(&head.method, head.uri.path(), route, options);
-        let reader = access::reader(authorize(head, attributes.clone()).await, &attributes)?;
-        Ok(reader.unwrap_or(own))
+        let question = Question::new(authorize, (head, own), attributes);
+        let (reader, user) = question.ask().await?;
+        Ok(Caller { reader, requester: user.map_or(peer, Requester::User), question: Some(question) })
     }
 
     /// Waits for a state of at least this resource version that has all changes of the published set so far, and lists the objects

@@ -11,6 +11,10 @@ use crate::kind::Kind;
 use crate::negotiation::Format;
 use crate::status::Status;
 use crate::version::ResourceVersion;
+use crate::watching::MAX_WATCH_TIME;
+
+/// Maximum number of requirements of a `labelSelector`, and of a `fieldSelector`: each object is tested against all.
+pub const MAX_REQUIREMENTS: usize = 64;
 
 /// The parameters of a request. Unknown ones are ignored.
 #[derive(Debug)]
@@ -23,6 +27,13 @@ pub(crate) struct Selection {
     pub(crate) fields: FieldSelector,
     /// Whether there is a selector at all.
     pub(crate) is_partial: bool,
+}
+
+impl Selection {
+    /// Returns how many requirements an object is tested against.
+    pub(crate) fn requirements(&self) -> usize {
+        self.labels.len() + self.fields.len()
+    }
 }
 
 /// Which part of a row of a table stands for its object.
@@ -78,6 +89,12 @@ impl Options {
         let labels = Selector::parse(self.get("labelSelector").unwrap_or_default());
         let labels = labels.map_err(|error| Status::bad_request(error.to_string()))?;
         let fields = FieldSelector::parse(self.get("fieldSelector").unwrap_or_default())?;
+        for (name, count) in [("labelSelector", labels.len()), ("fieldSelector", fields.len())] {
+            if count > MAX_REQUIREMENTS {
+                let message = format!("the {name} has {count} requirements: at most {MAX_REQUIREMENTS} are allowed");
+                return Err(Status::bad_request(message));
+            }
+        }
         fields.validate(kind)?;
         let is_partial = ["labelSelector", "fieldSelector"].iter().any(|name| self.given(name).is_some());
         Ok(Selection { labels, fields, is_partial })
@@ -125,10 +142,10 @@ impl Options {
         Ok(usize::try_from(self.integer("limit")?).ok().filter(|limit| *limit > 0))
     }
 
-    /// Returns how long a watch lasts, if the request says so.
+    /// Returns how long a watch lasts, if the request says so: no longer than [`MAX_WATCH_TIME`].
     pub(crate) fn timeout(&self) -> Result<Option<Duration>, Status> {
         let seconds = u64::try_from(self.integer("timeoutSeconds")?).ok().filter(|seconds| *seconds > 0);
-        Ok(seconds.map(Duration::from_secs))
+        Ok(seconds.map(|seconds| Duration::from_secs(seconds).min(MAX_WATCH_TIME)))
     }
 
     /// Returns where the list goes on.
@@ -151,5 +168,38 @@ impl Options {
     fn integer(&self, name: &str) -> Result<i64, Status> {
         let Some(text) = self.given(name) else { return Ok(0) };
         text.parse().map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing \"{text}\": invalid syntax")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_have_a_limited_number_of_requirements() {
+        for (name, requirement) in [("labelSelector", "!a"), ("fieldSelector", "metadata.name!=a")] {
+            let select = |count: usize| {
+                let requirements = vec![requirement; count].join(",").replace('=', "%3D");
+                let selection = Options::parse(&format!("{name}={requirements}")).selection(Kind::PackageManifest);
+                selection.map(|selection| selection.requirements()).map_err(|error| error.message)
+            };
+            assert_eq!(select(64), Ok(64));
+            assert_eq!(select(65), Err(format!("the {name} has 65 requirements: at most 64 are allowed")));
+        }
+    }
+
+    #[test]
+    fn a_watch_lasts_as_long_as_the_client_says_but_no_longer_than_an_hour() {
+        for (query, expected) in [
+            ("", None),
+            ("timeoutSeconds=0", None),
+            ("timeoutSeconds=-1", None),
+            ("timeoutSeconds=300", Some(300)),
+            ("timeoutSeconds=3600", Some(3_600)),
+            ("timeoutSeconds=3601", Some(3_600)),
+            ("timeoutSeconds=9223372036854775807", Some(3_600)),
+        ] {
+            assert_eq!(Options::parse(query).timeout(), Ok(expected.map(Duration::from_secs)), "{query}");
+        }
     }
 }

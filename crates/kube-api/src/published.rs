@@ -1,8 +1,8 @@
 //! The published set as objects of the API: which there are, and the resource version at which each last changed.
 //!
-//! One task follows what is served ([`follow`]) and alone makes revisions. Each state has a range of them, in which each object
-//! that changed has one of its own, and so has each that was deleted: a watch goes on behind any event. Requests take a
-//! state, which never changes. The objects of a kind are listed when somebody first asks for them, and compared at each change
+//! One task follows what is served ([`follow`]) and alone makes revisions. Each change of a catalog has a range of them, in which
+//! each object that changed has one of its own, and so has each that was deleted: a watch goes on behind any event. Where a
+//! range begins depends on no other catalog, and what others have is no part of it. Requests take a state, which never changes. The objects of a kind are listed when somebody first asks for them, and compared at each change
 //! from then on.
 
 use std::collections::BTreeMap;
@@ -14,14 +14,13 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
 use crate::chunks::CHUNK_BYTES;
+use crate::history::{CatalogState, History};
 use crate::kind::Kind;
 use crate::manifest::CatalogSource;
 use crate::remembered::Remembered;
 use crate::texts::{TextRoom, Texts};
-use crate::version::first_revision;
-
-/// Number of former states that a watch can begin at. An older one is answered with 410, and the client lists again.
-pub const FORMER_STATES: usize = 16;
+use crate::version::{revision_before, spread};
+use crate::watching::MAX_WATCH_TIME;
 
 /// How objects are made of contents: other builds may make others.
 pub(crate) const FORMAT: &str = env!("CARGO_PKG_VERSION");
@@ -29,26 +28,14 @@ pub(crate) const FORMAT: &str = env!("CARGO_PKG_VERSION");
 /// All objects at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct Published {
-    /// First revision of its range.
-    first: u64,
-    /// Revision of the state: the last one of its range.
+    /// Revision of the state; those of the changes that led to it are lower.
     pub(crate) revision: u64,
     /// Number of changes of the published set that it has.
     pub(crate) changes: u64,
     /// By name.
     pub(crate) catalogs: Vec<PublishedCatalog>,
-    deletions: Vec<Deletion>,
-    /// States before this one, latest first.
-    former: Vec<FormerState>,
+    pub(crate) history: History,
     remembered: Arc<Remembered>,
-}
-
-/// What a catalog had before a state: objects that the state has not were deleted then.
-#[derive(Clone, Debug)]
-pub(crate) struct Deletion {
-    pub(crate) objects: Arc<CatalogObjects>,
-    /// Revision at which the first of the objects was deleted, if it was; each has the next one.
-    pub(crate) first: u64,
 }
 
 /// A catalog with its objects.
@@ -58,15 +45,6 @@ pub(crate) struct PublishedCatalog {
     pub(crate) objects: Arc<CatalogObjects>,
     /// Texts of its manifests, shared by catalogs of equal content. Former states do not hold them.
     pub(crate) texts: Arc<Texts>,
-}
-
-/// The objects of a former state: their names, labels and hashes, without the content.
-#[derive(Clone, Debug)]
-pub(crate) struct FormerState {
-    first: u64,
-    pub(crate) revision: u64,
-    pub(crate) catalogs: Vec<Arc<CatalogObjects>>,
-    deletions: Vec<Deletion>,
 }
 
 /// The objects of a catalog, by kind.
@@ -141,90 +119,66 @@ impl Published {
         Self { remembered: Arc::new(remembered), ..Self::default() }
     }
 
-    /// Returns the state of a snapshot. Its revision is that of `self` if no object changed.
+    /// Returns the state of a snapshot. Its revision is that of `self` if no catalog changed.
     fn next(&self, snapshot: &Snapshot, changes: u64, global_namespace: &str, room: &TextRoom) -> Self {
-        let first = first_revision(Timestamp::now(), self.revision.max(self.remembered.last()));
-        let remembered = &self.remembered;
-        let (mut revision, mut deletions, mut catalogs) = (first, Vec::new(), Vec::<PublishedCatalog>::new());
+        let is_first = self.revision == 0;
+        let (changed, gone) = (self.changed(snapshot), self.gone(snapshot));
+        let names: Vec<&str> = changed.iter().map(|served| &*served.name).chain(gone.iter().copied()).collect();
+        let now = changed.iter().map(|served| max_objects(served)).chain(gone.iter().map(|_| 0));
+        let sizes: Vec<_> = now
+            .zip(&names)
+            .map(|(now, name)| (now, self.find(name).map_or(0, |before| max_objects(&before.served))))
+            .collect();
+        let totals: Vec<_> = sizes.iter().map(|(now, before)| now + before).collect();
+        let (ranges, revision) = spread(Timestamp::now(), self.revision.max(self.remembered.last()), &totals);
+        let revision = if names.is_empty() && !is_first { self.revision } else { revision };
+        let mut catalogs = Vec::<PublishedCatalog>::new();
         for served in snapshot.by_name() {
-            let before = self.catalogs.iter().find(|catalog| catalog.served.name == served.name);
-            let same = before.filter(|before| before.served.revision() == served.revision());
+            let before = self.find(&served.name);
             let digest = served.content.digest;
             let equal = self.catalogs.iter().chain(&catalogs).find(|other| other.served.content.digest == digest);
             let texts = equal.map_or_else(|| Texts::new(room), |equal| Arc::clone(&equal.texts));
-            let new = || {
-                let remembered = (self.revision == 0).then(|| Arc::clone(remembered));
-                let objects = CatalogObjects::new(served, global_namespace, (revision, &texts), before);
-                Arc::new(CatalogObjects { remembered, ..objects })
+            let at = names.iter().position(|name| *name == served.name);
+            let objects = match (at, before) {
+                (None, Some(before)) => Arc::clone(&before.objects),
+                (at, before) => {
+                    let first = at.map_or(revision, |at| ranges[at]);
+                    let remembered = is_first.then(|| Arc::clone(&self.remembered));
+                    let objects = CatalogObjects::new(served, global_namespace, (first, &texts), before);
+                    Arc::new(CatalogObjects { remembered, ..objects })
+                }
             };
-            let objects = same.map_or_else(new, |same| Arc::clone(&same.objects));
             let catalog = PublishedCatalog { served: Arc::clone(served), objects, texts };
             catalog.list_remembered();
-            if same.is_none() {
-                revision += catalog.max_objects();
-                revision += before.map_or(0, |before| before.delete(revision, &mut deletions));
-            }
             catalogs.push(catalog);
         }
-        for before in self.catalogs.iter().filter(|before| snapshot.get(&before.served.name).is_none()) {
-            revision += before.delete(revision, &mut deletions);
+        let mut history = if is_first { History::new(revision) } else { self.history.clone() };
+        for ((name, first), (now, before)) in names.iter().zip(ranges).zip(sizes) {
+            let objects = catalogs.iter().find(|catalog| catalog.served.name == *name);
+            let objects = objects.map(|catalog| Arc::clone(&catalog.objects));
+            let (deletions, end) = (first + now, first + now + before);
+            history.push(name, CatalogState { first, deletions, end, revision, objects });
         }
-        if revision == first && self.revision > 0 {
-            let (deletions, former) = (self.deletions.clone(), self.former.clone());
-            let (first, revision, remembered) = (self.first, self.revision, Arc::clone(remembered));
-            return Self { first, revision, changes, catalogs, deletions, former, remembered };
-        }
-        let mut former = self.former.clone();
-        if self.revision > 0 {
-            let Self { first, revision, deletions, .. } = self;
-            let (first, revision, deletions) = (*first, *revision, deletions.clone());
-            former.insert(0, FormerState { first, revision, catalogs: self.objects(), deletions });
-            former.truncate(FORMER_STATES);
-        }
-        Self { first, revision, changes, catalogs, deletions, former, remembered: Arc::clone(remembered) }
+        history.forget_gone(revision_before(revision, MAX_WATCH_TIME));
+        Self { revision, changes, catalogs, history, remembered: Arc::clone(&self.remembered) }
     }
 
-    /// Returns whether it or a former state has this revision in its range: clients know no others of this process. Other processes
-    /// have ranges of their own.
-    pub(crate) fn has_issued(&self, revision: u64) -> bool {
-        let own = [(self.first, self.revision)];
-        let former = self.former.iter().map(|former| (former.first, former.revision));
-        own.into_iter().chain(former).any(|(first, last)| (first..=last).contains(&revision))
+    /// Returns the catalogs of a snapshot that are not as they are here.
+    fn changed<'s>(&self, snapshot: &'s Snapshot) -> Vec<&'s Arc<Served>> {
+        let is_same = |served: &Served| {
+            self.find(&served.name).is_some_and(|before| before.served.revision() == served.revision())
+        };
+        snapshot.by_name().filter(|served| !is_same(served)).collect()
     }
 
-    /// Returns what was deleted after a revision, each with the catalogs of the state in which it was.
-    pub(crate) fn deletions_after(
-        &self,
-        revision: u64,
-    ) -> impl Iterator<Item = (&Deletion, Vec<&Arc<CatalogObjects>>)> {
-        let own = self.catalogs.iter().map(|catalog| &catalog.objects);
-        let own = (self.revision, &self.deletions, own.collect::<Vec<_>>());
-        let former = self
-            .former
-            .iter()
-            .map(|former| (former.revision, &former.deletions, former.catalogs.iter().collect::<Vec<_>>()));
-        let later = [own].into_iter().chain(former).filter(move |(last, ..)| *last > revision);
-        later.flat_map(|(_, deletions, catalogs)| deletions.iter().map(move |deletion| (deletion, catalogs.clone())))
+    /// Returns the names of the catalogs that a snapshot has not.
+    fn gone(&self, snapshot: &Snapshot) -> Vec<&str> {
+        let names = self.catalogs.iter().map(|catalog| &*catalog.served.name);
+        names.filter(|name| snapshot.get(name).is_none()).collect()
     }
 
-    /// Returns the revision and the objects of the latest state that is like this, of itself and the former ones.
-    pub(crate) fn find_state(
-        &self,
-        is_it: impl Fn(&[Arc<CatalogObjects>]) -> bool,
-    ) -> Option<(u64, Vec<Arc<CatalogObjects>>)> {
-        let own = std::iter::once_with(|| (self.revision, self.objects()));
-        let former = self.former.iter().map(|former| (former.revision, former.catalogs.clone()));
-        own.chain(former).find(|(_, catalogs)| is_it(catalogs))
-    }
-
-    /// Returns the former state in effect at a revision; `None` if it is too old.
-    pub(crate) fn former_at(&self, revision: u64) -> Option<&FormerState> {
-        self.former.iter().find(|former| former.revision <= revision)
-    }
-
-    /// Returns the oldest revision at which a watch can begin.
-    pub(crate) fn oldest(&self) -> u64 {
-        self.former.last().map_or(self.revision, |former| former.revision)
+    fn find(&self, catalog: &str) -> Option<&PublishedCatalog> {
+        self.catalogs.iter().find(|known| known.served.name == catalog)
     }
 
     /// Returns the objects of its catalogs.
@@ -272,19 +226,6 @@ impl PublishedCatalog {
         for kind in Kind::ALL.into_iter().filter(|kind| remembered.has(&self.objects.catalog, *kind)) {
             self.listed(kind);
         }
-    }
-
-    /// Returns how many objects of one kind there may be, at least one.
-    fn max_objects(&self) -> u64 {
-        let catalog = &self.served.content.catalog;
-        let objects = catalog.meta_count() + catalog.packages().len() + catalog.bundles().len();
-        u64::try_from(objects).unwrap_or(u64::MAX / 2).max(1)
-    }
-
-    /// Adds its objects to those that may have been deleted from this revision on. Returns how many there may be.
-    fn delete(&self, first: u64, deletions: &mut Vec<Deletion>) -> u64 {
-        deletions.push(Deletion { objects: Arc::clone(&self.objects), first });
-        self.max_objects()
     }
 }
 
@@ -337,6 +278,13 @@ impl Object {
         let found = self.fields.iter().find(|(field, _)| *field == name);
         found.map_or("", |(_, value)| value)
     }
+}
+
+/// Returns how many objects of one kind a catalog may have, at least one.
+fn max_objects(served: &Served) -> u64 {
+    let catalog = &served.content.catalog;
+    let objects = catalog.meta_count() + catalog.packages().len() + catalog.bundles().len();
+    u64::try_from(objects).unwrap_or(u64::MAX / 4).max(1)
 }
 
 /// Lists the objects of a kind, each at a revision of its own from `first` on.

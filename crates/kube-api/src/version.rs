@@ -2,17 +2,19 @@
 //!
 //! The version of a state, which lists and bookmarks have, is made of the time since which the process shows the state and of a
 //! fingerprint of what the caller sees in it. Whoever serves the same to the caller knows it: the process after a restart, and
-//! other replicas. The version of an object or an event says which change of the process it was; changes lie below the state
-//! that they led to. From the highest bit:
+//! other replicas. The version of an object or an event says which change of its catalog in this process it was; changes lie
+//! below the state that they led to. From the highest bit:
 //!
 //! | bits | of a state | of a change |
 //! |---|---|---|
 //! | 1 | 0 | 0 |
-//! | 34 | tick of its last change | tick |
+//! | 34 | tick of its last change | tick, at random within a minute before the state |
 //! | 1 | 1 | 0 |
 //! | 28 | fingerprint | 18 bits: number within the tick; 10 bits: the caller's view |
 //!
 //! Numbers stay below 2^63, so that clients may take them for signed integers.
+
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serving::Visibility;
@@ -36,9 +38,12 @@ const STATE: u64 = 1 << FINGERPRINT_BITS;
 /// Seconds from 1970 to the first tick, the beginning of 2025. There are enough ticks for 34 years.
 const FIRST_TICK: i64 = 1_735_689_600;
 
-/// Ticks in a second. Each change of the published set takes one at least: more of them would get ahead of the clock, and a
-/// process that starts again behind its former self.
+/// Ticks in a second. Each change of a catalog takes two at least: more of them would get ahead of the clock, and a process that
+/// starts again behind its former self.
 const TICKS: i64 = 16;
+
+/// Number of ticks before a state over which the changes are spread that led to it, a minute.
+const SPREAD: u64 = 1024;
 
 /// A resource version of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,11 +106,34 @@ pub(crate) fn tick(revision: u64) -> u64 {
     revision >> CHANGE_BITS
 }
 
-/// Returns the first revision of a state after one that ended with `last`.
-pub(crate) fn first_revision(now: Timestamp, last: u64) -> u64 {
+/// Returns the revision of this time before another one.
+pub(crate) fn revision_before(revision: u64, time: Duration) -> u64 {
+    tick(revision).saturating_sub(time.as_secs() * TICKS.unsigned_abs()) << CHANGE_BITS
+}
+
+/// Returns where the ranges of revisions begin of changes of so many objects each, behind a state with the revision `last`, and
+/// the revision of the state that they lead to.
+///
+/// The ranges are spread at random over the ticks before it, each beginning with one. Were they one behind the other, who sees
+/// only some of the catalogs could tell by the gaps how many others have changed, and how many objects these have.
+pub(crate) fn spread(now: Timestamp, last: u64, sizes: &[u64]) -> (Vec<u64>, u64) {
     let seconds = now.as_second() - FIRST_TICK;
     let ticks = seconds * TICKS + i64::from(now.subsec_nanosecond()) * TICKS / 1_000_000_000;
-    u64::try_from(ticks).unwrap_or_default().max(tick(last) + 1) << CHANGE_BITS
+    let taken = |size: u64| size.div_ceil(1 << CHANGE_BITS).max(1);
+    let total: u64 = sizes.iter().copied().map(taken).sum();
+    let lowest = tick(last) + 1;
+    let end = u64::try_from(ticks).unwrap_or_default().max(lowest + total);
+    let free = (end - lowest - total).min(SPREAD);
+    let mut gaps: Vec<_> = sizes.iter().map(|_| fastrand::u64(0..=free)).collect();
+    gaps.sort_unstable();
+    let mut order: Vec<_> = (0..sizes.len()).collect();
+    fastrand::shuffle(&mut order);
+    let (mut ranges, mut next) = (vec![0; sizes.len()], end - free - total);
+    for (at, gap) in order.into_iter().zip(gaps) {
+        ranges[at] = (next + gap) << CHANGE_BITS;
+        next += taken(sizes[at]);
+    }
+    (ranges, end << CHANGE_BITS)
 }
 
 /// Returns the fingerprint of catalogs, by those of each. Sets that differ have the same one once in 270 million times.
@@ -143,15 +171,39 @@ mod tests {
     #[test]
     fn numbers_grow_from_change_to_change_and_to_the_state_that_they_lead_to() {
         let now: Timestamp = "2030-01-01T00:00:00.5Z".parse().unwrap();
-        let first = first_revision(now, 0);
         let change = |revision| ResourceVersion::Change { revision, view: (1 << VIEW_BITS) - 1 }.number();
         let state = |revision| ResourceVersion::State { tick: tick(revision), fingerprint: 0 }.number();
-        // Changes that are more than those of a tick go on in the next one.
-        for last in [first, first + 1, first + (3 << CHANGE_BITS)] {
-            let next = first_revision(now, last);
-            assert!(change(first) <= change(last) && change(last) < state(last) && state(last) < change(next));
+        let (_, mut last) = spread(now, 0, &[]);
+        for sizes in [&[1][..], &[2, 1, 5], &[3 << CHANGE_BITS, 1], &[1; 2_000], &[1]] {
+            let (ranges, next) = spread(now, last, sizes);
+            let mut ranges: Vec<_> = ranges.into_iter().zip(sizes).map(|(first, size)| [first, first + size]).collect();
+            ranges.sort_unstable();
+            assert_eq!(ranges.iter().flatten().is_sorted(), true, "{ranges:?}");
+            let (first, end) = (ranges[0][0], ranges[ranges.len() - 1][1]);
+            assert!(state(last) < change(first) && change(end - 1) < state(next), "{last} {ranges:?} {next}");
+            last = next;
         }
-        let later = now.checked_add(std::time::Duration::from_secs(1)).unwrap();
-        assert_eq!(tick(first_revision(later, 0)) - tick(first), 16);
+        let ticks = |now| tick(spread(now, 0, &[1]).1);
+        assert_eq!(ticks(now.checked_add(Duration::from_secs(1)).unwrap()) - ticks(now), 16);
+    }
+
+    #[test]
+    fn where_a_range_begins_tells_nothing_of_other_changes() {
+        let now: Timestamp = "2030-01-01T00:00:00Z".parse().unwrap();
+        // How often the range of one object begins in each quarter of the time over which all are spread.
+        let quarters = |others: &[u64]| {
+            let mut quarters = [0_u64; 4];
+            for _ in 0..4_000 {
+                let (ranges, state) = spread(now, 0, &[&[1], others].concat());
+                let before = tick(state) - tick(ranges[0]);
+                assert_eq!(ranges[0] % (1 << CHANGE_BITS), 0);
+                quarters[usize::try_from(before * 4 / (SPREAD + 16)).unwrap()] += 1;
+            }
+            quarters
+        };
+        for others in [&[][..], &[100_000], &[1; 10]] {
+            let quarters = quarters(others);
+            assert!(quarters.iter().all(|count| (800..1_200).contains(count)), "{others:?} {quarters:?}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Watches: the changes of a collection, one JSON object a line, for as long as the client listens.
 //!
-//! A change of the published set is compared by the hashes of its objects; an event is written when it is sent.
+//! A change of the published set is compared by the hashes of its objects, some events at a time; an event is written when it
+//! is sent. A task writes them, so that a watch ends in time whether the client reads or not.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,10 +12,13 @@ use axum::response::Response;
 use futures_util::stream;
 use jiff::Timestamp;
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, watch};
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::{mpsc, watch};
+use tokio::task::yield_now;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
+use crate::access::Question;
 use crate::collection::Collection;
+use crate::history::{Deletions, SeenObjects};
 use crate::item::Item;
 use crate::json::JsonWriter;
 use crate::negotiation::{Format, Shape};
@@ -22,6 +26,7 @@ use crate::options::{IncludeObject, Options};
 use crate::published::{CatalogObjects, Listed, Published};
 use crate::response;
 use crate::status::Status;
+use crate::turns::Turn;
 
 /// Interval of the bookmarks of a watch that asks for them: they tell it the current resource version.
 pub const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
@@ -29,18 +34,36 @@ pub const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
 /// Maximum number of watches at a time; a further one is refused with 429, and clients repeat it.
 pub const MAX_WATCHES: usize = 1024;
 
-/// Interval at which a watch asks what its caller may see. It ends when that has changed, and the client lists again.
+/// Interval at which it is decided again whether the caller of a watch may watch, and what it may see. The watch ends when that
+/// has changed, and the client lists again.
 pub const RENEWAL_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Shortest time that a watch without `timeoutSeconds` lasts; the longest is twice that. Watches that began together do
-/// not end together.
+/// How long that may take. No answer is a refusal.
+pub const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Longest time that a watch lasts, whatever `timeoutSeconds` says. Clients go on with another one.
+pub const MAX_WATCH_TIME: Duration = Duration::from_hours(1);
+
+/// Shortest time that a watch without `timeoutSeconds` lasts; the longest is [`MAX_WATCH_TIME`]. Watches that began together
+/// do not end together.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
+
+/// Number of events of a watch that wait until they are sent. What follows is compared when these are sent.
+pub const MAX_EVENTS: usize = 256;
+
+/// Time in which a client takes the next event. Without that, the watch ends.
+pub const WATCH_STALL: Duration = Duration::from_secs(30);
+
+/// Longest time that a client may take to read the events of one state while there is a later one: the watch holds the contents
+/// of that state. It ends with 410 then.
+pub const MAX_WATCH_LAG: Duration = Duration::from_mins(5);
 
 /// A watch that is being sent.
 struct Watch {
     collection: Collection,
     states: watch::Receiver<Arc<Published>>,
     state: Arc<Published>,
+    difference: Difference,
     events: VecDeque<Event>,
     shape: Shape,
     include: IncludeObject,
@@ -51,13 +74,27 @@ struct Watch {
     bookmark_interval: Duration,
     /// Whether a bookmark is due, behind the events of a change: other processes know the state that they led to.
     is_behind: bool,
+    /// Since when there is a later state while events of this one are sent.
+    lags_since: Option<Instant>,
     /// Tick of the resource version at which the client began. Another replica may have made it, whose state is younger.
     began: u64,
-    /// When the caller's rights are asked for next; `None` where nobody's rights are evaluated.
-    renewal: Option<Instant>,
+    /// What the caller was allowed; `None` where nobody's rights are evaluated.
+    question: Option<Question>,
+    /// When that is asked again.
+    renewal: Instant,
     /// Whether nothing follows any more.
     has_ended: bool,
-    _permit: OwnedSemaphorePermit,
+    _turn: Turn,
+}
+
+/// What leads from the state that a client knows to the next one.
+struct Difference {
+    /// Revision up to which the client knows the changes.
+    since: u64,
+    /// The objects of the last state at that revision or before it.
+    former: SeenObjects,
+    /// Revision up to which changes were compared; `None` if all were.
+    compared: Option<u64>,
 }
 
 /// A change of an object.
@@ -70,91 +107,133 @@ struct Event {
     catalog: Option<usize>,
 }
 
+/// An object that may be the subject of an event.
+enum Candidate<'s> {
+    /// It is in the state, in the catalog of this index.
+    Changed(usize, &'s Listed),
+    Deleted(&'s Arc<CatalogObjects>, &'s Listed),
+}
+
 /// Responds with the changes of a collection after the resource version of the request; without one, all objects are
-/// added first.
+/// added first. The question is what the caller was allowed, which is asked again.
 pub(crate) fn respond(
-    collection: Collection,
-    (states, state): (watch::Receiver<Arc<Published>>, Arc<Published>),
+    (collection, question): (Collection, Option<Question>),
+    (mut states, state): (watch::Receiver<Arc<Published>>, Arc<Published>),
     options: &Options,
     (shape, bookmark_interval): (Shape, Duration),
-    permit: OwnedSemaphorePermit,
+    turn: Turn,
 ) -> Result<Response, Status> {
     let version = options.resource_version()?;
     let known = collection.known_at(&state, version);
     let is_listed = |objects: &Arc<CatalogObjects>| objects.known(collection.kind).is_some();
     let Some((since, former)) = known.filter(|(_, former)| former.iter().all(is_listed)) else {
-        let oldest = collection.version(state.oldest());
+        let oldest = collection.oldest_version(&state);
         return Err(Status::expired(format!("too old resource version: {} ({oldest})", version.number())));
     };
-    let events = changes(&collection, since, &former, &state);
+    // Only a later state is a change.
+    if !Arc::ptr_eq(&states.borrow_and_update(), &state) {
+        states.mark_changed();
+    }
     let now = Instant::now();
     let timeout = options.timeout()?.unwrap_or_else(|| DEFAULT_TIMEOUT.mul_f64(1.0 + fastrand::f64()));
     let bookmarks = options.is_set("allowWatchBookmarks").then(|| now + bookmark_interval);
-    let (include, end) = (options.include_object()?, now + timeout);
-    let renewal = collection.reader.has_caller().then(|| now + RENEWAL_INTERVAL);
     let watch = Watch {
-        is_behind: !events.is_empty(),
+        is_behind: false,
         began: version.tick(),
         collection,
         states,
         state,
-        events,
+        difference: Difference { since, former, compared: Some(since) },
+        events: VecDeque::new(),
         shape,
-        include,
+        include: options.include_object()?,
         is_first: true,
-        end,
+        end: now + timeout,
         bookmarks,
         bookmark_interval,
-        renewal,
+        lags_since: None,
+        question,
+        renewal: now + RENEWAL_INTERVAL,
         has_ended: false,
-        _permit: permit,
+        _turn: turn,
     };
-    let frames = stream::unfold(watch, async |mut watch| {
-        let frame = watch.next().await?;
-        Some((Ok::<_, std::convert::Infallible>(frame), watch))
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(watch.run(sender));
+    let frames = stream::unfold(receiver, async |mut receiver| {
+        let frame = receiver.recv().await?;
+        Some((Ok::<_, std::convert::Infallible>(frame), receiver))
     });
     Ok(response::typed(Body::from_stream(frames), Format::Json.media_type()))
 }
 
-/// Returns the changes of a collection after a revision, in the order of theirs. `former` has the objects of the last state at
-/// that revision or before it.
-fn changes(collection: &Collection, since: u64, former: &[Arc<CatalogObjects>], state: &Published) -> VecDeque<Event> {
-    let mut events = Vec::new();
-    for (at, published) in state.catalogs.iter().enumerate() {
-        let objects = &published.objects;
-        let before = former.iter().find(|before| before.catalog == objects.catalog);
-        let later = published.listed(collection.kind).iter().filter(|listed| listed.object.revision > since);
-        events.extend(later.filter_map(|listed| {
-            let was = before.and_then(|before| {
-                let listed = before.find(collection.kind, &listed.object.name)?;
-                collection.shows(before, listed).then_some((before, listed))
-            });
-            let revision = listed.object.revision;
-            let changed = |name| {
-                let (objects, listed) = (Arc::clone(objects), listed.clone());
-                Some(Event { name, revision, objects, listed, catalog: Some(at) })
-            };
-            match (was, collection.shows(objects, listed)) {
-                (None, true) => changed("ADDED"),
-                (Some(_), true) => changed("MODIFIED"),
-                (Some((before, was)), false) => Some(Event::deleted(before, was, revision)),
-                (None, false) => None,
+impl Difference {
+    /// Returns the next changes of a collection that are not compared yet, in the order of their revisions, up to
+    /// [`MAX_EVENTS`] of them: there may be none of these.
+    fn next(&mut self, collection: &Collection, state: &Published) -> VecDeque<Event> {
+        let Some(compared) = self.compared else { return VecDeque::new() };
+        let mut candidates = self.candidates(collection, state, compared);
+        self.compared = None;
+        if candidates.len() > MAX_EVENTS {
+            candidates.select_nth_unstable_by_key(MAX_EVENTS - 1, |(revision, _)| *revision);
+            candidates.truncate(MAX_EVENTS);
+            self.compared = candidates.last().map(|(revision, _)| *revision);
+        }
+        candidates.sort_by_key(|(revision, _)| *revision);
+        let events = candidates.into_iter().filter_map(|(revision, candidate)| match candidate {
+            Candidate::Changed(at, listed) => self.changed(collection, state, (at, listed)),
+            Candidate::Deleted(objects, listed) => {
+                collection.shows(objects, listed).then(|| Event::deleted(objects, listed, revision))
             }
-        }));
-    }
-    // Who begins anew knows nothing that could be gone.
-    for (deletion, catalogs) in state.deletions_after(since).filter(|_| since > 0) {
-        let objects = &deletion.objects;
-        let now = catalogs.into_iter().find(|now| now.catalog == objects.catalog);
-        let listed = (deletion.first..).zip(objects.known(collection.kind).unwrap_or_default());
-        let gone = listed.filter(|(revision, listed)| {
-            *revision > since && now.is_none_or(|now| now.find(collection.kind, &listed.object.name).is_none())
         });
-        let shown = gone.filter(|(_, listed)| collection.shows(objects, listed));
-        events.extend(shown.map(|(revision, listed)| Event::deleted(objects, listed, revision)));
+        events.collect()
     }
-    events.sort_by_key(|event| event.revision);
-    events.into()
+
+    /// Returns what changed after a revision, with the revisions of the changes.
+    fn candidates<'s>(
+        &self,
+        collection: &Collection,
+        state: &'s Published,
+        compared: u64,
+    ) -> Vec<(u64, Candidate<'s>)> {
+        let (kind, visibility) = (collection.kind, collection.reader.visibility());
+        let mut candidates = Vec::new();
+        for (at, published) in state.catalogs.iter().enumerate() {
+            if visibility.contains(&published.objects.catalog) {
+                let later = published.listed(kind).iter().filter(|listed| listed.object.revision > compared);
+                candidates.extend(later.map(|listed| (listed.object.revision, Candidate::Changed(at, listed))));
+            }
+        }
+        // Who begins anew knows nothing that could be gone.
+        if self.since > 0 {
+            for Deletions { first, before, after } in state.history.deletions_after(visibility, compared) {
+                let listed = (first..).zip(before.known(kind).unwrap_or_default());
+                let is_gone =
+                    |listed: &Listed| after.is_none_or(|after| after.find(kind, &listed.object.name).is_none());
+                let gone = listed.filter(|(revision, listed)| *revision > compared && is_gone(listed));
+                candidates.extend(gone.map(|(revision, listed)| (revision, Candidate::Deleted(before, listed))));
+            }
+        }
+        candidates
+    }
+
+    /// Returns the event of an object that has changed; `None` if neither the former one nor this one is shown.
+    fn changed(&self, collection: &Collection, state: &Published, (at, listed): (usize, &Listed)) -> Option<Event> {
+        let objects = &state.catalogs[at].objects;
+        let before = self.former.iter().find(|before| before.catalog == objects.catalog);
+        let was = before.and_then(|before| {
+            let listed = before.find(collection.kind, &listed.object.name)?;
+            collection.shows(before, listed).then_some((before, listed))
+        });
+        let revision = listed.object.revision;
+        let name = match (was, collection.shows(objects, listed)) {
+            (None, true) => "ADDED",
+            (Some(_), true) => "MODIFIED",
+            (Some((before, was)), false) => return Some(Event::deleted(before, was, revision)),
+            (None, false) => return None,
+        };
+        let (objects, listed) = (Arc::clone(objects), listed.clone());
+        Some(Event { name, revision, objects, listed, catalog: Some(at) })
+    }
 }
 
 impl Event {
@@ -164,19 +243,49 @@ impl Event {
 }
 
 impl Watch {
-    /// Returns the next lines; `None` when the watch ends.
+    /// Sends lines until the watch ends, or the client has left or takes none any more.
+    async fn run(mut self, sender: mpsc::Sender<Bytes>) {
+        loop {
+            let line = tokio::select! {
+                line = self.next() => line,
+                () = sender.closed() => None,
+            };
+            let Some(line) = line else { return };
+            let stalled = self.end.min(Instant::now() + WATCH_STALL);
+            if !matches!(timeout_at(stalled, sender.send(line)).await, Ok(Ok(()))) {
+                return;
+            }
+        }
+    }
+
+    /// Returns the next line; `None` when the watch ends.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
+            if self.has_ended {
+                return None;
+            }
+            if Instant::now() >= self.renewal
+                && let Err(status) = self.renew().await
+            {
+                return Some(self.end_with(&status));
+            }
+            if self.lags() {
+                return Some(self.end_with(&Status::expired("the client is too slow: there are later changes")));
+            }
             if let Some(event) = self.events.pop_front() {
                 return Some(self.frame(&event));
             }
-            if self.has_ended {
-                return None;
+            if self.difference.compared.is_some() {
+                self.events = self.difference.next(&self.collection, &self.state);
+                self.is_behind |= !self.events.is_empty();
+                // Comparing many objects takes a while.
+                yield_now().await;
+                continue;
             }
             if std::mem::take(&mut self.is_behind) && self.bookmarks.is_some() {
                 return Some(self.bookmark());
             }
-            let (bookmark, renewal) = (self.bookmarks, self.renewal);
+            let bookmark = self.bookmarks;
             tokio::select! {
                 changed = self.states.changed() => {
                     changed.ok()?;
@@ -187,42 +296,56 @@ impl Watch {
                     self.bookmarks = Some(Instant::now() + self.bookmark_interval);
                     return Some(self.bookmark());
                 }
-                () = sleep_until(renewal.unwrap_or(self.end)), if renewal.is_some() => {
-                    if !self.renew().await? {
-                        self.has_ended = true;
-                        return Some(Self::expired());
-                    }
-                }
+                () = sleep_until(self.renewal), if self.question.is_some() => {}
             }
         }
     }
 
-    /// Compares the next state with the one that the client knows.
+    /// Returns whether events of a state are still being sent long after there is a later one.
+    fn lags(&mut self) -> bool {
+        let is_sending = !self.events.is_empty() || self.difference.compared.is_some();
+        if !is_sending || !self.states.has_changed().unwrap_or_default() {
+            self.lags_since = None;
+            return false;
+        }
+        self.lags_since.get_or_insert_with(Instant::now).elapsed() > MAX_WATCH_LAG
+    }
+
+    /// Goes on from the state that the client knows to the next one.
     async fn follow(&mut self) {
         let next = Arc::clone(&self.states.borrow_and_update());
         let next = crate::prepared(next, self.collection.kind).await;
-        self.events = changes(&self.collection, self.state.revision, &self.state.objects(), &next);
-        self.is_behind = true;
+        let since = self.state.revision;
+        self.difference = Difference { since, former: self.state.objects(), compared: Some(since) };
+        // A change of what the caller may not see is none.
+        self.is_behind = self.collection.revision(&next) > self.collection.revision(&self.state);
         self.state = next;
     }
 
-    /// Asks what the caller may see now, and returns whether that is the same as before; `None` if it may not read any more.
-    async fn renew(&mut self) -> Option<bool> {
-        let reader = self.collection.reader.renew().await?;
-        let is_same = reader.visibility() == self.collection.reader.visibility();
+    /// Asks again whether the caller may watch, and what it may see.
+    ///
+    /// # Errors
+    /// The caller may not, nobody can tell, or what it may see has changed.
+    async fn renew(&mut self) -> Result<(), Status> {
+        let Some(question) = &self.question else { return Ok(()) };
+        let no_answer = |_| Err(Status::internal("the API server does not answer"));
+        let (reader, _) = timeout(RENEWAL_TIMEOUT, question.ask()).await.unwrap_or_else(no_answer)?;
+        if reader.visibility() != self.collection.reader.visibility() {
+            return Err(Status::expired("what the caller may see has changed"));
+        }
         self.collection.reader = reader;
-        self.renewal = Some(Instant::now() + RENEWAL_INTERVAL);
-        Some(is_same)
+        self.renewal = Instant::now() + RENEWAL_INTERVAL;
+        Ok(())
     }
 
-    /// Returns the line after which the client lists again.
-    fn expired() -> Bytes {
-        let status = Status::expired("what the caller may see has changed").object(None);
+    /// Returns the last line, which says why the watch ends.
+    fn end_with(&mut self, status: &Status) -> Bytes {
+        self.has_ended = true;
         let mut out = JsonWriter::default();
         out.open(b'{');
         out.text_member("type", "ERROR");
         out.key("object");
-        out.raw(status.to_string().as_bytes());
+        out.raw(status.object(None).to_string().as_bytes());
         out.close(b'}');
         line(out)
     }

@@ -114,6 +114,10 @@ fn a_label_selector_is_read_with_all_its_faults() {
     assert!(selector.matches(&labels(&[("a", "b"), ("c", "d")])));
     assert!(!selector.matches(&labels(&[("a", "b"), ("c", "x")])));
     assert!(!selector.matches(&labels(&[("c", "d")])));
+    let several = ["x", "b", "y", "a"].map(str::to_owned);
+    let selector = read(&labels(&[("z", "")]), expression("c", "In", &several)).unwrap();
+    let chosen = ["a", "b", "c", "x", "y", "z"].map(|value| selector.matches(&labels(&[("z", ""), ("c", value)])));
+    assert_eq!((chosen, selector.len()), ([true, true, false, true, true, false], 2), "in any order");
     let rule = "values set must be empty for exists and does not exist";
     assert_eq!(read(&none, expression("a", "Exists", &some)), Err(format!("values: Invalid value: [\"x\"]: {rule}")));
     let message = read(&none, expression("", "In", &[])).unwrap_err();

@@ -8,6 +8,7 @@ mod narrowed;
 mod own;
 mod pages;
 mod requests;
+mod rights;
 mod watches;
 
 use std::collections::BTreeMap;

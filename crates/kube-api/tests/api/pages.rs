@@ -117,7 +117,8 @@ fn responses_are_the_same_where_no_texts_are_kept() {
             format!("{}?labelSelector=catalog=crafted", packages("olm")),
             format!("{}/{name}", packages("olm")),
             format!("{}/{name}?pretty=true", packages("olm")),
-            format!("{}?watch=true&timeoutSeconds=1", packages("olm")),
+            // Of one catalog: the first state has several in any order.
+            format!("{}?watch=true&timeoutSeconds=1&labelSelector=catalog=crafted", packages("olm")),
             "/apis/catalogd.operatorframework.io/v1beta1/operatorpackages".to_owned(),
         ] {
             let accepts = ["application/json", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"];

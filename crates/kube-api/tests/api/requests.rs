@@ -46,7 +46,7 @@ fn authorize() -> Authorize {
                 if groups.iter().any(|group| group == "system:masters")
                     || allows(&authority, &user, &groups, &attributes)
                 {
-                    return Decision::Allow(None);
+                    return Decision::Allow { reader: None, user: Some(user) };
                 }
                 Decision::Deny { user, reason: Some("no rule grants it".to_owned()) }
             },

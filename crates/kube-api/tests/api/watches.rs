@@ -15,13 +15,13 @@ use tower::ServiceExt as _;
 use super::{Api, packages, runtime, served_fixture};
 
 /// A watch that is being read.
-struct Watch {
+pub(super) struct Watch {
     stream: BodyDataStream,
     lines: Vec<u8>,
 }
 
 impl Watch {
-    async fn start(api: &Api, path: &str, accept: &str) -> Self {
+    pub(super) async fn start(api: &Api, path: &str, accept: &str) -> Self {
         let request = Request::get(path).header("accept", accept).body(Body::empty()).unwrap();
         let response = api.router.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), 200);
@@ -29,7 +29,7 @@ impl Watch {
     }
 
     /// The next event; `None` when the watch has ended.
-    async fn next(&mut self) -> Option<Value> {
+    pub(super) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(at) = self.lines.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.lines.drain(..=at).collect();
@@ -41,7 +41,7 @@ impl Watch {
     }
 
     /// The types and names of the next events.
-    async fn events(&mut self, count: usize) -> Vec<(String, String)> {
+    pub(super) async fn events(&mut self, count: usize) -> Vec<(String, String)> {
         let mut events = Vec::new();
         for _ in 0..count {
             let event = self.next().await.unwrap();
@@ -52,7 +52,7 @@ impl Watch {
     }
 }
 
-fn event(kind: &str, name: &str) -> (String, String) {
+pub(super) fn event(kind: &str, name: &str) -> (String, String) {
     (kind.to_owned(), name.to_owned())
 }
 
@@ -190,6 +190,18 @@ fn a_watch_of_tables_has_columns_once_and_ends_in_time() {
         let cells = tables.each_ref().map(|table| table["object"]["rows"][0]["cells"][0].as_str().unwrap());
         assert_eq!((columns, cells), ([3, 0], ["one", "two"]));
         assert_eq!(watch.next().await, None);
+    });
+}
+
+#[test]
+fn a_watch_may_ask_for_any_time() {
+    runtime().block_on(async {
+        let api = Api::new([served_fixture("a", &catalog(&["one"]))], None);
+        for seconds in ["3600", "9223372036854775807", "-1"] {
+            let path = format!("{}?watch=true&timeoutSeconds={seconds}", packages("olm"));
+            let mut watch = Watch::start(&api, &path, "application/json").await;
+            assert_eq!(watch.events(1).await, [event("ADDED", "one")], "{seconds}");
+        }
     });
 }
 
