@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use futures_util::future::try_join_all;
 use kube::Client;
-use serving::{Caller, Catalogs, Renewal, Visibility};
+use serving::{Caller, Catalogs, Renewal, RenewalError, Visibility};
 use sha2::{Digest as _, Sha256};
 
 use super::authenticator::{Credentials, CredentialsKey};
@@ -154,8 +154,11 @@ impl Session {
 impl Caller for Renewable {
     fn renew(&self) -> Renewal<'_> {
         Box::pin(async move {
-            let callers = Callers(self.callers.upgrade()?);
-            callers.reader(&self.credentials).await.ok()
+            let callers = Callers(self.callers.upgrade().ok_or(RenewalError::Undecided)?);
+            callers.reader(&self.credentials).await.map_err(|denied| match denied {
+                Denied::Unauthenticated | Denied::Forbidden { .. } | Denied::Impersonation => RenewalError::Refused,
+                Denied::Unavailable => RenewalError::Undecided,
+            })
         })
     }
 }

@@ -30,7 +30,7 @@ use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use serving::Catalogs;
+use serving::{Catalogs, RenewalError};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval_at, sleep, timeout};
@@ -234,8 +234,11 @@ impl WebSocketConnection<'_> {
     /// Finds out what the client may see now, as for each request over HTTP.
     async fn renew(&mut self) -> Result<(), Close> {
         if self.client.catalogs.has_caller() {
-            let Some(catalogs) = self.client.catalogs.renew().await else { return close(4403, "Forbidden") };
-            self.client.catalogs = catalogs;
+            self.client.catalogs = match self.client.catalogs.try_renew().await {
+                Ok(catalogs) => catalogs,
+                Err(RenewalError::Refused) => return close(4403, "Forbidden"),
+                Err(RenewalError::Undecided) => return close(1013, "Try again later"),
+            };
         }
         Ok(())
     }

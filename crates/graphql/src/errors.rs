@@ -53,6 +53,8 @@ labels! {
         Overloaded = "SERVER_OVERLOADED",
         /// The caller may not read any more.
         Forbidden = "FORBIDDEN",
+        /// It cannot be found out what the caller may read; the request may be retried.
+        AuthorizationUnavailable = "AUTHORIZATION_UNAVAILABLE",
         /// An error of the server, not of the request.
         Internal = "INTERNAL_SERVER_ERROR",
     }

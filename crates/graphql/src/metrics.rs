@@ -149,7 +149,7 @@ impl RequestResult {
             | Code::Overloaded => Self::Limited,
             Code::Timeout => Self::Timeout,
             Code::ResponseTooLarge | Code::RequestTooLarge => Self::TooLarge,
-            Code::Internal => Self::Internal,
+            Code::Internal | Code::AuthorizationUnavailable => Self::Internal,
         }
     }
 }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use fbc::Digest;
 use http_facts::peer::Peer;
 use serde_json::{Map, Value};
-use serving::{Catalogs, Revision, Served, Snapshot};
+use serving::{Catalogs, RenewalError, Revision, Served, Snapshot};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -98,8 +98,8 @@ pub struct Subscription {
     catalogs: Catalogs,
     /// When it is found out what the caller may see; `None` if that never changes.
     renew_at: Option<Instant>,
-    /// Whether the caller may not read any more, and was told so.
-    is_refused: bool,
+    /// Whether the last event was written.
+    has_ended: bool,
 }
 
 /// The operation that is executed for each event.
@@ -196,7 +196,7 @@ impl Subscription {
             changes,
             renew_at: engine.renew_at(catalogs),
             catalogs: catalogs.clone(),
-            is_refused: false,
+            has_ended: false,
             ending: engine.ending(),
             operation: Arc::new(SubscribedOperation {
                 engine: Arc::clone(engine),
@@ -208,16 +208,18 @@ impl Subscription {
         })
     }
 
-    /// Waits for the next event; `None` if the stream has ended. Cancel-safe. A caller who may not read any more is told so
-    /// in the last event.
+    /// Waits for the next event; `None` if the stream has ended. Cancel-safe. A caller who may not read any more, or of whom
+    /// that cannot be found out, is told so in the last event.
     pub async fn next(&mut self) -> Option<SubscriptionEvent> {
         loop {
-            if self.is_refused {
+            if self.has_ended {
                 return None;
             }
-            if self.renew_at.is_some_and(|at| at <= Instant::now()) && !self.renew().await {
-                self.is_refused = true;
-                return self.refusal().await;
+            if self.renew_at.is_some_and(|at| at <= Instant::now())
+                && let Err(error) = self.renew().await
+            {
+                self.has_ended = true;
+                return self.refusal(error).await;
             }
             self.changes.borrow_and_update();
             let now = self.catalogs.snapshot();
@@ -243,22 +245,30 @@ impl Subscription {
         }
     }
 
-    /// Finds out what the caller may see from now on: what it may not see any more is reported as removed. Returns whether
-    /// it may read on.
-    async fn renew(&mut self) -> bool {
-        let Ok(Some(catalogs)) = timeout(RENEWAL_TIMEOUT, self.catalogs.renew()).await else { return false };
-        self.renew_at = self.operation.engine.renew_at(&catalogs);
-        self.catalogs = catalogs;
-        true
+    /// Finds out what the caller may see from now on: what it may not see any more is reported as removed.
+    async fn renew(&mut self) -> Result<(), RenewalError> {
+        let renewed = timeout(RENEWAL_TIMEOUT, self.catalogs.try_renew()).await;
+        self.catalogs = renewed.unwrap_or(Err(RenewalError::Undecided))?;
+        self.renew_at = self.operation.engine.renew_at(&self.catalogs);
+        Ok(())
     }
 
-    /// The last event of a caller who may not read any more.
-    async fn refusal(&self) -> Option<SubscriptionEvent> {
-        let message = "the stream ends, because its caller may not read any more: subscribe with valid credentials";
-        let text = errors::body(&[Error::request(Code::Forbidden, message)]).into();
+    /// The last event of a caller who does not read on.
+    async fn refusal(&self, error: RenewalError) -> Option<SubscriptionEvent> {
+        let (code, message) = match error {
+            RenewalError::Refused => (
+                Code::Forbidden,
+                "the stream ends, because its caller may not read any more: subscribe with valid credentials",
+            ),
+            RenewalError::Undecided => (
+                Code::AuthorizationUnavailable,
+                "the stream ends, because it cannot be found out what its caller may read: subscribe again later",
+            ),
+        };
+        let text = errors::body(&[Error::request(code, message)]).into();
         let engine = &self.operation.engine;
         let permit = Arc::clone(&engine.streams.permits).acquire_owned().await.ok()?;
-        engine.metrics.refused[Code::Forbidden].increment();
+        engine.metrics.refused[code].increment();
         Some(SubscriptionEvent { text, permit })
     }
 

@@ -25,7 +25,7 @@ pub use history::{History, RememberedContent};
 pub use name::{CatalogName, InvalidName};
 pub use second_chance::{CacheUsage, SecondChanceCache};
 pub use status::{FailureReason, LoadFailure, LoadStatus, LoadStatuses};
-pub use visibility::{Caller, NARROWED_SNAPSHOTS, Renewal, Visibility};
+pub use visibility::{Caller, NARROWED_SNAPSHOTS, Renewal, RenewalError, Visibility};
 
 use visibility::NarrowedSnapshots;
 
@@ -228,13 +228,20 @@ impl Catalogs {
         self.caller.is_some()
     }
 
-    /// A reader of what its caller may see now, which for a reader without a caller is the same; `None` if the caller may
-    /// not read any more.
-    pub async fn renew(&self) -> Option<Self> {
+    /// A reader of what its caller may see now, which for a reader without a caller is the same.
+    ///
+    /// # Errors
+    /// The caller may not read any more, or it cannot be found out what it may see.
+    pub async fn try_renew(&self) -> Result<Self, RenewalError> {
         match &self.caller {
             Some(caller) => caller.renew().await,
-            None => Some(self.clone()),
+            None => Ok(self.clone()),
         }
+    }
+
+    /// As [`Self::try_renew`], for who ends in the same way whatever the reason.
+    pub async fn renew(&self) -> Option<Self> {
+        self.try_renew().await.ok()
     }
 
     /// The number of changes so far; it rises with each one.

@@ -22,13 +22,21 @@ pub enum Visibility {
 
 /// Someone whose rights can change while it reads.
 pub trait Caller: fmt::Debug + Send + Sync {
-    /// Returns a reader of what the caller may see now; `None` if it may not read any more, or if that cannot be found
-    /// out.
+    /// Returns a reader of what the caller may see now.
     fn renew(&self) -> Renewal<'_>;
 }
 
 /// A reader that will be there once the rights of its caller are known.
-pub type Renewal<'c> = Pin<Box<dyn Future<Output = Option<Catalogs>> + Send + 'c>>;
+pub type Renewal<'c> = Pin<Box<dyn Future<Output = Result<Catalogs, RenewalError>> + Send + 'c>>;
+
+/// Why the reader of a caller cannot be renewed. Either ends what is being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RenewalError {
+    /// The caller may not read any more.
+    Refused,
+    /// It cannot be found out what the caller may see: it may try again.
+    Undecided,
+}
 
 /// The snapshots without hidden catalogs that were made of one snapshot, the earliest first.
 #[derive(Default)]

@@ -110,6 +110,10 @@ fn seen(reader: Result<Catalogs, Denied>) -> Result<Vec<String>, Denied> {
     reader.map(|reader| reader.snapshot().by_name().map(|served| served.name.clone()).collect())
 }
 
+async fn seen_renewed(reader: &Catalogs) -> Result<Vec<String>, RenewalError> {
+    reader.try_renew().await.map(|reader| seen(Ok(reader)).unwrap())
+}
+
 impl Fixture {
     async fn sees(&self, token: &str) -> Result<Vec<String>, Denied> {
         seen(self.callers.reader(&self::token(token)).await)
@@ -208,9 +212,23 @@ async fn a_reader_is_renewed_with_what_its_caller_may_see_then() {
     fixture.server.0.lock().unwrap().rights.insert(("some", "c"));
     fixture.writer.publish(served("c"));
     assert_eq!(seen(Ok(reader.clone())).unwrap(), ["a"]);
-    let renewed = reader.renew().await.unwrap();
+    let renewed = reader.try_renew().await.unwrap();
     assert_eq!(seen(Ok(renewed.clone())).unwrap(), ["a", "c"]);
     assert!(!format!("{renewed:?}").contains("some"), "a token is a secret");
     drop(fixture.callers);
-    assert!(renewed.renew().await.is_none(), "nobody can say what it may see");
+    assert_eq!(seen_renewed(&renewed).await, Err(RenewalError::Undecided), "nobody can say what it may see");
+}
+
+#[tokio::test]
+async fn a_reader_is_not_renewed_where_its_token_is_revoked_or_nobody_answers() {
+    let mut fixture = start();
+    let reader = fixture.callers.reader(&token("some")).await.unwrap();
+    // What is published is asked about, and what is known of the user is still believed.
+    fixture.writer.publish(served("c"));
+    fixture.server.0.lock().unwrap().is_down = true;
+    assert_eq!(seen_renewed(&reader).await, Err(RenewalError::Undecided));
+    fixture.server.0.lock().unwrap().is_down = false;
+    let (callers, credentials) = (Arc::downgrade(&fixture.callers.0), token("revoked").into_owned());
+    let reader = reader.of_caller(Arc::new(Renewable { callers, credentials }));
+    assert_eq!(seen_renewed(&reader).await, Err(RenewalError::Refused));
 }

@@ -1,7 +1,7 @@
 //! What is said on a WebSocket. `tests/js/streams.test.mjs` does so over real ones, with the client of the protocol.
 
 use serde_json::{Value, json};
-use serving::{Caller, CatalogsWriter, Renewal, catalogs};
+use serving::{Caller, CatalogsWriter, Renewal, RenewalError, catalogs};
 
 use super::*;
 use graphql::limits::Limits;
@@ -113,13 +113,13 @@ async fn operations_of_every_kind_are_told_of_by_their_ids() {
     assert!(connection.operations.is_empty());
 }
 
-/// Someone who may see nothing any more.
+/// Someone who may see nothing any more, for this reason.
 #[derive(Debug)]
-struct Refused;
+struct Refused(RenewalError);
 
 impl Caller for Refused {
     fn renew(&self) -> Renewal<'_> {
-        Box::pin(async { None })
+        Box::pin(async { Err(self.0) })
     }
 }
 
@@ -128,8 +128,12 @@ async fn a_client_that_may_not_read_any_more_is_refused_at_its_next_message() {
     let (_writer, server) = server(StreamLimits::default());
     let mut connection = connect(&server);
     assert!(connection.renew().await.is_ok(), "nobody asks who it is");
-    connection.client.catalogs = server.engine.catalogs().clone().of_caller(Arc::new(Refused));
-    assert_eq!(connection.renew().await, Err(Some((4403, "Forbidden".to_owned()))));
+    for (error, code, reason) in
+        [(RenewalError::Refused, 4403, "Forbidden"), (RenewalError::Undecided, 1013, "Try again later")]
+    {
+        connection.client.catalogs = server.engine.catalogs().clone().of_caller(Arc::new(Refused(error)));
+        assert_eq!(connection.receive(r#"{"type":"ping"}"#).await, Err(Some((code, reason.to_owned()))));
+    }
 }
 
 #[tokio::test]
@@ -137,7 +141,7 @@ async fn a_client_says_who_it_is_in_its_first_message() {
     let (_writer, server) = server(StreamLimits::default());
     let authorizer = ConnectionAuthorizer::new(|authorization| {
         let verdict = match authorization.as_ref().and_then(|value| value.to_str().ok()) {
-            Some("Bearer good") => Ok(catalogs().1.of_caller(Arc::new(Refused))),
+            Some("Bearer good") => Ok(catalogs().1.of_caller(Arc::new(Refused(RenewalError::Refused)))),
             Some("Bearer later") => Err(InitRefusal::Undecided),
             Some(_) => Err(InitRefusal::Forbidden),
             None => Err(InitRefusal::Unauthenticated),

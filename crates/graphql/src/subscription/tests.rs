@@ -2,7 +2,7 @@
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
-use serving::{Caller, CatalogsWriter, Renewal, Visibility, catalogs};
+use serving::{Caller, CatalogsWriter, Renewal, RenewalError, Visibility, catalogs};
 
 use super::*;
 use crate::Request;
@@ -164,25 +164,25 @@ async fn a_stream_ends_when_it_is_asked_to_and_when_nothing_can_change_any_more(
     assert!(engine.streams_ended().now_or_never().is_some());
 }
 
-/// Someone who may see what a test says; `None` is nothing, and no question.
+/// Someone who may see what a test says.
 #[derive(Clone, Debug)]
 struct Someone {
     published: Catalogs,
-    may_see: Arc<Mutex<Option<Visibility>>>,
+    may_see: Arc<Mutex<Result<Visibility, RenewalError>>>,
 }
 
 impl Someone {
     fn new(published: &Catalogs, may_see: Visibility) -> Self {
-        Self { published: published.clone(), may_see: Arc::new(Mutex::new(Some(may_see))) }
+        Self { published: published.clone(), may_see: Arc::new(Mutex::new(Ok(may_see))) }
     }
 
-    fn set(&self, may_see: Option<Visibility>) {
+    fn set(&self, may_see: Result<Visibility, RenewalError>) {
         *self.may_see.lock().unwrap() = may_see;
     }
 
-    fn reader(&self) -> Option<Catalogs> {
+    fn reader(&self) -> Result<Catalogs, RenewalError> {
         let may_see = self.may_see.lock().unwrap().clone()?;
-        Some(self.published.visible(may_see).of_caller(Arc::new(self.clone())))
+        Ok(self.published.visible(may_see).of_caller(Arc::new(self.clone())))
     }
 }
 
@@ -190,6 +190,14 @@ impl Caller for Someone {
     fn renew(&self) -> Renewal<'_> {
         Box::pin(async { self.reader() })
     }
+}
+
+/// The data and the code of the last event of a stream.
+async fn end(stream: &mut Subscription) -> (Value, Value) {
+    let last = stream.next().await.expect("it is told why the stream ends");
+    let body: Value = serde_json::from_slice(&last.text).unwrap();
+    assert!(stream.next().await.is_none());
+    (body["data"].clone(), body["errors"][0]["extensions"]["code"].clone())
 }
 
 fn only(names: &[&str]) -> Visibility {
@@ -230,15 +238,23 @@ async fn what_a_caller_may_see_is_found_out_again_and_again() {
     }
     let someone = Someone::new(&engine.catalogs, only(&["a"]));
     let mut stream = subscribe_for(&engine, &someone.reader().unwrap(), &Value::Null);
-    someone.set(Some(only(&["a", "b"])));
+    someone.set(Ok(only(&["a", "b"])));
     assert_eq!(told(&mut stream).as_deref(), Some("b ADDED -1 --"));
-    someone.set(Some(only(&["b"])));
+    someone.set(Ok(only(&["b"])));
     assert_eq!(told(&mut stream).as_deref(), Some("a REMOVED 1- --"));
-    someone.set(None);
-    let last = stream.next().await.expect("it is told why the stream ends");
-    let body: Value = serde_json::from_slice(&last.text).unwrap();
-    assert_eq!((&body["data"], &body["errors"][0]["extensions"]["code"]), (&Value::Null, &json!("FORBIDDEN")));
-    assert!(stream.next().await.is_none());
+    someone.set(Err(RenewalError::Refused));
+    assert_eq!(end(&mut stream).await, (Value::Null, json!("FORBIDDEN")));
+}
+
+#[tokio::test]
+async fn a_stream_whose_caller_nobody_can_judge_ends_without_saying_that_it_may_not_read() {
+    let (_writer, engine) = start_renewing(Duration::ZERO);
+    let someone = Someone::new(&engine.catalogs, Visibility::All);
+    let mut stream = subscribe_for(&engine, &someone.reader().unwrap(), &Value::Null);
+    someone.set(Err(RenewalError::Undecided));
+    assert_eq!(end(&mut stream).await, (Value::Null, json!("AUTHORIZATION_UNAVAILABLE")));
+    let refused = &engine.metrics.refused;
+    assert_eq!((refused[Code::AuthorizationUnavailable].get(), refused[Code::Forbidden].get()), (1, 0));
 }
 
 #[tokio::test]
@@ -246,7 +262,7 @@ async fn a_quiet_stream_ends_too_when_its_caller_may_not_read_any_more() {
     let (_writer, engine) = start_renewing(Duration::from_millis(1));
     let someone = Someone::new(&engine.catalogs, Visibility::All);
     let mut stream = subscribe_for(&engine, &someone.reader().unwrap(), &Value::Null);
-    someone.set(None);
+    someone.set(Err(RenewalError::Refused));
     assert!(stream.next().await.is_some_and(|event| event.text.starts_with(b"{\"errors\":")));
     assert!(stream.next().await.is_none());
 }
