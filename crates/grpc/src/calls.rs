@@ -9,7 +9,7 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use futures_util::{Stream, StreamExt as _, stream};
 use http_facts::peer::Peer;
-use serving::Catalogs;
+use serving::{Catalogs, Turn};
 use tonic::codec::CompressionEncoding;
 use tonic::server::Grpc as Server;
 use tonic::{Code, Status, Streaming};
@@ -21,7 +21,6 @@ use crate::message::Message;
 use crate::metrics::Call;
 use crate::reflection::{Reflection, SERVICES};
 use crate::registry::{Messages, Registry};
-use crate::turns::Turn;
 use crate::wire::Request;
 use crate::{Grpc, MAX_REQUEST_BYTES, STREAM_TIME};
 
@@ -142,9 +141,9 @@ impl Context {
         let registry = Registry { served, bundles };
         drop(snapshot);
         let is_held = self.call.is_large() || self.call.is_search();
-        let turn = if is_held { Some(self.grpc.large.take(self.peer).await) } else { None };
+        let turn = if is_held { Some(self.grpc.large.take(&self.peer).await) } else { None };
         let messages = if self.call.is_search() {
-            let (search, call) = (self.grpc.searches.take(self.peer).await, self.call);
+            let (search, call) = (self.grpc.searches.take(&self.peer).await, self.call);
             let found = search.run(move || find(call, &registry, &request)).await;
             found.map_err(|error| Status::internal(error.to_string()))?
         } else {

@@ -19,17 +19,16 @@ mod message;
 mod metrics;
 mod reflection;
 mod registry;
-mod turns;
 mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use serving::Catalogs;
+use http_facts::peer::Peer;
+use serving::{Catalogs, Turns};
 
 use registry::BundleCache;
-use turns::Turns;
 
 pub use calls::Refusal;
 pub use choice::CATALOG_METADATA;
@@ -58,8 +57,8 @@ pub struct Grpc {
     catalogs: Catalogs,
     /// The catalog that all calls are about; `None` where they say so.
     catalog: Option<Arc<str>>,
-    large: Turns,
-    searches: Turns,
+    large: Turns<Peer>,
+    searches: Turns<Peer>,
     bundles: Arc<BundleCache>,
     metrics: Arc<GrpcMetrics>,
 }

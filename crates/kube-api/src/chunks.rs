@@ -12,6 +12,7 @@ use axum::response::Response;
 use futures_util::stream;
 use http_facts::joined::JoinedGzip;
 use serde_json::Value;
+use serving::Turn;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
@@ -20,7 +21,6 @@ use crate::negotiation::Format;
 use crate::response;
 use crate::status::Status;
 use crate::texts::KeptText;
-use crate::turns::Turn;
 
 /// Number of bytes of a list that are written at a time. As with upstream, shorter responses are never compressed.
 pub const CHUNK_BYTES: usize = 128 * 1024;

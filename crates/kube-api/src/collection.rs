@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use serving::Catalogs;
+use serving::{Catalogs, Turn};
 
 use crate::chunks;
 use crate::continuation::Continuation;
@@ -19,7 +19,6 @@ use crate::options::{IncludeObject, Options, Selection};
 use crate::published::{CatalogObjects, Listed, Published};
 use crate::response;
 use crate::status::Status;
-use crate::turns::Turn;
 use crate::version::{self, ResourceVersion};
 
 /// The objects of a kind that a request sees: those of a namespace and of the global one, or all.

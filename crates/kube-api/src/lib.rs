@@ -27,7 +27,6 @@ mod request;
 mod response;
 mod status;
 mod texts;
-mod turns;
 mod version;
 mod watching;
 
@@ -40,8 +39,9 @@ use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::http::request::Parts;
 use axum::response::Response;
+use http_facts::peer::Peer;
 use serde_json::Value;
-use serving::Catalogs;
+use serving::{Catalogs, Turns};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -65,7 +65,6 @@ use remembered::Remembered;
 use request::{Object, Route};
 use status::Status;
 use texts::TextRoom;
-use turns::{Requester, Turns};
 use version::ResourceVersion;
 
 /// How long a request waits for a resource version that is not there yet.
@@ -98,6 +97,14 @@ pub struct KubeApiOptions {
     pub version_file: Option<Arc<dyn VersionFile>>,
 }
 
+/// Whose requests are counted together. All users come through the addresses of kube-apiserver, so that an address counts only
+/// where nobody says which user it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Requester {
+    User(String),
+    Peer(Peer),
+}
+
 /// Who sends a request.
 struct Caller {
     /// What it may see.
@@ -119,10 +126,10 @@ struct Shared {
     bookmark_interval: Duration,
     states: watch::Receiver<Arc<Published>>,
     /// Bounds the lists that are sent in several chunks.
-    lists: Turns,
-    watches: Turns,
+    lists: Turns<Requester>,
+    watches: Turns<Requester>,
     /// Bounds the lists that take long to put together.
-    long_lists: Turns,
+    long_lists: Turns<Requester>,
 }
 
 /// Makes the states of an API; watches end when it is dropped.
@@ -249,8 +256,7 @@ impl KubeApi {
             return Ok((collection, places));
         }
         let (turn, state) = (self.0.long_lists.take(requester).await, Arc::clone(state));
-        let found = tokio::task::spawn_blocking(move || {
-            let _held = turn;
+        let found = turn.run(move || {
             let places = collection.places(&state);
             (collection, places)
         });

@@ -12,6 +12,7 @@ use axum::response::Response;
 use futures_util::stream;
 use jiff::Timestamp;
 use serde_json::json;
+use serving::Turn;
 use tokio::sync::{mpsc, watch};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
@@ -26,7 +27,6 @@ use crate::options::{IncludeObject, Options};
 use crate::published::{CatalogObjects, Listed, Published};
 use crate::response;
 use crate::status::Status;
-use crate::turns::Turn;
 
 /// Interval of the bookmarks of a watch that asks for them: they tell it the current resource version.
 pub const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);

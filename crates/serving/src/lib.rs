@@ -7,6 +7,7 @@ mod history;
 mod name;
 mod second_chance;
 mod status;
+mod turns;
 mod visibility;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,7 @@ pub use history::{History, RememberedContent};
 pub use name::{CatalogName, InvalidName};
 pub use second_chance::{CacheUsage, SecondChanceCache};
 pub use status::{FailureReason, LoadFailure, LoadStatus, LoadStatuses};
+pub use turns::{Turn, Turns};
 pub use visibility::{Caller, NARROWED_SNAPSHOTS, Renewal, RenewalError, Visibility};
 
 use visibility::NarrowedSnapshots;

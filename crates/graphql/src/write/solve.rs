@@ -33,9 +33,9 @@ struct Answered<'r, 'a, T> {
 
 /// A step, with the solution that it is of.
 #[derive(Clone, Copy)]
-struct StepOf<'r> {
-    solution: &'r Solution<'r>,
-    step: &'r SolutionStep<'r>,
+struct StepOf<'r, 's> {
+    solution: &'r Solution<'s>,
+    step: &'r SolutionStep<'s>,
 }
 
 /// Why a request is refused.
@@ -197,7 +197,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &Solution<'_>> {
     }
 }
 
-impl<'a> Object<'a> for Answered<'_, 'a, StepOf<'_>> {
+impl<'a> Object<'a> for Answered<'_, 'a, StepOf<'_, '_>> {
     type Field = SolveStepField;
 
     fn write(self, name: SolveStepField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
