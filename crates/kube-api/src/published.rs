@@ -2,8 +2,8 @@
 //!
 //! One task follows what is served ([`follow`]) and alone makes revisions. Each change of a catalog has a range of them, in which
 //! each object that changed has one of its own, and so has each that was deleted: a watch goes on behind any event. Where a
-//! range begins depends on no other catalog, and what others have is no part of it. Requests take a state, which never changes. The objects of a kind are listed when somebody first asks for them, and compared at each change
-//! from then on.
+//! range begins depends on no other catalog, and what others have is no part of it. Requests take a state, which never changes.
+//! The objects of a kind are listed when somebody first asks for them, and compared at each change from then on.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
