@@ -10,6 +10,7 @@ mod age;
 mod chunks;
 mod collection;
 mod continuation;
+mod difference;
 mod documents;
 mod fields;
 mod history;
@@ -47,13 +48,13 @@ use tokio::time::timeout;
 
 pub use access::{Attributes, Authorize, Decision, ResourceAttributes};
 pub use chunks::{CHUNK_BYTES, LIST_TIME, MAX_STREAMED_LISTS};
+pub use difference::MAX_EVENTS;
 pub use history::FORMER_STATES;
 pub use options::MAX_REQUIREMENTS;
 pub use remembered::VersionFile;
 pub use texts::{CreateTextFile, KEPT_TEXT_BYTES, TextFile};
 pub use watching::{
-    BOOKMARK_INTERVAL, MAX_EVENTS, MAX_WATCH_LAG, MAX_WATCH_TIME, MAX_WATCHES, RENEWAL_INTERVAL, RENEWAL_TIMEOUT,
-    WATCH_STALL,
+    BOOKMARK_INTERVAL, MAX_WATCH_LAG, MAX_WATCH_TIME, MAX_WATCHES, RENEWAL_INTERVAL, RENEWAL_TIMEOUT, WATCH_STALL,
 };
 
 use access::Question;

@@ -2,8 +2,8 @@
 //!
 //! One task follows what is served ([`follow`]) and alone makes revisions. Each change of a catalog has a range of them, in which
 //! each object that changed has one of its own, and so has each that was deleted: a watch goes on behind any event. Where a
-//! range begins depends on no other catalog, and what others have is no part of it. Requests take a state, which never changes. The objects of a kind are listed when somebody first asks for them, and compared at each change
-//! from then on.
+//! range begins depends on no other catalog, and what others have is no part of it. Requests take a state, which never changes.
+//! The objects of a kind are listed when somebody first asks for them, and compared at each change from then on.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -36,6 +36,14 @@ pub(crate) struct Published {
     pub(crate) catalogs: Vec<PublishedCatalog>,
     pub(crate) history: History,
     remembered: Arc<Remembered>,
+}
+
+/// A catalog that changes, and the revisions of that, as [`CatalogState`] has them.
+struct Change<'s> {
+    catalog: &'s str,
+    first: u64,
+    deletions: u64,
+    end: u64,
 }
 
 /// A catalog with its objects.
@@ -120,61 +128,59 @@ impl Published {
     }
 
     /// Returns the state of a snapshot. Its revision is that of `self` if no catalog changed.
-    fn next(&self, snapshot: &Snapshot, changes: u64, global_namespace: &str, room: &TextRoom) -> Self {
-        let is_first = self.revision == 0;
-        let (changed, gone) = (self.changed(snapshot), self.gone(snapshot));
-        let names: Vec<&str> = changed.iter().map(|served| &*served.name).chain(gone.iter().copied()).collect();
-        let now = changed.iter().map(|served| max_objects(served)).chain(gone.iter().map(|_| 0));
-        let sizes: Vec<_> = now
-            .zip(&names)
-            .map(|(now, name)| (now, self.find(name).map_or(0, |before| max_objects(&before.served))))
-            .collect();
-        let totals: Vec<_> = sizes.iter().map(|(now, before)| now + before).collect();
-        let (ranges, revision) = spread(Timestamp::now(), self.revision.max(self.remembered.last()), &totals);
-        let revision = if names.is_empty() && !is_first { self.revision } else { revision };
+    fn next(&self, snapshot: &Snapshot, count: u64, global_namespace: &str, room: &TextRoom) -> Self {
+        let (changes, revision) = self.changes(snapshot);
+        let remembered = (self.revision == 0).then(|| Arc::clone(&self.remembered));
         let mut catalogs = Vec::<PublishedCatalog>::new();
         for served in snapshot.by_name() {
             let before = self.find(&served.name);
             let digest = served.content.digest;
             let equal = self.catalogs.iter().chain(&catalogs).find(|other| other.served.content.digest == digest);
             let texts = equal.map_or_else(|| Texts::new(room), |equal| Arc::clone(&equal.texts));
-            let at = names.iter().position(|name| *name == served.name);
-            let objects = match (at, before) {
-                (None, Some(before)) => Arc::clone(&before.objects),
-                (at, before) => {
-                    let first = at.map_or(revision, |at| ranges[at]);
-                    let remembered = is_first.then(|| Arc::clone(&self.remembered));
+            let change = changes.iter().find(|change| change.catalog == served.name);
+            let objects = match (change, before) {
+                (None, Some(same)) => Arc::clone(&same.objects),
+                (change, before) => {
+                    let first = change.map_or(revision, |change| change.first);
                     let objects = CatalogObjects::new(served, global_namespace, (first, &texts), before);
-                    Arc::new(CatalogObjects { remembered, ..objects })
+                    Arc::new(CatalogObjects { remembered: remembered.clone(), ..objects })
                 }
             };
             let catalog = PublishedCatalog { served: Arc::clone(served), objects, texts };
             catalog.list_remembered();
             catalogs.push(catalog);
         }
-        let mut history = if is_first { History::new(revision) } else { self.history.clone() };
-        for ((name, first), (now, before)) in names.iter().zip(ranges).zip(sizes) {
-            let objects = catalogs.iter().find(|catalog| catalog.served.name == *name);
-            let objects = objects.map(|catalog| Arc::clone(&catalog.objects));
-            let (deletions, end) = (first + now, first + now + before);
-            history.push(name, CatalogState { first, deletions, end, revision, objects });
+        let mut history = if self.revision == 0 { History::new(revision) } else { self.history.clone() };
+        for Change { catalog, first, deletions, end } in changes {
+            let objects = catalogs.iter().find(|published| published.served.name == catalog);
+            let objects = objects.map(|published| Arc::clone(&published.objects));
+            history.push(catalog, CatalogState { first, deletions, end, revision, objects });
         }
         history.forget_gone(revision_before(revision, MAX_WATCH_TIME));
-        Self { revision, changes, catalogs, history, remembered: Arc::clone(&self.remembered) }
+        Self { revision, changes: count, catalogs, history, remembered: Arc::clone(&self.remembered) }
     }
 
-    /// Returns the catalogs of a snapshot that are not as they are here.
-    fn changed<'s>(&self, snapshot: &'s Snapshot) -> Vec<&'s Arc<Served>> {
+    /// Returns the changes that lead to a snapshot, and the revision of its state.
+    fn changes<'s>(&'s self, snapshot: &'s Snapshot) -> (Vec<Change<'s>>, u64) {
+        let size = |catalog: &PublishedCatalog| max_objects(&catalog.served);
         let is_same = |served: &Served| {
             self.find(&served.name).is_some_and(|before| before.served.revision() == served.revision())
         };
-        snapshot.by_name().filter(|served| !is_same(served)).collect()
-    }
-
-    /// Returns the names of the catalogs that a snapshot has not.
-    fn gone(&self, snapshot: &Snapshot) -> Vec<&str> {
+        let new = snapshot.by_name().filter(|served| !is_same(served));
+        let new = new.map(|served| (&*served.name, max_objects(served)));
         let names = self.catalogs.iter().map(|catalog| &*catalog.served.name);
-        names.filter(|name| snapshot.get(name).is_none()).collect()
+        let gone = names.filter(|name| snapshot.get(name).is_none()).map(|name| (name, 0));
+        let all: Vec<_> = new.chain(gone).map(|(name, now)| (name, now, self.find(name).map_or(0, size))).collect();
+        if all.is_empty() && self.revision > 0 {
+            return (Vec::new(), self.revision);
+        }
+        let sizes: Vec<_> = all.iter().map(|(_, now, before)| now + before).collect();
+        let (ranges, revision) = spread(Timestamp::now(), self.revision.max(self.remembered.last()), &sizes);
+        let changes = all.into_iter().zip(ranges).map(|((catalog, now, before), first)| {
+            let deletions = first + now;
+            Change { catalog, first, deletions, end: deletions + before }
+        });
+        (changes.collect(), revision)
     }
 
     fn find(&self, catalog: &str) -> Option<&PublishedCatalog> {

@@ -178,7 +178,7 @@ mod tests {
             let (ranges, next) = spread(now, last, sizes);
             let mut ranges: Vec<_> = ranges.into_iter().zip(sizes).map(|(first, size)| [first, first + size]).collect();
             ranges.sort_unstable();
-            assert_eq!(ranges.iter().flatten().is_sorted(), true, "{ranges:?}");
+            assert!(ranges.iter().flatten().is_sorted(), "{ranges:?}");
             let (first, end) = (ranges[0][0], ranges[ranges.len() - 1][1]);
             assert!(state(last) < change(first) && change(end - 1) < state(next), "{last} {ranges:?} {next}");
             last = next;

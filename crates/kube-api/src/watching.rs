@@ -19,12 +19,12 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::access::Question;
 use crate::collection::Collection;
-use crate::history::{Deletions, SeenObjects};
+use crate::difference::{Difference, Event};
 use crate::item::Item;
 use crate::json::JsonWriter;
 use crate::negotiation::{Format, Shape};
 use crate::options::{IncludeObject, Options};
-use crate::published::{CatalogObjects, Listed, Published};
+use crate::published::{CatalogObjects, Published};
 use crate::response;
 use crate::status::Status;
 
@@ -47,9 +47,6 @@ pub const MAX_WATCH_TIME: Duration = Duration::from_hours(1);
 /// Shortest time that a watch without `timeoutSeconds` lasts; the longest is [`MAX_WATCH_TIME`]. Watches that began together
 /// do not end together.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
-
-/// Number of events of a watch that wait until they are sent. What follows is compared when these are sent.
-pub const MAX_EVENTS: usize = 256;
 
 /// Time in which a client takes the next event. Without that, the watch ends.
 pub const WATCH_STALL: Duration = Duration::from_secs(30);
@@ -85,33 +82,6 @@ struct Watch {
     /// Whether nothing follows any more.
     has_ended: bool,
     _turn: Turn,
-}
-
-/// What leads from the state that a client knows to the next one.
-struct Difference {
-    /// Revision up to which the client knows the changes.
-    since: u64,
-    /// The objects of the last state at that revision or before it.
-    former: SeenObjects,
-    /// Revision up to which changes were compared; `None` if all were.
-    compared: Option<u64>,
-}
-
-/// A change of an object.
-struct Event {
-    name: &'static str,
-    revision: u64,
-    objects: Arc<CatalogObjects>,
-    listed: Listed,
-    /// Index of its catalog in the state; `None` for an object that is gone.
-    catalog: Option<usize>,
-}
-
-/// An object that may be the subject of an event.
-enum Candidate<'s> {
-    /// It is in the state, in the catalog of this index.
-    Changed(usize, &'s Listed),
-    Deleted(&'s Arc<CatalogObjects>, &'s Listed),
 }
 
 /// Responds with the changes of a collection after the resource version of the request; without one, all objects are
@@ -164,82 +134,6 @@ pub(crate) fn respond(
         Some((Ok::<_, std::convert::Infallible>(frame), receiver))
     });
     Ok(response::typed(Body::from_stream(frames), Format::Json.media_type()))
-}
-
-impl Difference {
-    /// Returns the next changes of a collection that are not compared yet, in the order of their revisions, up to
-    /// [`MAX_EVENTS`] of them: there may be none of these.
-    fn next(&mut self, collection: &Collection, state: &Published) -> VecDeque<Event> {
-        let Some(compared) = self.compared else { return VecDeque::new() };
-        let mut candidates = self.candidates(collection, state, compared);
-        self.compared = None;
-        if candidates.len() > MAX_EVENTS {
-            candidates.select_nth_unstable_by_key(MAX_EVENTS - 1, |(revision, _)| *revision);
-            candidates.truncate(MAX_EVENTS);
-            self.compared = candidates.last().map(|(revision, _)| *revision);
-        }
-        candidates.sort_by_key(|(revision, _)| *revision);
-        let events = candidates.into_iter().filter_map(|(revision, candidate)| match candidate {
-            Candidate::Changed(at, listed) => self.changed(collection, state, (at, listed)),
-            Candidate::Deleted(objects, listed) => {
-                collection.shows(objects, listed).then(|| Event::deleted(objects, listed, revision))
-            }
-        });
-        events.collect()
-    }
-
-    /// Returns what changed after a revision, with the revisions of the changes.
-    fn candidates<'s>(
-        &self,
-        collection: &Collection,
-        state: &'s Published,
-        compared: u64,
-    ) -> Vec<(u64, Candidate<'s>)> {
-        let (kind, visibility) = (collection.kind, collection.reader.visibility());
-        let mut candidates = Vec::new();
-        for (at, published) in state.catalogs.iter().enumerate() {
-            if visibility.contains(&published.objects.catalog) {
-                let later = published.listed(kind).iter().filter(|listed| listed.object.revision > compared);
-                candidates.extend(later.map(|listed| (listed.object.revision, Candidate::Changed(at, listed))));
-            }
-        }
-        // Who begins anew knows nothing that could be gone.
-        if self.since > 0 {
-            for Deletions { first, before, after } in state.history.deletions_after(visibility, compared) {
-                let listed = (first..).zip(before.known(kind).unwrap_or_default());
-                let is_gone =
-                    |listed: &Listed| after.is_none_or(|after| after.find(kind, &listed.object.name).is_none());
-                let gone = listed.filter(|(revision, listed)| *revision > compared && is_gone(listed));
-                candidates.extend(gone.map(|(revision, listed)| (revision, Candidate::Deleted(before, listed))));
-            }
-        }
-        candidates
-    }
-
-    /// Returns the event of an object that has changed; `None` if neither the former one nor this one is shown.
-    fn changed(&self, collection: &Collection, state: &Published, (at, listed): (usize, &Listed)) -> Option<Event> {
-        let objects = &state.catalogs[at].objects;
-        let before = self.former.iter().find(|before| before.catalog == objects.catalog);
-        let was = before.and_then(|before| {
-            let listed = before.find(collection.kind, &listed.object.name)?;
-            collection.shows(before, listed).then_some((before, listed))
-        });
-        let revision = listed.object.revision;
-        let name = match (was, collection.shows(objects, listed)) {
-            (None, true) => "ADDED",
-            (Some(_), true) => "MODIFIED",
-            (Some((before, was)), false) => return Some(Event::deleted(before, was, revision)),
-            (None, false) => return None,
-        };
-        let (objects, listed) = (Arc::clone(objects), listed.clone());
-        Some(Event { name, revision, objects, listed, catalog: Some(at) })
-    }
-}
-
-impl Event {
-    fn deleted(objects: &Arc<CatalogObjects>, listed: &Listed, revision: u64) -> Self {
-        Self { name: "DELETED", revision, objects: Arc::clone(objects), listed: listed.clone(), catalog: None }
-    }
 }
 
 impl Watch {

@@ -25,7 +25,9 @@ fn start() -> (Api, Arc<Mutex<Option<Visibility>>>) {
 
 fn start_with(names: &[&str]) -> (Api, Arc<Mutex<Option<Visibility>>>) {
     let (mut writer, readers) = catalogs();
-    names.iter().for_each(|name| writer.publish(catalog(name, name)));
+    for name in names {
+        writer.publish(catalog(name, name));
+    }
     let seen = Arc::new(Mutex::new(Some(Visibility::All)));
     let (current, all) = (Arc::clone(&seen), readers.clone());
     let authorize: Authorize = Arc::new(move |_, _| {
