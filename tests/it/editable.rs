@@ -117,14 +117,17 @@ fn a_batch_that_is_refused_changes_nothing_and_says_why() {
     let bundles = json!([{ "op": "add", "bundles": vec![bundle("a", "1.0.0", ""); 101] }]).to_string();
     let gap = json!([create("argo")[0], { "op": "add", "bundles": [bundle("etcd", "1.2.0", "etcd.v1.1.0")] }]);
     let empty_key = ("idempotency-key", "\"\"");
-    let cases: [(&str, Headers<'_>, &str, u16, &str); 11] = [
+    let stray = json!([{ "op": "prune-stranded", "package": "etcd" }]).to_string();
+    let cases: [(&str, Headers<'_>, &str, u16, &str); 13] = [
         ("other", &[json], "[]", 404, "there is no catalog of this name that can be edited"),
         ("mine", &[], "[]", 415, "the body must be application/json"),
         ("mine", &[("content-type", "text/plain")], "[]", 415, "the body must be application/json"),
         ("mine", &[json], "[{\"op\":\"fly\"}]", 400, "cannot read the batch: unknown variant `fly`"),
         ("mine", &[json], "[", 400, "cannot read the batch: EOF"),
         ("mine", &[json, empty_key], "[]", 400, "the idempotency key must be"),
+        ("mine", &[json], &stray, 400, "cannot read the batch: unknown field `package`"),
         ("mine?dryRun=true", &[json], "[]", 400, "cannot do this dry run: the only one is `dryRun=All`"),
+        ("mine?dryRun", &[json], &create("argo").to_string(), 400, "cannot do this dry run: the only one is"),
         ("mine", &[json], &many, 422, "the batch has more than 100 operations"),
         ("mine", &[json], &bundles, 422, "the batch has more than 100 bundles"),
         ("mine", &[json, ("if-match", "\"sha256:00\"")], "[]", 412, "the catalog has the content sha256:"),

@@ -177,14 +177,19 @@ impl EditRequest {
     }
 }
 
-/// Returns whether the query asks for a dry run, in the words of the Kubernetes API: `dryRun=All`.
+/// Returns whether the query asks for a dry run, in the words of the Kubernetes API: `dryRun=All`. Whoever writes anything
+/// else, also nothing, did not ask for an edit.
 fn is_dry_run(uri: &Uri) -> Result<bool, EditFailure> {
-    let mut parameters = uri.query().unwrap_or_default().split('&');
-    match parameters.find_map(|parameter| parameter.strip_prefix("dryRun=")) {
-        None => Ok(false),
-        Some("All") => Ok(true),
-        Some(_) => Err(EditFailure::DryRun),
+    let parameters = uri.query().unwrap_or_default().split('&');
+    let parameters = parameters.map(|parameter| parameter.split_once('=').unwrap_or((parameter, "")));
+    let mut is_dry_run = false;
+    for (_, value) in parameters.filter(|(name, _)| *name == "dryRun") {
+        if value != "All" {
+            return Err(EditFailure::DryRun);
+        }
+        is_dry_run = true;
     }
+    Ok(is_dry_run)
 }
 
 /// Returns the type of a body, without parameters.
@@ -199,4 +204,27 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, EditFailure> {
     let key = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
     let is_valid = (1..=MAX_KEY_BYTES).contains(&key.len()) && !key.contains(['"', '\\']);
     if is_valid { Ok(Some(key.to_owned())) } else { Err(EditFailure::Key) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dry_run_is_asked_for_in_one_way_and_no_other_is_taken_for_an_edit() {
+        for (query, expected) in [
+            ("", Ok(false)),
+            ("?", Ok(false)),
+            ("?pretty&dryRunning=All", Ok(false)),
+            ("?dryRun=All", Ok(true)),
+            ("?pretty&dryRun=All&x=y", Ok(true)),
+            ("?dryRun", Err(EditFailure::DryRun)),
+            ("?dryRun=", Err(EditFailure::DryRun)),
+            ("?dryRun=true", Err(EditFailure::DryRun)),
+            ("?dryRun=All&dryRun", Err(EditFailure::DryRun)),
+        ] {
+            let uri = format!("/catalogs/mine/edits{query}").parse().unwrap();
+            assert_eq!(is_dry_run(&uri), expected, "{query}");
+        }
+    }
 }
