@@ -110,6 +110,8 @@ fn bundle_files(files: BTreeMap<String, String>) -> BundleFiles {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -121,6 +123,35 @@ mod tests {
         let rendered = std::mem::take(&mut add.bundles[0]).render().unwrap();
         assert_eq!(rendered.blob.to_json(), r#"{"x":1.0,"y":1e3}"#);
         assert_eq!((&*rendered.placement.replaces, &rendered.placement.channels[..]), ("b", &["a".to_owned()][..]));
+    }
+
+    #[test]
+    fn no_operation_has_members_that_it_does_not_know() {
+        for operation in [
+            json!({ "op": "create-package", "package": "a" }),
+            json!({ "op": "set-package", "package": "a" }),
+            json!({ "op": "add", "bundles": [] }),
+            json!({ "op": "rm" }),
+            json!({ "op": "prune" }),
+            json!({ "op": "prune-stranded" }),
+            json!({ "op": "deprecate-truncate", "images": [] }),
+            json!({ "op": "deprecatetruncate", "images": [] }),
+            json!({ "op": "deprecate", "package": "a", "entries": [] }),
+            json!({ "op": "undeprecate", "package": "a", "references": [] }),
+            json!({ "op": "add-channel", "package": "a", "channel": "b", "entries": [] }),
+            json!({ "op": "remove-channel", "package": "a", "channel": "b" }),
+            json!({ "op": "set-entry", "package": "a", "channel": "b", "entries": [] }),
+            json!({ "op": "promote", "package": "a", "bundle": "b", "channel": "c" }),
+            json!({ "op": "delete-latest", "package": "a" }),
+            json!({ "op": "delete-bundle", "package": "a", "bundle": "b" }),
+        ] {
+            let read = |operation: &serde_json::Value| read_batch(json!([operation]).to_string().as_bytes());
+            assert!(read(&operation).is_ok(), "{operation}");
+            let mut stray = operation;
+            stray["dryRun"] = json!(true);
+            let message = read(&stray).unwrap_err().to_string();
+            assert!(message.starts_with("unknown field `dryRun`"), "{stray}: {message}");
+        }
     }
 
     #[test]

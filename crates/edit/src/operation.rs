@@ -14,9 +14,10 @@ use crate::{add, deprecate, package, remove};
 /// Maximum number of operations of a batch.
 pub const MAX_OPERATIONS: usize = 1_000;
 
-/// An operation. `B` is a bundle that is added: where it is to be read from, or the rendered one.
+/// An operation. `B` is a bundle that is added: where it is to be read from, or the rendered one. None has a member that it
+/// does not know: what a client meant to say by it could narrow the operation.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(tag = "op", rename_all = "kebab-case")]
+#[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Operation<B> {
     /// Creates a package.
     CreatePackage(PackageFields),
@@ -28,8 +29,8 @@ pub enum Operation<B> {
     Rm(Packages),
     /// Removes every package but these.
     Prune(Packages),
-    /// Removes bundles that are in no channel.
-    PruneStranded,
+    /// Removes bundles that are in no channel, in all packages. The braces make serde look at members.
+    PruneStranded {},
     /// Deprecates bundles and removes what they replace.
     #[serde(alias = "deprecatetruncate")]
     DeprecateTruncate(DeprecateTruncate),
@@ -257,7 +258,7 @@ impl<B> Operation<B> {
             Self::SetPackage(fields) => Operation::SetPackage(fields),
             Self::Rm(packages) => Operation::Rm(packages),
             Self::Prune(packages) => Operation::Prune(packages),
-            Self::PruneStranded => Operation::PruneStranded,
+            Self::PruneStranded {} => Operation::PruneStranded {},
             Self::DeprecateTruncate(deprecate) => Operation::DeprecateTruncate(deprecate),
             Self::Deprecate(deprecate) => Operation::Deprecate(deprecate),
             Self::Undeprecate(undeprecate) => Operation::Undeprecate(undeprecate),
@@ -315,7 +316,7 @@ fn do_one(content: &mut Content, operation: &Operation<RenderedBundle>) -> Resul
         Operation::Add(add) => add::add(content, add),
         Operation::Rm(packages) => remove::packages(content, packages),
         Operation::Prune(packages) => remove::all_but(content, packages),
-        Operation::PruneStranded => remove::prune_stranded(content),
+        Operation::PruneStranded {} => remove::prune_stranded(content),
         Operation::RemoveChannel { package, channel, prune_stranded } => {
             remove::channel(content, package, channel, *prune_stranded)
         }

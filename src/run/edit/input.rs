@@ -76,7 +76,7 @@ fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInp
         EditOperation::Prune { packages, allow_empty } => {
             Operation::Prune(Packages { packages: packages.clone(), permissive: false, allow_empty: *allow_empty })
         }
-        EditOperation::PruneStranded => Operation::PruneStranded,
+        EditOperation::PruneStranded => Operation::PruneStranded {},
         EditOperation::DeprecateTruncate { images, allow_package_removal, permissive } => {
             Operation::DeprecateTruncate(DeprecateTruncate {
                 images: images.clone(),
