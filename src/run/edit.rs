@@ -55,9 +55,11 @@ pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
 
 fn changed(args: &EditArgs) -> Result<(EditSummary, Vec<FileChange>), Failure> {
     let batch: Vec<Operation<RenderedBundle>> = input::operations(args).map_err(Failure::Unreadable)?;
-    let folder = LockedFolder::lock(&args.directory).map_err(|error| match error {
-        FolderError::Locked(_) => Failure::Refused(error.into()),
-        _ => Failure::Unreadable(error.into()),
+    // Only what may write finishes a change that was interrupted.
+    let lock = if args.dry_run { LockedFolder::lock_to_read } else { LockedFolder::lock };
+    let folder = lock(&args.directory).map_err(|error| match error {
+        FolderError::Io { .. } => Failure::Unreadable(error.into()),
+        _ => Failure::Refused(error.into()),
     })?;
     let (listing, files) = read(&folder).map_err(Failure::Unreadable)?;
     let content = file::content(&files);

@@ -1,5 +1,7 @@
 //! `catalogql serve --editable`: edits over HTTP, what becomes of them when several clients edit or the server is killed.
 
+mod directories;
+
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::process::Command;
