@@ -44,7 +44,8 @@ struct EditResponse {
     summary: Option<EditSummary>,
 }
 
-/// The directories that can be edited, by the names of their catalogs.
+/// The directories that can be edited, by the names of their catalogs. Links to them are followed at each edit, as the loader
+/// follows them at each poll.
 struct Directories(BTreeMap<String, PathBuf>);
 
 /// Returns the route of edits, which the layer of `access` guards where callers are told apart. Changes that were under way
@@ -56,8 +57,8 @@ pub(super) fn routes(editable: &[EditableArg], access: Option<Access>) -> anyhow
         if roots.iter().any(|other| other.starts_with(&root) || root.starts_with(other)) {
             bail!("cannot let `{name}` be edited: `{}` is in the directory of another catalog", root.display());
         }
-        roots.push(root.clone());
-        directories.insert(name.clone(), root);
+        roots.push(root);
+        directories.insert(name.clone(), directory.clone());
     }
     let routes = edit_http::router(Arc::new(Directories(directories)));
     Ok(match access {

@@ -1,6 +1,7 @@
-//! Directories that are edited and are more than directories: mounts, and those with half a change.
+//! Directories that are edited and are more than directories: links, mounts, and those with half a change.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use serde_json::json;
@@ -24,6 +25,25 @@ fn interrupt(folders: &Folders) {
 fn edit_command(folders: &Folders, arguments: &[&str]) -> Output {
     let output = run(catalogql().arg("edit").args(arguments));
     Output { stderr: folders.shown(&output.stderr), ..output }
+}
+
+#[test]
+fn a_link_that_moves_is_followed_at_each_edit_as_at_each_poll() {
+    let folders = Folders::new();
+    folders.catalog("one", ETCD);
+    folders.catalog("two", ETCD);
+    let link = |to: &str| {
+        symlink(folders.path(to), folders.path("next")).unwrap();
+        fs::rename(folders.path("next"), folders.path("catalog")).unwrap();
+    };
+    link("one");
+    let server = Server::start(&folders, &["--editable", &format!("mine={}", folders.text("catalog"))]);
+    link("two");
+    let created = edit(server.address, &[], &create("argo"));
+    assert_eq!(created.status, 200, "{}", body(&created));
+    server.answers_in_time(PACKAGES, &packages(&["argo", "etcd"]));
+    assert_eq!(written(&folders), ["argo", "etcd"].map(str::to_owned).into());
+    assert_eq!(fs::read_dir(folders.path("one")).unwrap().count(), 1, "where the link led before");
 }
 
 #[test]
