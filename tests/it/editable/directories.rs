@@ -104,3 +104,19 @@ fn what_cannot_be_renamed_to_is_refused_before_anything_is_changed() {
         assert!(!folders.path(".catalog.edit").exists() && !folders.path(".mounted.edit").exists());
     }
 }
+
+#[test]
+fn what_edits_keep_beside_a_directory_is_in_no_other_catalog() {
+    let folders = Folders::new();
+    folders.catalog("all/etcd", ETCD);
+    let (all, etcd) = (format!("all={}", folders.text("all")), format!("etcd={}", folders.text("all/etcd")));
+    let store = folders.text("refused");
+    let refused = run(catalogql().args(["serve", "--store", &store, "--listen", "0", &all, "--editable", &etcd]));
+    let expected = "error: cannot let `etcd` be edited: its edits are prepared in `@/all`, which lies in the catalog `all` \
+                    (`@/all`): serve one of them from another directory\n";
+    assert_eq!((refused.status, folders.shown(&refused.stderr).as_str()), (Some(1), expected));
+    // The other way round, edits are prepared outside of both.
+    let (all, etcd) = (format!("all={}", folders.text("all")), format!("etcd={}", folders.text("all/etcd")));
+    let server = Server::start(&folders, &[&etcd, "--editable", &all]);
+    assert_eq!(post(server.address, "all", &[("content-type", "application/json")], "[]").status, 200);
+}
