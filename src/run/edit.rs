@@ -64,45 +64,38 @@ fn changed(args: &EditArgs) -> Result<(EditSummary, Vec<FileChange>), Failure> {
     let (listing, files) = read(&folder).map_err(Failure::Unreadable)?;
     let content = file::content(&files);
     let (edited, problems) = apply_and_check(&content, &batch).map_err(|refusal| Failure::Refused(refusal.into()))?;
-    let changes =
-        changes(listing.as_ref(), &files, &content, &edited).map_err(|error| Failure::Refused(error.into()))?;
+    let changes = changes(&listing, &files, &content, &edited).map_err(|error| Failure::Refused(error.into()))?;
     let summary = EditSummary { changes: summarize(&content, &edited), problems };
     if !args.dry_run && !changes.is_empty() {
-        write(&folder, listing.as_ref(), &changes).map_err(Failure::Refused)?;
+        write(&folder, &listing, &changes).map_err(Failure::Refused)?;
     }
     Ok((summary, changes))
 }
 
-/// Lists the files of the catalog, those that `.indexignore` leaves in; `None` when there are none.
-fn list(folder: &LockedFolder) -> Result<Option<Listing>, DirectoryError> {
-    match directory::list(folder.root()) {
-        Err(DirectoryError::Empty { .. }) => Ok(None),
-        listing => listing.map(Some),
-    }
-}
-
-/// Reads the files of the catalog.
-pub(super) fn read(folder: &LockedFolder) -> anyhow::Result<(Option<Listing>, Vec<SourceFile>)> {
-    let Some(listing) = list(folder)? else { return Ok((None, Vec::new())) };
+/// Reads the files of the catalog, those that `.indexignore` leaves in.
+pub(super) fn read(folder: &LockedFolder) -> anyhow::Result<(Listing, Vec<SourceFile>)> {
+    let listing = directory::list_or_empty(folder.root())?;
     let add = |lines: &mut Vec<Arc<str>>, line: &str| lines.push(line.into());
     let lines = lines::read_files(&listing, |_| Vec::new(), add)?;
     let files = listing.files().iter().zip(lines).map(|(file, lines)| SourceFile::new(&file.path, lines)).collect();
-    Ok((Some(listing), files))
+    Ok((listing, files))
 }
 
 /// Finds how files change with a content that was read from them.
 pub(super) fn changes(
-    listing: Option<&Listing>,
+    listing: &Listing,
     files: &[SourceFile],
     from: &Content,
     to: &Content,
 ) -> Result<Vec<FileChange>, ChangeError> {
-    file::changes(files, from, to, |path| {
-        let listed =
-            listing.and_then(|listing| Some((listing, listing.files().iter().find(|file| file.path == path)?)));
-        let (listing, listed) = listed.ok_or(io::ErrorKind::NotFound)?;
+    let changes = file::changes(files, from, to, |path| {
+        let listed = listing.files().iter().find(|file| file.path == path).ok_or(io::ErrorKind::NotFound)?;
         read_file(listing, listed).map_err(io::Error::other)
-    })
+    })?;
+    match changes.iter().find(|change| !listing.includes(&change.path)) {
+        Some(ignored) => Err(ChangeError::Ignored(ignored.path.clone())),
+        None => Ok(changes),
+    }
 }
 
 /// Reads the bytes of a file.
@@ -123,9 +116,9 @@ fn read_file(listing: &Listing, listed: &ListedFile) -> Result<Vec<u8>, Director
 }
 
 /// Replaces files, unless one of the directory changed since it was listed.
-pub(super) fn write(folder: &LockedFolder, listing: Option<&Listing>, changes: &[FileChange]) -> anyhow::Result<()> {
+pub(super) fn write(folder: &LockedFolder, listing: &Listing, changes: &[FileChange]) -> anyhow::Result<()> {
     // Files that do not change decided too what the edit does.
-    if list(folder)?.as_ref().map(Listing::revision) != listing.map(Listing::revision) {
+    if directory::list_or_empty(folder.root())?.revision() != listing.revision() {
         return Err(FolderError::Conflict(folder.root().to_owned()).into());
     }
     folder.write(changes).with_context(|| format!("cannot change the catalog in `{}`", folder.root().display()))

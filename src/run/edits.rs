@@ -149,7 +149,7 @@ fn edit(root: &Path, request: &EditRequest) -> Result<Edited, EditFailure> {
     }
     let former = file::digest(&files);
     request.check(former)?;
-    let PreparedEdit { mut changes, digest, response } = prepare(listing.as_ref(), &files, former, request)?;
+    let PreparedEdit { mut changes, digest, response } = prepare(&listing, &files, former, request)?;
     let body = json!(response).to_string();
     if request.is_dry_run {
         return Ok(Edited { digest: None, body });
@@ -160,7 +160,7 @@ fn edit(root: &Path, request: &EditRequest) -> Result<Edited, EditFailure> {
         changes.push(journal.add(&folder, key, *fingerprint, kept));
     }
     if !changes.is_empty() {
-        command::write(&folder, listing.as_ref(), &changes).map_err(|error| match error.downcast_ref() {
+        command::write(&folder, &listing, &changes).map_err(|error| match error.downcast_ref() {
             Some(FolderError::Conflict(_)) => EditFailure::Busy,
             _ => internal(&error),
         })?;
@@ -180,7 +180,7 @@ fn lock(root: &Path, is_dry_run: bool) -> Result<LockedFolder, EditFailure> {
 
 /// Does the batch of a request, and finds how files change by it.
 fn prepare(
-    listing: Option<&Listing>,
+    listing: &Listing,
     files: &[SourceFile],
     former: Digest,
     request: &EditRequest,
@@ -189,7 +189,7 @@ fn prepare(
     let done = apply_and_check(&content, &request.batch);
     let (edited, problems) = done.map_err(|refusal| EditFailure::Refused(refusal.to_string()))?;
     let changes = command::changes(listing, files, &content, &edited).map_err(|error| match error {
-        ChangeError::PackageName(error) => EditFailure::Refused(error.to_string()),
+        error @ (ChangeError::PackageName(_) | ChangeError::Ignored(_)) => EditFailure::Refused(error.to_string()),
         ChangeError::Conflict(_) => EditFailure::Busy,
         error @ ChangeError::Io { .. } => internal(&error.into()),
     })?;

@@ -253,6 +253,29 @@ fn what_is_refused_leaves_every_byte_and_says_why() {
 }
 
 #[test]
+fn a_new_package_goes_to_a_file_of_the_catalog_or_nowhere() {
+    let folders = catalog();
+    let add = ["edit", "@catalog", "add", "quay.io/e/e:0.9.4=@etcd-0.9.4"];
+    // The file of its name has another package already.
+    let renamed = fs::read_to_string(folders.path("catalog/etcd/catalog.yaml")).unwrap().replace("etcd", "vault");
+    folders.write("catalog/etcd/catalog.yaml", &renamed);
+    bundle(&folders, "0.9.4", "");
+    let added = command(&folders, &add);
+    assert_eq!((added.status, added.stderr.as_str()), (Some(0), ""));
+    let written = files(&folders.path("catalog"));
+    assert_eq!(written.len(), 1);
+    let text = &written[&folders.text("catalog/etcd/catalog.yaml")];
+    assert!(text.starts_with(&renamed) && text.contains("name: etcd.v0.9.4\n"), "{text}");
+
+    // No file of its name is part of the catalog, also where the catalog has no other.
+    folders.write("other/.indexignore", "*\n");
+    let ignored = command(&folders, &["edit", "@other", "add", "quay.io/e/e:0.9.4=@etcd-0.9.4"]);
+    let expected = "error: cannot create `etcd/catalog.yaml`: an .indexignore file leaves it out of the catalog\n";
+    assert_eq!((ignored.status, ignored.stderr.as_str()), (Some(1), expected));
+    assert_eq!(files(&folders.path("other")).len(), 1);
+}
+
+#[test]
 fn a_batch_is_done_as_a_whole() {
     let folders = catalog();
     folders.write(
