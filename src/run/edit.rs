@@ -10,7 +10,7 @@ use anyhow::Context;
 use edit::bundle::RenderedBundle;
 use edit::file::{self, ChangeError, FileChange, SourceFile};
 use edit::folder::{FolderError, LockedFolder};
-use edit::summary::{ChangedBlob, EditSummary, summarize};
+use edit::summary::{ChangedBlob, EditSummary};
 use edit::{Content, Operation, apply_and_check};
 use loading::directory::{self, DirectoryError, ListedFile, Listing};
 use similar::TextDiff;
@@ -35,9 +35,10 @@ pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
     match changed(args) {
         Ok((edit, changes)) => {
             ignore_closed_pipe(print(args, &edit.changes, &changes))?;
-            for problem in &edit.problems {
+            let problems = edit.problems.iter().map(ToString::to_string);
+            for warning in problems.chain(edit.notices.iter().map(ToString::to_string)) {
                 // A hint, not data; and nothing is left to do when it cannot be printed.
-                let _ = writeln!(io::stderr(), "{} {problem}", output::warning());
+                let _ = writeln!(io::stderr(), "{} {warning}", output::warning());
             }
             if changes.is_empty() {
                 // A hint, not data; and nothing is left to do when it cannot be printed.
@@ -63,9 +64,8 @@ fn changed(args: &EditArgs) -> Result<(EditSummary, Vec<FileChange>), Failure> {
     })?;
     let (listing, files) = read(&folder).map_err(Failure::Unreadable)?;
     let content = file::content(&files);
-    let (edited, problems) = apply_and_check(&content, &batch).map_err(|refusal| Failure::Refused(refusal.into()))?;
+    let (edited, summary) = apply_and_check(&content, &batch).map_err(|refusal| Failure::Refused(refusal.into()))?;
     let changes = changes(&listing, &files, &content, &edited).map_err(|error| Failure::Refused(error.into()))?;
-    let summary = EditSummary { changes: summarize(&content, &edited), problems };
     if !args.dry_run && !changes.is_empty() {
         write(&folder, &listing, &changes).map_err(Failure::Refused)?;
     }

@@ -17,7 +17,7 @@ use edit::apply_and_check;
 use edit::file::{self, ChangeError, FileChange, SourceFile};
 use edit::folder::{FolderError, LockedFolder};
 use edit::journal::{Journal, Known, MAX_RESPONSE_BYTES};
-use edit::summary::{EditSummary, summarize};
+use edit::summary::EditSummary;
 use edit_http::{EditFailure, EditRequest, Edited, Editor};
 use fbc::Digest;
 use loading::directory::Listing;
@@ -187,15 +187,14 @@ fn prepare(
 ) -> Result<PreparedEdit, EditFailure> {
     let content = file::content(files);
     let done = apply_and_check(&content, &request.batch);
-    let (edited, problems) = done.map_err(|refusal| EditFailure::Refused(refusal.to_string()))?;
+    let (edited, summary) = done.map_err(|refusal| EditFailure::Refused(refusal.to_string()))?;
     let changes = command::changes(listing, files, &content, &edited).map_err(|error| match error {
         error @ (ChangeError::PackageName(_) | ChangeError::Ignored(_)) => EditFailure::Refused(error.to_string()),
         ChangeError::Conflict(_) => EditFailure::Busy,
         error @ ChangeError::Io { .. } => internal(&error.into()),
     })?;
     let digest = file::digest(&file::changed(files, &changes).map_err(|error| internal(&error.into()))?);
-    let summary = Some(EditSummary { changes: summarize(&content, &edited), problems });
-    let response = EditResponse { digest: digest.to_string(), former: former.to_string(), summary };
+    let response = EditResponse { digest: digest.to_string(), former: former.to_string(), summary: Some(summary) };
     Ok(PreparedEdit { changes, digest, response })
 }
 

@@ -158,7 +158,9 @@ fn a_dry_run_says_what_the_edit_does_and_writes_nothing() {
     let csv = added["files"]["manifests/csv.yaml"].as_str().unwrap();
     let modes = "\"installModes\":[{\"type\":\"Everywhere\",\"supported\":true}],\"version\"";
     added["files"]["manifests/csv.yaml"] = json!(csv.replace("\"version\"", modes));
-    let batch = json!([{ "op": "add", "bundles": [added] }]).to_string();
+    added["files"]["manifests/notes.yaml"] = json!("a: 1");
+    let batch =
+        json!([{ "op": "add", "bundles": [added] }, { "op": "prune", "packages": ["etcd", "argp"] }]).to_string();
     let headers = [("content-type", "application/json"), ("if-match", &*former), ("idempotency-key", "\"release\"")];
 
     let dry = post(server.address, DRY_RUN, &headers, &batch);
@@ -166,6 +168,11 @@ fn a_dry_run_says_what_the_edit_does_and_writes_nothing() {
     let problem = body(&dry)["problems"][0].clone();
     let place = ["code", "package", "bundle"].map(|key| problem[key].as_str().unwrap_or_default().to_owned());
     assert_eq!(place, ["INSTALL_MODE_UNKNOWN", "etcd", "etcd.v1.1.0"]);
+    let notices = [
+        "bundle etcd.v1.1.0: cannot read manifest `notes.yaml`: it has no kind",
+        "package argp: cannot be kept: it is not in the catalog",
+    ];
+    assert_eq!(body(&dry)["notices"], json!(notices));
     // Neither the content nor the key is used up.
     let done = post(server.address, "mine", &headers, &batch);
     assert_eq!((done.status, body(&done)), (200, body(&dry)));

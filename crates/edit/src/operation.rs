@@ -8,7 +8,8 @@ use serde::Deserialize;
 use crate::bundle::RenderedBundle;
 use crate::content::Content;
 use crate::error::{EditError, Refusal};
-use crate::summary::NewProblem;
+use crate::notice::Notice;
+use crate::summary::{EditSummary, summarize};
 use crate::{add, deprecate, package, remove};
 
 /// Maximum number of operations of a batch.
@@ -282,14 +283,14 @@ pub fn apply(content: &Content, batch: &[Operation<RenderedBundle>]) -> Result<C
     apply_and_check(content, batch).map(|(edited, _)| edited)
 }
 
-/// Does a batch as [`apply`] does it, and also returns the warnings that there were not before.
+/// Does a batch as [`apply`] does it, and also says what it changes.
 pub fn apply_and_check(
     content: &Content,
     batch: &[Operation<RenderedBundle>],
-) -> Result<(Content, Vec<NewProblem>), Refusal> {
-    let mut edited = content.clone();
+) -> Result<(Content, EditSummary), Refusal> {
+    let (mut edited, mut notices) = (content.clone(), Vec::new());
     for operation in batch {
-        do_one(&mut edited, operation)?;
+        do_one(&mut edited, operation, &mut notices)?;
     }
     let touched: BTreeSet<String> = content
         .changes(&edited)
@@ -305,17 +306,23 @@ pub fn apply_and_check(
     let new = problems.into_iter().filter(|(_, problem)| !former.iter().any(|(_, former)| former == problem));
     let (errors, warnings): (Vec<_>, Vec<_>) = new.partition(|(severity, _)| *severity == Severity::Error);
     if errors.is_empty() {
-        Ok((edited, warnings.into_iter().map(|(_, problem)| problem).collect()))
+        let problems = warnings.into_iter().map(|(_, problem)| problem).collect();
+        let summary = EditSummary { changes: summarize(content, &edited), problems, notices };
+        Ok((edited, summary))
     } else {
         Err(invalid(errors.into_iter().map(|(_, problem)| problem.to_string()).collect()))
     }
 }
 
-fn do_one(content: &mut Content, operation: &Operation<RenderedBundle>) -> Result<(), Refusal> {
+fn do_one(
+    content: &mut Content,
+    operation: &Operation<RenderedBundle>,
+    notices: &mut Vec<Notice>,
+) -> Result<(), Refusal> {
     match operation {
-        Operation::Add(add) => add::add(content, add),
+        Operation::Add(add) => add::add(content, add, notices),
         Operation::Rm(packages) => remove::packages(content, packages),
-        Operation::Prune(packages) => remove::all_but(content, packages),
+        Operation::Prune(packages) => remove::all_but(content, packages, notices),
         Operation::PruneStranded {} => remove::prune_stranded(content),
         Operation::RemoveChannel { package, channel, prune_stranded } => {
             remove::channel(content, package, channel, *prune_stranded)
