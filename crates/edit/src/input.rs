@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::bundle::{BundleError, BundleFile, BundleFiles, Migration, Placement, RenderedBundle, render};
+use crate::bundle::{
+    BundleError, BundleFile, BundleFiles, Migration, Placement, RenderBudget, RenderedBundle, render_within,
+};
 use crate::operation::Operation;
 use crate::value::{InvalidJson, Value};
 
@@ -76,11 +78,11 @@ fn read_operation(mut members: BTreeMap<String, Box<RawValue>>) -> Result<Operat
 
 impl BundleInput {
     /// Renders a bundle of files, or takes the rendered one.
-    pub fn render(self) -> Result<RenderedBundle, InputError> {
+    pub fn render(self, budget: &mut RenderBudget) -> Result<RenderedBundle, InputError> {
         let Self { directory, files, image, blob, channels, default_channel, replaces, skips, skip_range } = self;
         match (directory, files, blob) {
             (None, Some(files), None) => {
-                let rendered = render(&bundle_files(files), &image, Migration::CsvMetadata);
+                let rendered = render_within(&bundle_files(files), &image, Migration::CsvMetadata, budget);
                 rendered.map_err(|source| InputError::Files { image, source })
             }
             (None, None, Some(blob)) => {
@@ -120,7 +122,7 @@ mod tests {
             r#"[{"op":"add","bundles":[{"blob":{"x":1.0,"y":1e3},"channels":["a"],"replaces":"b"}],"mode":"semver"}]"#;
         let [Operation::Add(add)] = &mut read_batch(text.as_bytes()).unwrap()[..] else { panic!("one addition") };
         assert_eq!(add.mode, "semver");
-        let rendered = std::mem::take(&mut add.bundles[0]).render().unwrap();
+        let rendered = std::mem::take(&mut add.bundles[0]).render(&mut RenderBudget::unlimited()).unwrap();
         assert_eq!(rendered.blob.to_json(), r#"{"x":1.0,"y":1e3}"#);
         assert_eq!((&*rendered.placement.replaces, &rendered.placement.channels[..]), ("b", &["a".to_owned()][..]));
     }
@@ -168,7 +170,7 @@ mod tests {
         }
         for text in ["{}", r#"{"directory":"d","image":"i"}"#, r#"{"files":{},"blob":{},"image":"i"}"#] {
             let input: BundleInput = serde_json::from_str(text).unwrap();
-            assert!(matches!(input.render(), Err(InputError::Kind)), "{text}");
+            assert!(matches!(input.render(&mut RenderBudget::unlimited()), Err(InputError::Kind)), "{text}");
         }
     }
 }
