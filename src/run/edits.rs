@@ -48,6 +48,21 @@ struct EditResponse {
 /// follows them at each poll.
 struct Directories(BTreeMap<String, PathBuf>);
 
+/// The journal beside a directory, as it was read.
+struct JournalFile {
+    /// Bytes of the file; `None` where no request had a key.
+    bytes: Option<Vec<u8>>,
+    journal: Journal,
+}
+
+/// What a batch changes, with the response to it.
+struct PreparedEdit {
+    changes: Vec<FileChange>,
+    /// Digest of the content afterwards.
+    digest: Digest,
+    response: EditResponse,
+}
+
 /// Returns the route of edits, which the layer of `access` guards where callers are told apart. Changes that were under way
 /// when the process ended are finished.
 pub(super) fn routes(editable: &[EditableArg], access: Option<Access>) -> anyhow::Result<Router> {
@@ -123,21 +138,6 @@ impl Editor for Directories {
         }
         edited
     }
-}
-
-/// The journal beside a directory, as it was read.
-struct JournalFile {
-    /// Bytes of the file; `None` where no request had a key.
-    bytes: Option<Vec<u8>>,
-    journal: Journal,
-}
-
-/// What a batch changes, with the response to it.
-struct PreparedEdit {
-    changes: Vec<FileChange>,
-    /// Digest of the content afterwards.
-    digest: Digest,
-    response: EditResponse,
 }
 
 fn edit(root: &Path, request: &EditRequest) -> Result<Edited, EditFailure> {
