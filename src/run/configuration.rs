@@ -11,7 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::registries::{RegistryAccess, needs_registry};
-use super::sources;
+use super::sources::{self, CatalogEntry};
 use crate::args::{EditableArg, ServeArgs};
 
 /// Interval between two polls of the configuration file, with `--watch`.
@@ -55,8 +55,11 @@ impl Configuration {
         let registries = registries.update(&args.images.registries, needs_registry)?;
         for entry in &entries {
             refuse_store_in_source(store, &entry.reference.source)?;
+            for editable in &args.editable {
+                refuse_edits_in_source(editable, entry)?;
+            }
         }
-        let spec = |entry: sources::CatalogEntry| {
+        let spec = |entry: CatalogEntry| {
             let mut refresh = refresh_policy(args, entry.poll_interval);
             if args.editable.iter().any(|editable| editable.name == entry.name.as_str()) {
                 refresh.directories = Some(WatchInterval::default());
@@ -116,6 +119,23 @@ fn refuse_store_in_source(store: &Path, source: &Source) -> anyhow::Result<()> {
     if store.starts_with(root) {
         let (store, root) = (store.display(), root.display());
         bail!("the store `{store}` lies in the catalog `{root}`: name another folder with --store");
+    }
+    Ok(())
+}
+
+/// Refuses a catalog with the folder that contains an editable directory: what edits prepare and remember there would be
+/// files of it.
+fn refuse_edits_in_source(editable: &EditableArg, entry: &CatalogEntry) -> anyhow::Result<()> {
+    let Source::Directory(root) = &entry.reference.source else { return Ok(()) };
+    // What cannot be opened is told when it is locked or listed.
+    let (Ok(root), Ok(directory)) = (root.canonicalize(), editable.directory.canonicalize()) else { return Ok(()) };
+    if let Some(parent) = directory.parent().filter(|parent| parent.starts_with(&root)) {
+        let (name, parent, root) = (&editable.name, parent.display(), root.display());
+        bail!(
+            "cannot let `{name}` be edited: its edits are prepared in `{parent}`, which lies in the catalog `{}` (`{root}`): \
+             serve one of them from another directory",
+            entry.name
+        );
     }
     Ok(())
 }

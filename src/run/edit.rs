@@ -10,7 +10,7 @@ use anyhow::Context;
 use edit::bundle::RenderedBundle;
 use edit::file::{self, ChangeError, FileChange, SourceFile};
 use edit::folder::{FolderError, LockedFolder};
-use edit::summary::{ChangedBlob, EditSummary, summarize};
+use edit::summary::{ChangedBlob, EditSummary};
 use edit::{Content, Operation, apply_and_check};
 use loading::directory::{self, DirectoryError, ListedFile, Listing};
 use similar::TextDiff;
@@ -35,9 +35,10 @@ pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
     match changed(args) {
         Ok((edit, changes)) => {
             ignore_closed_pipe(print(args, &edit.changes, &changes))?;
-            for problem in &edit.problems {
+            let problems = edit.problems.iter().map(ToString::to_string);
+            for warning in problems.chain(edit.notices.iter().map(ToString::to_string)) {
                 // A hint, not data; and nothing is left to do when it cannot be printed.
-                let _ = writeln!(output::stderr(), "{} {problem}", output::warning());
+                let _ = writeln!(output::stderr(), "{} {warning}", output::warning());
             }
             if changes.is_empty() {
                 // A hint, not data; and nothing is left to do when it cannot be printed.
@@ -55,52 +56,46 @@ pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
 
 fn changed(args: &EditArgs) -> Result<(EditSummary, Vec<FileChange>), Failure> {
     let batch: Vec<Operation<RenderedBundle>> = input::operations(args).map_err(Failure::Unreadable)?;
-    let folder = LockedFolder::lock(&args.directory).map_err(|error| match error {
-        FolderError::Locked(_) => Failure::Refused(error.into()),
-        _ => Failure::Unreadable(error.into()),
+    // Only what may write finishes a change that was interrupted.
+    let lock = if args.dry_run { LockedFolder::lock_to_read } else { LockedFolder::lock };
+    let folder = lock(&args.directory).map_err(|error| match error {
+        FolderError::Io { .. } => Failure::Unreadable(error.into()),
+        _ => Failure::Refused(error.into()),
     })?;
     let (listing, files) = read(&folder).map_err(Failure::Unreadable)?;
     let content = file::content(&files);
-    let (edited, problems) = apply_and_check(&content, &batch).map_err(|refusal| Failure::Refused(refusal.into()))?;
-    let changes =
-        changes(listing.as_ref(), &files, &content, &edited).map_err(|error| Failure::Refused(error.into()))?;
-    let summary = EditSummary { changes: summarize(&content, &edited), problems };
+    let (edited, summary) = apply_and_check(&content, &batch).map_err(|refusal| Failure::Refused(refusal.into()))?;
+    let changes = changes(&listing, &files, &content, &edited).map_err(|error| Failure::Refused(error.into()))?;
     if !args.dry_run && !changes.is_empty() {
-        write(&folder, listing.as_ref(), &changes).map_err(Failure::Refused)?;
+        write(&folder, &listing, &changes).map_err(Failure::Refused)?;
     }
     Ok((summary, changes))
 }
 
-/// Lists the files of the catalog, those that `.indexignore` leaves in; `None` when there are none.
-fn list(folder: &LockedFolder) -> Result<Option<Listing>, DirectoryError> {
-    match directory::list(folder.root()) {
-        Err(DirectoryError::Empty { .. }) => Ok(None),
-        listing => listing.map(Some),
-    }
-}
-
-/// Reads the files of the catalog.
-pub(super) fn read(folder: &LockedFolder) -> anyhow::Result<(Option<Listing>, Vec<SourceFile>)> {
-    let Some(listing) = list(folder)? else { return Ok((None, Vec::new())) };
+/// Reads the files of the catalog, those that `.indexignore` leaves in.
+pub(super) fn read(folder: &LockedFolder) -> anyhow::Result<(Listing, Vec<SourceFile>)> {
+    let listing = directory::list_or_empty(folder.root())?;
     let add = |lines: &mut Vec<Arc<str>>, line: &str| lines.push(line.into());
     let lines = lines::read_files(&listing, |_| Vec::new(), add)?;
     let files = listing.files().iter().zip(lines).map(|(file, lines)| SourceFile::new(&file.path, lines)).collect();
-    Ok((Some(listing), files))
+    Ok((listing, files))
 }
 
 /// Finds how files change with a content that was read from them.
 pub(super) fn changes(
-    listing: Option<&Listing>,
+    listing: &Listing,
     files: &[SourceFile],
     from: &Content,
     to: &Content,
 ) -> Result<Vec<FileChange>, ChangeError> {
-    file::changes(files, from, to, |path| {
-        let listed =
-            listing.and_then(|listing| Some((listing, listing.files().iter().find(|file| file.path == path)?)));
-        let (listing, listed) = listed.ok_or(io::ErrorKind::NotFound)?;
+    let changes = file::changes(files, from, to, |path| {
+        let listed = listing.files().iter().find(|file| file.path == path).ok_or(io::ErrorKind::NotFound)?;
         read_file(listing, listed).map_err(io::Error::other)
-    })
+    })?;
+    match changes.iter().find(|change| !listing.includes(&change.path)) {
+        Some(ignored) => Err(ChangeError::Ignored(ignored.path.clone())),
+        None => Ok(changes),
+    }
 }
 
 /// Reads the bytes of a file.
@@ -121,9 +116,9 @@ fn read_file(listing: &Listing, listed: &ListedFile) -> Result<Vec<u8>, Director
 }
 
 /// Replaces files, unless one of the directory changed since it was listed.
-pub(super) fn write(folder: &LockedFolder, listing: Option<&Listing>, changes: &[FileChange]) -> anyhow::Result<()> {
+pub(super) fn write(folder: &LockedFolder, listing: &Listing, changes: &[FileChange]) -> anyhow::Result<()> {
     // Files that do not change decided too what the edit does.
-    if list(folder)?.as_ref().map(Listing::revision) != listing.map(Listing::revision) {
+    if directory::list_or_empty(folder.root())?.revision() != listing.revision() {
         return Err(FolderError::Conflict(folder.root().to_owned()).into());
     }
     folder.write(changes).with_context(|| format!("cannot change the catalog in `{}`", folder.root().display()))

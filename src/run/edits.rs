@@ -14,12 +14,13 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use catalogd_http::requested_catalog;
 use edit::apply_and_check;
-use edit::file::{self, ChangeError, FileChange};
+use edit::file::{self, ChangeError, FileChange, SourceFile};
 use edit::folder::{FolderError, LockedFolder};
 use edit::journal::{Journal, Known, MAX_RESPONSE_BYTES};
-use edit::summary::{EditSummary, summarize};
+use edit::summary::EditSummary;
 use edit_http::{EditFailure, EditRequest, Edited, Editor};
 use fbc::Digest;
+use loading::directory::Listing;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -43,26 +44,56 @@ struct EditResponse {
     summary: Option<EditSummary>,
 }
 
-/// The directories that can be edited, by the names of their catalogs.
+/// The directories that can be edited, by the names of their catalogs. Links to them are followed at each edit, as the loader
+/// follows them at each poll.
 struct Directories(BTreeMap<String, PathBuf>);
+
+/// The journal beside a directory, as it was read.
+struct JournalFile {
+    /// Bytes of the file; `None` where no request had a key.
+    bytes: Option<Vec<u8>>,
+    journal: Journal,
+}
+
+/// What a batch changes, with the response to it.
+struct PreparedEdit {
+    changes: Vec<FileChange>,
+    /// Digest of the content afterwards.
+    digest: Digest,
+    response: EditResponse,
+}
 
 /// Returns the route of edits, which the layer of `access` guards where callers are told apart. Changes that were under way
 /// when the process ended are finished.
 pub(super) fn routes(editable: &[EditableArg], access: Option<Access>) -> anyhow::Result<Router> {
-    let mut directories = BTreeMap::new();
+    let (mut directories, mut roots) = (BTreeMap::new(), Vec::<PathBuf>::new());
     for EditableArg { name, directory } in editable {
-        let folder = LockedFolder::lock(directory);
-        let root = folder.with_context(|| format!("cannot let `{name}` be edited"))?.root().to_owned();
-        if directories.values().any(|other: &PathBuf| other.starts_with(&root) || root.starts_with(other)) {
+        let root = recover(name, directory).with_context(|| format!("cannot let `{name}` be edited"))?;
+        if roots.iter().any(|other| other.starts_with(&root) || root.starts_with(other)) {
             bail!("cannot let `{name}` be edited: `{}` is in the directory of another catalog", root.display());
         }
-        directories.insert(name.clone(), root);
+        roots.push(root);
+        directories.insert(name.clone(), directory.clone());
     }
     let routes = edit_http::router(Arc::new(Directories(directories)));
     Ok(match access {
         Some(access) => routes.layer(from_fn_with_state(access, authorize)),
         None => routes,
     })
+}
+
+/// Finishes a change of a directory; returns the directory, without links. A change that cannot be finished before somebody
+/// has decided what counts is no reason to serve nothing: edits are refused meanwhile.
+fn recover(catalog: &str, directory: &Path) -> anyhow::Result<PathBuf> {
+    match LockedFolder::lock(directory) {
+        Ok(folder) => Ok(folder.root().to_owned()),
+        Err(error @ FolderError::Interrupted { .. }) => {
+            let reason = error.to_string();
+            tracing::error!(catalog, error = reason, "cannot edit the catalog");
+            Ok(directory.canonicalize()?)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Lets a request pass whose sender may `update` the content of the catalog.
@@ -110,42 +141,26 @@ impl Editor for Directories {
 }
 
 fn edit(root: &Path, request: &EditRequest) -> Result<Edited, EditFailure> {
-    let folder = LockedFolder::lock(root).map_err(|error| match error {
-        FolderError::Locked(_) => EditFailure::Busy,
-        error => internal(&error.into()),
-    })?;
+    let folder = lock(root, request.is_dry_run)?;
     let (listing, files) = command::read(&folder).map_err(|error| internal(&error))?;
-    let kept = read_journal(&folder).map_err(|error| internal(&error))?;
-    let journal = kept.as_deref().map(Journal::parse).transpose().map_err(|error| internal(&error.into()))?;
-    if let Some(replayed) = replayed(journal.as_ref(), request)? {
+    let journal = JournalFile::read(&folder).map_err(|error| internal(&error))?;
+    if let Some(replayed) = journal.replay(request)? {
         return Ok(replayed);
     }
     let former = file::digest(&files);
     request.check(former)?;
-    let content = file::content(&files);
-    let done = apply_and_check(&content, &request.batch);
-    let (edited, problems) = done.map_err(|refusal| EditFailure::Refused(refusal.to_string()))?;
-    let mut changes = command::changes(listing.as_ref(), &files, &content, &edited).map_err(|error| match error {
-        ChangeError::PackageName(error) => EditFailure::Refused(error.to_string()),
-        ChangeError::Conflict(_) => EditFailure::Busy,
-        error @ ChangeError::Io { .. } => internal(&error.into()),
-    })?;
-    let digest = file::digest(&file::changed(&files, &changes).map_err(|error| internal(&error.into()))?);
-    let (to, from) = (digest.to_string(), former.to_string());
-    let summary = EditSummary { changes: summarize(&content, &edited), problems };
-    let response = EditResponse { digest: to, former: from, summary: Some(summary) };
+    let PreparedEdit { mut changes, digest, response } = prepare(&listing, &files, former, request)?;
     let body = json!(response).to_string();
     if request.is_dry_run {
         return Ok(Edited { digest: None, body });
     }
     if let Some((key, fingerprint)) = &request.key {
         let short = || json!(EditResponse { summary: None, ..response }).to_string();
-        let mut journal = journal.unwrap_or_default();
-        journal.add(key, *fingerprint, if body.len() > MAX_RESPONSE_BYTES { short() } else { body.clone() });
-        changes.push(FileChange { path: folder.beside(JOURNAL), before: kept, after: Some(journal.to_bytes()) });
+        let kept = if body.len() > MAX_RESPONSE_BYTES { short() } else { body.clone() };
+        changes.push(journal.add(&folder, key, *fingerprint, kept));
     }
     if !changes.is_empty() {
-        command::write(&folder, listing.as_ref(), &changes).map_err(|error| match error.downcast_ref() {
+        command::write(&folder, &listing, &changes).map_err(|error| match error.downcast_ref() {
             Some(FolderError::Conflict(_)) => EditFailure::Busy,
             _ => internal(&error),
         })?;
@@ -153,27 +168,69 @@ fn edit(root: &Path, request: &EditRequest) -> Result<Edited, EditFailure> {
     Ok(Edited { digest: Some(digest), body })
 }
 
-/// Returns the response to a request that was done already.
-fn replayed(journal: Option<&Journal>, request: &EditRequest) -> Result<Option<Edited>, EditFailure> {
-    let (Some(journal), Some((key, fingerprint))) = (journal, &request.key) else { return Ok(None) };
-    let body = match journal.look_up(key, *fingerprint) {
-        Known::New => return Ok(None),
-        Known::OtherRequest => return Err(EditFailure::KeyReused),
-        Known::Done(body) => body.to_owned(),
-    };
-    let facts: Value = serde_json::from_str(&body).map_err(|error| internal(&error.into()))?;
-    let digest = facts["digest"].as_str().and_then(Digest::parse);
-    let digest = digest.ok_or_else(|| internal(&anyhow!("cannot read the journal of edits: no digest for `{key}`")))?;
-    Ok(Some(Edited { digest: Some(digest), body }))
+/// Locks a directory. Only what may write finishes a change that was interrupted.
+fn lock(root: &Path, is_dry_run: bool) -> Result<LockedFolder, EditFailure> {
+    let folder = if is_dry_run { LockedFolder::lock_to_read(root) } else { LockedFolder::lock(root) };
+    folder.map_err(|error| match error {
+        FolderError::Locked(_) => EditFailure::Busy,
+        FolderError::Interrupted { .. } | FolderError::Unfinished(_) => EditFailure::Refused(error.to_string()),
+        error => internal(&error.into()),
+    })
 }
 
-/// Reads the journal beside a directory; `None` where no request had a key.
-fn read_journal(folder: &LockedFolder) -> anyhow::Result<Option<Vec<u8>>> {
-    let path = folder.root().join(folder.beside(JOURNAL));
-    match fs::read(&path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot read `{}`", path.display())),
+/// Does the batch of a request, and finds how files change by it.
+fn prepare(
+    listing: &Listing,
+    files: &[SourceFile],
+    former: Digest,
+    request: &EditRequest,
+) -> Result<PreparedEdit, EditFailure> {
+    let content = file::content(files);
+    let done = apply_and_check(&content, &request.batch);
+    let (edited, summary) = done.map_err(|refusal| EditFailure::Refused(refusal.to_string()))?;
+    let changes = command::changes(listing, files, &content, &edited).map_err(|error| match error {
+        error @ (ChangeError::PackageName(_) | ChangeError::Ignored(_)) => EditFailure::Refused(error.to_string()),
+        ChangeError::Conflict(_) => EditFailure::Busy,
+        error @ ChangeError::Io { .. } => internal(&error.into()),
+    })?;
+    let digest = file::digest(&file::changed(files, &changes).map_err(|error| internal(&error.into()))?);
+    let response = EditResponse { digest: digest.to_string(), former: former.to_string(), summary: Some(summary) };
+    Ok(PreparedEdit { changes, digest, response })
+}
+
+impl JournalFile {
+    fn read(folder: &LockedFolder) -> anyhow::Result<Self> {
+        let path = folder.root().join(folder.beside(JOURNAL));
+        let reading = || format!("cannot read `{}`", path.display());
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Self { bytes: None, journal: Journal::default() });
+            }
+            Err(error) => return Err(error).with_context(reading),
+        };
+        Ok(Self { journal: Journal::parse(&bytes).with_context(reading)?, bytes: Some(bytes) })
+    }
+
+    /// Returns the response to a request that was done already.
+    fn replay(&self, request: &EditRequest) -> Result<Option<Edited>, EditFailure> {
+        let Some((key, fingerprint)) = &request.key else { return Ok(None) };
+        let body = match self.journal.look_up(key, *fingerprint) {
+            Known::New => return Ok(None),
+            Known::OtherRequest => return Err(EditFailure::KeyReused),
+            Known::Done(body) => body.to_owned(),
+        };
+        let facts: Value = serde_json::from_str(&body).map_err(|error| internal(&error.into()))?;
+        let digest = facts["digest"].as_str().and_then(Digest::parse);
+        let digest =
+            digest.ok_or_else(|| internal(&anyhow!("cannot read the journal of edits: no digest for `{key}`")))?;
+        Ok(Some(Edited { digest: Some(digest), body }))
+    }
+
+    /// Adds the response to a request with a new key; returns how the file changes.
+    fn add(mut self, folder: &LockedFolder, key: &str, fingerprint: Digest, response: String) -> FileChange {
+        self.journal.add(key, fingerprint, response);
+        FileChange { path: folder.beside(JOURNAL), before: self.bytes, after: Some(self.journal.to_bytes()) }
     }
 }
 

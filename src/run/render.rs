@@ -52,13 +52,17 @@ pub(super) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         if is_bundle(Path::new(source)) {
             let image = args.image.as_deref().unwrap_or_default();
             let bundle = bundle(Path::new(source), image, printing.migration)?;
+            print_warnings(source, &bundle);
             texts.push(bundle.blob.to_json());
             continue;
         }
         let reference = SourceReference::parse(source, args.images.configs_dir.as_deref())?;
         let bundle = images.render(source, &reference.source, printing.migration);
         match bundle.with_context(|| format!("cannot render `{source}`"))? {
-            Some(bundle) => texts.push(bundle.blob.to_json()),
+            Some(bundle) => {
+                print_warnings(source, &bundle);
+                texts.push(bundle.blob.to_json());
+            }
             None => texts.extend(lines::read(source, &args.images)?),
         }
     }
@@ -112,18 +116,16 @@ pub(super) fn is_bundle(directory: &Path) -> bool {
     ["manifests", "metadata"].iter().all(|folder| directory.join(folder).is_dir())
 }
 
-/// Renders a bundle directory. Files that are not read are told on standard error.
+/// Renders a bundle directory.
 pub(super) fn bundle(directory: &Path, image: &str, migration: Migration) -> anyhow::Result<RenderedBundle> {
     let named = || format!("cannot render bundle `{}`", directory.display());
     let files = |folder: &str| files(&directory.join(folder)).with_context(named);
     let files = BundleFiles { manifests: files("manifests")?, metadata: files("metadata")? };
-    let rendered = edit::bundle::render(&files, image, migration).with_context(named)?;
-    print_warnings(&directory.display().to_string(), &rendered);
-    Ok(rendered)
+    edit::bundle::render(&files, image, migration).with_context(named)
 }
 
-/// Prints which files of a bundle were not read.
-fn print_warnings(name: &str, rendered: &RenderedBundle) {
+/// Prints which files of a bundle were not read, on standard error.
+pub(super) fn print_warnings(name: &str, rendered: &RenderedBundle) {
     for text in &rendered.warnings {
         // Nothing is left to do when this cannot be printed.
         let _ = writeln!(stderr(), "{} {name}: {text}", warning());

@@ -39,7 +39,9 @@ pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitC
             Some(directory) => render::bundle(Path::new(directory), name, migration),
             None => images.bundle(name, migration),
         };
-        rendered.map(|rendered| rendered.blob).map_err(|error| format!("{error:#}"))
+        let rendered = rendered.map_err(|error| format!("{error:#}"))?;
+        render::print_warnings(name, &rendered);
+        Ok(rendered.blob)
     };
     let blobs = kind.render(&template, &mut image)?;
     print(&blobs, args.output.into())

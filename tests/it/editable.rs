@@ -1,5 +1,7 @@
 //! `catalogql serve --editable`: edits over HTTP, what becomes of them when several clients edit or the server is killed.
 
+mod directories;
+
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::process::Command;
@@ -117,14 +119,17 @@ fn a_batch_that_is_refused_changes_nothing_and_says_why() {
     let bundles = json!([{ "op": "add", "bundles": vec![bundle("a", "1.0.0", ""); 101] }]).to_string();
     let gap = json!([create("argo")[0], { "op": "add", "bundles": [bundle("etcd", "1.2.0", "etcd.v1.1.0")] }]);
     let empty_key = ("idempotency-key", "\"\"");
-    let cases: [(&str, Headers<'_>, &str, u16, &str); 11] = [
+    let stray = json!([{ "op": "prune-stranded", "package": "etcd" }]).to_string();
+    let cases: [(&str, Headers<'_>, &str, u16, &str); 13] = [
         ("other", &[json], "[]", 404, "there is no catalog of this name that can be edited"),
         ("mine", &[], "[]", 415, "the body must be application/json"),
         ("mine", &[("content-type", "text/plain")], "[]", 415, "the body must be application/json"),
         ("mine", &[json], "[{\"op\":\"fly\"}]", 400, "cannot read the batch: unknown variant `fly`"),
         ("mine", &[json], "[", 400, "cannot read the batch: EOF"),
         ("mine", &[json, empty_key], "[]", 400, "the idempotency key must be"),
+        ("mine", &[json], &stray, 400, "cannot read the batch: unknown field `package`"),
         ("mine?dryRun=true", &[json], "[]", 400, "cannot do this dry run: the only one is `dryRun=All`"),
+        ("mine?dryRun", &[json], &create("argo").to_string(), 400, "cannot do this dry run: the only one is"),
         ("mine", &[json], &many, 422, "the batch has more than 100 operations"),
         ("mine", &[json], &bundles, 422, "the batch has more than 100 bundles"),
         ("mine", &[json, ("if-match", "\"sha256:00\"")], "[]", 412, "the catalog has the content sha256:"),
@@ -153,7 +158,9 @@ fn a_dry_run_says_what_the_edit_does_and_writes_nothing() {
     let csv = added["files"]["manifests/csv.yaml"].as_str().unwrap();
     let modes = "\"installModes\":[{\"type\":\"Everywhere\",\"supported\":true}],\"version\"";
     added["files"]["manifests/csv.yaml"] = json!(csv.replace("\"version\"", modes));
-    let batch = json!([{ "op": "add", "bundles": [added] }]).to_string();
+    added["files"]["manifests/notes.yaml"] = json!("a: 1");
+    let batch =
+        json!([{ "op": "add", "bundles": [added] }, { "op": "prune", "packages": ["etcd", "argp"] }]).to_string();
     let headers = [("content-type", "application/json"), ("if-match", &*former), ("idempotency-key", "\"release\"")];
 
     let dry = post(server.address, DRY_RUN, &headers, &batch);
@@ -161,6 +168,11 @@ fn a_dry_run_says_what_the_edit_does_and_writes_nothing() {
     let problem = body(&dry)["problems"][0].clone();
     let place = ["code", "package", "bundle"].map(|key| problem[key].as_str().unwrap_or_default().to_owned());
     assert_eq!(place, ["INSTALL_MODE_UNKNOWN", "etcd", "etcd.v1.1.0"]);
+    let notices = [
+        "bundle etcd.v1.1.0: cannot read manifest `notes.yaml`: it has no kind",
+        "package argp: cannot be kept: it is not in the catalog",
+    ];
+    assert_eq!(body(&dry)["notices"], json!(notices));
     // Neither the content nor the key is used up.
     let done = post(server.address, "mine", &headers, &batch);
     assert_eq!((done.status, body(&done)), (200, body(&dry)));

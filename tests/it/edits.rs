@@ -69,6 +69,11 @@ fn a_bundle_directory_is_rendered_with_its_image_or_without() {
     let start = "---\nimage: \"\"\nname: etcd.v0.9.0\npackage: etcd\nproperties:\n- type: olm.package\n  value:\n    \
                  packageName: etcd\n    version: 0.9.0\n- type: olm.bundle.object\n";
     assert!(plain.stdout.starts_with(start), "{}", plain.stdout);
+    folders.write("etcd-0.9.0/manifests/notes.yaml", "a: 1");
+    let noticed = command(&folders, &["render", "@etcd-0.9.0", "-o", "yaml"]);
+    let warning = "warning: @/etcd-0.9.0: cannot read manifest `notes.yaml`: it has no kind\n";
+    assert_eq!((noticed.stdout, noticed.stderr.as_str()), (plain.stdout, warning));
+    fs::remove_file(folders.path("etcd-0.9.0/manifests/notes.yaml")).unwrap();
     let migrated = ["render", "@etcd-0.9.0", "--image", "quay.io/e/e:1", "--migrate-level", "all"];
     let blob: Value = serde_json::from_str(&command(&folders, &migrated).stdout).unwrap();
     let expected = json!([
@@ -250,6 +255,44 @@ fn what_is_refused_leaves_every_byte_and_says_why() {
     let output = command(&folders, &["edit", "@catalog", "prune-stranded"]);
     assert_eq!(output.status, Some(2));
     assert!(output.stderr.starts_with("error: broken.yaml:2: "), "{}", output.stderr);
+}
+
+#[test]
+fn a_new_package_goes_to_a_file_of_the_catalog_or_nowhere() {
+    let folders = catalog();
+    let add = ["edit", "@catalog", "add", "quay.io/e/e:0.9.4=@etcd-0.9.4"];
+    // The file of its name has another package already.
+    let renamed = fs::read_to_string(folders.path("catalog/etcd/catalog.yaml")).unwrap().replace("etcd", "vault");
+    folders.write("catalog/etcd/catalog.yaml", &renamed);
+    bundle(&folders, "0.9.4", "");
+    let added = command(&folders, &add);
+    assert_eq!((added.status, added.stderr.as_str()), (Some(0), ""));
+    let written = files(&folders.path("catalog"));
+    assert_eq!(written.len(), 1);
+    let text = &written[&folders.text("catalog/etcd/catalog.yaml")];
+    assert!(text.starts_with(&renamed) && text.contains("name: etcd.v0.9.4\n"), "{text}");
+
+    // No file of its name is part of the catalog, also where the catalog has no other.
+    folders.write("other/.indexignore", "*\n");
+    let ignored = command(&folders, &["edit", "@other", "add", "quay.io/e/e:0.9.4=@etcd-0.9.4"]);
+    let expected = "error: cannot create `etcd/catalog.yaml`: an .indexignore file leaves it out of the catalog\n";
+    assert_eq!((ignored.status, ignored.stderr.as_str()), (Some(1), expected));
+    assert_eq!(files(&folders.path("other")).len(), 1);
+}
+
+#[test]
+fn what_an_author_may_not_have_meant_is_told() {
+    let folders = catalog();
+    let dry = |arguments: &[&str]| command(&folders, &[&["edit", "@catalog", "--dry-run"], arguments].concat());
+    let kept = dry(&["prune", "etcd", "etcdd"]);
+    let expected = "warning: package etcdd: cannot be kept: it is not in the catalog\nunchanged\n";
+    assert_eq!((kept.status, kept.stderr.as_str()), (Some(0), expected));
+    folders.write("etcd-0.9.2/manifests/notes.yaml", "a: 1");
+    let overwritten = dry(&["add", "quay.io/e/e:0.9.2-again=@etcd-0.9.2", "--overwrite-latest"]);
+    let expected = "warning: bundle etcd.v0.9.2: cannot read manifest `notes.yaml`: it has no kind\n\
+                    warning: bundle etcd.v0.9.2: overwritten: clusters that installed the former one keep it, because name and \
+                    version are the same\n";
+    assert_eq!((overwritten.status, overwritten.stderr.as_str()), (Some(0), expected));
 }
 
 #[test]

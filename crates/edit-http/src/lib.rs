@@ -10,15 +10,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::to_bytes;
 use axum::extract::{Path, Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_MATCH};
 use axum::http::{HeaderMap, HeaderName, Uri};
 use axum::response::{AppendHeaders, IntoResponse as _, Response};
 use axum::routing::post;
 use edit::Operation;
-use edit::bundle::RenderedBundle;
-use edit::input::{BundleInput, read_batch};
+use edit::bundle::{BundleError, RenderBudget, RenderedBundle};
+use edit::input::{BundleInput, InputError, read_batch};
 use fbc::Digest;
 use http_facts::preconditions::{PreconditionResult, Validators};
 use sha2::{Digest as _, Sha256};
@@ -38,6 +38,10 @@ pub const MAX_OPERATIONS: usize = 100;
 
 /// Maximum number of bundles that a batch adds.
 pub const MAX_BUNDLES: usize = 100;
+
+/// Maximum number of bytes that the files of a batch's bundles have as canonical lines, in which the aliases of YAML are
+/// resolved. Without aliases, they have about as many as they were posted with.
+pub const MAX_RENDERED_BYTES: usize = 16 << 20;
 
 /// Maximum length in bytes of all batches that wait or are being done. Further ones are refused for now.
 pub const PENDING_BYTES: usize = 64 << 20;
@@ -118,15 +122,21 @@ impl Edits {
             return Err(EditFailure::MediaType);
         }
         let (head, body) = request.into_parts();
+        let is_dry_run = is_dry_run(&head.uri)?;
+        let key = idempotency_key(&head.headers)?.filter(|_| !is_dry_run);
+        let conditions = head.headers.get_all(IF_MATCH).iter().map(|value| (IF_MATCH, value.clone())).collect();
         let pending = self.admit(&head.headers)?;
-        let request = EditRequest::parse(&head.uri, &head.headers, body).await?;
+        let body = to_bytes(body, MAX_BATCH_BYTES).await.map_err(|_| EditFailure::TooLarge)?;
         // It is never closed.
         let Ok(turn) = Arc::clone(turn).acquire_owned().await else { return Err(EditFailure::Busy) };
         let (editor, catalog) = (Arc::clone(&self.editor), catalog.to_owned());
         // It goes on when the client goes away, and the next one waits for its end.
         let done = spawn_blocking(move || {
             let _held = (turn, pending);
-            editor.edit(&catalog, &request)
+            // A batch that waits takes no more memory than its bytes.
+            let batch = read_and_render(&body)?;
+            let key = key.map(|key| (key, Digest::new(Sha256::digest(&body).into())));
+            editor.edit(&catalog, &EditRequest { batch, conditions, key, is_dry_run })
         });
         done.await.unwrap_or_else(|error| Err(EditFailure::Internal(error.to_string())))
     }
@@ -144,30 +154,6 @@ impl Edits {
 }
 
 impl EditRequest {
-    async fn parse(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Self, EditFailure> {
-        let is_dry_run = is_dry_run(uri)?;
-        let key = idempotency_key(headers)?.filter(|_| !is_dry_run);
-        let body = to_bytes(body, MAX_BATCH_BYTES).await.map_err(|_| EditFailure::TooLarge)?;
-        let batch = read_batch(&body).map_err(|error| EditFailure::Malformed(error.to_string()))?;
-        if batch.len() > MAX_OPERATIONS {
-            return Err(EditFailure::TooMany { what: "operations", limit: MAX_OPERATIONS });
-        }
-        let mut bundles = 0;
-        let rendered = batch.into_iter().map(|operation| {
-            operation.try_map(|bundle: BundleInput| {
-                bundles += 1;
-                if bundles > MAX_BUNDLES {
-                    return Err(EditFailure::TooMany { what: "bundles", limit: MAX_BUNDLES });
-                }
-                bundle.render().map_err(|error| EditFailure::Malformed(error.to_string()))
-            })
-        });
-        let batch = rendered.collect::<Result<_, _>>()?;
-        let conditions = headers.get_all(IF_MATCH).iter().map(|value| (IF_MATCH, value.clone())).collect();
-        let fingerprint = Digest::new(Sha256::digest(&body).into());
-        Ok(Self { batch, conditions, key: key.map(|key| (key, fingerprint)), is_dry_run })
-    }
-
     /// Fails if the batch is for another content than the one with this digest.
     pub fn check(&self, current: Digest) -> Result<(), EditFailure> {
         match Validators::new(&current.to_string(), None).evaluate(&self.conditions) {
@@ -177,14 +163,42 @@ impl EditRequest {
     }
 }
 
-/// Returns whether the query asks for a dry run, in the words of the Kubernetes API: `dryRun=All`.
-fn is_dry_run(uri: &Uri) -> Result<bool, EditFailure> {
-    let mut parameters = uri.query().unwrap_or_default().split('&');
-    match parameters.find_map(|parameter| parameter.strip_prefix("dryRun=")) {
-        None => Ok(false),
-        Some("All") => Ok(true),
-        Some(_) => Err(EditFailure::DryRun),
+/// Reads a batch, and renders the bundles that it adds.
+fn read_and_render(body: &[u8]) -> Result<Vec<Operation<RenderedBundle>>, EditFailure> {
+    let batch = read_batch(body).map_err(|error| EditFailure::Malformed(error.to_string()))?;
+    if batch.len() > MAX_OPERATIONS {
+        return Err(EditFailure::TooMany { what: "operations", limit: MAX_OPERATIONS });
     }
+    let (mut bundles, mut budget) = (0, RenderBudget::new(MAX_RENDERED_BYTES));
+    let mut render = |bundle: BundleInput| {
+        bundles += 1;
+        if bundles > MAX_BUNDLES {
+            return Err(EditFailure::TooMany { what: "bundles", limit: MAX_BUNDLES });
+        }
+        bundle.render(&mut budget).map_err(|error| match error {
+            InputError::Files { source: BundleError::TooLarge, .. } => EditFailure::TooMany {
+                what: "bytes of manifests once their aliases are resolved",
+                limit: MAX_RENDERED_BYTES,
+            },
+            error => EditFailure::Malformed(error.to_string()),
+        })
+    };
+    batch.into_iter().map(|operation| operation.try_map(&mut render)).collect()
+}
+
+/// Returns whether the query asks for a dry run, in the words of the Kubernetes API: `dryRun=All`. Whoever writes anything
+/// else, also nothing, did not ask for an edit.
+fn is_dry_run(uri: &Uri) -> Result<bool, EditFailure> {
+    let parameters = uri.query().unwrap_or_default().split('&');
+    let parameters = parameters.map(|parameter| parameter.split_once('=').unwrap_or((parameter, "")));
+    let mut is_dry_run = false;
+    for (_, value) in parameters.filter(|(name, _)| *name == "dryRun") {
+        if value != "All" {
+            return Err(EditFailure::DryRun);
+        }
+        is_dry_run = true;
+    }
+    Ok(is_dry_run)
 }
 
 /// Returns the type of a body, without parameters.
@@ -200,3 +214,6 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, EditFailure> {
     let is_valid = (1..=MAX_KEY_BYTES).contains(&key.len()) && !key.contains(['"', '\\']);
     if is_valid { Ok(Some(key.to_owned())) } else { Err(EditFailure::Key) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ use fbc::version::Version;
 use crate::bundle::RenderedBundle;
 use crate::content::Content;
 use crate::error::{EditError, Refusal};
+use crate::notice::Notice;
 use crate::operation::Add;
 use crate::remove;
 use crate::state::{Blob, Bundle, Package};
@@ -26,7 +27,12 @@ pub(crate) enum Mode {
 }
 
 /// Adds bundles; all reasons of the first kind that refuse them are told.
-pub(crate) fn add(content: &mut Content, request: &Add<RenderedBundle>) -> Result<(), Refusal> {
+pub(crate) fn add(
+    content: &mut Content,
+    request: &Add<RenderedBundle>,
+    notices: &mut Vec<Notice>,
+) -> Result<(), Refusal> {
+    notices.extend(request.bundles.iter().flat_map(Notice::of_bundle));
     let mode = match &*request.mode {
         "replaces" => Mode::Replaces,
         "semver" => Mode::Semver { skips_patches: false },
@@ -42,10 +48,13 @@ pub(crate) fn add(content: &mut Content, request: &Add<RenderedBundle>) -> Resul
     let mut errors = Vec::new();
     for (name, new) in &packages {
         let mut package = content.package(name)?;
-        let overwritten =
-            if request.overwrite_latest && mode == Mode::Replaces { overwrite(&mut package, new) } else { Ok(()) };
+        let may_overwrite = request.overwrite_latest && mode == Mode::Replaces;
+        let overwritten = if may_overwrite { overwrite(&mut package, new) } else { Ok(None) };
         match overwritten {
-            Ok(()) => errors.extend(new.iter().flat_map(|bundle| exists(&package, bundle, request, mode))),
+            Ok(overwritten) => {
+                notices.extend(overwritten.map(Notice::Overwritten));
+                errors.extend(new.iter().flat_map(|bundle| exists(&package, bundle, request, mode)));
+            }
             Err(error) => errors.push(error),
         }
         states.insert(name.clone(), package);
@@ -169,28 +178,29 @@ fn exists(package: &Package, new: &Bundle, request: &Add<RenderedBundle>, mode: 
     errors
 }
 
-/// Removes the bundle that a new one of the same name overwrites: its channels fall back to what it replaced.
-fn overwrite(package: &mut Package, new: &[Bundle]) -> Result<(), EditError> {
+/// Removes the bundle that a new one of the same name overwrites, and returns its name: its channels fall back to what it
+/// replaced.
+fn overwrite(package: &mut Package, new: &[Bundle]) -> Result<Option<String>, EditError> {
     let is_there = |bundle: &&Bundle| package.bundle(&bundle.name).is_some_and(|other| other.image != bundle.image);
     let names: Vec<_> = new.iter().filter(is_there).map(|bundle| bundle.name.clone()).collect();
     if names.len() > 1 {
         return Err(EditError::OverwriteSeveral);
     }
-    for name in names {
-        for channel in package.channels.iter_mut().filter(|channel| channel.entry(&name).is_some()) {
-            if !channel.heads().iter().any(|head| head.name == name) {
+    for name in &names {
+        for channel in package.channels.iter_mut().filter(|channel| channel.entry(name).is_some()) {
+            if !channel.heads().iter().any(|head| head.name == *name) {
                 return Err(EditError::OverwriteNotHead);
             }
-            let below = channel.entry(&name).map(|entry| entry.replaces.clone()).unwrap_or_default();
+            let below = channel.entry(name).map(|entry| entry.replaces.clone()).unwrap_or_default();
             if below.is_empty() {
                 channel.entries.clear();
             }
-            channel.entries.retain(|entry| entry.name != name);
+            channel.entries.retain(|entry| entry.name != *name);
         }
         package.channels.retain(|channel| !channel.entries.is_empty());
-        package.bundles.retain(|bundle| bundle.name != name);
+        package.bundles.retain(|bundle| bundle.name != *name);
     }
-    Ok(())
+    Ok(names.into_iter().next())
 }
 
 /// Gives a new package the description and the icon of its default channel's head.

@@ -2,15 +2,21 @@
 
 mod apis;
 mod csv;
+mod files;
 mod properties;
 
-use base64::prelude::{BASE64_STANDARD, Engine};
+use std::collections::BTreeSet;
+
 use fbc::catalog::Manifests;
-use fbc::read::{FileReader, ReadEvent, ReadLimits};
 
-use crate::value::{MAX_DEPTH, Value};
+use crate::value::Value;
 
+use apis::Api;
 use csv::csv_metadata;
+use files::{ParsedManifests, manifests, metadata};
+
+pub use files::RenderBudget;
+pub(crate) use files::first_document;
 pub(crate) use properties::is_large as is_large_property;
 
 /// Maximum size of a manifest or a metadata file of a bundle, in bytes. etcd accepts objects of up to 1.5 MiB.
@@ -96,11 +102,14 @@ pub enum BundleError {
     /// No metadata file has annotations.
     #[error("Could not find annotations file")]
     NoAnnotations,
+    /// The files have more bytes than may be read.
+    #[error("its files are too large once the aliases in them are resolved")]
+    TooLarge,
 }
 
 /// The parsed files of a bundle.
 struct Parsed {
-    objects: Vec<Value>,
+    defined: BTreeSet<Api>,
     csv: Value,
     annotations: Value,
     dependencies: Vec<Value>,
@@ -109,29 +118,37 @@ struct Parsed {
 
 /// Renders a bundle as `opm render` does. `image` is the reference of its image; empty for none.
 pub fn render(files: &BundleFiles, image: &str, migration: Migration) -> Result<RenderedBundle, BundleError> {
+    render_within(files, image, migration, &mut RenderBudget::unlimited())
+}
+
+/// Renders a bundle as [`render`] does, and reads no more than the budget allows.
+pub fn render_within(
+    files: &BundleFiles,
+    image: &str,
+    migration: Migration,
+    budget: &mut RenderBudget,
+) -> Result<RenderedBundle, BundleError> {
     let mut warnings = Vec::new();
-    let objects = objects(&files.manifests, &mut warnings)?;
-    let csv = objects.iter().find(|object| is_csv(object)).ok_or(BundleError::NoCsv)?.clone();
+    let has_metadata = migration == Migration::CsvMetadata && !image.is_empty();
+    let ParsedManifests { csv, defined, objects } = manifests(&files.manifests, !has_metadata, budget, &mut warnings)?;
     let name = csv.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
-    apis::check(&csv, &objects).map_err(|fault| BundleError::Apis { bundle: name.clone(), fault })?;
-    let metadata: Vec<Value> = sorted(&files.metadata).filter_map(|file| first_document(&file.bytes).ok()).collect();
+    apis::check(&csv, &defined).map_err(|fault| BundleError::Apis { bundle: name.clone(), fault })?;
+    let metadata = metadata(&files.metadata, budget)?;
     let annotations = metadata.iter().find_map(|value| value.get("annotations").filter(|found| has_any(found)));
     let list = |key: &str| metadata.iter().map(|value| value.list(&[key]).to_vec()).find(|found| !found.is_empty());
     let parsed = Parsed {
         annotations: annotations.cloned().ok_or(BundleError::NoAnnotations)?,
         dependencies: list("dependencies").unwrap_or_default(),
         properties: list("properties").unwrap_or_default(),
-        objects,
+        defined,
         csv,
     };
     let package = annotation(&parsed.annotations, "package.v1").to_owned();
     let mut properties = properties::properties(&parsed, &package, &mut warnings);
-    match migration {
-        Migration::CsvMetadata if !image.is_empty() => {
-            properties.push(property("olm.csv.metadata", csv_metadata(&parsed.csv)));
-        }
-        _ => properties.extend(bundle_objects(&parsed.objects)),
+    if has_metadata {
+        properties.push(property("olm.csv.metadata", csv_metadata(&parsed.csv)));
     }
+    properties.extend(objects);
     let mut blob = Value::object([
         ("schema", Value::text("olm.bundle")),
         ("name", Value::text(name)),
@@ -179,51 +196,9 @@ pub fn migrate(blob: &Value) -> Value {
     Value::Object(members)
 }
 
-/// Reads the first object of a file, JSON or YAML; the error says why it cannot be read.
-pub(crate) fn first_document(bytes: &[u8]) -> Result<Value, String> {
-    let limits = ReadLimits { blob_bytes: MAX_FILE_BYTES, depth: MAX_DEPTH, ..ReadLimits::default() };
-    let mut reader = FileReader::new(limits);
-    reader.push(bytes);
-    reader.finish();
-    loop {
-        match reader.next().map_err(|error| error.to_string())? {
-            ReadEvent::Blob(blob) => {
-                let text = std::str::from_utf8(blob.line).map_err(|error| error.to_string())?;
-                return Value::parse(text).map_err(|error| error.to_string());
-            }
-            ReadEvent::Notice(_) => {}
-            ReadEvent::NeedInput | ReadEvent::End => return Err("there is no object".to_owned()),
-        }
-    }
-}
-
 /// Creates a property.
 pub(crate) fn property(kind: &str, value: Value) -> Value {
     Value::object([("type", Value::text(kind)), ("value", value)])
-}
-
-/// Reads the manifests in the order of their names: objects with a kind, and of several CSVs the first.
-fn objects(files: &[BundleFile], warnings: &mut Vec<String>) -> Result<Vec<Value>, BundleError> {
-    let mut objects: Vec<Value> = Vec::new();
-    for file in sorted(files) {
-        match first_document(&file.bytes) {
-            Ok(object) if object.str("kind").is_empty() => {
-                warnings.push(format!("cannot read manifest `{}`: it has no kind", file.name));
-            }
-            Ok(object) if is_csv(&object) && objects.iter().any(is_csv) => {
-                warnings.push(format!("cannot use manifest `{}`: the bundle has another CSV", file.name));
-            }
-            Ok(object) => objects.push(object),
-            Err(fault) => warnings.push(format!("cannot read manifest `{}`: {fault}", file.name)),
-        }
-    }
-    if objects.is_empty() { Err(BundleError::NoObjects) } else { Ok(objects) }
-}
-
-fn sorted(files: &[BundleFile]) -> impl Iterator<Item = &BundleFile> {
-    let mut files: Vec<_> = files.iter().filter(|file| !file.name.starts_with('.')).collect();
-    files.sort_by(|a, b| a.name.cmp(&b.name));
-    files.into_iter()
 }
 
 fn is_csv(object: &Value) -> bool {
@@ -237,19 +212,6 @@ fn has_any(value: &Value) -> bool {
 /// Returns an annotation of the bundle by the end of its key.
 fn annotation<'v>(annotations: &'v Value, end: &str) -> &'v str {
     annotations.str(&format!("operators.operatorframework.io.bundle.{end}"))
-}
-
-/// Makes an `olm.bundle.object` of each manifest, sorted by their data.
-fn bundle_objects(objects: &[Value]) -> Vec<Value> {
-    let data = |object: &Value| BASE64_STANDARD.encode(escape_html(&object.to_json()));
-    let mut data: Vec<String> = objects.iter().map(data).collect();
-    data.sort();
-    data.into_iter().map(|data| property("olm.bundle.object", Value::object([("data", Value::text(data))]))).collect()
-}
-
-/// Escapes what Go's encoder escapes in JSON for HTML.
-fn escape_html(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 /// Reads what the bundle says of channels and edges.

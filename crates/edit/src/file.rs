@@ -58,6 +58,9 @@ pub enum ChangeError {
     /// The name of a package cannot name the folder of its file.
     #[error(transparent)]
     PackageName(#[from] InvalidPackageName),
+    /// The file of a new package would be no file of the catalog.
+    #[error("cannot create `{0}`: an .indexignore file leaves it out of the catalog")]
+    Ignored(String),
     /// A file has other blobs than when it was read first.
     #[error("cannot edit `{0}`: it was changed meanwhile: try again")]
     Conflict(String),
@@ -207,7 +210,7 @@ pub fn content(files: &[SourceFile]) -> Content {
 
 /// Finds how files change when a content that was read from them becomes another one; `read` returns the bytes of a file,
 /// which must not have changed. New blobs go to the file that has their package, or to `PACKAGE/catalog.yaml` (or `.json`,
-/// if most files are JSON).
+/// if most files are JSON), which may be there with blobs of other packages, or without any.
 pub fn changes(
     files: &[SourceFile],
     from: &Content,
@@ -219,7 +222,7 @@ pub fn changes(
         places.extend((0..file.lines.len()).map(|index| (at, index)));
     }
     let mut changed: BTreeMap<usize, BlobChanges> = BTreeMap::new();
-    let mut new_files: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    let mut new_packages: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for change in from.changes(to) {
         let value = change.after.as_ref().map(parsed);
         match (change.before, value) {
@@ -231,26 +234,31 @@ pub fn changes(
                 let package = change.after.map(|meta| meta.package.to_string()).unwrap_or_default();
                 match home(&package, from, &places) {
                     Some(file) => changed.entry(file).or_default().added.push(value),
-                    None => new_files.entry(package).or_default().push(value),
+                    None => new_packages.entry(package).or_default().push(value),
                 }
             }
             (None, None) => {}
         }
     }
-    let mut all = Vec::new();
-    for (at, blobs) in changed {
-        let file = &files[at];
-        let bytes = read(&file.path).map_err(|source| ChangeError::Io { path: file.path.clone(), source })?;
-        all.push(file.change(bytes, &blobs)?);
-    }
     let json = files.iter().filter(|file| file.has_json_path()).count();
     let format = if 2 * json > files.len() { Format::Json } else { Format::Yaml };
-    for (package, blobs) in new_files {
+    let mut all = Vec::new();
+    for (package, blobs) in new_packages {
+        let path = file_of(&package, format)?;
+        if let Some(taken) = files.iter().position(|file| file.path == path) {
+            changed.entry(taken).or_default().added.extend(blobs);
+            continue;
+        }
         let mut text = String::new();
         for blob in &blobs {
             format.write(blob, &mut text);
         }
-        all.push(FileChange { path: file_of(&package, format)?, before: None, after: Some(text.into_bytes()) });
+        all.push(FileChange { path, before: None, after: Some(text.into_bytes()) });
+    }
+    for (at, blobs) in changed {
+        let file = &files[at];
+        let bytes = read(&file.path).map_err(|source| ChangeError::Io { path: file.path.clone(), source })?;
+        all.push(file.change(bytes, &blobs)?);
     }
     Ok(all)
 }
@@ -278,71 +286,4 @@ fn parsed(meta: &Meta) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::operation::{Operation, PackageFields, apply};
-
-    fn set_default(package: &str, channel: &str) -> Operation<crate::bundle::RenderedBundle> {
-        let (package, default_channel) = (package.to_owned(), Some(channel.to_owned()));
-        Operation::SetPackage(PackageFields { package, default_channel, ..PackageFields::default() })
-    }
-
-    const YAML: &str = "# Header.\n---\n# About a.\nschema: olm.package\nname: a   # Name.\ndefaultChannel: x\n\n# End.\n---\n\
-        package: a\nname: 'y'\nschema: olm.channel\nentries: [{name: a.v1}]\n---\nschema: olm.channel\npackage: a\nname: x\n\
-        entries:\n- name: a.v1\n---\n{schema: olm.bundle, package: a, name: a.v1, image: i, properties: [{type: olm.package, \
-        value: {packageName: a, version: 1.0.0}}]}\n";
-
-    #[test]
-    fn what_is_not_changed_keeps_its_bytes() {
-        let files = [SourceFile::read("a.yaml", YAML.as_bytes()).unwrap()];
-        let from = content(&files);
-        let to = apply(&from, &[set_default("a", "y")]).unwrap();
-        let [change] = &changes(&files, &from, &to, |_| Ok(YAML.into())).unwrap()[..] else { panic!("one file") };
-        let after = String::from_utf8(change.after.clone().unwrap()).unwrap();
-        let former = "schema: olm.package\nname: a   # Name.\ndefaultChannel: x\n";
-        assert_eq!(after, YAML.replace(former, "defaultChannel: \"y\"\nname: a\nschema: olm.package\n"));
-        assert_eq!(changes(&files, &from, &from, |_| Ok(YAML.into())).unwrap(), []);
-    }
-
-    #[test]
-    fn a_blob_that_is_one_line_of_json_stays_one() {
-        let text =
-            "{\"schema\":\"olm.package\",\"name\":\"a\"} {\n \"schema\": \"x\", \"package\":\"a\"}\n{\"schema\":\"y\"}";
-        let file = SourceFile::read("a.json", text.as_bytes()).unwrap();
-        let blob = Value::object([("schema", Value::text("z"))]);
-        let with = |index: usize, blob: Option<&Value>| {
-            let changes = BlobChanges { changed: [(index, blob.cloned())].into(), added: Vec::new() };
-            String::from_utf8(file.change(text.into(), &changes).unwrap().after.unwrap()).unwrap()
-        };
-        assert_eq!(with(2, Some(&blob)), text.replace("{\"schema\":\"y\"}", "{\"schema\":\"z\"}"));
-        let package = Value::object([("name", Value::text("b")), ("schema", Value::text("olm.package"))]);
-        assert_eq!(with(0, Some(&package)), text.replace("\"a\"} {", "\"b\"} {"), "in the order of opm");
-        assert_eq!(with(1, Some(&blob)).matches("{\n    \"schema\": \"z\"\n}\n").count(), 1);
-        assert_eq!(with(1, None), "{\"schema\":\"olm.package\",\"name\":\"a\"} {\"schema\":\"y\"}");
-    }
-
-    #[test]
-    fn a_file_that_has_other_blobs_than_when_it_was_read_is_left_alone() {
-        let files = [SourceFile::read("a.yaml", YAML.as_bytes()).unwrap()];
-        let from = content(&files);
-        let to = apply(&from, &[set_default("a", "y")]).unwrap();
-        for bytes in [YAML.replace("a.v1", "a.v2"), "schema: [".to_owned()] {
-            let changed = changes(&files, &from, &to, |_| Ok(bytes.clone().into_bytes()));
-            assert!(matches!(changed, Err(ChangeError::Conflict(path)) if path == "a.yaml"));
-        }
-        let gone = changes(&files, &from, &to, |_| Err(io::ErrorKind::NotFound.into())).unwrap_err();
-        assert_eq!(gone.to_string(), "cannot read `a.yaml`: entity not found");
-    }
-
-    #[test]
-    fn a_file_without_blobs_is_removed_and_a_new_package_gets_its_own() {
-        let files = [SourceFile::read("a.yaml", YAML.as_bytes()).unwrap()];
-        let from = content(&files);
-        let remove = Operation::Rm(crate::operation::Packages { packages: vec!["a".to_owned()], ..Default::default() });
-        let to = apply(&from, &[remove]).unwrap();
-        let removed = FileChange { path: "a.yaml".to_owned(), before: Some(YAML.into()), after: None };
-        assert_eq!(changes(&files, &from, &to, |_| Ok(YAML.into())).unwrap(), [removed]);
-        assert!(file_of("../a", Format::Yaml).is_err());
-        assert_eq!(file_of("b", Format::Json).unwrap(), "b/catalog.json");
-    }
-}
+mod tests;

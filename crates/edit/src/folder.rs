@@ -2,13 +2,18 @@
 //!
 //! Whatever is in a directory is part of its catalog, so nothing is prepared there: new files are written to a folder
 //! beside it, `.NAME.edit`, with a plan that says where they go. Once the plan is there the change is made: files are
-//! renamed to their places one by one, and whoever finds a plan goes on with it.
+//! renamed to their places one by one, removed ones into the folder, and whoever finds a plan goes on with it. The plan
+//! has the digests of each file before and afterwards: what somebody changed after a kill is not overwritten.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use fbc::Digest;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::file::FileChange;
 
@@ -19,6 +24,8 @@ const PLAN: &str = "plan.json";
 #[derive(Debug)]
 pub struct LockedFolder {
     root: PathBuf,
+    /// Folder that contains the root.
+    parent: PathBuf,
     /// Folder beside the root where changes are prepared.
     stage: PathBuf,
     _lock: File,
@@ -33,9 +40,34 @@ pub enum FolderError {
     /// A file changed since it was read.
     #[error("cannot edit `{}`: it was changed meanwhile: try again", .0.display())]
     Conflict(PathBuf),
+    /// A change of which a part is done cannot be finished, because a file was changed since.
+    #[error(
+        "cannot finish an edit that was interrupted: `{}` was changed since: put the files of `{}` to their places, or \
+         keep the directory as it is, and remove `{}`", path.display(), stage.display(), stage.display()
+    )]
+    Interrupted {
+        /// The file.
+        path: PathBuf,
+        /// Folder with the rest of the change.
+        stage: PathBuf,
+    },
+    /// A change of which a part is done is there, and this is no edit that may finish it.
+    #[error("cannot read `{}`: an edit of it was interrupted: the next edit that is no dry run finishes it", .0.display())]
+    Unfinished(PathBuf),
     /// The directory has no folder that contains it.
     #[error("cannot edit `{}`: it has no parent directory to prepare the change in", .0.display())]
     NoParent(PathBuf),
+    /// A folder is not on the file system on which changes are prepared.
+    #[error(
+        "cannot edit `{}`: it is on another file system or mount than `{}`, where changes are prepared: edit a directory \
+         that is not a mount point and has none in it", folder.display(), parent.display()
+    )]
+    OtherMount {
+        /// The directory or a folder in it.
+        folder: PathBuf,
+        /// Folder that contains the directory.
+        parent: PathBuf,
+    },
     /// A file is a link.
     #[error("cannot edit `{}`: it is a symbolic link", .0.display())]
     Link(PathBuf),
@@ -55,15 +87,31 @@ pub enum FolderError {
 #[derive(Debug, Serialize, Deserialize)]
 struct PlannedFile {
     path: String,
-    is_removed: bool,
+    /// Digest of its bytes before; `None` for a new file.
+    before: Option<String>,
+    /// Digest of its bytes afterwards; `None` for a file that is removed.
+    after: Option<String>,
 }
 
-/// A step of a change, before which a test may stop.
-type Stop<'s> = &'s mut dyn FnMut() -> io::Result<()>;
+/// Called before each step of a change with what is done to which path; a test may stop there.
+type Stop<'s> = &'s mut dyn FnMut(&'static str, &Path) -> io::Result<()>;
 
 impl LockedFolder {
-    /// Locks a directory and finishes a change that another process began.
+    /// Locks a directory and finishes a change that another process began, unless its files were changed since.
     pub fn lock(root: &Path) -> Result<Self, FolderError> {
+        let folder = Self::lock_as_it_is(root)?;
+        folder.recover()?;
+        Ok(folder)
+    }
+
+    /// Locks a directory to read it, and changes nothing. One with an unfinished change is refused: what is there is neither
+    /// its former content nor the new one.
+    pub fn lock_to_read(root: &Path) -> Result<Self, FolderError> {
+        let folder = Self::lock_as_it_is(root)?;
+        if folder.stage.join(PLAN).exists() { Err(FolderError::Unfinished(folder.root)) } else { Ok(folder) }
+    }
+
+    fn lock_as_it_is(root: &Path) -> Result<Self, FolderError> {
         let root = fs::canonicalize(root).map_err(io_error("open", root))?;
         let lock = File::open(&root).map_err(io_error("open", &root))?;
         match lock.try_lock() {
@@ -75,8 +123,8 @@ impl LockedFolder {
             return Err(FolderError::NoParent(root));
         };
         let stage = parent.join(format!(".{}.edit", name.to_string_lossy()));
-        let folder = Self { root, stage, _lock: lock };
-        folder.recover()?;
+        let folder = Self { parent: parent.to_owned(), stage, root, _lock: lock };
+        folder.check_mount(&folder.root)?;
         Ok(folder)
     }
 
@@ -93,88 +141,108 @@ impl LockedFolder {
 
     /// Replaces files, all or none.
     pub fn write(&self, changes: &[FileChange]) -> Result<(), FolderError> {
-        self.write_until(changes, &mut || Ok(()))
+        self.write_until(changes, &mut |_, _| Ok(()))
     }
 
     fn write_until(&self, changes: &[FileChange], stop: Stop<'_>) -> Result<(), FolderError> {
         for change in changes {
             self.check(change)?;
         }
-        self.prepare(changes, stop)?;
-        let planned =
-            changes.iter().map(|change| PlannedFile { path: change.path.clone(), is_removed: change.after.is_none() });
-        self.apply(&planned.collect::<Vec<_>>(), stop)
+        let planned: Vec<_> = changes.iter().map(PlannedFile::new).collect();
+        self.prepare(changes, &planned, stop)?;
+        self.apply(&planned, stop)
     }
 
-    /// Checks that a file is as it was read.
+    /// Checks that a file is as it was read, and that a prepared one can take its place.
     fn check(&self, change: &FileChange) -> Result<(), FolderError> {
         let path = self.root.join(&change.path);
-        if path.is_symlink() {
-            return Err(FolderError::Link(path));
+        if let Some(folder) = path.ancestors().skip(1).find(|folder| folder.is_dir()) {
+            self.check_mount(folder)?;
         }
-        let now = match fs::read(&path) {
-            Ok(bytes) => Some(bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(io_error("read", &path)(error)),
-        };
-        if now == change.before { Ok(()) } else { Err(FolderError::Conflict(path)) }
+        if read(&path)? == change.before { Ok(()) } else { Err(FolderError::Conflict(path)) }
+    }
+
+    /// Checks that files can be renamed from beside the directory into a folder.
+    fn check_mount(&self, folder: &Path) -> Result<(), FolderError> {
+        let device =
+            |folder: &Path| fs::metadata(folder).map(|metadata| metadata.dev()).map_err(io_error("open", folder));
+        // Mounts of one file system have one device. The system compares mounts first when it renames, and never renames
+        // `.`, so that nothing happens here.
+        let renamed = fs::rename(self.parent.join("."), folder.join("."));
+        let is_other_mount = renamed.is_err_and(|error| error.kind() == io::ErrorKind::CrossesDevices);
+        if is_other_mount || device(folder)? != device(&self.parent)? {
+            return Err(FolderError::OtherMount { folder: folder.to_owned(), parent: self.parent.clone() });
+        }
+        Ok(())
     }
 
     /// Writes the new files beside the directory, and at last the plan.
-    fn prepare(&self, changes: &[FileChange], stop: Stop<'_>) -> Result<(), FolderError> {
-        let failed = |action| io_error(action, &self.stage);
-        stop().map_err(failed("create"))?;
-        fs::create_dir(&self.stage).map_err(failed("create"))?;
-        let mut planned = Vec::new();
+    fn prepare(&self, changes: &[FileChange], planned: &[PlannedFile], stop: Stop<'_>) -> Result<(), FolderError> {
+        step(stop, "create", &self.stage)?;
+        fs::create_dir(&self.stage).map_err(io_error("create", &self.stage))?;
+        sync(&self.parent, stop)?;
         for (at, change) in changes.iter().enumerate() {
-            stop().map_err(failed("write to"))?;
+            let path = self.staged(at);
+            step(stop, "write", &path)?;
             if let Some(bytes) = &change.after {
-                let path = self.staged(at);
                 let former = fs::metadata(self.root.join(&change.path)).ok();
                 write_synced(&path, bytes).map_err(io_error("write", &path))?;
                 if let Some(former) = former {
                     fs::set_permissions(&path, former.permissions()).map_err(io_error("write", &path))?;
                 }
             }
-            planned.push(PlannedFile { path: change.path.clone(), is_removed: change.after.is_none() });
         }
-        stop().map_err(failed("write to"))?;
-        let text = serde_json::to_vec(&planned).map_err(io::Error::other).map_err(failed("write to"))?;
         let (unfinished, plan) = (self.stage.join("plan"), self.stage.join(PLAN));
+        step(stop, "write", &unfinished)?;
+        let text = serde_json::to_vec(planned).map_err(io::Error::other).map_err(io_error("write", &unfinished))?;
         write_synced(&unfinished, &text).map_err(io_error("write", &unfinished))?;
-        sync(&self.stage)?;
-        stop().map_err(failed("write to"))?;
+        sync(&self.stage, stop)?;
+        step(stop, "write", &plan)?;
         fs::rename(&unfinished, &plan).map_err(io_error("write", &plan))?;
-        sync(&self.stage)
+        sync(&self.stage, stop)
     }
 
     /// Moves prepared files to their places; those that are there already are left as they are.
     fn apply(&self, planned: &[PlannedFile], stop: Stop<'_>) -> Result<(), FolderError> {
         for (at, file) in planned.iter().enumerate() {
             let (staged, target) = (self.staged(at), self.root.join(&file.path));
-            let folder = target.parent().unwrap_or(&self.root);
-            stop().map_err(io_error("replace", &target))?;
-            let done = if file.is_removed {
-                ignore_missing(fs::remove_file(&target))
-            } else {
-                fs::create_dir_all(folder).map_err(io_error("create", folder))?;
-                ignore_missing(fs::rename(&staged, &target))
-            };
-            done.map_err(io_error("replace", &target))?;
-            // One that had no other file is gone when this is done a second time.
-            if folder.is_dir() {
-                sync(folder)?;
-            }
-            if file.is_removed && folder != self.root {
-                // One with other files stays.
-                let _ = fs::remove_dir(folder);
-            }
+            step(stop, "replace", &target)?;
+            self.put(&staged, &target, file).map_err(io_error("replace", &target))?;
         }
-        stop().map_err(io_error("remove", &self.stage))?;
+        let folders: BTreeSet<_> = planned.iter().flat_map(|file| self.changed_folders(file)).collect();
+        for folder in folders {
+            sync(&folder, stop)?;
+        }
         let plan = self.stage.join(PLAN);
+        step(stop, "remove", &plan)?;
         ignore_missing(fs::remove_file(&plan)).map_err(io_error("remove", &plan))?;
-        stop().map_err(io_error("remove", &self.stage))?;
+        step(stop, "remove", &self.stage)?;
         fs::remove_dir_all(&self.stage).map_err(io_error("remove", &self.stage))
+    }
+
+    /// Finds the folders of the directory whose names a file of a change may have changed: that of a file which is replaced,
+    /// and all above one which is new or removed, because some of them may be so too.
+    fn changed_folders(&self, file: &PlannedFile) -> Vec<PathBuf> {
+        let is_replaced = file.before.is_some() && file.after.is_some();
+        let target = self.root.join(&file.path);
+        let above = target.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.root));
+        let above = above.take(if is_replaced { 1 } else { usize::MAX });
+        above.filter(|folder| folder.is_dir()).map(Path::to_owned).collect()
+    }
+
+    /// Moves a prepared file to its place, or one that is removed to the folder of the change, unless that is done.
+    fn put(&self, staged: &Path, target: &Path, file: &PlannedFile) -> io::Result<()> {
+        let folder = target.parent().unwrap_or(&self.root);
+        if file.after.is_some() {
+            fs::create_dir_all(folder)?;
+            return ignore_missing(fs::rename(staged, target));
+        }
+        ignore_missing(fs::rename(target, staged))?;
+        if folder != self.root {
+            // One with other files stays.
+            let _ = fs::remove_dir(folder);
+        }
+        Ok(())
     }
 
     /// Finishes a change whose plan is there, and forgets one without.
@@ -184,7 +252,10 @@ impl LockedFolder {
             Ok(text) => {
                 let planned: Vec<PlannedFile> =
                     serde_json::from_slice(&text).map_err(io::Error::other).map_err(io_error("read", &plan))?;
-                self.apply(&planned, &mut || Ok(()))
+                for (at, file) in planned.iter().enumerate() {
+                    self.check_planned(&self.staged(at), file)?;
+                }
+                self.apply(&planned, &mut |_, _| Ok(()))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 ignore_missing(fs::remove_dir_all(&self.stage)).map_err(io_error("remove", &self.stage))
@@ -193,8 +264,43 @@ impl LockedFolder {
         }
     }
 
+    /// Checks that a file of an interrupted change is as the change found it or as the change leaves it.
+    fn check_planned(&self, staged: &Path, file: &PlannedFile) -> Result<(), FolderError> {
+        let path = self.root.join(&file.path);
+        let now = read(&path)?.as_deref().map(digest);
+        // A file that was moved and has its former bytes was restored by somebody.
+        let is_moved = staged.exists() == file.after.is_none();
+        if now == file.after || (now == file.before && !is_moved) {
+            return Ok(());
+        }
+        Err(FolderError::Interrupted { path, stage: self.stage.clone() })
+    }
+
     fn staged(&self, at: usize) -> PathBuf {
         self.stage.join(at.to_string())
+    }
+}
+
+impl PlannedFile {
+    fn new(change: &FileChange) -> Self {
+        let [before, after] = [&change.before, &change.after].map(|bytes| bytes.as_deref().map(digest));
+        Self { path: change.path.clone(), before, after }
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Digest::new(Sha256::digest(bytes).into()).to_string()
+}
+
+/// Reads a file that must not be a link; `None` where there is none.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, FolderError> {
+    if path.is_symlink() {
+        return Err(FolderError::Link(path.to_owned()));
+    }
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io_error("read", path)(error)),
     }
 }
 
@@ -205,8 +311,13 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Makes the names in a folder durable.
-fn sync(folder: &Path) -> Result<(), FolderError> {
+fn sync(folder: &Path, stop: Stop<'_>) -> Result<(), FolderError> {
+    step(stop, "sync", folder)?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(io_error("write to", folder))
+}
+
+fn step(stop: Stop<'_>, action: &'static str, path: &Path) -> Result<(), FolderError> {
+    stop(action, path).map_err(io_error(action, path))
 }
 
 fn ignore_missing(done: io::Result<()>) -> io::Result<()> {
@@ -222,91 +333,4 @@ fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Fold
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use testing::Folders;
-
-    use super::*;
-
-    fn change(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
-        let bytes = |text: Option<&str>| text.map(|text| text.as_bytes().to_vec());
-        FileChange { path: path.to_owned(), before: bytes(before), after: bytes(after) }
-    }
-
-    fn files(folder: &Path) -> BTreeMap<String, String> {
-        let mut all = BTreeMap::new();
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                all.extend(files(&path));
-            } else {
-                all.insert(path.display().to_string(), fs::read_to_string(&path).unwrap());
-            }
-        }
-        all
-    }
-
-    /// Writes a directory with files that change, appear and go; returns it with the changes.
-    fn before(folders: &Folders) -> (PathBuf, [FileChange; 3]) {
-        folders.write("catalog/a/catalog.yaml", "old");
-        folders.write("catalog/b/catalog.yaml", "gone");
-        folders.write("catalog/other.yaml", "other");
-        let changes = [
-            change("a/catalog.yaml", Some("old"), Some("new")),
-            change("b/catalog.yaml", Some("gone"), None),
-            change("c/catalog.yaml", None, Some("there")),
-        ];
-        (folders.path("catalog"), changes)
-    }
-
-    #[test]
-    fn a_kill_at_any_step_leaves_the_former_files_or_the_new_ones() {
-        let reference = Folders::new();
-        let (root, changes) = before(&reference);
-        let shown = |root: &Path| -> Vec<String> {
-            files(root).into_iter().map(|(path, text)| path.replace(root.to_str().unwrap(), "") + " " + &text).collect()
-        };
-        let old = shown(&root);
-        LockedFolder::lock(&root).unwrap().write(&changes).unwrap();
-        let new = shown(&root);
-        assert_eq!(new, ["/a/catalog.yaml new", "/c/catalog.yaml there", "/other.yaml other"]);
-        let mut seen = Vec::new();
-        for kill in 0.. {
-            let folders = Folders::new();
-            let (root, changes) = before(&folders);
-            let mut steps = 0;
-            let mut killer = || {
-                steps += 1;
-                if steps > kill { Err(io::Error::other("killed")) } else { Ok(()) }
-            };
-            let done = LockedFolder::lock(&root).unwrap().write_until(&changes, &mut killer);
-            // The next edit begins by recovering.
-            drop(LockedFolder::lock(&root).unwrap());
-            let found = shown(&root);
-            assert!(found == old || found == new, "killed at step {kill}: {found:?}");
-            assert!(!root.parent().unwrap().join(".catalog.edit").exists(), "killed at step {kill}");
-            seen.push(found == new);
-            if done.is_ok() {
-                break;
-            }
-        }
-        // Three files and the plan are prepared in six steps; from then on the change is finished.
-        assert_eq!(seen.iter().filter(|is_new| !**is_new).count(), 6);
-        assert_eq!(seen.len(), 12);
-        assert!(seen.is_sorted(), "{seen:?}");
-    }
-
-    #[test]
-    fn one_of_two_editors_at_a_time_edits_and_a_file_that_changed_is_left_alone() {
-        let folders = Folders::new();
-        let (root, changes) = before(&folders);
-        let first = LockedFolder::lock(&root).unwrap();
-        assert!(matches!(LockedFolder::lock(&root), Err(FolderError::Locked(_))));
-        folders.write("catalog/a/catalog.yaml", "by hand");
-        assert!(matches!(first.write(&changes), Err(FolderError::Conflict(_))));
-        assert_eq!(fs::read_to_string(root.join("b/catalog.yaml")).unwrap(), "gone");
-        drop(first);
-        assert!(LockedFolder::lock(&root).is_ok());
-    }
-}
+mod tests;

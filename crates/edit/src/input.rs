@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::bundle::{BundleError, BundleFile, BundleFiles, Migration, Placement, RenderedBundle, render};
+use crate::bundle::{
+    BundleError, BundleFile, BundleFiles, Migration, Placement, RenderBudget, RenderedBundle, render_within,
+};
 use crate::operation::Operation;
 use crate::value::{InvalidJson, Value};
 
@@ -76,11 +78,11 @@ fn read_operation(mut members: BTreeMap<String, Box<RawValue>>) -> Result<Operat
 
 impl BundleInput {
     /// Renders a bundle of files, or takes the rendered one.
-    pub fn render(self) -> Result<RenderedBundle, InputError> {
+    pub fn render(self, budget: &mut RenderBudget) -> Result<RenderedBundle, InputError> {
         let Self { directory, files, image, blob, channels, default_channel, replaces, skips, skip_range } = self;
         match (directory, files, blob) {
             (None, Some(files), None) => {
-                let rendered = render(&bundle_files(files), &image, Migration::CsvMetadata);
+                let rendered = render_within(&bundle_files(files), &image, Migration::CsvMetadata, budget);
                 rendered.map_err(|source| InputError::Files { image, source })
             }
             (None, None, Some(blob)) => {
@@ -110,6 +112,8 @@ fn bundle_files(files: BTreeMap<String, String>) -> BundleFiles {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -118,9 +122,38 @@ mod tests {
             r#"[{"op":"add","bundles":[{"blob":{"x":1.0,"y":1e3},"channels":["a"],"replaces":"b"}],"mode":"semver"}]"#;
         let [Operation::Add(add)] = &mut read_batch(text.as_bytes()).unwrap()[..] else { panic!("one addition") };
         assert_eq!(add.mode, "semver");
-        let rendered = std::mem::take(&mut add.bundles[0]).render().unwrap();
+        let rendered = std::mem::take(&mut add.bundles[0]).render(&mut RenderBudget::unlimited()).unwrap();
         assert_eq!(rendered.blob.to_json(), r#"{"x":1.0,"y":1e3}"#);
         assert_eq!((&*rendered.placement.replaces, &rendered.placement.channels[..]), ("b", &["a".to_owned()][..]));
+    }
+
+    #[test]
+    fn no_operation_has_members_that_it_does_not_know() {
+        for operation in [
+            json!({ "op": "create-package", "package": "a" }),
+            json!({ "op": "set-package", "package": "a" }),
+            json!({ "op": "add", "bundles": [] }),
+            json!({ "op": "rm" }),
+            json!({ "op": "prune" }),
+            json!({ "op": "prune-stranded" }),
+            json!({ "op": "deprecate-truncate", "images": [] }),
+            json!({ "op": "deprecatetruncate", "images": [] }),
+            json!({ "op": "deprecate", "package": "a", "entries": [] }),
+            json!({ "op": "undeprecate", "package": "a", "references": [] }),
+            json!({ "op": "add-channel", "package": "a", "channel": "b", "entries": [] }),
+            json!({ "op": "remove-channel", "package": "a", "channel": "b" }),
+            json!({ "op": "set-entry", "package": "a", "channel": "b", "entries": [] }),
+            json!({ "op": "promote", "package": "a", "bundle": "b", "channel": "c" }),
+            json!({ "op": "delete-latest", "package": "a" }),
+            json!({ "op": "delete-bundle", "package": "a", "bundle": "b" }),
+        ] {
+            let read = |operation: &serde_json::Value| read_batch(json!([operation]).to_string().as_bytes());
+            assert!(read(&operation).is_ok(), "{operation}");
+            let mut stray = operation;
+            stray["dryRun"] = json!(true);
+            let message = read(&stray).unwrap_err().to_string();
+            assert!(message.starts_with("unknown field `dryRun`"), "{stray}: {message}");
+        }
     }
 
     #[test]
@@ -137,7 +170,7 @@ mod tests {
         }
         for text in ["{}", r#"{"directory":"d","image":"i"}"#, r#"{"files":{},"blob":{},"image":"i"}"#] {
             let input: BundleInput = serde_json::from_str(text).unwrap();
-            assert!(matches!(input.render(), Err(InputError::Kind)), "{text}");
+            assert!(matches!(input.render(&mut RenderBudget::unlimited()), Err(InputError::Kind)), "{text}");
         }
     }
 }

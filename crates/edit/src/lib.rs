@@ -10,6 +10,7 @@
 //! | [`bundle`] | renders a registry+v1 bundle to its `olm.bundle` |
 //! | [`meta`] | blobs with the fields that place them, and their order in files |
 //! | [`content`] | the blobs of a catalog, and how two of them differ |
+//! | [`notice`] | what the author of an edit may not have meant |
 //! | [`operation`] | what can be done to a content |
 //! | [`file`] | the places of blobs in files, and how files change with a content |
 //! | [`folder`] | replaces files of a directory, also when it is killed |
@@ -32,6 +33,7 @@ pub mod format;
 pub mod input;
 pub mod journal;
 pub mod meta;
+pub mod notice;
 pub mod operation;
 mod package;
 mod remove;

@@ -8,15 +8,17 @@ use serde::Deserialize;
 use crate::bundle::RenderedBundle;
 use crate::content::Content;
 use crate::error::{EditError, Refusal};
-use crate::summary::NewProblem;
+use crate::notice::Notice;
+use crate::summary::{EditSummary, summarize};
 use crate::{add, deprecate, package, remove};
 
 /// Maximum number of operations of a batch.
 pub const MAX_OPERATIONS: usize = 1_000;
 
-/// An operation. `B` is a bundle that is added: where it is to be read from, or the rendered one.
+/// An operation. `B` is a bundle that is added: where it is to be read from, or the rendered one. None has a member that it
+/// does not know: what a client meant to say by it could narrow the operation.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(tag = "op", rename_all = "kebab-case")]
+#[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Operation<B> {
     /// Creates a package.
     CreatePackage(PackageFields),
@@ -28,8 +30,8 @@ pub enum Operation<B> {
     Rm(Packages),
     /// Removes every package but these.
     Prune(Packages),
-    /// Removes bundles that are in no channel.
-    PruneStranded,
+    /// Removes bundles that are in no channel, in all packages. The braces make serde look at members.
+    PruneStranded {},
     /// Deprecates bundles and removes what they replace.
     #[serde(alias = "deprecatetruncate")]
     DeprecateTruncate(DeprecateTruncate),
@@ -257,7 +259,7 @@ impl<B> Operation<B> {
             Self::SetPackage(fields) => Operation::SetPackage(fields),
             Self::Rm(packages) => Operation::Rm(packages),
             Self::Prune(packages) => Operation::Prune(packages),
-            Self::PruneStranded => Operation::PruneStranded,
+            Self::PruneStranded {} => Operation::PruneStranded {},
             Self::DeprecateTruncate(deprecate) => Operation::DeprecateTruncate(deprecate),
             Self::Deprecate(deprecate) => Operation::Deprecate(deprecate),
             Self::Undeprecate(undeprecate) => Operation::Undeprecate(undeprecate),
@@ -281,14 +283,14 @@ pub fn apply(content: &Content, batch: &[Operation<RenderedBundle>]) -> Result<C
     apply_and_check(content, batch).map(|(edited, _)| edited)
 }
 
-/// Does a batch as [`apply`] does it, and also returns the warnings that there were not before.
+/// Does a batch as [`apply`] does it, and also says what it changes.
 pub fn apply_and_check(
     content: &Content,
     batch: &[Operation<RenderedBundle>],
-) -> Result<(Content, Vec<NewProblem>), Refusal> {
-    let mut edited = content.clone();
+) -> Result<(Content, EditSummary), Refusal> {
+    let (mut edited, mut notices) = (content.clone(), Vec::new());
     for operation in batch {
-        do_one(&mut edited, operation)?;
+        do_one(&mut edited, operation, &mut notices)?;
     }
     let touched: BTreeSet<String> = content
         .changes(&edited)
@@ -304,18 +306,24 @@ pub fn apply_and_check(
     let new = problems.into_iter().filter(|(_, problem)| !former.iter().any(|(_, former)| former == problem));
     let (errors, warnings): (Vec<_>, Vec<_>) = new.partition(|(severity, _)| *severity == Severity::Error);
     if errors.is_empty() {
-        Ok((edited, warnings.into_iter().map(|(_, problem)| problem).collect()))
+        let problems = warnings.into_iter().map(|(_, problem)| problem).collect();
+        let summary = EditSummary { changes: summarize(content, &edited), problems, notices };
+        Ok((edited, summary))
     } else {
         Err(invalid(errors.into_iter().map(|(_, problem)| problem.to_string()).collect()))
     }
 }
 
-fn do_one(content: &mut Content, operation: &Operation<RenderedBundle>) -> Result<(), Refusal> {
+fn do_one(
+    content: &mut Content,
+    operation: &Operation<RenderedBundle>,
+    notices: &mut Vec<Notice>,
+) -> Result<(), Refusal> {
     match operation {
-        Operation::Add(add) => add::add(content, add),
+        Operation::Add(add) => add::add(content, add, notices),
         Operation::Rm(packages) => remove::packages(content, packages),
-        Operation::Prune(packages) => remove::all_but(content, packages),
-        Operation::PruneStranded => remove::prune_stranded(content),
+        Operation::Prune(packages) => remove::all_but(content, packages, notices),
+        Operation::PruneStranded {} => remove::prune_stranded(content),
         Operation::RemoveChannel { package, channel, prune_stranded } => {
             remove::channel(content, package, channel, *prune_stranded)
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::content::Content;
 use crate::error::{EditError, Refusal};
+use crate::notice::Notice;
 use crate::operation::{Packages, ReplacedPolicy};
 use crate::package::{existing, unknown_channel};
 use crate::state::Package;
@@ -22,10 +23,12 @@ pub(crate) fn packages(content: &mut Content, request: &Packages) -> Result<(), 
     prune_stranded(content)
 }
 
-/// Removes every package that is not listed.
-pub(crate) fn all_but(content: &mut Content, request: &Packages) -> Result<(), Refusal> {
-    let kept = names(request);
-    let (kept, removed): (Vec<_>, Vec<_>) = content.packages().into_iter().partition(|name| kept.contains(&**name));
+/// Removes every package that is not listed. Names that there are not are told: they may be misspelled.
+pub(crate) fn all_but(content: &mut Content, request: &Packages, notices: &mut Vec<Notice>) -> Result<(), Refusal> {
+    let (wanted, all) = (names(request), content.packages());
+    let unknown = wanted.iter().filter(|name| !all.contains(name.as_str()));
+    notices.extend(unknown.map(|name| Notice::NothingToKeep(name.clone())));
+    let (kept, removed): (Vec<_>, Vec<_>) = all.into_iter().partition(|name| wanted.contains(&**name));
     if kept.is_empty() && !removed.is_empty() && !request.allow_empty {
         return Err(EditError::WouldEmpty.into());
     }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::content::{BlobChange, Content};
 use crate::meta::Meta;
+use crate::notice::Notice;
 use crate::state::{Blob, Channel};
 
 /// What an edit changes.
@@ -18,6 +19,8 @@ pub struct EditSummary {
     pub changes: Vec<ChangedBlob>,
     /// Problems that there were not before. They are warnings, because an edit that makes a catalog invalid is refused.
     pub problems: Vec<NewProblem>,
+    /// What the author may not have meant.
+    pub notices: Vec<Notice>,
 }
 
 /// A problem that an edit makes.

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use fbc::Origins;
+use fbc::ignore::IgnoreRules;
 use store::{ContentWriter, StoreError, WrittenContent};
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
@@ -37,6 +38,8 @@ pub struct Listing {
     root: PathBuf,
     /// Opened once, so that a root that is replaced meanwhile is not mixed with its successor.
     folder: OwnedFd,
+    /// Of all `.indexignore` files.
+    rules: IgnoreRules,
     files: Vec<ListedFile>,
     revision: Revision,
     settled: bool,
@@ -72,6 +75,12 @@ pub(crate) enum Look {
 
 /// Finds every file of the catalog below a directory, without opening any but `.indexignore`.
 pub fn list(directory: &Path) -> Result<Listing, DirectoryError> {
+    let listing = list_or_empty(directory)?;
+    if listing.files.is_empty() { Err(DirectoryError::Empty(listing.root)) } else { Ok(listing) }
+}
+
+/// Lists as [`list`] does, also a directory that has no file yet.
+pub fn list_or_empty(directory: &Path) -> Result<Listing, DirectoryError> {
     walk::list(directory, ENTRIES)
 }
 
@@ -89,6 +98,11 @@ impl Listing {
     /// Equal for two listings when nothing changed between them.
     pub fn revision(&self) -> &Revision {
         &self.revision
+    }
+
+    /// Whether a file at this path would be one of the catalog: no `.indexignore` leaves it out.
+    pub fn includes(&self, path: &str) -> bool {
+        !self.rules.is_ignored(path)
     }
 
     /// Whether nothing changed for so long that an equal revision proves an equal content.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use edit::Operation;
-use edit::bundle::{Migration, RenderedBundle};
+use edit::bundle::{Migration, RenderBudget, RenderedBundle};
 use edit::input::{BundleInput, read_batch};
 use edit::operation::{
     Add, ChannelEntries, Deprecate, DeprecateTruncate, Deprecation, EntryFields, MAX_OPERATIONS, PackageFields,
@@ -45,7 +45,7 @@ fn rendered(bundle: BundleInput, folder: &Path, images: &mut BundleImages<'_>) -
         BundleInput { directory: None, image, files: None, blob: None, .. } if !image.is_empty() => {
             images.bundle(image, Migration::CsvMetadata)
         }
-        _ => Ok(bundle.render()?),
+        _ => Ok(bundle.render(&mut RenderBudget::unlimited())?),
     }
 }
 
@@ -76,7 +76,7 @@ fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInp
         EditOperation::Prune { packages, allow_empty } => {
             Operation::Prune(Packages { packages: packages.clone(), permissive: false, allow_empty: *allow_empty })
         }
-        EditOperation::PruneStranded => Operation::PruneStranded,
+        EditOperation::PruneStranded => Operation::PruneStranded {},
         EditOperation::DeprecateTruncate { images, allow_package_removal, permissive } => {
             Operation::DeprecateTruncate(DeprecateTruncate {
                 images: images.clone(),

@@ -11,7 +11,6 @@ use loading::Source;
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
-use super::print_warnings;
 use crate::args::RegistryArgs;
 use crate::run::registries::{RegistryAccess, needs_registry};
 
@@ -64,9 +63,7 @@ impl<'a> BundleImages<'a> {
         let files =
             BundleFiles { manifests: fetched.files(MANIFESTS_LABEL)?, metadata: fetched.files(METADATA_LABEL)? };
         let name = name.strip_prefix("docker://").unwrap_or(name);
-        let rendered = edit::bundle::render(&files, name, migration)?;
-        print_warnings(name, &rendered);
-        Ok(Some(rendered))
+        Ok(Some(edit::bundle::render(&files, name, migration)?))
     }
 }
 

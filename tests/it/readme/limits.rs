@@ -104,6 +104,7 @@ fn editing_limits() -> Vec<(&'static str, String)> {
         ("posted batch", edit_http::MAX_BATCH_BYTES.to_string()),
         ("posted operations", edit_http::MAX_OPERATIONS.to_string()),
         ("posted bundles", edit_http::MAX_BUNDLES.to_string()),
+        ("rendered batch", edit_http::MAX_RENDERED_BYTES.to_string()),
         ("pending batches", edit_http::PENDING_BYTES.to_string()),
         ("idempotency key", edit_http::MAX_KEY_BYTES.to_string()),
         ("idempotency keys", edit::journal::MAX_KEYS.to_string()),

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::is_csv;
 use crate::value::Value;
 
 /// An API: a group, a version and a kind, with the plural name of its resources.
@@ -26,8 +25,8 @@ impl fmt::Display for Api {
 }
 
 /// Checks that each custom resource definition that the CSV owns has a manifest; the error says which has none.
-pub(super) fn check(csv: &Value, objects: &[Value]) -> Result<(), String> {
-    let provided = provided(csv, objects);
+pub(super) fn check(csv: &Value, defined: &BTreeSet<Api>) -> Result<(), String> {
+    let provided = provided(csv, defined);
     for owned in csv.list(&["spec", "customresourcedefinitions", "owned"]) {
         let name = owned.str("name");
         let Some((plural, group)) = name.split_once('.') else {
@@ -42,20 +41,20 @@ pub(super) fn check(csv: &Value, objects: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// Finds the APIs of the manifests and of the API services that the CSV owns.
-pub(super) fn provided(csv: &Value, objects: &[Value]) -> BTreeSet<Api> {
-    let mut apis = BTreeSet::new();
-    let is_definition = |object: &&Value| object.str("kind") == "CustomResourceDefinition" && !is_csv(object);
-    for spec in objects.iter().filter(is_definition).filter_map(|object| object.get("spec")) {
-        let name = |key: &str| spec.at(&["names", key]).and_then(Value::as_str).unwrap_or_default();
-        let versions = spec.list(&["versions"]).iter().map(|version| version.str("name"));
-        // Only definitions of v1beta1 have one version.
-        for version in versions.chain([spec.str("version")]).filter(|version| !version.is_empty()) {
-            apis.insert(api(spec.str("group"), version, name("kind"), name("plural")));
-        }
-    }
-    apis.extend(services(csv, "owned"));
-    apis
+/// Finds the APIs that a manifest defines: none, unless it is a custom resource definition.
+pub(super) fn defined(manifest: &Value) -> Vec<Api> {
+    let is_definition = manifest.str("kind") == "CustomResourceDefinition";
+    let Some(spec) = manifest.get("spec").filter(|_| is_definition) else { return Vec::new() };
+    let name = |key: &str| spec.at(&["names", key]).and_then(Value::as_str).unwrap_or_default();
+    let versions = spec.list(&["versions"]).iter().map(|version| version.str("name"));
+    // Only definitions of v1beta1 have one version.
+    let versions = versions.chain([spec.str("version")]).filter(|version| !version.is_empty());
+    versions.map(|version| api(spec.str("group"), version, name("kind"), name("plural"))).collect()
+}
+
+/// Adds the APIs of the API services that the CSV owns to those that manifests define.
+pub(super) fn provided(csv: &Value, defined: &BTreeSet<Api>) -> BTreeSet<Api> {
+    defined.iter().cloned().chain(services(csv, "owned")).collect()
 }
 
 /// Finds the APIs that the CSV requires.

@@ -14,7 +14,7 @@ pub(super) fn properties(parsed: &Parsed, package: &str, warnings: &mut Vec<Stri
         let members = [("group", &api.group), ("kind", &api.kind), ("version", &api.version)];
         property(kind, Value::object(members.map(|(key, text)| (key, Value::text(text)))))
     };
-    all.extend(apis::provided(&parsed.csv, &parsed.objects).iter().map(|api| gvk("olm.gvk", api)));
+    all.extend(apis::provided(&parsed.csv, &parsed.defined).iter().map(|api| gvk("olm.gvk", api)));
     all.extend(apis::required(&parsed.csv).iter().map(|api| gvk("olm.gvk.required", api)));
     all.extend(parsed.dependencies.iter().map(dependency));
     sort(&mut all);

@@ -41,7 +41,7 @@ struct Resolved {
     metadata: Metadata,
 }
 
-/// Lists the files below a directory that has no more than so many entries.
+/// Lists the files below a directory that has no more than so many entries. There may be none.
 pub(super) fn list(path: &Path, limit: usize) -> Result<Listing, DirectoryError> {
     let root = path.canonicalize().map_err(|source| io_error("open", path, source))?;
     let metadata = fs::metadata(&root).map_err(|source| io_error("open", &root, source))?;
@@ -180,11 +180,8 @@ impl Walk {
             self.revision.file(&path, &metadata);
             files.push(ListedFile { path, bytes: metadata.len(), real });
         }
-        if files.is_empty() {
-            return Err(DirectoryError::Empty(self.root));
-        }
         let (revision, settled) = self.revision.finish(SystemTime::now());
-        Ok(Listing { root: self.root, folder: self.folder, files, revision, settled })
+        Ok(Listing { root: self.root, folder: self.folder, rules: self.rules, files, revision, settled })
     }
 }
 

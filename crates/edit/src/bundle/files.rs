@@ -1,0 +1,179 @@
+//! Reads the files of a bundle one by one, and keeps of them what rendering needs.
+
+use std::collections::BTreeSet;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use fbc::read::{FileReader, ReadEvent, ReadLimits};
+
+use super::apis::{self, Api};
+use super::{BundleError, BundleFile, MAX_FILE_BYTES, is_csv, property};
+use crate::value::{MAX_DEPTH, Value};
+
+/// Bytes of files that may still be read, of one bundle or several. A file counts as its canonical line does, with what
+/// aliases in YAML repeat.
+#[derive(Debug)]
+pub struct RenderBudget(usize);
+
+/// Why a file cannot be read.
+enum DocumentError {
+    /// It is no object.
+    Unreadable(String),
+    /// The budget is spent.
+    TooLarge,
+}
+
+/// What is kept of the manifests of a bundle. The others are dropped one by one: together they may be large.
+pub(super) struct ParsedManifests {
+    pub(super) csv: Value,
+    /// APIs of custom resource definitions.
+    pub(super) defined: BTreeSet<Api>,
+    /// An `olm.bundle.object` of each, if they are wanted.
+    pub(super) objects: Vec<Value>,
+}
+
+impl RenderBudget {
+    /// Allows to read so many bytes.
+    pub fn new(bytes: usize) -> Self {
+        Self(bytes)
+    }
+
+    /// Allows to read everything.
+    pub fn unlimited() -> Self {
+        Self(usize::MAX)
+    }
+
+    fn spend(&mut self, bytes: usize) -> Result<(), DocumentError> {
+        self.0 = self.0.checked_sub(bytes).ok_or(DocumentError::TooLarge)?;
+        Ok(())
+    }
+}
+
+/// Reads the first object of a file, JSON or YAML; the error says why it cannot be read.
+pub(crate) fn first_document(bytes: &[u8]) -> Result<Value, String> {
+    read_document(bytes, &mut RenderBudget::unlimited()).map_err(|error| match error {
+        DocumentError::Unreadable(fault) => fault,
+        DocumentError::TooLarge => BundleError::TooLarge.to_string(),
+    })
+}
+
+fn read_document(bytes: &[u8], budget: &mut RenderBudget) -> Result<Value, DocumentError> {
+    let unreadable = |fault: &dyn ToString| DocumentError::Unreadable(fault.to_string());
+    let limits = ReadLimits { blob_bytes: MAX_FILE_BYTES, depth: MAX_DEPTH, ..ReadLimits::default() };
+    let mut reader = FileReader::new(limits);
+    reader.push(bytes);
+    reader.finish();
+    loop {
+        match reader.next().map_err(|error| unreadable(&error))? {
+            ReadEvent::Blob(blob) => {
+                // Before it is parsed: values take several times the bytes of their text.
+                budget.spend(blob.line.len())?;
+                let text = std::str::from_utf8(blob.line).map_err(|error| unreadable(&error))?;
+                return Value::parse(text).map_err(|error| unreadable(&error));
+            }
+            ReadEvent::Notice(_) => {}
+            ReadEvent::NeedInput | ReadEvent::End => return Err(unreadable(&"there is no object")),
+        }
+    }
+}
+
+/// Reads the manifests in the order of their names: objects with a kind, and of several CSVs the first.
+pub(super) fn manifests(
+    files: &[BundleFile],
+    wants_objects: bool,
+    budget: &mut RenderBudget,
+    warnings: &mut Vec<String>,
+) -> Result<ParsedManifests, BundleError> {
+    let (mut csv, mut defined, mut data, mut is_empty) = (None, BTreeSet::new(), Vec::new(), true);
+    for file in sorted(files) {
+        let object = match read_document(&file.bytes, budget) {
+            Err(DocumentError::TooLarge) => return Err(BundleError::TooLarge),
+            Err(DocumentError::Unreadable(fault)) => {
+                warnings.push(format!("cannot read manifest `{}`: {fault}", file.name));
+                continue;
+            }
+            Ok(object) if object.str("kind").is_empty() => {
+                warnings.push(format!("cannot read manifest `{}`: it has no kind", file.name));
+                continue;
+            }
+            Ok(object) if is_csv(&object) && csv.is_some() => {
+                warnings.push(format!("cannot use manifest `{}`: the bundle has another CSV", file.name));
+                continue;
+            }
+            Ok(object) => object,
+        };
+        is_empty = false;
+        if wants_objects {
+            data.push(BASE64_STANDARD.encode(escape_html(&object.to_json())));
+        }
+        defined.extend(apis::defined(&object));
+        if is_csv(&object) {
+            csv = Some(object);
+        }
+    }
+    if is_empty {
+        return Err(BundleError::NoObjects);
+    }
+    let csv = csv.ok_or(BundleError::NoCsv)?;
+    Ok(ParsedManifests { csv, defined, objects: bundle_objects(data) })
+}
+
+/// Reads the metadata in the order of the names of its files; those that are no objects do not count.
+pub(super) fn metadata(files: &[BundleFile], budget: &mut RenderBudget) -> Result<Vec<Value>, BundleError> {
+    let mut all = Vec::new();
+    for file in sorted(files) {
+        match read_document(&file.bytes, budget) {
+            Ok(object) => all.push(object),
+            Err(DocumentError::Unreadable(_)) => {}
+            Err(DocumentError::TooLarge) => return Err(BundleError::TooLarge),
+        }
+    }
+    Ok(all)
+}
+
+fn sorted(files: &[BundleFile]) -> impl Iterator<Item = &BundleFile> {
+    let mut files: Vec<_> = files.iter().filter(|file| !file.name.starts_with('.')).collect();
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files.into_iter()
+}
+
+/// Makes an `olm.bundle.object` of the base64 of each manifest, sorted.
+fn bundle_objects(mut data: Vec<String>) -> Vec<Value> {
+    data.sort();
+    data.into_iter().map(|data| property("olm.bundle.object", Value::object([("data", Value::text(data))]))).collect()
+}
+
+/// Escapes what Go's encoder escapes in JSON for HTML.
+fn escape_html(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BundleFiles, Migration, render, render_within};
+    use super::*;
+
+    fn file(name: &str, text: &str) -> BundleFile {
+        BundleFile { name: name.to_owned(), bytes: text.as_bytes().to_vec() }
+    }
+
+    #[test]
+    fn a_budget_counts_what_aliases_repeat() {
+        let csv = "kind: ClusterServiceVersion\nmetadata: {name: a.v1}\n";
+        let notes = "kind: Notes\ntext: &text aaaaaaaaaaaaaaaaaaaa\nagain: [*text, *text, *text]\n";
+        let annotations = "annotations: {operators.operatorframework.io.bundle.package.v1: a}\n";
+        let files = BundleFiles {
+            manifests: vec![file("csv.yaml", csv), file("notes.yaml", notes)],
+            metadata: vec![file("annotations.yaml", annotations)],
+        };
+        let lines = [
+            r#"{"kind":"ClusterServiceVersion","metadata":{"name":"a.v1"}}"#,
+            r#"{"again":["aaaaaaaaaaaaaaaaaaaa","aaaaaaaaaaaaaaaaaaaa","aaaaaaaaaaaaaaaaaaaa"],"kind":"Notes","text":"aaaaaaaaaaaaaaaaaaaa"}"#,
+            r#"{"annotations":{"operators.operatorframework.io.bundle.package.v1":"a"}}"#,
+        ];
+        let bytes = lines.iter().map(|line| line.len() + 1).sum();
+        let within = |bytes| render_within(&files, "image", Migration::CsvMetadata, &mut RenderBudget::new(bytes));
+        assert_eq!(within(bytes), render(&files, "image", Migration::CsvMetadata));
+        assert_eq!(within(bytes - 1), Err(BundleError::TooLarge));
+        assert_eq!(within(lines[0].len()), Err(BundleError::TooLarge));
+    }
+}
