@@ -24,9 +24,9 @@ pub(super) fn shown(outcome: &SolveOutcome<'_>, catalogs: &[SourceCatalog<'_>], 
     }
 }
 
-fn shown_step(
-    solution: &Solution<'_>,
-    step: &SolutionStep<'_>,
+fn shown_step<'a>(
+    solution: &Solution<'a>,
+    step: &SolutionStep<'a>,
     catalogs: &[SourceCatalog<'_>],
     explain: bool,
 ) -> ShownStep {
