@@ -33,9 +33,9 @@ struct Answered<'r, 'a, T> {
 
 /// A step, with the solution that it is of.
 #[derive(Clone, Copy)]
-struct StepOf<'r> {
-    solution: &'r Solution<'r>,
-    step: &'r SolutionStep<'r>,
+struct StepOf<'r, 's> {
+    solution: &'r Solution<'s>,
+    step: &'r SolutionStep<'s>,
 }
 
 /// Why a request is refused.
@@ -197,7 +197,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &Solution<'_>> {
     }
 }
 
-impl<'a> Object<'a> for Answered<'_, 'a, StepOf<'_>> {
+impl<'a> Object<'a> for Answered<'_, 'a, StepOf<'_, '_>> {
     type Field = SolveStepField;
 
     fn write(self, name: SolveStepField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
@@ -212,7 +212,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, StepOf<'_>> {
             }
             SolveStepField::PassedOver => {
                 let Some(first) = writer.read_first(field, solve::MAX_PASSED_OVER)? else { return Ok(()) };
-                let passed_over = solution.passed_over(step, first, writer.work)?;
+                let passed_over = solution.passed_over(step, first)?;
                 return writer.object_list(passed_over.iter().map(|one| self.with(one)), field);
             }
         }
@@ -294,7 +294,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &ConflictReason<'_>> {
         let bundle = reason.bundle.map(|bundle| self.bundle(bundle));
         match name {
             SolveConstraintField::Kind => writer.static_string(reason.kind.as_str()),
-            SolveConstraintField::Text => writer.string(&reason.text),
+            SolveConstraintField::Text => writer.string(&reason.text(writer.work)?),
             SolveConstraintField::Bundle => return writer.optional_object(bundle, field),
             SolveConstraintField::Installed => writer.optional_string(reason.installed),
             SolveConstraintField::Wanted => writer.optional_string(reason.wanted),
@@ -312,8 +312,8 @@ impl<'a> Object<'a> for Answered<'_, 'a, &ConflictReason<'_>> {
             }
             SolveConstraintField::Candidates => {
                 let Some(first) = writer.read_first(field, MAX_CANDIDATES)? else { return Ok(()) };
-                let candidates = reason.candidates.iter().take(first);
-                return writer.object_list(candidates.map(|&bundle| self.bundle(bundle)), field);
+                let candidates = reason.candidates().take(first);
+                return writer.object_list(candidates.map(|bundle| self.bundle(bundle)), field);
             }
         }
         Ok(())

@@ -170,7 +170,7 @@ fn nests_of_any_and_not_are_read_as_deep_as_json_is() {
 }
 
 /// A package with so many alternatives for another package, none of which is possible.
-fn alternatives(count: usize) -> Catalog {
+pub(crate) fn alternatives(count: usize) -> Catalog {
     let mut lines =
         String::from("package pear default=stable\nchannel stable: v1.0.0\nbundle v1.0.0 needs=fig@>=1.0.0\n");
     lines.push_str("package fig default=stable\nchannel stable: ");
