@@ -36,8 +36,8 @@ mod sat;
 mod world;
 
 pub use answer::{
-    Conflict, ConflictReason, MAX_PASSED_OVER, PassedOver, PlacedBundle, ReasonKind, RefusalCode, Relaxation, Solution,
-    SolutionStep, SolveOutcome, SolveRefusal, StepReason,
+    Conflict, ConflictReason, MAX_CANDIDATES, MAX_PASSED_OVER, PassedOver, PlacedBundle, ReasonKind, RefusalCode,
+    Relaxation, Solution, SolutionStep, SolveOutcome, SolveRefusal, StepReason,
 };
 pub use meter::{MAX_EVALUATION_STEPS, MAX_LITERALS, MAX_QUESTIONS, MAX_RULE_STEPS, MAX_VARIABLES};
 pub use request::{

@@ -21,9 +21,6 @@ const BUDGET: u64 = 50_000 * UNIT;
 /// The namespace of all catalogs and operators: a request has one.
 const NAMESPACE: &str = "olm";
 
-/// Maximum number of bundles of one `candidates`.
-const MAX_CANDIDATES: usize = 100;
-
 /// A part of an answer, with the catalogs that were looked at.
 #[derive(Clone, Copy)]
 struct Answered<'r, 'a, T> {
@@ -311,7 +308,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &ConflictReason<'_>> {
                 return writer.constraint_of(bundle.with(requirement), field);
             }
             SolveConstraintField::Candidates => {
-                let Some(first) = writer.read_first(field, MAX_CANDIDATES)? else { return Ok(()) };
+                let Some(first) = writer.read_first(field, solve::MAX_CANDIDATES)? else { return Ok(()) };
                 let candidates = reason.candidates().take(first);
                 return writer.object_list(candidates.map(|bundle| self.bundle(bundle)), field);
             }

@@ -12,6 +12,9 @@ use crate::problem::{SolverConstraint, SolverProblem, Variable};
 use crate::request::SolvePolicy;
 use crate::world::{EntryId, Source};
 
+/// Maximum number of candidates of a reason that are listed.
+pub const MAX_CANDIDATES: usize = 100;
+
 /// Why there is no solution.
 #[derive(Debug)]
 pub struct Conflict<'a> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use fbc::Catalog;
 use fbc::work::Work;
-use solve::{MAX_PASSED_OVER, Solution, SolveOutcome, SourceCatalog, solve};
+use solve::{MAX_PASSED_OVER, MAX_QUESTIONS, Solution, SolveOutcome, SourceCatalog, solve};
 use testing::fixture::catalog;
 
 use crate::bounds::{alternatives, wanted};
@@ -87,4 +87,17 @@ fn the_text_of_a_reason_is_paid_when_it_is_written() {
     // Each of them is named, and sorted where there is no order of preference.
     assert_eq!(text.matches("main/olm/stable/fig").count(), 500);
     assert!(work.units() >= before + 30, "{} units", work.units() - before);
+}
+
+#[test]
+fn the_solver_is_asked_so_many_questions_and_no_more() {
+    with_solution(1, u64::MAX, |solution, _| {
+        let explained = (0..=MAX_QUESTIONS).map(|_| solution.passed_over(&solution.steps[0], 1).unwrap().len());
+        let explained: Vec<usize> = explained.collect();
+        // Each explanation takes the same number of questions: what contradicts, and for each reason whether it does alone.
+        let count = explained.iter().take_while(|&&count| count == 1).count();
+        assert!(explained[count..].iter().all(|&count| count == 0), "none is explained after the limit");
+        let of_each = MAX_QUESTIONS / count;
+        assert_eq!((of_each, count), (2, MAX_QUESTIONS / 2));
+    });
 }
