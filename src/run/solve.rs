@@ -50,8 +50,9 @@ struct JsonOperator<'a> {
 pub(super) fn solve(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     let input = Input::read(args)?;
     let catalogs = input.catalogs();
-    let outcome = solve_request(&input.request, &catalogs, WORK, &Work::unlimited())
-        .expect("an account without limit stops nothing");
+    let work = Work::unlimited();
+    let outcome =
+        solve_request(&input.request, &catalogs, WORK, &work).expect("an account without limit stops nothing");
     let mut out = stdout();
     let printed = match args.output {
         SolveOutput::Json => json(&mut out, &json_answer(&outcome, &catalogs)),
@@ -66,7 +67,7 @@ pub(super) fn solve(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn json_answer<'a>(outcome: &'a SolveOutcome<'a>, catalogs: &[SourceCatalog<'a>]) -> JsonAnswer<'a> {
+fn json_answer<'a>(outcome: &'a SolveOutcome<'_>, catalogs: &[SourceCatalog<'a>]) -> JsonAnswer<'a> {
     match outcome {
         SolveOutcome::Solution(solution) => JsonAnswer::Operators(operators(solution, catalogs)),
         SolveOutcome::Conflict(conflict) => JsonAnswer::Unsatisfiable(vec![&conflict.message]),
@@ -74,7 +75,7 @@ fn json_answer<'a>(outcome: &'a SolveOutcome<'a>, catalogs: &[SourceCatalog<'a>]
     }
 }
 
-fn operators<'a>(solution: &Solution<'a>, catalogs: &[SourceCatalog<'a>]) -> Vec<JsonOperator<'a>> {
+fn operators<'a>(solution: &'a Solution<'_>, catalogs: &[SourceCatalog<'a>]) -> Vec<JsonOperator<'a>> {
     let steps = solution.steps.iter().map(|step| {
         let (bundle, catalog) = (step.placed.bundle(), catalogs[step.placed.catalog]);
         JsonOperator {

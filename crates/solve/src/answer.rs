@@ -5,7 +5,7 @@ mod solution;
 
 use fbc::catalog::{Bundle, Channel, ChannelEntry};
 
-pub use conflict::{Conflict, ConflictReason, ReasonKind, Relaxation};
+pub use conflict::{Conflict, ConflictReason, MAX_CANDIDATES, ReasonKind, Relaxation};
 pub use solution::{MAX_PASSED_OVER, PassedOver, Solution, SolutionStep, StepReason};
 
 /// The answer to a request.

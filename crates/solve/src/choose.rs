@@ -2,6 +2,7 @@
 //! possible together with all choices before it, and whether it is, the SAT solver says.
 
 use std::collections::{HashSet, VecDeque};
+use std::rc::Rc;
 
 use crate::meter::{Halt, Meter};
 use crate::problem::{SolverConstraint, SolverProblem};
@@ -20,7 +21,7 @@ pub(crate) struct Pick {
 }
 
 /// Returns what is chosen, in order; `None` if there is no solution.
-pub(crate) fn choose(problem: &SolverProblem<'_>, meter: &Meter<'_>) -> Result<Option<Vec<Pick>>, Halt<'static>> {
+pub(crate) fn choose(problem: &SolverProblem<'_>, meter: &Rc<Meter<'_>>) -> Result<Option<Vec<Pick>>, Halt<'static>> {
     let mut sat = encode(problem, meter);
     if !sat.is_satisfiable(&[])? {
         return Ok(None);
@@ -55,7 +56,7 @@ enum Choice {
 
 /// Returns the first candidate that is possible. The last solution has one of them, so only those before it are in
 /// question: one question asks for all of them, and each yes leaves fewer.
-fn first_possible(sat: &mut Sat<'_, '_>, candidates: &[u32]) -> Result<Option<usize>, Halt<'static>> {
+fn first_possible(sat: &mut Sat<'_>, candidates: &[u32]) -> Result<Option<usize>, Halt<'static>> {
     let Some(mut possible) = candidates.iter().position(|&candidate| sat.is_true(candidate)) else { return Ok(None) };
     while possible > 0 {
         let question = sat.variable();
@@ -72,7 +73,7 @@ fn first_possible(sat: &mut Sat<'_, '_>, candidates: &[u32]) -> Result<Option<us
 }
 
 /// States the constraints.
-fn encode<'m, 'w>(problem: &SolverProblem<'_>, meter: &'m Meter<'w>) -> Sat<'m, 'w> {
+fn encode<'w>(problem: &SolverProblem<'_>, meter: &Rc<Meter<'w>>) -> Sat<'w> {
     let mut sat = Sat::new(problem.variables.len(), meter);
     let mut stated = HashSet::new();
     for constraint in &problem.constraints {
@@ -90,7 +91,7 @@ fn encode<'m, 'w>(problem: &SolverProblem<'_>, meter: &'m Meter<'w>) -> Sat<'m, 
 }
 
 /// States one constraint, if the condition holds.
-pub(crate) fn state(sat: &mut Sat<'_, '_>, constraint: &SolverConstraint<'_>, condition: Option<u32>) {
+pub(crate) fn state(sat: &mut Sat<'_>, constraint: &SolverConstraint<'_>, condition: Option<u32>) {
     let unless = condition.map(no);
     match constraint {
         SolverConstraint::Mandatory(variable) => sat.add([yes(*variable)].into_iter().chain(unless)),

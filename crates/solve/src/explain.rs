@@ -1,22 +1,27 @@
 //! Minimal sets of constraints that contradict one another.
 
+use std::rc::Rc;
+
+use fbc::work::Step;
+
 use crate::choose::state;
 use crate::meter::{Halt, Meter};
 use crate::problem::{SolverConstraint, SolverProblem, Variable};
 use crate::sat::{Sat, yes};
 
 /// The constraints of a problem, each with a variable that states it.
-pub(crate) struct Explainer<'p, 'a, 'm, 'w> {
-    problem: &'p SolverProblem<'a>,
-    sat: Sat<'m, 'w>,
+pub(crate) struct Explainer<'w> {
+    sat: Sat<'w>,
     /// The variable that states each constraint.
     selectors: Vec<u32>,
     /// Indexes of the constraints: what was asked for first, then what bundles require, then what excludes others.
     order: Vec<usize>,
 }
 
-impl<'p, 'a, 'm, 'w> Explainer<'p, 'a, 'm, 'w> {
-    pub(crate) fn new(problem: &'p SolverProblem<'a>, meter: &'m Meter<'w>) -> Self {
+impl<'w> Explainer<'w> {
+    /// States the constraints of a problem again, each so that it can be left out.
+    pub(crate) fn new(problem: &SolverProblem<'_>, meter: &Rc<Meter<'w>>) -> Result<Self, Halt<'static>> {
+        meter.draw(Step::Comparison, problem.literals)?;
         let mut sat = Sat::new(problem.variables.len(), meter);
         let mut selectors = Vec::new();
         for constraint in &problem.constraints {
@@ -26,7 +31,7 @@ impl<'p, 'a, 'm, 'w> Explainer<'p, 'a, 'm, 'w> {
         }
         let mut order: Vec<usize> = (0..selectors.len()).collect();
         order.sort_by_key(|&at| rank(problem, &problem.constraints[at]));
-        Self { problem, sat, selectors, order }
+        Ok(Self { sat, selectors, order })
     }
 
     /// Returns a minimal set of constraints that cannot hold while these variables are chosen, in the order of
@@ -53,9 +58,13 @@ impl<'p, 'a, 'm, 'w> Explainer<'p, 'a, 'm, 'w> {
     }
 
     /// Returns whether there is a solution if a subscription is not wanted.
-    pub(crate) fn is_solvable_without(&mut self, variable: u32) -> Result<bool, Halt<'static>> {
+    pub(crate) fn is_solvable_without(
+        &mut self,
+        problem: &SolverProblem<'_>,
+        variable: u32,
+    ) -> Result<bool, Halt<'static>> {
         let is_kept =
-            |at: &usize| !matches!(self.problem.constraints[*at], SolverConstraint::Mandatory(one) if one == variable);
+            |at: &usize| !matches!(problem.constraints[*at], SolverConstraint::Mandatory(one) if one == variable);
         let kept: Vec<usize> = self.order.iter().copied().filter(is_kept).collect();
         self.is_satisfiable(&kept, &[])
     }

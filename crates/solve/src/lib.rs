@@ -36,8 +36,8 @@ mod sat;
 mod world;
 
 pub use answer::{
-    Conflict, ConflictReason, MAX_PASSED_OVER, PassedOver, PlacedBundle, ReasonKind, RefusalCode, Relaxation, Solution,
-    SolutionStep, SolveOutcome, SolveRefusal, StepReason,
+    Conflict, ConflictReason, MAX_CANDIDATES, MAX_PASSED_OVER, PassedOver, PlacedBundle, ReasonKind, RefusalCode,
+    Relaxation, Solution, SolutionStep, SolveOutcome, SolveRefusal, StepReason,
 };
 pub use meter::{MAX_EVALUATION_STEPS, MAX_LITERALS, MAX_QUESTIONS, MAX_RULE_STEPS, MAX_VARIABLES};
 pub use request::{
@@ -46,13 +46,15 @@ pub use request::{
 };
 pub use rule::{MAX_PATTERN_BYTES, MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_RULE_OPERATORS, MAX_RULE_VALUES};
 
+use std::rc::Rc;
+
 use fbc::work::{Work, WorkStopped};
 
 use meter::{Halt, Meter};
 use problem::SolverProblem;
 
 /// Solves a request with at most so much work, in nanoseconds as [`fbc::work`] prices it; more is refused as
-/// [`RefusalCode::Limit`].
+/// [`RefusalCode::Limit`]. What a [`Solution`] explains later may take as much again.
 ///
 /// # Errors
 /// If the caller's account stopped the work.
@@ -60,13 +62,13 @@ pub fn solve<'a>(
     request: &'a SolveRequest,
     catalogs: &'a [SourceCatalog<'a>],
     budget: u64,
-    work: &Work<'_>,
+    work: &'a Work<'a>,
 ) -> Result<SolveOutcome<'a>, WorkStopped> {
     if let Some(fault) = request.fault() {
         let code = if fault.is_limit() { RefusalCode::Limit } else { RefusalCode::InvalidRequest };
         return Ok(SolveOutcome::Refusal(SolveRefusal { code, message: fault.to_string(), bundle: None }));
     }
-    match answer(request, catalogs, budget, &Meter::new(work, budget)) {
+    match answer(request, catalogs, budget, &Rc::new(Meter::new(work, budget))) {
         Ok(outcome) => Ok(outcome),
         Err(Halt::Refused(refusal)) => Ok(SolveOutcome::Refusal(*refusal)),
         Err(Halt::Stopped(stopped)) => Err(stopped),
@@ -77,11 +79,13 @@ fn answer<'a>(
     request: &'a SolveRequest,
     catalogs: &'a [SourceCatalog<'a>],
     budget: u64,
-    meter: &Meter<'_>,
+    meter: &Rc<Meter<'a>>,
 ) -> Result<SolveOutcome<'a>, Halt<'a>> {
-    let problem = SolverProblem::build(request, catalogs, meter)?;
+    let problem = Rc::new(SolverProblem::build(request, catalogs, meter)?);
     Ok(match choose::choose(&problem, meter)? {
-        Some(picks) => SolveOutcome::Solution(Box::new(Solution::new(problem, picks, budget))),
+        Some(picks) => {
+            SolveOutcome::Solution(Box::new(Solution::new(problem, picks, Meter::new(meter.work(), budget))))
+        }
         None => SolveOutcome::Conflict(Conflict::explain(&problem, meter)?),
     })
 }

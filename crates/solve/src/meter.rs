@@ -97,6 +97,11 @@ impl<'w> Meter<'w> {
         count(&self.literals, number, MAX_LITERALS, "bundles named in constraints")
     }
 
+    /// Number of bundles that all constraints name so far.
+    pub(crate) fn counted_literals(&self) -> usize {
+        self.literals.get()
+    }
+
     /// Counts a question to the SAT solver.
     pub(crate) fn question(&self) -> Result<(), Halt<'static>> {
         self.draw(Step::Object, 1)?;

@@ -47,6 +47,8 @@ pub(crate) struct SolverProblem<'a> {
     pub(crate) dependencies: Vec<Vec<usize>>,
     /// For each entry that is an upgrade, the installed operator that it replaces.
     pub(crate) upgrades: HashMap<EntryId, EntryId>,
+    /// Number of bundles named in all constraints.
+    pub(crate) literals: usize,
     variable_of: HashMap<EntryId, u32>,
     waiting: VecDeque<EntryId>,
     faults: Vec<SolveRefusal<'a>>,
@@ -69,6 +71,7 @@ impl<'a> SolverProblem<'a> {
             mandatory: Vec::new(),
             dependencies: Vec::new(),
             upgrades: HashMap::new(),
+            literals: 0,
             variable_of: HashMap::new(),
             waiting: VecDeque::new(),
             faults: Vec::new(),
@@ -79,6 +82,7 @@ impl<'a> SolverProblem<'a> {
             problem.add_requirements(entry, meter)?;
         }
         problem.add_unique(meter)?;
+        problem.literals = meter.counted_literals();
         match combine(&mut problem.faults) {
             Some(refusal) => Err(Halt::Refused(Box::new(refusal))),
             None => Ok(problem),

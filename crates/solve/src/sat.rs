@@ -1,5 +1,7 @@
 //! Asks a SAT solver. The only file that knows which one.
 
+use std::rc::Rc;
+
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, Var, lbool};
 use fbc::work::Step;
 
@@ -16,18 +18,18 @@ pub(crate) struct Literal {
 const MAX_PAIRED: usize = 5;
 
 /// A set of clauses that questions can be asked about.
-pub(crate) struct Sat<'m, 'w> {
-    solver: Solver<Interrupt<'m, 'w>>,
-    meter: &'m Meter<'w>,
+pub(crate) struct Sat<'w> {
+    solver: Solver<Interrupt<'w>>,
+    meter: Rc<Meter<'w>>,
     variables: u32,
     /// Variables that are true in the last solution; the solver forgets it when there is none for the next question.
     solution: Vec<bool>,
 }
 
 /// Stops the solver when the account refuses more work.
-struct Interrupt<'m, 'w>(&'m Meter<'w>);
+struct Interrupt<'w>(Rc<Meter<'w>>);
 
-impl Callbacks for Interrupt<'_, '_> {
+impl Callbacks for Interrupt<'_> {
     /// Called before each decision, which is followed by the propagation of some literals.
     fn stop(&self) -> bool {
         self.0.interrupts(Step::Edge, 2)
@@ -42,12 +44,12 @@ pub(crate) fn no(variable: u32) -> Literal {
     Literal { variable, is_true: false }
 }
 
-impl<'m, 'w> Sat<'m, 'w> {
+impl<'w> Sat<'w> {
     /// Creates a solver with so many variables.
-    pub(crate) fn new(variables: usize, meter: &'m Meter<'w>) -> Self {
+    pub(crate) fn new(variables: usize, meter: &Rc<Meter<'w>>) -> Self {
         let mut sat = Self {
-            solver: Solver::new(SolverOpts::default(), Interrupt(meter)),
-            meter,
+            solver: Solver::new(SolverOpts::default(), Interrupt(Rc::clone(meter))),
+            meter: Rc::clone(meter),
             variables: 0,
             solution: Vec::new(),
         };

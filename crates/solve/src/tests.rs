@@ -1,5 +1,7 @@
 //! Seeded small worlds against brute force: the preferred solution, and that reasons are minimal.
 
+use std::rc::Rc;
+
 use fbc::work::Work;
 use serde_json::{Value, json};
 
@@ -133,7 +135,7 @@ fn check(seed: u64) -> Option<bool> {
     let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, labels: None, catalog: &content }];
     let request = request(&mut random);
     let work = Work::unlimited();
-    let meter = Meter::new(&work, u64::MAX);
+    let meter = Rc::new(Meter::new(&work, u64::MAX));
     let problem =
         SolverProblem::build(&request, &catalogs, &meter).unwrap_or_else(|halt| panic!("seed {seed}: {halt:?}"));
     if problem.variables.len() > MAX_VARIABLES {
@@ -154,8 +156,8 @@ fn check(seed: u64) -> Option<bool> {
 }
 
 /// A core cannot be met with what is chosen, and can be without any one of its constraints.
-fn check_minimal(problem: &SolverProblem<'_>, chosen: &[u32], meter: &Meter<'_>, seed: u64) {
-    let core = Explainer::new(problem, meter).core(chosen).unwrap();
+fn check_minimal(problem: &SolverProblem<'_>, chosen: &[u32], meter: &Rc<Meter<'_>>, seed: u64) {
+    let core = Explainer::new(problem, meter).unwrap().core(chosen).unwrap();
     let wanted = chosen.iter().fold(0, |set, variable| set | 1 << variable);
     let is_met = |constraints: &[usize]| solutions(problem, constraints).iter().any(|set| set & wanted == wanted);
     assert!(!core.is_empty() && !is_met(&core), "seed {seed}: {core:?} can be met");
@@ -166,7 +168,7 @@ fn check_minimal(problem: &SolverProblem<'_>, chosen: &[u32], meter: &Meter<'_>,
 }
 
 /// Each better candidate is impossible with what was chosen before, for a minimal reason.
-fn check_passed_over(problem: &SolverProblem<'_>, picks: &[Pick], solutions: &[u32], meter: &Meter<'_>, seed: u64) {
+fn check_passed_over(problem: &SolverProblem<'_>, picks: &[Pick], solutions: &[u32], meter: &Rc<Meter<'_>>, seed: u64) {
     for (at, pick) in picks.iter().enumerate().filter(|(_, pick)| pick.passed_over > 0) {
         let Some(SolverConstraint::Dependency { candidates, .. }) = pick.dependency.map(|at| &problem.constraints[at])
         else {

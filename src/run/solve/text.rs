@@ -31,7 +31,7 @@ fn shown_step<'a>(
     explain: bool,
 ) -> ShownStep {
     let passed_over = if explain {
-        let passed_over = solution.passed_over(step, MAX_PASSED_OVER, &Work::unlimited());
+        let passed_over = solution.passed_over(step, MAX_PASSED_OVER);
         passed_over.expect("an account without limit stops nothing")
     } else {
         Vec::new()
@@ -69,12 +69,12 @@ fn shown_conflict(conflict: &Conflict<'_>, catalogs: &[SourceCatalog<'_>]) -> Sh
 fn constraint(reason: &ConflictReason<'_>, catalogs: &[SourceCatalog<'_>]) -> ShownConstraint {
     ShownConstraint {
         kind: reason.kind.as_str().to_owned(),
-        text: reason.text.clone(),
+        text: reason.text(&Work::unlimited()).expect("an account without limit stops nothing"),
         bundle: reason.bundle.map(|bundle| placed(bundle, catalogs)),
         installed: reason.installed.map(str::to_owned),
         wanted: reason.wanted.map(str::to_owned),
-        failure_message: reason.failure_message.clone(),
-        candidates: reason.candidates.iter().map(|&bundle| placed(bundle, catalogs)).collect(),
+        failure_message: reason.failure_message().map(str::to_owned),
+        candidates: reason.candidates().map(|bundle| placed(bundle, catalogs)).collect(),
         has_more_candidates: false,
     }
 }

@@ -128,6 +128,7 @@ fn solving_limits() -> Vec<(&'static str, String)> {
         ("rule steps", solve::MAX_RULE_STEPS.to_string()),
         ("rule values", solve::MAX_RULE_VALUES.to_string()),
         ("passed over", solve::MAX_PASSED_OVER.to_string()),
+        ("candidates", solve::MAX_CANDIDATES.to_string()),
     ]
 }
 

@@ -102,6 +102,14 @@ fn by_the_rules_of_olm_v1_a_package_is_what_resolve_picks_after_what_that_requir
         assert_eq!((&constraint["kind"], &constraint["wanted"]), (&json!("WANTED"), &json!("minio")), "{found}");
         assert_eq!(constraint["text"], "ClusterExtension minio exists");
     }
+    for malformed in [json!({"version": "nonsense"}), json!({"selector": "tier in gold"})] {
+        let found = wanted(malformed);
+        assert_eq!(
+            (&found["__typename"], &found["code"]),
+            (&json!("SolveRefusal"), &json!("INVALID_REQUEST")),
+            "{found}"
+        );
+    }
     let refused = |policy: &str, more: &str| {
         let request = json!({"policy": policy, "wanted": [{"packageName": "minio", more: "x"}]});
         solve(&request)["message"].take()
@@ -112,4 +120,26 @@ fn by_the_rules_of_olm_v1_a_package_is_what_resolve_picks_after_what_that_requir
         refused("OLM_V1", "startingBundle"),
         "cannot solve for `minio`: `startingBundle` is for the policy OLM_V0"
     );
+}
+
+#[test]
+fn so_many_candidates_and_passed_over_bundles_can_be_listed_and_no_more() {
+    let code = |selection: &str| {
+        let query = format!("query($request: SolveRequest!) {{ solve(request: $request) {{ {selection} }} }}");
+        let conflict = json!({"catalogs": ["beta"], "wanted": [{"packageName": "etcd"}, {"packageName": "minio"}],
+            "installed": [installed("old", "etcd")]});
+        let solved = json!({"catalogs": ["beta"], "wanted": [{"packageName": "minio"}]});
+        let request = if selection.contains("SolveConflict") { conflict } else { solved };
+        let body = ask_with(&engine(Limits::default()), &query, &json!({ "request": request }));
+        body["errors"][0]["extensions"]["code"].clone()
+    };
+    let candidates = |first: usize| {
+        code(&format!("... on SolveConflict {{ constraints {{ candidates(first: {first}) {{ name }} }} }}"))
+    };
+    let passed_over = |first: usize| {
+        code(&format!("... on Solution {{ steps {{ passedOver(first: {first}) {{ bundle {{ name }} }} }} }}"))
+    };
+    assert_eq!([candidates(solve::MAX_CANDIDATES), passed_over(solve::MAX_PASSED_OVER)], [Value::Null, Value::Null]);
+    let refused = [candidates(solve::MAX_CANDIDATES + 1), passed_over(solve::MAX_PASSED_OVER + 1)];
+    assert_eq!(refused, [json!("BAD_USER_INPUT"), json!("BAD_USER_INPUT")]);
 }

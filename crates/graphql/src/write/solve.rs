@@ -21,9 +21,6 @@ const BUDGET: u64 = 50_000 * UNIT;
 /// The namespace of all catalogs and operators: a request has one.
 const NAMESPACE: &str = "olm";
 
-/// Maximum number of bundles of one `candidates`.
-const MAX_CANDIDATES: usize = 100;
-
 /// A part of an answer, with the catalogs that were looked at.
 #[derive(Clone, Copy)]
 struct Answered<'r, 'a, T> {
@@ -212,7 +209,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, StepOf<'_, '_>> {
             }
             SolveStepField::PassedOver => {
                 let Some(first) = writer.read_first(field, solve::MAX_PASSED_OVER)? else { return Ok(()) };
-                let passed_over = solution.passed_over(step, first, writer.work)?;
+                let passed_over = solution.passed_over(step, first)?;
                 return writer.object_list(passed_over.iter().map(|one| self.with(one)), field);
             }
         }
@@ -294,7 +291,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &ConflictReason<'_>> {
         let bundle = reason.bundle.map(|bundle| self.bundle(bundle));
         match name {
             SolveConstraintField::Kind => writer.static_string(reason.kind.as_str()),
-            SolveConstraintField::Text => writer.string(&reason.text),
+            SolveConstraintField::Text => writer.string(&reason.text(writer.work)?),
             SolveConstraintField::Bundle => return writer.optional_object(bundle, field),
             SolveConstraintField::Installed => writer.optional_string(reason.installed),
             SolveConstraintField::Wanted => writer.optional_string(reason.wanted),
@@ -311,9 +308,9 @@ impl<'a> Object<'a> for Answered<'_, 'a, &ConflictReason<'_>> {
                 return writer.constraint_of(bundle.with(requirement), field);
             }
             SolveConstraintField::Candidates => {
-                let Some(first) = writer.read_first(field, MAX_CANDIDATES)? else { return Ok(()) };
-                let candidates = reason.candidates.iter().take(first);
-                return writer.object_list(candidates.map(|&bundle| self.bundle(bundle)), field);
+                let Some(first) = writer.read_first(field, solve::MAX_CANDIDATES)? else { return Ok(()) };
+                let candidates = reason.candidates().take(first);
+                return writer.object_list(candidates.map(|bundle| self.bundle(bundle)), field);
             }
         }
         Ok(())

@@ -1,6 +1,9 @@
 //! Conflicts, in upstream's words.
 
 use std::fmt;
+use std::rc::Rc;
+
+use fbc::work::{Step, Work, WorkStopped, sort_steps};
 
 use super::PlacedBundle;
 use crate::explain::Explainer;
@@ -8,6 +11,9 @@ use crate::meter::{Halt, Meter};
 use crate::problem::{SolverConstraint, SolverProblem, Variable};
 use crate::request::SolvePolicy;
 use crate::world::{EntryId, Source};
+
+/// Maximum number of candidates of a reason that are listed.
+pub const MAX_CANDIDATES: usize = 100;
 
 /// Why there is no solution.
 #[derive(Debug)]
@@ -34,8 +40,6 @@ pub struct Relaxation<'a> {
 pub struct ConflictReason<'a> {
     /// What it is.
     pub kind: ReasonKind,
-    /// Upstream's text.
-    pub text: String,
     /// The bundle that it is about.
     pub bundle: Option<PlacedBundle<'a>>,
     /// Name of the installed operator that it is about.
@@ -45,10 +49,9 @@ pub struct ConflictReason<'a> {
     /// Index of the requirement in those of the bundle, as [`Bundle::requirements`](fbc::catalog::Bundle::requirements)
     /// lists them.
     pub requirement: Option<usize>,
-    /// The message of the requirement's author for when it is not met.
-    pub failure_message: Option<String>,
-    /// Bundles that could meet it, best first, or that exclude one another.
-    pub candidates: Vec<PlacedBundle<'a>>,
+    problem: Rc<SolverProblem<'a>>,
+    /// Index of the constraint in the problem.
+    constraint: usize,
 }
 
 /// Kind of a reason.
@@ -87,11 +90,11 @@ impl ReasonKind {
 
 impl<'a> Conflict<'a> {
     /// Explains why a problem has no solution.
-    pub(crate) fn explain(problem: &SolverProblem<'a>, meter: &Meter<'_>) -> Result<Self, Halt<'static>> {
-        let mut explainer = Explainer::new(problem, meter);
+    pub(crate) fn explain(problem: &Rc<SolverProblem<'a>>, meter: &Rc<Meter<'_>>) -> Result<Self, Halt<'static>> {
+        let mut explainer = Explainer::new(problem, meter)?;
         let core = explainer.core(&[])?;
         let reasons: Vec<_> = core.iter().map(|&at| ConflictReason::new(problem, at)).collect();
-        let mut texts: Vec<&str> = reasons.iter().map(|reason| &*reason.text).collect();
+        let mut texts = reasons.iter().map(|reason| reason.text(meter.work())).collect::<Result<Vec<_>, _>>()?;
         texts.sort_unstable();
         let message = format!("constraints not satisfiable: {}", texts.join(", "));
         let mut relaxations = Vec::new();
@@ -100,7 +103,7 @@ impl<'a> Conflict<'a> {
                 let wanted = &*problem.world.request.subscriptions[at].name;
                 // Without what is no reason, the reasons still contradict one another.
                 let is_wanted = |at: &usize| matches!(problem.constraints[*at], SolverConstraint::Mandatory(one) if one == variable);
-                let is_solvable = core.iter().any(is_wanted) && explainer.is_solvable_without(variable)?;
+                let is_solvable = core.iter().any(is_wanted) && explainer.is_solvable_without(problem, variable)?;
                 relaxations.push(Relaxation { wanted, is_solvable });
             }
         }
@@ -110,27 +113,23 @@ impl<'a> Conflict<'a> {
 
 impl fmt::Debug for ConflictReason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ConflictReason").field(&self.kind).field(&self.text).finish()
+        f.debug_tuple("ConflictReason").field(&self.kind).field(&self.write_text()).finish()
     }
 }
 
 impl<'a> ConflictReason<'a> {
-    pub(crate) fn new(problem: &SolverProblem<'a>, at: usize) -> Self {
+    pub(crate) fn new(problem: &Rc<SolverProblem<'a>>, at: usize) -> Self {
         let constraint = &problem.constraints[at];
-        let (kind, text) = describe(problem, constraint);
         let mut reason = Self {
-            kind,
-            text,
+            kind: kind(problem, constraint),
             bundle: None,
             installed: None,
             wanted: None,
             requirement: None,
-            failure_message: None,
-            candidates: members(constraint).iter().filter_map(|&one| problem.placed_of(one)).collect(),
+            problem: Rc::clone(problem),
+            constraint: at,
         };
-        if let SolverConstraint::Dependency { variable, requirement: Some(requirement), .. } = constraint {
-            let requirement = &problem.world.requirements[*requirement];
-            reason.failure_message.clone_from(&requirement.failure_message);
+        if let SolverConstraint::Dependency { variable, requirement: Some(_), .. } = constraint {
             reason.requirement = problem.dependencies[*variable as usize].iter().position(|&one| one == at);
         }
         if let Some(subject) = subject(constraint) {
@@ -143,6 +142,40 @@ impl<'a> ConflictReason<'a> {
             }
         }
         reason
+    }
+
+    /// Writes upstream's text, which names all bundles that it is about.
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn text(&self, work: &Work<'_>) -> Result<String, WorkStopped> {
+        let members = members(self.constraint()).len();
+        work.draw(Step::Comparison, members)?;
+        work.draw(Step::SortStep, sort_steps(members))?;
+        Ok(self.write_text())
+    }
+
+    /// The message of the requirement's author for when it is not met.
+    pub fn failure_message(&self) -> Option<&str> {
+        match self.constraint() {
+            SolverConstraint::Dependency { requirement: Some(requirement), .. } => {
+                self.problem.world.requirements[*requirement].failure_message.as_deref()
+            }
+            _ => None,
+        }
+    }
+
+    /// Bundles that could meet it, best first, or that exclude one another.
+    pub fn candidates(&self) -> impl Iterator<Item = PlacedBundle<'a>> {
+        members(self.constraint()).iter().filter_map(|&one| self.problem.placed_of(one))
+    }
+
+    fn constraint(&self) -> &SolverConstraint<'a> {
+        &self.problem.constraints[self.constraint]
+    }
+
+    fn write_text(&self) -> String {
+        describe(&self.problem, self.constraint())
     }
 }
 
@@ -167,8 +200,24 @@ fn members<'c>(constraint: &'c SolverConstraint<'_>) -> &'c [u32] {
     }
 }
 
-/// Kind and text of a constraint.
-fn describe(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> (ReasonKind, String) {
+/// Kind of a constraint.
+fn kind(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> ReasonKind {
+    let is_subscription = |variable: u32| matches!(problem.variables[variable as usize], Variable::Subscription(_));
+    match constraint {
+        SolverConstraint::Mandatory(variable) if !is_subscription(*variable) => ReasonKind::Installed,
+        SolverConstraint::Dependency { variable, .. } if !is_subscription(*variable) => ReasonKind::Requires,
+        SolverConstraint::Mandatory(_) | SolverConstraint::Nothing(..) | SolverConstraint::Dependency { .. } => {
+            ReasonKind::Wanted
+        }
+        SolverConstraint::Deprecated(_) => ReasonKind::Prohibited,
+        SolverConstraint::Replaces { .. } => ReasonKind::Replaces,
+        SolverConstraint::OneOfPackage { .. } => ReasonKind::OneOfPackage,
+        SolverConstraint::OneOfApi { .. } => ReasonKind::OneOfApi,
+    }
+}
+
+/// Upstream's text for a constraint.
+fn describe(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> String {
     let id = |variable: u32| problem.entry_of(variable).map(|id| problem.world.identifier(id)).unwrap_or_default();
     let sorted = |members: &[u32]| {
         let mut ids: Vec<String> = members.iter().map(|&member| id(member)).collect();
@@ -177,28 +226,24 @@ fn describe(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> (
     };
     match constraint {
         SolverConstraint::Mandatory(variable) => match problem.variables[*variable as usize] {
-            Variable::Subscription(at) => (ReasonKind::Wanted, format!("{} exists", wanted(problem, at))),
-            Variable::Entry(id) => (
-                ReasonKind::Installed,
-                format!("clusterserviceversion {} exists and is not referenced by a subscription", name(problem, id)),
-            ),
+            Variable::Subscription(at) => format!("{} exists", wanted(problem, at)),
+            Variable::Entry(id) => {
+                format!("clusterserviceversion {} exists and is not referenced by a subscription", name(problem, id))
+            }
         },
-        SolverConstraint::Nothing(_, message) => (ReasonKind::Wanted, message.clone()),
+        SolverConstraint::Nothing(_, message) => message.clone(),
         SolverConstraint::Dependency { variable, requirement, candidates } => {
             describe_dependency(problem, *variable, *requirement, candidates)
         }
-        SolverConstraint::Deprecated(variable) => {
-            (ReasonKind::Prohibited, format!("bundle {} is deprecated", id(*variable)))
-        }
+        SolverConstraint::Deprecated(variable) => format!("bundle {} is deprecated", id(*variable)),
         SolverConstraint::Replaces { variable, installed } => {
-            (ReasonKind::Replaces, format!("{} conflicts with {}", id(*variable), id(*installed)))
+            format!("{} conflicts with {}", id(*variable), id(*installed))
         }
         SolverConstraint::OneOfPackage { package, members } => {
-            (ReasonKind::OneOfPackage, format!("{} originate from package {package}", sorted(members)))
+            format!("{} originate from package {package}", sorted(members))
         }
         SolverConstraint::OneOfApi { api, members } => {
-            let text = format!("{} provide {} ({}/{})", sorted(members), api.kind, api.group, api.version);
-            (ReasonKind::OneOfApi, text)
+            format!("{} provide {} ({}/{})", sorted(members), api.kind, api.group, api.version)
         }
     }
 }
@@ -208,22 +253,21 @@ fn describe_dependency(
     variable: u32,
     requirement: Option<usize>,
     candidates: &[u32],
-) -> (ReasonKind, String) {
+) -> String {
     match (problem.variables[variable as usize], requirement) {
         (Variable::Entry(id), Some(requirement)) => {
             let predicate = &problem.world.requirements[requirement].predicate;
-            (ReasonKind::Requires, format!("bundle {} requires an operator {predicate}", name(problem, id)))
+            format!("bundle {} requires an operator {predicate}", name(problem, id))
         }
         (Variable::Subscription(at), _) => {
             let ids = candidates.iter().filter_map(|&candidate| problem.entry_of(candidate));
             let ids: Vec<String> = ids.map(|id| problem.world.identifier(id)).collect();
             let wanted = wanted(problem, at);
-            let text = match &ids[..] {
+            match &ids[..] {
                 [] => format!("no operators found matching the criteria of {wanted}"),
                 [only] => format!("{wanted} requires {only}"),
                 several => format!("{wanted} requires at least one of {}", enumerate(several, "or")),
-            };
-            (ReasonKind::Wanted, text)
+            }
         }
         (Variable::Entry(_), None) => unreachable!("an entry has dependencies by its requirements alone"),
     }

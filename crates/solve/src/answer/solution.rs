@@ -1,8 +1,10 @@
 //! Solutions: what to install or upgrade, in order, and why.
 
+use std::cell::{OnceCell, RefCell};
 use std::fmt;
+use std::rc::Rc;
 
-use fbc::work::Work;
+use fbc::work::WorkStopped;
 
 use super::{ConflictReason, PlacedBundle};
 use crate::choose::Pick;
@@ -20,9 +22,12 @@ pub struct Solution<'a> {
     pub steps: Vec<SolutionStep<'a>>,
     /// Names of the installed operators that stay as they are, sorted.
     pub unchanged: Vec<&'a str>,
-    problem: SolverProblem<'a>,
+    problem: Rc<SolverProblem<'a>>,
     picks: Vec<Pick>,
-    budget: u64,
+    /// The account of all explanations together.
+    meter: Rc<Meter<'a>>,
+    /// Made when the first bundle is explained: it states every constraint again. `None` at the end of the budget.
+    explainer: OnceCell<Option<RefCell<Explainer<'a>>>>,
 }
 
 /// A bundle to install.
@@ -67,8 +72,9 @@ pub struct PassedOver<'a> {
 }
 
 impl<'a> Solution<'a> {
-    pub(crate) fn new(problem: SolverProblem<'a>, picks: Vec<Pick>, budget: u64) -> Self {
-        let mut solution = Self { steps: Vec::new(), unchanged: Vec::new(), problem, picks, budget };
+    pub(crate) fn new(problem: Rc<SolverProblem<'a>>, picks: Vec<Pick>, meter: Meter<'a>) -> Self {
+        let (steps, unchanged, meter, explainer) = (Vec::new(), Vec::new(), Rc::new(meter), OnceCell::new());
+        let mut solution = Self { steps, unchanged, problem, picks, meter, explainer };
         let order = solution.order();
         solution.steps = order.into_iter().filter_map(|pick| solution.step(pick)).collect();
         let is_upgraded = |name: &str| solution.steps.iter().any(|step| step.is_upgrade && step.replaces == Some(name));
@@ -78,23 +84,18 @@ impl<'a> Solution<'a> {
     }
 
     /// Returns bundles that would have been preferred to a step's, best first, each with the reason why it is
-    /// impossible; fewer at the end of the budget.
+    /// impossible; fewer at the end of the budget, which is one for all steps.
     ///
     /// # Errors
     /// If the work was stopped.
-    pub fn passed_over(
-        &self,
-        step: &SolutionStep<'a>,
-        first: usize,
-        work: &Work<'_>,
-    ) -> Result<Vec<PassedOver<'a>>, fbc::work::WorkStopped> {
+    pub fn passed_over(&self, step: &SolutionStep<'_>, first: usize) -> Result<Vec<PassedOver<'a>>, WorkStopped> {
         let pick = &self.picks[step.pick];
         let number = pick.passed_over.min(first).min(MAX_PASSED_OVER);
         let Some(candidates) = pick.dependency.map(|at| self.problem.candidates(at)).filter(|_| number > 0) else {
             return Ok(Vec::new());
         };
-        let meter = Meter::new(work, self.budget);
-        let mut explainer = Explainer::new(&self.problem, &meter);
+        let Some(explainer) = self.explainer()? else { return Ok(Vec::new()) };
+        let mut explainer = explainer.borrow_mut();
         let mut chosen: Vec<u32> = self.picks[..step.pick].iter().map(|pick| pick.variable).collect();
         let mut passed_over = Vec::new();
         for &candidate in &candidates[..number] {
@@ -110,6 +111,18 @@ impl<'a> Solution<'a> {
             passed_over.push(PassedOver { placed, reasons });
         }
         Ok(passed_over)
+    }
+
+    fn explainer(&self) -> Result<Option<&RefCell<Explainer<'a>>>, WorkStopped> {
+        if self.explainer.get().is_none() {
+            let explainer = match Explainer::new(&self.problem, &self.meter) {
+                Ok(explainer) => Some(RefCell::new(explainer)),
+                Err(Halt::Stopped(stopped)) => return Err(stopped),
+                Err(Halt::Refused(_)) => None,
+            };
+            self.explainer.get_or_init(|| explainer);
+        }
+        Ok(self.explainer.get().and_then(Option::as_ref))
     }
 
     /// Returns the picks, those that serve a dependency before the one that has it, otherwise as they were chosen.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use fbc::Catalog;
 use fbc::work::Work;
 use solve::{
-    MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_RULE_OPERATORS, MAX_SUBSCRIPTIONS, RefusalCode, SolveOutcome, SolveRequest,
-    SourceCatalog, solve,
+    MAX_INSTALLED_OPERATORS, MAX_OPERATOR_PROPERTY_BYTES, MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_RULE_OPERATORS,
+    MAX_SUBSCRIPTIONS, RefusalCode, SolveOutcome, SolveRequest, SourceCatalog, solve,
 };
 use testing::fixture::{catalog, catalog_of};
 
@@ -170,7 +170,7 @@ fn nests_of_any_and_not_are_read_as_deep_as_json_is() {
 }
 
 /// A package with so many alternatives for another package, none of which is possible.
-fn alternatives(count: usize) -> Catalog {
+pub(crate) fn alternatives(count: usize) -> Catalog {
     let mut lines =
         String::from("package pear default=stable\nchannel stable: v1.0.0\nbundle v1.0.0 needs=fig@>=1.0.0\n");
     lines.push_str("package fig default=stable\nchannel stable: ");
@@ -294,4 +294,36 @@ fn looking_for_requirements_among_properties_is_paid_for_each_channel_of_a_bundl
     });
     let (code, message) = refusal(&channels(100), &wanted(&["fig"]), 50_000_000);
     assert_eq!((code, message.contains("more work than its budget")), (RefusalCode::Limit, true), "{message}");
+}
+
+#[test]
+fn a_request_may_have_so_many_installed_operators_and_no_more() {
+    let with = |count: usize| {
+        let mut request = wanted(&["fig"]);
+        let operator = |at: usize| serde_json::json!({"name": format!("operator{at}"), "version": "1.0.0"});
+        request.installed = serde_json::from_value((0..count).map(operator).collect()).unwrap();
+        request
+    };
+    let fig = alternatives(1);
+    with_outcome(&fig, &with(MAX_INSTALLED_OPERATORS), u64::MAX, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Conflict(_)), "{outcome:?}");
+    });
+    assert_eq!(refusal(&fig, &with(MAX_INSTALLED_OPERATORS + 1), u64::MAX).0, RefusalCode::Limit);
+}
+
+#[test]
+fn an_installed_operator_may_have_properties_of_so_many_bytes_and_no_more() {
+    let with = |bytes: usize| {
+        let mut request = wanted(&["fig"]);
+        // The type has five bytes, and the quotes two.
+        let properties = serde_json::json!([{"type": "other", "value": "x".repeat(bytes - 7)}]);
+        let operator = serde_json::json!({"name": "operator", "version": "1.0.0", "properties": properties});
+        request.installed = serde_json::from_value(serde_json::json!([operator])).unwrap();
+        request
+    };
+    let fig = alternatives(1);
+    with_outcome(&fig, &with(MAX_OPERATOR_PROPERTY_BYTES), u64::MAX, |outcome| {
+        assert!(matches!(outcome, SolveOutcome::Conflict(_)), "{outcome:?}");
+    });
+    assert_eq!(refusal(&fig, &with(MAX_OPERATOR_PROPERTY_BYTES + 1), u64::MAX).0, RefusalCode::Limit);
 }

@@ -25,7 +25,8 @@ fn requests_to_a_real_catalog_are_solved_as_upstream_solves_them() {
     let (mut count, mut faults) = (0, Vec::new());
     for line in include_str!("../testdata/community.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
-        let outcome = solve(&case.request, &catalogs, u64::MAX, &fbc::work::Work::unlimited()).unwrap();
+        let work = fbc::work::Work::unlimited();
+        let outcome = solve(&case.request, &catalogs, u64::MAX, &work).unwrap();
         let is_equal = match &outcome {
             SolveOutcome::Solution(solution) => {
                 let mut found = Value::from(operators(solution, &catalogs));

@@ -5,6 +5,7 @@
 mod bounds;
 mod community;
 mod corpus;
+mod explanations;
 mod extensions;
 mod rule_bounds;
 mod rules;
