@@ -24,7 +24,7 @@ pub(crate) fn in_little_time<R>(work: impl FnOnce() -> R) -> R {
 }
 
 /// CPU time of this thread.
-fn cpu() -> Duration {
+pub(crate) fn cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.try_into().unwrap(), time.tv_nsec.try_into().unwrap())
 }

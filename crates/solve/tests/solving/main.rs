@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
 
+mod bad_requests;
 mod bounds;
 mod community;
 mod corpus;
