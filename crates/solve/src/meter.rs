@@ -18,8 +18,8 @@ pub const MAX_QUESTIONS: usize = 10_000;
 /// Maximum number of steps that all CEL rules together may take.
 pub const MAX_RULE_STEPS: u64 = 3_000_000;
 
-/// Maximum number of steps that one evaluation of a CEL rule may take. It bounds its memory too: a step copies up to 300
-/// bytes.
+/// Maximum number of steps that one evaluation of a CEL rule may take. It bounds its memory too: a step copies up to
+/// 300 bytes.
 pub const MAX_EVALUATION_STEPS: u64 = 100_000;
 
 /// Number of values of properties that are kept for further CEL rules; the others are read again for each.

@@ -1,8 +1,8 @@
 //! Bounds what evaluating a CEL rule costs: nothing interrupts an evaluation, so it is estimated before.
 //!
-//! The interpreter copies values with everything in them: an item that a macro binds to its variable, the parts of lists
-//! and maps that a rule writes, and what `+` joins. A step is at most one value that is looked at or copied, so that steps
-//! bound memory too.
+//! The interpreter copies values with everything in them: an item that a macro binds to its variable, the parts of
+//! lists and maps that a rule writes, and what `+` joins. A step is at most one value that is looked at or copied, so
+//! that steps bound memory too.
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
@@ -22,8 +22,8 @@ pub(super) struct Size {
     pub(super) items: u64,
     /// Weight of the largest one.
     pub(super) largest: u64,
-    /// Steps to look at all of it, or to copy it: one for each value in it, whatever its depth, and for each block of its
-    /// texts.
+    /// Steps to look at all of it, or to copy it: one for each value in it, whatever its depth, and for each block of
+    /// its texts.
     pub(super) weight: u64,
 }
 

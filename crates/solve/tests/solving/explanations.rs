@@ -94,7 +94,7 @@ fn the_solver_is_asked_so_many_questions_and_no_more() {
     with_solution(1, u64::MAX, |solution, _| {
         let explained = (0..=MAX_QUESTIONS).map(|_| solution.passed_over(&solution.steps[0], 1).unwrap().len());
         let explained: Vec<usize> = explained.collect();
-        // Each explanation takes the same number of questions: what contradicts, and for each reason whether it does alone.
+        // Each explanation takes two: whether all constraints contradict one another, and whether its only reason is needed.
         let count = explained.iter().take_while(|&&count| count == 1).count();
         assert!(explained[count..].iter().all(|&count| count == 0), "none is explained after the limit");
         let of_each = MAX_QUESTIONS / count;
