@@ -110,6 +110,11 @@ impl Authenticator {
 }
 
 impl CertifiedUser {
+    /// Returns the name of the user.
+    pub fn name(&self) -> &str {
+        self.user.name()
+    }
+
     /// Returns the user, if the certificate vouches for it now: what was begun with a certificate may last longer than that is
     /// valid, or than its authority counts.
     pub(crate) fn verified(&self) -> Result<&Arc<User>, Denied> {
