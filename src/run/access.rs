@@ -13,6 +13,7 @@ use axum::response::Response;
 use catalogd_http::{CATALOGS, requested_catalog};
 use controller::ApiServer;
 use graphql_http::{ConnectionAuthorizer, InitRefusal, is_upgrade};
+use http_facts::peer::Peer;
 use serving::{Catalogs, ICONS};
 
 use crate::args::AccessArgs;
@@ -50,7 +51,12 @@ pub(super) fn credentials<'r>(
     headers: &'r HeaderMap,
     extensions: &Extensions,
 ) -> Result<Credentials<'r>, Denied> {
-    authenticator.credentials(headers, extensions.get::<Arc<ClientCertificate>>().map(|own| &**own))
+    authenticator.credentials(headers, extensions.get::<Arc<ClientCertificate>>(), peer(extensions))
+}
+
+/// Returns who sent a request, as far as its address says that.
+pub(super) fn peer(extensions: &Extensions) -> Peer {
+    extensions.get().copied().unwrap_or_default()
 }
 
 async fn authorize(State(access): State<Access>, mut request: Request, next: Next) -> Response {
@@ -109,6 +115,7 @@ impl Access {
     fn connection_authorizer(&self, handshake: &Request) -> ConnectionAuthorizer {
         let (access, headers) = (self.clone(), handshake.headers().clone());
         let certificate = handshake.extensions().get::<Arc<ClientCertificate>>().cloned();
+        let peer = peer(handshake.extensions());
         ConnectionAuthorizer::new(move |authorization| {
             let (access, mut headers, certificate) = (access.clone(), headers.clone(), certificate.clone());
             Box::pin(async move {
@@ -116,7 +123,7 @@ impl Access {
                 if let Some(value) = authorization {
                     headers.insert(AUTHORIZATION, value);
                 }
-                let credentials = access.authenticator.credentials(&headers, certificate.as_deref());
+                let credentials = access.authenticator.credentials(&headers, certificate.as_ref(), peer);
                 let reader = match credentials {
                     Ok(credentials) => access.callers.reader(&credentials).await,
                     Err(denied) => Err(denied),

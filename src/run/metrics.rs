@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use tokio::task::spawn_blocking;
 
-use super::access::credentials;
+use super::access::{credentials, peer};
 use crate::exposition::{Format, Sources};
 
 /// The path of metrics.
@@ -54,7 +54,10 @@ impl Scrapers {
     async fn authorize(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<(), Denied> {
         let credentials = match &self.authenticator {
             Some(authenticator) => credentials(authenticator, headers, extensions)?,
-            None => bearer_token(headers).map_or(Credentials::None, |token| Credentials::Token(token.into())),
+            None => match bearer_token(headers) {
+                Some(token) => Credentials::Token(token.into(), peer(extensions)),
+                None => Credentials::None,
+            },
         };
         self.authorizer.authorize(&credentials, SCRAPE).await
     }

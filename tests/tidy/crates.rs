@@ -19,7 +19,7 @@ const ALLOWED: [(&str, &[&str]); 26] = [
     ("store", &["fbc", "http-facts"]),
     ("serving", &["fbc", "http-facts"]),
     ("loading", &["fbc", "http-facts", "images", "metrics", "serving", "store"]),
-    ("auth", &["serving"]),
+    ("auth", &["http-facts", "serving"]),
     ("controller", &["fbc", "images", "loading", "metrics", "olm-api", "serving"]),
     ("graphql", &["fbc", "http-facts", "metrics", "serving", "solve"]),
     ("graphql-http", &["fbc", "graphql", "http-facts", "metrics", "serving"]),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use http_facts::peer::Peer;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::Api;
 use kube::runtime::WatchStreamExt as _;
@@ -36,10 +37,20 @@ pub struct Authenticator(watch::Receiver<Option<Arc<Authorities>>>);
 pub enum Credentials<'r> {
     /// Nothing: the caller is `system:anonymous`.
     None,
-    /// A bearer token, which the API server is to judge.
-    Token(Cow<'r, [u8]>),
+    /// A bearer token, which the API server is to judge, and who sent it.
+    Token(Cow<'r, [u8]>, Peer),
     /// A user that a certificate vouches for.
-    User(Arc<User>),
+    User(CertifiedUser),
+}
+
+/// A user, and the certificate that vouches for it.
+#[derive(Clone)]
+pub struct CertifiedUser {
+    user: Arc<User>,
+    certificate: Arc<ClientCertificate>,
+    /// Whether the certificate is a front proxy's, which asks for the user.
+    is_proxied: bool,
+    authenticator: Authenticator,
 }
 
 /// Identifies credentials without holding a token.
@@ -48,8 +59,8 @@ pub(crate) enum CredentialsKey {
     None,
     /// SHA-256 of the token.
     Token(Key),
-    /// Of everything that is known of the user.
-    User(Key),
+    /// Of everything that is known of the user, and of the certificate.
+    User(Key, Key),
 }
 
 impl Authenticator {
@@ -65,14 +76,16 @@ impl Authenticator {
         self.0.clone()
     }
 
-    /// Returns the credentials of a request with these headers, on a connection whose client has this certificate.
+    /// Returns the credentials of a request with these headers from this peer, on a connection whose client has this
+    /// certificate.
     ///
     /// # Errors
     /// The certificate is nobody's, or the request asks to act as somebody else.
     pub fn credentials<'r>(
         &self,
         headers: &'r HeaderMap,
-        certificate: Option<&ClientCertificate>,
+        certificate: Option<&Arc<ClientCertificate>>,
+        peer: Peer,
     ) -> Result<Credentials<'r>, Denied> {
         if headers.keys().any(|name| name.as_str().starts_with(IMPERSONATE)) {
             return Err(Denied::Impersonation);
@@ -82,15 +95,28 @@ impl Authenticator {
             let verdict = certificate.verdict(&authorities);
             // Without that certificate, such headers are anybody's words.
             let proxied = if verdict.is_proxy { authorities.proxied_user(headers) } else { None };
+            let is_proxied = proxied.is_some();
             if let Some(user) = proxied.map(Arc::new).or(verdict.user) {
-                return Ok(Credentials::User(user));
+                let (certificate, authenticator) = (Arc::clone(certificate), self.clone());
+                return Ok(Credentials::User(CertifiedUser { user, certificate, is_proxied, authenticator }));
             }
         }
         match bearer_token(headers) {
-            Some(token) => Ok(Credentials::Token(Cow::Borrowed(token))),
+            Some(token) => Ok(Credentials::Token(Cow::Borrowed(token), peer)),
             None if certificate.is_some() => Err(Denied::Unauthenticated),
             None => Ok(Credentials::None),
         }
+    }
+}
+
+impl CertifiedUser {
+    /// Returns the user, if the certificate vouches for it now: what was begun with a certificate may last longer than that is
+    /// valid, or than its authority counts.
+    pub(crate) fn verified(&self) -> Result<&Arc<User>, Denied> {
+        let authorities = self.authenticator.0.borrow().clone().ok_or(Denied::Unauthenticated)?;
+        let verdict = self.certificate.verdict(&authorities);
+        let is_verified = if self.is_proxied { verdict.is_proxy } else { verdict.user.is_some() };
+        is_verified.then_some(&self.user).ok_or(Denied::Unauthenticated)
     }
 }
 
@@ -99,7 +125,7 @@ impl Credentials<'_> {
     pub fn into_owned(self) -> Credentials<'static> {
         match self {
             Self::None => Credentials::None,
-            Self::Token(token) => Credentials::Token(Cow::Owned(token.into_owned())),
+            Self::Token(token, peer) => Credentials::Token(Cow::Owned(token.into_owned()), peer),
             Self::User(user) => Credentials::User(user),
         }
     }
@@ -107,8 +133,16 @@ impl Credentials<'_> {
     pub(crate) fn key(&self) -> CredentialsKey {
         match self {
             Self::None => CredentialsKey::None,
-            Self::Token(token) => CredentialsKey::Token(Sha256::digest(token).into()),
-            Self::User(user) => CredentialsKey::User(user.id),
+            Self::Token(token, _) => CredentialsKey::Token(Sha256::digest(token).into()),
+            Self::User(user) => CredentialsKey::User(user.user.id, user.certificate.id),
+        }
+    }
+
+    /// Returns an error if the user has a certificate that does not vouch for it any more.
+    pub(crate) fn verify(&self) -> Result<(), Denied> {
+        match self {
+            Self::User(user) => user.verified().map(drop),
+            Self::None | Self::Token(..) => Ok(()),
         }
     }
 
@@ -182,4 +216,4 @@ fn warn(error: &kube::runtime::watcher::Error) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -17,6 +17,7 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
 use sha2::{Digest as _, Sha256};
 
+use crate::key::Key;
 use crate::subject::Subject;
 use crate::{CACHE_TIME, User};
 
@@ -53,6 +54,8 @@ struct ProxyHeaders {
 /// The certificates of a client that has proved to have their key, as long as its connection lasts.
 pub struct ClientCertificate {
     chain: Vec<CertificateDer<'static>>,
+    /// SHA-256 of the client's own one.
+    pub(crate) id: Key,
     /// What the authorities said last, and when.
     known: Mutex<Option<(Arc<Authorities>, Instant, Verdict)>>,
 }
@@ -110,11 +113,10 @@ impl Authorities {
         self.headers.user(headers)
     }
 
-    fn judge(&self, chain: &[CertificateDer<'_>]) -> Verdict {
+    fn judge(&self, chain: &[CertificateDer<'_>], date: UnixTime) -> Verdict {
         let Some((certificate, intermediates)) = chain.split_first() else { return Verdict::default() };
-        let now = UnixTime::now();
         let is_of = |verifier: &Option<Arc<dyn ClientCertVerifier>>| {
-            verifier.as_ref().is_some_and(|own| own.verify_client_cert(certificate, intermediates, now).is_ok())
+            verifier.as_ref().is_some_and(|own| own.verify_client_cert(certificate, intermediates, date).is_ok())
         };
         let subject = Subject::of(certificate);
         let has_name = self.proxy_names.is_empty() || self.proxy_names.contains(&subject.common_name);
@@ -153,22 +155,28 @@ impl ProxyHeaders {
 impl ClientCertificate {
     /// Creates it from the certificates of a handshake, the client's own first. `None` if there is none.
     pub fn new(chain: &[CertificateDer<'_>]) -> Option<Self> {
-        let chain: Vec<_> = chain.iter().map(|certificate| certificate.clone().into_owned()).collect();
-        (!chain.is_empty()).then(|| Self { chain, known: Mutex::default() })
+        let id = Sha256::digest(chain.first()?).into();
+        let chain = chain.iter().map(|certificate| certificate.clone().into_owned()).collect();
+        Some(Self { chain, id, known: Mutex::default() })
     }
 
     /// Returns whose it is. It is verified anew where the authorities have changed, and every ten seconds, because
     /// certificates expire.
     pub(crate) fn verdict(&self, authorities: &Arc<Authorities>) -> Verdict {
+        self.verdict_at(authorities, Instant::now(), UnixTime::now())
+    }
+
+    /// As [`Self::verdict`], at this moment, whose date is this.
+    pub(crate) fn verdict_at(&self, authorities: &Arc<Authorities>, now: Instant, date: UnixTime) -> Verdict {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((by, at, verdict)) = &*known
             && Arc::ptr_eq(by, authorities)
-            && at.elapsed() < CACHE_TIME
+            && now.duration_since(*at) < CACHE_TIME
         {
             return verdict.clone();
         }
-        let verdict = authorities.judge(&self.chain);
-        *known = Some((Arc::clone(authorities), Instant::now(), verdict.clone()));
+        let verdict = authorities.judge(&self.chain, date);
+        *known = Some((Arc::clone(authorities), now, verdict.clone()));
         verdict
     }
 }

@@ -7,8 +7,16 @@ use std::time::{Duration, Instant};
 
 /// Values by their keys, each until its time is over.
 pub(crate) struct Cache<K, V> {
+    /// Maximum number of refusals, and of other values.
     max_entries: usize,
-    entries: Mutex<HashMap<K, Answer<V>>>,
+    is_refusal: fn(&V) -> bool,
+    entries: Mutex<Entries<K, V>>,
+}
+
+/// Refusals are apart: anybody can invent what is refused, and shall not cause other values to be forgotten by that.
+struct Entries<K, V> {
+    refusals: HashMap<K, Answer<V>>,
+    others: HashMap<K, Answer<V>>,
 }
 
 /// A value, and until when it is believed.
@@ -26,9 +34,10 @@ impl<V> Answer<V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
-    /// Creates a cache with a maximum number of entries.
-    pub(crate) fn new(max_entries: usize) -> Self {
-        Self { max_entries, entries: Mutex::default() }
+    /// Creates a cache with a maximum number of refusals and of other values.
+    pub(crate) fn new(max_entries: usize, is_refusal: fn(&V) -> bool) -> Self {
+        let entries = Entries { refusals: HashMap::new(), others: HashMap::new() };
+        Self { max_entries, is_refusal, entries: Mutex::new(entries) }
     }
 
     /// Returns a value whose time is not over.
@@ -43,24 +52,28 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 
     fn get_at(&self, now: Instant, key: &K) -> Option<Answer<V>> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.get(key).filter(|answer| answer.until > now).cloned()
+        let known = |answers: &HashMap<K, Answer<V>>| answers.get(key).filter(|answer| answer.until > now).cloned();
+        known(&entries.others).or_else(|| known(&entries.refusals))
     }
 
-    /// Inserts a value until its time is over. A full cache forgets the values whose time is over, and if there are none, all of them:
-    /// whoever fills it gains nothing by that but questions, and of these only so many are asked at a time.
+    /// Inserts a value until its time is over. A full cache forgets the values whose time is over, and if there are none, all
+    /// of the same sort: whoever fills it gains nothing by that but questions, and of these only so many are asked at a time.
     pub(crate) fn insert(&self, key: K, answer: Answer<V>) {
         self.insert_at(Instant::now(), key, answer);
     }
 
     fn insert_at(&self, now: Instant, key: K, answer: Answer<V>) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        if entries.len() >= self.max_entries {
-            entries.retain(|_, answer| answer.until > now);
+        let Entries { refusals, others } = &mut *entries;
+        let (own, former) = if (self.is_refusal)(&answer.value) { (refusals, others) } else { (others, refusals) };
+        if own.len() >= self.max_entries {
+            own.retain(|_, answer| answer.until > now);
         }
-        if entries.len() >= self.max_entries {
-            entries.clear();
+        if own.len() >= self.max_entries {
+            own.clear();
         }
-        entries.insert(key, answer);
+        former.remove(&key);
+        own.insert(key, answer);
     }
 }
 
@@ -76,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_value_is_believed_until_its_time_is_over() {
-        let (cache, start) = (Cache::new(2), Instant::now());
+        let (cache, start) = (Cache::new(2, |_| false), Instant::now());
         cache.insert_at(start, "a", answer(1, start + TIME));
         let before = start + TIME / 2;
         assert_eq!(cache.get_at(before, &"a"), Some(answer(1, start + TIME)));
@@ -85,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_full_cache_forgets_first_what_is_over() {
-        let (cache, start) = (Cache::new(2), Instant::now());
+        let (cache, start) = (Cache::new(2, |_| false), Instant::now());
         let now = start + TIME;
         cache.insert_at(start, "a", answer(1, now));
         cache.insert_at(start, "b", answer(2, now + TIME));
@@ -94,5 +107,19 @@ mod tests {
         assert_eq!(known(["a", "b", "c"]), [None, Some(2), Some(3)]);
         cache.insert_at(now, "d", answer(4, now + TIME));
         assert_eq!(known(["b", "c", "d"]), [None, None, Some(4)]);
+    }
+
+    #[test]
+    fn refusals_cause_no_other_value_to_be_forgotten_and_replace_it() {
+        let (cache, start) = (Cache::new(2, |value| *value == 0), Instant::now());
+        let until = start + TIME;
+        for (key, value) in [("a", 1), ("b", 2), ("x", 0), ("y", 0), ("z", 0)] {
+            cache.insert_at(start, key, answer(value, until));
+        }
+        let known = |keys: [&'static str; 5]| keys.map(|key| cache.get_at(start, &key).map(|answer| answer.value));
+        assert_eq!(known(["a", "b", "x", "y", "z"]), [Some(1), Some(2), None, None, Some(0)]);
+        cache.insert_at(start, "a", answer(0, until));
+        cache.insert_at(start, "z", answer(3, until));
+        assert_eq!(known(["a", "b", "x", "y", "z"]), [Some(0), Some(2), None, None, Some(3)]);
     }
 }

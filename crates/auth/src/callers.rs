@@ -49,7 +49,8 @@ impl Callers {
     /// audiences, or for the API server if there are none.
     pub fn new(client: Client, audiences: Vec<String>, published: Catalogs) -> Self {
         let authorizer = Authorizer::new(client, audiences);
-        let (sessions, named) = (Cache::new(CACHED_ANSWERS), Cache::new(CACHED_ANSWERS));
+        let sessions = Cache::new(CACHED_ANSWERS, |session: &Arc<Session>| session.reader.is_none());
+        let named = Cache::new(CACHED_ANSWERS, Result::is_err);
         Self(Arc::new(Shared { authorizer, published, sessions, named }))
     }
 
@@ -67,6 +68,8 @@ impl Callers {
     /// # Errors
     /// The token is not valid, there are no credentials and everybody may see nothing, or the API server does not answer.
     pub async fn reader(&self, credentials: &Credentials<'_>) -> Result<Catalogs, Denied> {
+        // What is remembered of a user does not tell whether its certificate counts still.
+        credentials.verify()?;
         let key = credentials.key();
         if let Some(session) = self.0.sessions.get(&key)
             && session.changes.is_none_or(|changes| changes == self.0.published.change_count())

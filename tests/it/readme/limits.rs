@@ -336,6 +336,7 @@ fn auth_limits() -> Vec<(&'static str, String)> {
         ("answer about an unknown caller", seconds(auth::ERROR_CACHE_TIME)),
         ("callers", auth::CACHED_ANSWERS.to_string()),
         ("questions about callers", auth::QUESTIONS.to_string()),
+        ("turn of a question", seconds(auth::TURN_TIMEOUT)),
         ("question about a caller", seconds(auth::QUESTION_TIMEOUT)),
         ("token", auth::MAX_TOKEN_BYTES.to_string()),
         ("reason", auth::MAX_REASON_BYTES.to_string()),

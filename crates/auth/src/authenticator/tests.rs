@@ -1,39 +1,42 @@
 //! Whose requests are: certificates of several authorities, headers and tokens in each combination.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use http::{HeaderName, HeaderValue};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
 };
+use rustls::pki_types::UnixTime;
 use serde_json::json;
 
 use super::*;
+use crate::CACHE_TIME;
 
-type Authority = CertifiedIssuer<'static, KeyPair>;
+pub(crate) type Authority = CertifiedIssuer<'static, KeyPair>;
 
-fn authority() -> Authority {
+pub(crate) fn authority() -> Authority {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     Authority::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
 
-fn signed(authority: &Authority, name: &str, change: impl FnOnce(&mut CertificateParams)) -> ClientCertificate {
+fn signed(authority: &Authority, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Arc<ClientCertificate> {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     params.distinguished_name.push(DnType::CommonName, name);
     params.distinguished_name.push(DnType::OrganizationName, "team");
     change(&mut params);
     let certificate = params.signed_by(&KeyPair::generate().unwrap(), authority).unwrap();
-    ClientCertificate::new(&[certificate.der().clone()]).unwrap()
+    Arc::new(ClientCertificate::new(&[certificate.der().clone()]).unwrap())
 }
 
-fn certificate(authority: &Authority, name: &str) -> ClientCertificate {
+pub(crate) fn certificate(authority: &Authority, name: &str) -> Arc<ClientCertificate> {
     signed(authority, name, |_| ())
 }
 
 /// What kube-apiserver publishes with these authorities of users and of front proxies.
-fn published(users: &Authority, proxies: &Authority) -> BTreeMap<String, String> {
+pub(crate) fn published(users: &Authority, proxies: &Authority) -> BTreeMap<String, String> {
     let entries = [
         ("client-ca-file", users.pem()),
         ("requestheader-client-ca-file", proxies.pem()),
@@ -47,7 +50,9 @@ fn published(users: &Authority, proxies: &Authority) -> BTreeMap<String, String>
 }
 
 /// An authenticator with authorities that can be replaced.
-fn authenticator(data: &BTreeMap<String, String>) -> (watch::Sender<Option<Arc<Authorities>>>, Authenticator) {
+pub(crate) fn authenticator(
+    data: &BTreeMap<String, String>,
+) -> (watch::Sender<Option<Arc<Authorities>>>, Authenticator) {
     let (sender, receiver) = watch::channel(Some(Arc::new(Authorities::read(data).unwrap())));
     (sender, Authenticator(receiver))
 }
@@ -58,11 +63,11 @@ fn headers(all: &[(&'static str, &'static str)]) -> HeaderMap {
 }
 
 /// Who sends a request, as text.
-fn caller(authenticator: &Authenticator, headers: &HeaderMap, certificate: Option<&ClientCertificate>) -> String {
-    match authenticator.credentials(headers, certificate) {
+fn caller(authenticator: &Authenticator, headers: &HeaderMap, certificate: Option<&Arc<ClientCertificate>>) -> String {
+    match authenticator.credentials(headers, certificate, Peer::default()) {
         Ok(Credentials::None) => "nobody".to_owned(),
-        Ok(Credentials::Token(token)) => format!("bearer of {}", String::from_utf8_lossy(&token)),
-        Ok(Credentials::User(user)) => user.name().to_owned(),
+        Ok(Credentials::Token(token, _)) => format!("bearer of {}", String::from_utf8_lossy(&token)),
+        Ok(Credentials::User(user)) => user.user.name().to_owned(),
         Err(denied) => denied.to_string(),
     }
 }
@@ -119,8 +124,8 @@ fn a_front_proxy_says_everything_of_the_user() {
         ("x-remote-extra-example.org%2fscopes", "a"),
         ("x-remote-extra-example.org%2fscopes", "b"),
     ]);
-    let credentials = authenticator.credentials(&sent, Some(&certificate(&proxies, "proxy"))).unwrap();
-    let Credentials::User(user) = credentials else { panic!("{credentials:?}") };
+    let credentials = authenticator.credentials(&sent, Some(&certificate(&proxies, "proxy")), Peer::default()).unwrap();
+    let Credentials::User(CertifiedUser { user, .. }) = credentials else { panic!("{credentials:?}") };
     let text = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
     let crate::UserInfo { username, uid, groups, extra } = user.info.clone();
     assert_eq!((username.as_deref(), uid.as_deref()), (Some("ann"), Some("7")));
@@ -128,8 +133,8 @@ fn a_front_proxy_says_everything_of_the_user() {
     assert_eq!(extra, Some([("example.org/scopes".to_owned(), text(&["a", "b"]))].into()));
 
     let sent = HeaderMap::new();
-    let credentials = authenticator.credentials(&sent, Some(&certificate(&users, "bob"))).unwrap();
-    let Credentials::User(user) = credentials else { panic!("{credentials:?}") };
+    let credentials = authenticator.credentials(&sent, Some(&certificate(&users, "bob")), Peer::default()).unwrap();
+    let Credentials::User(CertifiedUser { user, .. }) = credentials else { panic!("{credentials:?}") };
     assert_eq!(user.info.groups, Some(text(&["team", "system:authenticated"])));
     let id = &user.info.extra.as_ref().unwrap()["authentication.kubernetes.io/credential-id"][0];
     assert_eq!((id.starts_with("X509SHA256="), id.len()), (true, 11 + 64), "{id}");
@@ -151,6 +156,42 @@ fn authorities_that_are_replaced_count_at_once_also_on_open_connections() {
     assert_eq!(callers(&authenticator), ["Unauthorized", "ann"]);
     sender.send_replace(None);
     assert_eq!(callers(&authenticator), ["Unauthorized", "Unauthorized"]);
+}
+
+#[test]
+fn a_user_is_verified_as_long_as_its_certificate_counts() {
+    let (users, proxies, new) = (authority(), authority(), authority());
+    let (sender, authenticator) = authenticator(&published(&users, &proxies));
+    let named = headers(&[("x-remote-user", "bob")]);
+    let [ann, bob] =
+        [(&users, "ann", HeaderMap::new()), (&proxies, "proxy", named)].map(|(authority, name, headers)| {
+            authenticator
+                .credentials(&headers, Some(&certificate(authority, name)), Peer::default())
+                .unwrap()
+                .into_owned()
+        });
+    let verified = || [&ann, &bob].map(Credentials::verify);
+    assert_eq!(verified(), [Ok(()), Ok(())]);
+    sender.send_replace(Some(Arc::new(Authorities::read(&published(&users, &new)).unwrap())));
+    assert_eq!(verified(), [Ok(()), Err(Denied::Unauthenticated)]);
+    sender.send_replace(Some(Arc::new(Authorities::read(&published(&new, &proxies)).unwrap())));
+    assert_eq!(verified(), [Err(Denied::Unauthenticated), Ok(())]);
+    sender.send_replace(None);
+    assert_eq!(verified(), [Err(Denied::Unauthenticated), Err(Denied::Unauthenticated)]);
+}
+
+#[test]
+fn a_certificate_that_expires_counts_no_longer_than_an_answer_is_believed() {
+    let users = authority();
+    let authorities = Arc::new(Authorities::read(&published(&users, &users)).unwrap());
+    let ann = signed(&users, "ann", |params| params.not_after = date_time_ymd(2030, 1, 1));
+    let start = Instant::now();
+    let names = |after: Duration, year: u64| {
+        let date = UnixTime::since_unix_epoch(Duration::from_secs((year - 1970) * 31_557_600));
+        ann.verdict_at(&authorities, start + after, date).user.is_some()
+    };
+    let before_end = CACHE_TIME.checked_sub(Duration::from_nanos(1)).unwrap();
+    assert_eq!([names(Duration::ZERO, 2029), names(before_end, 2031), names(CACHE_TIME, 2031)], [true, true, false]);
 }
 
 #[test]

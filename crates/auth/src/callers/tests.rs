@@ -2,17 +2,25 @@
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::future::pending;
+use std::net::Ipv4Addr;
 use std::sync::Mutex;
 
 use fbc::{Catalog, Digest, Origins};
-use http::{Request, Response};
+use futures_util::future::join_all;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use http_facts::peer::Peer;
 use kube::client::Body;
 use serde_json::{Value, json};
 use serving::{CatalogMetadata, CatalogsWriter, Content, Served, catalogs};
 use tower::service_fn;
 
-use super::super::{ANONYMOUS, MASTERS, UserInfo};
 use super::*;
+use crate::authenticator::tests::{Authority, authenticator, authority, certificate, published};
+use crate::{ANONYMOUS, Authenticator, Authorities, MASTERS};
+
+/// What tokens begin with that the API server never judges.
+const UNANSWERED: &str = "unanswered";
 
 /// The API server. Tokens are names of users; clones are the same.
 #[derive(Clone, Default)]
@@ -67,9 +75,13 @@ impl ApiServer {
             let server = server.clone();
             async move {
                 let body = request.into_body().collect_bytes().await.expect("a question is in memory");
-                let question = serde_json::from_slice(&body).expect("questions are JSON");
-                let (status, answer) =
-                    server.answer(&question).map_or_else(|status| (status, json!({})), |it| (201, it));
+                let question: Value = serde_json::from_slice(&body).expect("questions are JSON");
+                let token = question.pointer("/spec/token").and_then(Value::as_str).unwrap_or_default();
+                let answer = server.answer(&question);
+                if token.starts_with(UNANSWERED) {
+                    pending::<()>().await;
+                }
+                let (status, answer) = answer.map_or_else(|status| (status, json!({})), |it| (201, it));
                 let response = Response::builder().status(status).header("content-type", "application/json");
                 Ok::<_, Infallible>(response.body(Body::from(answer.to_string().into_bytes())).unwrap())
             }
@@ -98,7 +110,20 @@ fn start() -> Fixture {
 }
 
 fn token(text: &str) -> Credentials<'_> {
-    Credentials::Token(text.as_bytes().into())
+    sent_by(1, text)
+}
+
+/// A token that a peer of this number sends.
+fn sent_by(peer: u8, text: &str) -> Credentials<'_> {
+    Credentials::Token(text.as_bytes().into(), Peer::new(Ipv4Addr::new(192, 0, 2, peer).into()))
+}
+
+/// What is sent with a certificate of this authority and name, which may be that of a proxy.
+fn certified(authenticator: &Authenticator, authority: &Authority, name: &str) -> Credentials<'static> {
+    let headers = HeaderMap::from_iter([(HeaderName::from_static("x-remote-user"), HeaderValue::from_static("some"))]);
+    let certificate = certificate(authority, name);
+    let credentials = authenticator.credentials(&headers, Some(&certificate), Peer::default());
+    credentials.expect("its authority counts").into_owned()
 }
 
 fn served(name: &str) -> Served {
@@ -162,9 +187,10 @@ async fn who_has_no_token_sees_what_everybody_may_see_or_is_no_caller() {
 #[tokio::test]
 async fn whom_a_certificate_names_sees_what_it_may_and_no_token_is_taken_for_it() {
     let fixture = start();
-    let user = User::authenticated(UserInfo { username: Some("some".to_owned()), ..UserInfo::default() });
-    let text = format!("{user:?}");
-    let certified = Credentials::User(Arc::new(user));
+    let users = authority();
+    let (_sender, authenticator) = authenticator(&published(&users, &users));
+    let certified = certified(&authenticator, &users, "some");
+    let text = format!("{:?}", fixture.callers.0.authorizer.user_of(&certified).await.unwrap().value);
     assert_eq!(seen(fixture.callers.reader(&certified).await).unwrap(), ["a"]);
     assert_eq!(fixture.server.questions(), ["some *", "some a", "some b"]);
     assert_eq!(seen(fixture.callers.reader_of(&certified, "a").await).unwrap(), ["a"]);
@@ -231,4 +257,52 @@ async fn a_reader_is_not_renewed_where_its_token_is_revoked_or_nobody_answers() 
     let (callers, credentials) = (Arc::downgrade(&fixture.callers.0), token("revoked").into_owned());
     let reader = reader.of_caller(Arc::new(Renewable { callers, credentials }));
     assert_eq!(seen_renewed(&reader).await, Err(RenewalError::Refused));
+}
+
+#[tokio::test]
+async fn a_reader_is_not_renewed_where_the_authority_of_its_certificate_was_replaced() {
+    let fixture = start();
+    let (old, new) = (authority(), authority());
+    let mut both = published(&old, &old);
+    both.insert("requestheader-client-ca-file".to_owned(), old.pem() + &new.pem());
+    let (sender, authenticator) = authenticator(&both);
+    let mut readers = Vec::new();
+    for credentials in [(&old, "some"), (&old, "proxy"), (&new, "proxy")] {
+        let credentials = certified(&authenticator, credentials.0, credentials.1);
+        readers.push(fixture.callers.reader(&credentials).await.unwrap());
+    }
+    for reader in &readers {
+        assert_eq!(seen_renewed(reader).await.unwrap(), ["a"]);
+    }
+    sender.send_replace(Some(Arc::new(Authorities::read(&published(&new, &new)).unwrap())));
+    for (reader, expected) in
+        readers.iter().zip([Err(RenewalError::Refused), Err(RenewalError::Refused), Ok(vec!["a".to_owned()])])
+    {
+        assert_eq!(seen_renewed(reader).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn simultaneous_first_requests_ask_once() {
+    let fixture = start();
+    let all = join_all((0..16).map(|_| fixture.sees("some"))).await;
+    assert_eq!(all, vec![Ok(vec!["a".to_owned()]); 16]);
+    assert_eq!(fixture.server.questions(), ["some *", "some a", "some b", "who is some"]);
+}
+
+#[tokio::test]
+async fn tokens_that_one_peer_invents_keep_nobody_else_waiting() {
+    let fixture = start();
+    let invented: Vec<_> = (0..100).map(|number| format!("{UNANSWERED}{number}")).collect();
+    let credentials: Vec<_> = invented.iter().map(|text| sent_by(2, text)).collect();
+    let waiting = join_all(credentials.iter().map(|own| fixture.callers.reader(own)));
+    let other = sent_by(3, "some");
+    tokio::select! {
+        biased;
+        _ = waiting => panic!("the API server does not answer"),
+        other = fixture.callers.reader(&other) => assert_eq!(seen(other).unwrap(), ["a"]),
+    }
+    let questions = fixture.server.questions();
+    let asked = questions.iter().filter(|question| question.contains(UNANSWERED)).count();
+    assert_eq!((asked, questions.len() - asked), (QUESTIONS / 2, 4));
 }
