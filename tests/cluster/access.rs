@@ -463,13 +463,16 @@ fn what_is_granted_and_taken_takes_effect_in_the_documented_time() {
     // What was asked lately is known for a few seconds; what was not is not let in.
     let new = token(&fixture.cluster, "everything", &[]);
     let opened = fixture.handshake();
+    let known = fixture.token("everything").to_owned();
+    let mut socket = fixture.socket(Some(&known)).expect("it has a token");
     fixture.cluster.plane.stop_api_server();
     for response in [fixture.list(Some(&new)), fixture.get(Some(&new), "/catalogs/openly/api/v1/all")] {
         assert_eq!((response.status, response.header("retry-after").as_deref()), (503, Some("1")));
     }
     assert_eq!(init(opened, Some(&new)).err(), Some(1013));
-    let known = fixture.token("everything");
-    within(auth::CACHE_TIME, "without an API server", &|| fixture.list(Some(known)).status == 503);
+    within(auth::CACHE_TIME, "without an API server", &|| fixture.list(Some(&known)).status == 503);
+    socket.send(r#"{"type":"ping"}"#);
+    assert_eq!(socket.receive(), WebSocketMessage::Close(1013));
     assert_eq!(PUBLIC.map(|path| fixture.get(None, path).status), [200; 6]);
     for path in PUBLIC {
         assert_eq!(fixture.get(None, path).status, 200, "{path}");

@@ -1,5 +1,8 @@
 //! Who may read the aggregated API: users, verbs and catalogs through a real kube-apiserver and past it.
 
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 use testing::{ControlPlane, Folders, eventually, fixture};
 
@@ -8,12 +11,25 @@ use crate::support::{Aggregated, GROUP};
 /// Path of the packages of the global namespace.
 const PACKAGES: &str = "/apis/packages.operators.coreos.com/v1/namespaces/olm/packagemanifests";
 
+/// The group of what catalogs hold, and its kinds.
+const HELD_GROUP: &str = "catalogd.operatorframework.io";
+const HELD: [&str; 4] = ["packages", "bundlemetadata", "operatorpackages", "catalogmetadata"];
+
+/// Makes kubectl print names with spaces between them.
+const NAMES: &str = "-o jsonpath={.items[*].metadata.name}";
+
+/// What a revoked right may work longer by, on a busy machine.
+const SLACK: Duration = Duration::from_secs(10);
+
 /// The catalogs that are served, each with a package of its name.
 const CATALOGS: [&str; 2] = ["open", "secret"];
 
 /// Users, whether they may read packages at all, and the catalogs that they see.
 const USERS: [(&str, bool, &[&str]); 4] =
     [("everything", true, &CATALOGS), ("one", true, &["open"]), ("none", true, &[]), ("stranger", false, &["open"])];
+
+/// The verbs of reading. For each there is a user of its name, who has no other and sees `open`.
+const VERBS: [&str; 3] = ["get", "list", "watch"];
 
 /// The API with users.
 struct Fixture(Aggregated);
@@ -69,6 +85,62 @@ impl Fixture {
         assert_eq!((status, said.trim().ends_with(&format!(": {message}"))), (403, true), "{said} {message}");
     }
 
+    /// Registers the group of what catalogs hold, as that of the packages is, and waits until it can be listed.
+    fn register_held(&self) {
+        let plane = &self.0.plane;
+        let mut spec = plane.get(&["apiservice", &format!("v1.{GROUP}")])["spec"].clone();
+        (spec["group"], spec["version"]) = (json!(HELD_GROUP), json!("v1beta1"));
+        let name = format!("v1beta1.{HELD_GROUP}");
+        plane.apply(&[json!({
+            "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": { "name": name }, "spec": spec,
+        })]);
+        plane.kubectl(&["wait", "--for=condition=Available", "--timeout=60s", "apiservice", &name]);
+        // The API server learns of the group a moment later.
+        eventually(|| plane.try_kubectl(&["get", &format!("packages.{HELD_GROUP}")], "").success.then_some(()));
+    }
+
+    /// The catalogs that the names of objects begin with which a user gets with these arguments.
+    fn catalogs(&self, user: &str, arguments: &str) -> BTreeSet<String> {
+        let text = self.kubectl(user, &format!("get {arguments} {NAMES}"));
+        text.split_whitespace()
+            .map(|name| name.split_once(':').map_or(name, |(catalog, _)| catalog).to_owned())
+            .collect()
+    }
+
+    /// The catalogs whose objects of a kind a watch begins with.
+    fn watched_catalogs(&self, user: &str, kind: &str) -> BTreeSet<String> {
+        let (plural, group) = kind.split_once('.').expect("it has a group");
+        let path = format!("/apis/{group}/v1beta1/{plural}?watch=true&timeoutSeconds=1");
+        let events = self.kubectl(user, &format!("get --raw {path}"));
+        let catalog = |line: &str| {
+            let event: Value = serde_json::from_str(line).expect("it is JSON");
+            event["object"]["metadata"]["labels"]["catalog"].as_str().unwrap_or_else(|| panic!("{event}")).to_owned()
+        };
+        events.lines().map(catalog).collect()
+    }
+
+    /// Gets an object of each catalog by its name, and compares what is said of those that the user does not see with what is
+    /// said of one that is not there.
+    fn gets_only_what_is_of(&self, sees: &BTreeSet<String>, user: &str, kind: &str) {
+        let all = self.kubectl("everything", &format!("get {kind} {NAMES}"));
+        for name in all.split_whitespace() {
+            let got = self.kubectl(user, &format!("get {kind} {name} -o name"));
+            if sees.iter().any(|catalog| name.starts_with(&format!("{catalog}:"))) {
+                let plural = kind.replace("packages.", "package.");
+                assert_eq!(got.trim(), format!("{plural}/{name}"));
+            } else {
+                let missing = self.kubectl(user, &format!("get {kind} absent -o name")).replace("absent", name);
+                assert_eq!(got, missing, "{user}");
+            }
+        }
+    }
+
+    /// Asks past the API server for packages of a user, as the API server does.
+    fn ask_for(&self, user: &str, path: &str) -> (u16, String) {
+        let answer = self.ask(Some("front-proxy"), &format!("X-Remote-User: {user}\r\n"), path);
+        answer.expect("there is a response")
+    }
+
     /// Keeps a certificate as `former`, which is about to be replaced.
     fn keep_former(&self, name: &str) {
         let plane = &self.0.plane;
@@ -95,16 +167,19 @@ impl Fixture {
 /// Gives the users their rights.
 fn grant(plane: &ControlPlane) {
     let (version, group) = ("rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io");
-    for (user, may_read, sees) in USERS {
+    let readers = USERS.map(|(user, may_read, sees)| (user, if may_read { &VERBS[..] } else { &[] }, sees));
+    let of_one_verb = VERBS.each_ref().map(|verb| (*verb, std::slice::from_ref(verb), &["open"][..]));
+    for (user, verbs, sees) in readers.into_iter().chain(of_one_verb) {
         let mut rules = vec![json!({
             "apiGroups": ["olm.operatorframework.io"], "resources": ["clustercatalogs/content"], "verbs": ["get"],
             "resourceNames": sees,
         })];
         // An empty list of names is every name.
         rules.retain(|_| !sees.is_empty());
-        if may_read {
+        if !verbs.is_empty() {
             let resources = ["packagemanifests", "packagemanifests/icon"];
-            rules.push(json!({ "apiGroups": [GROUP], "resources": resources, "verbs": ["get", "list", "watch"] }));
+            rules.push(json!({ "apiGroups": [GROUP], "resources": resources, "verbs": verbs }));
+            rules.push(json!({ "apiGroups": [HELD_GROUP], "resources": HELD, "verbs": verbs }));
         }
         let reference = json!({ "apiGroup": group, "kind": "ClusterRole", "name": user });
         plane.apply(&[
@@ -149,6 +224,73 @@ fn kubectl_shows_each_user_the_packages_of_its_catalogs_and_no_other() {
         let mut watched: Vec<_> = events.lines().map(named).collect();
         watched.sort_by_key(ToString::to_string);
         assert_eq!(watched, sees);
+    }
+}
+
+#[test]
+fn kubectl_shows_each_user_what_its_catalogs_hold_and_nothing_of_others() {
+    let Some(fixture) = Fixture::start() else { return };
+    fixture.register_held();
+    for (user, may_read, sees) in USERS {
+        let sees: BTreeSet<_> = sees.iter().map(|&name| name.to_owned()).collect();
+        for kind in HELD.map(|kind| format!("{kind}.{HELD_GROUP}")) {
+            if !may_read {
+                let refused = fixture.kubectl(user, &format!("get {kind}"));
+                assert!(refused.contains("User \"stranger\" cannot list resource"), "{refused}");
+                continue;
+            }
+            // The API server learns of roles by a watch.
+            eventually(|| (fixture.catalogs(user, &kind) == sees).then_some(()));
+            let selected = fixture.catalogs(user, &format!("{kind} -l catalog=secret"));
+            assert_eq!(selected.contains("secret"), sees.contains("secret"), "{user} {kind} {selected:?}");
+            let watched = fixture.watched_catalogs(user, &kind);
+            assert_eq!(watched, sees, "{user} {kind}");
+            fixture.gets_only_what_is_of(&sees, user, &kind);
+        }
+    }
+}
+
+#[test]
+fn a_verb_lets_nobody_do_what_another_verb_is_for() {
+    let Some(fixture) = Fixture::start() else { return };
+    let held = format!("/apis/{HELD_GROUP}/v1beta1/packages");
+    for (all, one) in [(PACKAGES, "open"), (&held, "open:open")] {
+        let requests = [
+            ("get", format!("{all}/{one}")),
+            ("list", all.to_owned()),
+            ("watch", format!("{all}?watch=true&timeoutSeconds=1")),
+        ];
+        for user in VERBS {
+            for (verb, path) in &requests {
+                let is_granted = user == *verb;
+                // The API server learns of roles by a watch, and what is known of a user is believed for a moment.
+                eventually(|| ((fixture.ask_for(user, path).0 == 200) == is_granted).then_some(()));
+                let (status, body) = fixture.ask_for(user, path);
+                let refused = format!("User \\\"{user}\\\" cannot {verb} resource");
+                let expected = if is_granted { (200, false) } else { (403, true) };
+                assert_eq!((status, body.contains(&refused)), expected, "{user} {path} {body}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_right_that_is_taken_is_gone_in_the_documented_time() {
+    let Some(fixture) = Fixture::start() else { return };
+    let names = || {
+        let (status, body) = fixture.ask_for("one", PACKAGES);
+        let list: Value = serde_json::from_str(&body).expect("it is JSON");
+        let items = list["items"].as_array().into_iter().flatten();
+        (status, items.map(|item| item["metadata"]["name"].clone()).collect::<Vec<_>>())
+    };
+    eventually(|| (names() == (200, vec![json!("open")])).then_some(()));
+    let list = json!({ "apiGroups": [GROUP], "resources": ["packagemanifests"], "verbs": ["list"] });
+    for (rules, expected) in [(json!([list]), (200, Vec::new())), (json!([]), (403, Vec::new()))] {
+        let patch = json!({ "rules": rules }).to_string();
+        fixture.0.plane.kubectl(&["patch", "clusterrole", "one", "--type=merge", "--patch", &patch]);
+        let begun = Instant::now();
+        eventually(|| (names() == expected).then_some(()));
+        assert!(begun.elapsed() < auth::CACHE_TIME + SLACK, "{expected:?} after {:?}", begun.elapsed());
     }
 }
 
