@@ -13,7 +13,6 @@ mod callers;
 mod key;
 mod reviews;
 mod subject;
-mod turns;
 
 use std::sync::Arc;
 use std::time::Duration;

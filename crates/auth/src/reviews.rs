@@ -13,14 +13,24 @@ use kube::api::{Api, PostParams};
 use kube::{Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serving::Turns;
 use tokio::time::timeout;
 
 use crate::cache::Answer;
-use crate::turns::{Asker, Turns};
+use crate::key::Key;
 use crate::{
     Access, CACHE_TIME, Denied, ERROR_CACHE_TIME, PathAccess, QUESTION_TIMEOUT, QUESTIONS, ResourceAccess, Right,
     TURN_TIMEOUT, User,
 };
+
+/// For whom a question is asked. Those of one have half of the turns, so that invented tokens keep no known user waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Asker {
+    /// Who sent a token, of which is not known yet whose it is.
+    Peer(Peer),
+    /// The user whose rights are in question: all users whom a front proxy names have one peer.
+    User(Key),
+}
 
 /// Asks the API server. Clones share the turns.
 #[derive(Clone)]
@@ -28,12 +38,12 @@ pub(crate) struct Reviews {
     client: Client,
     /// Whom a token must be for; empty for the API server.
     audiences: Arc<[String]>,
-    turns: Turns,
+    turns: Turns<Asker>,
 }
 
 impl Reviews {
     pub(crate) fn new(client: Client, audiences: Vec<String>) -> Self {
-        Self { client, audiences: audiences.into(), turns: Turns::new(QUESTIONS, TURN_TIMEOUT) }
+        Self { client, audiences: audiences.into(), turns: Turns::new(QUESTIONS) }
     }
 
     /// Asks whose a token is that this peer sent; `None` if it is nobody's.
@@ -69,7 +79,7 @@ impl Reviews {
             + DeserializeOwned,
     {
         let kind = R::kind(&()).into_owned();
-        let error = match self.turns.take(asker).await {
+        let error = match self.turns.take_within(TURN_TIMEOUT, &asker).await {
             Some(_turn) => {
                 let api = Api::<R>::all(self.client.clone());
                 let params = PostParams::default();

@@ -4,9 +4,11 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 /// Bounds the requests of one kind, which are counted together by `R`: a user or an address. Clones share the bound.
 #[derive(Clone, Debug)]
@@ -52,6 +54,11 @@ impl<R: Clone + Eq + Hash> Turns<R> {
     pub async fn take(&self, requester: &R) -> Turn {
         let of_one = acquire(self.of_one(requester)).await;
         Turn { _of_one: of_one, _of_all: acquire(Arc::clone(&self.all)).await }
+    }
+
+    /// Waits for a turn; `None` if that takes longer than this.
+    pub async fn take_within(&self, time: Duration, requester: &R) -> Option<Turn> {
+        timeout(time, self.take(requester)).await.ok()
     }
 
     fn of_one(&self, requester: &R) -> Arc<Semaphore> {
@@ -101,6 +108,16 @@ mod tests {
         assert!(turns.take(&"b").now_or_never().is_some());
         drop(held);
         assert!(waiting.as_mut().now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn who_waits_only_so_long_gets_a_turn_that_is_free_and_no_other() {
+        let turns = Turns::new(2);
+        let held = turns.take_within(Duration::ZERO, &"a").await;
+        assert!(held.is_some());
+        assert!(turns.take_within(Duration::ZERO, &"a").await.is_none());
+        drop(held);
+        assert!(turns.take_within(Duration::ZERO, &"a").await.is_some());
     }
 
     #[tokio::test]
