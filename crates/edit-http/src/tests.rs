@@ -1,3 +1,5 @@
+//! When batches are read, how much of them is rendered, and what is a dry run.
+
 use std::sync::Mutex;
 
 use axum::body::Body;

@@ -1,3 +1,5 @@
+//! Which bytes of files change with a content, and which files are new or go.
+
 use super::*;
 use crate::operation::{Operation, PackageFields, apply};
 

@@ -1,3 +1,5 @@
+//! What a kill at any step leaves, what is done after it, and when names are durable.
+
 use std::collections::BTreeMap;
 
 use testing::Folders;
