@@ -234,7 +234,7 @@ impl WebSocketConnection<'_> {
     /// Finds out what the client may see now, as for each request over HTTP.
     async fn renew(&mut self) -> Result<(), Close> {
         if self.client.catalogs.has_caller() {
-            self.client.catalogs = match self.client.catalogs.try_renew().await {
+            self.client.catalogs = match self.client.catalogs.renew().await {
                 Ok(catalogs) => catalogs,
                 Err(RenewalError::Refused) => return close(4403, "Forbidden"),
                 Err(RenewalError::Undecided) => return close(1013, "Try again later"),

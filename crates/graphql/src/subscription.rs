@@ -247,7 +247,7 @@ impl Subscription {
 
     /// Finds out what the caller may see from now on: what it may not see any more is reported as removed.
     async fn renew(&mut self) -> Result<(), RenewalError> {
-        let renewed = timeout(RENEWAL_TIMEOUT, self.catalogs.try_renew()).await;
+        let renewed = timeout(RENEWAL_TIMEOUT, self.catalogs.renew()).await;
         self.catalogs = renewed.unwrap_or(Err(RenewalError::Undecided))?;
         self.renew_at = self.operation.engine.renew_at(&self.catalogs);
         Ok(())

@@ -234,16 +234,11 @@ impl Catalogs {
     ///
     /// # Errors
     /// The caller may not read any more, or it cannot be found out what it may see.
-    pub async fn try_renew(&self) -> Result<Self, RenewalError> {
+    pub async fn renew(&self) -> Result<Self, RenewalError> {
         match &self.caller {
             Some(caller) => caller.renew().await,
             None => Ok(self.clone()),
         }
-    }
-
-    /// As [`Self::try_renew`], for who ends in the same way whatever the reason.
-    pub async fn renew(&self) -> Option<Self> {
-        self.try_renew().await.ok()
     }
 
     /// The number of changes so far; it rises with each one.
