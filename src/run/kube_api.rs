@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::bail;
 use auth::{Authenticator, Credentials, Denied, ResourceAccess};
@@ -18,6 +19,7 @@ use serving::{Catalogs, Visibility};
 use store::{StoreError, UnnamedFile};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 use super::access::{Access, credentials};
 use super::version::build_info;
@@ -27,6 +29,10 @@ use crate::listen::{AllowedHosts, ListenOptions, Listener, Ready, Tls};
 
 /// The file in the store that remembers resource versions of objects.
 const VERSIONS: &str = "kube-api.json";
+
+/// Time from telling connections that they end to ending the watches on them: a client that sent its next watch over the same
+/// connection would take the early end of that for a fault, and list again.
+const CLOSING: Duration = Duration::from_millis(100);
 
 /// A listener of the API that does not serve yet.
 pub(super) struct KubeApiListener {
@@ -138,11 +144,12 @@ impl KubeApiListener {
 }
 
 impl RunningKubeApi {
-    /// Ends watches, and completes when the last request has ended.
+    /// Ends connections and then watches, and completes when the last request has ended.
     pub(super) async fn end(self) {
         let Self { serving, following, end } = self;
-        following.abort();
         drop(end);
+        sleep(CLOSING).await;
+        following.abort();
         let _ = serving.await;
     }
 }
