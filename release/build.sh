@@ -74,8 +74,9 @@ for folder in "$registry"/*; do
   c="$c -ffile-prefix-map=$folder=crates"
 done
 if [ "$name" = kubectl-catalog ]; then
-  # Nobody unwinds its stack, and it encrypts a few kilobytes: the code for AVX-512 alone would be 680 kB.
-  rust="$rust -Cforce-unwind-tables=no"
+  # Nobody unwinds its stack, which Windows wants to be able to. It encrypts a few kilobytes: the code for AVX-512 alone would
+  # be 680 kB.
+  [ "$machine" = x86_64-windows ] || rust="$rust -Cforce-unwind-tables=no"
   c="$c -DMY_ASSEMBLER_IS_TOO_OLD_FOR_512AVX"
   # To gather randomness from the jitter of the processor takes 30 ms, more than all else of most commands: the kernel's does.
   export AWS_LC_SYS_NO_JITTER_ENTROPY=1

@@ -38,8 +38,8 @@ pub struct Listing {
     root: PathBuf,
     /// Opened once, so that a root that is replaced meanwhile is not mixed with its successor.
     folder: OwnedFd,
-    /// Of all `.indexignore` files.
-    rules: IgnoreRules,
+    /// Of all `.indexignore` files, as long as somebody may ask for them: they can be large.
+    rules: Option<IgnoreRules>,
     files: Vec<ListedFile>,
     revision: Revision,
     settled: bool,
@@ -75,11 +75,11 @@ pub(crate) enum Look {
 
 /// Finds every file of the catalog below a directory, without opening any but `.indexignore`.
 pub fn list(directory: &Path) -> Result<Listing, DirectoryError> {
-    let listing = list_or_empty(directory)?;
+    let listing = Listing { rules: None, ..list_or_empty(directory)? };
     if listing.files.is_empty() { Err(DirectoryError::Empty(listing.root)) } else { Ok(listing) }
 }
 
-/// Lists as [`list`] does, also a directory that has no file yet.
+/// Lists as [`list`] does, also a directory that has no file yet, and keeps what [`Listing::includes`] looks at.
 pub fn list_or_empty(directory: &Path) -> Result<Listing, DirectoryError> {
     walk::list(directory, ENTRIES)
 }
@@ -100,9 +100,10 @@ impl Listing {
         &self.revision
     }
 
-    /// Whether a file at this path would be one of the catalog: no `.indexignore` leaves it out.
+    /// Whether a file at this path would be one of the catalog that [`list_or_empty`] has listed: no `.indexignore` leaves it
+    /// out.
     pub fn includes(&self, path: &str) -> bool {
-        !self.rules.is_ignored(path)
+        self.rules.as_ref().is_none_or(|rules| !rules.is_ignored(path))
     }
 
     /// Whether nothing changed for so long that an equal revision proves an equal content.

@@ -181,7 +181,7 @@ impl Walk {
             files.push(ListedFile { path, bytes: metadata.len(), real });
         }
         let (revision, settled) = self.revision.finish(SystemTime::now());
-        Ok(Listing { root: self.root, folder: self.folder, rules: self.rules, files, revision, settled })
+        Ok(Listing { root: self.root, folder: self.folder, rules: Some(self.rules), files, revision, settled })
     }
 }
 
