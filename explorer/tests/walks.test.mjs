@@ -207,8 +207,9 @@ test("a page that was opened in the background says what changed before it was l
   const opened = await openPage(background, server.explorer);
   await digests;
   await poll(() => following.has(page));
-  const file = join(server.catalog, "newcomer.json");
-  writeFileSync(file, JSON.stringify({ schema: "olm.package", name: "newcomer", defaultChannel: "stable" }));
+  // Not a file of before: with that, the catalog may be again what the other page shows.
+  const file = join(server.catalog, "latecomer.json");
+  writeFileSync(file, JSON.stringify({ schema: "olm.package", name: "latecomer", defaultChannel: "stable" }));
   // This page follows what is served, and says when it changes.
   await page.getByRole("status").filter({ hasText: "example has new content." }).waitFor();
   await opened.page.evaluate(() => /** @type {any} */ (window).look());
