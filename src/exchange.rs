@@ -165,7 +165,7 @@ impl Exchanges {
         self.in_flight[handler].increment();
         let span = self.tracer.as_ref().and_then(|tracer| RequestSpan::begin(tracer, headers, handler, method));
         let logged = self.access_log.as_ref().map(|log| {
-            let peer = request.extensions().get().copied().unwrap_or_default();
+            let peer = Peer::of(request.extensions());
             let trace_id = span.as_ref().map(RequestSpan::trace_id);
             let trace_id = trace_id.or_else(|| span::parent(headers).map(|parent| parent.trace_id()));
             Box::new(Logged { log: log.clone(), trace_id, peer })

@@ -51,12 +51,7 @@ pub(super) fn credentials<'r>(
     headers: &'r HeaderMap,
     extensions: &Extensions,
 ) -> Result<Credentials<'r>, Denied> {
-    authenticator.credentials(headers, extensions.get::<Arc<ClientCertificate>>(), peer(extensions))
-}
-
-/// Returns who sent a request, as far as its address says that.
-pub(super) fn peer(extensions: &Extensions) -> Peer {
-    extensions.get().copied().unwrap_or_default()
+    authenticator.credentials(headers, extensions.get::<Arc<ClientCertificate>>(), Peer::of(extensions))
 }
 
 async fn authorize(State(access): State<Access>, mut request: Request, next: Next) -> Response {
@@ -115,7 +110,7 @@ impl Access {
     fn connection_authorizer(&self, handshake: &Request) -> ConnectionAuthorizer {
         let (access, headers) = (self.clone(), handshake.headers().clone());
         let certificate = handshake.extensions().get::<Arc<ClientCertificate>>().cloned();
-        let peer = peer(handshake.extensions());
+        let peer = Peer::of(handshake.extensions());
         ConnectionAuthorizer::new(move |authorization| {
             let (access, mut headers, certificate) = (access.clone(), headers.clone(), certificate.clone());
             Box::pin(async move {

@@ -9,9 +9,10 @@ use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use http_facts::peer::Peer;
 use tokio::task::spawn_blocking;
 
-use super::access::{credentials, peer};
+use super::access::credentials;
 use crate::exposition::{Format, Sources};
 
 /// The path of metrics.
@@ -55,7 +56,7 @@ impl Scrapers {
         let credentials = match &self.authenticator {
             Some(authenticator) => credentials(authenticator, headers, extensions)?,
             None => match bearer_token(headers) {
-                Some(token) => Credentials::Token(token.into(), peer(extensions)),
+                Some(token) => Credentials::Token(token.into(), Peer::of(extensions)),
                 None => Credentials::None,
             },
         };

@@ -144,7 +144,7 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
         Err(malformed) => return response::bad_request(&malformed.to_string()),
     };
     drop(body);
-    let peer = head.extensions.get().copied().unwrap_or_default();
+    let peer = Peer::of(&head.extensions);
     let codings = AcceptableCodings::from_headers(&head.headers);
     let served = head.extensions.get().unwrap_or(&service.catalogs).snapshot().get(&name).cloned();
     let key = served.as_ref().map(|served| service.key(served, &request));

@@ -220,7 +220,7 @@ async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: Http
         return server.too_large(StatusCode::URI_TOO_LONG, message, request.headers());
     }
     let headers = request.headers();
-    let client = (request.extensions().get().unwrap_or(server.engine.catalogs()), peer(&request));
+    let client = (request.extensions().get().unwrap_or(server.engine.catalogs()), Peer::of(request.extensions()));
     if let Some(response) = server.recall(headers, parameters, client).await {
         return response;
     }
@@ -232,7 +232,7 @@ async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: Http
 }
 
 async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request: HttpRequest) -> Response {
-    let (headers, peer) = (std::mem::take(request.headers_mut()), peer(&request));
+    let (headers, peer) = (std::mem::take(request.headers_mut()), Peer::of(request.extensions()));
     let catalogs: Option<Catalogs> = request.extensions_mut().remove();
     let client = (catalogs.as_ref().unwrap_or(server.engine.catalogs()), peer);
     if !request::is_json(&headers) {
@@ -260,11 +260,6 @@ async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request:
         }
         Err(rejection) => (rejection.status(), rejection.body_text()).into_response(),
     }
-}
-
-/// Returns the peer that sent a request, as far as the listener says it.
-fn peer(request: &HttpRequest) -> Peer {
-    request.extensions().get().copied().unwrap_or_default()
 }
 
 /// Responds to a request; `url` has its parameters if it is a `GET`. The request holds its `room` until it is answered.

@@ -41,7 +41,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 
 use super::budget::BytePermit;
 use super::metrics::StreamTransport;
-use super::{GraphqlService, peer, refusal, weight};
+use super::{GraphqlService, refusal, weight};
 use message::{Incoming, Outgoing};
 
 pub use authorization::{Authorizing, ConnectionAuthorizer, InitRefusal};
@@ -104,7 +104,7 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
     let maximum = Some(server.engine.limits().body_bytes);
     let limits = WebSocketConfig::default().max_message_size(maximum).max_frame_size(maximum);
     let limits = limits.read_buffer_size(BUFFER_BYTES).write_buffer_size(BUFFER_BYTES);
-    let (peer, upgrade) = (peer(&request), hyper::upgrade::on(&mut request));
+    let (peer, upgrade) = (Peer::of(request.extensions()), hyper::upgrade::on(&mut request));
     let catalogs = request.extensions_mut().remove().unwrap_or_else(|| server.engine.catalogs().clone());
     let client = Client { catalogs, authorizer: request.extensions_mut().remove(), peer };
     tokio::spawn(async move {

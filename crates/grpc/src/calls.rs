@@ -72,7 +72,7 @@ pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> R
         }
     };
     let catalogs = request.extensions().get().unwrap_or(&grpc.catalogs).clone();
-    let peer = request.extensions().get().copied().unwrap_or_default();
+    let peer = Peer::of(request.extensions());
     let choice = Choice::new(grpc.catalog.as_deref(), request.headers(), request.uri());
     let is_experimental = request.headers().get(EXPERIMENTAL).is_some_and(|value| value == "true");
     let context = Arc::new(Context { grpc, catalogs, choice, call, peer, is_experimental });

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use http::Extensions;
+
 /// A client, as far as its address tells clients apart: an IPv4 address, or the first 64 bits of an IPv6 address, because
 /// a network of that size is given to one customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,6 +17,11 @@ impl Peer {
             IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
             address @ IpAddr::V4(_) => address,
         })
+    }
+
+    /// Returns who sent a request with these extensions, as far as the listener says it.
+    pub fn of(extensions: &Extensions) -> Self {
+        extensions.get().copied().unwrap_or_default()
     }
 }
 

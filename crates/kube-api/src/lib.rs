@@ -267,7 +267,7 @@ impl KubeApi {
     /// Asks whether the caller may do what it asks for, and what it may see.
     async fn authorize(&self, head: &Arc<Parts>, route: &Route, options: &Options) -> Result<Caller, Status> {
         let own = self.0.catalogs.clone();
-        let peer = Requester::Peer(head.extensions.get().copied().unwrap_or_default());
+        let peer = Requester::Peer(Peer::of(&head.extensions));
         let Some(authorize) = self.0.authorize.as_ref().filter(|_| !route.is_public()) else {
             return Ok(Caller { reader: own, requester: peer, question: None });
         };
