@@ -1,6 +1,7 @@
 //! Composes the parts of the program: one function for each command, each in its own file.
 
 mod access;
+mod background;
 mod certificate;
 mod configuration;
 mod controller;

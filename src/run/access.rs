@@ -16,6 +16,7 @@ use graphql_http::{ConnectionAuthorizer, InitRefusal, is_upgrade};
 use http_facts::peer::Peer;
 use serving::{Catalogs, ICONS};
 
+use super::background::BackgroundTasks;
 use crate::args::AccessArgs;
 use crate::listen::{ErrorFormat, Refusal, Tls};
 
@@ -79,9 +80,14 @@ async fn authorize(State(access): State<Access>, mut request: Request, next: Nex
 impl Access {
     /// Asks this API server who callers are and which of these catalogs they may see, and begins to follow its authorities of
     /// client certificates.
-    pub(super) fn start(api_server: &ApiServer, args: &AccessArgs, catalogs: &Catalogs) -> Self {
+    pub(super) fn start(
+        api_server: &ApiServer,
+        args: &AccessArgs,
+        catalogs: &Catalogs,
+        tasks: &mut BackgroundTasks,
+    ) -> Self {
         let (authenticator, following) = Authenticator::new(api_server.client.clone());
-        tokio::spawn(following);
+        tasks.spawn("follow the authorities of clients", following);
         let callers = Callers::new(api_server.client.clone(), args.token_audience.clone(), catalogs.clone());
         Self { authenticator, callers }
     }

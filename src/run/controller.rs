@@ -12,10 +12,11 @@ use controller::{Controller, ControllerOptions, LeaseDurations, Mode, connect, p
 use images::RegistrySettings;
 use loading::{Event, Loader, LoaderTask};
 use serving::{CatalogName, Catalogs};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::access::Access;
+use super::background::BackgroundTasks;
 use super::output;
 use super::registries::controller_settings;
 use super::server::{self, Server};
@@ -54,7 +55,8 @@ async fn control(
 ) -> anyhow::Result<()> {
     let api_server = connect(args.kubeconfig.as_deref()).await?;
     let is_delegated = args.server.access.is_delegated() || args.server.kube_api.is_delegated();
-    let access = is_delegated.then(|| Access::start(&api_server, &args.server.access, &catalogs));
+    let mut tasks = BackgroundTasks::default();
+    let access = is_delegated.then(|| Access::start(&api_server, &args.server.access, &catalogs, &mut tasks));
     let catalogs = (catalogs, task.statistics());
     let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, (access, folder)).await?;
     let (url, ready, pages) = (server.url(), server.ready(), server.pages());
@@ -62,28 +64,27 @@ async fn control(
     server.count_controller(controller.metrics());
     server.bind_metrics(&args.server, async || Ok(Authorizer::new(api_server.client.clone(), Vec::new()))).await?;
     let (events, received) = mpsc::unbounded_channel();
-    let loading = tokio::spawn(task.run(move |event| {
+    let load = task.run(move |event| {
         // Nobody shows progress, and nobody receives events any more when the process ends.
         if !matches!(event, Event::Progress { .. }) {
             let _ = events.send(event);
         }
-    }));
+    });
+    tasks.spawn("load catalogs", load);
     let (sender, settings) = watch::channel(settings);
-    let polling = tokio::spawn(poll_settings(args.pull, sender, server.reloads()));
+    tasks.spawn("reload the settings for registries", poll_settings(args.pull, sender, server.reloads()));
     let (stop, stopped) = watch::channel(false);
-    let controlling = tokio::spawn(controller.run(
-        received,
-        settings,
-        move |is_ready, late| report(&ready, is_ready, &late),
-        stopped,
-    ));
+    let (released, release) = oneshot::channel::<()>();
+    let control = controller.run(received, settings, move |is_ready, late| report(&ready, is_ready, &late), stopped);
+    tasks.spawn("reconcile", async move {
+        control.await;
+        drop(released);
+    });
     output::ignore_closed_pipe(output::listening(&mut io::stdout().lock(), &url, pages))?;
-    let ended = server.run(|| _ = stop.send_replace(true)).await;
-    if timeout(RELEASE, controlling).await.is_err() {
+    let ended = server.run(&mut tasks, || _ = stop.send_replace(true)).await;
+    if timeout(RELEASE, release).await.is_err() {
         tracing::warn!("the Lease was not released in time");
     }
-    loading.abort();
-    polling.abort();
     ended
 }
 

@@ -18,10 +18,11 @@ use serde_json::{Value, json};
 use serving::{Catalogs, Visibility};
 use store::{StoreError, UnnamedFile};
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::sleep;
 
 use super::access::{Access, credentials};
+use super::background::BackgroundTasks;
 use super::version::build_info;
 use crate::args::KubeApiArgs;
 use crate::exchange::{Exchanges, Handler};
@@ -57,7 +58,7 @@ pub(super) struct Shared {
 /// An API that is being served.
 pub(super) struct RunningKubeApi {
     serving: JoinHandle<()>,
-    following: JoinHandle<()>,
+    following: AbortHandle,
     /// Ends the listener when it is dropped.
     end: oneshot::Sender<()>,
 }
@@ -119,7 +120,7 @@ impl KubeApiListener {
     }
 
     /// Serves until it is ended.
-    pub(super) fn run(self) -> RunningKubeApi {
+    pub(super) fn run(self, tasks: &mut BackgroundTasks) -> RunningKubeApi {
         let (end, ended) = oneshot::channel();
         let Self { listener, routes, task, options, authenticator } = self;
         let ready = options.ready.clone();
@@ -135,7 +136,7 @@ impl KubeApiListener {
             listener.serve(routes, options, async { _ = ended.await }).await;
         });
         // Until the catalogs are loaded, no list is better than an empty one: clients would forget what they know.
-        let following = tokio::spawn(async move {
+        let following = tasks.spawn("publish objects", async move {
             ready.wait().await;
             task.run().await;
         });

@@ -14,6 +14,7 @@ use serving::{CatalogName, Catalogs};
 use tokio::sync::mpsc;
 
 use super::access::Access;
+use super::background::BackgroundTasks;
 use super::configuration::{Configuration, ReloadTrigger};
 use super::output;
 use super::server::{self, Server};
@@ -45,7 +46,8 @@ async fn serve_catalogs(
     (terminal, folder): (Terminal, &Path),
 ) -> anyhow::Result<()> {
     let args = configuration.args();
-    let access = access(&args.server, &catalogs).await?;
+    let mut tasks = BackgroundTasks::default();
+    let access = access(&args.server, &catalogs, &mut tasks).await?;
     let catalogs = (catalogs, task.statistics());
     let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, (access, folder)).await?;
     server.add_edits(&args.server, &args.editable)?;
@@ -55,12 +57,12 @@ async fn serve_catalogs(
     let waits_for_changes = args.watch || !args.editable.is_empty();
     let (events, mut received) = mpsc::unbounded_channel();
     // Nobody receives events any more when the process ends.
-    let loading = tokio::spawn(task.run(move |event| drop(events.send(event))));
+    tasks.spawn("load catalogs", task.run(move |event| drop(events.send(event))));
 
     // By name, until every catalog was attempted or had its time.
     let mut reports = Some(BTreeMap::new());
-    let mut serving = std::pin::pin!(server.run(|| ()));
-    let ended = loop {
+    let mut serving = std::pin::pin!(server.run(&mut tasks, || ()));
+    loop {
         tokio::select! {
             Some(event) = received.recv() => match event {
                 Event::Progress { name, step, done, total } => terminal.progress(name.as_str(), step, done, total),
@@ -88,11 +90,9 @@ async fn serve_catalogs(
                     tracing::error!(error = format!("{error:#}"), "cannot reload the configuration, keeping the last one");
                 }
             },
-            ended = &mut serving => break ended,
+            ended = &mut serving => return ended,
         }
-    };
-    loading.abort();
-    ended
+    }
 }
 
 /// Asks the API server that KUBECONFIG names, or that of the pod, who may read metrics.
@@ -102,13 +102,13 @@ async fn authorizer() -> anyhow::Result<Authorizer> {
 }
 
 /// Asks the same who may see which catalogs, unless everybody sees each.
-async fn access(args: &ServerArgs, catalogs: &Catalogs) -> anyhow::Result<Option<Access>> {
+async fn access(args: &ServerArgs, catalogs: &Catalogs, tasks: &mut BackgroundTasks) -> anyhow::Result<Option<Access>> {
     let hint = match (args.access.is_delegated(), args.kube_api.is_delegated()) {
         (false, false) => return Ok(None),
         (true, _) => "cannot ask who may see which catalogs: let everybody see each with --auth=none",
         (false, true) => "cannot ask who may read the Kubernetes API: let everybody with --kube-api-auth=none",
     };
-    Ok(Some(Access::start(&connect(None).await.context(hint)?, &args.access, catalogs)))
+    Ok(Some(Access::start(&connect(None).await.context(hint)?, &args.access, catalogs, tasks)))
 }
 
 /// Prints the catalogs that are served, and where.

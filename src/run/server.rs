@@ -33,6 +33,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::access::{self, Access};
+use super::background::BackgroundTasks;
 use super::edits;
 use super::grpc::{GrpcListeners, RunningGrpc};
 use super::kube_api::{self, KubeApiListener, RunningKubeApi};
@@ -274,28 +275,27 @@ impl Server {
     }
 
     /// Serves until a signal ends it, and `ending` has been called then.
-    pub(super) async fn run(self, ending: impl FnOnce()) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// One of the tasks panicked. Requests are answered to their end, as after a signal.
+    pub(super) async fn run(self, tasks: &mut BackgroundTasks, ending: impl FnOnce()) -> anyhow::Result<()> {
         tracing::info!(version = VERSION, url = self.url(), "listening");
         let Self { listener, probes, options, routes, engine, alpha, metrics, traces, kube_api, grpc, access, .. } =
             self;
-        let (signal, streams) = (end()?, Arc::clone(&engine));
-        let end = async move {
-            signal.await;
-            ending();
-            // They would go on for as long as they are listened to.
-            streams.end_streams();
-        };
+        let signal = end()?;
         if let Some(tls) = options.tls.clone() {
-            tokio::spawn(tls.clone().reload_changes(RELOAD_INTERVAL));
+            tasks.spawn("reload the certificate", tls.clone().reload_changes(RELOAD_INTERVAL));
             if let Some(access) = access {
-                tokio::spawn(access.accept_clients(tls));
+                tasks.spawn("reload the authorities of clients", access.accept_clients(tls));
             }
         }
         let evicting = Arc::clone(&engine);
-        tokio::spawn(async move { evicting.evict_stale_responses().await });
-        alpha.map(|alpha| tokio::spawn(alpha.evict_stale_schemas()));
+        tasks.spawn("evict responses", async move { evicting.evict_stale_responses().await });
+        if let Some(alpha) = alpha {
+            tasks.spawn("evict schemas", alpha.evict_stale_schemas());
+        }
         // Probes are answered until the last request is.
-        let (ended, end_of_probes) = oneshot::channel::<()>();
+        let (probed, end_of_probes) = oneshot::channel::<()>();
         let probing = probes.map(|listener| tokio::spawn(serve_probes(listener, options.ready.clone(), end_of_probes)));
         let metrics = metrics.map(|(listener, routes)| {
             let (ready, tls) = (options.ready.clone(), options.tls.clone());
@@ -303,8 +303,18 @@ impl Server {
             // They can be read until the last request has ended.
             tokio::spawn(listener.serve(routes, options, std::future::pending()))
         });
-        let kube_api = kube_api.map(KubeApiListener::run);
+        let kube_api = kube_api.map(|listener| listener.run(tasks));
         let grpc = grpc.run();
+        let mut ended = Ok(());
+        let end = async {
+            tokio::select! {
+                () = signal => {}
+                panicked = tasks.panicked() => ended = Err(panicked),
+            }
+            ending();
+            // They would go on for as long as they are listened to.
+            engine.end_streams();
+        };
         listener.serve(routes, options, end).await;
         RunningGrpc::end(grpc).await;
         if let Some(kube_api) = kube_api {
@@ -316,11 +326,11 @@ impl Server {
         if let Some(traces) = traces {
             traces.end().await;
         }
-        drop(ended);
+        drop(probed);
         if let Some(probing) = probing {
             probing.await?;
         }
-        Ok(())
+        ended
     }
 }
 
