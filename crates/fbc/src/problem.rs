@@ -206,6 +206,8 @@ codes! {
     // What upstream allows.
     /// An install mode of an `olm.csv.metadata` that is none of the four.
     InstallModeUnknown = "INSTALL_MODE_UNKNOWN", Warning;
+    /// A bundle with more than one `olm.csv.metadata`, which `opm serve` refuses.
+    BundleMetadataDuplicate = "BUNDLE_METADATA_DUPLICATE", Warning;
     /// An unknown schema whose name begins with the reserved `olm.`.
     SchemaReserved = "SCHEMA_RESERVED", Warning;
     /// A template of `opm`, not a catalog's blob.

@@ -129,7 +129,8 @@ pub(super) fn platform(value: &Value) -> Result<Option<Platform<'_>>, PlatformVe
     Ok((!platform.is_any()).then_some(platform))
 }
 
-fn texts(value: &Value) -> Vec<&str> {
+/// Returns the texts of a list; none where there is no list.
+pub(super) fn texts(value: &Value) -> Vec<&str> {
     items(value).filter_map(Value::as_str).collect()
 }
 
@@ -142,7 +143,8 @@ fn value<T: Copy>(words: &[(T, &str)], text: &str) -> Option<T> {
     words.iter().find(|(_, word)| *word == text).map(|(value, _)| *value)
 }
 
-fn items(value: &Value) -> impl Iterator<Item = &Value> {
+/// Returns the items of a list; none where there is no list.
+pub(super) fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().map_or(&[][..], Vec::as_slice).iter()
 }
 

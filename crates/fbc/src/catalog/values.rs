@@ -21,6 +21,7 @@ pub(super) fn check(catalog: &Catalog, findings: &Findings, problems: &mut Probl
     for package in catalog.packages() {
         check_icon(package, problems);
     }
+    catalog.bundles().for_each(|bundle| check_metadata(bundle, problems));
     if !findings.type_mismatches.is_empty() {
         catalog.bundles().for_each(|bundle| check_properties(bundle, &findings.type_mismatches, problems));
     }
@@ -114,6 +115,21 @@ fn mismatch_of(property: Property<'_>) -> String {
     let (mismatch, _) = go_types::check_property(property.type_name(), RawValue(value.raw()));
     // Of several values with alike keys the last is kept, which may be the one that can be decoded.
     mismatch.unwrap_or_else(|| "a value has the wrong type".to_owned())
+}
+
+/// Reports a bundle of which upstream's gRPC server cannot tell what to show.
+fn check_metadata(bundle: Bundle<'_>, problems: &mut ProblemCollector) {
+    let count = bundle.properties().filter(|property| property.type_name() == "olm.csv.metadata").count();
+    if count > 1 {
+        problems.add(ProblemCode::BundleMetadataDuplicate, || {
+            let name = go_quote(bundle.name());
+            let message = format!(
+                "bundle {name} has {count} properties of type \"olm.csv.metadata\", and OLM v0 expects one: its package is \
+                 not served over gRPC"
+            );
+            problem_in(bundle, ProblemCode::BundleMetadataDuplicate, message)
+        });
+    }
 }
 
 /// Reports the first unknown install mode of each `olm.csv.metadata`.

@@ -423,6 +423,17 @@ fn an_unknown_install_mode_is_left_out_and_told() {
 }
 
 #[test]
+fn a_bundle_with_more_than_one_metadata_is_told() {
+    let metadata = |text: &str| property(&json!({ "displayName": text }));
+    let catalog = catalog(&[metadata("first"), metadata("second")]);
+    assert_eq!(catalog.bundle_at(0).metadata().unwrap().display_name().map(text), Some(json!("first")));
+    let problems: Vec<_> = catalog.problems().iter().map(|it| (it.code, it.package.as_deref(), &*it.message)).collect();
+    let message = "bundle \"a.v1.0.0\" has 2 properties of type \"olm.csv.metadata\", and OLM v0 expects one: its package is \
+                   not served over gRPC";
+    assert_eq!(problems, [(ProblemCode::BundleMetadataDuplicate, Some("a"), message)]);
+}
+
+#[test]
 fn examples_are_one_json_value_or_nothing() {
     let examples = |text: &str| {
         let catalog = catalog(&[property(&json!({"annotations": {"alm-examples": text}}))]);

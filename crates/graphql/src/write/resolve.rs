@@ -34,9 +34,7 @@ impl<'a> ResponseWriter<'a> {
     /// `Query.resolve`.
     pub(super) fn resolution(&mut self, snapshot: &'a Snapshot, field: &'a PlannedField<'a>) -> WriteResult {
         let request = arguments(field).get("request");
-        let names = texts(&request["catalogs"]);
-        let is_selected = |served: &&Served| names.is_empty() || names.contains(&served.name.as_str());
-        let served: Vec<_> = snapshot.by_name().map(|served| &**served).filter(is_selected).collect();
+        let served = selected(snapshot, &filter::texts(&request["catalogs"]));
         match resolve_request(request, &served, self.work)? {
             Ok(resolution) => self.object(ResolutionObject { served: &served, resolution: &resolution }, field),
             Err(failure) => {
@@ -45,6 +43,12 @@ impl<'a> ResponseWriter<'a> {
             }
         }
     }
+}
+
+/// Returns the catalogs that a request names; all if it names none.
+pub(super) fn selected<'a>(snapshot: &'a Snapshot, names: &[&str]) -> Vec<&'a Served> {
+    let is_selected = |served: &&Served| names.is_empty() || names.contains(&served.name.as_str());
+    snapshot.by_name().map(|served| &**served).filter(is_selected).collect()
 }
 
 /// Resolves a `ResolutionRequest` over some catalogs.
@@ -76,7 +80,7 @@ fn resolve_request<'a>(
     let request = ResolutionRequest {
         package: text("packageName").unwrap_or_default(),
         version: text("version").unwrap_or_default(),
-        channels: &texts(&request["channels"]),
+        channels: &filter::texts(&request["channels"]),
         selector: selector.as_ref(),
         installed: installed.map(|_| InstalledBundle {
             name: part("name").unwrap_or_default(),
@@ -91,10 +95,6 @@ fn resolve_request<'a>(
         ..ResolutionRequest::default()
     };
     resolve(&request, &offers, work)
-}
-
-fn texts(list: &Value) -> Vec<&str> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 fn considered<'r, 'a>(

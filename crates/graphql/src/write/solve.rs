@@ -9,11 +9,13 @@ use solve::{
     SolutionStep, SolveOutcome, SolvePolicy, SolveRefusal, SolveRequest, SourceCatalog, StepReason, Subscription,
 };
 
+use super::resolve::selected;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{
     PassedOverBundleField, SolutionField, SolveConflictField, SolveConstraintField, SolveReasonField,
     SolveRefusalField, SolveRelaxationField, SolveStepField,
 };
+use crate::filter::{items, texts};
 
 /// Maximum work of one `solve`, in nanoseconds: the weight of the field.
 const BUDGET: u64 = 50_000 * UNIT;
@@ -47,11 +49,10 @@ impl<'a> ResponseWriter<'a> {
     pub(super) fn solve(&mut self, snapshot: &'a Snapshot, field: &'a PlannedField<'a>) -> WriteResult {
         let request = arguments(field).get("request");
         let names = texts(&request["catalogs"]);
-        let is_selected = |served: &&Served| names.is_empty() || names.contains(&served.name.as_str());
-        let served: Vec<_> = snapshot.by_name().map(|served| &**served).filter(is_selected).collect();
+        let served = selected(snapshot, &names);
         // Only catalogs of the request count, so that the answer depends on no other.
         let is_known = |name: &&str| served.iter().any(|served| served.name.as_str() == *name);
-        let wanted = names.iter().copied().chain(list(&request["wanted"]).filter_map(|one| one["catalog"].as_str()));
+        let wanted = names.iter().copied().chain(items(&request["wanted"]).filter_map(|one| one["catalog"].as_str()));
         let mut refused = wanted.into_iter().find(|name| !is_known(name)).map(|name| {
             ("UNKNOWN_CATALOG", format!("cannot solve the request: it has no catalog `{name}`; see `catalogs`"))
         });
@@ -95,11 +96,11 @@ fn read_request(request: &Value) -> Result<SolveRequest, String> {
         Some("OLM_V1") => SolvePolicy::OlmV1,
         _ => SolvePolicy::OlmV0,
     };
-    let wanted = list(&request["wanted"]).map(|wanted| read_wanted(wanted, policy));
+    let wanted = items(&request["wanted"]).map(|wanted| read_wanted(wanted, policy));
     Ok(SolveRequest {
         namespaces: vec![NAMESPACE.to_owned()],
         subscriptions: wanted.collect::<Result<_, _>>()?,
-        installed: list(&request["installed"]).map(read_installed).collect::<Result<_, _>>()?,
+        installed: items(&request["installed"]).map(read_installed).collect::<Result<_, _>>()?,
         policy,
         upgrade_strategy: None,
     })
@@ -138,7 +139,7 @@ fn read_installed(installed: &Value) -> Result<InstalledOperator, String> {
         let value = serde_json::value::to_raw_value(value).map_err(|error| error.to_string())?;
         Ok::<_, String>(OperatorProperty { type_name: type_name.to_owned(), value })
     };
-    let stated = list(&installed["properties"]);
+    let stated = items(&installed["properties"]);
     let stated = stated.map(|one| property(one["type"].as_str().unwrap_or_default(), &one["value"]));
     let mut properties = stated.collect::<Result<Vec<_>, _>>()?;
     if let Some(package) = installed["packageName"].as_str() {
@@ -151,14 +152,6 @@ fn read_installed(installed: &Value) -> Result<InstalledOperator, String> {
         properties: Some(properties),
         ..InstalledOperator::default()
     })
-}
-
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
-}
-
-fn texts(value: &Value) -> Vec<&str> {
-    list(value).filter_map(Value::as_str).collect()
 }
 
 impl<'r, 'a, T> Answered<'r, 'a, T> {
