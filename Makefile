@@ -33,6 +33,8 @@ playground: playground/dist/site/index.html.gz ## Build the page at /playground/
 licenses: release/dist/third-party.txt.gz ## Collect what `catalogql licenses` prints (the next build of catalogql has it)
 	@:
 
+# Tests wait for processes and clocks longer than they compute.
+test: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 test: tests/js/node_modules tests/js/tools/node_modules pages licenses ## Run every test
 	tests/setup.sh
 	@mkdir -p $(dir $(SKIPPED)) && : > $(SKIPPED)

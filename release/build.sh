@@ -69,6 +69,8 @@ c="-ffile-prefix-map=$PWD=catalogql -ffile-prefix-map=$built=target"
 # No panic comes through C.
 c="$c -fno-asynchronous-unwind-tables -fno-unwind-tables"
 [ -z "$library" ] || rust="$rust --remap-path-prefix=$("$RUSTC" --print sysroot)/lib/rustlib/src=rust"
+# On a machine that has built nothing yet there would be no folder.
+cargo fetch --locked --target "$target" >&2
 for folder in "$registry"/*; do
   rust="$rust --remap-path-prefix=$folder=crates"
   c="$c -ffile-prefix-map=$folder=crates"
