@@ -14,7 +14,7 @@ pub(crate) struct Case {
     pub(crate) outcome: &'static str,
 }
 
-pub(crate) const CASES: [Case; 37] = [
+pub(crate) const CASES: [Case; 40] = [
     case("empty documents", || one(&many("---\n")), "786432 DOCUMENT_EMPTY"),
     case("blobs without fields", || one(&many("{}")), "have more than"),
     case("lines without fields", || one(&many("{}\n")), "have more than"),
@@ -73,6 +73,13 @@ pub(crate) const CASES: [Case; 37] = [
     case("aliases of long scalars", || one(&long_aliases()), "bytes of blobs: write out"),
     case("two files of long scalars", || two(&format!("a: \"{}\"", many("\\x00"))), "SCHEMA_MISSING"),
     case("a name as long as a blob", long_name, "CHANNEL_ENTRY_DUPLICATE"),
+    case(
+        "a name of many words",
+        || one(&format!("{{\"schema\":\"olm.package\",\"name\":\"{}\"}}", many("a-"))),
+        "PACKAGE_NAME_INVALID",
+    ),
+    case("a life cycle of many versions", life_cycle, "BUNDLE_NOT_IN_CHANNEL"),
+    case("YAML that grows with each repair", repaired, "invalid indentation in quoted scalar"),
     case("patterns of many parts", || ignoring(&("a/".repeat(32_000) + "b\n").repeat(16)), "DEFAULT_CHANNEL"),
     case("patterns of many letters", || ignoring(&("*".repeat(65_000) + "x\n").repeat(16)), "DEFAULT_CHANNEL"),
     case(
@@ -156,6 +163,32 @@ fn properties(property: &str) -> String {
     let bundle =
         format!("{{\"schema\":\"olm.bundle\",\"name\":\"#\",\"package\":\"p\",\"properties\":[{}]}}\n", list.join(","));
     format!("{{\"schema\":\"olm.package\",\"name\":\"p\"}}\n{}", numbered(&bundle))
+}
+
+/// Bundles of one minor version that say each something else of platforms, and a life cycle that lists many for them.
+fn life_cycle() -> Vec<(String, String)> {
+    let versions = many("\"4.1\",");
+    let bundles = (0..100).map(|at| {
+        format!(
+            "{{\"schema\":\"olm.bundle\",\"name\":\"b{at}\",\"package\":\"p\",\"properties\":[\
+             {{\"type\":\"olm.package\",\"value\":{{\"packageName\":\"p\",\"version\":\"1.0.{at}\"}}}},\
+             {{\"type\":\"olm.csv.metadata\",\"value\":{{\"minKubeVersion\":\"1.{at}.0\"}}}}]}}\n"
+        )
+    });
+    one(&format!(
+        "{{\"schema\":\"olm.package\",\"name\":\"p\"}}\n{}\
+         {{\"schema\":\"io.openshift.operators.lifecycles.v1alpha1\",\"package\":\"p\",\"versions\":[{{\"name\":\"1.0\",\
+         \"platformCompatibility\":[{{\"name\":\"openshift\",\"versions\":[{}]}}]}}]}}\n",
+        bundles.collect::<String>(),
+        versions.trim_end_matches(',')
+    ))
+}
+
+/// Quoted scalars that are indented too little, the lines of each three times as many as those of the one before, behind a
+/// line that makes each repair large.
+fn repaired() -> Vec<(String, String)> {
+    let scalars = (0..9).map(|at| format!("  b{at}: \"x{}\"\n", "\ny".repeat(2 * 3_usize.pow(at))));
+    one(&format!("{}\na:\n{}", " ".repeat(SIZE / 6), scalars.collect::<String>()))
 }
 
 /// A package whose name is a third of the file, in which everything is wrong.

@@ -248,6 +248,11 @@ impl Catalog {
         &self.index.schemas
     }
 
+    /// Returns the path of each file with blobs, and the index of its first blob in the order of the catalog.
+    pub fn files(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.files.iter().map(|file| (&*file.path, file.first as usize))
+    }
+
     /// Returns the listed validation problems of the content, in catalog order. [`Catalog::all_problems`] also has the
     /// number of those that are only counted.
     pub fn problems(&self) -> &[Problem] {

@@ -91,13 +91,18 @@ impl<'a> Bundle<'a> {
     }
 
     /// Returns the life cycle of its minor version.
-    pub(super) fn lifecycle_of<'l>(self, lifecycles: &'l [VersionLifecycle<'a>]) -> Option<&'l VersionLifecycle<'a>> {
+    fn lifecycle_of<'l>(self, lifecycles: &'l [VersionLifecycle<'a>]) -> Option<&'l VersionLifecycle<'a>> {
         if lifecycles.is_empty() {
             return None;
         }
-        let version = Version::parse(self.version()?).ok()?;
-        let name = format!("{}.{}", version.major(), version.minor());
+        let name = self.minor_version()?;
         lifecycles.iter().find(|lifecycle| lifecycle.version.decode() == name)
+    }
+
+    /// Returns its minor version as life cycles name it, such as `1.2`.
+    pub(super) fn minor_version(self) -> Option<String> {
+        let version = Version::parse(self.version()?).ok()?;
+        Some(format!("{}.{}", version.major(), version.minor()))
     }
 }
 

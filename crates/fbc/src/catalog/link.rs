@@ -408,10 +408,12 @@ impl<'l> Linker<'l> {
             }
             "olm.channel" => {
                 let range = package_record.channels.start as usize..package_record.channels.end as usize;
-                let Some(channel) = index.channels[range].iter_mut().find(|channel| channel.name == entry.name) else {
+                let channels = &mut index.channels[range];
+                let name = self.names.get(entry.name);
+                let Ok(at) = channels.binary_search_by(|channel| self.names.get(channel.name).cmp(name)) else {
                     return;
                 };
-                (&mut channel.deprecation, entry.name)
+                (&mut channels[at].deprecation, entry.name)
             }
             "olm.bundle" => {
                 let Some(&bundle) = self.bundles.get(&(package, entry.name)) else {

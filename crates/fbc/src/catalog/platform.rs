@@ -3,11 +3,15 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use super::{Bundle, CsvMetadata, PropertyKind, VersionLifecycle, id};
 use crate::work::{Step, Work, WorkStopped};
+
+/// Maximum number of versions of `OpenShift` that a life cycle lists; further ones are ignored.
+const MAX_OPENSHIFT_VERSIONS: usize = 1_000;
 
 /// A cluster that bundles are to run on; a part that is `None` is no condition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,8 +63,11 @@ pub(super) struct PlatformStatement {
     max_openshift: Option<PlatformVersion>,
     architectures: Box<[Box<str>]>,
     /// Versions of `OpenShift` that the life cycle of its package lists; empty when that lists none.
-    openshift: Box<[PlatformVersion]>,
+    openshift: Arc<[PlatformVersion]>,
 }
+
+/// Versions of `OpenShift` that the life cycles of a package list, by the minor versions of its bundles.
+pub(super) struct OpenshiftVersions(HashMap<String, Arc<[PlatformVersion]>>);
 
 /// Collects the statements of bundles, in their order.
 #[derive(Default)]
@@ -151,14 +158,11 @@ impl<'a> Bundle<'a> {
 }
 
 impl PlatformStatement {
-    fn new(bundle: Bundle<'_>, metadata: Option<&CsvMetadata<'_>>, lifecycles: &[VersionLifecycle<'_>]) -> Self {
+    fn new(bundle: Bundle<'_>, metadata: Option<&CsvMetadata<'_>>, openshift: &OpenshiftVersions) -> Self {
         let architectures = metadata.map_or_else(|| vec!["amd64".to_owned()], CsvMetadata::architectures);
         let parse = |text: &str| text.parse::<PlatformVersion>().ok();
-        let platforms = bundle.lifecycle_of(lifecycles).into_iter().flat_map(|lifecycle| &lifecycle.platforms);
-        let openshift = platforms.filter(|platform| platform.name.decode() == "openshift");
-        let openshift = openshift.flat_map(|platform| &platform.versions).filter_map(|text| parse(&text.decode()));
         Self {
-            openshift: openshift.map(PlatformVersion::of_openshift).collect(),
+            openshift: openshift.of(bundle),
             min_kubernetes: metadata.and_then(|metadata| parse(&metadata.min_kube_version()?.decode())),
             max_kubernetes: metadata.and_then(|metadata| parse(&metadata.max_kube_version()?)),
             max_openshift: bundle.max_openshift_version().and_then(parse),
@@ -179,17 +183,44 @@ impl PlatformStatement {
     }
 }
 
+impl OpenshiftVersions {
+    /// Reads the life cycles of a package. Of several for one version, the first counts.
+    pub(super) fn new(lifecycles: &[VersionLifecycle<'_>]) -> Self {
+        let mut versions = HashMap::new();
+        for lifecycle in lifecycles {
+            let name = lifecycle.version.decode().into_owned();
+            versions.entry(name).or_insert_with(|| listed_openshift_versions(lifecycle));
+        }
+        Self(versions)
+    }
+
+    /// Returns the versions for a bundle; none when its life cycle lists none.
+    fn of(&self, bundle: Bundle<'_>) -> Arc<[PlatformVersion]> {
+        if self.0.is_empty() {
+            return Arc::default();
+        }
+        bundle.minor_version().and_then(|version| self.0.get(&version)).cloned().unwrap_or_default()
+    }
+}
+
+fn listed_openshift_versions(lifecycle: &VersionLifecycle<'_>) -> Arc<[PlatformVersion]> {
+    let platforms = lifecycle.platforms.iter().filter(|platform| platform.name.decode() == "openshift");
+    let texts = platforms.flat_map(|platform| &platform.versions);
+    let versions = texts.filter_map(|text| text.decode().parse().ok()).map(PlatformVersion::of_openshift);
+    versions.take(MAX_OPENSHIFT_VERSIONS).collect()
+}
+
 impl PlatformsBuilder {
-    /// Adds what a catalog says of its next bundle, with the life cycles of its package.
+    /// Adds what a catalog says of its next bundle, with what the life cycles of its package list.
     pub(super) fn add(
         &mut self,
         bundle: Bundle<'_>,
         metadata: Option<&CsvMetadata<'_>>,
-        lifecycles: &[VersionLifecycle<'_>],
+        openshift: &OpenshiftVersions,
     ) {
         let next = id(self.statements.len());
         self.of_bundles
-            .push(*self.statements.entry(PlatformStatement::new(bundle, metadata, lifecycles)).or_insert(next));
+            .push(*self.statements.entry(PlatformStatement::new(bundle, metadata, openshift)).or_insert(next));
     }
 
     pub(super) fn finish(self) -> Platforms {

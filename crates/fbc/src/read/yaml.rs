@@ -41,7 +41,7 @@ pub(super) fn convert(
     writer: &mut CanonicalWriter,
 ) -> Result<YamlDocument, TextError> {
     let mut text = check::check(text, limits)?;
-    let mut tries = relax::RelaxAttempts::default();
+    let mut tries = relax::RelaxAttempts::new(&text);
     loop {
         writer.clear();
         let mut reader = YamlReader {

@@ -32,7 +32,8 @@ impl<'a> Decoder<'a> {
     pub(super) fn truncate_properties(&mut self, len: usize) {
         self.properties.truncate(len);
         for findings in [&mut self.type_mismatches, &mut self.unknown_modes] {
-            findings.retain(|&at| (at as usize) < len);
+            // They are in the order of the properties.
+            findings.truncate(findings.partition_point(|&at| (at as usize) < len));
         }
     }
 

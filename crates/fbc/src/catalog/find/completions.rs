@@ -1,6 +1,8 @@
 //! Completions of an unfinished text: names, display names, categories, providers, keywords and kinds of APIs.
 //!
-//! A sorted list of folded texts, each from every beginning of a word to its end: completions are found by binary search.
+//! A sorted list of parts of folded texts, one from each beginning of a word: completions are found by binary search.
+
+use std::ops::Range;
 
 use hashbrown::{HashMap, HashSet};
 
@@ -9,15 +11,27 @@ use super::search::fold_text;
 use crate::version::compare_api_versions;
 use crate::work::{Step, Work, WorkStopped, sort_steps};
 
-/// Maximum number of letters of a text that is completed; further letters are ignored.
+/// Maximum number of letters of a text that is completed, and of what follows the beginning of a word; further letters are
+/// ignored.
 pub const MAX_COMPLETED_LETTERS: usize = 100;
 
 /// Completions of a catalog.
 #[derive(Debug, Default)]
 pub(in crate::catalog) struct Completions {
     items: Vec<CompletionItem>,
-    /// Folded text from the beginning of a word, how it matches, and the item; sorted.
-    keys: Vec<(Box<str>, CompletionMatch, u32)>,
+    /// The folded texts, one behind the other.
+    texts: String,
+    /// Sorted by their parts of the texts.
+    keys: Vec<CompletionKey>,
+}
+
+/// What can be found by its beginning.
+#[derive(Debug)]
+struct CompletionKey {
+    /// Bytes of the texts from the beginning of a word on.
+    part: Range<u32>,
+    found: CompletionMatch,
+    item: u32,
 }
 
 /// A completion of a text.
@@ -83,24 +97,21 @@ impl Catalog {
         kinds: &[CompletionKind],
         work: &Work<'_>,
     ) -> Result<Vec<Completion<'_>>, WorkStopped> {
-        let text = text.char_indices().nth(MAX_COMPLETED_LETTERS).map_or(text, |(end, _)| &text[..end]);
-        let text = fold_text(text);
+        let text = fold_text(beginning(text));
+        let text = beginning(&text);
         if text.is_empty() {
             return Ok(Vec::new());
         }
         work.draw(Step::Word, 1)?;
-        let Completions { items, keys } = self.completions();
-        let start = keys.partition_point(|(key, ..)| **key < *text);
+        let Completions { items, texts, keys } = self.completions();
+        let start = keys.partition_point(|key| key.text(texts) < text);
         let keys = &keys[start..];
-        let keys = &keys[..keys.partition_point(|(key, ..)| key.starts_with(&text))];
+        let keys = &keys[..keys.partition_point(|key| key.text(texts).starts_with(text))];
         work.draw(Step::FacetValue, keys.len())?;
         work.draw(Step::SortStep, 2 * sort_steps(keys.len()))?;
         let is_wanted = |item: &CompletionItem| kinds.is_empty() || kinds.contains(&item.kind);
-        let mut found: Vec<_> = keys
-            .iter()
-            .filter(|(.., at)| is_wanted(&items[*at as usize]))
-            .map(|(_, found, at)| (*at, *found))
-            .collect();
+        let wanted = keys.iter().filter(|key| is_wanted(&items[key.item as usize]));
+        let mut found: Vec<_> = wanted.map(|key| (key.item, key.found)).collect();
         found.sort_unstable();
         found.dedup_by_key(|(at, _)| *at);
         let mut found: Vec<_> =
@@ -143,7 +154,8 @@ impl Completions {
             let item = CompletionItem { kind: CompletionKind::Api, text: kind.into(), package: None, api };
             completions.add(item, kind, None);
         }
-        completions.keys.sort_unstable();
+        let Self { texts, keys, .. } = &mut completions;
+        keys.sort_unstable_by(|one, other| one.text(texts).cmp(other.text(texts)));
         completions
     }
 
@@ -163,13 +175,28 @@ impl Completions {
         let names = [(Some(text), CompletionMatch::Beginning), (display_name, CompletionMatch::DisplayName)];
         for (name, whole) in names {
             let folded = name.map(fold_text).unwrap_or_default();
+            let first = self.texts.len();
+            self.texts.push_str(&folded);
             let begins = folded.match_indices(' ').map(|(space, _)| space + 1);
             for begin in std::iter::once(0).chain(begins).filter(|begin| *begin < folded.len()) {
+                let end = begin + beginning(&folded[begin..]).len();
+                let part = id(first + begin)..id(first + end);
                 let found = if begin == 0 { whole } else { CompletionMatch::Word };
-                self.keys.push((folded[begin..].into(), found, at));
+                self.keys.push(CompletionKey { part, found, item: at });
             }
         }
     }
+}
+
+impl CompletionKey {
+    fn text<'t>(&self, texts: &'t str) -> &'t str {
+        &texts[self.part.start as usize..self.part.end as usize]
+    }
+}
+
+/// Returns the first [`MAX_COMPLETED_LETTERS`] letters of a text.
+fn beginning(text: &str) -> &str {
+    text.char_indices().nth(MAX_COMPLETED_LETTERS).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Returns the newest version of each API that bundles provide, by its group and kind; the version of the key is empty.

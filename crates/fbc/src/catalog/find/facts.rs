@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::super::platform::{Platforms, PlatformsBuilder};
+use super::super::platform::{OpenshiftVersions, Platforms, PlatformsBuilder};
 use super::super::{Catalog, Manifests};
 use crate::work::Work;
 
@@ -34,10 +34,10 @@ impl BundleFacts {
         let (mut manifests, mut platforms) = (Manifests::default(), PlatformsBuilder::default());
         let mut times = Vec::with_capacity(catalog.bundles().len());
         for package in catalog.packages() {
-            let lifecycles = package.lifecycle(&Work::unlimited()).unwrap_or_default();
+            let openshift = OpenshiftVersions::new(&package.lifecycle(&Work::unlimited()).unwrap_or_default());
             for bundle in package.bundles() {
                 let metadata = bundle.metadata_by(&mut manifests);
-                platforms.add(bundle, metadata.as_ref(), &lifecycles);
+                platforms.add(bundle, metadata.as_ref(), &openshift);
                 let created_at = metadata.and_then(|metadata| metadata.created_at());
                 times.push(created_at.map_or(UNKNOWN, Timestamp::as_microsecond));
             }

@@ -7,29 +7,44 @@ use saphyr_parser::ScanError;
 /// Maximum number of attempts per document, which keeps reading linear in its size.
 const TRIES: usize = 100;
 
-/// Maximum growth by one repair, in added bytes per byte of the text.
+/// Maximum number of bytes of a document that are parsed again after repairs: a large one has fewer attempts.
+const REPARSED_BYTES: usize = 64 << 20;
+
+/// Maximum growth of a document by all its repairs, in added bytes per byte of it.
 const GROWTH: usize = 2;
 
-/// Number of attempts to parse a document.
-#[derive(Debug, Default)]
-pub(super) struct RelaxAttempts(usize);
+/// Growth that any document may have, in bytes: that of a small one may be large beside it.
+const SMALL_GROWTH: usize = 1 << 20;
+
+/// Attempts to parse a document.
+#[derive(Debug)]
+pub(super) struct RelaxAttempts {
+    tries: usize,
+    /// Bytes that may be parsed again.
+    bytes: usize,
+    /// Maximum size of the text after repairs.
+    maximum: usize,
+}
 
 impl RelaxAttempts {
+    /// Begins with a document as it is.
+    pub(super) fn new(text: &str) -> Self {
+        Self { tries: TRIES, bytes: REPARSED_BYTES, maximum: text.len() + (GROWTH * text.len()).max(SMALL_GROWTH) }
+    }
+
     /// Repairs the text for an error of the parser; `None` for other errors, or after too many attempts.
     pub(super) fn relax(&mut self, text: &str, refusal: &ScanError) -> Option<String> {
-        self.0 += 1;
-        if self.0 >= TRIES {
-            return None;
-        }
+        self.tries = self.tries.checked_sub(1).filter(|tries| *tries > 0)?;
+        self.bytes = self.bytes.checked_sub(text.len())?;
         let place = byte_of(text, refusal.marker().index());
         let relaxed = match refusal.info() {
             "invalid indentation" | "invalid indentation in flow construct" => {
                 let line = text[..place].rfind('\n').map_or(0, |at| at + 1);
-                indent(text, line, line)?
+                self.indent(text, line, line)?
             }
             "invalid indentation in quoted scalar" => {
                 let first = text[place..].find('\n')? + 1;
-                indent(text, place + first, quoted_end(text, place)?)?
+                self.indent(text, place + first, quoted_end(text, place)?)?
             }
             "':' must be followed by a valid YAML whitespace" => {
                 let from = text[..place].trim_end_matches([' ', '\t']).len();
@@ -40,20 +55,22 @@ impl RelaxAttempts {
         };
         (relaxed != text).then_some(relaxed)
     }
-}
 
-/// Indents the lines that begin in a part of the text deeper than all lines before it. `from` must be the start of a line.
-fn indent(text: &str, from: usize, to: usize) -> Option<String> {
-    let indentation = |line: &str| line.len() - line.trim_start_matches(' ').len();
-    let deepest = text[..from].split('\n').map(indentation).max();
-    let more = " ".repeat(deepest.unwrap_or(0) + 1);
-    let lines = text.get(from..to)?;
-    let count = 1 + lines.matches('\n').count();
-    if count * more.len() > GROWTH * text.len() {
-        return None;
+    /// Indents the lines that begin in a part of the text deeper than all lines before it, if there is room. `from` must be
+    /// the start of a line.
+    fn indent(&self, text: &str, from: usize, to: usize) -> Option<String> {
+        let indentation = |line: &str| line.len() - line.trim_start_matches(' ').len();
+        let deepest = text[..from].split('\n').map(indentation).max();
+        let more = deepest.unwrap_or(0) + 1;
+        let lines = text.get(from..to)?;
+        let count = 1 + lines.matches('\n').count();
+        if text.len() + count * more > self.maximum {
+            return None;
+        }
+        let more = " ".repeat(more);
+        let lines = format!("{more}{}", lines.replace('\n', &format!("\n{more}")));
+        Some(replace(text, from, to, &lines))
     }
-    let lines = format!("{more}{}", lines.replace('\n', &format!("\n{more}")));
-    Some(replace(text, from, to, &lines))
 }
 
 /// Returns the end of the quoted scalar that begins at an offset.

@@ -153,6 +153,13 @@ fn text_further_left_than_yaml_1_2_allows_is_read() {
         assert_eq!(line(text), expected, "{text:?}");
     }
     let many = |lines: usize| format!("a: [{}\n]\n", "\n'x',".repeat(lines));
+    // Each repair indents by more than the one before.
+    let growing = |count: usize| {
+        let scalars = (0..count).map(|at| format!("  b{at}: \"x{}\"\n", "\ny".repeat(3)));
+        format!("{}\na:\n{}", " ".repeat(100_000), scalars.collect::<String>())
+    };
+    assert_eq!(line(&growing(1)), r#"{"a":{"b0":"x y y y"}}"#);
+    assert!(fault(&growing(9)).ends_with("invalid indentation in quoted scalar"));
     assert_eq!(line(&many(50)).len(), 8 + 50 * 4 - 1);
     assert_eq!(fault(&many(200)), "100: yaml: invalid indentation");
 }
