@@ -49,11 +49,17 @@ impl ByteBudget {
         }
     }
 
-    /// Takes bytes from the budget; `None` if there is no room.
+    /// Takes bytes from the budget; `None` if there is no room. For more than its large part, that must be free.
     pub(super) fn try_acquire(&self, bytes: usize) -> Option<BytePermit> {
-        let take = |from: &Arc<Semaphore>| Arc::clone(from).try_acquire_many_owned(units(bytes)).ok();
-        let large = if self.is_small(bytes) { None } else { Some(take(&self.large)?) };
-        Some(BytePermit { bytes, _all: take(&self.all)?, _large: large })
+        let take = |from: &Arc<Semaphore>, units| Arc::clone(from).try_acquire_many_owned(units).ok();
+        let units = units(bytes);
+        let large = if self.is_small(bytes) { None } else { Some(take(&self.large, units.min(self.large_units))?) };
+        Some(BytePermit { bytes, _all: take(&self.all, units)?, _large: large })
+    }
+
+    /// Returns whether so many bytes have room while nothing else is taken.
+    pub(super) fn fits(&self, bytes: usize) -> bool {
+        units(bytes) as usize <= self.all_units
     }
 
     /// Waits until the budget has room for the bytes. For more than its large part it waits until that is free.
@@ -137,5 +143,17 @@ mod tests {
         let budget = ByteBudget::new(8 * BUDGET_UNIT, 6 * BUDGET_UNIT, BUDGET_UNIT);
         assert!(budget.try_acquire(9 * BUDGET_UNIT).is_none());
         assert!(budget.acquire(9 * BUDGET_UNIT).await.is_some());
+    }
+
+    #[test]
+    fn a_permit_for_more_than_the_large_part_is_the_only_large_one() {
+        let budget = ByteBudget::new(8 * BUDGET_UNIT, 6 * BUDGET_UNIT, BUDGET_UNIT);
+        let held = budget.try_acquire(7 * BUDGET_UNIT).expect("nothing is taken");
+        assert!(budget.try_acquire(2 * BUDGET_UNIT).is_none());
+        assert!(budget.try_acquire(BUDGET_UNIT).is_some());
+        drop(held);
+        let held = budget.try_acquire(2 * BUDGET_UNIT);
+        assert!(held.is_some() && budget.try_acquire(7 * BUDGET_UNIT).is_none());
+        assert_eq!([8, 9].map(|units| budget.fits(units * BUDGET_UNIT)), [true, false]);
     }
 }

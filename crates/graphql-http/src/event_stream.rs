@@ -9,7 +9,8 @@ use axum::body::{Body, Bytes};
 use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use futures_util::future;
+use futures_util::FutureExt as _;
+use futures_util::future::{self, BoxFuture};
 use futures_util::stream::{self, Stream, StreamExt};
 use graphql::errors::{Error, Outcome};
 use graphql::metrics::OperationKind;
@@ -35,13 +36,16 @@ enum Phase {
 /// The events of one subscription.
 struct EventStream {
     server: Arc<GraphqlService>,
-    subscription: Subscription,
+    waiting: Waiting,
     phase: Phase,
     counted: CountedStream,
     _permit: OwnedSemaphorePermit,
     /// For the document and the variables, which the subscription keeps.
     _room: BytePermit,
 }
+
+/// The subscription while its next event is waited for, and made: neither begins anew after a sign of life.
+type Waiting = BoxFuture<'static, (Option<SubscriptionEvent>, Subscription)>;
 
 /// The texts of an event, which are sent one after the other.
 type Texts = [Bytes; 3];
@@ -84,7 +88,8 @@ fn subscribe(server: &Arc<GraphqlService>, prepared: &PreparedRequest<'_>, room:
             let server = Arc::clone(server);
             let phase = Phase::Opening;
             let counted = server.metrics.open(StreamTransport::Sse);
-            let events = EventStream { server, subscription, phase, counted, _permit: permit, _room: room };
+            let waiting = wait(subscription);
+            let events = EventStream { server, waiting, phase, counted, _permit: permit, _room: room };
             stream_response(stream_body(stream::unfold(events, EventStream::next)))
         }
         Err(errors) => send_errors(&errors),
@@ -121,12 +126,13 @@ impl EventStream {
             Phase::Done => return None,
         }
         let ping = self.server.engine.limits().streams.ping;
-        let texts = match timeout(ping, self.subscription.next()).await {
-            Ok(Some(event)) => {
+        let texts = match timeout(ping, &mut self.waiting).await {
+            Ok((Some(event), subscription)) => {
+                self.waiting = wait(subscription);
                 self.counted.event();
                 next_event(self.server.hold(event).await?)
             }
-            Ok(None) => {
+            Ok((None, _)) => {
                 self.phase = Phase::Done;
                 single(COMPLETE)
             }
@@ -134,6 +140,10 @@ impl EventStream {
         };
         Some((texts, self))
     }
+}
+
+fn wait(mut subscription: Subscription) -> Waiting {
+    async move { (subscription.next().await, subscription) }.boxed()
 }
 
 impl GraphqlService {

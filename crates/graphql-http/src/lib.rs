@@ -83,7 +83,8 @@ pub const UNCOUNTED_BODY_BYTES: usize = 8 << 10;
 /// Budget in bytes for requests that wait for their turn, and for what they are parsed to.
 pub const WAITING_BYTES: usize = 64 << 20;
 
-/// Part in bytes of [`WAITING_BYTES`] that requests of more than [`SMALL_REQUEST_BYTES`] may take together.
+/// Part in bytes of [`WAITING_BYTES`] that requests of more than [`SMALL_REQUEST_BYTES`] may take together. One that may take
+/// more is the only one of these.
 pub const LARGE_REQUESTS_BYTES: usize = 24 << 20;
 
 /// Maximum size in bytes of a small request, with what it is parsed to: a document of 3,000 bytes, for instance. The
@@ -145,17 +146,31 @@ impl GraphqlService {
         }
     }
 
+    /// Takes room for a request that waits for its turn, by the memory that it may take.
+    ///
+    /// # Errors
+    /// There is none now, or there never is any for such a request.
+    fn room(&self, weight: usize) -> Result<BytePermit, Error> {
+        if !self.waiting.fits(weight) {
+            return Err(refusal::heavy(WAITING_BYTES));
+        }
+        self.waiting.try_acquire(weight).ok_or_else(refusal::waiting)
+    }
+
     /// Responds that there is no room for a request, and counts it.
-    fn no_room(&self, headers: &HeaderMap) -> Response {
-        let error = refusal::waiting();
+    fn no_room(&self, error: &Error, headers: &HeaderMap) -> Response {
         self.engine.metrics().refuse(OperationKind::Query, error.code);
-        refusal::overloaded(&error, request::media(headers))
+        let media = request::media(headers);
+        match error.code {
+            Code::RequestTooLarge => refusal::too_large(StatusCode::PAYLOAD_TOO_LARGE, error, media),
+            _ => refusal::overloaded(error, media),
+        }
     }
 
     /// Responds that a request is too large, and counts it.
     fn too_large(&self, status: StatusCode, message: String, headers: &HeaderMap) -> Response {
         self.engine.metrics().refuse(OperationKind::Query, Code::RequestTooLarge);
-        refusal::too_large(status, message, request::media(headers))
+        refusal::too_large(status, &Error::request(Code::RequestTooLarge, message), request::media(headers))
     }
 
     /// Responds that the client has a response, and counts it, if so.
@@ -224,8 +239,9 @@ async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: Http
     if let Some(response) = server.recall(headers, parameters, client).await {
         return response;
     }
-    let Some(room) = server.waiting.try_acquire(weight::of_url(parameters)) else {
-        return server.no_room(headers);
+    let room = match server.room(weight::of_url(parameters)) {
+        Ok(room) => room,
+        Err(error) => return server.no_room(&error, headers),
     };
     // Boxed, because the state of this large future would be moved with every request.
     Box::pin(respond(&server, client, headers, request::from_url(parameters), Some(parameters), room)).await
@@ -242,14 +258,15 @@ async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request:
     let maximum = server.engine.limits().body_bytes;
     let declared = request.body().size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
     let declared = declared.unwrap_or(maximum).min(maximum);
-    let reading = (declared > UNCOUNTED_BODY_BYTES).then(|| server.reading.try_acquire(declared));
+    let reading = (declared > UNCOUNTED_BODY_BYTES).then(|| server.reading.try_acquire(declared.min(READING_BYTES)));
     if let Some(None) = reading {
-        return server.no_room(&headers);
+        return server.no_room(&refusal::waiting(), &headers);
     }
     match Bytes::from_request(request, &()).await {
         Ok(body) => {
-            let Some(room) = server.waiting.try_acquire(weight::of_json(&body)) else {
-                return server.no_room(&headers);
+            let room = match server.room(weight::of_json(&body)) {
+                Ok(room) => room,
+                Err(error) => return server.no_room(&error, &headers),
             };
             drop(reading);
             respond(&server, client, &headers, request::from_body(&body), None, room).await

@@ -30,9 +30,15 @@ pub(super) fn streams() -> Error {
     Error::request(Code::MaxStreams, "the maximum number of streams is open: try again later")
 }
 
-/// The response to a request whose body or parameters are too long.
-pub(super) fn too_large(status: StatusCode, message: String, media: MediaType) -> Response {
-    respond(status, &Error::request(Code::RequestTooLarge, message), media)
+/// The error of a request that may take more than this many bytes once it is parsed.
+pub(super) fn heavy(maximum: usize) -> Error {
+    let message = format!("the request could take more than {maximum} bytes once it is parsed: send less at a time");
+    Error::request(Code::RequestTooLarge, message)
+}
+
+/// The response to a request whose body or parameters are too large.
+pub(super) fn too_large(status: StatusCode, error: &Error, media: MediaType) -> Response {
+    respond(status, error, media)
 }
 
 /// The response to a request that may be sent again a little later.

@@ -284,6 +284,26 @@ async fn requests_that_wait_hold_no_more_than_their_budget_and_keep_no_small_one
 }
 
 #[tokio::test]
+async fn a_request_that_could_take_more_than_the_budget_is_refused_for_good() {
+    let limits = Limits { body_bytes: 1 << 20, ..Limits::default() };
+    let server = Arc::new(GraphqlService::new(Arc::new(engine(limits)), &[]));
+    let post = async |items: &str, count: usize| {
+        let body = format!(r#"{{"query":"{{__typename}}","variables":{{"x":[{}0]}}}}"#, items.repeat(count));
+        let request = HttpRequest::post("/graphql").header("content-type", "application/json").body(body.into());
+        let response = respond_to_post(State(Arc::clone(&server)), request.unwrap()).await;
+        let (head, body) = response.into_parts();
+        let body = to_bytes(body, usize::MAX).await.unwrap();
+        (head.status.as_u16(), head.headers.contains_key("retry-after"), String::from_utf8(body.to_vec()).unwrap())
+    };
+    // More than large requests may take together, and as many as there may be at a time by default.
+    assert_eq!(post("{},", 33_300).await.0, 200);
+    let (status, has_retry, body) = post("{},", 100_000).await;
+    assert_eq!((status, has_retry), (413, false));
+    assert!(body.contains("the request could take more than 67108864 bytes once it is parsed"), "{body}");
+    assert!(body.contains("REQUEST_TOO_LARGE"), "{body}");
+}
+
+#[tokio::test]
 async fn bodies_that_are_sent_slowly_keep_no_query_of_normal_size_away() {
     let server = Arc::new(GraphqlService::new(Arc::new(engine(Limits::default())), &[]));
     let post = |body: Body| {

@@ -24,7 +24,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::SinkExt as _;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use graphql::Request;
-use graphql::errors::Error;
+use graphql::errors::{Code, Error};
 use graphql::metrics::OperationKind;
 use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
@@ -35,9 +35,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval_at, sleep, timeout};
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{self, Message};
 
 use super::budget::BytePermit;
 use super::metrics::StreamTransport;
@@ -54,6 +54,9 @@ const BUFFER_BYTES: usize = 16 << 10;
 
 /// Timeout of the closing handshake.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Maximum size in bytes of the reason of a close frame (RFC 6455, section 5.5).
+const MAX_REASON_BYTES: usize = 123;
 
 /// Code and reason with which the server closes a connection; `None` if the client is gone.
 type Close = Option<(u16, String)>;
@@ -181,7 +184,7 @@ async fn exchange_messages(
                     Some(Ok(Message::Binary(_))) => return close(4400, "Invalid message received"),
                     Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => None,
                     Some(Ok(Message::Close(_))) | None => return Err(None),
-                    Some(Err(_)) => return close(1009, "Message too big"),
+                    Some(Err(error)) => return refuse_to_read(&error),
                 }
             }
             (id, outgoing) = connection.next() => Some(outgoing.into_parts(&id)),
@@ -258,12 +261,12 @@ impl WebSocketConnection<'_> {
                 close(4409, &format!("Subscriber for {id} already exists"))
             }
             Some(Incoming::Subscribe { id, payload }) => {
-                let operation = match self.server.waiting.try_acquire(weight::of_json(payload.get().as_bytes())) {
-                    Some(room) => match message::request(payload) {
+                let operation = match self.server.room(weight::of_json(payload.get().as_bytes())) {
+                    Ok(room) => match message::request(payload) {
                         Some(request) => self.start(request.into_owned(), room),
                         None => return close(4400, "Invalid message received"),
                     },
-                    None => self.refuse(OperationKind::Query, refusal::waiting()),
+                    Err(error) => self.refuse(OperationKind::Query, error),
                 };
                 self.operations.insert(id, operation);
                 Ok(None)
@@ -301,9 +304,10 @@ impl WebSocketConnection<'_> {
             Ok(_) => {
                 let messages = async move {
                     let _permits = (permit, room);
-                    run_as_task(async move { respond_once(&server, &request, (&catalogs, peer)).await })
-                        .await
-                        .unwrap_or_default()
+                    let response = run_as_task(async move { respond_once(&server, &request, (&catalogs, peer)).await });
+                    response.await.unwrap_or_else(|| {
+                        vec![Outgoing::errors(&[Error::request(Code::Internal, "internal server error")])]
+                    })
                 };
                 return stream::once(messages).flat_map(stream::iter).boxed();
             }
@@ -348,7 +352,19 @@ impl WebSocketConnection<'_> {
 }
 
 fn close<T>(code: u16, reason: &str) -> Result<T, Close> {
-    Err(Some((code, reason.to_owned())))
+    let end = (0..=MAX_REASON_BYTES.min(reason.len())).rev().find(|end| reason.is_char_boundary(*end));
+    Err(Some((code, reason[..end.unwrap_or_default()].to_owned())))
+}
+
+/// Closes a connection whose client sends what cannot be read.
+fn refuse_to_read<T>(error: &tungstenite::Error) -> Result<T, Close> {
+    match error {
+        tungstenite::Error::Capacity(_) => close(1009, "Message too big"),
+        tungstenite::Error::Utf8(_) => close(1007, "Invalid UTF-8"),
+        tungstenite::Error::Protocol(_) => close(1002, "Protocol error"),
+        // The client is gone.
+        _ => Err(None),
+    }
 }
 
 fn failed(errors: &[Error]) -> Operation {

@@ -68,10 +68,10 @@ impl Executor {
     /// If [`MAX_WAITING`] requests wait already, [`MAX_WAITING_OF_PEER`] of them of this peer, or this one waited for
     /// [`MAX_WAIT`].
     pub(super) async fn acquire(&self, peer: Peer) -> Result<Permit, Overloaded> {
-        if let Some(permit) = self.try_acquire() {
+        let mut entry = self.enqueue(peer, MAX_WAITING, MAX_WAITING_OF_PEER).ok_or(Overloaded)?;
+        if let Ok(permit) = entry.permit.try_recv() {
             return Ok(permit);
         }
-        let mut entry = self.enqueue(peer, MAX_WAITING, MAX_WAITING_OF_PEER).ok_or(Overloaded)?;
         // The sender is in the queue for as long as the place.
         timeout(MAX_WAIT, &mut entry.permit).await.ok().and_then(Result::ok).ok_or(Overloaded)
     }
@@ -87,17 +87,20 @@ impl Executor {
     ///
     /// `None` only if the executor is gone.
     pub(super) async fn acquire_patiently(&self, peer: Peer) -> Option<Permit> {
-        if let Some(permit) = self.try_acquire() {
-            return Some(permit);
-        }
         let mut entry = self.enqueue(peer, usize::MAX, usize::MAX)?;
         (&mut entry.permit).await.ok()
     }
 
-    /// Takes a place in the queue; `None` if so many wait already, or so many of this peer.
+    /// Takes a place in the queue, which has its permit already if one is free; `None` if so many wait already, or so many of
+    /// this peer.
     fn enqueue(&self, peer: Peer, maximum: usize, maximum_of_peer: usize) -> Option<QueueEntry<'_>> {
         let mut queue = lock(&self.0);
         let (sender, permit) = oneshot::channel();
+        if let Some(free) = queue.free.checked_sub(1) {
+            queue.free = free;
+            let _ = sender.send(Permit(Arc::clone(&self.0)));
+            return Some(QueueEntry { executor: self, peer, permit });
+        }
         if queue.waiting() >= maximum {
             return None;
         }
@@ -202,6 +205,17 @@ mod tests {
         while lock(&executor.0).waiting() != count {
             yield_now().await;
         }
+    }
+
+    #[test]
+    fn who_comes_to_wait_gets_a_permit_that_has_become_free() {
+        let executor = Executor::new(1);
+        let mut entry = executor.enqueue(peer(0), 1, 1).expect("nobody waits");
+        let permit = entry.permit.try_recv().expect("it is free");
+        drop(entry);
+        assert!(executor.try_acquire().is_none());
+        drop(permit);
+        assert!(executor.try_acquire().is_some());
     }
 
     #[tokio::test]

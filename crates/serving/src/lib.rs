@@ -412,13 +412,14 @@ impl Beside {
 }
 
 impl Revision {
-    /// A digest of everything that a response about one catalog can depend on: the content, where its problems are, and
-    /// its metadata.
+    /// A digest of everything that a response about one catalog can depend on: the content, its files, where its problems are,
+    /// and its metadata.
     fn of_catalog(name: &str, content: &Content, metadata: &CatalogMetadata) -> Self {
         // Compressed forms have the same bytes.
         let Content { catalog, digest, encodings: _, image, last_unpacked } = content;
         // `Debug` quotes texts, so that no two lists of parts are the same text.
-        let parts = format!("{name:?}{digest:?}{image:?}{last_unpacked:?}{metadata:?}{:?}", catalog.problems());
+        let (files, problems) = (catalog.files().collect::<Vec<_>>(), catalog.problems());
+        let parts = format!("{name:?}{digest:?}{image:?}{last_unpacked:?}{metadata:?}{files:?}{problems:?}");
         Self(Sha256::digest(parts).into())
     }
 

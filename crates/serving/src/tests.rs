@@ -66,7 +66,13 @@ fn a_revision_is_that_of_everything_that_is_known_of_the_catalogs() {
     assert_eq!(revision(&one), revision(&one));
     let both = || vec![served("a", 0, 1), served("b", 0, 1)];
     assert_eq!(revision(&both), revision(&|| vec![served("b", 0, 1), served("a", 0, 1)]));
-    let others: [&dyn Fn() -> Vec<Served>; 9] = [
+    let in_file = |path: &str| {
+        let (mut lines, blob) = (Vec::new(), br#"{"schema":"olm.package","name":"etcd"}"#);
+        let files = vec![testing::fixture::read_file(path, blob, &mut lines)];
+        let catalog = Catalog::build(lines.into(), &Origins { files, ..Origins::default() }).unwrap();
+        vec![with(Content::new(catalog, Digest::new([1; 32])))]
+    };
+    let others: [&dyn Fn() -> Vec<Served>; 11] = [
         &Vec::new,
         &both,
         &|| vec![served("b", 0, 1)],
@@ -74,6 +80,9 @@ fn a_revision_is_that_of_everything_that_is_known_of_the_catalogs() {
         &|| vec![served("a", 0, 2)],
         &|| vec![with(Content { image: Some("i".into()), ..served("a", 0, 1).content })],
         &|| vec![with(Content { last_unpacked: Some(jiff::Timestamp::UNIX_EPOCH), ..served("a", 0, 1).content })],
+        // Their contents are equal, and cursors are not.
+        &|| in_file("catalog.json"),
+        &|| in_file("catalog.yaml"),
         &about(CatalogMetadata { display_name: Some("A".to_owned()), ..CatalogMetadata::default() }),
         &about(CatalogMetadata { labels: [("k".to_owned(), "v".to_owned())].into(), ..CatalogMetadata::default() }),
     ];
@@ -81,7 +90,7 @@ fn a_revision_is_that_of_everything_that_is_known_of_the_catalogs() {
     revisions.push(revision(&one).as_bytes().to_vec());
     revisions.sort();
     revisions.dedup();
-    assert_eq!(revisions.len(), 10);
+    assert_eq!(revisions.len(), 12);
 }
 
 #[test]

@@ -79,6 +79,34 @@ fn what_the_protocol_forbids_closes_the_socket_with_its_code() {
 }
 
 #[test]
+fn the_reason_of_a_close_frame_is_as_long_as_it_may_be() {
+    let (_writer, server) = server(StreamLimits::default());
+    let mut connection = connect(&server);
+    let long = subscribe(&"é".repeat(100), CHANGES);
+    connection.hear(INIT).ok().unwrap();
+    connection.hear(&long).ok().unwrap();
+    let reason = connection.hear(&long).err().flatten().expect("it is closed").1;
+    assert_eq!(reason, format!("Subscriber for {}", "é".repeat(54)));
+}
+
+#[test]
+fn what_cannot_be_read_closes_the_socket_with_the_code_of_its_fault() {
+    use tungstenite::Error;
+    use tungstenite::error::{CapacityError, ProtocolError};
+
+    let too_long = CapacityError::MessageTooLong { size: 2, max_size: 1 };
+    for (error, expected) in [
+        (Error::Capacity(too_long), Some(1009)),
+        (Error::Utf8(String::new()), Some(1007)),
+        (Error::Protocol(ProtocolError::NonZeroReservedBits), Some(1002)),
+        (Error::ConnectionClosed, None),
+    ] {
+        let code = refuse_to_read::<()>(&error).unwrap_err().map(|(code, _)| code);
+        assert_eq!(code, expected, "{error}");
+    }
+}
+
+#[test]
 fn a_ping_is_answered_with_what_it_says() {
     let (_writer, server) = server(StreamLimits::default());
     let mut connection = connect(&server);

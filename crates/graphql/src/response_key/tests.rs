@@ -270,6 +270,13 @@ fn only_responses_about_contents_named_by_digest_are_immutable() {
         (false, "{ catalog(name: \"alpha\", digest: DIGEST) { name } __schema { description } }"),
         (false, "{ catalog(name: \"alpha\", digest: DIGEST) { priority } }"),
         (false, "{ catalog(name: \"alpha\", digest: DIGEST) { problems { totalCount } } }"),
+        // Their cursors name files.
+        (
+            true,
+            "{ catalog(name: \"alpha\", digest: DIGEST) { metas { totalCount nodes { blob } edges { node { schema } } } } }",
+        ),
+        (false, "{ catalog(name: \"alpha\", digest: DIGEST) { metas { edges { cursor } } } }"),
+        (false, "{ catalog(name: \"alpha\", digest: DIGEST) { metas { pageInfo { hasNextPage } } } }"),
         (false, "{ catalog(name: \"alpha\", digest: DIGEST) { packages { nodes { catalog { labels { key } } } } } }"),
         (false, "{ __typename }"),
     ] {
