@@ -54,6 +54,9 @@ pub const DEFAULT_QUOTA_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 /// fewer sources, the quota has as many shares as sources. Sources that give as much as they can fill their own shares.
 pub const QUOTA_SHARES: u64 = 8;
 
+/// The folder that file systems such as ext4 begin with.
+const LOST_AND_FOUND: &str = "lost+found";
+
 const LOCK_FILE: &str = "catalogql.lock";
 const CONTENT: &str = "content";
 /// Holds analyses: the name is part of the format on disk.
@@ -296,8 +299,8 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
     fs::create_dir_all(folder).map_err(|source| io_error("create the folder", folder, source))?;
     let names = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
     let names: Vec<_> = names.map_err(|source| io_error("read the folder", folder, source))?;
-    // The lock is the first file that a store creates.
-    if !names.is_empty() && names.iter().all(|name| name != LOCK_FILE) {
+    // The lock is the first file that a store creates. A new file system of a volume has a folder of its own.
+    if names.iter().any(|name| name != LOST_AND_FOUND) && names.iter().all(|name| name != LOCK_FILE) {
         return Err(StoreError::NotAStore(folder.to_owned()));
     }
     let path = folder.join(LOCK_FILE);

@@ -239,6 +239,13 @@ fn a_folder_with_other_files_is_left_alone() {
 }
 
 #[test]
+fn a_new_file_system_is_an_empty_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("lost+found")).unwrap();
+    open(folder.path());
+}
+
+#[test]
 fn a_folder_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();

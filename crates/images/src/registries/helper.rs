@@ -1,10 +1,10 @@
 //! Credential helpers: external programs that the user's configuration names. No other program is ever run.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use tokio::task::spawn_blocking;
@@ -14,6 +14,9 @@ use crate::ImageError;
 
 /// Time-out of a helper. Some query a cloud service.
 pub const HELPER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Interval at which it is looked whether a helper has ended.
+const EXIT_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Maximum number of bytes that are read of a helper's output.
 pub const MAX_HELPER_OUTPUT_BYTES: u64 = 64 * 1024;
@@ -56,13 +59,19 @@ fn run(program: &str, server: &str, timeout: Duration) -> Result<Option<Registry
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| failed(error.to_string()))?;
+    let deadline = Instant::now() + timeout;
     let answer = exchange(&mut child, server, timeout);
-    if answer.is_none() {
+    let has_exited =
+        answer.is_ok() && has_exited_by(deadline, &mut child).map_err(|error| failed(error.to_string()))?;
+    if !has_exited {
         // Fails if the helper has just exited, which is fine.
         let _ = child.kill();
     }
     let status = child.wait().map_err(|error| failed(error.to_string()))?;
-    let answer = answer.ok_or_else(|| failed(format!("no output within {} seconds", timeout.as_secs())))?;
+    let answer = answer.map_err(failed)?;
+    if !has_exited {
+        return Err(failed(format!("it has not ended within {} seconds", timeout.as_secs())));
+    }
     if !status.success() {
         // The output may contain a secret: it is only searched for the text that the protocol defines.
         let known = !String::from_utf8_lossy(&answer).to_lowercase().contains(NOT_FOUND);
@@ -76,10 +85,23 @@ fn run(program: &str, server: &str, timeout: Duration) -> Result<Option<Registry
     }))
 }
 
-/// Sends the server to a helper and reads its output; `None` after the time-out.
-fn exchange(child: &mut Child, server: &str, timeout: Duration) -> Option<Vec<u8>> {
-    let mut input = child.stdin.take()?;
-    let output = child.stdout.take()?;
+/// Returns whether a helper that said all that it says has ended, at the latest at the deadline.
+fn has_exited_by(deadline: Instant, child: &mut Child) -> io::Result<bool> {
+    loop {
+        if child.try_wait()?.is_some() {
+            return Ok(true);
+        }
+        if Instant::now() >= deadline {
+            return Ok(false);
+        }
+        thread::sleep(EXIT_INTERVAL);
+    }
+}
+
+/// Sends the server to a helper and reads its output, or says why there is none.
+fn exchange(child: &mut Child, server: &str, timeout: Duration) -> Result<Vec<u8>, String> {
+    let pipes = child.stdin.take().zip(child.stdout.take());
+    let (mut input, output) = pipes.ok_or("it has no input and output")?;
     // A helper may exit without reading its input. Its status and output decide.
     let _ = input.write_all(server.as_bytes());
     drop(input);
@@ -90,7 +112,9 @@ fn exchange(child: &mut Child, server: &str, timeout: Duration) -> Option<Vec<u8
         // After the time-out the receiver is gone.
         let _ = sender.send(read.map(|_| answer));
     });
-    receiver.recv_timeout(timeout).ok()?.ok()
+    let read = receiver.recv_timeout(timeout);
+    let read = read.map_err(|_| format!("no output within {} seconds", timeout.as_secs()))?;
+    read.map_err(|error| format!("cannot read its output: {error}"))
 }
 
 #[cfg(test)]

@@ -56,6 +56,9 @@ fn an_answer_is_read_up_to_its_limit() {
 fn a_helper_that_takes_too_long_is_ended() {
     let error = run_script("exec tail -f /dev/null", Duration::from_millis(50)).unwrap_err();
     assert!(error.contains("no output within 0 seconds"), "{error}");
+    let script = r#"echo '{"Username":"me","Secret":"it"}'; exec tail -f /dev/null >/dev/null"#;
+    let error = run_script(script, Duration::from_millis(50)).unwrap_err();
+    assert!(error.contains("it has not ended within 0 seconds"), "{error}");
 }
 
 #[test]
