@@ -10,6 +10,8 @@ use clap::builder::ValueHint;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use fbc::similar::similar_names;
+use fbc::work::Work;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_saphyr::Spanned;
@@ -48,9 +50,10 @@ pub(super) fn add_members(command: &Command, mut line: Vec<OsString>) -> Result<
     let Some((name, matches)) = matches.subcommand() else { return Ok(line) };
     let Some(path) = matches.try_get_one::<PathBuf>("config").ok().flatten() else { return Ok(line) };
     let subcommand = command.find_subcommand(name).expect("its arguments were parsed");
-    let flags = flags(subcommand, matches, path).map_err(|error| {
+    let flags = flags(subcommand, matches, path).map_err(|error| -> clap::Error {
         let message = format!("cannot use the configuration `{}`: {error}\n", path.display());
-        command.clone().error(ErrorKind::InvalidValue, message)
+        // Not with the usage, which is that of the command line.
+        clap::Error::raw(ErrorKind::InvalidValue, message).with_cmd(command)
     })?;
     let at = 1 + line.iter().skip(1).position(|word| word == name).expect("the command line has the command");
     line.splice(at + 1..=at, flags);
@@ -69,7 +72,10 @@ fn flags(command: &Command, matches: &ArgMatches, path: &Path) -> Result<Vec<OsS
             continue;
         }
         let arg = command.get_arguments().find(|arg| member(arg).as_deref() == Some(&*name));
-        let arg = arg.ok_or_else(|| at(&format!("`{name}` is not the name of a flag in camel case")))?;
+        let arg = arg.ok_or_else(|| {
+            let (line, column) = place_of_key(&text, &name, place.line()).unwrap_or((place.line(), place.column()));
+            format!("line {line}, column {column}: {}", unknown_member(command, &name, has_sources))
+        })?;
         let own = of_member(arg, value, path.parent().unwrap_or(path)).map_err(|error| at(&error))?;
         check(command, &own).map_err(|error| at(&error))?;
         let source = matches.value_source(arg.get_id().as_str());
@@ -78,6 +84,29 @@ fn flags(command: &Command, matches: &ArgMatches, path: &Path) -> Result<Vec<OsS
         }
     }
     Ok(flags)
+}
+
+/// Returns the line and the column of a member that begins a line, given the line of its value.
+fn place_of_key(text: &str, name: &str, value_line: u64) -> Option<(u64, u64)> {
+    let is_key = |line: &str| line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with(':'));
+    let keys = (1..=value_line).zip(text.lines()).filter(|(_, line)| is_key(line));
+    keys.last().map(|(number, _)| (number, 1))
+}
+
+/// Returns the message about a name that is not a member, with the members that are spelled like it.
+fn unknown_member(command: &Command, name: &str, has_sources: bool) -> String {
+    let mut members: Vec<_> = command.get_arguments().filter_map(member).collect();
+    let mut fault = format!("`{name}` is not the name of a flag in camel case");
+    if has_sources {
+        members.push(SOURCES.to_owned());
+        fault = format!("`{name}` is neither `{SOURCES}`, the list of catalogs, nor the name of a flag in camel case");
+    }
+    let similar = similar_names(name, members.iter().map(String::as_str), &Work::unlimited()).unwrap_or_default();
+    if similar.is_empty() || NOT_IN_FILES.contains(&name) {
+        return fault;
+    }
+    let names: Vec<_> = similar.iter().map(|name| format!("`{name}`")).collect();
+    format!("{fault}; did you mean {}?", names.join(" or "))
 }
 
 /// Returns the member that sets a flag.
@@ -189,7 +218,16 @@ mod tests {
     fn what_is_wrong_in_a_file_is_named_with_its_place() {
         let folders = Folders::new();
         for (file, expected) in [
-            ("listen: ':8443'\nlistne: 1\n", "line 2, column 9: `listne` is not the name of a flag in camel case"),
+            (
+                "listen: ':8443'\nlistne: 1\n",
+                "line 2, column 1: `listne` is neither `sources`, the list of catalogs, nor the name of a flag in camel \
+                 case; did you mean `listen`?",
+            ),
+            (
+                "watch: true\ncatalogs:\n- source: a\n",
+                "line 2, column 1: `catalogs` is neither `sources`, the list of catalogs, nor the name of a flag in camel \
+                 case",
+            ),
             (
                 "listen: http://a\n",
                 "line 1, column 9: invalid value 'http://a' for '--listen <HOST:PORT>': write HOST:PORT, :PORT for every \
@@ -202,7 +240,10 @@ mod tests {
             ("watch: 1\n", "line 1, column 8: expected `true` or `false`"),
             ("listen: [a, b]\n", "line 1, column 9: expected one value, not a list"),
             ("listen: {a: b}\n", "line 1, column 9: expected a text, a number, `true`, `false`, or a list of these"),
-            ("config: other.yaml\n", "line 1, column 9: `config` is not the name of a flag in camel case"),
+            (
+                "config: other.yaml\n",
+                "line 1, column 1: `config` is neither `sources`, the list of catalogs, nor the name of a flag in camel case",
+            ),
         ] {
             let error = parse(&folders, file, "catalogql serve --config @config.yaml").unwrap_err();
             assert_eq!(error, format!("error: cannot use the configuration `@/config.yaml`: {expected}"));
@@ -211,5 +252,11 @@ mod tests {
         assert!(error.ends_with("`sources` is not the name of a flag in camel case"), "{error}");
         let error = parse(&folders, "a: [", "catalogql serve --config @config.yaml").unwrap_err();
         assert!(error.contains("line 1"), "{error}");
+        // The usage of the command line follows no error of the file.
+        folders.write("config.yaml", "listn: 1\n");
+        let line: Vec<OsString> =
+            ["catalogql", "serve", "--config", &folders.text("config.yaml")].map(OsString::from).into();
+        let error = add_members(&Args::with_variables(), line).unwrap_err().to_string();
+        assert_eq!(error.lines().count(), 1, "{error}");
     }
 }

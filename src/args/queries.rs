@@ -1,5 +1,6 @@
 //! Flags of the commands that are one GraphQL request over catalogs which are loaded for it.
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{ValueEnum, ValueHint};
 use serde::Serialize;
 
@@ -148,4 +149,37 @@ pub enum OutputFormat {
     Table,
     /// For programs
     Json,
+}
+
+/// Adds what follows the sources to an error that only they are missing: clap takes a single argument for the last one.
+pub(super) fn name_missing(mut error: clap::Error) -> clap::Error {
+    const SOURCES: &str = "<[NAME=]SOURCE>...";
+    let missing = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let last = usage.split_once(SOURCES).map(|(_, last)| last.trim()).unwrap_or_default();
+    if missing.as_deref() == Some(SOURCES) && !last.is_empty() {
+        error.insert(ContextKind::InvalidArg, ContextValue::Strings(vec![format!("{SOURCES} or {last}")]));
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Args;
+
+    #[test]
+    fn a_single_argument_may_be_the_source_or_what_follows_it() {
+        let missing = |line: &str| {
+            let error = Args::with_variables().try_get_matches_from(line.split(' ')).unwrap_err();
+            name_missing(error).to_string().lines().nth(1).map(str::to_owned)
+        };
+        for (line, expected) in [
+            ("catalogql show a", "  <[NAME=]SOURCE>... or <PACKAGE>"),
+            ("catalogql query a", "  <[NAME=]SOURCE>... or <DOCUMENT>"),
+            ("catalogql list packages", "  <[NAME=]SOURCE>..."),
+        ] {
+            assert_eq!(missing(line).as_deref(), Some(expected), "{line}");
+        }
+    }
 }

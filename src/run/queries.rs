@@ -1,6 +1,7 @@
 //! `catalogql query`, `list`, `search` and `diff`: each is one GraphQL request over catalogs that are loaded for it.
 
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -52,6 +53,11 @@ const DIFF: &str = "{ diff(from: {name: \"from\"}, to: {name: \"to\"}) {
 pub(super) fn query(args: &QueryArgs) -> anyhow::Result<ExitCode> {
     let document = match args.document.as_str() {
         STDIN => read_stdin()?,
+        file if Path::new(file).is_file() => {
+            bail!(
+                "cannot execute `{file}`: it is a file, not a document: write `- < {file}` to read the document from it"
+            )
+        }
         document => document.to_owned(),
     };
     let variables = args.variables.as_deref().map(parse_variables).transpose()?;
@@ -121,9 +127,12 @@ pub(super) fn engine(sources: &[String], images: &ImageArgs) -> anyhow::Result<E
         wanted.iter().map(|entry| (entry.name.as_str(), &entry.reference)).collect();
     let contents = once::load(references, images)?;
     let (mut writer, reader) = catalogs();
-    for (entry, content) in wanted.iter().zip(contents) {
-        let content = content.map_err(|error| anyhow!("{}: {}", entry.name, error.chain()))?;
-        writer.publish(Served::new(entry.name.as_str(), content, entry.metadata.clone()));
+    for ((entry, content), source) in wanted.iter().zip(contents).zip(sources) {
+        let name = entry.name.as_str();
+        // `diff` gives names that the user did not write.
+        let place = source.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')).unwrap_or(source);
+        let content = content.map_err(|error| anyhow!("cannot load catalog {name} (`{place}`): {}", error.chain()))?;
+        writer.publish(Served::new(name, content, entry.metadata.clone()));
     }
     let limits = Limits {
         cost: u64::MAX,

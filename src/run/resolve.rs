@@ -4,15 +4,16 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use console::style;
-use fbc::catalog::{Deprecation, Platform};
+use fbc::catalog::{Deprecation, Package, Platform};
 use fbc::resolve::{
-    Considered, InstalledBundle, MAX_CONSIDERED, Offer, Rejection, Resolution, ResolutionFailure, ResolutionRequest,
-    resolve as pick,
+    Considered, FailureCode, InstalledBundle, MAX_CONSIDERED, Offer, Rejection, Resolution, ResolutionFailure,
+    ResolutionRequest, resolve as pick,
 };
 use fbc::work::Work;
 use serde::Serialize;
 
 use super::output::{ignore_closed_pipe, json, stdout, table};
+use super::similar::similar_names;
 use super::{once, sources};
 use crate::args::{OutputFormat, ResolveArgs};
 
@@ -98,7 +99,7 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
         OutputFormat::Json => json(&mut out, &json_outcome(&found, &offers)),
         OutputFormat::Table => {
             let installed = args.installed.as_ref().map(|installed| installed.name.as_str());
-            text(&mut out, &found, &offers, installed)
+            text(&mut out, &found, &offers, &args.package, installed)
         }
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
@@ -149,6 +150,7 @@ fn text(
     out: &mut impl Write,
     found: &Result<Resolution<'_>, ResolutionFailure<'_>>,
     offers: &[Offer<'_>],
+    package: &str,
     installed: Option<&str>,
 ) -> io::Result<()> {
     match found {
@@ -163,7 +165,14 @@ fn text(
                 writeln!(out, "{word} {} {}: {}", deprecation.schema(), deprecation.name(), message(deprecation))?;
             }
         }
-        Err(failure) => writeln!(out, "{} {}", style("error:").red().bold(), failure.message)?,
+        Err(failure) => {
+            let similar = if failure.code == FailureCode::PackageNotFound {
+                similar_packages(package, offers)
+            } else {
+                String::new()
+            };
+            writeln!(out, "{} {}{similar}", style("error:").red().bold(), failure.message)?;
+        }
     }
     let considered = considered(found);
     if considered.is_empty() {
@@ -185,6 +194,14 @@ fn text(
         writeln!(out, "These are the {MAX_CONSIDERED} best.")?;
     }
     Ok(())
+}
+
+/// Returns the question that follows the message about a package that no catalog has.
+fn similar_packages(package: &str, offers: &[Offer<'_>]) -> String {
+    let catalogs = offers.iter().filter_map(|offer| offer.content.ok());
+    let names = catalogs.flat_map(|catalog| catalog.packages().map(Package::name));
+    // It is there if another catalog cannot be read.
+    similar_names(package, names.filter(|name| *name != package))
 }
 
 fn why_not(rejection: Rejection) -> &'static str {

@@ -7,13 +7,18 @@ mod text;
 use std::io::Write;
 use std::process::ExitCode;
 
+use fbc::catalog::Package;
 use fbc::work::Work;
 use serde::Serialize;
 use solve::{Solution, SolveOutcome, SourceCatalog, solve as solve_request};
 
 use self::request::Input;
-use super::output::{ignore_closed_pipe, json, stdout};
-use crate::args::{SolveArgs, SolveOutput};
+use super::output::{self, ignore_closed_pipe, json, stdout};
+use super::similar::similar_names;
+use crate::args::{SolveArgs, SolveOutput, WantedArg};
+
+/// Exit status when the request cannot be solved as it stands.
+const REFUSED: u8 = 2;
 
 /// Maximum work of a request, in nanoseconds as the account prices it: about a minute.
 const WORK: u64 = 60_000_000_000;
@@ -48,6 +53,12 @@ struct JsonOperator<'a> {
 /// Prints the solution of a request. The exit status is 0 if there is one, 1 if there is none, and 2 if the request
 /// cannot be solved as it stands.
 pub(super) fn solve(args: &SolveArgs) -> anyhow::Result<ExitCode> {
+    if args.request.is_none() && args.want.is_empty() && args.installed.is_empty() {
+        let message = "cannot solve: nothing is wanted and nothing is installed: name a package with --want";
+        // Nothing is left to do when it cannot be printed.
+        let _ = writeln!(output::stderr(), "{} {message}", output::error());
+        return Ok(ExitCode::from(REFUSED));
+    }
     let input = Input::read(args)?;
     let catalogs = input.catalogs();
     let work = Work::unlimited();
@@ -60,11 +71,23 @@ pub(super) fn solve(args: &SolveArgs) -> anyhow::Result<ExitCode> {
         SolveOutput::Mermaid => text::shown(&outcome, &catalogs, false).draw(&mut out),
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
+    hint_at_similar(&args.want, &catalogs);
     Ok(match outcome {
         SolveOutcome::Solution(_) => ExitCode::SUCCESS,
         SolveOutcome::Conflict(_) => ExitCode::FAILURE,
-        SolveOutcome::Refusal(_) => ExitCode::from(2),
+        SolveOutcome::Refusal(_) => ExitCode::from(REFUSED),
     })
+}
+
+/// Prints a hint for each wanted package that no catalog has, if some package has a similar name.
+fn hint_at_similar(wanted: &[WantedArg], catalogs: &[SourceCatalog<'_>]) {
+    for WantedArg { package, .. } in wanted {
+        let similar = similar_names(package, catalogs.iter().flat_map(|one| one.catalog.packages().map(Package::name)));
+        if !similar.is_empty() && catalogs.iter().all(|one| one.catalog.package(package).is_none()) {
+            // A hint, not data; and nothing is left to do when it cannot be printed.
+            let _ = writeln!(output::stderr(), "{} package {package:?} not found{similar}", output::warning());
+        }
+    }
 }
 
 fn json_answer<'a>(outcome: &'a SolveOutcome<'_>, catalogs: &[SourceCatalog<'a>]) -> JsonAnswer<'a> {

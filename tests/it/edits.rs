@@ -229,9 +229,16 @@ fn what_is_refused_leaves_every_byte_and_says_why() {
          vault]\n"
     );
     refused(&["rm", "etcd,argo", "vault"], 1, &both);
-    let set = command(&folders, &["edit", "@catalog", "set-package", "etcd", "--default-channel", "beta"]);
-    assert_eq!(set.status, Some(1));
-    assert!(set.stderr.starts_with("error: the catalog would be invalid: package etcd: "), "{}", set.stderr);
+    let beta = "error: the catalog would be invalid: package etcd: cannot make beta the default channel: there is no such \
+                channel\n";
+    refused(&["set-package", "etcd", "--default-channel", "beta"], 1, beta);
+    let default = "error: the catalog would be invalid: package etcd: cannot remove channel stable: it is the default channel: \
+                   choose another one with `set-package --default-channel` (`defaultChannel` in JSON), or remove the package \
+                   with `rm`\n";
+    refused(&["remove-channel", "etcd", "stable", "--prune-stranded"], 1, default);
+    let stranded = "error: cannot change package etcd: etcd.v0.9.0, etcd.v0.9.2 would be in no channel: replace or skip them, \
+                    or remove them with `--prune-stranded` (`pruneStranded` in JSON)\n";
+    refused(&["remove-channel", "etcd", "stable"], 1, stranded);
 
     // The first is possible, the second is not: nothing is done.
     folders.write(
@@ -255,6 +262,46 @@ fn what_is_refused_leaves_every_byte_and_says_why() {
     let output = command(&folders, &["edit", "@catalog", "prune-stranded"]);
     assert_eq!(output.status, Some(2));
     assert!(output.stderr.starts_with("error: broken.yaml:2: "), "{}", output.stderr);
+}
+
+#[test]
+fn a_reason_of_the_operating_system_is_told_once() {
+    let missing = command(&Folders::new(), &["edit", "@nowhere", "rm", "etcd"]);
+    let expected = "error: cannot open `@/nowhere`: No such file or directory (os error 2)\n";
+    assert_eq!((missing.status, missing.stderr.as_str()), (Some(2), expected));
+}
+
+#[test]
+fn messages_of_deprecation_go_with_the_bundle_or_the_channel() {
+    let edit = |folders: &Folders, arguments: &[&str]| {
+        let output = command(folders, &[&["edit", "@catalog"], arguments].concat());
+        assert_eq!(output.status, Some(0), "{arguments:?}: {}", output.stderr);
+        let written = fs::read_to_string(folders.path("catalog/etcd/catalog.yaml")).unwrap();
+        written.split("---\n").find(|blob| blob.contains("schema: olm.deprecations\n")).map(str::to_owned)
+    };
+    let folders = catalog();
+    edit(&folders, &["promote", "etcd", "etcd.v0.9.2", "slow"]);
+    edit(&folders, &["deprecate", "etcd", "--channel", "slow", "--message", "Use stable."]);
+    edit(&folders, &["deprecate", "etcd", "--bundle", "etcd.v0.9.0", "--message", "Too old."]);
+    let rest = edit(&folders, &["delete-bundle", "etcd", "etcd.v0.9.0", "--policy", "reconnect"]);
+    let expected = "entries:\n- message: Use stable.\n  reference:\n    name: slow\n    schema: olm.channel\n\
+                    package: etcd\nschema: olm.deprecations\n";
+    assert_eq!(rest.as_deref(), Some(expected));
+    assert_eq!(edit(&folders, &["remove-channel", "etcd", "slow"]), None);
+    assert_eq!(command(&folders, &["validate", "@catalog"]).status, Some(0));
+
+    // A channel goes with its bundles.
+    let folders = catalog();
+    edit(&folders, &["promote", "etcd", "etcd.v0.9.2", "slow"]);
+    edit(&folders, &["set-package", "etcd", "--default-channel", "slow"]);
+    edit(&folders, &["deprecate", "etcd", "--channel", "stable", "--message", "Use slow."]);
+    edit(&folders, &["deprecate", "etcd", "--bundle", "etcd.v0.9.0", "--message", "Too old."]);
+    assert_eq!(edit(&folders, &["remove-channel", "etcd", "stable", "--prune-stranded"]), None);
+    assert_eq!(command(&folders, &["validate", "@catalog"]).status, Some(0));
+
+    // What never was there is a mistake.
+    let deprecate = ["edit", "@catalog", "deprecate", "etcd", "--bundle", "none", "--message", "Gone."];
+    assert_eq!(command(&folders, &deprecate).status, Some(1));
 }
 
 #[test]

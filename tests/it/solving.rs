@@ -57,6 +57,25 @@ There is a solution without high.
 }
 
 #[test]
+fn a_request_that_wants_nothing_is_refused_and_a_package_that_is_not_there_is_compared_with_those_that_are() {
+    let output = solve(&[]);
+    let expected = "error: cannot solve: nothing is wanted and nothing is installed: name a package with --want\n";
+    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(2), "", expected));
+    let output = solve(&["--want", "vaul"]);
+    let expected = "warning: package \"vaul\" not found; did you mean \"vault\"?\n";
+    assert_eq!((output.status, output.stderr.as_str()), (Some(1), expected));
+}
+
+#[test]
+fn a_package_that_no_catalog_has_is_resolved_to_a_question() {
+    let folders = Folders::new();
+    folders.catalog("main", CATALOG);
+    let output = run(catalogql().args(["resolve", &folders.text("main"), "vualt"]));
+    let expected = "error: no bundles found for package \"vualt\"; did you mean \"vault\"?\n";
+    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(1), expected, ""));
+}
+
+#[test]
 fn an_installed_bundle_is_upgraded_and_counts_as_what_its_catalog_says() {
     let output = solve(&["--want", "vault", "--installed", "vault.v1.0.0@1.0.0", "-o", "json"]);
     let found: Value = serde_json::from_str(&output.stdout).unwrap();

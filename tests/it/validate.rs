@@ -180,7 +180,25 @@ fn each_command_has_a_manual_page_that_names_its_flags() {
     for text in [".TH catalogql-controller 1", "catalogql\\-controller", "\\-\\-store\\-quota"] {
         assert!(page.contains(text), "{text}: {page}");
     }
+    let page = run(catalogql().args(["man", "edit-add"])).stdout;
+    assert!(page.contains(".TH catalogql-edit-add 1") && page.contains("\\-\\-overwrite\\-latest"), "{page}");
     let missing = run(catalogql().args(["man", "nothing"]));
     let expected = "error: cannot print a manual page: there is no command `nothing`\n";
     assert_eq!((missing.status, missing.stderr.as_str()), (Some(1), expected));
+}
+
+#[test]
+fn a_directory_that_cannot_be_loaded_and_a_file_in_place_of_a_document_are_named() {
+    let folders = Folders::new();
+    folders.catalog("good", ETCD);
+    folders.write("bad/catalog.yaml", "a: [");
+    folders.write("query.graphql", "{ packages { totalCount } }");
+    let [good, bad, file] = ["good", "bad", "query.graphql"].map(|name| folders.text(name));
+    let output = run(catalogql().args(["diff", &good, &bad]));
+    let stderr = folders.shown(&output.stderr);
+    assert!(stderr.starts_with("error: cannot load catalog to (`@/bad`): "), "{stderr}");
+    let output = run(catalogql().args(["query", &good, &file]));
+    let expected = "error: cannot execute `@/query.graphql`: it is a file, not a document: write `- < @/query.graphql` to read \
+                    the document from it\n";
+    assert_eq!((output.status, folders.shown(&output.stderr).as_str()), (Some(1), expected));
 }

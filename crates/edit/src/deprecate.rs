@@ -43,6 +43,26 @@ pub(crate) fn undeprecate(content: &mut Content, request: &Undeprecate) -> Resul
     Ok(content.set_package(&package)?)
 }
 
+/// Removes the messages about channels and bundles that a package no longer has, and the `olm.deprecations` when it has
+/// none left. Messages about what it did not have before either stay: they are mistakes that are told.
+pub(crate) fn drop_lost(package: &mut Package, former: &Package) {
+    let all = entries(package);
+    let kept: Vec<_> = all.iter().filter(|entry| !is_about_lost(entry, package, former)).cloned().collect();
+    if kept.len() < all.len() {
+        set_entries(package, kept);
+    }
+}
+
+fn is_about_lost(entry: &Value, package: &Package, former: &Package) -> bool {
+    let Some(reference) = entry.get("reference") else { return false };
+    let name = reference.str("name");
+    match reference.str("schema") {
+        "olm.channel" => former.channel(name).is_some() && package.channel(name).is_none(),
+        "olm.bundle" => former.bundle(name).is_some() && package.bundle(name).is_none(),
+        _ => false,
+    }
+}
+
 fn entries(package: &Package) -> Vec<Value> {
     match package.deprecations.as_ref().and_then(|blob| blob.members.get("entries")) {
         Some(Value::Array(entries)) => entries.clone(),
@@ -92,6 +112,7 @@ pub(crate) fn truncate(content: &mut Content, request: &DeprecateTruncate) -> Re
         if request.drop_truncated {
             drop_truncated(package);
         }
+        drop_lost(package, &former);
     }
     if !errors.is_empty() {
         return Err(Refusal(errors));

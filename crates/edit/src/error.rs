@@ -105,7 +105,8 @@ pub enum EditError {
     },
     /// Bundles would be in no channel any more.
     #[error(
-        "cannot change package {package}: {} would be in no channel: replace or skip {}, or remove {} with `pruneStranded`",
+        "cannot change package {package}: {} would be in no channel: replace or skip {}, or remove {} with \
+         `--prune-stranded` (`pruneStranded` in JSON)",
         bundles.join(", "), them(bundles), them(bundles)
     )]
     WouldStrand {
@@ -218,7 +219,10 @@ pub enum EditError {
         bundle: String,
     },
     /// All packages would be removed.
-    #[error("cannot keep no package at all: name one that exists, or allow an empty catalog with `allowEmpty`")]
+    #[error(
+        "cannot keep no package at all: name one that exists, or allow an empty catalog with `--allow-empty` (`allowEmpty` \
+         in JSON)"
+    )]
     WouldEmpty,
     /// Images to deprecate are in no package.
     #[error("target bundlepaths for deprecation missing from registry: [{}]", .0.join(" "))]
@@ -261,7 +265,10 @@ pub enum EditError {
         by: Vec<String>,
     },
     /// A channel would have no entry.
-    #[error("cannot remove {bundle}: channel {channel} would be empty: allow it with `dropEmptyChannels`")]
+    #[error(
+        "cannot remove {bundle}: channel {channel} would be empty: allow it with `--drop-empty-channels` \
+         (`dropEmptyChannels` in JSON)"
+    )]
     WouldEmptyChannel {
         /// The bundle.
         bundle: String,

@@ -65,7 +65,7 @@ pub enum ChangeError {
     #[error("cannot edit `{0}`: it was changed meanwhile: try again")]
     Conflict(String),
     /// A file cannot be read again.
-    #[error("cannot read `{path}`: {source}")]
+    #[error("cannot read `{path}`")]
     Io {
         /// Path from the root of the catalog.
         path: String,

@@ -72,7 +72,7 @@ pub enum FolderError {
     #[error("cannot edit `{}`: it is a symbolic link", .0.display())]
     Link(PathBuf),
     /// The operating system refused.
-    #[error("cannot {action} `{}`: {source}", path.display())]
+    #[error("cannot {action} `{}`", path.display())]
     Io {
         /// What was done.
         action: &'static str,

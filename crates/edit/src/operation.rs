@@ -310,7 +310,7 @@ pub fn apply_and_check(
         let summary = EditSummary { changes: summarize(content, &edited), problems, notices };
         Ok((edited, summary))
     } else {
-        Err(invalid(errors.into_iter().map(|(_, problem)| problem.to_string()).collect()))
+        Err(invalid(errors.into_iter().map(|(_, problem)| problem.refusal(content)).collect()))
     }
 }
 

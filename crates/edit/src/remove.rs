@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::content::Content;
+use crate::deprecate::drop_lost;
 use crate::error::{EditError, Refusal};
 use crate::notice::Notice;
 use crate::operation::{Packages, ReplacedPolicy};
@@ -40,9 +41,11 @@ pub(crate) fn all_but(content: &mut Content, request: &Packages, notices: &mut V
 
 pub(crate) fn prune_stranded(content: &mut Content) -> Result<(), Refusal> {
     for name in content.packages() {
-        let mut package = content.package(&name)?;
-        if !package.stranded().is_empty() {
+        let former = content.package(&name)?;
+        if !former.stranded().is_empty() {
+            let mut package = former.clone();
             package.prune_stranded();
+            drop_lost(&mut package, &former);
             content.set_package(&package)?;
         }
     }
@@ -107,16 +110,19 @@ pub(crate) fn bundle(content: &mut Content, name: &str, bundle: &str, policy: Re
     finish(content, package, false)
 }
 
-/// Stores a package unless bundles of it would be in no channel that were in one before.
+/// Stores a package unless bundles of it would be in no channel that were in one before. Messages of deprecation go with
+/// the channels and bundles that they are about.
 pub(crate) fn finish(content: &mut Content, mut package: Package, prune: bool) -> Result<(), Refusal> {
     if prune {
         package.prune_stranded();
     }
-    let before = content.package(&package.name)?.stranded();
+    let former = content.package(&package.name)?;
+    let before = former.stranded();
     let bundles: Vec<_> = package.stranded().into_iter().filter(|name| !before.contains(name)).collect();
     if !bundles.is_empty() {
         return Err(EditError::WouldStrand { package: package.name, bundles }.into());
     }
+    drop_lost(&mut package, &former);
     Ok(content.set_package(&package)?)
 }
 

@@ -106,6 +106,27 @@ impl From<Problem> for NewProblem {
     }
 }
 
+impl NewProblem {
+    /// Returns why the edit of a content that makes this problem is refused. For a default channel that is not there, the
+    /// text of `opm` says neither what happened nor what to do.
+    pub(crate) fn refusal(&self, before: &Content) -> String {
+        let (ProblemCode::PackageDefaultChannelUnknown, Some(package), Some(channel)) =
+            (self.code, &self.package, &self.channel)
+        else {
+            return self.to_string();
+        };
+        let is_it = |meta: &Meta| &*meta.schema == "olm.channel" && meta.package == *package && meta.name == *channel;
+        if before.metas().iter().any(is_it) {
+            format!(
+                "package {package}: cannot remove channel {channel}: it is the default channel: choose another one with \
+                 `set-package --default-channel` (`defaultChannel` in JSON), or remove the package with `rm`"
+            )
+        } else {
+            format!("package {package}: cannot make {channel} the default channel: there is no such channel")
+        }
+    }
+}
+
 impl fmt::Display for NewProblem {
     /// Writes the problem with what it is about in front, as in `package etcd: channel alpha: …`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
