@@ -54,6 +54,8 @@ struct ClientState {
     is_offline: bool,
     /// What the server lacks; `None` if that is an error.
     left_out: Option<Mutex<LeftOut>>,
+    /// Greatest age of a cached response that was used without a request.
+    cached_age: Mutex<Option<Duration>>,
     _kept_alive: Option<KeptAlive>,
 }
 
@@ -243,6 +245,7 @@ impl Builder {
             timeout: self.timeout,
             is_offline: self.is_offline,
             left_out: self.leaves_out.then(Mutex::default),
+            cached_age: Mutex::default(),
             _kept_alive: self.kept_alive,
         };
         Ok(Client { shared: Arc::new(shared) })
@@ -334,6 +337,11 @@ impl Client {
         left_out.map(|left_out| left_out.lock().expect("no thread panics with it").fields.clone()).unwrap_or_default()
     }
 
+    /// Returns the age of the oldest response that came from the cache without a request; `None` if none did.
+    pub fn cached_age(&self) -> Option<Duration> {
+        *self.shared.cached_age.lock().expect("no thread panics with it")
+    }
+
     /// As [`Self::execute`], with the name of the operation if the document has several, and the document as it is.
     pub async fn execute_operation(
         &self,
@@ -351,7 +359,10 @@ impl Client {
         let key = cache::key(&self.shared.identity, &request.query);
         let mut cached = cache.get(&key);
         if let Some(entry) = cached.as_ref().filter(|entry| self.shared.is_offline || entry.is_fresh()) {
-            return self.decode_body(&entry.body, ResponseOrigin::Cache(entry.age()));
+            let age = entry.age();
+            let oldest = self.cached_age().max(Some(age));
+            *self.shared.cached_age.lock().expect("no thread panics with it") = oldest;
+            return self.decode_body(&entry.body, ResponseOrigin::Cache(age));
         }
         if self.shared.is_offline {
             return Err(Error::NotCached);

@@ -64,7 +64,9 @@ impl Transport {
                     Some(body) => client.post(url).header(CONTENT_TYPE, "application/json").body(body),
                     None => client.get(url),
                 };
-                Ok(OpenResponse::of(builder.headers(request.headers.into_iter().collect()).send().await?))
+                let sent = builder.headers(request.headers.into_iter().collect()).send().await;
+                // The URL holds the document, which would bury the reason.
+                Ok(OpenResponse::of(sent.map_err(reqwest::Error::without_url)?))
             }
             #[cfg(feature = "kube")]
             Self::Proxy(proxy) => {
@@ -106,7 +108,7 @@ impl OpenResponse {
     /// Waits for the next part of the body; `None` at its end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, BoxError> {
         match &mut self.body {
-            Body::Http(response) => Ok(response.chunk().await?),
+            Body::Http(response) => Ok(response.chunk().await.map_err(reqwest::Error::without_url)?),
             #[cfg(feature = "kube")]
             Body::Proxy(body) => loop {
                 use http_body::Body as _;

@@ -248,13 +248,13 @@ pub(crate) enum Command {
 pub(crate) struct SearchArgs {
     /// Words; each must be found
     pub(crate) text: Vec<String>,
-    /// Only packages of this category. May be repeated
+    /// Only packages of this category: the whole value with its case, such as `Database`. May be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) category: Vec<String>,
-    /// Only packages of this provider. May be repeated
+    /// Only packages of this provider: the whole name with its case. May be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Vec<String>,
-    /// Only packages with this keyword. May be repeated
+    /// Only packages with this keyword: the whole word with its case. May be repeated
     #[arg(long, value_name = "WORD")]
     pub(crate) keyword: Vec<String>,
     /// Only packages of this capability level. May be repeated
@@ -457,18 +457,23 @@ pub(crate) enum ManifestKind {
     ClusterCatalog,
 }
 
-/// Degree of an operator's automation.
+/// Degree of an operator's automation, also by the name that the API has and tables show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Level {
     /// Basic Install
+    #[value(alias = "BASIC_INSTALL")]
     BasicInstall,
     /// Seamless Upgrades
+    #[value(alias = "SEAMLESS_UPGRADES")]
     SeamlessUpgrades,
     /// Full Lifecycle
+    #[value(alias = "FULL_LIFECYCLE")]
     FullLifecycle,
     /// Deep Insights
+    #[value(alias = "DEEP_INSIGHTS")]
     DeepInsights,
     /// Auto Pilot
+    #[value(alias = "AUTO_PILOT")]
     AutoPilot,
 }
 
@@ -559,9 +564,16 @@ mod tests {
     #[test]
     fn values_of_flags_have_forms() {
         let is_read = |line: &str| Args::try_parse_from(line.split_whitespace()).is_ok();
-        for line in ["x search", "x heads a b -o wide", "x query {a} --var n=1", "x manifest p --kind Subscription"] {
+        for line in [
+            "x search --level FULL_LIFECYCLE --level deep-insights",
+            "x heads a b -o wide",
+            "x query {a} --var n=1",
+            "x manifest p --kind Subscription",
+        ] {
             assert!(is_read(line), "{line}");
         }
+        let unknown = Args::try_parse_from(["x", "graph", "a", "-o", "foo"]).expect_err("it is no format").to_string();
+        assert!(unknown.contains("for `graph` lanes, mermaid, dot or svg"), "{unknown}");
         for line in ["x heads", "x search -o none", "x successors p a", "x providers Kind", "x query {a} --var n"] {
             assert!(!is_read(line), "{line}");
         }

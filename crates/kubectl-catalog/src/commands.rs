@@ -47,7 +47,9 @@ pub(crate) async fn run(args: &Args) -> Result<ExitCode, CommandError> {
 
 async fn attempt(args: &Args, route: ServerRoute) -> Result<ExitCode, CommandError> {
     let context = CommandContext::begin(&args.common, route).await?;
-    let ended = execute(&context, args).await?;
+    let ended = execute(&context, args).await;
+    context.print_age();
+    let ended = ended?;
     context.end().await?;
     Ok(ended)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use catalogql_client::{Builder, Cache, Client, ClusterOptions, ClusterRoute, Response, ResponseOrigin};
+use catalogql_client::{Builder, Cache, Client, ClusterOptions, ClusterRoute};
 use console::Term;
 use printing::text;
 use serde_json::{Value, json};
@@ -31,12 +31,20 @@ pub(crate) struct CommandContext {
     pub(crate) catalogs: Vec<String>,
     limit: usize,
     digest: Option<String>,
+    is_offline: bool,
 }
 
 /// A package of one catalog.
 pub(crate) struct ChosenPackage {
     pub(crate) catalog: String,
     pub(crate) package: String,
+}
+
+impl ChosenPackage {
+    /// CATALOG/PACKAGE.
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}/{}", self.catalog, self.package)
+    }
 }
 
 /// A way to the server.
@@ -104,6 +112,7 @@ impl CommandContext {
             catalogs: args.catalog.clone(),
             limit,
             digest: args.digest.clone(),
+            is_offline: args.offline,
         };
         context.select_catalogs(args.selector.as_deref()).await?;
         Ok(context)
@@ -112,7 +121,8 @@ impl CommandContext {
     /// Narrows the catalogs to those with these labels and with the pinned digest.
     async fn select_catalogs(&mut self, selector: Option<&str>) -> Result<(), CommandError> {
         if selector.is_none() && self.digest.is_none() {
-            return Ok(());
+            // An empty answer is checked when it comes; the answer of one catalog does not show that another is missing.
+            return if self.catalogs.len() > 1 { self.check_catalogs(&self.catalogs).await } else { Ok(()) };
         }
         let selector = selector.map(LabelSelector::parse).transpose();
         let selector =
@@ -160,15 +170,17 @@ impl CommandContext {
             .hint("`kubectl catalog get catalogs -o wide` lists the digests that are served")
     }
 
-    /// Executes a document; offline, says how old the data is.
-    pub(crate) async fn data(&self, document: &str, variables: &Value) -> Result<Value, CommandError> {
-        let Response { data, origin, .. } = self.client.execute(document, variables).await?;
-        if let ResponseOrigin::Cache(age) = origin
-            && age.as_secs() > 0
-        {
-            hint(&format!("from the cache, {} s old", age.as_secs()));
+    /// Says how old the data of the command is, if some of it came from the cache without a request.
+    pub(crate) fn print_age(&self) {
+        let age = self.client.cached_age().map(|age| age.as_secs());
+        if let Some(age) = age.filter(|age| self.is_offline || *age > 0) {
+            hint(&format!("from the cache, {age} s old"));
         }
-        Ok(data)
+    }
+
+    /// Executes a document.
+    pub(crate) async fn data(&self, document: &str, variables: &Value) -> Result<Value, CommandError> {
+        Ok(self.client.execute(document, variables).await?.data)
     }
 
     /// Reads a list to its end, or to the limit of the command line; then says so.
@@ -179,8 +191,7 @@ impl CommandContext {
         connection: &'static str,
     ) -> Result<Vec<Value>, CommandError> {
         // One more tells whether there are more.
-        let walk = self.client.walk(document, variables, connection).limit(self.limit.saturating_add(1));
-        let mut items = walk.all().await?;
+        let mut items = self.walk_up_to(document, variables, connection, self.limit.saturating_add(1)).await?;
         if items.len() > self.limit {
             items.truncate(self.limit);
             hint(&format!("these are the first {}: --limit 0 prints all", self.limit));
@@ -195,7 +206,25 @@ impl CommandContext {
         variables: Value,
         connection: &'static str,
     ) -> Result<Vec<Value>, CommandError> {
-        Ok(self.client.walk(document, variables, connection).all().await?)
+        self.walk_up_to(document, variables, connection, usize::MAX).await
+    }
+
+    /// As [`Self::walk`], up to this number of items, and silently. Fails on an empty list if one of its catalogs is not
+    /// served.
+    pub(crate) async fn walk_up_to(
+        &self,
+        document: &'static str,
+        variables: Value,
+        connection: &'static str,
+        limit: usize,
+    ) -> Result<Vec<Value>, CommandError> {
+        let catalogs = variables["catalogs"].as_array().into_iter().flatten();
+        let catalogs: Vec<_> = catalogs.filter_map(Value::as_str).map(str::to_owned).collect();
+        let items = self.client.walk(document, variables, connection).limit(limit).all().await?;
+        if items.is_empty() {
+            self.check_catalogs(&catalogs).await?;
+        }
+        Ok(items)
     }
 
     /// Splits CATALOG/PACKAGE, and returns the catalogs to look into with the name of the package.
@@ -214,7 +243,7 @@ impl CommandContext {
         let priority = |package: &Value| package["catalog"]["priority"].as_i64().unwrap_or_default();
         found.sort_by_key(|package| std::cmp::Reverse(priority(package)));
         let names: Vec<_> = found.iter().map(|package| text(package, "/catalog/name")).collect();
-        let Some(first) = found.first() else { return Err(self.no_package(name).await) };
+        let Some(first) = found.first() else { return Err(self.no_package(package).await) };
         if found.get(1).is_some_and(|second| priority(second) == priority(first)) {
             let message = format!("package `{name}` is in several catalogs of one priority: {}", names.join(", "));
             return Err(CommandError::new(ExitStatus::NotFound, message).hint(format!("write {}/{name}", names[0])));
@@ -244,9 +273,14 @@ impl CommandContext {
         })
     }
 
-    /// The failure of a package that no catalog has, with names that are spelled similarly.
-    pub(crate) async fn no_package(&self, name: &str) -> CommandError {
-        let request = json!({ "packageName": name, "catalogs": self.catalogs });
+    /// The failure of a package, as NAME or CATALOG/NAME, that no catalog has, with names that are spelled similarly; that
+    /// of the catalog if it is not served.
+    pub(crate) async fn no_package(&self, package: &str) -> CommandError {
+        let (catalogs, name) = self.split(package);
+        if let Err(failure) = self.check_catalogs(&catalogs).await {
+            return failure;
+        }
+        let request = json!({ "packageName": name, "catalogs": catalogs });
         let data = self.client.execute(SIMILAR_PACKAGES, &json!({ "request": request })).await;
         let similar = data.map(|response| response.data["resolve"]["similarNames"].clone()).unwrap_or_default();
         let names: Vec<_> = similar.as_array().into_iter().flatten().filter_map(Value::as_str).collect();

@@ -66,6 +66,9 @@ impl From<Error> for CommandError {
             Error::Unreachable { .. } if is_certificate_error(&error) => Some(
                 "--certificate-authority names the authority of the server's certificate, --insecure-skip-tls-verify takes any",
             ),
+            Error::Unreachable { .. } if is_plain_http(&error) => {
+                Some("the server seems to speak plain HTTP: write its URL with http:// instead of https://")
+            }
             Error::Unreachable { .. } => Some("--server names another URL"),
             Error::Ambiguous(_) => Some("name one with --namespace"),
             Error::NotCached => Some("run the command once without --offline"),
@@ -82,6 +85,11 @@ impl From<Error> for CommandError {
 /// Whether the certificate of the server is not trusted. The libraries have types of their own for it, and words in common.
 fn is_certificate_error(error: &Error) -> bool {
     chain(error).contains("invalid peer certificate")
+}
+
+/// Whether what answers a handshake of TLS is not TLS, in the words of rustls.
+fn is_plain_http(error: &Error) -> bool {
+    chain(error).contains("InvalidContentType")
 }
 
 impl From<std::io::Error> for CommandError {

@@ -2,6 +2,7 @@
 //! read.
 
 mod args;
+mod checks;
 mod commands;
 mod completion;
 mod config;

@@ -15,6 +15,12 @@ const API_VERSION: &str = "catalogql.io/v1alpha1";
 /// What kubectl prints where there is no value.
 const NONE: &str = "<none>";
 
+/// What is said of an empty list.
+pub(crate) const NOTHING_FOUND: &str = "nothing found";
+
+/// Header of the column that is in every table whose items are of several catalogs.
+const CATALOG: &str = "CATALOG";
+
 /// Format of the output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OutputFormat {
@@ -83,7 +89,11 @@ pub(crate) fn parse_output(text: &str) -> Result<OutputFormat, String> {
         "dot" => OutputFormat::Dot,
         "svg" => OutputFormat::Svg,
         "lanes" => OutputFormat::Lanes,
-        _ => return Err("write table, wide, json, yaml, name or jsonpath=TEMPLATE".to_owned()),
+        _ => {
+            let formats = "write table, wide, json, yaml, name or jsonpath=TEMPLATE; for `images` also lines, for `graph` \
+                           lanes, mermaid, dot or svg, for `solve` mermaid";
+            return Err(formats.to_owned());
+        }
     })
 }
 
@@ -91,18 +101,19 @@ impl ObjectList {
     /// Prints the items.
     pub(crate) fn print(&self, output: &OutputFormat, has_headers: bool) -> Result<(), CommandError> {
         match output {
+            OutputFormat::Table | OutputFormat::Wide | OutputFormat::Name if self.items.is_empty() => {
+                hint(NOTHING_FOUND);
+                Ok(())
+            }
             OutputFormat::Table | OutputFormat::Wide => {
-                let columns = || self.columns.iter().filter(|column| !column.is_wide || *output == OutputFormat::Wide);
-                let header: Vec<_> = columns().map(|column| column.header).filter(|_| has_headers).collect();
+                let columns = self.shown_columns(*output == OutputFormat::Wide);
+                let header: Vec<_> = columns.iter().map(|column| column.header).filter(|_| has_headers).collect();
                 let cell = |item: &Value, column: &TableColumn| {
                     let value = (column.value)(item);
                     if value.is_empty() { NONE.to_owned() } else { value }
                 };
-                let rows = self.items.iter().map(|item| columns().map(|column| cell(item, column)).collect::<Vec<_>>());
-                if self.items.is_empty() {
-                    hint("nothing found");
-                    return Ok(());
-                }
+                let row = |item: &Value| columns.iter().map(|column| cell(item, column)).collect::<Vec<_>>();
+                let rows = self.items.iter().map(row);
                 // Who asks for more wants to see it.
                 print(&if *output == OutputFormat::Wide { whole_table(header, rows) } else { table(header, rows) })
             }
@@ -114,6 +125,17 @@ impl ObjectList {
                 print_value(&list, output)
             }
         }
+    }
+
+    /// The columns of a table; that of the catalog also without `-o wide` if the items are of several.
+    fn shown_columns(&self, is_wide: bool) -> Vec<&'static TableColumn> {
+        let has_several = |column: &TableColumn| {
+            let mut values = self.items.iter().map(column.value).filter(|value| !value.is_empty());
+            values.next().is_some_and(|first| values.any(|value| value != first))
+        };
+        let is_shown =
+            |column: &&TableColumn| !column.is_wide || is_wide || (column.header == CATALOG && has_several(column));
+        self.columns.iter().filter(is_shown).collect()
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) async fn package(context: &CommandContext, named: &str) -> Result<(),
     let data = context.data(PACKAGE, &json!({ "catalogs": catalogs, "names": [name] })).await?;
     let items = data["packages"]["nodes"].as_array().cloned().unwrap_or_default();
     if items.is_empty() {
-        return Err(context.no_package(name).await);
+        return Err(context.no_package(named).await);
     }
     describe(context, "Package", &items, |package| {
         let mut out = row("Name", &text(package, "/name")) + &row("Catalog", &text(package, "/catalog/name"));
@@ -79,6 +79,7 @@ pub(super) async fn bundle(context: &CommandContext, name: &str, package: Option
     let data = context.data(BUNDLE, &variables).await?;
     let items = data["bundles"]["nodes"].as_array().cloned().unwrap_or_default();
     if items.is_empty() {
+        context.check_catalogs(&catalogs).await?;
         let failure = CommandError::new(ExitStatus::NotFound, format!("bundle `{name}` not found"));
         return Err(failure.hint("`kubectl catalog versions PACKAGE` lists the bundles of a package"));
     }

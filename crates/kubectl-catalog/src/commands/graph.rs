@@ -6,6 +6,7 @@ use drawing::{Drawing, DrawnBundle, DrawnChannel, DrawnEntry};
 use printing::{table, text};
 use serde_json::{Value, json};
 
+use crate::checks::no_channel;
 use crate::context::CommandContext;
 use crate::documents::GRAPH;
 use crate::error::{CommandError, ExitStatus};
@@ -20,10 +21,7 @@ pub(super) async fn graph(context: &CommandContext, package: &str, channels: &[S
     let known: Vec<_> =
         package["channels"].as_array().into_iter().flatten().map(|channel| text(channel, "/name")).collect();
     if let Some(channel) = channels.iter().find(|channel| !known.contains(channel)) {
-        let message = format!("package `{}` has no channel `{channel}`", chosen.package);
-        return Err(
-            CommandError::new(ExitStatus::NotFound, message).hint(format!("its channels are {}", known.join(", ")))
-        );
+        return Err(no_channel(&chosen.package, channel, &known));
     }
     match &context.output {
         output if is_structured(output) => print_object("UpdateGraph", package, output),

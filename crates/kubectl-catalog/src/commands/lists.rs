@@ -7,7 +7,9 @@ use crate::args::{ApiArg, Deprecated, GetArgs, GetKind, ImagesArgs, SearchArgs, 
 use crate::context::CommandContext;
 use crate::documents::{BUNDLES, CATALOGS, CHANNELS, IMAGES, METAS, PACKAGES, PROBLEMS, PROVIDERS};
 use crate::error::{CommandError, ExitStatus};
-use crate::output::{ObjectList, OutputFormat, TableColumn, column, is_set, lines, name, print, wide};
+use crate::output::{
+    NOTHING_FOUND, ObjectList, OutputFormat, TableColumn, column, hint, is_set, lines, name, print, wide,
+};
 
 /// Letters of a moment that say its day.
 const DAY: usize = "2026-11-21".len();
@@ -192,6 +194,9 @@ async fn catalogs(context: &CommandContext, names: &[String]) -> Result<(), Comm
     let mut items = data["catalogs"].as_array_mut().map(std::mem::take).unwrap_or_default();
     let is_meant = |names: &[String], item: &Value| names.is_empty() || names.iter().any(|name| item["name"] == **name);
     items.retain(|item| is_meant(names, item) && is_meant(&context.catalogs, item));
+    if items.is_empty() {
+        context.check_catalogs(&context.catalogs).await?;
+    }
     show(context, "Catalog", &CATALOG_COLUMNS, |item| name("catalog", item, &["/name"]), items)
 }
 
@@ -244,6 +249,9 @@ async fn problems(context: &CommandContext, packages: &[String]) -> Result<(), C
             }));
         }
     }
+    if items.is_empty() {
+        context.check_catalogs(&context.catalogs).await?;
+    }
     show(context, "Problem", &PROBLEM_COLUMNS, |item| name("problem", item, &["/catalog/name", "/code"]), items)
 }
 
@@ -254,7 +262,7 @@ pub(super) async fn heads(context: &CommandContext, packages: &[String]) -> Resu
         let (catalogs, name) = context.split(package);
         let found = channels(context, catalogs, &[name.to_owned()]).await?;
         if found.is_empty() {
-            return Err(context.no_package(name).await);
+            return Err(context.no_package(package).await);
         }
         items.extend(found);
     }
@@ -268,8 +276,9 @@ pub(super) async fn versions(context: &CommandContext, args: &VersionsArgs) -> R
     let variables = json!({ "catalogs": catalogs, "packages": [package], "filter": filter });
     let items = context.walk(BUNDLES, variables, "/bundles").await?;
     if items.is_empty() && args.channel.is_empty() && args.range.is_none() {
-        return Err(context.no_package(package).await);
+        return Err(context.no_package(&args.package).await);
     }
+    context.check_channels(&args.package, &args.channel, &items).await?;
     show(context, "Bundle", &VERSION_COLUMNS, bundle_name, items)
 }
 
@@ -281,6 +290,7 @@ pub(super) async fn images(context: &CommandContext, args: &ImagesArgs) -> Resul
     let filter = json!({ "channels": args.channel, "versionRange": args.version, "channelHead": channel_head });
     let variables = json!({ "catalogs": catalogs, "packages": [package], "filter": filter });
     let bundles = context.walk_all(IMAGES, variables, "/bundles").await?;
+    context.check_channels(&args.package, &args.channel, &bundles).await?;
     if bundles.is_empty() {
         context.choose(&args.package).await?;
     }
@@ -296,6 +306,9 @@ pub(super) async fn images(context: &CommandContext, args: &ImagesArgs) -> Resul
         }
     }
     if matches!(context.output, OutputFormat::Lines | OutputFormat::Name) {
+        if by_image.is_empty() {
+            hint(NOTHING_FOUND);
+        }
         return print(&lines(by_image.keys()));
     }
     let items = by_image.into_iter().map(|(image, bundles)| json!({ "image": image, "bundles": bundles })).collect();

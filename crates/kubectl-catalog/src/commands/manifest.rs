@@ -4,8 +4,8 @@ use printing::text;
 use serde_json::{Value, json};
 
 use crate::args::ManifestKind;
-use crate::context::CommandContext;
-use crate::documents::MANIFEST;
+use crate::context::{ChosenPackage, CommandContext};
+use crate::documents::{BUNDLES, MANIFEST};
 use crate::error::{CommandError, ExitStatus};
 use crate::output::{OutputFormat, hint, print, yaml};
 
@@ -21,6 +21,7 @@ pub(super) async fn manifest(
     range: Option<&str>,
 ) -> Result<(), CommandError> {
     let chosen = context.choose(package).await?;
+    check(context, &chosen, kind, channel, range).await?;
     let data = context.data(MANIFEST, &json!({ "catalog": chosen.catalog, "package": chosen.package })).await?;
     let package = &data["package"];
     let object = match kind {
@@ -32,6 +33,39 @@ pub(super) async fn manifest(
         OutputFormat::Json => print(&(serde_json::to_string_pretty(&object).expect("it is JSON") + "\n")),
         _ => print(&yaml(&object)),
     }
+}
+
+/// Fails on a channel that the package does not have, and says what the manifest will not do.
+async fn check(
+    context: &CommandContext,
+    chosen: &ChosenPackage,
+    kind: ManifestKind,
+    channel: Option<&str>,
+    range: Option<&str>,
+) -> Result<(), CommandError> {
+    let channels: Vec<_> = channel.map(str::to_owned).into_iter().collect();
+    let mut found = Vec::new();
+    if let Some(range) = range.filter(|_| kind == ManifestKind::ClusterExtension) {
+        let filter = json!({ "channels": channels, "versionRange": range });
+        let variables = json!({ "catalogs": [chosen.catalog], "packages": [chosen.package], "filter": filter });
+        found = context.walk_up_to(BUNDLES, variables, "/bundles", 1).await?;
+    }
+    context.check_channels(&chosen.full_name(), &channels, &found).await?;
+    match (kind, range) {
+        (ManifestKind::ClusterExtension, Some(range)) if found.is_empty() => {
+            let place = channel.map(|channel| format!(" in channel `{channel}`")).unwrap_or_default();
+            let message = format!("package `{}` has no bundle{place} with a version in `{range}`", chosen.package);
+            hint(&format!("{} {message}", printing::warning()));
+        }
+        (ManifestKind::Subscription, Some(_)) => {
+            hint("a Subscription has no range of versions: --version is left out");
+        }
+        (ManifestKind::ClusterCatalog, _) if channel.is_some() || range.is_some() => {
+            hint("a ClusterCatalog installs no package: --channel and --version are left out");
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 fn namespace(package: &Value) -> String {

@@ -54,6 +54,9 @@ pub(super) async fn outdated(
             items.extend(object.map(|object| item(object, upgrade, reason(upgrade))));
         }
     }
+    if !items.is_empty() && items.iter().all(|item| item["package"].is_null()) {
+        context.check_catalogs(&context.catalogs).await?;
+    }
     let nothing = json!({ "deprecations": [], "successors": [] });
     items.extend(unknown.iter().map(|object| item(object, &nothing, NO_VERSION)));
     let is_outdated = items.iter().any(|item| !item["successor"].is_null());

@@ -42,16 +42,10 @@ pub(super) async fn path(context: &CommandContext, args: &PathArgs) -> Result<Ex
     let mut data = context.data(PATH, &variables).await?;
     let bundle = &mut data["bundle"];
     let Value::Array(mut items) = bundle["upgradePath"].take() else {
-        let to = to.as_deref().unwrap_or("the head of the default channel");
-        let failure = CommandError::new(
-            ExitStatus::Negative,
-            format!("no path: no sequence of upgrades leads from {from} to {to}"),
-        );
-        let next = bundle["successors"].as_array().into_iter().flatten().map(|edge| text(edge, "/toName"));
-        let next = next.collect::<Vec<_>>().join(", ");
-        let reach = if next.is_empty() { "nothing".to_owned() } else { next };
-        return Err(failure.hint(format!("{from} can be upgraded to {reach} in one step")));
+        context.check_channels(&chosen.full_name(), &args.channel, &[]).await?;
+        return Err(no_path(&from, to.as_deref(), &args.channel, bundle));
     };
+    context.check_channels(&chosen.full_name(), &args.channel, &items).await?;
     for (at, item) in items.iter_mut().enumerate() {
         item["step"] = (at + 1).into();
     }
@@ -61,6 +55,21 @@ pub(super) async fn path(context: &CommandContext, args: &PathArgs) -> Result<Ex
     }
     steps(context, &STEP_COLUMNS, items)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The failure of a bundle from which no upgrades lead to the other one.
+fn no_path(from: &str, to: Option<&str>, channels: &[String], bundle: &Value) -> CommandError {
+    let to = to.unwrap_or("the head of the default channel");
+    let through = match channels {
+        [] => String::new(),
+        [channel] => format!(" by entries of channel {channel} alone"),
+        channels => format!(" by entries of channels {} alone", channels.join(", ")),
+    };
+    let message = format!("no path: no sequence of upgrades leads from {from} to {to}{through}");
+    let next = bundle["successors"].as_array().into_iter().flatten().map(|edge| text(edge, "/toName"));
+    let next = next.collect::<Vec<_>>().join(", ");
+    let reach = if next.is_empty() { "nothing".to_owned() } else { next };
+    CommandError::new(ExitStatus::Negative, message).hint(format!("{from} can be upgraded to {reach} in one step"))
 }
 
 /// Lists what an installed bundle can be upgraded to.
@@ -77,6 +86,7 @@ pub(super) async fn successors(
     });
     let mut data = context.data(SUCCESSORS, &variables).await?;
     let items = data["package"]["successors"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    context.check_channels(&chosen.full_name(), channels, &items).await?;
     steps(context, &SUCCESSOR_COLUMNS, items)
 }
 
@@ -102,6 +112,9 @@ pub(super) async fn resolve(context: &CommandContext, args: &ResolveArgs) -> Res
     let result = &data["resolve"];
     let is_found = result["__typename"] == "Resolution";
     let ended = if is_found { ExitCode::SUCCESS } else { ExitCode::from(ExitStatus::Negative as u8) };
+    if !is_found {
+        context.check_catalogs(&catalogs).await?;
+    }
     if is_structured(&context.output) {
         let mut object = result.clone();
         let kind = object["__typename"].take();
@@ -112,7 +125,9 @@ pub(super) async fn resolve(context: &CommandContext, args: &ResolveArgs) -> Res
     if is_found {
         print(&chosen(result, installed))?;
     }
-    print(&considered(result, context.has_headers))?;
+    if result["considered"].as_array().is_some_and(|bundles| !bundles.is_empty()) {
+        print(&considered(result, context.has_headers))?;
+    }
     if is_found {
         return Ok(ended);
     }

@@ -17,6 +17,7 @@ const HEADER: [&str; 6] = ["TIME", "CATALOG", "CHANGE", "PACKAGES", "+BUNDLES", 
 
 /// Prints each change.
 pub(super) async fn watch(context: &CommandContext) -> Result<(), CommandError> {
+    context.check_catalogs(&context.catalogs).await?;
     let mut changes = pin!(context.client.changes(&context.catalogs));
     let mut has_header = context.has_headers;
     while let Some(event) = changes.try_next().await? {

@@ -94,10 +94,126 @@ fn the_status_says_how_a_command_ended() {
     let tie = "error: package `etcd` is in several catalogs of one priority: new, old\nhint: write new/etcd\n";
     starts(&["path", "etcd", "1.0.0"], 4, tie);
     starts(&["versions", "old/etcd", "--range", "nonsense"], 6, "error: the server refused the request: ");
-    starts(&["search", "--server", "http://127.0.0.1:1"], 3, "error: cannot reach http://127.0.0.1:1/graphql: ");
+    // Without the URL of the request, which holds the document.
+    let unreachable = "error: cannot reach http://127.0.0.1:1/graphql: error sending request: ";
+    starts(&["search", "--server", "http://127.0.0.1:1"], 3, unreachable);
     starts(&["search", "--server", "nowhere"], 3, "error: cannot set up the client: `nowhere` is not a URL");
     server.refuse_next(403, &[], r#"{"kind": "Status", "message": "you cannot get"}"#);
     starts(&["get", "packages"], 3, &format!("error: cannot query {}/graphql: you cannot get\n", server.url()));
+}
+
+#[test]
+fn a_server_without_tls_is_told_from_one_that_is_not_there() {
+    let server = Server::start();
+    let url = server.url().replace("http://", "https://");
+    let output = server.run(&["search", "--server", &url, "--insecure-skip-tls-verify"]);
+    let hint = "\nhint: the server seems to speak plain HTTP: write its URL with http:// instead of https://\n";
+    assert!(output.status == Some(3) && output.stderr.ends_with(hint), "{output:?}");
+}
+
+#[test]
+fn an_unknown_channel_is_refused_with_those_that_the_package_has() {
+    let server = two(0, 0);
+    let refusal = "error: package `etcd` has no channel `nope`\nhint: its channels are candidate, stable\n";
+    for arguments in [
+        &["versions", "new/etcd"][..],
+        &["versions", "new/etcd", "--channel", "stable"],
+        &["images", "new/etcd", "-o", "lines"],
+        &["images", "new/etcd", "--channel", "stable"],
+        &["successors", "new/etcd", "etcd.v1.0.0@1.0.0"],
+        &["path", "new/etcd", "1.0.0"],
+        &["path", "new/etcd", "1.0.0", "--channel", "stable"],
+        &["graph", "new/etcd"],
+        &["manifest", "new/etcd"],
+        &["manifest", "new/etcd", "--version", "1.0.0"],
+        &["manifest", "new/etcd", "--kind", "Subscription"],
+    ] {
+        server.ends(&[arguments, &["--channel", "nope"]].concat(), 4, "", refusal);
+    }
+    // One that is known costs no request.
+    let sent = server.statuses().len();
+    assert_eq!(server.run(&["versions", "new/etcd", "--channel", "stable"]).status, Some(0));
+    assert_eq!(server.statuses().len(), sent + 1);
+    let nothing = ["images", "new/etcd", "--channel", "stable", "--version", ">=99", "-o", "lines"];
+    server.ends(&nothing, 0, "", "nothing found\n");
+    server.ends(&["versions", "new/etcd", "--range", ">=99", "-o", "name"], 0, "", "nothing found\n");
+    let no_path = "\
+error: no path: no sequence of upgrades leads from etcd.v1.0.0 to the head of the default channel by entries of channel candidate alone
+hint: etcd.v1.0.0 can be upgraded to nothing in one step
+";
+    server.ends(&["path", "new/etcd", "1.0.0", "--channel", "candidate"], 1, "", no_path);
+}
+
+#[test]
+fn an_unknown_catalog_is_refused_with_those_that_are_served() {
+    let server = two(0, 0);
+    let refusal = "error: no catalog `nope` is served\nhint: the served catalogs are new, old\n";
+    for arguments in [
+        &["search"][..],
+        &["search", "--catalog", "old"],
+        &["get", "catalogs"],
+        &["get", "packages"],
+        &["get", "channels"],
+        &["get", "problems"],
+        &["heads", "etcd"],
+        &["versions", "etcd"],
+        &["images", "etcd", "-o", "lines"],
+        &["providers", "example.com/None"],
+        &["describe", "package", "etcd"],
+        &["describe", "bundle", "etcd.v1.0.0"],
+        &["path", "etcd", "1.0.0"],
+        &["resolve", "etcd"],
+        &["manifest", "etcd"],
+        &["watch"],
+    ] {
+        server.ends(&[arguments, &["--catalog", "nope"]].concat(), 4, "", refusal);
+    }
+    server.ends(&["heads", "nope/etcd"], 4, "", refusal);
+    // One that is known costs no request.
+    let sent = server.statuses().len();
+    assert_eq!(server.run(&["search", "--catalog", "old"]).status, Some(0));
+    assert_eq!(server.statuses().len(), sent + 1);
+}
+
+#[test]
+fn a_manifest_says_what_it_will_not_do() {
+    let server = two(0, 0);
+    let told = |arguments: &[&str]| {
+        let output = server.run(&[&["manifest", "new/etcd"], arguments].concat());
+        assert!(output.status == Some(0) && output.stdout.starts_with("apiVersion: "), "{output:?}");
+        output.stderr
+    };
+    let account = "the ServiceAccount `etcd-installer` needs the rights to install the package\n";
+    assert_eq!(told(&["--version", ">=1.0.0"]), account);
+    let warning = "warning: package `etcd` has no bundle with a version in `>=99`\n";
+    assert_eq!(told(&["--version", ">=99"]), format!("{warning}{account}"));
+    let warning = "warning: package `etcd` has no bundle in channel `candidate` with a version in `1.0.0`\n";
+    assert_eq!(told(&["--channel", "candidate", "--version", "1.0.0"]), format!("{warning}{account}"));
+    let left_out = "a Subscription has no range of versions: --version is left out\n";
+    assert_eq!(told(&["--kind", "Subscription", "--version", "1.0.0"]), left_out);
+}
+
+#[test]
+fn rows_of_several_catalogs_name_their_catalogs() {
+    let server = two(0, 0);
+    let rows = "\
+VERSION  BUNDLE       CHANNELS  CREATED  DEPRECATED  CATALOG
+1.1.0    etcd.v1.1.0  stable    <none>   false       new
+1.1.0    etcd.v1.1.0  stable    <none>   false       old
+";
+    server.ends(&["versions", "etcd", "--range", "1.1.0"], 0, rows, "");
+    let row = "\
+VERSION  BUNDLE       CHANNELS  CREATED  DEPRECATED
+1.1.0    etcd.v1.1.0  stable    <none>   false
+";
+    server.ends(&["versions", "old/etcd", "--range", "1.1.0"], 0, row, "");
+}
+
+#[test]
+fn a_misspelled_package_is_resolved_to_an_error_alone() {
+    let output = two(0, 0).run(&["resolve", "ectd"]);
+    assert_eq!((output.status, output.stdout.as_str()), (Some(1), ""));
+    assert!(output.stderr.ends_with("hint: did you mean etcd?\n"), "{output:?}");
 }
 
 #[test]
@@ -151,6 +267,26 @@ fn a_second_request_costs_no_body_and_offline_none_is_sent() {
     // Of another caller nothing is in the cache.
     let other = server.run(&["heads", "new/etcd", "--offline", "--token", "another"]);
     assert_eq!(other.status, Some(3));
+}
+
+#[test]
+fn offline_a_command_says_once_how_old_its_data_is() {
+    let server = two(0, 0);
+    for arguments in [
+        &["search"][..],
+        &["heads", "new/etcd"],
+        &["get", "packages"],
+        &["describe", "package", "etcd"],
+        &["path", "new/etcd", "1.0.0"],
+    ] {
+        let online = server.run(arguments);
+        assert_eq!((online.status, online.stderr.as_str()), (Some(0), ""), "{arguments:?}");
+        let offline = server.run(&[arguments, &["--offline"]].concat());
+        assert_eq!((offline.status, &offline.stdout), (Some(0), &online.stdout), "{arguments:?}");
+        let lines: Vec<_> = offline.stderr.lines().collect();
+        let [line] = lines[..] else { panic!("{arguments:?}: {offline:?}") };
+        assert!(line.starts_with("from the cache, ") && line.ends_with(" s old"), "{arguments:?}: {line}");
+    }
 }
 
 #[test]

@@ -16,7 +16,8 @@ const TWO: &str = "
     package etcd default=stable
     channel stable: v1.1.0 <- v1.2.0 <- v1.3.0";
 
-/// Requests that the plugin sends before it waits for events: the subscription, and then what is served.
+/// Requests that the plugin sends before it waits for events: the subscription, and then what is served. Catalogs that are
+/// named are looked for before these.
 const REQUESTS: usize = 2;
 
 /// A running `watch`; killed when it is dropped.
@@ -34,7 +35,8 @@ impl Watch {
         let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it can be started");
         let lines = child.stdout.take().map(|stdout| BufReader::new(stdout).lines());
         let watch = Self { child, lines };
-        eventually(|| (server.statuses().len() >= before + REQUESTS).then_some(()));
+        let requests = REQUESTS + usize::from(arguments.contains(&"--catalog"));
+        eventually(|| (server.statuses().len() >= before + requests).then_some(()));
         watch
     }
 
