@@ -29,7 +29,7 @@ use prometheus_client::registry::Registry;
 use serving::Catalogs;
 
 use crate::exchange::Exchanges;
-use crate::listen::{OpenConnections, Tls};
+use crate::listen::{OpenConnections, Ready, Tls};
 use crate::traces::SpanCounts;
 
 use page::Page;
@@ -43,6 +43,8 @@ pub struct Sources {
     pub spans: Arc<SpanCounts>,
     /// Connections of the listener that they come to.
     pub open: OpenConnections,
+    /// What the readiness probe reports.
+    pub ready: Ready,
     /// GraphQL requests and the response cache.
     pub engine: Arc<Engine>,
     /// Streams, and responses in flight.

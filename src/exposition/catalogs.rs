@@ -36,7 +36,7 @@ pub(super) fn catalogs(page: &mut Page<'_>, sources: &Sources) -> fmt::Result {
         Catalog { name, loads, served, digest }
     });
     let catalogs: Vec<_> = catalogs.collect();
-    contents(page, &catalogs)?;
+    contents(page, sources, &catalogs)?;
     times(page, &catalogs)?;
     loads(page, &catalogs)?;
     page.histogram(
@@ -48,7 +48,7 @@ pub(super) fn catalogs(page: &mut Page<'_>, sources: &Sources) -> fmt::Result {
 }
 
 /// Writes what the contents of catalogs are.
-fn contents(page: &mut Page<'_>, catalogs: &[Catalog]) -> fmt::Result {
+fn contents(page: &mut Page<'_>, sources: &Sources, catalogs: &[Catalog]) -> fmt::Result {
     let served = || catalogs.iter().filter_map(|catalog| Some((catalog, catalog.served.as_ref()?)));
     let info = served().map(|(catalog, _)| {
         let kind = catalog.loads.source_kind.as_str();
@@ -56,6 +56,10 @@ fn contents(page: &mut Page<'_>, catalogs: &[Catalog]) -> fmt::Result {
     });
     page.gauge("catalogql_catalog_info", "The content of a catalog that is served: always 1.", info)?;
     let serving = catalogs.iter().map(|catalog| (catalog.label(), u64::from(catalog.served.is_some())));
+    let blocked = sources.controller.as_ref().map(|metrics| metrics.blocked()).unwrap_or_default();
+    // The loader forgets a catalog a moment after the controller has found that its source cannot be used.
+    let blocked = blocked.iter().filter(|name| catalogs.iter().all(|catalog| catalog.name != **name));
+    let serving = serving.chain(blocked.map(|name| ([("catalog", name.as_str())], 0)));
     page.gauge("catalogql_catalog_serving", "Whether a wanted catalog is served: 0 or 1.", serving)?;
     let bytes = served().map(|(catalog, served)| (catalog.label(), served.content.catalog.content().len()));
     page.gauge("catalogql_catalog_bytes", "Bytes of the content of a catalog that is served.", bytes)?;

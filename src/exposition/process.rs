@@ -18,11 +18,13 @@ const STATUS: &str = "/proc/self/status";
 const OPEN_FILES: &str = "/proc/self/fd";
 
 /// Writes the metrics of the process.
-pub(super) fn process(page: &mut Page<'_>, Sources { started, reloads, .. }: &Sources) -> fmt::Result {
+pub(super) fn process(page: &mut Page<'_>, Sources { started, reloads, ready, .. }: &Sources) -> fmt::Result {
     let (version, revision) = VERSION.split_once(' ').unwrap_or((VERSION, ""));
     let revision = revision.trim_matches(['(', ')']);
     let build = [([("version", version), ("revision", revision)], 1_u64)];
     page.gauge("catalogql_build_info", "Version and commit of the program: always 1.", build)?;
+    let help = "Whether the server is ready for requests: 0 or 1.";
+    page.gauge("catalogql_ready", help, [([], u64::from(ready.is_ready()))])?;
     let reloads = [([("result", "success")], reloads.ok.get()), ([("result", "failure")], reloads.failed.get())];
     let help = "Times that configuration files had changed, or were to be read again, and were read.";
     page.counter("catalogql_config_reloads", help, reloads)?;

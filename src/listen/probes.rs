@@ -42,6 +42,11 @@ impl Ready {
         self.state.send_modify(|state| state.is_ready = true);
     }
 
+    /// Whether the server is marked as ready.
+    pub fn is_ready(&self) -> bool {
+        self.state.borrow().is_ready
+    }
+
     /// Sets the catalogs that were not loaded yet, which `/readyz?verbose` names.
     pub fn set_late(&self, names: impl Iterator<Item = String>) {
         let late = names.collect();

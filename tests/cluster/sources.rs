@@ -1,6 +1,7 @@
 //! What is served besides what specs of `ClusterCatalog` objects ask for, and with which credentials images are pulled.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +11,10 @@ use rustls::pki_types::PrivateKeyDer;
 use serde_json::{Value, json};
 use testing::{Proxy, ProxyAction, RecordedRequest, respond};
 
-use crate::support::{Cluster, NAMESPACE, PACKAGES, Replica, SERVICE_ACCOUNT, catalog, image, package, packages, with};
+use crate::metrics::{METRICS, metrics_address, scrape};
+use crate::support::{
+    Cluster, NAMESPACE, PACKAGES, Replica, SERVICE_ACCOUNT, catalog, graphql, image, package, packages, with,
+};
 
 /// Asks for what objects say of catalogs.
 const METADATA: &str = "{ catalogs { name displayName publisher priority labels { key value } } }";
@@ -86,6 +90,38 @@ fn the_image_of_a_catalog_source_is_served_under_its_namespace_and_name() {
     replica.answers(METADATA, &expected);
     cluster.plane.kubectl(&["delete", "catalogsource", "etcd", "--namespace", NAMESPACE]);
     replica.answers(PACKAGES, &packages(&[("own", "etcd")]));
+}
+
+#[test]
+fn a_replica_is_ready_once_it_serves_catalog_sources_or_has_waited_for_them() {
+    let Some(cluster) = Cluster::start() else { return };
+    // Nothing defines them yet.
+    let started = Instant::now();
+    let replica = Replica::start(&cluster, "one", &["--catalog-sources"]).ready();
+    let elapsed = started.elapsed();
+    assert!(elapsed >= controller::FIRST_ANSWER, "ready after {elapsed:?}: {}", replica.log());
+    drop(replica);
+    cluster.add_catalog_sources();
+    let image = cluster.push("ns/etcd", "v1", &package("etcd"));
+    cluster.plane.apply(&[catalog_source("etcd", &json!({ "sourceType": "grpc", "image": image }))]);
+    let replica = Replica::start(&cluster, "two", &["--catalog-sources"]).ready();
+    let name = format!("{NAMESPACE}.etcd");
+    assert_eq!(graphql(replica.address, PACKAGES), packages(&[(name.as_str(), "etcd")]), "{}", replica.log());
+}
+
+#[test]
+fn a_catalog_whose_reference_cannot_be_used_counts_as_not_served() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.add_catalog_sources();
+    let source = catalog_source("refused", &json!({ "sourceType": "grpc", "image": "quay.io/A" }));
+    cluster.plane.apply(&[catalog("refused", "myteam/catalog:latest"), source]);
+    let replica = Replica::start(&cluster, "one", &["--catalog-sources", METRICS, "--metrics-auth=none"]).ready();
+    cluster.wait_for("refused", "Progressing", "Blocked");
+    let page = scrape(metrics_address(&replica), None);
+    let page = String::from_utf8_lossy(&page.body);
+    let serving: Vec<_> = page.lines().filter(|line| line.starts_with("catalogql_catalog_serving{")).collect();
+    let names = [format!("{NAMESPACE}.refused"), "refused".to_owned()];
+    assert_eq!(serving, names.map(|name| format!("catalogql_catalog_serving{{catalog=\"{name}\"}} 0")));
 }
 
 /// Forwards the requests for a repository `USER/…` of those who say that they are this user with this password.

@@ -20,8 +20,9 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::client::ApiServer;
 use crate::lease::Candidate;
+use crate::lists::FirstLists;
 use crate::metrics::{ControllerMetrics, ReconcileResult};
-use crate::pull::{PullConfiguration, PullNames, SecretName};
+use crate::pull::{FIRST_ANSWER, PullConfiguration, PullNames, SecretName};
 use crate::readiness::{Attempted, Readiness};
 use crate::remembered::Remembered;
 use crate::status::{FIRST_REPORT, Observed};
@@ -43,6 +44,8 @@ pub(crate) enum Change {
     CatalogSources,
     ServiceAccount(Option<ServiceAccount>),
     Secret(SecretName, Option<Secret>),
+    /// A watch has panicked: nothing is heard of its objects any more.
+    WatchPanicked,
 }
 
 /// A write that is under way.
@@ -64,9 +67,9 @@ pub struct Controller {
     catalog_sources: Option<Informer<CatalogSource>>,
     pull: PullConfiguration,
     remembered: Remembered,
-    /// Whether the API server has told which catalogs there are.
-    is_known: bool,
-    /// Whether what they ask for is wanted, which waits for pull secrets.
+    /// The objects that the API server has told of since the start.
+    lists: FirstLists,
+    /// Whether what they ask for is wanted, which waits for all lists and for pull secrets.
     is_reconciled: bool,
     /// The objects as they were when last heard of, by name.
     objects: BTreeMap<String, Arc<ClusterCatalog>>,
@@ -126,7 +129,7 @@ impl Controller {
             cluster_catalogs,
             catalog_sources,
             pull,
-            is_known: false,
+            lists: FirstLists::new(options.catalog_sources),
             is_reconciled: false,
             objects: by_name(objects),
             sources: if options.catalog_sources { sources } else { Vec::new() },
@@ -163,13 +166,14 @@ impl Controller {
             let is_ready = self.is_ready_now();
             readiness(is_ready, self.readiness.late());
             let is_leader = *holder.borrow();
-            if self.is_known && is_leader {
+            if self.lists.has_cluster_catalogs() && is_leader {
                 self.begin_write();
             }
             self.status.metrics.is_leader.set(u64::from(is_leader));
             self.status.metrics.queued.set(self.status.dirty.len() as u64);
             let late = self.waiting.values().map(|since| *since + FIRST_REPORT).filter(|at| *at > Instant::now());
-            let deadline = self.readiness.deadline().into_iter().chain(self.status.retry_at).chain(late).min();
+            let deadlines = [self.readiness.deadline(), self.status.retry_at, self.lists.deadline()];
+            let deadline = deadlines.into_iter().flatten().chain(late).min();
             tokio::select! {
                 Some(change) = self.changes.recv() => self.apply(change),
                 Some(event) = events.recv() => self.observe(event),
@@ -208,7 +212,7 @@ impl Controller {
         while let Some(change) = next {
             match change {
                 Change::ClusterCatalogs => {
-                    self.is_known = true;
+                    self.lists.add_cluster_catalogs(Instant::now());
                     let objects = by_name(self.cluster_catalogs.objects());
                     let former = std::mem::replace(&mut self.objects, objects);
                     let is_new =
@@ -218,20 +222,23 @@ impl Controller {
                     self.status.written.retain(|name, _| self.objects.contains_key(name));
                 }
                 Change::CatalogSources => {
+                    self.lists.add_catalog_sources();
                     self.sources = self.catalog_sources.as_ref().map(Informer::objects).unwrap_or_default();
                 }
                 Change::ServiceAccount(account) => self.pull.set_service_account(account),
                 Change::Secret(name, secret) => self.pull.set_secret(&name, secret.as_ref()),
+                // The process is to end, so that what watches over it starts it again.
+                Change::WatchPanicked => panic!("a watch of the API server panicked"),
             }
             next = self.changes.try_recv().ok();
         }
         self.reconcile();
     }
 
-    /// Brings the loader to what the cluster says, once all pull secrets are known.
+    /// Brings the loader to what the cluster says, once all lists and pull secrets are known.
     fn reconcile(&mut self) {
         let named = self.objects.values().filter_map(|object| pull_secret(object));
-        if self.pull.update(named) && self.is_known {
+        if self.pull.update(named) && self.lists.is_complete() {
             self.is_reconciled = true;
             self.set_wanted();
             self.remembered.remember(self.objects.values(), &self.sources);
@@ -246,8 +253,11 @@ impl Controller {
         for (catalog, reason) in &self.wanted.invalid {
             if former.invalid.get(catalog) != Some(reason) {
                 tracing::error!(%catalog, reason, "cannot use the source of a catalog");
+                // Its object may have been looked at before this was known.
+                self.status.dirty.insert(catalog.to_string());
             }
         }
+        self.status.metrics.set_blocked(self.wanted.without_source());
         self.waiting.retain(|name, _| self.wanted.specs.contains_key(name));
         for name in self.wanted.specs.keys().filter(|name| !self.reports.contains_key(name)) {
             self.waiting.entry(name.clone()).or_insert_with(Instant::now);
@@ -299,6 +309,11 @@ impl Controller {
         self.status.retry();
         let late = self.waiting.iter().filter(|(_, since)| since.elapsed() >= FIRST_REPORT);
         self.status.dirty.extend(late.map(|(name, _)| name.to_string()));
+        if self.lists.pass_deadline(Instant::now()) {
+            let waited_seconds = FIRST_ANSWER.as_secs();
+            tracing::warn!(waited_seconds, "cannot list CatalogSources, serving the other catalogs meanwhile");
+            self.reconcile();
+        }
     }
 
     /// Whether the replica has just become ready. Without an answer of the API server it is when it serves what was wanted

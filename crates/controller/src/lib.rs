@@ -12,6 +12,7 @@ mod failure;
 #[cfg(test)]
 mod fixture;
 mod lease;
+mod lists;
 mod metrics;
 mod pull;
 mod readiness;

@@ -1,7 +1,7 @@
 //! What the controller counts, as controllers of Kubernetes do: reconciliations of objects, their queue, the Lease, and
 //! requests to the API server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use http::{Request, Response};
 use metrics::{Counter, Family, Gauge, Histogram, MILLISECOND, labels};
+use serving::CatalogName;
 use tower::{Layer, Service};
 
 use crate::Mode;
@@ -51,6 +52,7 @@ pub struct ControllerMetrics {
     pub competes: bool,
     /// Requests to the API server.
     pub requests: Arc<ApiRequests>,
+    blocked: Mutex<BTreeSet<CatalogName>>,
 }
 
 /// Counts requests to the API server by their method and status.
@@ -80,7 +82,17 @@ impl ControllerMetrics {
             is_leader: Gauge::default(),
             competes: mode == Mode::Manage,
             requests,
+            blocked: Mutex::default(),
         }
+    }
+
+    /// Wanted catalogs that the loader does not know, because their source cannot be used and there is no former one.
+    pub fn blocked(&self) -> BTreeSet<CatalogName> {
+        self.blocked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_blocked(&self, catalogs: BTreeSet<CatalogName>) {
+        *self.blocked.lock().unwrap_or_else(PoisonError::into_inner) = catalogs;
     }
 
     pub(crate) fn reconciled(&self, result: ReconcileResult, duration: Duration) {

@@ -21,7 +21,8 @@ use crate::ControllerError;
 use crate::controller::Change;
 use crate::watches::{Task, Watched, watch_one};
 
-/// Time until a pull secret that the API server does not answer for is taken to be absent.
+/// Time until a pull secret, or a list of `CatalogSource` objects, that the API server does not answer for is taken to be
+/// absent.
 pub const FIRST_ANSWER: Duration = Duration::from_secs(10);
 
 /// The name of a Secret with its namespace.
@@ -66,7 +67,7 @@ impl PullConfiguration {
         let PullNames { namespace, service_account, global } = names;
         let watched = service_account.map(|name| {
             let api = Api::namespaced(client.clone(), &namespace);
-            Task::spawn(follow(api, name, changes.clone(), Change::ServiceAccount))
+            Task::spawn(follow(api, name, changes.clone(), Change::ServiceAccount), changes.clone())
         });
         let registries = Registries::new(settings.clone()).map_err(ControllerError::Registries)?;
         Ok(Self {
@@ -151,7 +152,7 @@ impl PullConfiguration {
             let name = name.clone();
             move |secret| Change::Secret(name.clone(), secret)
         };
-        Task::spawn(follow(api, name.name, self.changes.clone(), change))
+        Task::spawn(follow(api, name.name, self.changes.clone(), change), self.changes.clone())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which catalogs are wanted, as the objects of the cluster say. It knows no cluster: objects in, specs out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,6 +51,11 @@ impl Wanted {
             wanted.add(object, objects.mode, former, &registries);
         }
         wanted
+    }
+
+    /// The catalogs that cannot be loaded: their source cannot be used, and there is no former one.
+    pub(crate) fn without_source(&self) -> BTreeSet<CatalogName> {
+        self.invalid.keys().filter(|name| !self.specs.contains_key(name)).cloned().collect()
     }
 
     /// Adds the catalog of a `CatalogSource` with an image: `NAMESPACE.NAME`, which is unique because a namespace has no

@@ -1,9 +1,10 @@
 //! Watches of objects: one stream for each kind, or for each object that is named, resumed after any failure.
 
 use std::fmt::Debug;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::{Stream, StreamExt};
+use futures_util::{FutureExt, Stream, StreamExt};
 use kube::Resource;
 use kube::api::Api;
 use kube::runtime::WatchStreamExt;
@@ -15,6 +16,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 
 use crate::api_error::describe_watch;
+use crate::controller::Change;
 
 /// A kind of objects that can be watched.
 pub(crate) trait Watched:
@@ -38,8 +40,16 @@ pub(crate) struct Informer<K: Watched> {
 }
 
 impl Task {
-    pub(crate) fn spawn(work: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self(tokio::spawn(work))
+    /// Begins a watch that sends to `changes`, and sends [`Change::WatchPanicked`] if it panics.
+    pub(crate) fn spawn(work: impl Future<Output = ()> + Send + 'static, changes: UnboundedSender<Change>) -> Self {
+        // What it shares with others is behind locks and channels, which notice.
+        let work = FutureExt::catch_unwind(AssertUnwindSafe(work));
+        Self(tokio::spawn(async move {
+            if work.await.is_err() {
+                // Nobody receives changes any more when the process ends.
+                let _ = changes.send(Change::WatchPanicked);
+            }
+        }))
     }
 }
 
@@ -51,9 +61,9 @@ impl Drop for Task {
 
 impl<K: Watched> Informer<K> {
     /// Watches all objects of a kind. After each change, and once all are known, `change` is sent.
-    pub(crate) fn start<C: Clone + Send + 'static>(api: Api<K>, change: C, changes: UnboundedSender<C>) -> Self {
+    pub(crate) fn start(api: Api<K>, change: Change, changes: UnboundedSender<Change>) -> Self {
         let (store, writer) = reflector::store();
-        Self { store, _task: Task::spawn(inform(api, writer, change, changes)) }
+        Self { store, _task: Task::spawn(inform(api, writer, change, changes.clone()), changes) }
     }
 
     /// Every object; none before all are known.
@@ -62,11 +72,11 @@ impl<K: Watched> Informer<K> {
     }
 }
 
-async fn inform<K: Watched, C: Clone>(
+async fn inform<K: Watched>(
     api: Api<K>,
     mut writer: reflector::store::Writer<K>,
-    change: C,
-    changes: UnboundedSender<C>,
+    change: Change,
+    changes: UnboundedSender<Change>,
 ) {
     let kind = <K as Resource>::kind(&()).into_owned();
     let mut has_streaming_lists = true;
@@ -148,4 +158,22 @@ fn is_unknown_parameter(error: &watcher::Error) -> bool {
 
 fn is_refused(error: &watcher::Error) -> bool {
     matches!(status_code(error), Some(403 | 404))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_watch_that_panics_is_told_and_one_that_ends_is_not() {
+        let (sender, mut changes) = mpsc::unbounded_channel();
+        let _ended = Task::spawn(async {}, sender.clone());
+        let _panicking = Task::spawn(async { panic!("on purpose") }, sender);
+        let change = changes.recv().await;
+        assert!(matches!(change, Some(Change::WatchPanicked)), "{change:?}");
+        let change = changes.recv().await;
+        assert!(change.is_none(), "{change:?}");
+    }
 }

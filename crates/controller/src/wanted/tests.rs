@@ -134,6 +134,18 @@ fn a_source_that_cannot_be_used_leaves_the_one_before() {
 }
 
 #[test]
+fn a_catalog_without_a_source_of_its_own_or_a_former_one_cannot_be_loaded() {
+    let broken = catalog(json!({ "spec": { "source": { "image": { "ref": "b:c" } } } }));
+    let other = catalog(json!({ "metadata": { "name": "b" } }));
+    let first = wanted_of(&[broken.clone(), other], Mode::Manage, &Wanted::default());
+    assert_eq!(first.without_source(), BTreeSet::from([CatalogName::new("a").unwrap()]));
+
+    let before = wanted_of(&[catalog(json!({}))], Mode::Manage, &Wanted::default());
+    let after = wanted_of(&[broken], Mode::Manage, &before);
+    assert_eq!(after.without_source(), BTreeSet::new());
+}
+
+#[test]
 fn a_source_of_a_newer_version_is_named_and_harms_no_other() {
     let newer = catalog(json!({ "spec": { "source": { "type": "Git", "image": null } } }));
     let other = catalog(json!({ "metadata": { "name": "b" } }));
