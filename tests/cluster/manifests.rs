@@ -155,6 +155,14 @@ fn components_that_publish_and_samples_are_accepted() {
 }
 
 #[test]
+fn components_on_top_of_drop_in_move_to_its_namespace() {
+    let all = ["auth", "catalog-sources", "httproute", "ingress", "kube-api", "route", "after-drop-in"];
+    let Some(left) = misplaced(&all[..6]) else { return };
+    assert!(left.len() > 8, "else nothing would be tested: {left:?}");
+    assert_eq!(misplaced(&all), Some(Vec::new()));
+}
+
+#[test]
 fn the_default_overlay_applied_again_changes_nothing() {
     let Some(tools) = deploy_tools() else { return };
     let Some(plane) = ControlPlane::start() else { return };
@@ -214,6 +222,27 @@ fn kubeconform_finds_every_object_as_the_api_server_describes_it() {
     }
     let (success, printed) = check("{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {selectors: {a: b}}}");
     assert!(!success && printed.contains("selectors"), "{printed}");
+}
+
+/// Lines of the overlay `drop-in` with these components that name the namespace of the other overlays. `None` as for
+/// [`ControlPlane::start`].
+#[track_caller]
+fn misplaced(components: &[&str]) -> Option<Vec<String>> {
+    let folder = Folders::new();
+    let root = fs::canonicalize(folder.path("")).expect("the folder is there");
+    // kustomize accepts no absolute paths.
+    let deploy = "../".repeat(root.components().skip(1).count()) + DEPLOY.trim_start_matches('/');
+    let components: Vec<_> = components.iter().map(|name| format!("{deploy}/components/{name}")).collect();
+    let kustomization = json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+        "resources": [format!("{deploy}/overlays/drop-in")], "components": components,
+    });
+    // JSON is YAML.
+    folder.write("kustomization.yaml", kustomization.to_string());
+    let manifests = ControlPlane::kustomize(&root)?;
+    let names = ["namespace: catalogql", "catalogql.catalogql.", "catalogql/catalogql"];
+    let is_misplaced = |line: &&str| names.iter().any(|name| line.contains(*name));
+    Some(manifests.lines().filter(is_misplaced).map(str::to_owned).collect())
 }
 
 /// Runs a program on this standard input, and returns whether it succeeded and what it printed.

@@ -15,7 +15,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testing::{eventually, exchange, fixed_port, report_skipped, send_request};
+use testing::{Proxy, ProxyAction, eventually, exchange, fixed_port, report_skipped, send_request};
 
 use crate::support::{Cluster, NAMESPACE, Replica, catalog, package};
 
@@ -274,6 +274,7 @@ fn every_query_gives_data_and_every_alert_turns_true_in_its_fault_and_false_agai
     let prometheus = Prometheus::start(&cluster, &jobs, &rules);
     let mut stage = Stage { cluster, prometheus, alerts, done: BTreeSet::new(), other };
 
+    fault_of_readiness(&mut stage);
     stage.alert("CatalogqlDown", true);
     let flag = format!("--metrics-listen=127.0.0.1:{own}");
     let replica = Replica::start(&stage.cluster, "one", &[&flag]).ready();
@@ -301,8 +302,26 @@ fn every_query_gives_data_and_every_alert_turns_true_in_its_fault_and_false_agai
     }
     drop(load);
     let all: BTreeSet<_> = stage.alerts.iter().map(|(name, _)| name.clone()).collect();
-    assert_eq!(all.len(), 11);
-    assert_eq!(stage.done.len(), if makes_all { all.len() } else { 4 }, "{:?}", stage.done);
+    assert_eq!(all.len(), 12);
+    assert_eq!(stage.done.len(), if makes_all { all.len() } else { 5 }, "{:?}", stage.done);
+}
+
+/// A registry that does not respond holds up the first load of the only catalog. No other server may run.
+fn fault_of_readiness(stage: &mut Stage) {
+    let silent = Proxy::start(stage.cluster.registry.address, |_| ProxyAction::Hang);
+    let waiting = serve_etcd_of(stage, silent.address);
+    stage.alert("CatalogqlNotReady", true);
+    drop(waiting);
+    let _ready = serve_etcd_of(stage, stage.cluster.registry.address);
+    stage.prometheus.waits("the server", "catalogql_ready{pod=\"two\"} == 1", true);
+    stage.alert("CatalogqlNotReady", false);
+}
+
+fn serve_etcd_of(stage: &Stage, registry: SocketAddr) -> Process {
+    let registry = registry.to_string();
+    let source = format!("etcd={registry}/ns/etcd:v1");
+    let flags = ["--listen=127.0.0.1:0", "--insecure-registry", &registry, &source];
+    serve(&stage.cluster, "waiting", stage.other, &flags)
 }
 
 /// A request whose body takes long to come is slow.
