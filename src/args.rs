@@ -203,7 +203,8 @@ pub struct ControllerArgs {
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1)]
     #[arg(require_equals = true, action = ArgAction::Set)]
     pub manage: bool,
-    /// Let one of several replicas write status, the one that holds a Lease; `false` is for a single replica
+    /// Let one of several replicas write status, the one that holds a Lease; `false` is for a process beside which no other
+    /// ever runs, not even during a rollout
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1)]
     #[arg(require_equals = true, action = ArgAction::Set, help_heading = "Leader election")]
     pub leader_elect: bool,
@@ -302,7 +303,7 @@ impl Args {
     pub fn read() -> Self {
         let command = Self::with_variables();
         let line = file::add_members(&command, std::env::args_os().collect()).unwrap_or_else(|error| error.exit());
-        let matches = command.get_matches_from(line);
+        let matches = command.try_get_matches_from(line).unwrap_or_else(|error| queries::name_missing(error).exit());
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 

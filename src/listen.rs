@@ -14,13 +14,14 @@ mod service;
 mod streams;
 mod tls;
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use rustix::io::Errno;
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -39,6 +40,12 @@ pub use hosts::AllowedHosts;
 pub use probes::Ready;
 pub use refusal::{ErrorFormat, Refusal};
 pub use tls::{RELOAD_INTERVAL, Tls, TlsError, TlsFiles, TlsVersion};
+
+/// Every address, as `:PORT` stands for it.
+const EVERY_ADDRESS: &str = "[::]:";
+
+/// The same on a machine without IPv6.
+const EVERY_IPV4_ADDRESS: &str = "0.0.0.0:";
 
 /// Limits of the connections of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +208,13 @@ impl Listener {
     /// Listens on `HOST:PORT`. Port 0 selects a free port.
     pub async fn bind(address: &str) -> Result<Self, ListenError> {
         let error = |source| ListenError { address: address.to_owned(), source };
-        let socket = TcpListener::bind(address).await.map_err(error)?;
+        let socket = match TcpListener::bind(address).await {
+            Err(refusal) if lacks_ipv6(&refusal) && address.starts_with(EVERY_ADDRESS) => {
+                TcpListener::bind(address.replacen(EVERY_ADDRESS, EVERY_IPV4_ADDRESS, 1)).await
+            }
+            bound => bound,
+        };
+        let socket = socket.map_err(error)?;
         SockRef::from(&socket).listen(ACCEPT_QUEUE).map_err(error)?;
         let address = socket.local_addr().map_err(error)?;
         Ok(Self { socket, address })
@@ -240,6 +253,11 @@ impl Listener {
             );
         }
     }
+}
+
+/// Returns whether a socket is refused because the machine has no IPv6.
+fn lacks_ipv6(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error()) || error.kind() == ErrorKind::AddrNotAvailable
 }
 
 /// Accepts the next connection. Errors such as too many open files are temporary: an idle connection is closed.

@@ -70,7 +70,7 @@ pub(super) struct Server {
     pages: Pages,
     sources: Sources,
     /// The listener of metrics, with its route.
-    metrics: Option<(Listener, Router)>,
+    metrics: Option<(Listener, Router, AllowedHosts)>,
     traces: Option<Traces>,
     /// The listener of the Kubernetes API.
     kube_api: Option<KubeApiListener>,
@@ -160,6 +160,7 @@ impl Server {
             exchanges: Arc::new(exchanges(&args.observe, traces.as_ref())?),
             spans,
             open: options.open.clone(),
+            ready: options.ready.clone(),
             engine: Arc::clone(&engine),
             transport: graphql.metrics(),
             catalogs,
@@ -250,7 +251,12 @@ impl Server {
         let listener = Listener::bind(address).await?;
         refuse_unintended_plain_http(args, listener.address())?;
         tracing::info!(address = %listener.address(), "serving metrics");
-        self.metrics = Some((listener, metrics::routes(self.sources.clone(), scrapers)));
+        // A page that makes a browser send requests has no credentials.
+        let hosts = match scrapers {
+            Some(_) => AllowedHosts::default(),
+            None => AllowedHosts::new(&args.allowed_host, address, listener.address()),
+        };
+        self.metrics = Some((listener, metrics::routes(self.sources.clone(), scrapers), hosts));
         Ok(())
     }
 
@@ -297,29 +303,35 @@ impl Server {
         // Probes are answered until the last request is.
         let (probed, end_of_probes) = oneshot::channel::<()>();
         let probing = probes.map(|listener| tokio::spawn(serve_probes(listener, options.ready.clone(), end_of_probes)));
-        let metrics = metrics.map(|(listener, routes)| {
+        let metrics = metrics.map(|(listener, routes, hosts)| {
             let (ready, tls) = (options.ready.clone(), options.tls.clone());
-            let options = ListenOptions { ready, tls, ..ListenOptions::default() };
+            let options = ListenOptions { hosts, ready, tls, ..ListenOptions::default() };
             // They can be read until the last request has ended.
             tokio::spawn(listener.serve(routes, options, std::future::pending()))
         });
         let kube_api = kube_api.map(|listener| listener.run(tasks));
         let grpc = grpc.run();
-        let mut ended = Ok(());
-        let end = async {
-            tokio::select! {
-                () = signal => {}
-                panicked = tasks.panicked() => ended = Err(panicked),
-            }
+        let (end, is_ended) = oneshot::channel::<()>();
+        let serving = listener.serve(routes, options, async { _ = is_ended.await });
+        let ending = async {
+            let ended = tokio::select! {
+                () = signal => Ok(()),
+                panicked = tasks.panicked() => Err(panicked),
+            };
             ending();
             // They would go on for as long as they are listened to.
             engine.end_streams();
+            drop(end);
+            // All listeners end within one grace period.
+            let kube_api = async {
+                if let Some(kube_api) = kube_api {
+                    RunningKubeApi::end(kube_api).await;
+                }
+            };
+            tokio::join!(RunningGrpc::end(grpc), kube_api);
+            ended
         };
-        listener.serve(routes, options, end).await;
-        RunningGrpc::end(grpc).await;
-        if let Some(kube_api) = kube_api {
-            RunningKubeApi::end(kube_api).await;
-        }
+        let ((), ended) = tokio::join!(serving, ending);
         metrics.inspect(JoinHandle::abort);
         // A WebSocket is no connection of the listener any more; each says goodbye.
         let _ = timeout(GOODBYE, engine.streams_ended()).await;
