@@ -301,3 +301,10 @@ async fn an_address_that_cannot_be_listened_on_is_named() {
         assert_eq!(error.to_string(), format!("cannot listen on `{address}`"));
     }
 }
+
+#[test]
+fn a_machine_without_ipv6_is_told_from_other_faults() {
+    let lacks = |errno: Errno| lacks_ipv6(&errno.into());
+    assert_eq!([Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL].map(lacks), [true, true]);
+    assert_eq!([Errno::ADDRINUSE, Errno::ACCESS].map(lacks), [false, false]);
+}

@@ -1,13 +1,14 @@
 //! The gRPC listeners, asked by grpcurl and the health probe of the gRPC ecosystem. What calls answer is tested in the crate.
 
-use std::net::SocketAddr;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
-use testing::{Folders, fixed_port, grpc_tools};
+use testing::{Folders, eventually, fixed_port, grpc_tools};
 use tokio::net::TcpSocket;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
@@ -201,4 +202,26 @@ fn callers_of_grpc_are_told_apart_only_where_the_server_tells_callers_apart() {
         assert_eq!(refused.status, Some(1));
         assert!(refused.stderr.contains("need --auth=delegated"), "{}", refused.stderr);
     }
+}
+
+#[test]
+fn no_listener_takes_connections_while_another_one_ends() {
+    let (folders, grpc) = (folders(), free());
+    let server = Server::start(&folders, &["--grpc", &grpc, &folders.text("a")]);
+    let body = r#"{"query":"{__typename}"}"#;
+    let mut held = TcpStream::connect(server.address).unwrap();
+    let head =
+        "POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
+    write!(held, "{head}Connection: close\r\nContent-Length: {}\r\n\r\n", body.len()).unwrap();
+    let mut goes_on = [0; 25];
+    held.read_exact(&mut goes_on).unwrap();
+    assert_eq!(goes_on, *b"HTTP/1.1 100 Continue\r\n\r\n");
+    server.signal("TERM");
+    eventually(|| TcpStream::connect(&grpc).err());
+    held.write_all(body.as_bytes()).unwrap();
+    let mut response = String::new();
+    held.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 200") && response.contains("Query"), "{response}");
+    let (status, ..) = server.ended();
+    assert!(status.success());
 }

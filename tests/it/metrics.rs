@@ -281,6 +281,8 @@ fn metrics_are_served_where_the_flag_says_and_nowhere_else() {
     assert_eq!(get(server.address, "/metrics", &[]).status, 404);
     assert_eq!(get(metrics, "/graphql?query=%7B__typename%7D", &[]).status, 404);
     assert_eq!(get(metrics, "/healthz", &[]).status, 200);
+    // A page of another site cannot read them through a name that leads to this machine.
+    assert_eq!(get(metrics, "http://other.example.com/metrics", &[]).status, 421);
 }
 
 #[test]
