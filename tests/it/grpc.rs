@@ -209,18 +209,18 @@ fn no_listener_takes_connections_while_another_one_ends() {
     let (folders, grpc) = (folders(), free());
     let server = Server::start(&folders, &["--grpc", &grpc, &folders.text("a")]);
     let body = r#"{"query":"{__typename}"}"#;
-    let mut held = TcpStream::connect(server.address).unwrap();
+    let mut pending = TcpStream::connect(server.address).unwrap();
     let head =
         "POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
-    write!(held, "{head}Connection: close\r\nContent-Length: {}\r\n\r\n", body.len()).unwrap();
+    write!(pending, "{head}Connection: close\r\nContent-Length: {}\r\n\r\n", body.len()).unwrap();
     let mut goes_on = [0; 25];
-    held.read_exact(&mut goes_on).unwrap();
+    pending.read_exact(&mut goes_on).unwrap();
     assert_eq!(goes_on, *b"HTTP/1.1 100 Continue\r\n\r\n");
     server.signal("TERM");
     eventually(|| TcpStream::connect(&grpc).err());
-    held.write_all(body.as_bytes()).unwrap();
+    pending.write_all(body.as_bytes()).unwrap();
     let mut response = String::new();
-    held.read_to_string(&mut response).unwrap();
+    pending.read_to_string(&mut response).unwrap();
     assert!(response.starts_with("HTTP/1.1 200") && response.contains("Query"), "{response}");
     let (status, ..) = server.ended();
     assert!(status.success());
