@@ -161,7 +161,7 @@ impl Controller {
         mut stop: watch::Receiver<bool>,
     ) {
         let (holder, lease) = self.compete(stop.clone());
-        let mut holder_changes = holder.clone();
+        let (mut holder_changes, stopping) = (holder.clone(), stop.clone());
         loop {
             let is_ready = self.is_ready_now();
             readiness(is_ready, self.readiness.late());
@@ -181,7 +181,11 @@ impl Controller {
                     self.pull.set_settings(settings.borrow_and_update().clone());
                     self.reconcile();
                 }
-                Ok(()) = holder_changes.changed() => self.status.reset(self.objects.keys()),
+                changed = holder_changes.changed(), if lease.is_some() => match changed {
+                    Ok(()) => self.status.reset(self.objects.keys()),
+                    // Only at the end does it end in another way: nobody else knows that the Lease is not renewed any more.
+                    Err(_) => assert!(*stopping.borrow(), "the task that renews the Lease panicked"),
+                },
                 written = written(&mut self.status.pending) => self.status.finish(written),
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => self.pass_deadline(),
                 _ = stop.wait_for(|stop| *stop) => break,
