@@ -157,12 +157,12 @@ impl GraphqlService {
         self.waiting.try_acquire(weight).ok_or_else(refusal::waiting)
     }
 
-    /// Responds that there is no room for a request, and counts it.
+    /// Responds that there is no room for a request, now or ever, and counts it.
     fn no_room(&self, error: &Error, headers: &HeaderMap) -> Response {
         self.engine.metrics().refuse(OperationKind::Query, error.code);
         let media = request::media(headers);
         match error.code {
-            Code::RequestTooLarge => refusal::too_large(StatusCode::PAYLOAD_TOO_LARGE, error, media),
+            Code::RequestTooLarge => refusal::respond(StatusCode::PAYLOAD_TOO_LARGE, error, media),
             _ => refusal::overloaded(error, media),
         }
     }
@@ -170,7 +170,7 @@ impl GraphqlService {
     /// Responds that a request is too large, and counts it.
     fn too_large(&self, status: StatusCode, message: String, headers: &HeaderMap) -> Response {
         self.engine.metrics().refuse(OperationKind::Query, Code::RequestTooLarge);
-        refusal::too_large(status, &Error::request(Code::RequestTooLarge, message), request::media(headers))
+        refusal::respond(status, &Error::request(Code::RequestTooLarge, message), request::media(headers))
     }
 
     /// Responds that the client has a response, and counts it, if so.

@@ -36,11 +36,6 @@ pub(super) fn heavy(maximum: usize) -> Error {
     Error::request(Code::RequestTooLarge, message)
 }
 
-/// The response to a request whose body or parameters are too large.
-pub(super) fn too_large(status: StatusCode, error: &Error, media: MediaType) -> Response {
-    respond(status, error, media)
-}
-
 /// The response to a request that may be sent again a little later.
 pub(super) fn overloaded(error: &Error, media: MediaType) -> Response {
     let seconds = if error.code == Code::MaxStreams { RETRY_STREAM } else { RETRY_OVERLOADED }.as_secs();
@@ -49,7 +44,8 @@ pub(super) fn overloaded(error: &Error, media: MediaType) -> Response {
     response
 }
 
-fn respond(status: StatusCode, error: &Error, media: MediaType) -> Response {
+/// The response to a request that is refused with an error.
+pub(super) fn respond(status: StatusCode, error: &Error, media: MediaType) -> Response {
     let body = graphql::Response::from_errors(std::slice::from_ref(error), Outcome::Refused).body;
     let no_store = HeaderValue::from_static("no-store");
     let content_type = HeaderValue::from_static(media.content_type());

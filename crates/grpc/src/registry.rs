@@ -9,7 +9,6 @@ use serving::{SecondChanceCache, Served};
 use tonic::Status;
 
 use crate::bundle::{BundleForm, write_bundle};
-use crate::csv;
 use crate::custom_schemas::{is_name, to_struct};
 use crate::message::{EntryMatch, Message};
 use crate::wire::Request;
@@ -235,10 +234,8 @@ impl Registry {
 
 /// Returns whether a package is shown: one that upstream refuses would keep it from serving the whole catalog.
 fn is_shown(package: Package<'_>) -> bool {
-    let has_one_metadata = |bundle: Bundle<'_>| {
-        bundle.properties().filter(|property| property.type_name() == csv::METADATA).take(2).count() < 2
-    };
-    !package.problem_counts().has_at_least(Severity::Error) && package.bundles().all(has_one_metadata)
+    let can_be_shown = |bundle: Bundle<'_>| !bundle.has_several_metadata();
+    !package.problem_counts().has_at_least(Severity::Error) && package.bundles().all(can_be_shown)
 }
 
 fn shown(catalog: &Catalog) -> impl Iterator<Item = Package<'_>> {

@@ -72,6 +72,11 @@ impl<'a> Bundle<'a> {
         self.metadata_by(&mut Manifests::default())
     }
 
+    /// Returns whether it has more than one `olm.csv.metadata`, which OLM v0 cannot show.
+    pub fn has_several_metadata(self) -> bool {
+        self.properties().filter(|property| property.type_name() == "olm.csv.metadata").take(2).count() > 1
+    }
+
     /// Returns its display metadata as [`Bundle::metadata`] does, but reuses the buffers of a decoder.
     pub fn metadata_by(self, manifests: &mut Manifests) -> Option<CsvMetadata<'a>> {
         self.properties().find_map(Property::metadata).or_else(|| {

@@ -119,12 +119,11 @@ fn mismatch_of(property: Property<'_>) -> String {
 
 /// Reports a bundle of which upstream's gRPC server cannot tell what to show.
 fn check_metadata(bundle: Bundle<'_>, problems: &mut ProblemCollector) {
-    let count = bundle.properties().filter(|property| property.type_name() == "olm.csv.metadata").count();
-    if count > 1 {
+    if bundle.has_several_metadata() {
         problems.add(ProblemCode::BundleMetadataDuplicate, || {
             let name = go_quote(bundle.name());
             let message = format!(
-                "bundle {name} has {count} properties of type \"olm.csv.metadata\", and OLM v0 expects one: its package is \
+                "bundle {name} has several properties of type \"olm.csv.metadata\", and OLM v0 expects one: its package is \
                  not served over gRPC"
             );
             problem_in(bundle, ProblemCode::BundleMetadataDuplicate, message)

@@ -428,7 +428,7 @@ fn a_bundle_with_more_than_one_metadata_is_told() {
     let catalog = catalog(&[metadata("first"), metadata("second")]);
     assert_eq!(catalog.bundle_at(0).metadata().unwrap().display_name().map(text), Some(json!("first")));
     let problems: Vec<_> = catalog.problems().iter().map(|it| (it.code, it.package.as_deref(), &*it.message)).collect();
-    let message = "bundle \"a.v1.0.0\" has 2 properties of type \"olm.csv.metadata\", and OLM v0 expects one: its package is \
+    let message = "bundle \"a.v1.0.0\" has several properties of type \"olm.csv.metadata\", and OLM v0 expects one: its package is \
                    not served over gRPC";
     assert_eq!(problems, [(ProblemCode::BundleMetadataDuplicate, Some("a"), message)]);
 }
