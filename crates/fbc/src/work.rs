@@ -47,11 +47,13 @@ pub enum Step {
     WrittenByte,
     /// A value that a CEL rule may look at.
     Rule,
+    /// A literal of a clause that a SAT solver visits.
+    Literal,
 }
 
 impl Step {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Object,
         Self::Bundle,
         Self::Comparison,
@@ -67,6 +69,7 @@ impl Step {
         Self::DecodedByte,
         Self::WrittenByte,
         Self::Rule,
+        Self::Literal,
     ];
 
     /// Price of one step, in nanoseconds; [`UNIT`] of them are a unit of work.
@@ -83,6 +86,7 @@ impl Step {
             Self::FacetValue => 100,
             Self::SortStep => 25,
             Self::ParsedByte => 15,
+            Self::Literal => 6,
             Self::JsonByte | Self::WrittenByte => 1,
             Self::DecodedByte => 2,
         }

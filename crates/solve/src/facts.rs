@@ -211,6 +211,9 @@ impl<'a> BundleFacts<'a> {
 
     /// Evaluates a CEL rule over the properties.
     pub(crate) fn meet(&self, rule: &Rule, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
+        if let Some(is_met) = rule.sketch(&self.properties, meter)? {
+            return Ok(is_met);
+        }
         if let Some(known) = self.values.get() {
             return rule.holds(known, meter);
         }

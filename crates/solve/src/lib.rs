@@ -50,8 +50,10 @@ use std::rc::Rc;
 
 use fbc::work::{Work, WorkStopped};
 
+use choose::Pick;
 use meter::{Halt, Meter};
 use problem::SolverProblem;
+use world::CandidateSearch;
 
 /// Solves a request with at most so much work, in nanoseconds as [`fbc::work`] prices it; more is refused as
 /// [`RefusalCode::Limit`]. What a [`Solution`] explains later may take as much again.
@@ -68,21 +70,69 @@ pub fn solve<'a>(
         let code = if fault.is_limit() { RefusalCode::Limit } else { RefusalCode::InvalidRequest };
         return Ok(SolveOutcome::Refusal(SolveRefusal { code, message: fault.to_string(), bundle: None }));
     }
-    match answer(request, catalogs, budget, &Rc::new(Meter::new(work, budget))) {
+    match answer(request, catalogs, CandidateSearch::First(FIRST_CANDIDATES), budget, work) {
         Ok(outcome) => Ok(outcome),
         Err(Halt::Refused(refusal)) => Ok(SolveOutcome::Refusal(*refusal)),
         Err(Halt::Stopped(stopped)) => Err(stopped),
     }
 }
 
+/// Number of candidates to try first for a requirement that bundles all over a catalog may meet.
+const FIRST_CANDIDATES: usize = 32;
+
 fn answer<'a>(
     request: &'a SolveRequest,
     catalogs: &'a [SourceCatalog<'a>],
+    search: CandidateSearch,
+    budget: u64,
+    work: &'a Work<'a>,
+) -> Result<SolveOutcome<'a>, Halt<'a>> {
+    let meter = Rc::new(Meter::new(work, budget));
+    let problem = Rc::new(SolverProblem::build(request, catalogs, search, &meter)?);
+    let picks = choose::choose(&problem, &meter)?;
+
+    if is_settled(&problem, picks.as_deref(), &meter)? {
+        return outcome(problem, picks, budget, &meter);
+    }
+    let meter = Rc::new(meter.with_new_counts());
+    let problem = Rc::new(SolverProblem::build(request, catalogs, CandidateSearch::All, &meter)?);
+    let picks = choose::choose(&problem, &meter)?;
+    outcome(problem, picks, budget, &meter)
+}
+
+/// Returns whether more candidates would not change what was picked.
+///
+/// What is possible with the first candidates is possible with all of them, but not the other way round. A choice that
+/// was made before serves a requirement that it meets, also if it is not among the first candidates.
+fn is_settled(problem: &SolverProblem<'_>, picks: Option<&[Pick]>, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
+    if problem.world.cut_off.is_empty() {
+        return Ok(true);
+    }
+    let Some(picks) = picks else { return Ok(false) };
+    for (at, pick) in picks.iter().enumerate() {
+        if pick.passed_over > 0 {
+            return Ok(false);
+        }
+        let requirement = pick.dependency.and_then(|dependency| problem.requirement(dependency));
+        let Some(requirement) = requirement.filter(|at| problem.world.cut_off.contains(at)) else { continue };
+
+        let predicate = &problem.world.requirements[requirement].predicate;
+        for earlier in picks[..at].iter().filter_map(|pick| problem.entry_of(pick.variable)) {
+            if predicate.holds(&problem.world.entries[earlier].facts, meter)? {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+fn outcome<'a>(
+    problem: Rc<SolverProblem<'a>>,
+    picks: Option<Vec<Pick>>,
     budget: u64,
     meter: &Rc<Meter<'a>>,
 ) -> Result<SolveOutcome<'a>, Halt<'a>> {
-    let problem = Rc::new(SolverProblem::build(request, catalogs, meter)?);
-    Ok(match choose::choose(&problem, meter)? {
+    Ok(match picks {
         Some(picks) => {
             SolveOutcome::Solution(Box::new(Solution::new(problem, picks, Meter::new(meter.work(), budget))))
         }
@@ -111,15 +161,20 @@ pub fn display_constraint(value: &[u8]) -> Result<String, String> {
 /// With the reason why the rule is refused.
 #[doc(hidden)]
 pub fn evaluate_rule(rule: &str, properties: &[OperatorProperty]) -> Result<bool, String> {
-    let raw = properties.iter().map(|property| facts::RawProperty {
+    let properties = properties.iter().map(|property| facts::RawProperty {
         type_name: (&*property.type_name).into(),
         value: property.value.get().as_bytes().into(),
     });
-    let input = rule::RuleInput::read(&raw.collect::<Vec<_>>()).ok_or_else(|| "too many values".to_owned())?;
+    let properties: Vec<_> = properties.collect();
+    let input = rule::RuleInput::read(&properties).ok_or_else(|| "too many values".to_owned())?;
     let work = Work::unlimited();
     let meter = Meter::new(&work, u64::MAX);
     let rule = rule::Rule::compile(rule, &meter).map_err(|error| format!("{error:?}"))?;
-    rule.holds(&input, &meter).map_err(|halt| format!("{halt:?}"))
+    let holds = rule.holds(&input, &meter).map_err(|halt| format!("{halt:?}"))?;
+
+    let sketched = rule.sketch(&properties, &meter).map_err(|halt| format!("{halt:?}"))?;
+    assert!(sketched.is_none_or(|sketched| sketched == holds), "a sketch of the rule says otherwise");
+    Ok(holds)
 }
 
 #[cfg(test)]

@@ -70,6 +70,11 @@ impl<'w> Meter<'w> {
         }
     }
 
+    /// Creates an account of the remaining work in which nothing is counted yet.
+    pub(crate) fn with_new_counts(&self) -> Self {
+        Self::new(self.work, self.left.get())
+    }
+
     /// Draws the price of so many steps.
     pub(crate) fn draw(&self, step: Step, count: usize) -> Result<(), Halt<'static>> {
         self.work.draw(step, count)?;
@@ -145,9 +150,9 @@ impl<'w> Meter<'w> {
         }
     }
 
-    /// Returns what stopped the SAT solver.
-    pub(crate) fn interruption(&self) -> Halt<'static> {
-        self.exceeded.take().unwrap_or(Halt::Stopped(WorkStopped))
+    /// Returns what stopped the SAT solver; `None` if nothing did.
+    pub(crate) fn interruption(&self) -> Option<Halt<'static>> {
+        self.exceeded.take()
     }
 }
 

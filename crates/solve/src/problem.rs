@@ -9,7 +9,7 @@ use crate::answer::{PlacedBundle, RefusalCode, SolveRefusal};
 use crate::facts::Api;
 use crate::meter::{Halt, Meter};
 use crate::request::{SolvePolicy, SolveRequest, SourceCatalog};
-use crate::world::{EntryId, Pool, Source, World};
+use crate::world::{CandidateSearch, EntryId, Pool, Source, World};
 
 /// What can be chosen or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +62,11 @@ impl<'a> SolverProblem<'a> {
     pub(crate) fn build(
         request: &'a SolveRequest,
         catalogs: &'a [SourceCatalog<'a>],
+        search: CandidateSearch,
         meter: &Meter<'_>,
     ) -> Result<Self, Halt<'a>> {
         let mut problem = Self {
-            world: World::new(request, catalogs),
+            world: World::new(request, catalogs, search),
             variables: Vec::new(),
             constraints: Vec::new(),
             mandatory: Vec::new(),
@@ -261,6 +262,14 @@ impl<'a> SolverProblem<'a> {
         match &self.constraints[dependency] {
             SolverConstraint::Dependency { candidates, .. } => candidates,
             _ => &[],
+        }
+    }
+
+    /// Returns the requirement of a dependency; `None` for that of a subscription.
+    pub(crate) fn requirement(&self, dependency: usize) -> Option<usize> {
+        match &self.constraints[dependency] {
+            SolverConstraint::Dependency { requirement, .. } => *requirement,
+            _ => None,
         }
     }
 

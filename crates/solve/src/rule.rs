@@ -3,15 +3,19 @@
 mod check;
 mod cost;
 mod input;
+mod sketch;
 
 use std::cell::OnceCell;
 
 use cel::parser::{Expression, Parser};
 use cel::{Context, ExecutionError, Value};
 use fbc::version::{Version, strict_version};
+use fbc::work::Step;
 
+use crate::facts::RawProperty;
 use crate::meter::{Halt, Meter};
 use crate::requirement::{Fault, Unreadable};
+use sketch::Sketch;
 
 pub use input::MAX_RULE_VALUES;
 pub(crate) use input::RuleInput;
@@ -35,6 +39,7 @@ pub(crate) struct Rule {
     expression: Expression,
     /// Steps to estimate how many an evaluation takes.
     bound_steps: u64,
+    sketch: Sketch,
 }
 
 thread_local! {
@@ -68,11 +73,33 @@ impl Rule {
             let message = format!("the CEL rule nests more than {MAX_RULE_DEPTH} macros: state it with fewer");
             return Err(limit(message));
         }
-        Ok(Self { text: text.to_owned(), bound_steps: cost::bound_steps(&expression), expression })
+        Ok(Self {
+            text: text.to_owned(),
+            bound_steps: cost::bound_steps(&expression),
+            sketch: Sketch::of_rule(&expression),
+            expression,
+        })
     }
 
     pub(crate) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Returns whether the rule holds, as far as that can be told without evaluating it.
+    ///
+    /// # Errors
+    /// If the account refuses more work.
+    pub(crate) fn sketch(
+        &self,
+        properties: &[RawProperty<'_>],
+        meter: &Meter<'_>,
+    ) -> Result<Option<bool>, Halt<'static>> {
+        let comparisons = self.sketch.comparisons();
+        let bytes: usize = properties.iter().map(|property| property.value.len()).sum();
+
+        meter.draw(Step::Posting, comparisons * properties.len())?;
+        meter.draw(Step::JsonByte, comparisons * bytes)?;
+        Ok(self.sketch.holds(properties))
     }
 
     /// Evaluates the rule; a rule that fails does not hold.

@@ -1,8 +1,9 @@
 //! Asks a SAT solver. The only file that knows which one.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
-use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, Var, lbool};
+use batsat::{Callbacks, ClauseKind, Lit, Solver, SolverInterface, SolverOpts, Var, lbool};
 use fbc::work::Step;
 
 use crate::meter::{Halt, Meter};
@@ -17,22 +18,70 @@ pub(crate) struct Literal {
 /// Number of members up to which "at most one" is stated for each pair; above, a ladder of more variables is shorter.
 const MAX_PAIRED: usize = 5;
 
+/// Literals that a decision visits: it takes a variable from a heap and opens a level.
+const DECISION_LITERALS: usize = 15;
+
+/// Literals that the analysis of a conflict visits besides those of the clause that is learnt from it.
+const CONFLICT_LITERALS: usize = 250;
+
+/// Literals that the analysis of a conflict visits, and the clause is kept for, per literal of that clause.
+const LEARNT_LITERALS: usize = 8;
+
+/// Literals that a propagated literal visits besides those of the clauses that watch it.
+const PROPAGATION_LITERALS: usize = 6;
+
+/// Number of variables whose values are copied from a model in the time of one literal.
+const COPIED_VARIABLES: usize = 4;
+
+/// Number of propagated literals after which the search is interrupted to draw them, if each conflict assigns every
+/// variable anew.
+const INTERVAL_PROPAGATIONS: usize = 1 << 18;
+
+/// Minimum number of conflicts between two interruptions of the search: each interruption is a restart.
+const MIN_INTERVAL_CONFLICTS: usize = 64;
+
 /// A set of clauses that questions can be asked about.
 pub(crate) struct Sat<'w> {
-    solver: Solver<Interrupt<'w>>,
+    solver: Solver<SearchMeter<'w>>,
     meter: Rc<Meter<'w>>,
     variables: u32,
+    /// Number of literals of all clauses that were added.
+    literals: usize,
     /// Variables that are true in the last solution; the solver forgets it when there is none for the next question.
     solution: Vec<bool>,
 }
 
-/// Stops the solver when the account refuses more work.
-struct Interrupt<'w>(Rc<Meter<'w>>);
+/// Draws what the solver does while it searches, and interrupts it.
+///
+/// Decisions and conflicts are drawn as they happen. How many literals were propagated is known only after a search; it
+/// is therefore interrupted after some conflicts, since between two of them each variable is assigned at most once.
+struct SearchMeter<'w> {
+    meter: Rc<Meter<'w>>,
+    /// Conflicts until the next interruption.
+    conflicts_left: Cell<usize>,
+}
 
-impl Callbacks for Interrupt<'_> {
-    /// Called before each decision, which is followed by the propagation of some literals.
+impl SearchMeter<'_> {
+    fn begin_interval(&self, variables: u32) {
+        let conflicts = INTERVAL_PROPAGATIONS / (variables as usize).max(1);
+        self.conflicts_left.set(conflicts.max(MIN_INTERVAL_CONFLICTS));
+    }
+}
+
+impl Callbacks for SearchMeter<'_> {
+    /// Called after each conflict, with the clause that was learnt from it.
+    fn on_new_clause(&mut self, clause: &[Lit], _: ClauseKind) {
+        self.conflicts_left.set(self.conflicts_left.get().saturating_sub(1));
+        let literals = CONFLICT_LITERALS + LEARNT_LITERALS * clause.len();
+
+        if self.meter.interrupts(Step::Literal, literals) {
+            self.conflicts_left.set(0);
+        }
+    }
+
+    /// Called before each decision.
     fn stop(&self) -> bool {
-        self.0.interrupts(Step::Edge, 2)
+        self.conflicts_left.get() == 0 || self.meter.interrupts(Step::Literal, DECISION_LITERALS)
     }
 }
 
@@ -47,10 +96,12 @@ pub(crate) fn no(variable: u32) -> Literal {
 impl<'w> Sat<'w> {
     /// Creates a solver with so many variables.
     pub(crate) fn new(variables: usize, meter: &Rc<Meter<'w>>) -> Self {
+        let search_meter = SearchMeter { meter: Rc::clone(meter), conflicts_left: Cell::new(0) };
         let mut sat = Self {
-            solver: Solver::new(SolverOpts::default(), Interrupt(Rc::clone(meter))),
+            solver: Solver::new(SolverOpts::default(), search_meter),
             meter: Rc::clone(meter),
             variables: 0,
+            literals: 0,
             solution: Vec::new(),
         };
         for _ in 0..variables {
@@ -69,6 +120,7 @@ impl<'w> Sat<'w> {
     /// Adds a clause: one of the literals must hold.
     pub(crate) fn add(&mut self, clause: impl IntoIterator<Item = Literal>) {
         let mut literals: Vec<Lit> = clause.into_iter().map(|literal| self.literal(literal)).collect();
+        self.literals += literals.len();
         self.solver.add_clause_reuse(&mut literals);
     }
 
@@ -100,20 +152,35 @@ impl<'w> Sat<'w> {
     pub(crate) fn is_satisfiable(&mut self, assumptions: &[Literal]) -> Result<bool, Halt<'static>> {
         self.meter.question()?;
         self.meter.draw(Step::Edge, assumptions.len())?;
+        self.meter.draw(Step::Literal, self.variables as usize / COPIED_VARIABLES)?;
         let assumptions: Vec<Lit> = assumptions.iter().map(|&literal| self.literal(literal)).collect();
-        let propagations = self.solver.num_propagations();
-        let result = self.solver.solve_limited(&assumptions);
-        let propagations = self.solver.num_propagations().wrapping_sub(propagations);
-        self.meter.draw(Step::Posting, usize::try_from(propagations).unwrap_or(usize::MAX))?;
-        if result == lbool::TRUE {
-            self.solution.clear();
-            self.solution.extend(self.solver.get_model().iter().map(|&value| value == lbool::TRUE));
-            Ok(true)
-        } else if result == lbool::FALSE {
-            Ok(false)
-        } else {
-            Err(self.meter.interruption())
+
+        loop {
+            let result = self.search(&assumptions)?;
+
+            if result == lbool::TRUE {
+                self.solution.clear();
+                self.solution.extend(self.solver.get_model().iter().map(|&value| value == lbool::TRUE));
+                return Ok(true);
+            }
+            if result == lbool::FALSE {
+                return Ok(false);
+            }
         }
+    }
+
+    /// Searches until there is an answer or the next interruption; what was learnt stays.
+    fn search(&mut self, assumptions: &[Lit]) -> Result<lbool, Halt<'static>> {
+        self.solver.cb().begin_interval(self.variables);
+        let before = self.solver.num_propagations();
+        let result = self.solver.solve_limited(assumptions);
+        self.meter.interruption().map_or(Ok(()), Err)?;
+
+        let propagations = self.solver.num_propagations().wrapping_sub(before);
+        let propagations = usize::try_from(propagations).unwrap_or(usize::MAX);
+        let visited = PROPAGATION_LITERALS + self.literals / (self.variables as usize).max(1);
+        self.meter.draw(Step::Literal, propagations.saturating_mul(visited))?;
+        Ok(result)
     }
 
     /// Whether a variable is true in the last solution.

@@ -10,6 +10,8 @@ use crate::explain::Explainer;
 use crate::meter::Meter;
 use crate::problem::{SolverConstraint, SolverProblem};
 use crate::request::{SolveRequest, SourceCatalog};
+use crate::world::CandidateSearch;
+use crate::{SolveOutcome, answer};
 
 /// Names of packages and APIs.
 const PACKAGES: [&str; 4] = ["apple", "berry", "cherry", "date"];
@@ -54,7 +56,7 @@ fn requirement(random: &mut fastrand::Rng) -> Value {
     let package = PACKAGES[random.usize(..4)];
     let versions = json!({"packageName": package, "versionRange": format!(">={}.0.0", random.usize(1..=3))});
     let api = json!({"group": "test", "version": "v1", "kind": package});
-    match random.usize(..6) {
+    match random.usize(..7) {
         0 => json!({"type": "olm.gvk", "value": api}),
         1 => json!({"type": "olm.gvk.required", "value": api}),
         2 => json!({"type": "olm.constraint", "value": {"not": {"constraints": [{"package": versions}]}}}),
@@ -62,6 +64,10 @@ fn requirement(random: &mut fastrand::Rng) -> Value {
             json!({"type": "olm.constraint", "value": {"any": {"constraints": [{"package": versions}, {"gvk": api}]}}})
         }
         4 => json!({"type": "olm.deprecated", "value": {}}),
+        5 => {
+            let rule = format!("properties.exists(p, p.type == 'olm.package' && p.value.packageName != '{package}')");
+            json!({"type": "olm.constraint", "value": {"failureMessage": "no", "cel": {"rule": rule}}})
+        }
         _ => json!({"type": "olm.package.required", "value": versions}),
     }
 }
@@ -136,8 +142,8 @@ fn check(seed: u64) -> Option<bool> {
     let request = request(&mut random);
     let work = Work::unlimited();
     let meter = Rc::new(Meter::new(&work, u64::MAX));
-    let problem =
-        SolverProblem::build(&request, &catalogs, &meter).unwrap_or_else(|halt| panic!("seed {seed}: {halt:?}"));
+    let problem = SolverProblem::build(&request, &catalogs, CandidateSearch::All, &meter)
+        .unwrap_or_else(|halt| panic!("seed {seed}: {halt:?}"));
     if problem.variables.len() > MAX_VARIABLES {
         return None;
     }
@@ -188,4 +194,33 @@ fn solutions_and_reasons_of_a_thousand_small_worlds_are_those_of_brute_force() {
     let outcomes: Vec<bool> = (0..).filter_map(check).take(usize::try_from(WORLDS).unwrap()).collect();
     let solved = outcomes.iter().filter(|is_solved| **is_solved).count();
     assert!((200..=900).contains(&solved), "{solved} of {WORLDS} have a solution: they show little");
+}
+
+/// What is answered, with the number of bundles that each step passes over.
+fn answered(seed: u64, search: CandidateSearch) -> String {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let lines: String = metas(&mut random).iter().map(|meta| meta.to_string() + "\n").collect();
+    let content = testing::fixture::catalog_of(&lines);
+    let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, labels: None, catalog: &content }];
+    let request = request(&mut random);
+    let work = Work::unlimited();
+
+    match answer(&request, &catalogs, search, u64::MAX, &work) {
+        Ok(SolveOutcome::Solution(solution)) => {
+            let steps = solution.steps.iter().map(|step| (step.placed, step.passed_over, step.reasons.len()));
+            format!("{:?}", steps.collect::<Vec<_>>())
+        }
+        Ok(SolveOutcome::Conflict(conflict)) => conflict.message,
+        other => panic!("seed {seed}: {other:?}"),
+    }
+}
+
+#[test]
+fn looking_at_the_first_candidates_first_changes_no_answer() {
+    for seed in 0..WORLDS {
+        let of_all = answered(seed, CandidateSearch::All);
+        for limit in 1..=3 {
+            assert_eq!(answered(seed, CandidateSearch::First(limit)), of_all, "seed {seed}, limit {limit}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ use crate::meter::{Halt, Meter};
 use crate::request::{InstalledOperator, SolveRequest, SourceCatalog};
 use crate::requirement::{Fault, ParsedRequirement, Unreadable};
 
-pub(crate) use candidates::Pool;
+pub(crate) use candidates::{CandidateSearch, Pool};
 
 /// Index of an entry in [`World::entries`].
 pub(crate) type EntryId = usize;
@@ -64,6 +64,11 @@ pub(crate) struct World<'a> {
     named: HashMap<ChannelKey<'a>, HashMap<&'a str, EntryId>>,
     requirement_ids: HashMap<RequirementKey<'a>, Result<usize, Fault>>,
     candidates: HashMap<(usize, Option<usize>), Ordered>,
+    search: CandidateSearch,
+    /// Requirements whose search for candidates ended before all were found.
+    pub(crate) cut_off: HashSet<usize>,
+    /// Bundles that do not meet a requirement: its index, catalog and place.
+    unmet: HashSet<(usize, usize, usize)>,
 }
 
 /// Catalog, place of the package, and name of a channel.
@@ -74,7 +79,7 @@ type RequirementKey<'a> = (Cow<'a, str>, Cow<'a, [u8]>);
 
 impl<'a> World<'a> {
     /// Reads the installed operators; catalogs are read later, where they are reached.
-    pub(crate) fn new(request: &'a SolveRequest, catalogs: &'a [SourceCatalog<'a>]) -> Self {
+    pub(crate) fn new(request: &'a SolveRequest, catalogs: &'a [SourceCatalog<'a>], search: CandidateSearch) -> Self {
         let is_looked_at = |at: &usize| request.namespaces.iter().any(|name| name == catalogs[*at].namespace);
         let mut world = Self {
             request,
@@ -88,6 +93,9 @@ impl<'a> World<'a> {
             named: HashMap::new(),
             requirement_ids: HashMap::new(),
             candidates: HashMap::new(),
+            search,
+            cut_off: HashSet::new(),
+            unmet: HashSet::new(),
         };
         let mut operators: Vec<_> = request.installed.iter().collect();
         operators.sort_by(|one, other| one.name.cmp(&other.name));

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use fbc::catalog::{ApiFilter, Bundle, BundleFilter, Catalog, Channel, ChannelEntry};
+use fbc::catalog::{ApiFilter, Bundle, BundleFilter, Catalog, Channel, ChannelEntry, Package};
 use fbc::range::BlangRange;
 use fbc::version::Version;
 use fbc::work::{Step, sort_steps};
@@ -12,6 +12,15 @@ use super::{EntryId, Ordered, Source, World};
 use crate::meter::{Halt, Meter};
 use crate::request::{SolvePolicy, Subscription};
 use crate::requirement::Predicate;
+
+/// How far candidates are looked for where bundles all over a catalog may be some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CandidateSearch {
+    /// Until there are so many.
+    First(usize),
+    /// Everywhere.
+    All,
+}
 
 /// What a subscription can choose from.
 pub(crate) enum Pool {
@@ -127,16 +136,28 @@ impl<'a> World<'a> {
             return Ok(known.clone());
         }
         let mut found = self.installed_candidates(requirement, meter)?;
+        let limit = self.limit_of(requirement);
         if self.request.policy == SolvePolicy::OlmV1 {
-            found.extend(self.extension_candidates(requirement, meter)?);
+            found.extend(self.extension_candidates(requirement, limit, meter)?);
             self.candidates.insert((requirement, own), Ok(Rc::from(&*found)));
             return Ok(Ok(found.into()));
         }
+        let is_mandatory =
+            |&id: &EntryId| matches!(self.entries[id].source, Source::Installed { subscription: None, .. });
+        // It is chosen before everything else, and serves whatever it can.
+        if limit < usize::MAX && found.iter().any(is_mandatory) {
+            self.cut_off.insert(requirement);
+            return Ok(Ok(found.into()));
+        }
         let mut unordered = None;
-        for at in self.by_preference(own) {
+        'catalogs: for at in self.by_preference(own) {
             for channel in self.channels_meeting(requirement, at, meter)? {
-                match self.channel(at, channel, meter)?.1 {
-                    Ok(ordered) => found.extend(self.meeting(requirement, &ordered, meter)?),
+                if found.len() >= limit {
+                    self.cut_off.insert(requirement);
+                    break 'catalogs;
+                }
+                match self.entries_meeting(requirement, at, channel, meter)? {
+                    Ok(entries) => found.extend(entries),
                     Err(message) => unordered = unordered.or(Some(message)),
                 }
             }
@@ -144,6 +165,14 @@ impl<'a> World<'a> {
         let found: Ordered = unordered.map_or_else(|| Ok(Rc::from(found)), Err);
         self.candidates.insert((requirement, own), found.clone());
         Ok(found)
+    }
+
+    /// Returns the number of candidates after which no further ones are looked for.
+    fn limit_of(&self, requirement: usize) -> usize {
+        match self.search {
+            CandidateSearch::First(limit) if is_met_anywhere(&self.requirements[requirement].predicate) => limit,
+            _ => usize::MAX,
+        }
     }
 
     /// Installed operators of equal package and subscription count once: upstream takes only one of them.
@@ -172,17 +201,24 @@ impl<'a> World<'a> {
     }
 
     /// Returns the channels of a catalog with a bundle that meets a requirement, in the order of preference: default
-    /// channels first, then by package and name.
+    /// channels first, then by package and name. Of a requirement whose first candidates are looked for, returns every
+    /// channel.
     fn channels_meeting(
         &mut self,
         requirement: usize,
         at: usize,
         meter: &Meter<'_>,
     ) -> Result<Vec<Channel<'a>>, Halt<'static>> {
+        let catalog: &'a Catalog = self.catalogs[at].catalog;
         let mut channels: Vec<Channel<'a>> = Vec::new();
-        for bundle in self.bundles_meeting(requirement, at, meter)? {
-            meter.draw(Step::Edge, bundle.channel_entries().len())?;
-            channels.extend(bundle.channel_entries().map(ChannelEntry::channel));
+        if self.limit_of(requirement) == usize::MAX {
+            for bundle in self.bundles_meeting(requirement, at, meter)? {
+                meter.draw(Step::Edge, bundle.channel_entries().len())?;
+                channels.extend(bundle.channel_entries().map(ChannelEntry::channel));
+            }
+        } else {
+            channels.extend(catalog.packages().flat_map(Package::channels));
+            meter.draw(Step::Edge, channels.len())?;
         }
         meter.draw(Step::SortStep, sort_steps(channels.len()))?;
         channels.sort_by_key(|channel| (!channel.is_default(), channel.package().place(), channel.name()));
@@ -190,23 +226,86 @@ impl<'a> World<'a> {
         Ok(channels)
     }
 
+    /// Returns the entries of a channel that meet a requirement, best first, or upstream's message if they cannot be
+    /// ordered.
+    fn entries_meeting(
+        &mut self,
+        requirement: usize,
+        at: usize,
+        channel: Channel<'a>,
+        meter: &Meter<'_>,
+    ) -> Result<Result<Vec<EntryId>, String>, Halt<'static>> {
+        // Reading and ordering a channel takes longer than finding out that none of its bundles is a candidate.
+        let is_reached = self.limit_of(requirement) == usize::MAX;
+        if !is_reached && !self.is_met_in(requirement, at, channel, meter)? {
+            return Ok(Ok(Vec::new()));
+        }
+        match self.channel(at, channel, meter)?.1 {
+            Ok(ordered) => Ok(Ok(self.meeting(requirement, &ordered, meter)?)),
+            Err(message) => Ok(Err(message)),
+        }
+    }
+
+    /// Returns whether a bundle of a channel meets a requirement; each bundle is looked at once.
+    fn is_met_in(
+        &mut self,
+        requirement: usize,
+        at: usize,
+        channel: Channel<'a>,
+        meter: &Meter<'_>,
+    ) -> Result<bool, Halt<'static>> {
+        for bundle in channel.entries().filter_map(ChannelEntry::bundle) {
+            meter.draw(Step::Edge, 1)?;
+            let key = (requirement, at, bundle.place());
+            if self.unmet.contains(&key) {
+                continue;
+            }
+            if self.meets(requirement, at, bundle, meter)? {
+                return Ok(true);
+            }
+            self.unmet.insert(key);
+        }
+        Ok(false)
+    }
+
     /// Returns the bundles of a catalog that meet a requirement, in catalog order.
-    pub(super) fn bundles_meeting(
+    fn bundles_meeting(
         &mut self,
         requirement: usize,
         at: usize,
         meter: &Meter<'_>,
     ) -> Result<Vec<Bundle<'a>>, Halt<'static>> {
-        let catalog: &'a Catalog = self.catalogs[at].catalog;
         let mut found = Vec::new();
-        for place in places(&self.requirements[requirement].predicate, catalog, meter)? {
-            let bundle = catalog.bundle_at(place as usize);
-            let facts = self.facts_of(at, bundle, meter)?;
-            if self.requirements[requirement].predicate.holds(&facts, meter)? {
+        for bundle in self.bundles_to_test(requirement, at, meter)? {
+            if self.meets(requirement, at, bundle, meter)? {
                 found.push(bundle);
             }
         }
         Ok(found)
+    }
+
+    /// Returns the bundles of a catalog that may meet a requirement, in catalog order.
+    pub(super) fn bundles_to_test(
+        &self,
+        requirement: usize,
+        at: usize,
+        meter: &Meter<'_>,
+    ) -> Result<Vec<Bundle<'a>>, Halt<'static>> {
+        let catalog: &'a Catalog = self.catalogs[at].catalog;
+        let places = places(&self.requirements[requirement].predicate, catalog, meter)?;
+        Ok(places.into_iter().map(|place| catalog.bundle_at(place as usize)).collect())
+    }
+
+    /// Returns whether a bundle meets a requirement.
+    pub(super) fn meets(
+        &mut self,
+        requirement: usize,
+        at: usize,
+        bundle: Bundle<'a>,
+        meter: &Meter<'_>,
+    ) -> Result<bool, Halt<'static>> {
+        let facts = self.facts_of(at, bundle, meter)?;
+        self.requirements[requirement].predicate.holds(&facts, meter)
     }
 
     /// Returns the catalogs in the order of preference of a bundle: its own, then by priority, those of the own

@@ -80,15 +80,22 @@ impl<'a> World<'a> {
     pub(super) fn extension_candidates(
         &mut self,
         requirement: usize,
+        limit: usize,
         meter: &Meter<'_>,
     ) -> Result<Vec<EntryId>, Halt<'static>> {
         let mut found = Vec::new();
         for at in self.by_preference(None) {
-            let mut bundles = self.bundles_meeting(requirement, at, meter)?;
+            let mut bundles = self.bundles_to_test(requirement, at, meter)?;
             meter.draw(Step::SortStep, sort_steps(bundles.len()))?;
             bundles.sort_by_key(|bundle| (bundle.deprecation().is_some(), bundle.place()));
             for bundle in bundles {
-                found.extend(self.entry_of(at, bundle, &[], meter)?);
+                if found.len() >= limit {
+                    self.cut_off.insert(requirement);
+                    return Ok(found);
+                }
+                if self.meets(requirement, at, bundle, meter)? {
+                    found.extend(self.entry_of(at, bundle, &[], meter)?);
+                }
             }
         }
         Ok(found)

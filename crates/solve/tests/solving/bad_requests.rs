@@ -1,21 +1,26 @@
 //! A search for bad requests: requirements whose solving costs more time than its price says.
 //!
-//! Seeded requirements of every kind, with ranges and CEL rules, are solved over bundles that are made to be slow. CPU
-//! time of this thread is divided by the units of work drawn.
+//! Seeded requirements of every kind, with ranges and CEL rules, are solved over bundles that are made to be slow, and so
+//! are problems that are hard for every SAT solver. CPU time of this thread is divided by the units of work drawn.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::time::Duration;
 
 use fbc::Catalog;
 use fbc::work::Work;
 use serde_json::{Value, json};
-use solve::{SolveOutcome, SourceCatalog, solve};
+use solve::{MAX_PASSED_OVER, SolveOutcome, SolveRequest, SourceCatalog, solve};
 use testing::fixture::catalog_of;
 
 use crate::bounds::{cpu, wanted};
+use crate::hard_searches::Family;
 
-/// Number of requests.
-const REQUESTS: usize = 120;
+/// Number of requests with requirements of every kind.
+const REQUESTS: u64 = 120;
+
+/// Number of problems that are hard to solve.
+const PUZZLES: u64 = 40;
 
 /// Budget of each, in nanoseconds.
 const BUDGET: u64 = 50_000_000;
@@ -169,33 +174,82 @@ impl Generator {
     }
 }
 
-/// Solves for the package `pear` of a seed; returns the CPU time, the units of work, and how it ended.
-fn execute(seed: u64) -> (Duration, u64, &'static str) {
-    let catalog = Generator(fastrand::Rng::with_seed(seed)).catalog();
-    let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, labels: None, catalog: &catalog }];
-    let (request, work, before) = (wanted(&["pear"]), Work::unlimited(), cpu());
-    let outcome = match solve(&request, &catalogs, BUDGET, &work).unwrap() {
-        SolveOutcome::Solution(_) => "solved",
-        SolveOutcome::Conflict(_) => "conflicts",
-        SolveOutcome::Refusal(_) => "refused",
-    };
-    (cpu().saturating_sub(before), work.units(), outcome)
+/// How a request was answered.
+struct Execution {
+    seed: u64,
+    cpu: Duration,
+    units: u64,
+    outcome: &'static str,
+}
+
+impl Execution {
+    /// Solves a request over one catalog, with everything that an answer explains.
+    fn new(seed: u64, catalog: &Catalog, request: &SolveRequest) -> Self {
+        let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, labels: None, catalog }];
+        let work = Work::unlimited();
+        let before = cpu();
+        let outcome = match solve(request, &catalogs, BUDGET, &work).unwrap() {
+            SolveOutcome::Solution(solution) => {
+                for step in &solution.steps {
+                    solution.passed_over(step, MAX_PASSED_OVER).unwrap();
+                }
+                "solved"
+            }
+            SolveOutcome::Conflict(_) => "conflicts",
+            SolveOutcome::Refusal(_) => "refused",
+        };
+        Self { seed, cpu: cpu().saturating_sub(before), units: work.units(), outcome }
+    }
+
+    fn of_requirements(seed: u64) -> Self {
+        let catalog = Generator(fastrand::Rng::with_seed(seed)).catalog();
+        Self::new(seed, &catalog, &wanted(&["pear"]))
+    }
+
+    fn of_puzzle(seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let family = *random.choice(&Family::ALL).unwrap();
+        let size = *random.choice(family.sizes()).unwrap();
+        let puzzle = family.puzzle(size, &mut random);
+        Self::new(seed, &catalog_of(puzzle.lines()), &puzzle.request())
+    }
+
+    fn is_bad(&self) -> bool {
+        self.cpu > COMPARED && self.cpu.as_micros() > TOLERANCE * u128::from(self.units.max(LEAST_UNITS))
+    }
+}
+
+/// Seeds to try, so many: `CATALOGQL_BAD_REQUESTS=SEED:COUNT` searches elsewhere or longer.
+fn seeds(count: u64) -> Range<u64> {
+    let Ok(searched) = std::env::var("CATALOGQL_BAD_REQUESTS") else { return 0..count };
+    let (seed, count) = searched.split_once(':').expect("SEED:COUNT");
+    let seed: u64 = seed.parse().expect("a seed");
+    let count: u64 = count.parse().expect("a count");
+    seed..seed + count
+}
+
+/// Checks that each request costs about the time that its work is worth, and that they end in every way.
+fn check(count: u64, execute: fn(u64) -> Execution) {
+    let executions: Vec<Execution> = seeds(count).map(execute).collect();
+    for outcome in ["solved", "conflicts", "refused"] {
+        let count = executions.iter().filter(|execution| execution.outcome == outcome).count();
+        assert!(count > executions.len() / 20, "only {count} of {} are {outcome}: they show little", executions.len());
+    }
+    let dearest = executions.iter().max_by_key(|execution| execution.cpu).unwrap();
+    println!("{} tried; seed {} took {:?} for {} units", executions.len(), dearest.seed, dearest.cpu, dearest.units);
+
+    // Once may be the machine; three times is the request.
+    let bad = executions.iter().filter(|one| one.is_bad() && (0..2).all(|_| execute(one.seed).is_bad()));
+    let bad: Vec<_> = bad.map(|one| (one.seed, one.cpu, one.units, one.outcome)).collect();
+    assert!(bad.is_empty(), "a unit takes more than {TOLERANCE} microseconds for these seeds: {bad:?}");
 }
 
 #[test]
 fn no_requirement_costs_many_times_the_time_that_its_work_is_worth() {
-    let executions: Vec<_> = (0..REQUESTS as u64).map(|seed| (seed, execute(seed))).collect();
-    for outcome in ["solved", "conflicts", "refused"] {
-        let count = executions.iter().filter(|(_, execution)| execution.2 == outcome).count();
-        assert!(count > REQUESTS / 20, "only {count} of {REQUESTS} are {outcome}: they show little");
-    }
-    let is_bad = |(cpu, units, _): (Duration, u64, &str)| {
-        cpu > COMPARED && cpu.as_micros() > TOLERANCE * u128::from(units.max(LEAST_UNITS))
-    };
-    // Once may be the machine; three times is the request.
-    let bad: Vec<_> = executions
-        .iter()
-        .filter(|(seed, execution)| is_bad(*execution) && (0..2).all(|_| is_bad(execute(*seed))))
-        .collect();
-    assert!(bad.is_empty(), "a unit takes more than {TOLERANCE} microseconds for these seeds: {bad:?}");
+    check(REQUESTS, Execution::of_requirements);
+}
+
+#[test]
+fn no_problem_that_is_hard_to_solve_costs_many_times_the_time_that_its_work_is_worth() {
+    check(PUZZLES, Execution::of_puzzle);
 }

@@ -47,3 +47,43 @@ fn requests_to_a_real_catalog_are_solved_as_upstream_solves_them() {
     assert_eq!(count, 289);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
+
+/// The budget of a `solve` over HTTP, in nanoseconds.
+const BUDGET: u64 = 50_000_000;
+
+#[test]
+fn rules_are_answered_over_a_real_catalog_within_the_budget() {
+    let Some(directory) = testing::corpus::find_catalog("community") else { return };
+    let catalog = load(&directory, &[]);
+    let catalogs =
+        [SourceCatalog { name: "community", namespace: "olm", priority: 0, labels: None, catalog: &catalog }];
+    let newer = "properties.exists(p, p.type == 'olm.package' && p.value.packageName == 'strimzi-kafka-operator' && \
+                 semver_compare(p.value.version, '0.30.0') >= 0)";
+    let kafka = "properties.exists(p, p.type == 'olm.gvk' && p.value.group == 'kafka.strimzi.io')";
+    for (rule, installs) in [
+        // The installed operator meets it.
+        ("true", Some(0)),
+        ("properties.all(p, p.type != 'olm.gvk')", Some(0)),
+        ("properties.exists(p, p.type == 'olm.gvk')", Some(1)),
+        (newer, Some(1)),
+        (kafka, Some(1)),
+        ("properties.exists(p, p.type == 'certified')", None),
+        ("false", None),
+    ] {
+        let constraint = serde_json::json!({"failureMessage": "no", "cel": {"rule": rule}});
+        let request: SolveRequest = serde_json::from_value(serde_json::json!({
+            "namespaces": ["olm"],
+            "installed": [{"name": "mine", "version": "1.0.0",
+                "properties": [{"type": "olm.constraint", "value": constraint}]}],
+        }))
+        .unwrap();
+        let work = fbc::work::Work::unlimited();
+
+        let found = match solve(&request, &catalogs, BUDGET, &work).unwrap() {
+            SolveOutcome::Solution(solution) => Some(solution.steps.len()),
+            SolveOutcome::Conflict(_) => None,
+            SolveOutcome::Refusal(refusal) => panic!("{rule}: {}", refusal.message),
+        };
+        assert_eq!(found, installs, "{rule}");
+    }
+}

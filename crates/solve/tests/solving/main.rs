@@ -8,6 +8,7 @@ mod community;
 mod corpus;
 mod explanations;
 mod extensions;
+mod hard_searches;
 mod rule_bounds;
 mod rules;
 mod vectors;
