@@ -36,6 +36,17 @@ impl<V: Clone + Send + Sync + 'static> Answers<V> {
         self.0.cache.get_until(key)
     }
 
+    /// Returns the last answer though it may be believed no longer, if it is no refusal and not forgotten yet.
+    pub(crate) fn former(&self, key: &Key) -> Option<V> {
+        self.0.cache.former(key)
+    }
+
+    /// Lets the time of all answers be over.
+    #[cfg(test)]
+    pub(crate) fn expire(&self) {
+        self.0.cache.expire();
+    }
+
     /// Returns the answer that is believed, or asks. Who has the same question meanwhile gets the same answer. What is not
     /// answered is not remembered.
     pub(crate) async fn get(&self, key: Key, ask: impl Future<Output = Reply<V>> + Send + 'static) -> Reply<V> {

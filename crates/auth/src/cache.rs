@@ -56,6 +56,21 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         known(&entries.others).or_else(|| known(&entries.refusals))
     }
 
+    /// Returns a value whose time may be over, if it is no refusal and was not forgotten yet.
+    pub(crate) fn former(&self, key: &K) -> Option<V> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.others.get(key).map(|answer| answer.value.clone())
+    }
+
+    /// Lets the time of all values be over.
+    #[cfg(test)]
+    pub(crate) fn expire(&self) {
+        let mut entries = self.entries.lock().unwrap();
+        let Entries { refusals, others } = &mut *entries;
+        let now = Instant::now();
+        refusals.values_mut().chain(others.values_mut()).for_each(|answer| answer.until = now);
+    }
+
     /// Inserts a value until its time is over. A full cache forgets the values whose time is over, and if there are none, all
     /// of the same sort: whoever fills it gains nothing by that but questions, and of these only so many are asked at a time.
     pub(crate) fn insert(&self, key: K, answer: Answer<V>) {

@@ -54,6 +54,14 @@ impl Callers {
         Self(Arc::new(Shared { authorizer, published, sessions, named }))
     }
 
+    /// Finds out whether these credentials are somebody's. Those who send none are anonymous.
+    ///
+    /// # Errors
+    /// The token or certificate is not valid, or the API server does not answer.
+    pub async fn authenticate(&self, credentials: &Credentials<'_>) -> Result<(), Denied> {
+        self.0.authorizer.user_of(credentials).await.map(drop)
+    }
+
     /// Decides whether the caller with these credentials may do this. Who has none may do nothing.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ mod authenticator;
 mod authorities;
 mod cache;
 mod callers;
+mod jwt;
 mod key;
 mod reviews;
 mod subject;
@@ -26,7 +27,7 @@ use sha2::{Digest as _, Sha256};
 use answers::Answers;
 use cache::Answer;
 use key::Key;
-use reviews::Reviews;
+use reviews::{Asker, Reviews};
 
 pub use authenticator::{Authenticator, CertifiedUser, Credentials, bearer_token};
 pub use authorities::{Authorities, ClientCertificate};
@@ -43,8 +44,11 @@ pub const ERROR_CACHE_TIME: Duration = Duration::from_secs(5);
 /// counted apart.
 pub const CACHED_ANSWERS: usize = 8_192;
 
-/// Maximum number of questions that the API server is asked at a time, half of them for one peer or about one user. Further
-/// ones wait.
+/// Minimum time since a JSON Web Token expired for it to be refused without a `TokenReview`: clocks may differ by less.
+pub const EXPIRED_TIME: Duration = Duration::from_mins(5);
+
+/// Maximum number of questions about unknown tokens that the API server is asked at a time, half of them for one peer, and of
+/// questions about known callers, half of them about one user. Further ones wait.
 pub const QUESTIONS: usize = 8;
 
 /// Maximum time until it is the turn of a question.
@@ -235,11 +239,16 @@ impl Authorizer {
         let is_possible = !token.is_empty() && token.len() <= MAX_TOKEN_BYTES;
         let text = std::str::from_utf8(token).ok().filter(|_| is_possible).ok_or(Denied::Unauthenticated)?;
         let key = Sha256::digest(token).into();
-        let answer = match self.users.known(&key) {
-            Some(known) => known,
-            None => self.users.get(key, self.reviews.clone().token(text.to_owned(), peer)).await?,
-        };
-        authenticated(answer)
+        if let Some(known) = self.users.known(&key) {
+            return authenticated(known);
+        }
+        if jwt::is_void(text) {
+            return Err(Denied::Unauthenticated);
+        }
+        // A user whose token was good before does not wait behind tokens that others at its address invent.
+        let former = self.users.former(&key).flatten();
+        let asker = former.map_or(Asker::Peer(peer), |user| Asker::User(user.id));
+        authenticated(self.users.get(key, self.reviews.clone().token(text.to_owned(), asker)).await?)
     }
 
     /// Returns whether a user may do this.

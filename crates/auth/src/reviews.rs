@@ -13,7 +13,7 @@ use kube::api::{Api, PostParams};
 use kube::{Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serving::Turns;
+use serving::{Turn, Turns};
 use tokio::time::timeout;
 
 use crate::cache::Answer;
@@ -23,12 +23,14 @@ use crate::{
     TURN_TIMEOUT, User,
 };
 
-/// For whom a question is asked. Those of one have half of the turns, so that invented tokens keep no known user waiting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Asker {
+/// For whom a question is asked. Unknown peers and known users have turns of their own, and one of them has half of these, so
+/// that invented tokens keep no known user waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asker {
     /// Who sent a token, of which is not known yet whose it is.
     Peer(Peer),
-    /// The user whose rights are in question: all users whom a front proxy names have one peer.
+    /// The user whose rights are in question, or whose token was good the last time: all users whom a front proxy names have one
+    /// peer.
     User(Key),
 }
 
@@ -38,19 +40,20 @@ pub(crate) struct Reviews {
     client: Client,
     /// Whom a token must be for; empty for the API server.
     audiences: Arc<[String]>,
-    turns: Turns<Asker>,
+    peers: Turns<Peer>,
+    users: Turns<Key>,
 }
 
 impl Reviews {
     pub(crate) fn new(client: Client, audiences: Vec<String>) -> Self {
-        Self { client, audiences: audiences.into(), turns: Turns::new(QUESTIONS) }
+        Self { client, audiences: audiences.into(), peers: Turns::new(QUESTIONS), users: Turns::new(QUESTIONS) }
     }
 
-    /// Asks whose a token is that this peer sent; `None` if it is nobody's.
-    pub(crate) async fn token(self, token: String, peer: Peer) -> Result<Answer<Option<Arc<User>>>, Denied> {
+    /// Asks whose a token is; `None` if it is nobody's.
+    pub(crate) async fn token(self, token: String, asker: Asker) -> Result<Answer<Option<Arc<User>>>, Denied> {
         let audiences = Some(self.audiences.to_vec()).filter(|audiences| !audiences.is_empty());
         let review = TokenReview { spec: TokenReviewSpec { token, audiences }, ..TokenReview::default() };
-        let status = self.ask(Asker::Peer(peer), review).await?.status.unwrap_or_default();
+        let status = self.ask(asker, review).await?.status.unwrap_or_default();
         let (user, time) = judge(status, &self.audiences);
         Ok(Answer::lasting(user.map(Arc::new), time))
     }
@@ -69,6 +72,14 @@ impl Reviews {
         }
     }
 
+    /// Waits until it is the turn of a question; `None` if that takes too long.
+    async fn turn(&self, asker: Asker) -> Option<Turn> {
+        match asker {
+            Asker::Peer(peer) => self.peers.take_within(TURN_TIMEOUT, &peer).await,
+            Asker::User(user) => self.users.take_within(TURN_TIMEOUT, &user).await,
+        }
+    }
+
     /// Creates a review, which is the question, and returns it with its answer.
     async fn ask<R>(&self, asker: Asker, review: R) -> Result<R, Denied>
     where
@@ -79,7 +90,7 @@ impl Reviews {
             + DeserializeOwned,
     {
         let kind = R::kind(&()).into_owned();
-        let error = match self.turns.take_within(TURN_TIMEOUT, &asker).await {
+        let error = match self.turn(asker).await {
             Some(_turn) => {
                 let api = Api::<R>::all(self.client.clone());
                 let params = PostParams::default();

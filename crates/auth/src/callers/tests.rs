@@ -17,6 +17,7 @@ use tower::service_fn;
 
 use super::*;
 use crate::authenticator::tests::{Authority, authenticator, authority, certificate, published};
+use crate::jwt::tests::signed;
 use crate::{ANONYMOUS, Authenticator, Authorities, MASTERS};
 
 /// What tokens begin with that the API server never judges.
@@ -305,4 +306,43 @@ async fn tokens_that_one_peer_invents_keep_nobody_else_waiting() {
     let questions = fixture.server.questions();
     let asked = questions.iter().filter(|question| question.contains(UNANSWERED)).count();
     assert_eq!((asked, questions.len() - asked), (QUESTIONS / 2, 4));
+}
+
+#[tokio::test]
+async fn a_caller_whose_token_was_good_waits_behind_no_tokens_that_its_address_invents() {
+    let fixture = start();
+    let authorizer = &fixture.callers.0.authorizer;
+    let known = sent_by(2, "some");
+    authorizer.user_of(&known).await.unwrap();
+    authorizer.users.expire();
+    fixture.server.questions();
+    let invented = |peer: u8| (0..100).map(move |number| (peer, format!("{UNANSWERED} {number} of {peer}")));
+    let invented: Vec<_> = invented(2).chain(invented(3)).collect();
+    let credentials: Vec<_> = invented.iter().map(|(peer, text)| sent_by(*peer, text)).collect();
+    let waiting = join_all(credentials.iter().map(|own| authorizer.user_of(own)));
+    tokio::select! {
+        biased;
+        _ = waiting => panic!("the API server does not answer"),
+        user = authorizer.user_of(&known) => assert_eq!(user.unwrap().value.name(), "some"),
+    }
+    let questions = fixture.server.questions();
+    assert_eq!(questions.iter().filter(|question| *question == "who is some").count(), 1, "its answer was over");
+    assert_eq!(questions.len(), 1 + QUESTIONS, "invented tokens have all other turns");
+}
+
+#[tokio::test]
+async fn a_token_that_is_malformed_or_expired_asks_nothing_and_others_are_asked_about() {
+    let fixture = start();
+    let expired = signed(r#"{"sub":"all","exp":1}"#);
+    let cut = signed("{");
+    for void in [&expired, &cut] {
+        assert_eq!(fixture.sees(void).await, Err(Denied::Unauthenticated));
+        assert_eq!(seen(fixture.callers.reader_of(&token(void), "a").await), Err(Denied::Unauthenticated));
+    }
+    assert_eq!(fixture.server.questions(), Vec::<String>::new());
+    let later = signed(r#"{"sub":"all","exp":99999999999}"#);
+    for asked in ["sha256~opaque", &later] {
+        assert_eq!(fixture.sees(asked).await, Err(Denied::Unauthenticated));
+        assert_eq!(fixture.server.questions(), [format!("who is {asked}")]);
+    }
 }
